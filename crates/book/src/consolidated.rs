@@ -9,11 +9,11 @@ use touchline_types::{BookKind, Level, Price, Quantity, Side};
 pub struct ConsolidatedLevel {
     /// The price.
     pub price: Price,
-    /// Direct quantity; zero where there is none, NULL where the venue states none.
+    /// Direct quantity; zero if there is none, NULL if not stated.
     pub direct: Quantity,
-    /// Implied quantity; zero where there is none, NULL where the venue states none.
+    /// Implied quantity; zero if there is none, NULL if not stated.
     pub implied: Quantity,
-    /// Number of direct orders; -1 where the venue states none, 0 at a purely implied price.
+    /// Number of direct orders; -1 if not stated, 0 at a purely implied price.
     pub orders: i32,
 }
 

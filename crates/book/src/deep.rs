@@ -1,19 +1,18 @@
-//! One side of a book of every level that the venue has, kept by price.
+//! One side of a deep book, kept by price.
 //!
-//! The levels lie together, the worst first, with room at both ends:
+//! The levels are contiguous, the worst first, with free space at both ends:
 //!
 //! ```text
 //!  │ free │ worst … … … … … … best │ free │
 //!         begin                    end
 //! ```
 //!
-//! Nearly every change is near the best: it is found in a few steps from there, and only the levels
-//! that are better have to move. A change near the worst moves the worse ones, so that a book which
-//! comes level by level, best or worst first, moves none. Figures: `docs/design/deep-books.md`.
+//! Nearly every change is near the best: it is found in a few steps from there, and only better
+//! levels move. A change near the worst moves the worse levels, so that a book built level by
+//! level, best or worst first, moves none. Figures: `docs/design/deep-books.md`.
 //!
-//! What the book shows is always the best part of the truth, without a hole: a level for which there
-//! is no room leaves its price behind as the horizon, and nothing at the horizon or worse is taken
-//! until the book is cleared.
+//! The book is always the best part of the venue's book without omissions: a level without room sets `truncated_from`
+//! to its price, and levels at that price or worse are ignored until the book is cleared.
 
 use crate::levels::Steps;
 use touchline_types::{Level, LevelAction, Price, Quantity, Side, UpdateAction};
@@ -25,9 +24,9 @@ pub struct DeepLevels {
     begin: usize,
     end: usize,
     levels_max: usize,
-    /// Turns prices into numbers of which the larger is the better.
+    /// Sign that maps prices to keys of which the larger is the better.
     turn: i64,
-    /// The best price that was ever left out since the book was clear, so turned.
+    /// Best price that was left out since the book was clear, as a key.
     truncated_from: Option<i64>,
 }
 
@@ -35,24 +34,24 @@ pub struct DeepLevels {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use]
 pub enum ApplyResult {
-    /// It was applied, and did what it said.
+    /// Applied as stated.
     Expected,
-    /// The book had no such level, or had it already: it was applied as far as it makes sense, and the
-    /// book is perhaps not the venue's.
+    /// The level was missing, or existed already: the event was applied as far as possible, and the book may differ
+    /// from the venue's.
     Unexpected,
-    /// A level beyond the limit was left out, or what the event is about was.
+    /// The event's level is beyond the limit, or a level was left out.
     Beyond,
 }
 
-/// Levels that are looked at one by one before the rest is halved again and again.
+/// Levels searched linearly before binary search.
 const LINEAR_SEARCH_MAX: usize = 8;
 
-/// The most levels a side that a place can be given to.
+/// Maximum levels a side: the range of an index.
 pub const DEEP_MAX: usize = u16::MAX as usize;
 
 impl DeepLevels {
-    /// An empty side of at most `levels_max` levels (to [`DEEP_MAX`]). All memory is taken now, and touched as levels
-    /// come: the system gives no page of it before, and a book of few levels is a small one.
+    /// An empty side of at most `levels_max` levels (up to [`DEEP_MAX`]). Its memory is reserved now and touched as
+    /// levels arrive: the system provides pages on first use, so a small book takes little.
     pub fn with_room(side: Side, levels_max: usize) -> DeepLevels {
         let levels_max = levels_max.clamp(1, DEEP_MAX);
         DeepLevels {
@@ -63,7 +62,7 @@ impl DeepLevels {
         }
     }
 
-    /// An empty side that takes memory as it needs it, up to [`DEEP_MAX`] levels.
+    /// An empty side that allocates as needed, up to [`DEEP_MAX`] levels.
     pub fn growing(side: Side) -> DeepLevels {
         DeepLevels {
             room: Vec::new(),
@@ -91,7 +90,7 @@ impl DeepLevels {
             .filter(|level| level.known)
     }
 
-    /// The price from which on levels are left out, if any ever was.
+    /// Price from which on levels are left out, if any.
     pub fn truncated_from(&self) -> Option<Price> {
         self.truncated_from.map(|key| Price(key ^ self.turn))
     }
@@ -126,10 +125,10 @@ impl DeepLevels {
                 expected(action != UpdateAction::New)
             }
             UpdateAction::New | UpdateAction::Change | UpdateAction::Overlay => {
-                // An overlay says what the level is, whether it was there or not.
+                // An overlay is valid whether the level existed or not.
                 let said = expected(action != UpdateAction::Change);
                 let came = self.insert(index, level, key, steps);
-                // That the book is perhaps not the venue's matters more.
+                // A possible difference from the venue takes precedence.
                 if said == ApplyResult::Expected {
                     came
                 } else {
@@ -142,13 +141,13 @@ impl DeepLevels {
                 ApplyResult::Expected
             }
             UpdateAction::Delete | UpdateAction::DeleteThru | UpdateAction::DeleteFrom => {
-                // The last two are of positions.
+                // The last two refer to positions.
                 ApplyResult::Unexpected
             }
         }
     }
 
-    /// Empties the side; `true` if there was something in it.
+    /// Empties the side; `true` if it had levels.
     pub fn clear(&mut self) -> bool {
         let had = self.begin < self.end;
         self.begin = self.room.len() / 2;
@@ -157,7 +156,7 @@ impl DeepLevels {
         had
     }
 
-    /// Plays one resolved step, as a reader of updates does. `false` if it does not fit the list.
+    /// Applies one resolved step, as a reader of updates does. `false` if it does not fit the list.
     #[inline]
     pub fn apply_delta(&mut self, action: LevelAction, index: usize, level: Level) -> bool {
         let len = self.len();
@@ -183,7 +182,7 @@ impl DeepLevels {
         level.price.0 ^ self.turn
     }
 
-    /// How many levels are better than the key, and whether the next one has it.
+    /// Number of levels better than the key, and whether the next one has the key.
     #[inline]
     fn find(&self, key: i64) -> (usize, bool) {
         let levels = self.worst_first();
@@ -200,7 +199,7 @@ impl DeepLevels {
         (levels.len() - worse - usize::from(found), found)
     }
 
-    /// Puts a level where its price belongs; without room the worst goes, or does not come.
+    /// Inserts a level by price; if the side is full, the worst level is left out.
     #[inline]
     fn insert(
         &mut self,
@@ -229,7 +228,7 @@ impl DeepLevels {
         ApplyResult::Beyond
     }
 
-    /// Opens a place at `index` (<= len) and fills it; the shorter part moves.
+    /// Inserts a level at `index` (<= len); the shorter part moves.
     #[inline]
     fn open(&mut self, index: usize, level: Level) {
         let is_near = index <= self.len() / 2;
@@ -248,7 +247,7 @@ impl DeepLevels {
         }
     }
 
-    /// Takes the level at `index` out, which is there; the shorter part moves.
+    /// Removes the level at `index`, which exists; the shorter part moves.
     #[inline]
     fn close(&mut self, index: usize) {
         let place = self.end - 1 - index;
@@ -261,8 +260,8 @@ impl DeepLevels {
         }
     }
 
-    /// Makes both ends equally free. A quarter as many levels as there is room for come at one end before this has to
-    /// be done again. Room that is half full is doubled, within what was taken at start where something was.
+    /// Centers the levels between both ends. The next call follows at the earliest after a quarter of the capacity was
+    /// inserted at one end. A capacity that is half full is doubled, within the memory reserved at start.
     #[cold]
     fn make_room(&mut self) {
         let len = self.len();
@@ -277,7 +276,7 @@ impl DeepLevels {
     }
 }
 
-/// Levels for which there is room at first.
+/// Initial capacity in levels.
 const ROOM_MIN: usize = 64;
 
 const fn expected(is: bool) -> ApplyResult {
@@ -301,7 +300,7 @@ mod tests {
         }
     }
 
-    /// Applies each, and checks that the steps alone give the same list.
+    /// Applies each action and checks that the steps alone give the same list.
     fn applied(
         side: Side,
         levels_max: usize,
@@ -401,7 +400,7 @@ mod tests {
                 Expected, Expected, Expected, Beyond, Expected, Beyond, Beyond, Beyond
             ]
         );
-        // One that does not come leaves its price, and what is better still comes.
+        // A level that is left out sets the limit, and better ones still enter.
         let (text, _) = applied(
             Side::Bid,
             2,
@@ -463,7 +462,7 @@ mod tests {
         }
     }
 
-    /// A whole book in either order moves no level, once the room for it was touched.
+    /// A whole book in either order moves no level once its memory was touched.
     #[test]
     fn a_book_that_comes_in_order_moves_little() {
         for best_first in [true, false] {
@@ -479,7 +478,7 @@ mod tests {
                 let moved = (side.begin, side.end) != (begin.wrapping_sub(1), end)
                     && (side.begin, side.end) != (begin, end + 1);
                 assert!(!moved, "at step {step}");
-                // The level came at the end that grew.
+                // The level was inserted at the growing end.
                 let place = if best_first && step > 0 {
                     side.begin
                 } else {

@@ -1,6 +1,6 @@
 //! One side of a market-by-price book: a list of levels, best first, kept by position.
 //!
-//! The update-action table, with `?` for a level that must exist but was never stated:
+//! The update-action table, with `?` for a level that must exist but was never published:
 //!
 //! | action | rule | depth 3 |
 //! |---|---|---|
@@ -23,7 +23,7 @@ pub struct Levels<const MAX: usize> {
     depth: u8,
 }
 
-/// The levels of one list, best first, however they lie.
+/// Levels of one list, best first, in either memory order.
 #[derive(Clone, Copy, Debug)]
 pub struct LevelList<'a> {
     levels: &'a [Level],
@@ -34,7 +34,7 @@ impl<'a> LevelList<'a> {
     /// No levels.
     pub const EMPTY: LevelList<'static> = LevelList::best_first(&[]);
 
-    /// Of levels that lie so.
+    /// List of levels stored best first.
     #[inline]
     pub const fn best_first(levels: &'a [Level]) -> LevelList<'a> {
         LevelList {
@@ -43,7 +43,7 @@ impl<'a> LevelList<'a> {
         }
     }
 
-    /// Of levels that lie so.
+    /// List of levels stored worst first.
     #[inline]
     pub const fn worst_first(levels: &'a [Level]) -> LevelList<'a> {
         LevelList {
@@ -52,19 +52,19 @@ impl<'a> LevelList<'a> {
         }
     }
 
-    /// How many there are.
+    /// Number of levels.
     #[inline]
     pub const fn len(&self) -> usize {
         self.levels.len()
     }
 
-    /// Whether there are none.
+    /// Whether the list is empty.
     #[inline]
     pub const fn is_empty(&self) -> bool {
         self.levels.is_empty()
     }
 
-    /// The best one.
+    /// The best level.
     #[inline]
     pub const fn first(&self) -> Option<&'a Level> {
         match self.is_worst_first {
@@ -73,7 +73,7 @@ impl<'a> LevelList<'a> {
         }
     }
 
-    /// The list without its best one.
+    /// The list without its best level.
     #[inline]
     pub fn rest(self) -> LevelList<'a> {
         let levels = match (self.is_worst_first, self.levels) {
@@ -89,7 +89,7 @@ impl<'a> LevelList<'a> {
         LevelIter(self)
     }
 
-    /// The levels as a slice, best first: where they lie so, or in `room`, which then holds them alone.
+    /// The levels as a slice, best first: in place, or copied to `room`, whose content is replaced.
     pub fn slice(self, room: &'a mut Vec<Level>) -> &'a [Level] {
         if !self.is_worst_first {
             return self.levels;
@@ -132,7 +132,7 @@ impl<'a> IntoIterator for LevelList<'a> {
     }
 }
 
-/// Receives the steps that an action resolves to: what happened, at which index, to which level.
+/// Receiver of the steps of an action: step, index, level.
 pub trait Steps {
     /// One step; see [`touchline_types::LevelChange`].
     fn step(&mut self, action: LevelAction, index: usize, level: Level);
@@ -146,7 +146,7 @@ impl<F: FnMut(LevelAction, usize, Level)> Steps for F {
 }
 
 impl<const MAX: usize> Levels<MAX> {
-    /// An empty list for `depth` levels; more than `MAX` is cut to `MAX`.
+    /// An empty list for `depth` levels, at most `MAX`.
     pub fn new(depth: u16) -> Self {
         let depth = depth.min(MAX as u16) as u8;
         Levels {
@@ -162,13 +162,13 @@ impl<const MAX: usize> Levels<MAX> {
         &self.levels[..self.len()]
     }
 
-    /// The best level, if there is one and it is known.
+    /// The best level, if it exists and is known.
     #[inline]
     pub fn best(&self) -> Option<Level> {
         self.as_slice().first().copied().filter(|level| level.known)
     }
 
-    /// How many levels the venue keeps.
+    /// Number of levels that the venue keeps.
     pub fn depth(&self) -> u8 {
         self.depth
     }
@@ -197,12 +197,12 @@ impl<const MAX: usize> Levels<MAX> {
         self.trim(steps);
     }
 
-    /// Empties the list; `true` if there was something in it.
+    /// Empties the list; `true` if it had levels.
     pub fn clear(&mut self) -> bool {
         std::mem::take(&mut self.len) > 0
     }
 
-    /// Plays one resolved step, as a reader of updates does. `false` if it does not fit the list.
+    /// Applies one resolved step, as a reader of updates does. `false` if it does not fit the list.
     pub fn apply_delta(&mut self, action: LevelAction, index: usize, level: Level) -> bool {
         let len = self.len();
         match action {
@@ -252,7 +252,7 @@ impl<const MAX: usize> Levels<MAX> {
         }
     }
 
-    /// Makes the missing levels before `index` unknown ones.
+    /// Adds unknown levels up to `index`.
     fn pad(&mut self, index: usize, steps: &mut impl Steps) {
         while self.len() < index {
             let end = self.len();
@@ -261,7 +261,7 @@ impl<const MAX: usize> Levels<MAX> {
         }
     }
 
-    /// Drops unknown levels at the end: "unknown" and "empty" are not told apart there.
+    /// Drops unknown levels at the end, where "unknown" and "empty" are not distinguished.
     #[inline]
     fn trim(&mut self, steps: &mut impl Steps) {
         while self.as_slice().last().is_some_and(|level| !level.known) {
@@ -270,7 +270,7 @@ impl<const MAX: usize> Levels<MAX> {
         }
     }
 
-    /// Opens a place at `index` (<= len < MAX) and fills it.
+    /// Inserts a level at `index` (<= len < MAX).
     #[inline]
     fn open(&mut self, index: usize, level: Level) {
         let len = self.len();
@@ -279,7 +279,7 @@ impl<const MAX: usize> Levels<MAX> {
         self.len += 1;
     }
 
-    /// Takes `count` levels out at `index`; all of them are there.
+    /// Removes `count` existing levels at `index`.
     #[inline]
     fn close(&mut self, index: usize, count: usize) {
         let len = self.len();
@@ -326,7 +326,7 @@ mod tests {
         list.as_slice().iter().map(letter).collect()
     }
 
-    /// Applies, checks the result, and checks that the steps alone give the same list.
+    /// Applies an action, checks the result, and checks that the steps alone give the same list.
     #[track_caller]
     fn check(before: &str, depth: u8, action: UpdateAction, position: u8, after: &str) {
         let mut book = list(before, depth);

@@ -1,4 +1,4 @@
-//! Market by order: every order of every instrument of a channel, ranked when a whole book is asked for.
+//! Market by order: the orders of every instrument of a channel, ranked when a whole book is requested.
 
 use crate::order_index::{CHAIN_MAX, Chain, OrderIndex, Place};
 use crate::order_pool::{NONE, NodeIndex, Order, OrderPool};
@@ -9,13 +9,13 @@ use touchline_types::{
 };
 
 /// The limit of orders is reached, or that of one chain of the index; the event was not applied, so this order book is
-/// not whole.
+/// incomplete.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OrdersFull;
 
 /// The order books of all instruments, indexed by [`Instrument`].
 ///
-/// An update of an order that is not there inserts it; a delete of one does nothing.
+/// An update of a missing order inserts it; a delete of one has no effect.
 #[derive(Debug)]
 pub struct OrderBooks {
     pool: OrderPool,
@@ -27,7 +27,7 @@ pub struct OrderBooks {
 /// The orders of one instrument.
 #[derive(Clone, Copy, Debug)]
 struct Book {
-    /// The first of its list, which is in no order.
+    /// First order of its list, which is unordered.
     first: NodeIndex,
     len: u32,
 }
@@ -40,14 +40,15 @@ impl Book {
 }
 
 impl OrderBooks {
-    /// Room for `instruments_max` books with `orders_max` orders between them, taken now.
+    /// Allocates `instruments_max` books with `orders_max` orders in total.
     pub fn new(instruments_max: usize, orders_max: usize) -> OrderBooks {
         // mutant: hash: order books have a secret that everybody knows
         let keys = HashKeys::drawn_from(&RandomState::new());
         OrderBooks::with_keys(instruments_max, orders_max, keys)
     }
 
-    /// The same with a secret that is known, for tests. What the books hold does not depend on it.
+    /// [`Self::new`] with a known secret, for tests. The content of the books does not depend on
+    /// it.
     pub fn with_keys(instruments_max: usize, orders_max: usize, keys: HashKeys<2>) -> OrderBooks {
         OrderBooks {
             pool: OrderPool::new(orders_max),
@@ -56,7 +57,7 @@ impl OrderBooks {
         }
     }
 
-    /// Applies a venue's event and appends the step it resolved to, if it changed anything.
+    /// Applies a venue's event and appends its step, if it changed the book.
     pub fn apply(
         &mut self,
         event: &OrderEvent,
@@ -77,7 +78,7 @@ impl OrderBooks {
         Ok(())
     }
 
-    /// Visits the orders of one side, best first. They are ranked now, in memory that is taken for it: not for the path.
+    /// Visits the orders of one side, best first. Sorts them in newly allocated memory: not for the path.
     pub fn visit(&self, instrument: Instrument, side: Side, visitor: impl FnMut(&Order)) {
         let orders = self.nodes(instrument).map(|node| self.pool.order(node));
         let mut ranked: Vec<&Order> = orders.filter(|order| order.side == side).collect();
@@ -87,8 +88,8 @@ impl OrderBooks {
         ranked.into_iter().for_each(visitor);
     }
 
-    /// Leaves a whole book in `out`, in place of what is there: each order as a `New` step, bids first, the best of each side
-    /// first. Takes no memory where there is room for the book.
+    /// Replaces `out` by a whole book: each order as a `New` step, bids first, best first on each side. Allocates
+    /// nothing if `out` has room.
     pub fn gather(&self, instrument: Instrument, out: &mut Vec<OrderChange>) {
         out.clear();
         out.extend(self.nodes(instrument).map(|node| {
@@ -145,7 +146,7 @@ impl OrderBooks {
         self.index.len()
     }
 
-    /// Whether there is no order at all.
+    /// Whether there are no orders.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -154,7 +155,7 @@ impl OrderBooks {
     fn insert(&mut self, event: &OrderEvent, chain: Chain) -> Result<OrderChange, OrdersFull> {
         let order = Order {
             order_id: event.order_id,
-            // An order of unknown rank stands behind those whose rank is known.
+            // An order of unknown rank follows those of known rank.
             priority: event.priority.unwrap_or(u64::MAX),
             price: event.price,
             quantity: event.quantity,
@@ -202,7 +203,7 @@ impl OrderBooks {
         }
     }
 
-    /// Takes a node that is in no list out of the index and gives it back.
+    /// Removes an unlinked node from the index and returns it to the pool.
     #[inline]
     fn forget(&mut self, place: Place) {
         self.index.remove(&mut self.pool, place);
@@ -221,7 +222,7 @@ fn rank(side: Side, price: Price, priority: u64, order_id: u64) -> (i64, u64, u6
     (price, priority, order_id)
 }
 
-/// The row of an order is its node in the pool, which stays its own as long as it is in a book.
+/// The row of an order is its node in the pool, which it keeps while it is in a book.
 fn step(action: OrderAction, order: &Order, row: OrderRow) -> OrderChange {
     OrderChange {
         order_id: order.order_id,
@@ -251,7 +252,7 @@ mod tests {
         }
     }
 
-    /// The bids, as a whole book has them.
+    /// Ids of the bids, in the order of a whole book.
     fn ids(books: &OrderBooks) -> Vec<u64> {
         let mut whole = Vec::new();
         books.gather(Instrument(3), &mut whole);
@@ -332,8 +333,8 @@ mod tests {
         assert_eq!(ids(&books), [2]);
     }
 
-    /// Orders whose secret somebody knows: one chain is full, its next order is refused as if there were no room, and the
-    /// books are as they were. The orders of another chain have room.
+    /// With a known secret one chain is full: its next order is refused as if there were no room, and the books are
+    /// unchanged. Orders of another chain have room.
     #[test]
     fn a_full_chain_is_said_and_changes_nothing() {
         let keys = HashKeys::from_seed(1);
@@ -356,7 +357,7 @@ mod tests {
         assert_eq!(books.len(), CHAIN_MAX + 1);
     }
 
-    /// Each table draws a secret of its own: ids that share a chain of one stand in many chains of another.
+    /// Each table draws its own secret: ids that share a chain of one are spread over many chains of another.
     #[test]
     fn each_table_has_a_secret_of_its_own() {
         let (one, other) = (OrderBooks::new(4, 1024), OrderBooks::new(4, 1024));
@@ -369,7 +370,7 @@ mod tests {
         assert!(chains.len() > shared.len() / 2, "{} chains", chains.len());
     }
 
-    /// What is in the books, and in which order, is the same whatever the secret.
+    /// Content and order of the books do not depend on the secret.
     #[test]
     fn the_secret_is_not_seen() {
         let of = |seed| {
@@ -391,7 +392,7 @@ mod tests {
         }
     }
 
-    /// Random orders against a sorted map, with clears in between.
+    /// Random orders compared with a sorted map, with clears in between.
     #[test]
     fn a_map_says_the_same() {
         let mut books = OrderBooks::new(4, 512);

@@ -1,34 +1,35 @@
-//! Index of the orders of all instruments: by order id and instrument to the node of the pool.
+//! Index of the orders of all instruments: from order id and instrument to the node of the pool.
 //!
-//! A table of chains that run through the nodes themselves. The hash is keyed with a secret of this table, so that a
-//! venue cannot choose ids that share a chain; and a chain has an end, so that its cost is bounded whatever happens.
-//! An order that is taken out leaves nothing behind, and nothing is ever moved.
+//! A table of chains that run through the nodes themselves. The hash is keyed with a secret of this table, so a venue
+//! cannot choose ids that share a chain, and the length of a chain is limited, so its cost is bounded. A removed order
+//! leaves nothing behind, and nothing is moved.
 
 use crate::order_pool::{NONE, NodeIndex, OrderPool};
 use touchline_types::hash::HashKeys;
 
-/// Most orders in one chain. By chance a table that is full has one so long once in 10^30 times.
+/// Maximum number of orders in one chain. In a full table a chain reaches it by chance once in
+/// 10^30 times.
 pub const CHAIN_MAX: usize = 32;
 
-/// With fewer orders than one in so many chains it is sooner to look each up than to go over all chains.
+/// Number of chains per order above which a clear looks up each order instead of visiting all chains.
 const USED_MIN: usize = 16;
 
 /// The index.
 #[derive(Debug)]
 pub struct OrderIndex {
-    /// The first node of each chain; their number is a power of two, at least 2.
+    /// First node of each chain; the number of chains is a power of two, at least 2.
     heads: Vec<NodeIndex>,
-    /// How far a hash is shifted to give its chain.
+    /// Shift of a hash to its chain.
     shift: u32,
     keys: HashKeys<2>,
     len: usize,
 }
 
-/// Which chain a key belongs to.
+/// Chain of a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Chain(usize);
 
-/// Where an order is in the index: its chain, its node, and the node before it in the chain.
+/// Place of an order in the index: its chain, its node, and the previous node of the chain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Place {
     chain: Chain,
@@ -38,7 +39,7 @@ pub struct Place {
 }
 
 impl OrderIndex {
-    /// Room for `orders_max` orders, taken now.
+    /// Allocates room for `orders_max` orders.
     pub fn new(orders_max: usize, keys: HashKeys<2>) -> OrderIndex {
         let chains = orders_max.next_power_of_two().max(2);
         OrderIndex {
@@ -65,7 +66,7 @@ impl OrderIndex {
     /// The place of an order.
     ///
     /// # Errors
-    /// It is not there; with the length of its chain.
+    /// The order is missing; with the length of its chain.
     #[inline]
     pub fn find(
         &self,
@@ -92,7 +93,8 @@ impl OrderIndex {
         Err(length)
     }
 
-    /// Puts a node into its chain, which has fewer than [`CHAIN_MAX`] and not this order.
+    /// Inserts a node into its chain, which has fewer than [`CHAIN_MAX`] nodes and does not have
+    /// this order.
     #[inline]
     pub fn insert(&mut self, pool: &mut OrderPool, chain: Chain, node: NodeIndex) {
         let head = &mut self.heads[chain.0];
@@ -101,7 +103,7 @@ impl OrderIndex {
         self.len += 1;
     }
 
-    /// Takes an order out of its chain, where it was found. Nothing came into the chain since, and nothing left it.
+    /// Removes a found order from its chain, which is unchanged since.
     #[inline]
     pub fn remove(&mut self, pool: &mut OrderPool, place: Place) {
         let next = pool.next(place.node);
@@ -114,10 +116,10 @@ impl OrderIndex {
         self.len -= 1;
     }
 
-    /// Takes all out: every order of the index is in `pool`.
+    /// Removes all orders; every order of the index is in `pool`.
     ///
-    /// It costs what was there, not what there is room for: this happens with every loss, when packets queue. A table for a
-    /// million orders is 4 MiB.
+    /// The cost depends on the orders present instead of the capacity: a clear happens with every loss, while packets
+    /// queue. A table for a million orders is 4 MiB.
     pub fn clear(&mut self, pool: &OrderPool) {
         if pool.used() > self.heads.len() / USED_MIN {
             self.heads.fill(NONE);
@@ -138,15 +140,15 @@ mod tests {
     use crate::order_pool::Order;
     use touchline_types::{Price, Quantity, Side};
 
-    /// The inverse modulo 2^64 of an odd number. Newton's method: each step doubles the bits that are right.
+    /// Inverse modulo 2^64 of an odd number by Newton's method: each step doubles the correct bits.
     fn inverse(odd: u64) -> u64 {
         (0..5).fold(odd, |inverse, _| {
             inverse.wrapping_mul(2_u64.wrapping_sub(odd.wrapping_mul(inverse)))
         })
     }
 
-    /// Ids that fall into one place of a table of (order id, instrument 0) which is hashed as rustc-hash does, with no
-    /// secret: equal low bits choose the place, equal high bits the tag.
+    /// Ids that share a place of a table of (order id, instrument 0) with rustc-hash, without a secret: equal low bits
+    /// choose the place, equal high bits the tag.
     fn chosen(index: u64) -> u64 {
         const MULTIPLIER: u64 = 0xF135_7AEA_2E62_A9C5;
         let hash = 0x2A << 57 | (index + 1) << 26 | 0x15_5555_u64;
@@ -168,7 +170,7 @@ mod tests {
         }
     }
 
-    /// Nodes that are looked at to find each of these orders once, and the longest chain.
+    /// Nodes visited to find each of these orders once, and the longest chain.
     fn cost(seed: u64, orders: u64, id: impl Fn(u64) -> (u64, u32)) -> (usize, usize) {
         let mut pool = OrderPool::new(orders as usize);
         let mut index = OrderIndex::new(orders as usize, HashKeys::from_seed(seed));
@@ -186,8 +188,8 @@ mod tests {
         (looked_at, longest)
     }
 
-    /// Ids that share a place where there is no secret, ids in a row, ids that differ in their highest bits, and one id
-    /// in many instruments cost what random ones cost.
+    /// Ids that collide without a secret, consecutive ids, ids that differ in their highest bits, and one id in many
+    /// instruments cost the same as random ones.
     #[test]
     fn chosen_ids_cost_what_random_ones_do() {
         const ORDERS: u64 = 1 << 16;
@@ -209,7 +211,7 @@ mod tests {
         }
     }
 
-    /// Few orders are taken out one by one, many with the whole table; the next ones find nothing of them.
+    /// Few orders are removed one by one, many with the whole table; later ones find nothing of them.
     #[test]
     fn nothing_is_left_of_few_orders_or_of_many() {
         for orders in [1, 100, 4_096] {
@@ -226,7 +228,7 @@ mod tests {
         }
     }
 
-    /// What comes and goes, from any place of a chain, leaves the others as they were.
+    /// Orders inserted and removed at any place of a chain leave the others unchanged.
     #[test]
     fn orders_are_taken_out_of_the_middle_of_a_chain() {
         let mut pool = OrderPool::new(8);

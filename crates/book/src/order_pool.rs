@@ -1,11 +1,11 @@
-//! Orders of all books in one pool: the orders of an instrument are a list without order.
+//! Pool of the orders of all books: the orders of an instrument are an unordered list.
 //!
-//! Nothing on the path needs an order's rank, so none is kept: putting an order into its list, and taking it out, touches
-//! the order and its neighbours, however many there are. Who wants a book ranked sorts it.
+//! The path needs no ranks, so none are kept: inserting and removing an order touches the order and its neighbours,
+//! whatever the size of the book. A ranked book is sorted on request.
 
 use touchline_types::{OrderRow, Price, Quantity, Side};
 
-/// Index of a node in the pool; [`NONE`] is no node.
+/// Index of a node in the pool; [`NONE`] is none.
 pub type NodeIndex = u32;
 /// No node.
 pub const NONE: NodeIndex = u32::MAX;
@@ -30,12 +30,12 @@ pub struct Order {
 #[derive(Clone, Copy, Debug)]
 struct Node {
     order: Order,
-    /// The neighbours in the list of the instrument.
+    /// Neighbours in the list of the instrument.
     before: NodeIndex,
     behind: NodeIndex,
-    /// The next of the same chain of the index; of a node that was given back, the next of those.
+    /// Next node in the chain of the index; for a free node, the next free one.
     next: NodeIndex,
-    /// How many nodes were taken before it.
+    /// Number of nodes taken before it.
     number: u64,
 }
 
@@ -46,12 +46,12 @@ const _: () = assert!(size_of::<Node>() == 64, "a node fits into one cache line"
 pub struct OrderPool {
     nodes: Vec<Node>,
     free: NodeIndex,
-    /// Nodes that were ever taken.
+    /// Number of nodes ever taken.
     taken: u64,
 }
 
 impl OrderPool {
-    /// Room for `orders_max` orders, taken now.
+    /// Allocates room for `orders_max` orders.
     pub fn new(orders_max: usize) -> OrderPool {
         OrderPool {
             nodes: Vec::with_capacity(orders_max),
@@ -60,7 +60,7 @@ impl OrderPool {
         }
     }
 
-    /// Takes a node for the order, in no list yet; `None` when the pool is full.
+    /// Takes a node for the order, in no list yet; `None` if the pool is full.
     #[inline]
     pub fn take(&mut self, order: Order) -> Option<NodeIndex> {
         let node = Node {
@@ -86,25 +86,25 @@ impl OrderPool {
         Some(self.nodes.len() as NodeIndex - 1)
     }
 
-    /// Gives a node back; it must be in no list, and in no chain of the index.
+    /// Frees a node, which is in no list and in no chain of the index.
     #[inline]
     pub fn give(&mut self, index: NodeIndex) {
         self.nodes[index as usize].next = self.free;
         self.free = index;
     }
 
-    /// Gives all nodes back.
+    /// Frees all nodes.
     pub fn clear(&mut self) {
         self.nodes.clear();
         self.free = NONE;
     }
 
-    /// Nodes that were taken since all were given back, also those that were given back alone.
+    /// Nodes taken since the last clear, including freed ones.
     pub fn used(&self) -> usize {
         self.nodes.len()
     }
 
-    /// The orders of all nodes in use, and those that nodes held which were given back alone.
+    /// Orders of all nodes in use and of nodes freed since the last clear.
     pub fn orders(&self) -> impl Iterator<Item = &Order> {
         self.nodes.iter().map(|node| &node.order)
     }
@@ -115,7 +115,7 @@ impl OrderPool {
         &self.nodes[index as usize].order
     }
 
-    /// The order of a node, whose id and instrument the caller leaves alone.
+    /// The order of a node; its id and instrument must not be changed.
     #[inline]
     pub fn order_mut(&mut self, index: NodeIndex) -> &mut Order {
         &mut self.nodes[index as usize].order
@@ -130,25 +130,25 @@ impl OrderPool {
         }
     }
 
-    /// The node behind this one in its chain of the index.
+    /// Next node in the chain of the index.
     #[inline]
     pub(crate) fn next(&self, index: NodeIndex) -> NodeIndex {
         self.nodes[index as usize].next
     }
 
-    /// Sets the node behind this one in its chain of the index.
+    /// Sets the next node in the chain of the index.
     #[inline]
     pub(crate) fn set_next(&mut self, index: NodeIndex, next: NodeIndex) {
         self.nodes[index as usize].next = next;
     }
 
-    /// The node behind this one in its list.
+    /// Next node in the list.
     #[inline]
     pub fn behind(&self, index: NodeIndex) -> NodeIndex {
         self.nodes[index as usize].behind
     }
 
-    /// Puts a node at the head of a list.
+    /// Inserts a node at the head of a list.
     #[inline]
     pub fn link(&mut self, head: &mut NodeIndex, index: NodeIndex) {
         let behind = std::mem::replace(head, index);
@@ -159,7 +159,7 @@ impl OrderPool {
         }
     }
 
-    /// Takes a node out of the list that it is in.
+    /// Removes a node from its list.
     #[inline]
     pub fn unlink(&mut self, head: &mut NodeIndex, index: NodeIndex) {
         let Node { before, behind, .. } = self.nodes[index as usize];

@@ -8,20 +8,20 @@ use touchline_types::{
     BookKind, Depth, Instrument, Level, LevelAction, LevelChange, LevelEvent, Place, Price, Side,
 };
 
-/// Levels a side that a direct book can hold; CME's deepest is 10.
+/// Maximum levels a side of a direct book by position; CME's deepest is 10.
 pub const DIRECT_MAX: usize = 10;
-/// Levels a side that an implied book can hold; CME's are 2 deep.
+/// Maximum levels a side of an implied book; CME's have 2.
 pub const IMPLIED_MAX: usize = 2;
-/// The most steps one event resolves to: an empty list padded to the full depth, an emptied one,
-/// or four lists cleared.
+/// Maximum number of steps of one event: an empty list padded to the full depth, an emptied one, or
+/// four lists cleared.
 pub const STEPS_MAX: usize = DIRECT_MAX + 4;
 
-/// Deep books whose room is taken at start: a venue of every level has few instruments that are traded, and
-/// the address space of each that it might have would be too much for some hosts.
+/// Deep books whose memory is reserved at start: a venue with deep books has few traded instruments, and reserving
+/// address space for every possible one would exceed some hosts.
 pub const SPARE_MAX: usize = 64;
 
-/// The price book of one instrument: direct and implied lists, never mixed. Of few levels, kept by
-/// position, or of every level that the venue has, kept by price; those have no implied lists.
+/// The price book of one instrument: direct and implied lists, never mixed. Either of few levels,
+/// kept by position, or deep, kept by price and without implied lists.
 #[derive(Clone, Debug)]
 pub struct PriceBook(Stored);
 
@@ -41,7 +41,7 @@ struct Few {
     implied: [Levels<IMPLIED_MAX>; 2],
 }
 
-/// How the best bid and ask stand to each other.
+/// Relation of the best bid to the best ask.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Spread {
     /// At least one side has no known best level.
@@ -55,7 +55,7 @@ pub enum Spread {
 }
 
 impl Spread {
-    /// How these two stand to each other.
+    /// Relation of these two.
     #[inline]
     pub fn between(bid: Option<Touch>, ask: Option<Touch>) -> Spread {
         let (Some(bid), Some(ask)) = (bid, ask) else {
@@ -70,7 +70,7 @@ impl Spread {
 }
 
 impl PriceBook {
-    /// An empty book of few levels.
+    /// An empty book by position.
     pub fn new(depth: Depth) -> PriceBook {
         PriceBook(Stored::ByPosition(Few {
             direct: [Levels::new(depth.direct); 2],
@@ -78,8 +78,7 @@ impl PriceBook {
         }))
     }
 
-    /// An empty book of every level, of which it keeps `levels_max` a side; all memory is taken now, and touched
-    /// as levels come.
+    /// An empty deep book with `levels_max` levels a side; its memory is reserved now and touched as levels arrive.
     pub fn deep(levels_max: usize) -> PriceBook {
         let sides = Side::BOTH.map(|side| DeepLevels::with_room(side, levels_max));
         PriceBook(Stored::ByPrice(Box::new(sides)))
@@ -108,7 +107,7 @@ impl PriceBook {
         }
     }
 
-    /// The best direct level of a side, if there is one and it is known.
+    /// The best direct level of a side, if it exists and is known.
     #[inline]
     pub fn best(&self, side: Side) -> Option<Level> {
         match &self.0 {
@@ -117,12 +116,12 @@ impl PriceBook {
         }
     }
 
-    /// Whether it is kept by price, of every level that the venue has.
+    /// Whether it is a deep book, kept by price.
     pub fn is_deep(&self) -> bool {
         matches!(self.0, Stored::ByPrice(_))
     }
 
-    /// The price from which on levels of a side are left out for want of room, if any are.
+    /// Price from which on levels of a side are left out, if any.
     pub fn truncated_from(&self, side: Side) -> Option<Price> {
         match &self.0 {
             Stored::ByPosition(_) => None,
@@ -130,8 +129,8 @@ impl PriceBook {
         }
     }
 
-    /// Applies a venue's event and appends the steps it resolved to. An event that names its level in
-    /// the way that the book is not kept changes nothing, and is unexpected.
+    /// Applies a venue's event and appends its steps. An event of the other kind (position or price) changes nothing
+    /// and is unexpected.
     #[inline]
     pub fn apply(&mut self, event: &LevelEvent, changes: &mut Vec<LevelChange>) -> ApplyResult {
         let LevelEvent {
@@ -191,7 +190,7 @@ impl PriceBook {
         }
     }
 
-    /// Plays one resolved step, as a reader of updates does. `false` if it does not fit.
+    /// Applies one resolved step, as a reader of updates does. `false` if it does not fit.
     #[inline]
     pub fn apply_delta(&mut self, change: &LevelChange) -> bool {
         let LevelChange {
@@ -216,7 +215,7 @@ impl PriceBook {
         }
     }
 
-    /// Empties one side, and says of the direct and the implied list whether there was something in it.
+    /// Empties one side; returns whether the direct and the implied list had levels.
     fn clear_side(&mut self, side: Side) -> (bool, bool) {
         match &mut self.0 {
             Stored::ByPosition(few) => (
@@ -227,7 +226,7 @@ impl PriceBook {
         }
     }
 
-    /// The depth that the book is kept to.
+    /// Depth of the book.
     fn depth(&self) -> Depth {
         match &self.0 {
             Stored::ByPosition(few) => Depth {
@@ -247,16 +246,15 @@ impl PriceBook {
 pub struct PriceBooks {
     books: Vec<PriceBook>,
     default_depth: Depth,
-    /// Books of every level that nobody has yet.
+    /// Unused deep books.
     spare: Vec<PriceBook>,
     levels_max: usize,
 }
 
 impl PriceBooks {
-    /// Room for `instruments_max` books, all taken now. Instruments without a definition have
-    /// `default_depth`; where that is every level ([`Depth::ALL`]), the first [`SPARE_MAX`] books have
-    /// their room for `levels_max` a side from the start. A deep book beyond those takes its room when
-    /// its instrument is first named or defined.
+    /// Allocates `instruments_max` books. Instruments without a definition have `default_depth`; if that is
+    /// [`Depth::ALL`], memory of the first [`SPARE_MAX`] books with `levels_max` a side is reserved at start. A further
+    /// deep book reserves its memory when its instrument is first named or defined.
     pub fn new(instruments_max: usize, default_depth: Depth, levels_max: usize) -> PriceBooks {
         let spare = match default_depth.is_all() {
             true => instruments_max.min(SPARE_MAX),
@@ -270,13 +268,13 @@ impl PriceBooks {
         }
     }
 
-    /// The book of an instrument; `None` if nothing was ever applied to it or a later one.
+    /// The book of an instrument; `None` if neither it nor a later one was used.
     #[inline]
     pub fn get(&self, instrument: Instrument) -> Option<&PriceBook> {
         self.books.get(instrument.index())
     }
 
-    /// The book of an instrument, made on its first use.
+    /// The book of an instrument; created on first use.
     #[inline]
     pub fn get_mut(&mut self, instrument: Instrument) -> &mut PriceBook {
         if instrument.index() >= self.books.len() {
@@ -290,7 +288,7 @@ impl PriceBooks {
         let now = self.get_mut(instrument).depth();
         let same = match depth.is_all() {
             true => now.is_all(),
-            // As the book cuts it.
+            // Compared as the book limits it.
             false => PriceBook::new(depth).depth() == now,
         };
         if !same {
@@ -299,8 +297,8 @@ impl PriceBooks {
         }
     }
 
-    /// Makes an instrument's book one of every level, which grows as it has to: a reader's, who learns
-    /// from what comes how deep it is. It is empty then, if it was not such a one already.
+    /// Turns an instrument's book into a deep one that grows as needed: for a reader, which learns the depth from
+    /// updates. The book is empty then, unless it was deep already.
     pub fn deepen(&mut self, instrument: Instrument) {
         let book = self.get_mut(instrument);
         if !book.is_deep() {
@@ -309,7 +307,7 @@ impl PriceBooks {
         }
     }
 
-    /// A book that is empty, with its room.
+    /// An empty book with its memory.
     fn fresh(&mut self, depth: Depth) -> PriceBook {
         match depth.is_all() {
             true => {
@@ -328,7 +326,7 @@ impl PriceBooks {
         }
     }
 
-    /// Applies a venue's event and appends the steps it resolved to.
+    /// Applies a venue's event and appends its steps.
     #[inline]
     pub fn apply(&mut self, event: &LevelEvent, changes: &mut Vec<LevelChange>) -> ApplyResult {
         self.get_mut(event.instrument).apply(event, changes)

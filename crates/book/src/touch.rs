@@ -1,36 +1,36 @@
-//! The best bid and offer: what every screen and output means by these words.
+//! Best bid and offer, as used by all screens and outputs.
 //!
-//! It is the better of the direct and the implied best; where both are at one price, their quantities together. Which
-//! of the books it is from is said with it.
+//! The better of the direct and the implied best; at the same price their quantities are added. The source book is part
+//! of it.
 
 use crate::price::{PriceBook, Spread};
 use touchline_types::{BookKind, Level, Price, Quantity, Side};
 
-/// The best bid, or the best offer.
+/// Best bid or offer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Touch {
     /// Its price, never NULL.
     pub price: Price,
-    /// What is there, direct and implied together; NULL where the venue states none.
+    /// Quantity at the price, direct and implied together; NULL if not stated.
     pub quantity: Quantity,
-    /// Which book it is from.
+    /// Source book.
     pub source: TouchSource,
 }
 
-/// Which book a best price is from.
+/// Source book of a best price.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TouchSource {
-    /// The direct book alone.
+    /// The direct book.
     Direct,
-    /// The implied book alone.
+    /// The implied book.
     Implied,
     /// Both, at the same price.
     Merged,
 }
 
 impl Touch {
-    /// The touch of a side, from the first level of its direct and of its implied list. There is none where one of
-    /// these is there without its price: a better one may be behind it that was never stated.
+    /// Best price of a side, from the first level of its direct and its implied list. None if one of these has an
+    /// unknown price: a better level may exist that was never published.
     #[inline]
     pub fn of(side: Side, direct: Option<Level>, implied: Option<Level>) -> Option<Touch> {
         let known = |level: &Level| level.known && !level.price.is_null();
@@ -69,7 +69,7 @@ impl Touch {
 }
 
 impl TouchSource {
-    /// As it is written.
+    /// Printed name.
     pub const fn name(self) -> &'static str {
         match self {
             TouchSource::Direct => "direct",
@@ -80,7 +80,7 @@ impl TouchSource {
 }
 
 impl PriceBook {
-    /// The best bid or offer, direct and implied.
+    /// Best bid or offer, direct and implied.
     #[inline]
     pub fn touch(&self, side: Side) -> Option<Touch> {
         let direct = self.levels(BookKind::Direct, side).first().copied();

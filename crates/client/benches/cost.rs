@@ -1,8 +1,8 @@
-//! What the client adds to a message: `cargo bench -p touchline-client`.
+//! Cost of the client per message: `cargo bench -p touchline-client`.
 //!
-//! A publisher writes packets of a top and a book change of two levels, each fifth with a trade, while the readers pause; then each
-//! reader drains alone. The bare subscriber decodes and does nothing; the client keeps books and gives events. Best and median of
-//! the rounds; the clock resolves some 10 ns, and each round is of 300,000 messages.
+//! A publisher writes packets of a top and a book change of two levels, every fifth with a trade, while the readers
+//! pause; then each reader drains alone. The bare subscriber only decodes; the client keeps books and returns events.
+//! Best and median of the rounds; the clock resolves 10 ns, and each round has 300,000 messages.
 
 use std::hint::black_box;
 use std::time::Instant;
@@ -47,7 +47,7 @@ fn main() {
     for round in 0..=ROUNDS {
         let messages = publish(&mut publisher, round as i64);
         let mut note = |name, nanoseconds: u128| {
-            // The first round begins with what is kept.
+            // The first round includes the snapshots.
             if round > 0 {
                 let cost = nanoseconds as f64 / messages as f64;
                 match rows.iter_mut().find(|(known, _)| *known == name) {
@@ -131,7 +131,7 @@ fn define(publisher: &mut Publisher) {
     publisher.commit();
 }
 
-/// Publishes a round, and gives how many messages that is.
+/// Publishes a round and returns its number of messages.
 fn publish(publisher: &mut Publisher, round: i64) -> u64 {
     let before = publisher.counters().messages_published;
     for packet in 0..PACKETS {

@@ -1,4 +1,4 @@
-//! What an order for 50 would have to pay at worst, each time that the book of one instrument has changed.
+//! The worst price of an order for 50, after each change of one instrument's book.
 //!
 //! Waits for the gateway, acts at the end of a batch, and stops with Ctrl-C. Needs the feature `signals`.
 
@@ -22,7 +22,7 @@ fn main() -> Result<(), Error> {
             None => writeln!(out, "{} {} -", book.symbol(), book.state()),
         };
         if written.is_err() {
-            break; // Whoever read our output has gone.
+            break; // The reader of our output has closed it.
         }
     }
     eprintln!("{}", bus.stats());

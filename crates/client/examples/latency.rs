@@ -1,4 +1,4 @@
-//! How long batches took to here, from the wire and from the publisher, at each end of a batch.
+//! Latency of each batch to this program, from the wire and from the publisher.
 
 use std::io::{self, Write};
 use touchline_client::{Bus, Error, Events, Idle};
@@ -18,7 +18,7 @@ fn main() -> Result<(), Error> {
             None => writeln!(out, "channel {latency}"),
         };
         if written.is_err() {
-            break; // Whoever read our output has gone.
+            break; // The reader of our output has closed it.
         }
     }
     Ok(())

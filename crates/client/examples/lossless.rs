@@ -1,4 +1,4 @@
-//! Every trade, none lost: the publisher of a lossless bus waits for this reader.
+//! Every trade, without loss: the publisher of a lossless bus waits for this reader.
 //!
 //! Stops with Ctrl-C. Needs the feature `signals`, and `[publication.lossless]` at the gateway.
 
@@ -16,7 +16,7 @@ fn main() -> Result<(), Error> {
         trades += 1;
         let symbol = bus.symbol(t.instrument);
         if writeln!(out, "{symbol} {}@{}", t.quantity, t.price).is_err() {
-            break; // Whoever read our output has gone.
+            break; // The reader of our output has closed it.
         }
     }
     eprintln!(

@@ -16,7 +16,7 @@ fn main() -> Result<(), Error> {
         }
         let (name, symbol) = (bus.name(), bus.symbol(top.instrument));
         if writeln!(out, "{name} {symbol} {top}").is_err() {
-            break; // Whoever read our output has gone.
+            break; // The reader of our output has closed it.
         }
     }
     Ok(())

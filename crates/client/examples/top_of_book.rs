@@ -1,4 +1,4 @@
-//! The best bid and ask of every instrument, whenever one changes.
+//! The best bid and ask of every instrument, at each change.
 
 use std::io::{self, Write};
 use touchline_client::{Bus, Error, Event, Events};
@@ -13,7 +13,7 @@ fn main() -> Result<(), Error> {
             _ => Ok(()),
         };
         if written.is_err() {
-            break; // Whoever read our output has gone.
+            break; // The reader of our output has closed it.
         }
     }
     Ok(())

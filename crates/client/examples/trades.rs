@@ -1,4 +1,4 @@
-//! Every trade as a line of CSV, as a research file wants them.
+//! Every trade as a line of CSV.
 
 use std::io::{self, Write};
 use touchline_client::{Bus, Error, Event, Events};

@@ -1,4 +1,4 @@
-//! A price book as a program reads it.
+//! Price books and orders as a program reads them.
 
 use crate::event::{Level, Quote};
 use crate::reading::level_of;
@@ -25,14 +25,14 @@ pub struct Levels<'a> {
     slot: Slot,
 }
 
-/// The best bid or ask: the better of the direct and the implied best, or both together where they are at one price.
+/// Best bid or ask of the direct and the implied book: the better one, or both together if they have the same price.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Touch {
     /// Price.
     pub price: Price,
-    /// What is there, direct and implied together.
+    /// Quantity at the price, direct and implied together.
     pub quantity: Quantity,
-    /// Which book it is from.
+    /// Book that it is from.
     pub source: TouchSource,
 }
 
@@ -41,11 +41,11 @@ pub struct Touch {
 pub struct ConsolidatedLevel {
     /// Price.
     pub price: Price,
-    /// Direct quantity; 0 where there is none.
+    /// Direct quantity; 0 if there is none.
     pub direct: Quantity,
-    /// Implied quantity; 0 where there is none.
+    /// Implied quantity; 0 if there is none.
     pub implied: Quantity,
-    /// Number of direct orders; `None` where the venue does not say, 0 where there are none.
+    /// Number of direct orders; `None` if the venue does not state it, 0 if there are none.
     pub orders: Option<u32>,
 }
 
@@ -94,12 +94,12 @@ impl<'a> Book<'a> {
         self.definition
     }
 
-    /// How far the book may be trusted.
+    /// Validity of the book.
     pub fn state(&self) -> State {
         self.state
     }
 
-    /// Number of the last message that the book holds; 0 before the first.
+    /// Number of the last message that the book contains; 0 before the first.
     pub fn sequence(&self) -> u64 {
         self.sequence
     }
@@ -109,7 +109,7 @@ impl<'a> Book<'a> {
         self.times
     }
 
-    /// Best level of a side of the direct book; `None` where there is none, or it is not known.
+    /// Best level of a side of the direct book; `None` if there is none or it is unknown.
     pub fn best(&self, side: Side) -> Option<Quote> {
         let best = self.levels(side).next()?;
         best.is_known.then_some(Quote {
@@ -118,7 +118,7 @@ impl<'a> Book<'a> {
         })
     }
 
-    /// The best bid or ask, direct and implied; `None` where there is none, or a better one may not have been stated.
+    /// Best bid or ask, direct and implied; `None` if there is none, or if a better level may be unknown.
     pub fn touch(&self, side: Side) -> Option<Touch> {
         // mutant: tail: the best prices are the direct book's
         let touch = self.book?.touch(side)?;
@@ -134,7 +134,7 @@ impl<'a> Book<'a> {
         self.book.map_or(Spread::OneSided, PriceBook::spread)
     }
 
-    /// Levels of a side, direct and implied merged by price, best first. Levels that are not known are left out.
+    /// Levels of a side, direct and implied merged by price, best first. Unknown levels are left out.
     pub fn consolidated(&self, side: Side) -> impl Iterator<Item = ConsolidatedLevel> + use<'a> {
         let slot = self.slot;
         let levels = self.book.map(|book| Consolidated::new(book, side));
@@ -169,8 +169,8 @@ impl<'a> Book<'a> {
         }
     }
 
-    /// The price at which a side of the direct book has `quantity` altogether: the worst one that an order for so much
-    /// would meet. `None` where the book does not reach so far, or a level before it is not known.
+    /// The worst price that an order for `quantity` meets on a side of the direct book. `None` if the book has less
+    /// quantity, or a level before that price is unknown.
     pub fn depth_price(&self, side: Side, quantity: impl Into<Quantity>) -> Option<Price> {
         let wanted = quantity
             .into()

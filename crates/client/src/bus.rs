@@ -21,9 +21,9 @@ use touchline_transport::shm::{
 };
 use touchline_types::Side;
 
-/// A bus that was joined: its events, and what is kept of its instruments.
+/// A joined bus: its events, and the kept values of its instruments.
 ///
-/// It may be sent to another thread; one thread reads it at a time.
+/// It may be moved to another thread; one thread reads it at a time.
 pub struct Bus {
     name: String,
     subscriber: Subscriber,
@@ -32,50 +32,50 @@ pub struct Bus {
     stopper: Stopper,
 }
 
-/// What [`Bus::next_within`] gives.
+/// Result of [`Bus::next_within`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Next {
     /// An event.
     Event(Event),
-    /// There was none in time.
+    /// No event within the time.
     TimedOut,
-    /// The loop was ended by its [`Stopper`].
+    /// A [`Stopper`] ended the loop.
     Stopped,
 }
 
-/// How far a reader is behind.
+/// Lag of a reader.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Lag {
-    /// Bytes that wait to be read, exact to some tens of KiB.
+    /// Unread bytes, exact to some tens of KiB.
     pub bytes: u64,
-    /// Messages that wait to be read, likewise.
+    /// Unread messages, likewise.
     pub messages: u64,
 }
 
-/// A number that no other bus of this process has.
+/// A number that is unique among the buses of this process.
 pub(crate) fn next_number() -> u32 {
     static BUSES: AtomicU32 = AtomicU32::new(0);
     BUSES.fetch_add(1, Ordering::Relaxed)
 }
 
-/// Messages without an event that one step takes at most, so that each of several buses has its turn.
+/// Maximum number of messages without an event in one step, so that each of several buses gets its turn.
 const ROUNDS_MAX: usize = 256;
 
 impl Bus {
     /// Joins a bus with the default [`Options`].
     ///
     /// # Errors
-    /// There is no such bus, it is not this user's to read, or it is of another format.
+    /// The bus does not exist, does not belong to this user, or has another format.
     pub fn join(name: &str) -> Result<Bus, Error> {
         Bus::options().join(name)
     }
 
-    /// How to join: a builder that ends with [`Options::join`].
+    /// Options for joining: a builder that ends with [`Options::join`].
     pub fn options() -> Options {
         Options::default()
     }
 
-    /// Names of the buses in the default directory, in order.
+    /// Names of the buses in the default directory, sorted.
     ///
     /// # Errors
     /// The directory cannot be read.
@@ -88,7 +88,7 @@ impl Bus {
         let until = Instant::now() + options.wait;
         loop {
             let is_last = Instant::now() >= until;
-            // A bus without a publisher may be one of yesterday.
+            // A bus without a publisher may be an old one.
             let is_there =
                 is_last || Overview::publisher_of(&root, name).is_ok_and(|holder| holder.is_some());
             match is_there.then(|| Bus::try_join(&root, options, name)) {
@@ -147,10 +147,10 @@ impl Bus {
         &self.name
     }
 
-    /// The next event: waits for it. `None` once a [`Stopper`] has ended the loop.
+    /// The next event; waits for it. `None` once a [`Stopper`] has ended the loop.
     #[allow(
         clippy::should_implement_trait,
-        reason = "what is kept is read between two events, which an iterator that borrows the bus would not let"
+        reason = "an iterator would borrow the bus, and programs read its kept values between two events"
     )]
     #[inline]
     pub fn next(&mut self) -> Option<Event> {
@@ -169,20 +169,20 @@ impl Bus {
         }
     }
 
-    /// The next event, if one is there. Never waits; `None` says that everything was read.
+    /// The next event, if there is one. Never waits; `None` means that everything was read.
     #[inline]
     pub fn poll(&mut self) -> Option<Event> {
         loop {
             match self.step() {
                 Step::Event(event) => return Some(event),
-                // Messages that give no event are passed over faster than a publisher writes them.
+                // Messages without an event are read faster than a publisher writes them.
                 Step::Progress => {}
                 Step::Nothing => return None,
             }
         }
     }
 
-    /// The next event: waits for it so long.
+    /// The next event; waits for it up to `time`.
     pub fn next_within(&mut self, time: Duration) -> Next {
         let until = Instant::now() + time;
         loop {
@@ -201,10 +201,11 @@ impl Bus {
         }
     }
 
-    /// Reads until it has caught up and every defined book has come, or for so long. Events on the way are applied and not given out.
+    /// Reads until the reader has caught up and every defined book is live, or until `time` has passed. Events are
+    /// applied and not returned.
     ///
     /// # Errors
-    /// [`Error::NotReady`]: not all of them came in time, or the loop was ended.
+    /// [`Error::NotReady`]: books were missing at the end of the time, or the loop was ended.
     pub fn ready(&mut self, time: Duration) -> Result<(), Error> {
         let until = Instant::now() + time;
         let mut has_caught_up = false;
@@ -224,7 +225,7 @@ impl Bus {
         }
     }
 
-    /// Books that are not live, and those that are defined.
+    /// Number of books that are not live, and of defined instruments.
     fn not_live(&self) -> (usize, usize) {
         let kept = &self.reading.kept;
         let defined = kept
@@ -237,27 +238,27 @@ impl Bus {
         })
     }
 
-    /// Moves the bus to a thread of its own, which fills a buffer of `limit` events for an asynchronous program.
+    /// Moves the bus to a thread that fills a buffer of `limit` events for an asynchronous program.
     #[cfg(feature = "async")]
     pub fn into_stream(self, limit: usize) -> crate::EventStream {
         crate::EventStream::of(self, limit)
     }
 
-    /// What ends the loop, from another thread or a signal.
+    /// Stopper that ends the loop, for another thread or a signal.
     pub fn stopper(&self) -> Stopper {
         self.stopper.clone()
     }
 
-    /// The instrument of a symbol, a [`SecurityId`](crate::SecurityId) or a [`Key`](crate::Key). Where several have
-    /// had the symbol, it is the one that was defined last.
+    /// The instrument with a symbol, a [`SecurityId`](crate::SecurityId) or a [`Key`](crate::Key). If several have had
+    /// the symbol, the one defined last.
     ///
     /// # Errors
-    /// [`Error::NoInstrument`], with the symbol that may be meant.
+    /// [`Error::NoInstrument`], with the nearest symbol.
     pub fn instrument(&self, name: impl Find) -> Result<Instrument, Error> {
         name.look_up(&self.reading.kept.registry)
     }
 
-    /// Every instrument that was defined, in the order in which they were.
+    /// Every defined instrument, in the order of definition.
     pub fn instruments(&self) -> impl Iterator<Item = Instrument> + use<> {
         self.reading.kept.registry.all()
     }
@@ -268,13 +269,13 @@ impl Bus {
         registry.definition(instrument).is_some() && registry.publisher_index(instrument).is_some()
     }
 
-    /// Has the next read that finds nothing look whether the publisher is at work, however short ago that was done: for
-    /// who is about to say what the books are.
+    /// Makes the next poll that finds no message check the publisher, even if the last check was recent. For programs
+    /// that are about to report the state of the books.
     pub fn look_again(&mut self) {
         self.subscriber.look_again();
     }
 
-    /// What the venue states of an instrument.
+    /// Definition of an instrument.
     ///
     /// # Errors
     /// [`Error::OtherBus`].
@@ -287,7 +288,7 @@ impl Bus {
         self.reading.kept.registry.symbol(instrument)
     }
 
-    /// The price book of an instrument; empty where books are not kept.
+    /// Price book of an instrument; empty if books are not kept.
     ///
     /// # Errors
     /// [`Error::OtherBus`].
@@ -341,7 +342,7 @@ impl Bus {
         Ok(self.reading.kept.last_trade(instrument))
     }
 
-    /// Shows each order of a side to `visit`, the first to be served first. Orders are kept with [`Events::ORDERS`].
+    /// Calls `visit` with each order of a side, in order of priority. Orders are kept with [`Events::ORDERS`].
     ///
     /// # Errors
     /// [`Error::OtherBus`].
@@ -378,23 +379,23 @@ impl Bus {
         &self.reading.order_changes
     }
 
-    /// The message that the last event came from.
+    /// Trace of the message of the last event.
     pub fn trace(&self) -> &Trace {
         &self.reading.trace
     }
 
-    /// How long an event took to here. The first call of a process takes 20 ms: the clock is calibrated then.
+    /// Latency of an event up to this call. The first call of a process takes 20 ms to calibrate the clock.
     pub fn latency(&self, times: &Times) -> Latency {
         Latency::of(times)
     }
 
-    /// How far this reader is behind.
+    /// Lag of this reader.
     pub fn lag(&self) -> Lag {
         let (messages, bytes) = self.subscriber.lag();
         Lag { bytes, messages }
     }
 
-    /// What was counted since the bus was joined.
+    /// Counts since the bus was joined.
     pub fn stats(&self) -> Stats {
         Stats {
             unknown: self.subscriber.unknown_messages(),
@@ -408,7 +409,7 @@ impl Bus {
         self.reading.kept.registry.definition(instrument).is_some()
     }
 
-    /// An event, if one is there, and whether there was anything to read.
+    /// The next event, if there is one, and whether anything was read.
     pub(crate) fn try_next(&mut self) -> (Option<Event>, bool) {
         match self.step() {
             Step::Event(event) => (Some(event), true),
@@ -440,10 +441,10 @@ impl Bus {
     }
 }
 
-/// What a step of reading came to.
+/// Result of a step.
 enum Step {
     Event(Event),
-    /// Something was read that gives no event.
+    /// A message without an event was read.
     Progress,
     Nothing,
 }
@@ -458,10 +459,10 @@ impl fmt::Debug for Bus {
     }
 }
 
-/// How often a bus that is not there yet is looked for.
+/// Interval of attempts to open a bus that does not exist yet.
 const JOIN_POLL: Duration = Duration::from_millis(20);
 
-/// Steps of one event, and levels of one book, that there is room for: a book with more comes from its image.
+/// Reserved steps of one event and levels of one book; a larger book is read from its snapshot slot.
 const CHANGES_MAX: usize = 16_384;
 
 fn kinds_books(options: &Options) -> bool {

@@ -3,19 +3,19 @@
 use crate::{Book, Bus, Definition, Error, Event, Idle, Instrument, Stopper, Top, Trade};
 use touchline_transport::Idler;
 
-/// Several buses, read in one thread: round robin, at most 64 events of one at a time. The order between buses is not
-/// defined; merging them by time would mean to wait for the slower one.
+/// Several buses, read on one thread: round robin, at most 64 events of one bus in a row. The order between buses is
+/// not defined; merging by time would have to wait for the slower bus.
 #[derive(Debug)]
 pub struct Buses {
     buses: Vec<Bus>,
-    /// The bus whose turn it is, and events that it may still give.
+    /// Index of the current bus, and the events left of its turn.
     turn: usize,
     left: u32,
     idler: Idler,
     stopper: Stopper,
 }
 
-/// Events of one bus in a row.
+/// Maximum number of events of one bus in a row.
 const IN_A_ROW: u32 = 64;
 
 impl Default for Buses {
@@ -36,7 +36,7 @@ impl Buses {
         }
     }
 
-    /// What to do while no bus has anything. Default: [`Idle::BackOff`].
+    /// Idle strategy while no bus has messages. Default: [`Idle::BackOff`].
     #[must_use]
     pub fn idle(mut self, idle: Idle) -> Buses {
         self.idler = idle.idler();
@@ -53,11 +53,11 @@ impl Buses {
         &self.buses
     }
 
-    /// The next event of any bus, and the bus: waits for it. `None` once a [`Stopper`] has ended the loop, and of no
-    /// buses at all.
+    /// The next event of any bus, and the bus; waits for it. `None` once a [`Stopper`] has ended the loop, and if there
+    /// are no buses.
     #[allow(
         clippy::should_implement_trait,
-        reason = "what is kept is read between two events, which an iterator that borrows the buses would not let"
+        reason = "an iterator would borrow the buses, and programs read their kept values between two events"
     )]
     pub fn next(&mut self) -> Option<(&Bus, Event)> {
         loop {
@@ -71,7 +71,7 @@ impl Buses {
         }
     }
 
-    /// The next event of any bus, and the bus, if one is there.
+    /// The next event of any bus, and the bus, if there is one.
     pub fn poll(&mut self) -> Option<(&Bus, Event)> {
         for _ in 0..self.buses.len() {
             if let Some((bus, event)) = self.turn().0 {
@@ -81,7 +81,7 @@ impl Buses {
         None
     }
 
-    /// Each bus gets its turn, until one gives an event; rests if none had anything.
+    /// Polls each bus in turn until one has an event; idles if none had messages.
     fn round(&mut self) -> Option<(usize, Event)> {
         let mut work = 0;
         for _ in 0..self.buses.len() {
@@ -95,7 +95,7 @@ impl Buses {
         None
     }
 
-    /// An event of the bus whose turn it is, and whether it had anything to read.
+    /// An event of the current bus, and whether it had messages.
     fn turn(&mut self) -> (Option<(usize, Event)>, bool) {
         let turn = self.turn;
         let (event, is_busy) = self.buses[turn].try_next();
@@ -107,7 +107,7 @@ impl Buses {
         (event.map(|event| (turn, event)), is_busy)
     }
 
-    /// What ends the loop, from another thread or a signal.
+    /// Stopper that ends the loop, for another thread or a signal.
     pub fn stopper(&self) -> Stopper {
         self.stopper.clone()
     }
@@ -115,7 +115,7 @@ impl Buses {
     /// The bus of a handle.
     ///
     /// # Errors
-    /// [`Error::OtherBus`]: it is of none of these.
+    /// [`Error::OtherBus`]: the handle is of none of these buses.
     pub fn bus(&self, instrument: Instrument) -> Result<&Bus, Error> {
         let found = self.buses.iter().find(|bus| bus.has(instrument));
         found.ok_or_else(|| {
@@ -126,7 +126,7 @@ impl Buses {
         })
     }
 
-    /// The price book of an instrument; the handle knows its bus.
+    /// Price book of an instrument; the handle identifies the bus.
     ///
     /// # Errors
     /// [`Error::OtherBus`].
@@ -150,7 +150,7 @@ impl Buses {
         self.bus(instrument)?.last_trade(instrument)
     }
 
-    /// What the venue states of an instrument.
+    /// Definition of an instrument.
     ///
     /// # Errors
     /// [`Error::OtherBus`].

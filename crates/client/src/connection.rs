@@ -1,48 +1,48 @@
-//! What happens to a connection to a bus, beside its data.
+//! Events of the connection to a bus.
 
 use std::fmt;
 
-/// An event of the connection to a bus. Reading goes on through all of them.
+/// Event of the connection to a bus. Reading continues after each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Connection {
-    /// Every book is as of one place in the stream: the program may act. Comes once after joining, and again after each
-    /// overrun and restart.
+    /// All books are consistent with one position of the stream: the program may act. Occurs once after joining, and
+    /// after each overrun and restart.
     CaughtUp {
-        /// Instruments that are known.
+        /// Number of known instruments.
         instruments: u32,
     },
-    /// The publisher overran this reader. Books are recovering and follow from their snapshots at once.
+    /// The publisher overran this reader. Books are recovering; they follow at once from their snapshot slots.
     Overrun {
-        /// Messages that were lost, trades among them.
+        /// Lost messages, trades included.
         messages: u64,
-        /// Bytes of them.
+        /// Lost bytes.
         bytes: u64,
     },
-    /// The publisher is gone: books that were live are stale.
+    /// The publisher has ended: books that were live are stale.
     PublisherGone,
-    /// The publisher gives no sign of life: it is stopped, stuck or behind its venue. Books that were live are stale.
+    /// The publisher shows no activity: it is stopped, stuck or behind its venue. Books that were live are stale.
     PublisherStalled,
-    /// A stalled publisher works again: books follow as they are now.
+    /// A stalled publisher works again: the present books follow.
     PublisherResumed,
-    /// Another publisher goes on. All books are empty and recovering; definitions and books follow, under the same
+    /// Another publisher has started. All books are empty and recovering; definitions and books follow, with the same
     /// handles.
     Restarted {
-        /// How many publishers the bus has had, this one included.
+        /// Number of publishers that the bus has had, this one included.
         generation: u64,
     },
-    /// The shared memory holds what no publisher writes, from this message on: as an overrun.
+    /// The shared memory contains an invalid message; the reader recovers as after an overrun.
     Corrupt {
-        /// Number of the message that was expected.
+        /// Number of the expected message.
         sequence: u64,
     },
-    /// Another publisher goes on in a format that this client cannot read: books that were live are stale.
+    /// Another publisher has started with a format that this client cannot read: books that were live are stale.
     Incompatible {
         /// Number of the format.
         layout: u64,
     },
-    /// A file of the bus was made shorter: nothing can be read until its publisher is started again. Books that were
-    /// live are stale.
+    /// A file of the bus was truncated: nothing can be read until its publisher is started again. Books that were live
+    /// are stale.
     Damaged,
 }
 

@@ -8,12 +8,12 @@ use touchline_types::{
     SecurityType, Symbol,
 };
 
-/// What the venue states of an instrument. Prices are those that traders quote; what is not stated is `None`, empty or
-/// 0.
+/// Definition of an instrument. Prices are those that traders quote; fields that the venue does not state are `None`,
+/// empty or 0.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Definition {
-    /// The venue, as its publisher calls it.
+    /// Venue, as named by its publisher.
     pub venue: Code,
     /// The venue's identifier (CME: SecurityID).
     pub security_id: i64,
@@ -23,22 +23,22 @@ pub struct Definition {
     pub group: Symbol,
     /// Product (CME: Asset).
     pub asset: Symbol,
-    /// What kind of contract it is.
+    /// Kind of contract.
     pub security_type: Option<SecurityType>,
     /// Currency of its prices.
     pub currency: Code,
     /// Currency of its settlement.
     pub settlement_currency: Code,
-    /// From the venue's price to the one that traders quote; `None` where not stated: both are the same.
+    /// Factor from the venue's price to the price that traders quote; `None` if not stated: both are equal.
     pub display_factor: Option<DisplayFactor>,
-    /// Fractions that traders quote prices in (1/32, and 1/4 of it); `None` where they are decimals. Prices here are decimals
-    /// always.
+    /// Fractions in which traders quote prices (1/32, and 1/4 of it); `None` for decimals. Prices here are always
+    /// decimals.
     pub price_fraction: Option<PriceFraction>,
     /// Smallest price step.
     pub tick: Option<Price>,
-    /// What one contract is, in 1e-9 of its unit: a contract size, or a multiplier of price.
+    /// Unit of one contract, in 1e-9: a contract size, or a multiplier of price.
     pub multiplier: Option<Price>,
-    /// Quantities are whole multiples of it.
+    /// Step of quantities.
     pub lot: Option<Quantity>,
     /// Smallest quantity of an order.
     pub quantity_min: Option<Quantity>,
@@ -46,9 +46,9 @@ pub struct Definition {
     pub quantity_max: Option<Quantity>,
     /// Power of ten of quantities.
     pub quantity_exponent: i8,
-    /// When trading ends, nanoseconds since 1970 UTC; 0 where it does not, or is not stated.
+    /// End of trading, nanoseconds since 1970 UTC; 0 if there is none or it is not stated.
     pub expiry_ns: u64,
-    /// Maturity as `YYYYMMDD`, with a day of 00 where the venue states the month alone; 0 where there is none.
+    /// Maturity as `YYYYMMDD`, with day 00 if the venue states only the month; 0 if there is none.
     pub maturity: u32,
     /// Strike of an option.
     pub strike: Option<Price>,
@@ -56,15 +56,15 @@ pub struct Definition {
     pub right: Option<OptionRight>,
     /// The venue's identifier of the underlying instrument.
     pub underlying: Option<i64>,
-    /// No price is accepted above it.
+    /// Highest accepted price.
     pub high_limit: Option<Price>,
-    /// No price is accepted below it.
+    /// Lowest accepted price.
     pub low_limit: Option<Price>,
-    /// Trading status as of the definition: the venue's code (FIX tag 326); 255 where not stated.
+    /// Trading status in the definition: the venue's code (FIX tag 326); 255 if not stated.
     pub status: u8,
-    /// Levels that the venue keeps of its books.
+    /// Number of levels that the venue keeps.
     pub depth: Depth,
-    /// Whether the venue has defined it; else only venue and security id are known.
+    /// Whether the venue has defined it; if not, only venue and security id are known.
     pub is_defined: bool,
     legs: Legs,
     venue_tick: Price,
@@ -115,7 +115,7 @@ impl Definition {
         }
     }
 
-    /// What names the instrument on every bus.
+    /// Key of the instrument, the same on every bus.
     pub fn key(&self) -> Key {
         Key {
             venue: self.venue,
@@ -123,7 +123,7 @@ impl Definition {
         }
     }
 
-    /// Name of its trading status as of the definition; `None` of one that is not stated or not known.
+    /// Name of the trading status in the definition; `None` if not stated or unknown.
     pub fn status_name(&self) -> Option<&'static str> {
         status_name(self.status)
     }
@@ -133,18 +133,18 @@ impl Definition {
         self.legs.as_slice()
     }
 
-    /// Legs that the venue states; 255 for as many or more.
+    /// Number of legs that the venue states; 255 means 255 or more.
     pub fn leg_count(&self) -> u8 {
         self.legs.count()
     }
 
-    /// The venue's own price, as an order needs it, of a price that traders quote; `None` where no price of the venue
-    /// is quoted so.
+    /// The venue's price for a price that traders quote, as an order needs it; `None` if no price of the venue
+    /// corresponds.
     pub fn venue_price(&self, price: Price) -> Option<Price> {
         self.scale.venue(price, self.venue_tick)
     }
 
-    /// The price that traders quote, of a price of the venue.
+    /// The price that traders quote for a price of the venue.
     pub fn display_price(&self, venue: Price) -> Price {
         self.scale.price(venue)
     }

@@ -1,65 +1,65 @@
-//! Why a bus cannot be joined, or an instrument not be found.
+//! Errors of joining a bus and of finding an instrument.
 
 use crate::words::counted;
 use std::fmt;
 use std::path::PathBuf;
 use touchline_transport::shm::{Root, SegmentError};
 
-/// What went wrong, as a sentence that says what to do. `Debug` prints the same sentence, so that a `main` that
-/// returns it is readable.
+/// Error with a sentence that says what to do. `Debug` prints the same sentence, so that a `main` that returns it is
+/// readable.
 #[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Error {
-    /// There is no bus of this name.
+    /// No bus has this name.
     NoBus {
         /// The name.
         bus: String,
-        /// Where it was looked for.
+        /// Directory that was searched.
         directory: PathBuf,
-        /// Buses that are there.
+        /// Existing buses.
         buses: Vec<String>,
     },
-    /// The bus is another user's, or others may write it.
+    /// The bus belongs to another user, or others may write to it.
     NotYours {
         /// Name of the bus.
         bus: String,
-        /// Whose it is and what to do.
+        /// Owner and fix.
         why: String,
     },
-    /// The bus has a format that this client cannot read.
+    /// This client cannot read the format of the bus.
     Incompatible {
         /// Name of the bus.
         bus: String,
-        /// Both formats, and what to do.
+        /// Both formats and the fix.
         why: String,
     },
-    /// The publisher died or hangs while it started.
+    /// The publisher ended or hung during its start.
     HalfStarted {
         /// Name of the bus.
         bus: String,
     },
-    /// A file of the bus holds what it should not.
+    /// A file of the bus is damaged.
     Damaged {
         /// Name of the bus.
         bus: String,
-        /// Which file, and what is wrong with it.
+        /// File and damage.
         why: String,
     },
-    /// Another reader of the bus has the name.
+    /// Another reader of the bus has this name.
     NameTaken {
         /// Name of the bus.
         bus: String,
-        /// Who has it.
+        /// Process with this name.
         why: String,
     },
-    /// As many readers as the bus has places for.
+    /// The bus has no free slot for a reader.
     TooManyReaders {
         /// Name of the bus.
         bus: String,
-        /// How many there may be.
+        /// Number of slots.
         why: String,
     },
-    /// A lossless reader of a bus that waits for nobody.
+    /// A lossless reader on a bus that does not wait for readers.
     NotLossless {
         /// Name of the bus.
         bus: String,
@@ -68,28 +68,28 @@ pub enum Error {
     NoInstrument {
         /// Name of the bus.
         bus: String,
-        /// What was looked for.
+        /// Name that was searched.
         wanted: String,
-        /// Instruments that are defined.
+        /// Number of defined instruments.
         defined: usize,
-        /// The symbol that is most like it.
+        /// The nearest symbol.
         meant: Option<String>,
     },
-    /// A handle of another bus.
+    /// The handle belongs to another bus.
     OtherBus {
-        /// Name of the bus that was asked.
+        /// Name of the bus that was called.
         bus: String,
     },
-    /// Not every book came in time.
+    /// Some books did not arrive in time.
     NotReady {
         /// Name of the bus.
         bus: String,
-        /// What is missing.
+        /// Missing books.
         why: String,
     },
-    /// An option is not one.
+    /// An option is invalid.
     Option(String),
-    /// The system refused something.
+    /// A system call failed.
     System(String),
 }
 
@@ -170,7 +170,7 @@ impl std::error::Error for Error {}
 
 const LISTED_MAX: usize = 12;
 
-/// Why a bus cannot be joined.
+/// Error of joining a bus.
 pub(crate) fn of_bus(root: &Root, bus: &str, error: touchline_transport::shm::Error) -> Error {
     use touchline_transport::shm::Error as Bus;
     let why = error.to_string();
@@ -187,7 +187,7 @@ pub(crate) fn of_bus(root: &Root, bus: &str, error: touchline_transport::shm::Er
     }
 }
 
-/// Why a file of a bus cannot be opened.
+/// Error of opening a file of a bus.
 pub(crate) fn of_segment(root: &Root, bus: &str, error: SegmentError) -> Error {
     let why = error.to_string();
     let bus = bus.to_owned();
@@ -211,7 +211,7 @@ pub(crate) fn of_segment(root: &Root, bus: &str, error: SegmentError) -> Error {
     }
 }
 
-/// Books that are missing when a bus should be ready.
+/// Error: books are missing although the time is over.
 pub(crate) fn missing(bus: &str, missing: usize, defined: usize) -> Error {
     let why = match defined {
         0 => "no instrument is defined; is its gateway still joining the venue?".to_owned(),

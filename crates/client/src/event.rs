@@ -1,4 +1,4 @@
-//! Events: what reading a bus gives. Small values without a lifetime; what is long is read from the bus.
+//! Events of a bus: small values without a lifetime; long data is read from the bus.
 
 use crate::{Connection, Instrument, Quantity, State, Times};
 use std::fmt;
@@ -6,7 +6,7 @@ use touchline_types::{
     BookKind, Code, LevelAction, OrderAction, Price, Side, StatisticKind, UpdateAction,
 };
 
-/// What happened.
+/// An event.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Event {
@@ -19,21 +19,21 @@ pub enum Event {
     Book(BookChange),
     /// An order book changed: [`Bus::order_changes`](crate::Bus::order_changes) has the steps.
     Orders(OrdersChange),
-    /// A figure of a session or a day.
+    /// A statistic of a session or a day.
     Statistic(Statistic),
     /// Trading status of an instrument or of a product group.
     Status(Status),
-    /// A book keeps its contents and has another state.
+    /// The state of a book changed, with unchanged contents.
     State(StateChange),
-    /// Something happened to all books of the channel at once.
+    /// A change of all books of the channel.
     Channel(ChannelEvent),
-    /// An instrument was defined, or defined again: [`Bus::definition`](crate::Bus::definition) says how.
+    /// An instrument was defined or redefined: [`Bus::definition`](crate::Bus::definition) has the definition.
     Defined(Instrument),
-    /// Something happened to the connection.
+    /// An event of the connection.
     Connection(Connection),
 }
 
-/// A price with the quantity there.
+/// A price and the quantity at it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Quote {
     /// Price.
@@ -45,129 +45,129 @@ pub struct Quote {
 /// The best bid and ask of an instrument's direct book.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Top {
-    /// Which instrument.
+    /// Instrument.
     pub instrument: Instrument,
-    /// How far the book may be trusted.
+    /// Validity of the book.
     pub state: State,
-    /// Best bid; `None` where there is none, or it is not known.
+    /// Best bid; `None` if there is none or it is unknown.
     pub bid: Option<Quote>,
     /// Best ask, likewise.
     pub ask: Option<Quote>,
-    /// When.
+    /// Times.
     pub times: Times,
     /// Number of the message on its bus.
     pub sequence: u64,
-    /// Whether it is the last event of its venue packet: act now.
+    /// Whether this is the last event of its venue packet: the program may act.
     pub end_of_batch: bool,
 }
 
-/// Who took liquidity in a trade.
+/// Side that took liquidity in a trade.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Aggressor {
-    /// A buyer did.
+    /// Buyer.
     Buy,
-    /// A seller did.
+    /// Seller.
     Sell,
-    /// The venue names none.
+    /// Not stated.
     None,
 }
 
 /// A trade.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Trade {
-    /// Which instrument.
+    /// Instrument.
     pub instrument: Instrument,
     /// Price.
     pub price: Price,
     /// Quantity.
     pub quantity: Quantity,
-    /// Who took liquidity.
+    /// Side that took liquidity.
     pub aggressor: Aggressor,
     /// New, or a correction (`Change`) or bust (`Delete`) of an earlier trade.
     pub action: UpdateAction,
-    /// The venue's id of the trade; 0 where there is none.
+    /// The venue's id of the trade; 0 if there is none.
     pub trade_id: u64,
-    /// Orders that took part; `None` where the venue does not say.
+    /// Number of orders in the trade; `None` if the venue does not state it.
     pub orders: Option<u32>,
-    /// When.
+    /// Times.
     pub times: Times,
     /// Number of the message on its bus.
     pub sequence: u64,
-    /// Whether it is the last event of its venue packet.
+    /// Whether this is the last event of its venue packet.
     pub end_of_batch: bool,
 }
 
-/// A price book changed.
+/// Change of a price book.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BookChange {
-    /// Which instrument.
+    /// Instrument.
     pub instrument: Instrument,
-    /// How far the book may be trusted after it.
+    /// Validity of the book after the change.
     pub state: State,
-    /// Steps in [`Bus::changes`](crate::Bus::changes).
+    /// Number of steps in [`Bus::changes`](crate::Bus::changes).
     pub changes: u32,
-    /// Whether the steps are the whole book, emptied first.
+    /// Whether the steps are the whole book, which is emptied first.
     pub is_whole: bool,
-    /// Whether the direct book was touched; else only the implied one.
+    /// Whether the direct book changed; if not, only the implied one did.
     pub is_direct: bool,
-    /// Whether the venue's event was cut short by a lost packet.
+    /// Whether a lost packet truncated the venue's event.
     pub is_cut: bool,
-    /// Best direct bid after it; `None` where there is none, or it is not known.
+    /// Best direct bid after the change; `None` if there is none or it is unknown.
     pub bid: Option<Quote>,
-    /// Best direct ask after it, likewise.
+    /// Best direct ask, likewise.
     pub ask: Option<Quote>,
-    /// When.
+    /// Times.
     pub times: Times,
     /// Number of the message on its bus.
     pub sequence: u64,
-    /// Whether it is the last event of its venue packet.
+    /// Whether this is the last event of its venue packet.
     pub end_of_batch: bool,
 }
 
 /// One level of a price book.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Level {
-    /// Price; [`Price::NULL`] of a level that is not known.
+    /// Price; [`Price::NULL`] for an unknown level.
     pub price: Price,
     /// Quantity.
     pub quantity: Quantity,
-    /// Number of orders; `None` where the venue does not say.
+    /// Number of orders; `None` if the venue does not state it.
     pub orders: Option<u32>,
-    /// False for a level that must exist, since a worse one is known, but was never stated.
+    /// False for a level that must exist, because a worse one is known, but was never published.
     pub is_known: bool,
 }
 
 /// One step in a price book.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LevelChange {
-    /// Which side.
+    /// Side.
     pub side: Side,
-    /// Which book.
+    /// Direct or implied book.
     pub book: BookKind,
-    /// What happened.
+    /// Action.
     pub action: LevelAction,
     /// Index of the level, from 0, the best.
     pub index: u16,
-    /// The level after it; not known where it was removed.
+    /// The level after the step; unknown if it was removed.
     pub level: Level,
 }
 
-/// An order book changed.
+/// Change of an order book.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OrdersChange {
-    /// Which instrument.
+    /// Instrument.
     pub instrument: Instrument,
-    /// How far the order book may be trusted after it.
+    /// Validity of the order book after the change.
     pub state: State,
-    /// Steps in [`Bus::order_changes`](crate::Bus::order_changes).
+    /// Number of steps in [`Bus::order_changes`](crate::Bus::order_changes).
     pub changes: u32,
-    /// Whether the steps are the whole book, emptied first.
+    /// Whether the steps are the whole book, which is emptied first.
     pub is_whole: bool,
-    /// When.
+    /// Times.
     pub times: Times,
     /// Number of the message on its bus.
     pub sequence: u64,
-    /// Whether it is the last event of its venue packet.
+    /// Whether this is the last event of its venue packet.
     pub end_of_batch: bool,
 }
 
@@ -182,83 +182,83 @@ pub struct OrderChange {
     pub price: Price,
     /// Visible quantity.
     pub quantity: Quantity,
-    /// Which side.
+    /// Side.
     pub side: Side,
-    /// What happened.
+    /// Action.
     pub action: OrderAction,
 }
 
-/// A figure of a session or a day.
+/// Statistic of a session or a day.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Statistic {
-    /// Which instrument.
+    /// Instrument.
     pub instrument: Instrument,
-    /// Which figure.
+    /// Kind of statistic.
     pub kind: StatisticKind,
-    /// Set, or taken back (`Delete`).
+    /// Set, or withdrawn (`Delete`).
     pub action: UpdateAction,
-    /// The price; `None` of figures that have none.
+    /// The price; `None` for statistics without one.
     pub price: Option<Price>,
-    /// The quantity; `None` of figures that have none.
+    /// The quantity; `None` for statistics without one.
     pub quantity: Option<Quantity>,
-    /// When.
+    /// Times.
     pub times: Times,
     /// Number of the message on its bus.
     pub sequence: u64,
-    /// Whether it is the last event of its venue packet.
+    /// Whether this is the last event of its venue packet.
     pub end_of_batch: bool,
 }
 
 /// Trading status of an instrument or of a product group, in the venue's codes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Status {
-    /// The instrument; `None` where the status is of the whole group.
+    /// The instrument; `None` for a status of the whole group.
     pub instrument: Option<Instrument>,
     /// The product group, as the venue writes it.
     pub group: Code,
-    /// Code of the status (SecurityTradingStatus, FIX tag 326); 255 where not stated.
+    /// Code of the status (SecurityTradingStatus, FIX tag 326); 255 if not stated.
     pub status: u8,
-    /// Code of the reason (HaltReason, FIX tag 327); 255 where not stated.
+    /// Code of the reason (HaltReason, FIX tag 327); 255 if not stated.
     pub reason: u8,
-    /// Code of an additional event (SecurityTradingEvent, FIX tag 1174); 255 where not stated.
+    /// Code of an additional event (SecurityTradingEvent, FIX tag 1174); 255 if not stated.
     pub event: u8,
-    /// When.
+    /// Times.
     pub times: Times,
     /// Number of the message on its bus.
     pub sequence: u64,
-    /// Whether it is the last event of its venue packet.
+    /// Whether this is the last event of its venue packet.
     pub end_of_batch: bool,
 }
 
-/// A price book keeps its contents and has another state.
+/// Change of the state of a price book with unchanged contents.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StateChange {
-    /// Which instrument.
+    /// Instrument.
     pub instrument: Instrument,
-    /// From here on.
+    /// The new state.
     pub state: State,
-    /// When.
+    /// Times.
     pub times: Times,
     /// Number of the message on its bus.
     pub sequence: u64,
-    /// Whether it is the last event of its venue packet.
+    /// Whether this is the last event of its venue packet.
     pub end_of_batch: bool,
 }
 
-/// Something happened to all books of the channel at once.
+/// Change of all books of the channel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ChannelEvent {
-    /// What.
+    /// The change.
     pub what: ChannelChange,
-    /// When.
+    /// Times.
     pub times: Times,
     /// Number of the message on its bus.
     pub sequence: u64,
-    /// Whether it is the last event of its venue packet.
+    /// Whether this is the last event of its venue packet.
     pub end_of_batch: bool,
 }
 
-/// What happened to all books of a channel.
+/// Kind of change of all books of a channel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ChannelChange {
@@ -268,28 +268,28 @@ pub enum ChannelChange {
         first: u64,
         /// Last lost packet.
         last: u64,
-        /// State of order books from here on.
+        /// New state of the order books.
         orders: State,
     },
-    /// The venue began again: every book is empty and live.
+    /// The venue restarted: every book is empty and live.
     Reset,
-    /// What books that are live by themselves are from here on.
+    /// New state of the books that are live by themselves.
     State {
         /// Price books.
         price: State,
         /// Order books.
         orders: State,
-        /// The venue's packet that this is as of.
+        /// The venue's packet of this state.
         sequence: u64,
     },
-    /// The venue's download of definitions and whole books has begun.
+    /// The venue's download of definitions and whole books has started.
     DownloadStarted,
-    /// The download is over: every chosen instrument was defined.
+    /// The download has ended: every selected instrument is defined.
     DownloadEnded,
 }
 
 impl Event {
-    /// The instrument that it is about, if it is about one.
+    /// The instrument of the event, if it has one.
     pub fn instrument(&self) -> Option<Instrument> {
         match self {
             Event::Top(event) => Some(event.instrument),
@@ -304,7 +304,7 @@ impl Event {
         }
     }
 
-    /// Whether it is the last event of its venue packet.
+    /// Whether this is the last event of its venue packet.
     pub fn end_of_batch(&self) -> bool {
         match self {
             Event::Top(event) => event.end_of_batch,
@@ -319,7 +319,7 @@ impl Event {
         }
     }
 
-    /// Says of an event that it is the last one of its packet.
+    /// Marks an event as the last one of its packet.
     #[inline]
     pub(crate) fn mark_end_of_batch(&mut self) {
         match self {
@@ -368,7 +368,7 @@ impl fmt::Display for Quote {
     }
 }
 
-/// `live 12@4500.25 | 7@4500.5`, with `-` for a side that is empty or not known.
+/// `live 12@4500.25 | 7@4500.5`, with `-` for a side that is empty or unknown.
 impl fmt::Display for Top {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} ", self.state)?;

@@ -1,4 +1,4 @@
-//! Handles of instruments, and how one is found.
+//! Handles of instruments, and ways to find one.
 
 use crate::Error;
 use crate::registry::Registry;
@@ -6,8 +6,8 @@ use touchline_types::Code;
 
 /// Handle of an instrument on one [`Bus`](crate::Bus) or [`Snapshot`](crate::Snapshot).
 ///
-/// It is given once for each venue and security id, stays valid when the publisher restarts, and is never given to
-/// another instrument. Another bus refuses it with [`Error::OtherBus`].
+/// There is one handle for each venue and security id. It stays valid when the publisher restarts and is never reused
+/// for another instrument. Another bus rejects it with [`Error::OtherBus`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Instrument {
     pub(crate) bus: u32,
@@ -15,7 +15,7 @@ pub struct Instrument {
 }
 
 impl Instrument {
-    /// Dense index from 0 on its bus, for tables of your own.
+    /// Dense index from 0 on its bus, for the program's own tables.
     #[inline]
     pub const fn index(self) -> usize {
         self.index as usize
@@ -28,16 +28,16 @@ const _: () = assert!(size_of::<Instrument>() == 8);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct SecurityId(pub i64);
 
-/// What names an instrument on every bus and after every restart.
+/// Key of an instrument, the same on every bus and after every restart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Key {
-    /// The venue, as its publisher calls it: `cme`, `deribit`.
+    /// Venue, as named by its publisher: `cme`, `deribit`.
     pub venue: Code,
     /// The venue's identifier.
     pub security_id: i64,
 }
 
-/// What an instrument is found by: its symbol (`&str`), its [`SecurityId`], its [`Key`], or its handle.
+/// Value that identifies an instrument: its symbol (`&str`), its [`SecurityId`], its [`Key`], or its handle.
 pub trait Find: sealed::Find {}
 
 impl<T: sealed::Find> Find for T {}

@@ -1,7 +1,8 @@
-//! Follow a Touchline bus: what a trading program, a recorder or a screen depends on, and nothing else.
+//! Client of a Touchline bus, the only crate that a trading program, a recorder or a screen depends on.
 //!
-//! A [`Bus`] is joined by name and read in the caller's own thread, straight from shared memory. Reading gives an
-//! [`Event`] at a time: a small value that can be stored and sent. The bus keeps the books, tops and last trades of
+//! A [`Bus`] is joined by name and read on the caller's thread, directly from shared memory. Each read returns one
+//! [`Event`], a small value that can be stored and sent. The bus keeps the books, tops and last trades of every
+//! instrument as of the last event.
 //! every instrument beside it, as of the last event.
 //!
 //! ```no_run
@@ -20,31 +21,33 @@
 //! }
 //! ```
 //!
-//! - **One way to read**: [`Bus::next`] waits, [`Bus::poll`] never does, [`Bus::next_within`] waits for a time.
-//! - **Handles**: an [`Instrument`] is given once for each venue and security id, stays valid when the publisher
-//!   restarts, and is never given to another instrument.
+//! - **One way to read**: [`Bus::next`] waits, [`Bus::poll`] does not, [`Bus::next_within`] waits for a limited time.
+//! - **Handles**: there is one [`Instrument`] for each venue and security id; it stays valid when the publisher
+//!   restarts and is never reused for another instrument.
 //! - **Prices** are those that traders quote: the venue's price times its display factor, exact, in counts of 1e-9.
-//!   [`Definition::venue_price`] gives what an order needs.
-//! - **Loss, restart, silence** are events ([`Connection`]) and states of books ([`State`]), never an error.
-//! - **Errors** come at join and at look-up alone, each a sentence that says what to do ([`Error`]).
-//! - **Memory** is taken at join. Afterwards nothing is allocated, but for definitions beyond
-//!   [`Options::instruments_max`] and for books that become deeper than the bus's own images.
+//!   [`Definition::venue_price`] returns the price for an order.
+//! - **Losses, restarts and timeouts** are events ([`Connection`]) and states of books ([`State`]), never errors.
+//! - **Errors** occur only at join and look-up; each is a sentence that says what to do ([`Error`]).
+//! - **Memory** is allocated at join. Later allocations happen only for definitions beyond
+//!   [`Options::instruments_max`] and for books that become deeper than their snapshot slots.
 //!
-//! Features: `signals` (Ctrl-C ends a loop), `async` (a bus as a stream). Neither is on by default.
+//! Features: `signals` (Ctrl-C ends a loop), `async` (a bus as a stream). Neither is enabled by
+//! default.
 //!
-//! [`Snapshot`] is for who looks only now and then, [`Buses`] for several buses in one loop, [`monitor`] for who shows
-//! how a bus is doing.
+//! [`Snapshot`] is for occasional reads, [`Buses`] for several buses in one loop, [`monitor`] for the state of
+//! publishers and readers.
 //!
 //! # Never
-//! Starts a thread (but for `into_stream`, which says so); allocates while events come; gives out the publisher's own
-//! numbers of instruments; slows a publisher, unless the bus is lossless and the program asked for it.
+//! Starts a thread (except `into_stream`); allocates while events arrive; exposes the publisher's instrument indexes;
+//! slows a publisher, unless the bus is lossless and the program requested it.
 //!
 //! # Path
-//! [`Bus::poll`] takes a message from `transport`'s subscriber, applies it to the kept books, and gives the event.
+//! [`Bus::poll`] takes a message from `transport`'s subscriber, applies it to the kept books, and returns the event.
 //!
 //! # Tests
-//! `tests/client` publishes on buses of its own: order of events, restarts, overruns, seeded sequences in which the kept
-//! books must equal the publisher's. The examples run against a replay with fixed output in `crates/touchline/tests`.
+//! `tests/client` publishes on temporary buses: order of events, restarts, overruns, and seeded sequences in which the
+//! kept books must equal the publisher's. The examples run against a replay with fixed output in
+//! `crates/touchline/tests`.
 #![forbid(unsafe_code)]
 
 mod book;

@@ -1,6 +1,6 @@
-//! How buses, their publishers and their readers are doing: for screens and exporters.
+//! State of buses, publishers and readers, for screens and exporters.
 //!
-//! [`Monitor`] looks at a directory of buses. What it gives is read from shared memory, and disturbs nobody.
+//! [`Monitor`] reads a directory of buses. It only reads shared memory and slows no process.
 
 use crate::options::root;
 use crate::{Error, error};
@@ -18,19 +18,19 @@ pub struct Monitor {
 }
 
 impl Monitor {
-    /// Of a directory; `None` is `$TOUCHLINE_DIR`, else `/dev/shm/touchline-<uid>`.
+    /// Monitor of a directory; `None` is `$TOUCHLINE_DIR`, else `/dev/shm/touchline-<uid>`.
     pub fn new(directory: Option<&Path>) -> Monitor {
         Monitor {
             root: root(directory),
         }
     }
 
-    /// Its path.
+    /// Path of the directory.
     pub fn path(&self) -> &Path {
         self.root.path()
     }
 
-    /// Names of the buses, in order.
+    /// Names of the buses, sorted.
     ///
     /// # Errors
     /// The directory cannot be read.
@@ -39,28 +39,28 @@ impl Monitor {
         buses.map_err(|error| error::of_segment(&self.root, "", error))
     }
 
-    /// A bus as a whole, and its named readers as they were just before.
+    /// Overview of a bus, and its named readers.
     ///
     /// # Errors
-    /// There is no such bus, or it cannot be read.
+    /// The bus does not exist or cannot be read.
     pub fn overview(&self, bus: &str) -> Result<(Overview, Vec<ReaderView>), Error> {
         let seen = Overview::with_readers(&self.root, bus);
         seen.map_err(|error| error::of_bus(&self.root, bus, error))
     }
 
-    /// What the publisher of a bus counts; `None` of one that keeps no counters.
+    /// Counters of a bus's publisher; `None` if it keeps none.
     ///
     /// # Errors
-    /// There is no such bus, or its counters cannot be read.
+    /// The bus does not exist, or its counters cannot be read.
     pub fn counters(&self, bus: &str) -> Result<Option<CountersView>, Error> {
         let view = CountersView::open(&self.root, bus);
         view.map_err(|error| error::of_bus(&self.root, bus, error))
     }
 
-    /// Who publishes on a bus, whatever its files are like; `None` if nobody does.
+    /// Process that publishes on a bus, also if its files are damaged; `None` if there is none.
     ///
     /// # Errors
-    /// There is no such bus, or it is not this user's to look at.
+    /// The bus does not exist, or this user may not read it.
     pub fn publisher(&self, bus: &str) -> Result<Option<Holder>, Error> {
         let holder = Overview::publisher_of(&self.root, bus);
         holder.map_err(|error| error::of_bus(&self.root, bus, error))

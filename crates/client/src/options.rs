@@ -1,4 +1,4 @@
-//! How a bus is joined.
+//! Options for joining a bus.
 
 use crate::bus::Bus;
 use crate::{Error, Snapshot, error};
@@ -8,7 +8,7 @@ use std::time::Duration;
 use touchline_transport::shm::{Kinds, Root};
 use touchline_transport::{BackOff, Idler};
 
-/// How a bus is joined: a builder that ends with [`join`](Options::join).
+/// Options for joining a bus: a builder that ends with [`join`](Options::join).
 #[derive(Clone, Debug)]
 #[must_use]
 pub struct Options {
@@ -26,7 +26,7 @@ pub struct Options {
     pub(crate) venue_prices: bool,
 }
 
-/// Kinds of events. Definitions, states and what concerns the channel or the connection always come.
+/// Kinds of events. Definitions, states, and events of the channel and of the connection are always included.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Events(u8);
 
@@ -37,9 +37,9 @@ impl Events {
     pub const TRADES: Events = Events(1 << 1);
     /// Changes of price books.
     pub const BOOKS: Events = Events(1 << 2);
-    /// Changes of order books; these are kept then, too.
+    /// Changes of order books, which are then kept too.
     pub const ORDERS: Events = Events(1 << 3);
-    /// Figures of a session or a day.
+    /// Statistics of a session or a day.
     pub const STATISTICS: Events = Events(1 << 4);
     /// Trading status.
     pub const STATUS: Events = Events(1 << 5);
@@ -52,7 +52,7 @@ impl Events {
         self.0 & other.0 == other.0
     }
 
-    /// Messages that these need.
+    /// Message kinds that these events need.
     pub(crate) fn kinds(self, keep_books: bool) -> Option<Kinds> {
         let table = [
             (Events::TOPS, Kinds::TOPS),
@@ -77,14 +77,14 @@ impl BitOr for Events {
     }
 }
 
-/// What a loop does when there is nothing to read: the price of waiting, in processor time or in latency.
+/// Idle strategy: a trade-off between processor time and latency.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Idle {
-    /// Spins, then yields, then sleeps for longer and longer, 1 ms at most.
+    /// Spins, then yields, then sleeps for increasing times up to 1 ms.
     BackOff,
-    /// Never gives the core away: the lowest latency, one core each.
+    /// Never yields the core: lowest latency, one core per reader.
     Spin,
-    /// Gives the core to whoever waits for it.
+    /// Yields the core to other threads.
     Yield,
     /// Sleeps for this long.
     Sleep(Duration),
@@ -102,7 +102,7 @@ impl Idle {
 }
 
 impl Default for Options {
-    /// Tops and trades of all symbols, with books kept; back-off while idle.
+    /// Tops and trades of all symbols, books kept, back-off while idle.
     fn default() -> Options {
         Options {
             directory: None,
@@ -128,80 +128,81 @@ impl Options {
         self
     }
 
-    /// Waits so long for a bus with a publisher. Default: fails at once.
+    /// Maximum wait for a bus with a publisher. Default: fails at once.
     pub fn wait(mut self, wait: Duration) -> Self {
         self.wait = wait;
         self
     }
 
-    /// Which events are given out. Default: tops and trades.
+    /// Events to return. Default: tops and trades.
     pub fn events(mut self, events: Events) -> Self {
         self.events = events;
         self
     }
 
-    /// Which instruments, by symbol: names in which `*` stands for any characters, and regular expressions between
-    /// slashes. Default: all.
+    /// Instruments by symbol: names in which `*` matches any characters, and regular expressions between slashes.
+    /// Default: all.
     pub fn symbols<S: Into<String>>(mut self, patterns: impl IntoIterator<Item = S>) -> Self {
         self.symbols = patterns.into_iter().map(Into::into).collect();
         self
     }
 
-    /// Whether price books are kept. Default: yes. Without them, changes of books are passed over unless
-    /// [`Events::BOOKS`] asks for them, and a bus that publishes no tops gives none.
+    /// Whether price books are kept. Default: yes. Without them, changes of books are skipped unless [`Events::BOOKS`]
+    /// is selected, and a bus that publishes no tops gives none.
     pub fn keep_books(mut self, yes: bool) -> Self {
         self.keep_books = yes;
         self
     }
 
-    /// Whether books that are not live are held back. Default: no. A book that stops being live gives its state alone,
-    /// and comes back whole.
+    /// Whether books that are not live are withheld. Default: no. A book that stops being live gives only its state,
+    /// and returns as a whole book.
     pub fn live_only(mut self, yes: bool) -> Self {
         self.live_only = yes;
         self
     }
 
-    /// Has this reader be seen in `touchline top` and `stat` by a name: its lag, its losses, its latencies. Joining
-    /// takes 20 ms more then.
+    /// Registers this reader by name: `touchline top` and `stat` then show its lag, losses and latencies. Joining takes
+    /// 20 ms longer.
     pub fn name(mut self, name: &str) -> Self {
         self.name = Some(name.to_owned());
         self
     }
 
-    /// Has the publisher of a lossless bus wait for this reader, within the bus's own limit. Give a
-    /// [`name`](Self::name) too, so that a person sees who is waited for.
+    /// Makes the publisher of a lossless bus wait for this reader, within the limit of the bus. Set
+    /// a [`name`](Self::name) too, so that operators can identify the reader.
     pub fn lossless(mut self) -> Self {
         self.lossless = true;
         self
     }
 
-    /// What to do while there is nothing to read. Default: [`Idle::BackOff`].
+    /// Idle strategy. Default: [`Idle::BackOff`].
     pub fn idle(mut self, idle: Idle) -> Self {
         self.idle = idle;
         self
     }
 
-    /// Instruments that memory is taken for at join; more cost an allocation each time the tables grow. Default: the
-    /// bus's own limit.
+    /// Instruments for which memory is allocated at join; more cost an allocation each time the tables grow. Default:
+    /// the limit of the bus.
     pub fn instruments_max(mut self, instruments: usize) -> Self {
         self.instruments_max = Some(instruments);
         self
     }
 
-    /// Orders that memory is taken for at join, with [`Events::ORDERS`]; those beyond are not kept. Default: 65,536.
+    /// Orders for which memory is allocated at join, with [`Events::ORDERS`]; further orders are not kept. Default:
+    /// 65,536.
     pub fn orders_max(mut self, orders: usize) -> Self {
         self.orders_max = orders;
         self
     }
 
-    /// Whether prices are given as the venue sends them, without the display factor. Default: no. For who compares
+    /// Whether prices are returned as the venue sends them, without the display factor. Default: no. For comparisons
     /// with the venue's own data.
     pub fn venue_prices(mut self, yes: bool) -> Self {
         self.venue_prices = yes;
         self
     }
 
-    /// Looks at a bus without its stream: of these options directory and prices count.
+    /// Opens a bus without its stream; only directory and prices of these options apply.
     ///
     /// # Errors
     /// As [`join`](Self::join).
@@ -212,12 +213,12 @@ impl Options {
     /// Joins a bus.
     ///
     /// # Errors
-    /// There is no such bus, it is not this user's to read, or it is of another format; see [`Error`].
+    /// The bus does not exist, does not belong to this user, or has another format; see [`Error`].
     pub fn join(self, bus: &str) -> Result<Bus, Error> {
         Bus::join_with(&self, bus)
     }
 
-    /// Names of the buses in the directory, in order.
+    /// Names of the buses in the directory, sorted.
     ///
     /// # Errors
     /// The directory cannot be read.
@@ -228,7 +229,7 @@ impl Options {
     }
 }
 
-/// Where the buses are.
+/// Directory of the buses.
 pub(crate) fn root(directory: Option<&Path>) -> Root {
     let of_environment = || std::env::var_os("TOUCHLINE_DIR").map(PathBuf::from);
     match directory.map(Path::to_owned).or_else(of_environment) {

@@ -1,4 +1,4 @@
-//! The message that was read and is not given out yet.
+//! Message that was read and not yet returned as an event.
 
 use crate::values::Meta;
 use touchline_transport::SubscriptionEvent;
@@ -8,12 +8,12 @@ use touchline_types::{
     LevelChange, OrderChange, Phase, Statistic, Trade, TradingStatus, Update, Validity,
 };
 
-/// A copy of one message, with room that is taken once.
+/// Copy of one message, in memory that is allocated once.
 #[derive(Debug)]
 pub(crate) struct Pending {
     pub kind: Kind,
     pub meta: Meta,
-    /// A top that follows from the message is to be given out before it.
+    /// A top derived from the message, to be returned before it.
     pub top: Option<TopOfBook>,
     pub changes: Vec<LevelChange>,
     pub levels: Vec<Level>,
@@ -21,16 +21,16 @@ pub(crate) struct Pending {
     pub definition: InstrumentDefinition,
 }
 
-/// What message it is.
+/// Kind of the message.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Kind {
     Nothing,
     Top(TopOfBook),
     /// The steps are in `changes`.
     Book(BookHead),
-    /// The levels are in `levels`, list behind list, so many each.
+    /// The levels are in `levels`, list after list, with these counts.
     Whole(Instrument, Validity, [usize; 4]),
-    /// The steps are in `orders`; whether they are all.
+    /// The steps are in `orders`; whether they are the whole book.
     Orders(Instrument, Validity, bool),
     Trade(Trade),
     Statistic(Statistic),
@@ -58,7 +58,7 @@ pub(crate) struct BookHead {
 }
 
 impl Pending {
-    /// Room for so many steps or levels of one message, and so many orders.
+    /// Allocates room for the steps or levels of one message, and for its orders.
     pub fn with_room(changes_max: usize, orders_max: usize) -> Pending {
         let depth = Depth {
             direct: 0,
@@ -75,7 +75,7 @@ impl Pending {
         }
     }
 
-    /// Whether a message waits.
+    /// Whether a message is pending.
     #[inline]
     pub fn is_some(&self) -> bool {
         !matches!(self.kind, Kind::Nothing)
@@ -131,7 +131,7 @@ impl Pending {
         };
     }
 
-    /// The book update of a head, with the steps that are stored.
+    /// The book update of a head, with the stored steps.
     pub fn book(&self, head: &BookHead) -> BookUpdate<'_> {
         BookUpdate {
             instrument: head.instrument,
@@ -145,7 +145,7 @@ impl Pending {
         }
     }
 
-    /// The whole book that is stored.
+    /// The stored whole book.
     pub fn whole(
         &self,
         instrument: Instrument,

@@ -3,8 +3,8 @@
 use std::fmt;
 use touchline_types::Decimal;
 
-/// A quantity: `mantissa * 10^exponent`, exactly. The exponent is the same for all quantities of an instrument: 0
-/// where the venue counts whole contracts.
+/// Quantity: `mantissa * 10^exponent`, exactly. The exponent is the same for all quantities of an instrument: 0 if the
+/// venue counts whole contracts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Quantity {
     mantissa: i64,
@@ -12,7 +12,7 @@ pub struct Quantity {
 }
 
 impl Quantity {
-    /// No quantity: the venue states none.
+    /// No quantity: not stated by the venue.
     pub const NULL: Quantity = Quantity {
         mantissa: i64::MAX,
         exponent: 0,
@@ -37,7 +37,7 @@ impl Quantity {
         }
     }
 
-    /// Whether the venue states none.
+    /// Whether the venue states no quantity.
     #[inline]
     pub const fn is_null(self) -> bool {
         self.mantissa == i64::MAX
@@ -55,7 +55,7 @@ impl Quantity {
         self.exponent
     }
 
-    /// As an exact number; `None` where the venue states none.
+    /// As an exact number; `None` if not stated.
     pub const fn decimal(self) -> Option<Decimal> {
         match self.is_null() {
             true => None,
@@ -66,7 +66,7 @@ impl Quantity {
         }
     }
 
-    /// The quantity as a count of `10^exponent`, rounded up; `None` where it is not stated or does not fit.
+    /// Quantity as a count of `10^exponent`, rounded up; `None` if it is not stated or does not fit.
     pub(crate) fn in_units_of(self, exponent: i8) -> Option<i64> {
         if self.is_null() {
             return None;
@@ -81,7 +81,7 @@ impl Quantity {
         }
     }
 
-    /// The nearest floating-point number; NaN where the venue states none.
+    /// Nearest floating-point number; NaN if not stated.
     pub fn to_f64(self) -> f64 {
         match self.is_null() {
             true => f64::NAN,
@@ -97,7 +97,7 @@ impl From<i64> for Quantity {
     }
 }
 
-/// The shortest plain decimal; `?` where the venue states none.
+/// Shortest plain decimal; `?` if not stated.
 impl fmt::Display for Quantity {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.decimal() {

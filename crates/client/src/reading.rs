@@ -1,10 +1,11 @@
-//! From messages to events: what is given out, in which order, and what is applied on the way.
+//! Conversion of messages to events: their order, and the application to the kept values.
 //!
-//! StoredValues values are as of the last event that was given out, with what came between it and the next one. So a message
-//! that gives an event is stored first and applied when its event goes out, and one that gives none is applied at once.
+//! Kept values are as of the last returned event, together with all messages without an event up to the next one. So a
+//! message with an event is stored first and applied when its event is returned; a message without one is applied at
+//! once.
 //!
-//! The last event of a venue packet says so. Which one that is shows when the packet ends or the next event comes, so
-//! an event waits for that: within a packet for as long as its publisher writes on.
+//! The last event of a venue packet is marked. Whether an event is the last one is known at the end of the packet or at
+//! the next event, so an event waits for that: within a packet as long as its publisher writes.
 
 use crate::event::{
     BookChange, ChannelChange, ChannelEvent, Event, LevelChange, OrderChange, OrdersChange,
@@ -21,7 +22,7 @@ use touchline_types::{
     BookKind, Code, LevelAction, OrdersSnapshot, OrdersUpdate, Phase, Side, Update, Validity,
 };
 
-/// Turns what a subscriber hands out into events.
+/// Converts a subscriber's items to events.
 #[derive(Debug)]
 pub(crate) struct Reading {
     pub kept: StoredValues,
@@ -34,28 +35,28 @@ pub(crate) struct Reading {
     pub trace: Trace,
     wanted: Events,
     stored: Pending,
-    /// Applied, and waiting for whether it is the last of its packet.
+    /// Applied event that waits to be known as the last of its packet or not.
     current: Option<Event>,
     current_trace: Trace,
 }
 
-/// What became of an item.
+/// Result of taking an item.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Took {
-    /// It is stored: its event is next.
+    /// Stored: its event is next.
     Stored,
-    /// It gives no event, and was applied.
+    /// Applied; it has no event.
     Applied {
         /// Whether its packet ends with it.
         batch_end: bool,
     },
 }
 
-/// A step of giving out.
+/// Result of a step.
 pub(crate) enum Given {
-    /// This.
+    /// An event.
     Event(Event),
-    /// Nothing yet: read on.
+    /// Nothing yet: continue reading.
     Nothing,
 }
 
@@ -79,7 +80,7 @@ impl Reading {
         }
     }
 
-    /// Takes an item of the subscriber. A stored message must have been given out before.
+    /// Takes an item of the subscriber. An earlier stored message must have been returned.
     #[inline]
     pub fn take(&mut self, item: Item<'_>) -> Took {
         match item {
@@ -109,7 +110,7 @@ impl Reading {
         }
     }
 
-    /// What goes out after an item was taken.
+    /// Result after an item was taken.
     #[inline]
     pub fn after(&mut self, took: Took) -> Given {
         match took {
@@ -128,7 +129,7 @@ impl Reading {
         }
     }
 
-    /// What goes out before anything is read.
+    /// Result before anything is read.
     #[inline]
     pub fn before(&mut self) -> Given {
         match self.current.is_none() && self.stored.is_some() {
@@ -137,7 +138,7 @@ impl Reading {
         }
     }
 
-    /// Applies the stored message; its event waits for the end of its packet, where that is not known.
+    /// Applies the stored message; its event waits for the end of the packet if that is unknown.
     fn promote(&mut self) -> Given {
         let meta = self.stored.meta;
         let is_kept = meta.is_image;
@@ -193,7 +194,7 @@ impl Reading {
         let Some((instrument, _)) = self.kept.registry.of_publisher(top.instrument) else {
             return self.undefined(meta.batch_end);
         };
-        // Of a bus with tops the same was told just before.
+        // On a bus with tops the top was published just before.
         let is_news = self.wanted.has(Events::TOPS) && self.kept.is_news(instrument, &top);
         if !is_news && !self.wanted.has(Events::BOOKS) {
             self.kept.apply_book(instrument, &meta, update);
@@ -206,7 +207,7 @@ impl Reading {
         self.store(update, meta)
     }
 
-    /// What is not of a price book's contents.
+    /// Takes updates other than a price book's contents.
     fn other(&mut self, update: &Update<'_>, meta: Meta) -> Took {
         let instrument = match update {
             Update::Trade(trade) => Some(trade.instrument),
@@ -227,7 +228,7 @@ impl Reading {
         self.store(update, meta)
     }
 
-    /// A trade from before: kept, and no event.
+    /// A kept trade: stored without an event.
     fn last_trade(&mut self, trade: &touchline_types::Trade, meta: &Meta) -> Took {
         if let Some(row) = self.kept.registry.of_publisher(trade.instrument) {
             self.kept.apply_trade(&trade_of(trade, row, meta));
@@ -246,7 +247,7 @@ impl Reading {
         Took::Applied { batch_end }
     }
 
-    /// Applies the stored message and makes its event. A top that follows from it goes first and leaves it stored.
+    /// Applies the stored message and makes its event. A top derived from it is returned first and leaves it stored.
     fn apply_stored(&mut self) -> Option<Event> {
         let meta = self.stored.meta;
         if let Some(top) = self.stored.top.take() {
@@ -292,7 +293,7 @@ impl Reading {
         }))
     }
 
-    /// Plays the stored change or whole of a price book.
+    /// Applies the stored change or whole price book.
     fn apply_stored_book(&mut self, meta: &Meta) {
         let (update, top) = match &self.stored.kind {
             Kind::Book(head) => {
@@ -339,7 +340,7 @@ impl Reading {
         }))
     }
 
-    /// A whole book as steps: each list emptied, then filled.
+    /// A whole book as steps: each list cleared, then filled.
     fn whole_event(
         &mut self,
         index: touchline_types::Instrument,
@@ -548,7 +549,7 @@ impl Reading {
     }
 }
 
-/// A level as it is given out.
+/// Converts a level.
 #[inline]
 pub(crate) fn level_of(level: &touchline_types::Level, slot: &Slot) -> Level {
     Level {

@@ -1,4 +1,4 @@
-//! Handles: which instrument the publisher means by its own number, today.
+//! Registry of instruments: the publisher's index of each handle.
 
 use crate::scale::Scale;
 use crate::words::nearest;
@@ -6,17 +6,17 @@ use crate::{Definition, Error, Instrument, Key, Quantity};
 use std::collections::HashMap;
 use touchline_types::{InstrumentDefinition, Price, Symbol};
 
-/// Every instrument that was defined, under the handle that it keeps.
+/// Every defined instrument with its handle.
 #[derive(Debug)]
 pub struct Registry {
     /// Number of the bus in this process.
     pub bus: u32,
     /// Name of the bus.
     pub name: String,
-    /// Whether prices are given as the venue sends them.
+    /// Whether prices are returned as the venue sends them.
     venue_prices: bool,
     rows: Vec<Row>,
-    /// By the publisher's index: the handle, and what its prices and quantities need.
+    /// By the publisher's index: the handle, and the scale of prices and quantities.
     slots: Vec<Slot>,
     by_key: HashMap<Key, u32>,
     by_symbol: HashMap<Symbol, u32>,
@@ -25,11 +25,11 @@ pub struct Registry {
 #[derive(Debug)]
 struct Row {
     definition: Definition,
-    /// The publisher's index of it; `None` after a restart until it is defined again.
+    /// The publisher's index; `None` after a restart until the instrument is defined again.
     publisher: Option<touchline_types::Instrument>,
 }
 
-/// What the publisher means by an index.
+/// Handle and scale of a publisher's index.
 #[derive(Clone, Copy, Debug)]
 pub struct Slot {
     /// Index of the handle; [`Slot::NONE`] before a definition.
@@ -47,7 +47,7 @@ impl Slot {
         scale: Scale::ONE,
     };
 
-    /// What the prices and quantities of a definition need, apart from any handle.
+    /// Scale of a definition, without a handle.
     fn of(definition: &Definition) -> Slot {
         Slot {
             handle: Slot::NONE,
@@ -70,7 +70,7 @@ impl Slot {
 }
 
 impl Registry {
-    /// Of a bus that has this number in the process; room for `instruments_max` is taken now.
+    /// Registry of the bus with this number; allocates room for `instruments_max` instruments.
     pub fn new(bus: u32, name: &str, instruments_max: usize, venue_prices: bool) -> Registry {
         Registry {
             bus,
@@ -83,12 +83,12 @@ impl Registry {
         }
     }
 
-    /// Handles that were given.
+    /// Number of handles.
     pub fn len(&self) -> usize {
         self.rows.len()
     }
 
-    /// Instruments that the present publisher has defined.
+    /// Number of instruments that the present publisher has defined.
     pub fn defined(&self) -> usize {
         self.rows
             .iter()
@@ -96,7 +96,7 @@ impl Registry {
             .count()
     }
 
-    /// All handles, in the order in which they were given.
+    /// All handles, in the order of creation.
     pub fn all(&self) -> impl Iterator<Item = Instrument> + use<> {
         let bus = self.bus;
         (0..self.rows.len() as u32).map(move |index| Instrument { bus, index })
@@ -105,7 +105,7 @@ impl Registry {
     /// The row of a handle.
     ///
     /// # Errors
-    /// It is of another bus.
+    /// The handle is of another bus.
     pub fn check(&self, instrument: Instrument) -> Result<&Definition, Error> {
         let row = self.rows.get(instrument.index());
         match row {
@@ -116,7 +116,7 @@ impl Registry {
         }
     }
 
-    /// The definition of one of our own handles, if it is one.
+    /// The definition of a handle of this bus.
     pub fn definition(&self, instrument: Instrument) -> Option<&Definition> {
         let row = self.rows.get(instrument.index())?;
         (instrument.bus == self.bus).then_some(&row.definition)
@@ -131,18 +131,18 @@ impl Registry {
         }
     }
 
-    /// What the prices and quantities of an instrument need.
+    /// Scale of an instrument.
     pub fn slot_of(&self, instrument: Instrument) -> Slot {
         self.definition(instrument).map_or(Slot::EMPTY, Slot::of)
     }
 
-    /// The publisher's index of an instrument; `None` where the present publisher has not defined it.
+    /// The publisher's index of an instrument; `None` if the present publisher has not defined it.
     #[inline]
     pub fn publisher_index(&self, instrument: Instrument) -> Option<touchline_types::Instrument> {
         self.rows.get(instrument.index())?.publisher
     }
 
-    /// What the publisher means by an index.
+    /// Handle and scale of a publisher's index.
     #[inline]
     pub fn of_publisher(
         &self,
@@ -153,7 +153,7 @@ impl Registry {
         (index != Slot::NONE).then_some((Instrument { bus, index }, slot))
     }
 
-    /// Takes a definition. A venue and security id that was seen keeps its handle, unless it has another symbol now.
+    /// Takes a definition. A known venue and security id keeps its handle, unless its symbol has changed.
     pub fn define(&mut self, definition: &InstrumentDefinition) -> Instrument {
         let publisher = definition.instrument;
         let definition = Definition::of(definition, self.venue_prices);
@@ -164,7 +164,7 @@ impl Registry {
         let index = kept.unwrap_or(self.rows.len() as u32);
         let old = self.slots.get(publisher.index()).map(|slot| slot.handle);
         if let Some(other) = old.filter(|old| *old != index && *old != Slot::NONE) {
-            // The publisher means another instrument by this index from now on.
+            // The publisher's index now refers to another instrument.
             self.rows[other as usize].publisher = None;
         }
         if let Some(other) = known.filter(|known| *known != index) {
@@ -196,7 +196,7 @@ impl Registry {
         }
     }
 
-    /// Another publisher numbers instruments anew.
+    /// Another publisher assigns new indexes.
     pub fn restart(&mut self) {
         self.slots.clear();
         for row in &mut self.rows {
@@ -213,7 +213,7 @@ impl Registry {
         self.handle(self.by_key.get(key).copied())
     }
 
-    /// The one that was defined last, where several venues have the id.
+    /// The one defined last, if several venues use the id.
     pub fn by_security_id(&self, security_id: i64) -> Option<Instrument> {
         let found = self
             .rows
@@ -227,7 +227,7 @@ impl Registry {
         index.map(|index| Instrument { bus, index })
     }
 
-    /// Why an instrument is not found.
+    /// Error: an instrument is not found.
     pub fn no_instrument(&self, wanted: &str) -> Error {
         let symbols = self.rows.iter().map(|row| row.definition.symbol.as_str());
         Error::NoInstrument {
@@ -239,7 +239,7 @@ impl Registry {
     }
 }
 
-/// Whether a definition goes on from an earlier one of the same venue and id: an id may be given to another contract.
+/// Whether a definition continues an earlier one of the same venue and id: an id may be reassigned to another contract.
 fn is_same(old: &Definition, new: &Definition) -> bool {
     old.symbol == new.symbol || old.symbol.is_empty() || new.symbol.is_empty()
 }

@@ -1,24 +1,24 @@
-//! The display factor, applied to prices on their way out.
+//! Display factor, applied to prices when they are returned.
 
 use touchline_types::{DisplayFactor, Price};
 
-/// Display factor in the form in which it is applied to each price.
+/// Display factor prepared for conversion of each price.
 ///
-/// The price is multiplied by the numerator and divided by the denominator, in integers. Where the quotient is not a
-/// whole count of 1e-9 it is rounded to the nearest one, halves away from zero; where it does not fit there is no
-/// price. A factor of 1 leaves prices alone, and of one over something a price costs one division.
+/// The price is multiplied by the numerator and divided by the denominator, in integers. A quotient that is not a whole
+/// count of 1e-9 is rounded to the nearest one, halves away from zero; if it does not fit there is no price. A factor
+/// of 1 leaves prices unchanged; a factor with a denominator costs one division per price.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Scale {
     factor: DisplayFactor,
 }
 
 impl Scale {
-    /// Prices are quoted as the venue sends them.
+    /// Factor 1.
     pub(crate) const ONE: Scale = Scale {
         factor: DisplayFactor::ONE,
     };
 
-    /// Of a definition; one that states no factor quotes prices as they are sent.
+    /// The scale of a definition; factor 1 if none is stated.
     pub(crate) fn of(factor: Option<DisplayFactor>) -> Scale {
         Scale {
             factor: factor.unwrap_or(DisplayFactor::ONE),
@@ -28,7 +28,7 @@ impl Scale {
     /// The price that traders quote.
     #[inline]
     pub(crate) fn price(self, venue: Price) -> Price {
-        // Neither is above `i64::MAX`.
+        // Both are at most `i64::MAX`.
         let denominator = self.factor.denominator() as i64;
         if self.factor == DisplayFactor::ONE {
             return venue;
@@ -39,15 +39,15 @@ impl Scale {
         self.factor.display_nearest(venue)
     }
 
-    /// The same of a price that may not be there.
+    /// [`Self::price`] of an optional price.
     #[inline]
     pub(crate) fn optional(self, venue: Price) -> Option<Price> {
         let price = self.price(venue);
         (!price.is_null()).then_some(price)
     }
 
-    /// The venue's price that is quoted as `price`, a whole number of `tick`s where that is one; `None` where no
-    /// price of the venue is.
+    /// The venue's price for a quoted `price`, a whole number of `tick`s if there is one; `None` if no price of the
+    /// venue corresponds.
     pub(crate) fn venue(self, price: Price, tick: Price) -> Option<Price> {
         if price.is_null() {
             return None;
@@ -100,10 +100,10 @@ mod tests {
         for (venue, quoted) in [(1, 0), (2, 1), (-1, 0), (-2, -1), (100, 33)] {
             assert_eq!(third.price(Price(venue)), Price(quoted), "{venue}");
         }
-        // The venue's prices are multiples of 10, and 100 is the only one that is quoted as 33.
+        // The venue's prices are multiples of 10; 100 is the only one quoted as 33.
         assert_eq!(third.venue(Price(33), Price(10)), Some(Price(100)));
         assert_eq!(third.venue(Price(33), Price::NULL), Some(Price(99)));
-        // Nothing is quoted as 1 where each step is 1,000.
+        // No price is quoted as 1 if each step is 1,000.
         assert_eq!(scale(1_000, 1).venue(Price(1), Price(1)), None);
     }
 

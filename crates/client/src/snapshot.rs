@@ -1,4 +1,4 @@
-//! Looking at a bus now and then, without its stream.
+//! Occasional reads of a bus, without its stream.
 
 use crate::options::root;
 use crate::registry::{Registry, Slot};
@@ -11,8 +11,8 @@ use touchline_transport::shm::{Holder, Images, Liveness, Overview, ReaderView, V
 use touchline_transport::{Envelope, Mirror, Subscribe};
 use touchline_types::{Timestamps, Update, Validity};
 
-/// A bus as it is at the moment of asking, read from its tables of latest values: for screens, scripts and reports. It
-/// costs the publisher nothing, and works after the publisher is gone: books that were live are stale then.
+/// The present state of a bus, read from its last-value tables: for screens, scripts and reports. It costs the
+/// publisher nothing and works after the publisher has ended; books that were live are then stale.
 ///
 /// ```no_run
 /// use touchline_client::{Snapshot, Side};
@@ -25,9 +25,9 @@ use touchline_types::{Timestamps, Update, Validity};
 pub struct Snapshot {
     images: Images,
     registry: Registry,
-    /// Where in the stream each definition is, by the publisher's index; `u64::MAX` before it is known.
+    /// Stream position of each definition, by the publisher's index; `u64::MAX` before it is known.
     versions: Vec<u64>,
-    /// The book that was asked for last.
+    /// The last requested book.
     mirror: Mirror,
 }
 
@@ -35,10 +35,10 @@ pub struct Snapshot {
 const ONLY: touchline_types::Instrument = touchline_types::Instrument(0);
 
 impl Snapshot {
-    /// Looks at a bus of the default directory.
+    /// Opens a bus of the default directory.
     ///
     /// # Errors
-    /// There is no such bus, or it is not this user's to read.
+    /// The bus does not exist, or this user may not read it.
     pub fn open(bus: &str) -> Result<Snapshot, Error> {
         Options::default().snapshot(bus)
     }
@@ -61,8 +61,7 @@ impl Snapshot {
         &self.registry.name
     }
 
-    /// Looks again: who publishes, which instruments were defined, whether another publisher has begun (`true`).
-    /// Handles stay valid.
+    /// Updates publisher and definitions; returns whether another publisher has started. Handles stay valid.
     ///
     /// # Errors
     /// The bus cannot be read any more.
@@ -80,7 +79,7 @@ impl Snapshot {
         Ok(is_restarted)
     }
 
-    /// Takes the definitions that are new.
+    /// Reads new definitions.
     fn load(&mut self) {
         for publisher in self.images.instruments() {
             let Some(version) = self.images.definition_version(publisher) else {
@@ -102,22 +101,22 @@ impl Snapshot {
     /// The instrument of a symbol, a [`SecurityId`](crate::SecurityId) or a [`Key`](crate::Key).
     ///
     /// # Errors
-    /// [`Error::NoInstrument`], with the symbol that may be meant.
+    /// [`Error::NoInstrument`], with the nearest symbol.
     pub fn instrument(&self, name: impl Find) -> Result<Instrument, Error> {
         name.look_up(&self.registry)
     }
 
-    /// Instruments that the present publisher has defined, in the order in which they were.
+    /// Instruments that the present publisher has defined, in the order of definition.
     pub fn instruments(&self) -> impl Iterator<Item = Instrument> + '_ {
         let is_defined =
             |instrument: &Instrument| self.registry.publisher_index(*instrument).is_some();
         self.registry.all().filter(is_defined)
     }
 
-    /// Instruments whose symbol fits one of the patterns, by ascending security id; see [`Options::symbols`].
+    /// Instruments whose symbol matches one of the patterns, by ascending security id; see [`Options::symbols`].
     ///
     /// # Errors
-    /// A pattern is none.
+    /// A pattern is invalid.
     pub fn matching<S: Into<String>>(
         &self,
         patterns: impl IntoIterator<Item = S>,
@@ -140,7 +139,7 @@ impl Snapshot {
         Ok(found)
     }
 
-    /// What the venue states of an instrument.
+    /// Definition of an instrument.
     ///
     /// # Errors
     /// [`Error::OtherBus`].
@@ -153,10 +152,10 @@ impl Snapshot {
         self.registry.symbol(instrument)
     }
 
-    /// The price book of an instrument, as it is now.
+    /// Present price book of an instrument.
     ///
     /// # Errors
-    /// There is no such instrument, or no book of it can be read now.
+    /// The instrument does not exist, or its book cannot be read now.
     pub fn book(&mut self, name: impl Find) -> Result<Book<'_>, Error> {
         let instrument = name.look_up(&self.registry)?;
         let publisher = self.published(instrument)?;
@@ -194,7 +193,7 @@ impl Snapshot {
         ))
     }
 
-    /// Best bid and ask of an instrument, as they are now.
+    /// Present best bid and ask of an instrument.
     ///
     /// # Errors
     /// As for [`book`](Self::book).
@@ -225,10 +224,10 @@ impl Snapshot {
         })
     }
 
-    /// The last trade of an instrument, as it is now; `None` where none is known.
+    /// Present last trade of an instrument; `None` if none is known.
     ///
     /// # Errors
-    /// [`Error::OtherBus`], and [`Error::NotReady`] where the present publisher has not defined the instrument.
+    /// [`Error::OtherBus`], and [`Error::NotReady`] if the present publisher has not defined the instrument.
     pub fn last_trade(&mut self, instrument: Instrument) -> Result<Option<Trade>, Error> {
         let publisher = self.published(instrument)?;
         let slot = self.registry.slot_of(instrument);
@@ -247,22 +246,22 @@ impl Snapshot {
         Ok(trade)
     }
 
-    /// Who publishes, as of the last look; `None` if nobody does.
+    /// Publishing process as of the last refresh; `None` if there is none.
     pub fn publisher(&self) -> Option<&Holder> {
         self.images.publisher()
     }
 
-    /// When the publisher last gave a sign of life, as of now; `None` of one that states no such thing, as a replay.
+    /// Last activity of the publisher; `None` if it reports none, as a replay.
     pub fn liveness(&self) -> Option<Liveness> {
         self.images.liveness()
     }
 
-    /// How many publishers the bus has had.
+    /// Number of publishers that the bus has had.
     pub fn generation(&self) -> u64 {
         self.images.generation()
     }
 
-    /// The bus as a whole, and its named readers.
+    /// Overview of the bus, and its named readers.
     ///
     /// # Errors
     /// The bus cannot be read any more.

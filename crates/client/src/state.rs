@@ -1,22 +1,22 @@
-//! How far a book may be trusted.
+//! Validity of a book.
 
 use std::fmt;
 use touchline_types::Validity;
 
-/// How far a book may be trusted: the worse of what holds for the instrument and for its channel.
+/// Validity of a book: the worse of the instrument's and its channel's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum State {
     /// Complete, and confirmed after the last loss.
     Live,
-    /// Complete as far as seen, but packets were lost since the venue last confirmed it.
+    /// Complete as far as received, but packets were lost since the venue last confirmed it.
     Gapped,
-    /// Known to miss something: empty, waiting for a snapshot.
+    /// Known to be incomplete: empty, waiting for a snapshot.
     Recovering,
-    /// Emptied and refilled from live updates alone: what it shows is right, but not everything.
+    /// Emptied and refilled from incremental updates only: correct, but incomplete.
     NaturalRefresh,
-    /// The publisher or its venue is gone or silent: contents are those of the last moment.
+    /// The publisher or its venue has ended or timed out: contents are the last ones.
     Stale,
-    /// The venue says that the instrument is closed.
+    /// The venue reports the instrument as closed.
     Closed,
 }
 

@@ -1,4 +1,4 @@
-//! What a bus has counted since it was joined.
+//! Counts of a bus since it was joined.
 
 use crate::words::counted;
 use std::fmt;
@@ -7,20 +7,20 @@ use std::fmt;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Stats {
-    /// Events given out.
+    /// Returned events.
     pub events: u64,
-    /// Times that the publisher overran this reader.
+    /// Overruns of this reader.
     pub overruns: u64,
-    /// Messages that were lost by it.
+    /// Messages lost in overruns.
     pub lost: u64,
     /// Publishers after the first.
     pub restarts: u64,
-    /// Messages of a newer schema, which were passed over.
+    /// Skipped messages of a newer schema.
     pub unknown: u64,
-    /// Messages of instruments without a definition, which were passed over: the publisher's tables are too small, or it
-    /// ended while this reader joined.
+    /// Skipped messages of instruments without a definition: the publisher's tables are too small, or it ended while
+    /// this reader joined.
     pub undefined: u64,
-    /// Steps that did not fit the book they were for: 0, unless this client or its publisher is wrong.
+    /// Steps that did not fit their book: 0, unless this client or its publisher has a bug.
     pub inconsistent: u64,
 }
 

@@ -1,13 +1,13 @@
-//! Trading status in words.
+//! Names of trading statuses.
 
 use crate::event::Status;
 use std::fmt;
 
-/// Stands for a code that is not stated.
+/// Code for "not stated".
 const UNSTATED: u8 = u8::MAX;
 
-/// Name of a trading status: SecurityTradingStatus (FIX tag 326), with the codes that CME adds; `None` of one that is
-/// not stated or not known.
+/// Name of a trading status: SecurityTradingStatus (FIX tag 326), with CME's additional codes; `None` if not stated or
+/// unknown.
 pub(crate) fn status_name(code: u8) -> Option<&'static str> {
     Some(match code {
         1 => "opening delayed",
@@ -31,12 +31,12 @@ pub(crate) fn status_name(code: u8) -> Option<&'static str> {
 }
 
 impl Status {
-    /// Name of the status; `None` of one that is not stated or not known.
+    /// Name of the status; `None` if not stated or unknown.
     pub fn status_name(&self) -> Option<&'static str> {
         status_name(self.status)
     }
 
-    /// Name of the reason, as CME numbers HaltReason (FIX tag 327); `None` of one that is not stated or not known.
+    /// Name of the reason, in CME's numbering of HaltReason (FIX tag 327); `None` if not stated or unknown.
     pub fn reason_name(&self) -> Option<&'static str> {
         Some(match self.reason {
             0 => "group schedule",
@@ -51,8 +51,7 @@ impl Status {
         })
     }
 
-    /// Name of the event, as CME numbers SecurityTradingEvent (FIX tag 1174); `None` of one that is not stated or not
-    /// known.
+    /// Name of the event, in CME's numbering of SecurityTradingEvent (FIX tag 1174); `None` if not stated or unknown.
     pub fn event_name(&self) -> Option<&'static str> {
         Some(match self.event {
             0 => "no event",
@@ -66,8 +65,8 @@ impl Status {
     }
 }
 
-/// `ready to trade, reason group schedule, event reset statistics`: what is not stated is left out, and a code without
-/// a name is written as it is.
+/// `ready to trade, reason group schedule, event reset statistics`: absent parts are left out, and a code without a
+/// name is printed as a number.
 impl fmt::Display for Status {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match (self.status_name(), self.status) {

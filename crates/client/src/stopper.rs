@@ -1,4 +1,4 @@
-//! Ending a loop from another thread, or from a signal.
+//! Stopper of a loop, for other threads and signals.
 
 #[cfg(feature = "signals")]
 use crate::Error;
@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 pub struct Stopper(Arc<AtomicBool>);
 
 impl Stopper {
-    /// One that was not asked.
+    /// A stopper without a request.
     pub fn new() -> Stopper {
         Stopper::default()
     }
@@ -26,16 +26,16 @@ impl Stopper {
         self.0.load(Ordering::Relaxed)
     }
 
-    /// Has Ctrl-C (SIGINT) and SIGTERM end the loop. A second one ends the process, with status 130.
+    /// Makes Ctrl-C (SIGINT) and SIGTERM end the loop. A second signal ends the process with status 130.
     ///
     /// # Errors
-    /// The system does not let them be caught.
+    /// The signal handlers cannot be installed.
     #[cfg(feature = "signals")]
     pub fn on_signals(&self) -> Result<(), Error> {
         use signal_hook::consts::{SIGINT, SIGTERM};
         use signal_hook::flag;
         for signal in [SIGINT, SIGTERM] {
-            // In this order: the first time there is nothing to find, and then it is set.
+            // Order: the shutdown handler runs first and finds the flag unset at the first signal.
             flag::register_conditional_shutdown(signal, 130, Arc::clone(&self.0))
                 .and_then(|_| flag::register(signal, Arc::clone(&self.0)))
                 .map_err(|error| Error::System(format!("cannot catch signals: {error}")))?;

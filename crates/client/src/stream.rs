@@ -1,4 +1,4 @@
-//! A bus as an asynchronous stream, read in a thread of its own.
+//! A bus as an asynchronous stream, read on a thread of its own.
 
 use crate::{Bus, Definition, Event, Instrument, Stopper};
 use std::collections::VecDeque;
@@ -9,26 +9,26 @@ use std::thread::JoinHandle;
 
 /// Events of a bus for an asynchronous program, with any executor or none.
 ///
-/// A bus cannot wake a task: its publisher makes no system call for readers. So the bus moves to a thread that reads
-/// it and fills a bounded buffer, which never blocks that thread. Of each instrument the buffer holds one top, the
-/// latest; one that replaces another is counted ([`conflated`](EventStream::conflated)). Other events that find the
-/// buffer full are dropped, and [`Streamed::Dropped`] says how many, trades apart.
+/// A bus cannot wake a task, because its publisher makes no system calls for readers. So the bus moves to a thread that
+/// reads it and fills a bounded buffer without blocking. The buffer holds one top per instrument, the latest; replaced
+/// tops are counted ([`conflated`](EventStream::conflated)). Other events that find the buffer full are dropped and
+/// counted in [`Streamed::Dropped`], trades separately.
 pub struct EventStream {
     shared: Arc<Mutex<Buffer>>,
     stopper: Stopper,
     thread: Option<JoinHandle<()>>,
 }
 
-/// What an [`EventStream`] gives.
+/// Item of an [`EventStream`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Streamed {
     /// An event of the bus.
     Event(Event),
-    /// Events were dropped here, since the buffer was full.
+    /// Events were dropped at this position, because the buffer was full.
     Dropped {
-        /// Trades among them.
+        /// Dropped trades.
         trades: u64,
-        /// Other events.
+        /// Other dropped events.
         others: u64,
     },
 }
@@ -36,11 +36,11 @@ pub enum Streamed {
 #[derive(Debug, Default)]
 struct Buffer {
     queue: VecDeque<Streamed>,
-    /// Items that were taken out of the queue so far.
+    /// Items taken from the queue so far.
     taken: u64,
-    /// By instrument, the number of its top's item, counted from the first item ever.
+    /// Number of each instrument's top in the queue, counted from the first item.
     tops: Vec<Option<u64>>,
-    /// Items in the queue that are not tops.
+    /// Items in the queue other than tops.
     others: usize,
     limit: usize,
     conflated: u64,
@@ -50,12 +50,12 @@ struct Buffer {
 }
 
 impl Buffer {
-    /// Puts an event behind the others, or a top in the place of an older one.
+    /// Appends an event, or replaces an older top.
     fn push(&mut self, event: Event) {
         if let Event::Top(top) = event {
             return self.push_top(top.instrument, event);
         }
-        // The connection has few events, and a program must see each.
+        // Connection events are rare, and a program must receive each.
         let is_connection = matches!(event, Event::Connection(_));
         if self.others < self.limit || is_connection {
             self.others += 1;
@@ -144,7 +144,7 @@ impl EventStream {
         }
     }
 
-    /// The next event: waits for it. `None` once a [`Stopper`] has ended the loop and everything was given.
+    /// The next event; waits for it. `None` once a [`Stopper`] has ended the loop and everything was returned.
     pub async fn next(&mut self) -> Option<Streamed> {
         std::future::poll_fn(|context| self.poll(context)).await
     }
@@ -161,7 +161,7 @@ impl EventStream {
         }
     }
 
-    /// What the venue states of an instrument; `None` before its definition.
+    /// Definition of an instrument; `None` before it is defined.
     pub fn definition(&self, instrument: Instrument) -> Option<Definition> {
         lock(&self.shared)
             .definitions
@@ -169,12 +169,12 @@ impl EventStream {
             .clone()
     }
 
-    /// Tops that were replaced in the buffer by later ones.
+    /// Tops replaced in the buffer by later ones.
     pub fn conflated(&self) -> u64 {
         lock(&self.shared).conflated
     }
 
-    /// What ends the stream.
+    /// Stopper that ends the stream.
     pub fn stopper(&self) -> Stopper {
         self.stopper.clone()
     }
@@ -193,7 +193,7 @@ impl Drop for EventStream {
     fn drop(&mut self) {
         self.stopper.stop();
         if let Some(thread) = self.thread.take() {
-            // One that panicked has said so.
+            // A panic has printed its message.
             let _ = thread.join();
         }
     }
@@ -205,7 +205,7 @@ impl std::fmt::Debug for EventStream {
     }
 }
 
-/// Wakes who waits, with the lock given back before.
+/// Wakes the waiting task after releasing the lock.
 fn wake(mut buffer: MutexGuard<'_, Buffer>) {
     let waker = buffer.waker.take();
     drop(buffer);
@@ -214,7 +214,7 @@ fn wake(mut buffer: MutexGuard<'_, Buffer>) {
     }
 }
 
-/// A thread that panicked leaves the buffer as it was between two items.
+/// Locks the buffer; it is consistent between two items even if the thread panicked.
 fn lock(shared: &Mutex<Buffer>) -> MutexGuard<'_, Buffer> {
     shared.lock().unwrap_or_else(PoisonError::into_inner)
 }

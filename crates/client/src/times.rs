@@ -1,4 +1,4 @@
-//! When things happened, and how long they took.
+//! Times of events, and latencies.
 
 use std::fmt;
 use std::sync::OnceLock;
@@ -6,53 +6,53 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use touchline_transport::clock::{Clock, ticks};
 use touchline_types::Timestamps;
 
-/// Ticks of the host's fine clock, which every process of the host reads alike; 0 where it was not read. Only
-/// differences mean anything.
+/// Ticks of the host's fine clock, the same in every process of the host; 0 if it was not read. Only differences are
+/// meaningful.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Ticks(pub u64);
 
-/// When an event happened.
+/// Times of an event.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Times {
-    /// When the venue says that it happened, nanoseconds since 1970 UTC; 0 where it says nothing.
+    /// Time stated by the venue, nanoseconds since 1970 UTC; 0 if not stated.
     pub exchange_ns: u64,
-    /// When its packet was received on this host, nanoseconds since 1970 UTC; 0 where that is not known.
+    /// Receive time of its packet on this host, nanoseconds since 1970 UTC; 0 if unknown.
     pub receive_ns: u64,
-    /// When it was handed to the bus; 0 of kept values and of tops.
+    /// Time of publication on the bus; 0 for kept values and for tops.
     pub published: Ticks,
 }
 
-/// The message that the last event came from.
+/// Trace of the message of the last event.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Trace {
     /// Number of the message on its bus.
     pub sequence: u64,
-    /// When the venue says that it happened, nanoseconds since 1970 UTC; 0 where it says nothing.
+    /// Time stated by the venue, nanoseconds since 1970 UTC; 0 if not stated.
     pub exchange_ns: u64,
-    /// When its packet was received on this host, nanoseconds since 1970 UTC; 0 where that is not known.
+    /// Receive time of its packet on this host, nanoseconds since 1970 UTC; 0 if unknown.
     pub receive_ns: u64,
     /// The venue's number of the packet.
     pub packet: u64,
-    /// When the venue sent the packet, nanoseconds since 1970 UTC.
+    /// Sending time of the packet, nanoseconds since 1970 UTC.
     pub sending_ns: u64,
-    /// The receive call returned the packet. This and the next three are 0 where the publisher does not trace.
+    /// The receive call returned the packet. This and the next three are 0 if the publisher does not trace.
     pub polled: Ticks,
     /// The packet was decoded.
     pub decoded: Ticks,
-    /// The books had taken the event.
+    /// The books were updated.
     pub applied: Ticks,
-    /// The event was handed to the bus.
+    /// The message was published on the bus.
     pub published: Ticks,
-    /// Whether it is a kept value, read from a table and not from the stream.
+    /// Whether it is a kept value, read from a table instead of the stream.
     pub is_kept: bool,
 }
 
-/// How long an event took to here. What is not known is `None`: a recording has no time on the wire.
+/// Latency of an event up to now. Unknown parts are `None`: a recording has no time on the wire.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Latency {
-    /// From the packet's receipt to here, by the system's clock.
+    /// From receipt of the packet, by the system's clock.
     pub wire_to_here: Option<Duration>,
-    /// From the hand-over to the bus to here, by the fine clock.
+    /// From publication on the bus, by the fine clock.
     pub published_to_here: Option<Duration>,
 }
 
@@ -95,15 +95,15 @@ impl Trace {
 }
 
 impl Latency {
-    /// As of now. The first call of a process takes 20 ms more, after it has read the clocks: the fine one is
-    /// calibrated.
+    /// Latency up to now. The first call of a process takes 20 ms more, after the clocks are read, to calibrate the
+    /// fine clock.
     pub(crate) fn of(times: &Times) -> Latency {
         let (now, unix_ns) = (ticks(), unix_ns());
         let since = |from: u64, to: u64| (from > 0).then(|| to as i64 - from as i64);
         let wire = since(times.receive_ns, unix_ns).filter(|ns| ns.abs() <= RECORDED_NS);
         let published = times.published.0;
         Latency {
-            // The clocks of a network card and of the host may be a little apart, either way.
+            // The clocks of a network card and of the host may differ slightly in either direction.
             wire_to_here: wire.map(|ns| Duration::from_nanos(ns.max(0) as u64)),
             published_to_here: (published > 0)
                 .then(|| Duration::from_nanos(clock().between_ns(published, now))),
@@ -111,7 +111,7 @@ impl Latency {
     }
 }
 
-/// A receive time that is further away than this is of a recording.
+/// A receive time further away than this belongs to a recording.
 const RECORDED_NS: i64 = 60_000_000_000;
 
 /// The calibrated clock of this process.
@@ -125,7 +125,7 @@ fn unix_ns() -> u64 {
     now.map_or(0, |now| now.as_nanos() as u64)
 }
 
-/// `wire to here 1.4 µs, published to here 310 ns`; what is not known is left out.
+/// `wire to here 1.4 µs, published to here 310 ns`; unknown parts are left out.
 impl fmt::Display for Latency {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let parts = [

@@ -1,4 +1,4 @@
-//! What a bus keeps: books, tops and last trades, as of the last event that was given out.
+//! Kept values of a bus: books, tops and last trades, as of the last returned event.
 
 use crate::event::{Aggressor, Quote, Top, Trade};
 use crate::registry::{Registry, Slot};
@@ -10,7 +10,7 @@ use touchline_types::{
     BookSnapshot, Level, Price, Quantity, Timestamps, Update, UpdateAction, Validity,
 };
 
-/// Books by the publisher's index, and what is kept of each handle.
+/// Books by the publisher's index, and kept values by handle.
 #[derive(Debug)]
 pub(crate) struct StoredValues {
     pub registry: Registry,
@@ -19,10 +19,10 @@ pub(crate) struct StoredValues {
     rows: Vec<Row>,
 }
 
-/// What is kept of a handle.
+/// Kept values of a handle.
 #[derive(Clone, Copy, Debug)]
 struct Row {
-    /// Top that was given out last, in the venue's prices.
+    /// Last returned top, in the venue's prices.
     top: Option<TopOfBook>,
     top_times: Times,
     top_sequence: u64,
@@ -60,7 +60,7 @@ pub(crate) struct Meta {
 }
 
 impl StoredValues {
-    /// Room for `instruments_max` instruments and `orders_max` orders is taken now.
+    /// Allocates room for `instruments_max` instruments and `orders_max` orders.
     pub fn new(
         registry: Registry,
         instruments_max: usize,
@@ -91,12 +91,12 @@ impl StoredValues {
         }
     }
 
-    /// The price book of an instrument, if the present publisher has one.
+    /// Price book of an instrument, if the present publisher has one.
     pub fn book(&self, instrument: Instrument) -> Option<&PriceBook> {
         self.mirror.book(self.registry.publisher_index(instrument)?)
     }
 
-    /// Number and times of the last message that an instrument's book holds.
+    /// Number and times of the last message in an instrument's book.
     pub fn book_moment(&self, instrument: Instrument) -> (u64, Times) {
         self.rows
             .get(instrument.index())
@@ -105,7 +105,7 @@ impl StoredValues {
             })
     }
 
-    /// The top of an instrument as it is kept.
+    /// Kept top of an instrument.
     pub fn top(&self, instrument: Instrument) -> Top {
         let row = self.rows.get(instrument.index()).unwrap_or(&Row::EMPTY);
         let slot = self
@@ -127,12 +127,12 @@ impl StoredValues {
         }
     }
 
-    /// The last trade of an instrument, if one was seen of the present publisher.
+    /// Last trade of an instrument from the present publisher.
     pub fn last_trade(&self, instrument: Instrument) -> Option<Trade> {
         self.rows.get(instrument.index())?.last_trade
     }
 
-    /// Whether a top says something else than the one that was kept.
+    /// Whether a top differs from the kept one.
     #[inline]
     pub fn is_news(&self, instrument: Instrument, top: &TopOfBook) -> bool {
         let row = self.rows.get(instrument.index());
@@ -155,7 +155,7 @@ impl StoredValues {
         row.top_sequence = meta.sequence;
     }
 
-    /// Keeps a trade. A correction or a bust is of the last one, or of one that is not kept any more.
+    /// Keeps a trade. A correction or bust changes the last trade if it refers to it.
     #[inline]
     pub fn apply_trade(&mut self, trade: &Trade) {
         let last = &mut self.rows[trade.instrument.index()].last_trade;
@@ -169,7 +169,7 @@ impl StoredValues {
         }
     }
 
-    /// Plays an update of one instrument's price book; `instrument` is the handle of it.
+    /// Applies an update of one instrument's price book; `instrument` is its handle.
     #[inline]
     pub fn apply_book(&mut self, instrument: Instrument, meta: &Meta, update: &Update<'_>) {
         self.play(meta, update);
@@ -178,7 +178,7 @@ impl StoredValues {
         row.book_times = Times::of(&meta.timestamps);
     }
 
-    /// Plays an update of anything else.
+    /// Applies any other update.
     pub fn play(&mut self, meta: &Meta, update: &Update<'_>) {
         self.mirror.update(&Envelope {
             sequence: meta.sequence,
@@ -187,7 +187,7 @@ impl StoredValues {
         });
     }
 
-    /// A definition; gives the handle.
+    /// Takes a definition; returns the handle.
     pub fn define(
         &mut self,
         meta: &Meta,
@@ -201,7 +201,7 @@ impl StoredValues {
         instrument
     }
 
-    /// A book keeps its contents and has another validity.
+    /// Sets the validity of a book; contents are unchanged.
     pub fn set_state(
         &mut self,
         instrument: Instrument,
@@ -214,7 +214,7 @@ impl StoredValues {
         }
     }
 
-    /// Live books are gapped from here on.
+    /// Marks live books as gapped.
     pub fn gap(&mut self, meta: &Meta, update: &Update<'_>) {
         self.play(meta, update);
         for top in self.rows.iter_mut().filter_map(|row| row.top.as_mut()) {
@@ -224,7 +224,7 @@ impl StoredValues {
         }
     }
 
-    /// Every book is empty and live.
+    /// Empties every book and marks it live.
     pub fn reset(&mut self, meta: &Meta) {
         self.play(meta, &Update::Reset);
         for top in self.rows.iter_mut().filter_map(|row| row.top.as_mut()) {
@@ -235,7 +235,7 @@ impl StoredValues {
         }
     }
 
-    /// Something happened to the subscription.
+    /// Applies a subscription event.
     pub fn happened(&mut self, event: &SubscriptionEvent) {
         match event {
             SubscriptionEvent::Overrun { .. } | SubscriptionEvent::Corrupt { .. } => {
@@ -254,7 +254,7 @@ impl StoredValues {
     }
 }
 
-/// A trade as it is given out.
+/// Converts a trade.
 #[inline]
 pub(crate) fn trade_of(
     trade: &touchline_types::Trade,
@@ -275,7 +275,7 @@ pub(crate) fn trade_of(
     }
 }
 
-/// Bid and ask of a top as they are given out.
+/// Converts bid and ask of a top.
 #[inline]
 pub(crate) fn quotes(top: &TopOfBook, slot: &Slot) -> (Option<Quote>, Option<Quote>) {
     let quote = |price: Price, quantity: Quantity| {
@@ -290,7 +290,7 @@ pub(crate) fn quotes(top: &TopOfBook, slot: &Slot) -> (Option<Quote>, Option<Quo
     )
 }
 
-/// The top of a whole book.
+/// Top of a whole book.
 pub(crate) fn top_of(book: &BookSnapshot<'_>) -> TopOfBook {
     let best = |levels: &[Level]| levels.first().copied().unwrap_or(Level::UNKNOWN);
     let (bid, ask) = (best(book.bids), best(book.asks));

@@ -1,4 +1,4 @@
-//! Numbers and lists as people read them.
+//! Numbers and lists as text.
 
 /// A number in groups of three digits: `18,204`.
 pub(crate) fn count(number: u64) -> String {
@@ -21,7 +21,7 @@ pub(crate) fn counted(number: u64, thing: &str) -> String {
     }
 }
 
-/// The name that is most like `wanted`: at most a third of its letters differ, and one at least does not.
+/// The name nearest to `wanted`: at most a third of its letters differ, and at least one is equal.
 pub(crate) fn nearest<'a>(wanted: &str, names: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     let letters = wanted.chars().count();
     let most = (letters / 3).max(1).min(letters.saturating_sub(1));
@@ -30,7 +30,7 @@ pub(crate) fn nearest<'a>(wanted: &str, names: impl Iterator<Item = &'a str>) ->
     (best.0 <= most).then_some(best.1)
 }
 
-/// How many letters have to be put in, taken out or exchanged to make one of the other; case does not count.
+/// Edit distance: insertions, deletions and exchanges of letters; case is ignored.
 fn distance(from: &str, to: &str) -> usize {
     let to: Vec<char> = to
         .chars()

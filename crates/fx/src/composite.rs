@@ -1,4 +1,4 @@
-//! The composite of a pair: all banks' quotes that count, as one price for each size.
+//! Composite of a pair: the usable quotes of all banks, as one price for each size.
 
 use crate::counts::{Counting, best};
 use crate::plan::{Offer, Planner, Style, Want, sweep_order};
@@ -7,7 +7,7 @@ use crate::ticks::average;
 use std::cmp::Ordering;
 use touchline_types::Side;
 
-/// Some of the banks.
+/// Set of banks.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct BankSet([u64; BANKS_MAX / 64]);
 
@@ -17,42 +17,42 @@ impl BankSet {
         self.0[bank / 64] |= 1 << (bank % 64);
     }
 
-    /// Whether a bank is among them.
+    /// Whether a bank is in the set.
     pub fn has(&self, bank: Bank) -> bool {
         self.0[bank / 64] >> (bank % 64) & 1 == 1
     }
 
-    /// How many there are.
+    /// Number of banks.
     pub fn len(&self) -> usize {
         self.0.iter().map(|word| word.count_ones() as usize).sum()
     }
 
-    /// Whether there is none.
+    /// Whether the set is empty.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// They by rank.
+    /// Banks by rank.
     pub fn iter(&self) -> impl Iterator<Item = Bank> + '_ {
         (0..BANKS_MAX).filter(|bank| self.has(*bank))
     }
 }
 
-/// The best price of a side.
+/// Best price of a side.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Top {
     /// Ticks.
     pub price: i64,
-    /// What can be had at it, units.
+    /// Quantity at the price, units.
     pub quantity: i64,
-    /// Who has it.
+    /// Banks at the price.
     pub banks: BankSet,
 }
 
-/// How the best bid and ask stand to each other.
+/// Relation of the best bid to the best ask.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum State {
-    /// No bank counts.
+    /// No usable quotes.
     #[default]
     Empty,
     /// One side is missing.
@@ -65,30 +65,30 @@ pub enum State {
     Crossed,
 }
 
-/// One pair, all banks.
+/// Composite of one pair over all banks.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Composite {
     /// Best bid and ask, by side.
     pub tops: [Option<Top>; 2],
-    /// For each configured size the average price, hundredths of a tick, by the side that is taken; none if it cannot be had
-    /// whole.
+    /// Average price for each configured size, hundredths of a tick, by the side that is taken; none if the size is not
+    /// available completely.
     pub averages: Vec<[Option<i64>; 2]>,
 }
 
 impl Composite {
-    /// How the sides stand to each other.
+    /// Relation of the sides.
     pub fn state(&self) -> State {
         state(&self.tops)
     }
 
-    /// Best bid and ask together: twice the mid, ticks.
+    /// Twice the mid, ticks: best bid plus best ask.
     pub fn mid2(&self) -> Option<i64> {
         let [bid, ask] = &self.tops;
         Some(bid.as_ref()?.price + ask.as_ref()?.price)
     }
 }
 
-/// How best bid and ask stand to each other.
+/// Relation of the best bid to the best ask.
 pub fn state(tops: &[Option<Top>; 2]) -> State {
     let [Some(bid), Some(ask)] = tops else {
         return match tops.iter().any(Option::is_some) {
@@ -103,28 +103,28 @@ pub fn state(tops: &[Option<Top>; 2]) -> State {
     }
 }
 
-/// The composites of all pairs, and the offers that they are made of.
+/// Composites of all pairs, and their offers.
 #[derive(Debug, Clone)]
 pub struct Composites {
     pairs: Vec<PairOffers>,
-    /// Best price of each slot, by side, as far as it counts.
+    /// Best usable price of each slot, by side.
     own: Vec<[Option<i64>; 2]>,
     caps: Vec<i64>,
     is_quoted: Vec<bool>,
     planner: Planner,
 }
 
-/// What counts of a pair, over all banks.
+/// Usable offers of a pair, over all banks.
 #[derive(Debug, Clone, Default)]
 struct PairOffers {
-    /// In the order of a sweep, by side.
+    /// Sorted in the order of a sweep, by side.
     offers: [Vec<Offer>; 2],
     composite: Composite,
     is_dirty: bool,
 }
 
 impl Composites {
-    /// Nothing counts.
+    /// Composites without usable quotes.
     pub fn new(setup: &Setup) -> Composites {
         let empty = |pair: usize| PairOffers {
             composite: Composite {
@@ -142,7 +142,7 @@ impl Composites {
         }
     }
 
-    /// Replaces what counts of a bank's pair.
+    /// Replaces the usable offers of a bank's pair.
     pub fn replace(&mut self, setup: &Setup, (bank, pair): (Bank, Pair), counting: &Counting) {
         let entry = &mut self.pairs[pair];
         for side in Side::BOTH {
@@ -160,7 +160,7 @@ impl Composites {
         entry.is_dirty = true;
     }
 
-    /// Computes the composite of a pair anew if something of it changed. True if it was.
+    /// Computes the composite of a pair again if its offers changed. True if they did.
     pub fn refresh(&mut self, setup: &Setup, pair: Pair) -> bool {
         let config = &setup.pairs[pair].config;
         let entry = &mut self.pairs[pair];
@@ -190,23 +190,23 @@ impl Composites {
         true
     }
 
-    /// The composite of a pair as of its last refresh.
+    /// Composite of a pair as of its last refresh.
     pub fn of(&self, pair: Pair) -> &Composite {
         &self.pairs[pair].composite
     }
 
-    /// What counts of a pair's side, in the order of a sweep.
+    /// Usable offers of a pair's side, in the order of a sweep.
     pub fn offers(&self, pair: Pair, side: Side) -> &[Offer] {
         &self.pairs[pair].offers[side.index()]
     }
 
-    /// A bank's own best bid and ask, as far as they count.
+    /// A bank's own best usable bid and ask.
     pub fn own(&self, setup: &Setup, bank: Bank, pair: Pair) -> [Option<i64>; 2] {
         self.own[setup.slot(bank, pair)]
     }
 }
 
-/// The best of offers in the order of a sweep.
+/// Best price of offers in the order of a sweep.
 fn top(offers: &[Offer]) -> Option<Top> {
     let price = offers.first()?.price;
     let (mut sum, mut largest, mut banks) = (0, 0, BankSet::default());

@@ -1,15 +1,15 @@
-//! `config.toml`: the settings of the FX core as a person writes them. Every key stands in `docs/venues/fx-banks.md`.
+//! `config.toml`: settings of the FX core. `docs/venues/fx-banks.md` lists every key.
 
 use serde::Deserialize;
 use std::collections::BTreeMap;
 
-/// The whole file. Unknown keys are refused.
+/// The configuration file. Unknown keys are refused.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Config {
     /// Trading day, `YYYYMMDD`.
     pub date: String,
-    /// Prefix of every identifier that is made; it changes at least daily.
+    /// Prefix of every generated identifier; change it at least daily.
     pub prefix: String,
     /// Account (1) of all orders.
     pub account: String,
@@ -36,7 +36,7 @@ pub struct PairConfig {
     pub symbol: String,
     /// Decimals of a tick, 0 to 9.
     pub precision: u8,
-    /// Base units; every quantity of ours is a multiple of it.
+    /// Base units; every order quantity is a multiple of it.
     #[serde(default = "lot")]
     pub lot: i64,
     /// Spot value date, `YYYYMMDD`.
@@ -44,10 +44,10 @@ pub struct PairConfig {
     /// Sizes whose average prices the composite shows, base units.
     #[serde(default = "sizes")]
     pub sizes: Vec<i64>,
-    /// Farthest from the mid that is traded, ticks.
+    /// Largest distance of a traded price from the mid, ticks.
     #[serde(default = "million")]
     pub collar_ticks: i64,
-    /// Most that the best bid may be above the best ask while trading, ticks.
+    /// Largest excess of the best bid over the best ask at which orders are sent, ticks.
     #[serde(default = "million")]
     pub crossed_max_ticks: i64,
     /// Largest parent, base units.
@@ -56,7 +56,7 @@ pub struct PairConfig {
     /// Largest worst case of the pair, base units.
     #[serde(default = "billion")]
     pub max_net: i64,
-    /// Dollars of one base unit, millionths; for limits alone.
+    /// Dollars of one base unit, millionths; for limits only.
     #[serde(default = "million")]
     pub usd_e6: i64,
 }
@@ -69,60 +69,60 @@ pub struct BankConfig {
     pub name: String,
     /// Symbols that it streams; mass quotes name them by their number in this list, from 1.
     pub pairs: Vec<String>,
-    /// How it quotes. For simulators; the reader takes every dialect.
+    /// Quote messages that it sends. For simulators; the core accepts every dialect.
     #[serde(default)]
     pub dialect: Dialect,
-    /// What its entries mean.
+    /// Meaning of its entries.
     #[serde(default)]
     pub kind: StreamKind,
-    /// How it takes orders.
+    /// Form of its orders.
     #[serde(default)]
     pub orders: OrderStyle,
-    /// Least quantity of an order where the quote says none, base units.
+    /// Minimum quantity of an order on a quote without one, base units.
     #[serde(default)]
     pub min_qty: i64,
-    /// Most that one plan takes from it, base units.
+    /// Maximum quantity of one plan at this bank, base units.
     #[serde(default = "milliard")]
     pub max_qty: i64,
-    /// Age at which a pair's quotes stop counting, milliseconds; 0 is never.
+    /// Age at which a pair's quotes become unusable, milliseconds; 0 is never.
     #[serde(default)]
     pub stale_ms: u64,
-    /// Silence of the pricing session after which its quotes stop counting, milliseconds; 0 is never.
+    /// Feed timeout of the pricing session, after which its quotes are unusable, milliseconds; 0 is never.
     #[serde(default)]
     pub silence_ms: u64,
-    /// Life of a quote from its arrival, milliseconds; 0 is without end.
+    /// Lifetime of a quote from its arrival, milliseconds; 0 is unlimited.
     #[serde(default)]
     pub ttl_ms: u64,
-    /// Time for an answer to an order, milliseconds.
+    /// Answer timeout of an order, milliseconds.
     #[serde(default = "answer_ms")]
     pub answer_ms: u64,
-    /// Time between status requests, milliseconds.
+    /// Interval of status requests, milliseconds.
     #[serde(default = "status_ms")]
     pub status_ms: u64,
-    /// Status requests for one order before the desk is called.
+    /// Status requests for one order before the desk is notified.
     #[serde(default = "status_tries")]
     pub status_tries: u32,
-    /// How orders are recovered after a reconnect.
+    /// Recovery of orders after a reconnect.
     #[serde(default)]
     pub recover: Recover,
-    /// Gross credit of a day, dollars.
+    /// Gross credit for the run, dollars.
     #[serde(default = "billion")]
     pub credit_usd: i64,
-    /// Most orders in a second.
+    /// Maximum orders per second.
     #[serde(default = "thousand")]
     pub max_orders_per_s: usize,
-    /// Text (58) or OrdRejReason (103) of a reject, to the code it stands for.
+    /// Reject code for a Text (58) or OrdRejReason (103).
     #[serde(default)]
     pub reject_map: BTreeMap<String, String>,
-    /// Whether a status answer "unknown order" is final and frees the quantity. Not said: a replay takes it as final.
+    /// Whether a status answer "unknown order" is final and frees the quantity. Default in a replay: it is.
     #[serde(default)]
     pub status_final: Option<bool>,
 }
 
-/// How a bank quotes.
+/// Quote messages of a bank.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 pub enum Dialect {
-    /// Snapshots alone.
+    /// Snapshots only.
     #[default]
     W,
     /// Snapshots and increments.
@@ -134,32 +134,32 @@ pub enum Dialect {
     MassQuotes,
 }
 
-/// What a bank's entries mean.
+/// Meaning of a bank's entries.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum StreamKind {
-    /// Amounts that add up and can be taken in part.
+    /// Amounts that add up and can be used in part.
     #[default]
     Sweep,
     /// Bands: one ticket of at most the size; they never add up.
     Full,
 }
 
-/// How a bank takes orders.
+/// Form of a bank's orders.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum OrderStyle {
-    /// One limit order for a plan.
+    /// One limit order for each plan.
     #[default]
     Limit,
-    /// One order for each quote, which it names.
+    /// One order for each quote, with its quote id.
     Quoted,
 }
 
-/// How orders without a known outcome are asked for after a reconnect.
+/// Recovery of unknown orders after a reconnect.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 pub enum Recover {
-    /// A status request for each.
+    /// One status request for each order.
     #[default]
     H,
     /// One mass status request.
@@ -175,17 +175,17 @@ pub struct RouterConfig {
     pub cooldown_ms: u64,
     /// Pause of a bank that is out of credit, milliseconds.
     pub credit_pause_ms: u64,
-    /// Pause of a parent after an order that was not wholly filled, by urgency, milliseconds.
+    /// Pause of a parent after an order that was not filled completely, by urgency, milliseconds.
     pub retry_ms: [u64; 3],
     /// Weight of the penalty, by urgency.
     pub weight: [i64; 3],
-    /// Penalty of a stream that only rejects, tenths of a tick.
+    /// Penalty of a stream that rejects every order, tenths of a tick.
     pub reject_cost: i64,
     /// Milliseconds of mean hold for each tenth of a tick of penalty.
     pub hold_ms_per_tenth: i64,
     /// Largest penalty, tenths of a tick.
     pub penalty_max: i64,
-    /// Outcomes that the penalty remembers.
+    /// Number of outcomes in the penalty.
     pub window: usize,
     /// Whether a ticket and a sweep may be combined.
     pub combine: bool,
@@ -213,17 +213,17 @@ impl Default for RouterConfig {
 pub struct RiskConfig {
     /// Largest sum of the pairs' worst cases, dollars.
     pub max_gross_usd: i64,
-    /// Most parents accepted in a second.
+    /// Maximum accepted parents per second.
     pub max_parents_per_s: usize,
-    /// Time in which the same parent again is a duplicate, milliseconds.
+    /// Time in which an equal parent is a duplicate, milliseconds.
     pub duplicate_ms: u64,
-    /// Banks that must quote a side before it is taken.
+    /// Minimum number of banks that quote a side.
     pub min_banks: usize,
-    /// Orders unknown at once that kill.
+    /// Number of unknown orders that triggers the kill switch.
     pub kill_unknown: usize,
-    /// Rejects in a second that kill.
+    /// Rejects per second that trigger the kill switch.
     pub kill_rejects_per_s: usize,
-    /// Who may lift a kill; two of them must.
+    /// Users who may lift the kill switch; two of them must.
     pub kill_lifters: Vec<String>,
 }
 
@@ -257,12 +257,12 @@ fn million() -> i64 {
     1_000_000
 }
 
-/// 10^9, without a limit in practice.
+/// 10^9, in practice no limit.
 fn milliard() -> i64 {
     1_000_000_000
 }
 
-/// 10^12, without a limit in practice.
+/// 10^12, in practice no limit.
 fn billion() -> i64 {
     1_000_000_000_000
 }

@@ -1,12 +1,13 @@
-//! Cool-downs: a bank that did not deal is left alone for a while, longer each time in a row.
+//! Cool-downs: a bank that did not fill receives no orders for a while, longer after each
+//! consecutive failure.
 
 use crate::orders::RejectCode;
 use crate::setup::{Bank, Setup, Slot, ns};
 
-/// Doublings at most.
+/// Maximum number of doublings.
 const DOUBLINGS_MAX: u32 = 4;
 
-/// Which slots are left alone, and how long.
+/// Cool-downs of all slots.
 #[derive(Debug, Clone)]
 pub struct Cooldowns {
     slots: Vec<Cooling>,
@@ -15,20 +16,20 @@ pub struct Cooldowns {
 #[derive(Debug, Clone, Copy, Default)]
 struct Cooling {
     until_ns: u64,
-    /// How often in a row.
+    /// Consecutive failures.
     row: u32,
     is_disabled: bool,
 }
 
 impl Cooldowns {
-    /// Everybody may deal.
+    /// No cool-downs.
     pub fn new(setup: &Setup) -> Cooldowns {
         Cooldowns {
             slots: vec![Cooling::default(); setup.slots()],
         }
     }
 
-    /// Whether a slot may deal.
+    /// Whether a slot may receive orders.
     pub fn may_deal(&self, slot: Slot, now_ns: u64) -> bool {
         let cooling = &self.slots[slot];
         // mutant: fx: a disabled bank deals
@@ -36,17 +37,17 @@ impl Cooldowns {
         !cooling.is_disabled && now_ns >= cooling.until_ns
     }
 
-    /// A slot deals no more until it is enabled.
+    /// Disables a slot until it is enabled.
     pub fn disable(&mut self, slot: Slot) {
         self.slots[slot].is_disabled = true;
     }
 
-    /// The desk lets a slot deal again.
+    /// Enables a slot on request of the desk.
     pub fn enable(&mut self, slot: Slot) {
         self.slots[slot].is_disabled = false;
     }
 
-    /// Another failure in a row. Gives when the slot may deal again: a later end holds against an earlier one.
+    /// Counts a consecutive failure. Returns the end of the cool-down; the later of two ends applies.
     pub fn fail(&mut self, setup: &Setup, slot: Slot, now_ns: u64) -> u64 {
         let cooling = &mut self.slots[slot];
         cooling.row = cooling.row.saturating_add(1);
@@ -56,7 +57,7 @@ impl Cooldowns {
         self.pause(slot, now_ns.saturating_add(pause_ns))
     }
 
-    /// No deal before a time. Gives the time that holds.
+    /// Pauses a slot until a time. Returns the end that applies.
     pub fn pause(&mut self, slot: Slot, until_ns: u64) -> u64 {
         let cooling = &mut self.slots[slot];
         // mutant: fx: an earlier end of a cool-down holds
@@ -64,12 +65,12 @@ impl Cooldowns {
         cooling.until_ns
     }
 
-    /// Something was filled: failures count from the beginning.
+    /// A fill resets the consecutive failures.
     pub fn succeed(&mut self, slot: Slot) {
         self.slots[slot].row = 0;
     }
 
-    /// When the next cool-down ends.
+    /// Time at which the next cool-down ends.
     pub fn due_ns(&self, now_ns: u64) -> u64 {
         let ends = self.slots.iter().map(|cooling| cooling.until_ns);
         ends.filter(|until_ns| *until_ns > now_ns)
@@ -77,7 +78,7 @@ impl Cooldowns {
             .unwrap_or(u64::MAX)
     }
 
-    /// What a code does to a bank: see [`Measure`].
+    /// The measure for a code.
     pub fn measure(code: Option<RejectCode>) -> Measure {
         match code {
             Some(code) if code.disables() => Measure::Disable(code),
@@ -87,12 +88,12 @@ impl Cooldowns {
     }
 }
 
-/// What follows from a failure.
+/// Measure after a failure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Measure {
-    /// The slot deals no more until the desk enables it.
+    /// The slot is disabled until the desk enables it.
     Disable(RejectCode),
-    /// All pairs of the bank pause: it is out of credit.
+    /// All pairs of the bank pause: it has no credit.
     PauseBank,
     /// The slot cools down.
     CoolDown,

@@ -1,16 +1,16 @@
-//! When a quote counts: its session is up and heard, its pair not stale, the quote firm and not expired, and the bank not
-//! inverted.
+//! Usable quotes: the session is up and within its feed timeout, the pair is not stale, the quote is firm and has not
+//! expired, and the bank is not inverted.
 
 use crate::plan::Offer;
 use crate::quotes::{Entry, NEVER};
 use crate::setup::{Bank, Setup, Slot, ns};
 use touchline_types::Side;
 
-/// Signs of life of the banks' pricing sessions.
+/// Activity of the banks' pricing sessions.
 #[derive(Debug, Clone)]
 pub struct Streams {
     banks: Vec<Stream>,
-    /// When a quote message was of the slot last; nothing since the session came up.
+    /// Time of the slot's last quote message; none since the session came up.
     quoted_ns: Vec<Option<u64>>,
 }
 
@@ -18,21 +18,21 @@ pub struct Streams {
 struct Stream {
     is_up: bool,
     heard_ns: u64,
-    /// Whether silence was noticed since.
+    /// Whether a feed timeout was noted since.
     is_silent: bool,
 }
 
-/// What counts of a slot.
+/// Usable entries of a slot.
 #[derive(Debug, Clone, Default)]
 pub struct Counting {
-    /// Entries that count, by side.
+    /// Usable entries, by side.
     pub offers: [Vec<Offer>; 2],
-    /// When the next of them stops to count by itself.
+    /// Time at which the next of them becomes unusable without further input.
     pub due_ns: u64,
 }
 
 impl Streams {
-    /// All down.
+    /// All sessions down.
     pub fn new(setup: &Setup) -> Streams {
         Streams {
             banks: vec![Stream::default(); setup.banks.len()],
@@ -45,7 +45,7 @@ impl Streams {
         self.banks[bank].is_up
     }
 
-    /// The session came up, or went.
+    /// Sets the session up or down.
     pub fn set_up(&mut self, setup: &Setup, bank: Bank, is_up: bool, now_ns: u64) {
         self.banks[bank] = Stream {
             is_up,
@@ -55,19 +55,19 @@ impl Streams {
         self.quoted_ns[setup.slot(bank, 0)..setup.slot(bank + 1, 0)].fill(None);
     }
 
-    /// Something was heard. True if that ends a silence.
+    /// Records activity. True if it ends a feed timeout.
     pub fn hear(&mut self, bank: Bank, now_ns: u64) -> bool {
         let stream = &mut self.banks[bank];
         stream.heard_ns = now_ns;
         std::mem::take(&mut stream.is_silent)
     }
 
-    /// A quote message was of the slot.
+    /// Records a quote message of the slot.
     pub fn note_quoted(&mut self, slot: Slot, now_ns: u64) {
         self.quoted_ns[slot] = Some(now_ns);
     }
 
-    /// When the bank becomes silent, unless it is heard.
+    /// Time of the bank's feed timeout without further activity.
     pub fn silence_due_ns(&self, setup: &Setup, bank: Bank) -> u64 {
         let stream = &self.banks[bank];
         match stream.is_up && !stream.is_silent {
@@ -76,14 +76,14 @@ impl Streams {
         }
     }
 
-    /// Notes that the bank is silent. True if it has just become so.
+    /// Records a feed timeout. True if it is new.
     pub fn note_silence(&mut self, setup: &Setup, bank: Bank, now_ns: u64) -> bool {
         let is_due = self.silence_due_ns(setup, bank) <= now_ns;
         self.banks[bank].is_silent |= is_due;
         is_due
     }
 
-    /// Collects what counts of a slot now.
+    /// Collects the usable entries of a slot.
     pub fn count(
         &self,
         setup: &Setup,
@@ -141,7 +141,7 @@ fn is_inverted([bids, asks]: &[Vec<Offer>; 2]) -> bool {
     bid.zip(ask).is_some_and(|(bid, ask)| bid > ask)
 }
 
-/// The best price of a side.
+/// Best price of a side.
 pub fn best(side: Side, offers: &[Offer]) -> Option<i64> {
     let prices = offers.iter().map(|offer| offer.price);
     match side {
@@ -150,7 +150,7 @@ pub fn best(side: Side, offers: &[Offer]) -> Option<i64> {
     }
 }
 
-/// The time so many milliseconds later; 0 milliseconds are switched off.
+/// A time in milliseconds later; 0 milliseconds means never.
 fn after(from_ns: u64, ms: u64) -> u64 {
     match ms {
         0 => NEVER,

@@ -1,12 +1,12 @@
-//! The core: inputs and time in, events out. One state, one thread, no clock.
+//! Engine of the core: inputs and times in, events out. One state, one thread, no clock.
 //!
 //! ```text
-//! handle(at, input):  everything due up to `at`, instant by instant ─► the input ─► the step
+//! handle(at, input):  all timers up to `at`, instant by instant ─► the input ─► the step
 //! instant:            mark-outs ─► orders' answers and questions ─► parents' deadlines ─► the step
 //! step:               composites ─► router ─► published composites
 //! ```
 //!
-//! What is due happens before an input of the same time. Waking up more often changes nothing.
+//! Timers run before an input of the same time. Additional wake-ups change nothing.
 
 mod desk;
 mod fills;
@@ -36,28 +36,28 @@ use crate::setup::{Bank, Setup, Slot};
 use crate::window::LastSecond;
 use touchline_wire::fix::{Frame, Message, frame};
 
-/// Bytes of a message at most.
+/// Maximum size of a message, bytes.
 pub const MESSAGE_MAX: usize = 4 << 20;
 
-/// The state of everything.
+/// State of the core.
 #[derive(Debug, Clone)]
 pub struct Engine {
     setup: Setup,
     /// Time of the last instant or input; none before the first.
     now_ns: Option<u64>,
-    /// Nothing is due before.
+    /// No timer is due before this time.
     wake_ns: u64,
 
     streams: Streams,
     quotes: Quotes,
     composites: Composites,
-    /// Slots whose counting entries may have changed since the last step.
+    /// Slots whose usable entries may have changed since the last step.
     dirty: Vec<(Bank, Slot)>,
     is_dirty: Vec<bool>,
-    /// When the next entry of a slot stops counting by itself.
+    /// Time at which the next entry of a slot becomes unusable.
     slot_due_ns: Vec<u64>,
     counting: Counting,
-    /// Composites as they were published last.
+    /// Last published composites.
     published: Vec<Option<Composite>>,
 
     parents: Parents,
@@ -77,17 +77,17 @@ pub struct Engine {
     scorecard: Scorecard,
 }
 
-/// What is known of a bank's order session.
+/// State of a bank's order session.
 #[derive(Debug, Clone, Default)]
 struct OrderSession {
     is_up: bool,
-    /// The mass status request that is not answered.
+    /// The unanswered mass status request.
     mass_status: Option<u64>,
-    /// Orders sent lately.
+    /// Orders of the last second.
     rate: LastSecond,
 }
 
-/// Requests counted over the run.
+/// Numbers of requests in the run.
 #[derive(Debug, Clone, Copy, Default)]
 struct Numbers {
     status: u64,
@@ -95,7 +95,7 @@ struct Numbers {
 }
 
 impl Engine {
-    /// Nothing happened yet.
+    /// Initial state.
     pub fn new(setup: Setup) -> Engine {
         let slots = setup.slots();
         Engine {
@@ -137,7 +137,7 @@ impl Engine {
         self.now_ns
     }
 
-    /// What was counted of quotes.
+    /// Counters of quotes.
     pub fn counters(&self) -> &Counters {
         self.quotes.counters()
     }
@@ -152,7 +152,7 @@ impl Engine {
         &self.parents
     }
 
-    /// What is held.
+    /// Positions.
     pub fn positions(&self) -> &Positions {
         &self.positions
     }
@@ -162,12 +162,12 @@ impl Engine {
         &self.composites
     }
 
-    /// Whether the kill switch is thrown.
+    /// Whether the kill switch is set.
     pub fn is_killed(&self) -> bool {
         self.kill.is_killed()
     }
 
-    /// Takes an input, and everything that is due before it. Time never falls.
+    /// Runs all timers up to the input's time, then handles the input. Times must not decrease.
     pub fn handle(&mut self, at_ns: u64, input: &Input<'_>, out: &mut Batch) {
         self.handle_timeout(at_ns, out);
         self.now_ns = Some(at_ns);
@@ -180,12 +180,12 @@ impl Engine {
         debug_assert!(self.wake_ns <= self.earliest_ns(), "nothing-is-due-before");
     }
 
-    /// When something is due at the earliest; [`NEVER`] if nothing is. Waking up then and finding nothing does no harm.
+    /// Earliest time of a timer; [`NEVER`] if there is none. A wake-up without a due timer does no harm.
     pub fn next_timeout_ns(&self) -> u64 {
         self.wake_ns
     }
 
-    /// The session ends: what is held, and how the banks did.
+    /// Ends the session: positions and scorecard.
     pub fn finish(&mut self, out: &mut Batch) {
         let now_ns = self.now();
         for pair in 0..self.setup.pairs.len() {
@@ -207,7 +207,7 @@ impl Engine {
         }
     }
 
-    /// Composites, then the router, then what is published.
+    /// Updates composites, runs the router, publishes composites.
     fn step(&mut self, out: &mut Batch) {
         self.refresh_composites();
         self.route(out);
@@ -222,7 +222,7 @@ impl Engine {
         out.events.push((self.now(), event));
     }
 
-    /// Something is due then.
+    /// Lowers the time of the next wake-up.
     fn wake_at(&mut self, due_ns: u64) {
         self.wake_ns = self.wake_ns.min(due_ns);
     }
@@ -240,7 +240,7 @@ impl Engine {
         }
     }
 
-    /// A message of a session that is up, if it is sound.
+    /// A valid message of a session that is up.
     fn accept<'a>(&mut self, is_up: bool, bytes: &'a [u8]) -> Option<Message<'a>> {
         let counters = self.quotes.counters_mut();
         // mutant: fx: messages of a lost session are taken

@@ -1,5 +1,4 @@
-//! What the core says: values in the order in which things happen. Everything that is printed, published, journaled or sent
-//! follows from them.
+//! Events of the core, in order of occurrence. Printed, published, journaled and sent data are made from them.
 
 use crate::composite::Top;
 use crate::orders::{FillKind, OrderState, RejectCode, Terms};
@@ -12,10 +11,10 @@ use crate::setup::{Bank, Pair};
 use std::ops::Range;
 use touchline_types::{Id, Side};
 
-/// Events of one call, with the lists that are of no fixed length.
+/// Events of one call, with their lists of variable length.
 #[derive(Debug, Clone, Default)]
 pub struct Batch {
-    /// When and what, in order.
+    /// Time and event, in order.
     pub events: Vec<(u64, Event)>,
     /// Legs of plans.
     pub legs: Vec<PlanLeg>,
@@ -24,7 +23,7 @@ pub struct Batch {
 }
 
 impl Batch {
-    /// Empties it and keeps its memory.
+    /// Removes all events and keeps the memory.
     pub fn clear(&mut self) {
         self.events.clear();
         self.legs.clear();
@@ -32,46 +31,46 @@ impl Batch {
     }
 }
 
-/// Something that happened.
+/// An event.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Event {
-    /// A composite as it is published.
+    /// A published composite.
     Composite {
-        /// Of which pair.
+        /// Pair.
         pair: Pair,
         /// Best bid and ask.
         tops: [Option<Top>; 2],
-        /// In [`Batch::averages`], one for each configured size.
+        /// Range in [`Batch::averages`], one entry for each configured size.
         averages: Range<usize>,
     },
-    /// A parent is accepted.
+    /// A parent was accepted.
     Accepted {
         /// Its name.
         parent: Id,
     },
-    /// A parent is refused.
+    /// A parent was refused.
     Refused {
-        /// Its name as it was given.
+        /// Its name, as given.
         parent: Option<Id>,
-        /// Why.
+        /// Reason.
         reason: Refusal,
     },
-    /// A parent sends nothing.
+    /// A parent waits and sends nothing.
     Waits {
         /// Its name.
         parent: Id,
-        /// Why.
+        /// Reason.
         reason: WaitReason,
     },
-    /// Orders are about to be sent.
+    /// A plan whose orders follow.
     Plan {
         /// The parent's name.
         parent: Id,
-        /// What it was for.
+        /// Pair.
         pair: Pair,
-        /// Units that were open.
+        /// Open quantity, units.
         open: i64,
-        /// What it is made of.
+        /// Kind of plan.
         kind: PlanKind,
         /// Units.
         quantity: i64,
@@ -79,81 +78,81 @@ pub enum Event {
         average: i64,
         /// Twice the mid.
         mid2: i64,
-        /// In [`Batch::legs`].
+        /// Range in [`Batch::legs`].
         legs: Range<usize>,
     },
-    /// A parent works no more.
+    /// A parent has ended.
     Ended(ParentEnd),
-    /// Nothing of an ended parent is out any more.
+    /// An ended parent has no open orders.
     Settled(ParentEnd),
-    /// A bank's pair is left alone.
+    /// A bank's pair cools down.
     Cooldown {
-        /// Whom.
+        /// Bank.
         bank: Bank,
-        /// Which pair.
+        /// Pair.
         pair: Pair,
-        /// Why; none for an order without an outcome.
+        /// Reason; none for an order without an outcome.
         code: Option<RejectCode>,
-        /// Until when.
+        /// End of the cool-down.
         until_ns: u64,
     },
-    /// A bank's pair is left alone until the desk enables it.
+    /// A bank's pair is disabled until the desk enables it.
     Disabled {
-        /// Whom.
+        /// Bank.
         bank: Bank,
-        /// Which pair.
+        /// Pair.
         pair: Pair,
-        /// Why.
+        /// Reason.
         code: RejectCode,
     },
-    /// The desk lets a bank's pair deal again.
+    /// The desk enabled a bank's pair.
     Enabled {
-        /// Whom.
+        /// Bank.
         bank: Bank,
-        /// Which pair.
+        /// Pair.
         pair: Pair,
     },
-    /// The kill switch is thrown.
+    /// The kill switch was set.
     Kill {
-        /// By whom; none if it was not said.
+        /// User; none if not stated.
         by: Option<Id>,
     },
-    /// Somebody asked to lift the kill.
+    /// A user requested to lift the kill switch.
     Lift {
-        /// Who; none if it was not said.
+        /// User; none if not stated.
         by: Option<Id>,
-        /// Whether it still holds.
+        /// Whether it is still set.
         is_killed: bool,
     },
-    /// Somebody must look.
+    /// An alarm for the desk.
     Alarm {
-        /// At what.
+        /// Kind.
         what: Alarm,
-        /// The order that it is about, as it was named.
+        /// The order of the alarm, as named.
         order: Option<Id>,
     },
-    /// Something about an order.
+    /// An event of an order.
     Order(OrderLine),
-    /// A fill, or one that is taken back.
+    /// A fill, or a reversed one.
     Fill(FillLine),
-    /// What is held of a pair.
+    /// Position of a pair.
     Position {
-        /// Which.
+        /// Pair.
         pair: Pair,
-        /// What is held.
+        /// Position.
         position: Position,
-        /// What it may come to.
+        /// Worst case.
         worst: WorstCase,
         /// Twice the mid.
         mid2: Option<i64>,
     },
-    /// How a bank did in a pair.
+    /// Scorecard of a bank and a pair.
     Score {
-        /// Who.
+        /// Bank.
         bank: Bank,
-        /// Which pair.
+        /// Pair.
         pair: Pair,
-        /// How.
+        /// Score.
         score: Box<Score>,
     },
 }
@@ -163,26 +162,26 @@ pub enum Event {
 pub struct PlanLeg {
     /// ClOrdID.
     pub order: Id,
-    /// Who gets it.
+    /// Bank.
     pub bank: Bank,
     /// Units.
     pub quantity: i64,
     /// Worst price, ticks.
     pub price: i64,
-    /// The quote that it names.
+    /// Quote id of the order.
     pub quote_id: Option<Id>,
     /// The bank's weighted penalty, tenths of a tick.
     pub penalty: i64,
 }
 
-/// How a parent ended, or stood when it was settled.
+/// State of a parent at its end or settlement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ParentEnd {
     /// Its name.
     pub parent: Id,
-    /// What it traded.
+    /// Pair.
     pub pair: Pair,
-    /// Why it ended; none where it is settled.
+    /// End reason; none for a settlement.
     pub reason: Option<EndReason>,
     /// Units filled, net of busts.
     pub filled: i64,
@@ -192,10 +191,10 @@ pub struct ParentEnd {
     pub out: i64,
 }
 
-/// Why somebody must look.
+/// Kind of alarm.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Alarm {
-    /// A bank does not say what became of an order.
+    /// A bank does not report the outcome of an order.
     Manual,
     /// A trade was refused, with DKReason.
     DontKnow(char),
@@ -209,24 +208,24 @@ pub enum Alarm {
     UnknownExec,
 }
 
-/// A line about an order.
+/// Event of an order.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OrderLine {
-    /// ClOrdID, or as a report names it.
+    /// ClOrdID, or the name in a report.
     pub id: Option<Id>,
-    /// Whose session.
+    /// Bank of the session.
     pub bank: Bank,
-    /// What happened.
+    /// Kind.
     pub what: OrderEvent,
-    /// How it stands afterwards; none of what is no order of ours.
+    /// State after the event; none if the order does not exist.
     pub status: Option<OrderStatus>,
-    /// Why nothing was filled, where this ended it.
+    /// Reject code, if this event ended the order without a fill.
     pub code: Option<RejectCode>,
-    /// What is sent.
+    /// Message to send.
     pub message: Option<Message>,
 }
 
-/// How an order stands.
+/// State of an order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct OrderStatus {
     /// Its state.
@@ -237,18 +236,18 @@ pub struct OrderStatus {
     pub leaves: i64,
 }
 
-/// What happened to an order.
+/// Kind of an order event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OrderEvent {
-    /// It is to be in the journal before what follows.
+    /// Journal entry, before the next event.
     Journal,
-    /// A message goes out.
+    /// A message is sent.
     Sent,
-    /// A message came in, or the desk's word.
+    /// A message was received, or the desk resolved the order.
     Report,
-    /// No answer in time.
+    /// Answer timeout.
     Timeout,
-    /// The session is lost.
+    /// The session was lost.
     Down,
 }
 
@@ -263,26 +262,26 @@ pub enum Message {
         id: Id,
         /// The order.
         terms: Terms,
-        /// When.
+        /// Time.
         at_ns: u64,
     },
-    /// H: what became of an order?
+    /// H: status request for an order.
     Status {
-        /// Its number, of the run.
+        /// Number of the request in the run.
         request: u64,
         /// The order.
         terms: Terms,
     },
-    /// AF: what became of all orders?
+    /// AF: status request for all orders.
     MassStatus {
-        /// Its number, of the run.
+        /// Number of the request in the run.
         request: u64,
     },
     /// Q: no such trade.
     DontKnow(Box<DontKnow>),
 }
 
-/// A trade that is refused, in the words of its report.
+/// A refused trade, with the fields of its report.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DontKnow {
     /// DKReason (127).
@@ -301,20 +300,20 @@ pub struct DontKnow {
     pub symbol: Option<Id>,
 }
 
-/// A line of the fills.
+/// Event of a fill.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FillLine {
     /// ClOrdID.
     pub order: Id,
     /// The parent's name.
     pub parent: Id,
-    /// Who dealt.
+    /// Bank.
     pub bank: Bank,
-    /// Its name.
+    /// ExecID.
     pub exec_id: Id,
-    /// Where it is known from.
+    /// Source of the fill.
     pub kind: FillKind,
-    /// What was traded.
+    /// Pair.
     pub pair: Pair,
     /// [`Side::Bid`] bought.
     pub side: Side,
@@ -322,10 +321,10 @@ pub struct FillLine {
     pub quantity: i64,
     /// Ticks.
     pub price: i64,
-    /// How much better than the order, ticks.
+    /// Price improvement over the order, ticks.
     pub improve: i64,
-    /// Since the order was sent.
+    /// Time since the order was sent.
     pub hold_ns: u64,
-    /// Whether the order had ended.
+    /// Whether the order had already ended.
     pub is_late: bool,
 }

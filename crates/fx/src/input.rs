@@ -1,65 +1,65 @@
-//! What comes in: the banks' sessions, and the desk.
+//! Inputs: the banks' sessions and the desk.
 
 use crate::parents::ParentTerms;
 use crate::setup::{Bank, Pair};
 use touchline_types::Id;
 
-/// One input.
+/// An input.
 #[derive(Debug, Clone, Copy)]
 pub enum Input<'a> {
-    /// Of a bank's pricing session.
+    /// From a bank's pricing session.
     Pricing(Bank, Session<'a>),
-    /// Of a bank's order session.
+    /// From a bank's order session.
     Orders(Bank, Session<'a>),
-    /// Of the desk.
+    /// From the desk.
     Desk(Desk),
 }
 
-/// What a session says.
+/// Input from a session.
 #[derive(Debug, Clone, Copy)]
 pub enum Session<'a> {
-    /// Logged on, with everything of the session layer done.
+    /// Logged on; the session layer is synchronized.
     Up,
     /// Lost.
     Down,
-    /// A whole FIX message, as it was received.
+    /// A complete FIX message as received.
     Message(&'a [u8]),
 }
 
 /// A command of the desk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Desk {
-    /// Work an order.
+    /// Accept a parent order.
     Parent(ParentRequest),
-    /// End a parent, and cancel what is out.
+    /// End a parent and cancel its open orders.
     Cancel {
         /// Its name.
         id: Option<Id>,
     },
-    /// Send nothing more.
+    /// Set the kill switch.
     Kill {
-        /// Who says so.
+        /// User.
         by: Option<Id>,
     },
-    /// Send again.
+    /// Lift the kill switch.
     Lift {
-        /// Who says so.
+        /// User.
         by: Option<Id>,
     },
-    /// Let a bank's pair deal again.
+    /// Enable a bank's pair.
     Enable {
-        /// Whom.
+        /// Bank.
         bank: Option<Bank>,
-        /// Which pair.
+        /// Pair.
         pair: Option<Pair>,
     },
-    /// End an order that is unknown or disputed, by word of mouth.
+    /// End an unknown or disputed order with the desk's information.
     Resolve {
         /// ClOrdID.
         id: Option<Id>,
-        /// Units that are filled in all.
+        /// Filled units in total.
         cum: Option<i64>,
-        /// Price of what was not booked yet, as text.
+        /// Price of the quantity not booked yet, as text.
         price: Option<Id>,
     },
     /// The process starts again from its journal.
@@ -68,11 +68,11 @@ pub enum Desk {
     End,
 }
 
-/// A parent as it was asked for.
+/// A requested parent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ParentRequest {
-    /// Its name as it was given, as far as it is one.
+    /// Its name, if valid.
     pub id: Option<Id>,
-    /// What it says; none if it is no order.
+    /// Its terms; none if invalid.
     pub terms: Option<ParentTerms>,
 }

@@ -1,22 +1,22 @@
-//! The kill switch: anybody may throw it, two different people must lift it.
+//! The kill switch: any user may set it, two different users must lift it.
 
 use touchline_types::Id;
 
-/// Whether anything may be sent.
+/// State of the kill switch.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct KillSwitch {
     is_killed: bool,
-    /// Who has asked to lift it.
+    /// The user who first requested to lift it.
     first: Option<Id>,
 }
 
 impl KillSwitch {
-    /// Whether nothing may be sent.
+    /// Whether it is set.
     pub fn is_killed(&self) -> bool {
         self.is_killed
     }
 
-    /// Throws it. False if it was thrown already, which changes nothing.
+    /// Sets it. False if it was set already; then nothing changes.
     pub fn kill(&mut self) -> bool {
         if self.is_killed {
             return false;
@@ -28,7 +28,7 @@ impl KillSwitch {
         true
     }
 
-    /// Somebody asks to lift it: it is lifted when two different people of the list have.
+    /// Handles a request to lift it: two different users of the list must request it.
     pub fn lift(&mut self, by: &Id, lifters: &[String]) {
         // mutant: fx: anybody lifts a kill
         if !self.is_killed || !lifters.iter().any(|lifter| lifter == by.as_str()) {

@@ -1,17 +1,17 @@
-//! FX: the banks' quotes as one composite that says what a size costs, and orders that are sent on it. Sans-I/O: bytes and time
-//! are arguments, what comes out are values. The rules are in `docs/venues/fx-banks.md`, the decisions in `docs/design/fx.md`.
+//! FX core: a composite price for each size from banks' quotes, and orders on it. Sans-I/O: bytes and times are
+//! arguments, results are values. Rules: `docs/venues/fx-banks.md`; decisions: `docs/design/fx.md`.
 //!
 //! # Never
-//! A clock, a socket, a file, a thread. A floating-point number. An order that is not made out of what is open. A message
-//! before its journal event.
+//! Uses a clock, a socket, a file or a thread; uses floating-point numbers; makes an order from more than the open
+//! quantity; sends a message before its journal event.
 //!
 //! # Path
 //! Inputs enter at [`Engine::handle`] and leave as events in a [`Batch`]; [`lines`] writes these as the six files of a replay.
 //! [`session_file`] reads inputs from a recorded session.
 //!
 //! # Tests
-//! Rules one by one beside their code; plans against a search of everything; random sessions with all that banks do, for what
-//! must hold whatever they do; recorded sessions whose expected files are compared byte by byte, where they are at hand.
+//! Rules one by one beside their code; plans against an exhaustive search; random sessions with every behaviour of
+//! banks, for invariants; recorded sessions with expected files, compared byte by byte where available.
 
 #![forbid(unsafe_code)]
 

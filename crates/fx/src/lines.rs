@@ -1,4 +1,4 @@
-//! Events as JSON lines: the six files of a replay, to the byte.
+//! Events as JSON lines: the six files of a replay.
 //!
 //! Keys in a fixed order, no spaces, times and quantities as numbers, prices and other decimals as the shortest text.
 
@@ -25,7 +25,7 @@ use touchline_types::{Id, Side};
 pub struct Files {
     /// Composites.
     pub composite: String,
-    /// What was decided.
+    /// Decisions.
     pub decisions: String,
     /// Orders.
     pub orders: String,
@@ -33,7 +33,7 @@ pub struct Files {
     pub fills: String,
     /// Positions.
     pub positions: String,
-    /// How the banks did.
+    /// Scorecard.
     pub scorecard: String,
 }
 
@@ -50,7 +50,7 @@ impl Files {
         ]
     }
 
-    /// Adds the lines of a batch.
+    /// Appends the lines of a batch.
     pub fn write(&mut self, setup: &Setup, batch: &Batch) {
         for (at_ns, event) in &batch.events {
             let (out, writer) = (self.file(event), Writer { setup, batch });
@@ -71,7 +71,7 @@ impl Files {
     }
 }
 
-/// Writes formatted text; into a string that does not fail.
+/// Writes formatted text into a string, which cannot fail.
 macro_rules! put {
     ($out:expr, $($format:tt)*) => {{
         let _ = write!($out, $($format)*);

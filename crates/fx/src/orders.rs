@@ -1,4 +1,4 @@
-//! Orders at banks: their states, what reports say of them, and what is done when nothing is said.
+//! Orders at banks: states, reports, and recovery of missing answers.
 
 mod asking;
 mod booking;

@@ -1,4 +1,4 @@
-//! Parent orders of the desk, and the exposure of each: never more is sent than is open.
+//! Parent orders of the desk, and the exposure of each: orders never exceed the open quantity.
 
 mod exposure;
 
@@ -9,24 +9,24 @@ use crate::setup::{Pair, Setup};
 use std::collections::HashMap;
 use touchline_types::{Id, Side};
 
-/// How long a parent works.
+/// Lifetime of a parent.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Lifetime {
     /// Until its deadline.
     #[default]
     Deadline,
-    /// One attempt; what is not had is left.
+    /// One attempt; the unfilled rest is dropped.
     Immediate,
-    /// One attempt, for all of it.
+    /// One attempt for the whole quantity.
     AllOrNothing,
 }
 
-/// What the desk wants.
+/// Terms of a parent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ParentTerms {
     /// Its name.
     pub id: Id,
-    /// What is traded.
+    /// Pair.
     pub pair: Pair,
     /// [`Side::Bid`] buys.
     pub side: Side,
@@ -34,75 +34,75 @@ pub struct ParentTerms {
     pub quantity: i64,
     /// Worst price, ticks.
     pub limit: Option<i64>,
-    /// How long it works.
+    /// Lifetime.
     pub lifetime: Lifetime,
-    /// Time that it works, milliseconds, of a parent with a deadline.
+    /// Lifetime of a parent with a deadline, milliseconds.
     pub deadline_ms: u64,
-    /// 0 to 2.
+    /// Urgency, 0 to 2.
     pub urgency: usize,
-    /// Which plans it takes.
+    /// Style of plans.
     pub style: Style,
-    /// Whether plans for a part of it will do.
+    /// Whether plans may fill a part.
     pub partial: bool,
 }
 
-/// Why a parent has ended.
+/// Reason for the end of a parent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum EndReason {
-    /// All of it is filled.
+    /// Completely filled.
     Filled,
-    /// Its one attempt is over.
+    /// The one attempt of an IOC parent is over.
     Ioc,
-    /// Its one attempt is over.
+    /// The one attempt of a FOK parent is over.
     Fok,
-    /// Its time is over.
+    /// The deadline has passed.
     Deadline,
-    /// The desk's wish.
+    /// Canceled by the desk.
     Cancel,
     /// The kill switch.
     Kill,
-    /// The process started again.
+    /// The process restarted.
     Restart,
 }
 
-/// Why nothing is sent.
+/// Reason why a parent sends nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WaitReason {
     /// Too few banks quote the side.
     Thin,
     /// One side is missing.
     NoMid,
-    /// The composite is too far crossed.
+    /// The composite is crossed too far.
     Crossed,
-    /// Nothing can be had.
+    /// No offer is available.
     NoPrice,
 }
 
 /// A parent order.
 #[derive(Debug, Clone)]
 pub struct Parent {
-    /// What the desk wants.
+    /// Terms.
     pub terms: ParentTerms,
-    /// When it ends by itself.
+    /// Deadline.
     pub deadline_ns: Option<u64>,
-    /// Nothing is sent before.
+    /// Earliest time of the next orders.
     pub retry_ns: u64,
-    /// The last reason that was printed since the last plan.
+    /// The last wait reason since the last plan.
     pub waits: Option<WaitReason>,
-    /// Whether a plan was carried out.
+    /// Whether orders were sent.
     pub has_sent: bool,
     exposure: Exposure,
     is_working: bool,
-    /// Whether it has ended with something out, and nobody was told yet that nothing is.
+    /// Whether it has ended with open orders and its settlement was not reported.
     is_unsettled: bool,
-    /// Orders and cancels that were named after it.
+    /// Orders and cancels named after it.
     named: u64,
     /// Filled quantity and cost, net of busts.
     net: (i64, i128),
 }
 
 impl Parent {
-    /// What it may still come to.
+    /// Exposure.
     pub fn exposure(&self) -> &Exposure {
         &self.exposure
     }
@@ -112,12 +112,12 @@ impl Parent {
         self.is_working
     }
 
-    /// Whether it is over, and everybody was told.
+    /// Whether it has ended and its settlement was reported.
     pub fn is_done(&self) -> bool {
         !self.is_working && !self.is_unsettled
     }
 
-    /// What may still be sent, units.
+    /// Quantity for new orders, units.
     pub fn open(&self) -> i64 {
         match self.is_working {
             true => self.exposure.open(),
@@ -130,27 +130,27 @@ impl Parent {
         self.net
     }
 
-    /// What may still be filled, sent or not.
+    /// Quantity that may still be filled, sent or not.
     fn at_risk(&self) -> i64 {
         self.exposure.out() + self.open()
     }
 }
 
-/// All parents of a run, in the order of their arrival.
+/// Parents of a run, in order of arrival.
 ///
 /// Invariant: the sums are those of the parents.
 #[derive(Debug, Clone)]
 pub struct Parents {
     parents: Vec<Parent>,
     by_id: HashMap<Id, usize>,
-    /// Those that are not done, in the order of their arrival.
+    /// Parents that are not done, in order of arrival.
     live: Vec<usize>,
-    /// What may still be filled, by pair and side.
+    /// Quantity that may still be filled, by pair and side.
     at_risk: Vec<[i64; 2]>,
 }
 
 impl Parents {
-    /// None.
+    /// No parents.
     pub fn new(setup: &Setup) -> Parents {
         Parents {
             parents: Vec::new(),
@@ -160,7 +160,7 @@ impl Parents {
         }
     }
 
-    /// Whether a parent of that name was accepted.
+    /// Whether a parent of this name was accepted.
     pub fn has(&self, id: &Id) -> bool {
         self.by_id.contains_key(id)
     }
@@ -175,17 +175,17 @@ impl Parents {
         &self.parents[at]
     }
 
-    /// Those that are not done, in the order of their arrival.
+    /// Parents that are not done, in order of arrival.
     pub fn live(&self) -> &[usize] {
         &self.live
     }
 
-    /// What may still be filled of a pair, by side.
+    /// Quantity of a pair that may still be filled, by side.
     pub fn at_risk(&self, pair: Pair) -> [i64; 2] {
         self.at_risk[pair]
     }
 
-    /// Adds a parent that was accepted, and gives its number.
+    /// Adds an accepted parent and returns its number.
     pub fn add(&mut self, terms: ParentTerms, deadline_ns: Option<u64>) -> usize {
         let at = self.parents.len();
         self.at_risk[terms.pair][terms.side.index()] += terms.quantity;
@@ -206,18 +206,18 @@ impl Parents {
         at
     }
 
-    /// Changes what is no exposure.
+    /// Mutable access to everything except the exposure.
     pub fn note(&mut self, at: usize) -> &mut Parent {
         &mut self.parents[at]
     }
 
-    /// The number of the next order or cancel that is named after it, from 1.
+    /// Number of the next order or cancel of the parent, from 1.
     pub fn next_name(&mut self, at: usize) -> u64 {
         self.parents[at].named += 1;
         self.parents[at].named
     }
 
-    /// An order is made of what is open.
+    /// Moves quantity from open to out for a new order.
     pub fn send(&mut self, at: usize, quantity: i64) {
         self.change(at, |parent| {
             assert!(parent.is_working, "orders-of-working-parents");
@@ -226,7 +226,7 @@ impl Parents {
         });
     }
 
-    /// An order is filled; `is_late` after it had ended.
+    /// Books a fill; `is_late`: the order had ended.
     pub fn fill(&mut self, at: usize, quantity: i64, price: i64, is_late: bool) {
         self.change(at, |parent| {
             parent.exposure.fill(quantity, is_late);
@@ -235,24 +235,24 @@ impl Parents {
         });
     }
 
-    /// A fill is reversed. What was filled stays done: it is never traded again by itself.
+    /// Reverses a fill. The filled quantity stays done: it is never traded again automatically.
     pub fn reverse(&mut self, at: usize, quantity: i64, price: i64) {
         let net = &mut self.parents[at].net;
         net.0 -= quantity;
         net.1 -= i128::from(price) * i128::from(quantity);
     }
 
-    /// A reversed fill is booked again, corrected.
+    /// Books a reversed fill again, corrected.
     pub fn correct(&mut self, at: usize, quantity: i64, price: i64) {
         self.reverse(at, -quantity, price);
     }
 
-    /// An order has ended with this much of it unfilled.
+    /// Releases the unfilled quantity of an ended order.
     pub fn release(&mut self, at: usize, quantity: i64) {
         self.change(at, |parent| parent.exposure.release(quantity));
     }
 
-    /// A parent works no more.
+    /// Ends a parent.
     pub fn end(&mut self, at: usize) {
         self.change(at, |parent| {
             assert!(parent.is_working, "a-parent-ends-once");
@@ -262,7 +262,7 @@ impl Parents {
         self.forget_done(at);
     }
 
-    /// Nothing of an ended parent is out any more, and somebody is told.
+    /// Records that the settlement of an ended parent was reported.
     pub fn settle(&mut self, at: usize) {
         self.parents[at].is_unsettled = false;
         self.forget_done(at);

@@ -1,18 +1,18 @@
-//! The penalty of a stream: what it costs, on average, that a bank rejects and holds.
+//! Penalty of a stream: the average cost of a bank's rejects and hold times.
 
 use crate::setup::{Setup, Slot};
 use std::collections::VecDeque;
 
-/// Outcomes that a mean is taken over at least: one reject says little.
+/// Minimum number of outcomes in a mean: one reject says little.
 const OUTCOMES_MIN: i64 = 5;
 
-/// The last outcomes of all slots.
+/// Last outcomes of all slots.
 #[derive(Debug, Clone)]
 pub struct Penalties {
     slots: Vec<Window>,
 }
 
-/// The last outcomes of a slot.
+/// Last outcomes of a slot.
 #[derive(Debug, Clone, Default)]
 struct Window {
     outcomes: VecDeque<Outcome>,
@@ -20,12 +20,12 @@ struct Window {
     hold_ms: i64,
 }
 
-/// How an order went.
+/// Outcome of an order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Outcome {
-    /// Nothing was filled, or nobody knows.
+    /// Not filled, or unknown.
     pub is_bad: bool,
-    /// From sending to the outcome.
+    /// Time from sending to the outcome.
     pub hold_ns: u64,
 }
 
@@ -47,7 +47,7 @@ impl Penalties {
         }
     }
 
-    /// Adds an outcome; the oldest beyond the window goes.
+    /// Adds an outcome and drops the oldest beyond the window.
     pub fn add(&mut self, setup: &Setup, slot: Slot, outcome: Outcome) {
         let window = &mut self.slots[slot];
         // mutant: fx: a penalty never forgets
@@ -66,7 +66,7 @@ impl Penalties {
         );
     }
 
-    /// Tenths of a tick, without the weight of an urgency.
+    /// Penalty in tenths of a tick, without the weight of an urgency.
     pub fn of(&self, setup: &Setup, slot: Slot) -> i64 {
         let (window, router) = (&self.slots[slot], &setup.router);
         let outcomes = window.outcomes.len() as i64;

@@ -1,11 +1,11 @@
-//! What a size costs: which offers to take for it, and how much of each.
+//! Plan for a size: the offers to use, and the quantity of each.
 //!
-//! A *sweep* takes offers that add up, best first. A *ticket* takes one offer for the whole size. A *combination* is a ticket
-//! of a band's size and a sweep of the rest. The cheapest complete candidate wins. Costs are ticks times units; *effective*
-//! prices are tenths of a tick and have the banks' penalties in them.
+//! A *sweep* uses offers that add up, best first. A *ticket* uses one offer for the whole size. A *combination* is a
+//! ticket of a band's size and a sweep of the rest. The cheapest complete candidate wins. Costs are ticks times units;
+//! *effective* prices are in tenths of a tick and include the banks' penalties.
 //!
-//! It is the cheapest of all ways wherever no minimum is in the way; where minima bind, offers that cannot be taken in turn are
-//! skipped. Source: `docs/venues/fx-banks.md`, "What a size costs".
+//! Without minimum quantities the plan is optimal; where minima apply, offers that cannot be used in their turn are
+//! skipped. Source: `docs/venues/fx-banks.md`, "Cost of a size".
 
 mod sweep;
 
@@ -15,63 +15,63 @@ use sweep::Sweep;
 pub(crate) use sweep::whole_lots;
 use touchline_types::Side;
 
-/// An entry that may be taken.
+/// An available entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Offer {
     /// Price, ticks.
     pub price: i64,
-    /// Size cut to whole lots, units.
+    /// Size in whole lots, units.
     pub size: i64,
-    /// Least quantity of an order on it, units.
+    /// Minimum quantity of an order on it, units.
     pub minimum: i64,
-    /// Number of its setting among all of the bank.
+    /// Age: number of its setting among all of the bank.
     pub age: u64,
     /// Weighted penalty of the bank, tenths of a tick.
     pub penalty: i64,
-    /// Place in the bank's book.
+    /// Index in the bank's book.
     pub entry: u32,
-    /// Whose it is.
+    /// Bank.
     pub bank: u16,
-    /// Whether it is a band, taken as one ticket and never added up.
+    /// Whether it is a band, used as one ticket and never added up.
     pub is_full: bool,
 }
 
-/// What is wanted.
+/// Request for a plan.
 #[derive(Debug, Clone, Copy)]
 pub struct Want<'a> {
     /// The side of the offers: asks for a buyer.
     pub takes: Side,
     /// Units, a multiple of the lot.
     pub quantity: i64,
-    /// Worst price that is taken, ticks.
+    /// Worst allowed price, ticks.
     pub limit: Option<i64>,
     /// The pair's lot.
     pub lot: i64,
-    /// Most that is taken of each bank, by rank.
+    /// Maximum quantity from each bank, by rank.
     pub caps: &'a [i64],
-    /// Whether a bank's orders name a quote, by rank: its minimum then holds for each entry, not for their sum.
+    /// Whether a bank's orders name a quote, by rank: its minimum then applies to each entry instead of the sum.
     pub is_quoted: &'a [bool],
-    /// Which candidates there are.
+    /// Allowed candidates.
     pub style: Style,
-    /// Whether less than all of it will do.
+    /// Whether a partial plan is allowed.
     pub parts: bool,
     /// Whether a ticket and a sweep may be combined.
     pub combine: bool,
 }
 
-/// Which candidates are looked at.
+/// Allowed candidates.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Style {
-    /// The best of all.
+    /// All.
     #[default]
     Best,
-    /// One ticket, of bands and of amounts.
+    /// One ticket, from bands and amounts.
     Full,
-    /// A sweep alone.
+    /// A sweep only.
     Sweep,
 }
 
-/// What a plan is made of.
+/// Kind of a plan.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PlanKind {
     /// One ticket.
@@ -82,10 +82,10 @@ pub enum PlanKind {
     Both,
 }
 
-/// What a plan comes to. Its legs are [`Planner::legs`].
+/// A plan. Its legs are [`Planner::legs`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Plan {
-    /// What it is made of.
+    /// Kind.
     pub kind: PlanKind,
     /// Units.
     pub quantity: i64,
@@ -98,15 +98,15 @@ pub struct Plan {
 pub struct Leg {
     /// The offer.
     pub offer: Offer,
-    /// What is taken of it, units.
+    /// Quantity used, units.
     pub quantity: i64,
 }
 
-/// Makes plans, with the memory that it takes.
+/// Planner with reusable memory.
 #[derive(Debug, Clone, Default)]
 pub struct Planner {
     sweep: Sweep,
-    /// The legs of the best candidate.
+    /// Legs of the best candidate.
     legs: Vec<Leg>,
     /// Bands by rank and age.
     bands: Vec<u32>,
@@ -120,7 +120,7 @@ pub(crate) fn is_within(takes: Side, price: i64, limit: Option<i64>) -> bool {
     })
 }
 
-/// Prices and costs so that lower is better, whichever side is taken.
+/// A value for which lower is better on either side.
 fn low<T: std::ops::Neg<Output = T>>(takes: Side, value: T) -> T {
     match takes {
         Side::Ask => value,
@@ -129,14 +129,14 @@ fn low<T: std::ops::Neg<Output = T>>(takes: Side, value: T) -> T {
 }
 
 impl Offer {
-    /// Tenths of a tick, lower is better.
+    /// Effective price in tenths of a tick, lower is better.
     fn effective(&self, takes: Side) -> i64 {
         // mutant: fx: penalties are not looked at
         10 * low(takes, self.price) + self.penalty
     }
 }
 
-/// The order in which a sweep takes offers: effective price, price, larger, rank, older.
+/// Order of a sweep: effective price, price, larger size, rank, age.
 pub fn sweep_order(takes: Side, a: &Offer, b: &Offer) -> Ordering {
     let key = |offer: &Offer| {
         // mutant: fx: a sweep takes the smaller first
@@ -153,7 +153,7 @@ pub fn sweep_order(takes: Side, a: &Offer, b: &Offer) -> Ordering {
 }
 
 impl Planner {
-    /// For so many banks.
+    /// A planner for this many banks.
     pub fn new(banks: usize) -> Planner {
         Planner {
             sweep: Sweep::new(banks),
@@ -161,7 +161,7 @@ impl Planner {
         }
     }
 
-    /// The plan for what is wanted, of offers in [`sweep_order`]; none if nothing can be had.
+    /// The plan for a request, from offers in [`sweep_order`]; none if no offer can be used.
     pub fn plan(&mut self, offers: &[Offer], want: &Want<'_>) -> Option<Plan> {
         self.legs.clear();
         let mut best = None;
@@ -186,7 +186,7 @@ impl Planner {
         &self.legs
     }
 
-    /// One offer for all of it.
+    /// One offer for the whole size.
     fn ticket(&mut self, offers: &[Offer], want: &Want<'_>, best: &mut Option<Candidate>) {
         let takes = want.takes;
         let may_take = |offer: &&Offer| {
@@ -219,7 +219,7 @@ impl Planner {
         }
     }
 
-    /// Amounts that add up, best first. Gives what is left.
+    /// Amounts that add up, best first. Returns the unfilled rest.
     fn sweep(&mut self, offers: &[Offer], want: &Want<'_>, best: &mut Option<Candidate>) -> i64 {
         let left = self.sweep.walk(offers, want, want.quantity, None);
         if left == 0 {
@@ -230,7 +230,7 @@ impl Planner {
         left
     }
 
-    /// A band, and a sweep of the rest without its bank.
+    /// A band and a sweep of the rest without its bank.
     fn combinations(&mut self, offers: &[Offer], want: &Want<'_>, best: &mut Option<Candidate>) {
         let mut bands = std::mem::take(&mut self.bands);
         bands.clear();
@@ -268,7 +268,7 @@ impl Planner {
         self.bands = bands;
     }
 
-    /// As much as a sweep can have.
+    /// The largest partial sweep.
     fn part(&mut self, offers: &[Offer], want: &Want<'_>, left: i64) -> Option<Candidate> {
         if left == want.quantity {
             return None;
@@ -281,7 +281,7 @@ impl Planner {
         best
     }
 
-    /// Keeps a candidate if it is better than the best before it.
+    /// Keeps a candidate if it is better than the best so far.
     fn offer(
         &mut self,
         want: &Want<'_>,
@@ -314,10 +314,10 @@ impl Planner {
     }
 }
 
-/// A plan, with effective cost and cost so that lower is better.
+/// A plan with effective cost and cost, lower is better.
 type Candidate = (Plan, (i128, i128));
 
-/// Of which banks offers are, as far as a plan counts them.
+/// The bank of a leg.
 pub(crate) fn bank_of(leg: &Leg) -> Bank {
     usize::from(leg.offer.bank)
 }

@@ -3,7 +3,7 @@
 use crate::setup::{Pair, Setup};
 use touchline_types::Side;
 
-/// What is held of a pair.
+/// Position of a pair.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Position {
     /// Base units; negative is short.
@@ -19,17 +19,17 @@ impl Position {
     }
 }
 
-/// What a pair may come to, units.
+/// Worst case of a pair, units.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct WorstCase {
-    /// If every buying parent is wholly filled and no selling one.
+    /// If every buying parent is filled completely and no selling one.
     pub long: i64,
-    /// The other way round.
+    /// If every selling parent is filled completely and no buying one.
     pub short: i64,
 }
 
 impl WorstCase {
-    /// A position with what buying and selling parents may still come to.
+    /// Worst case of a position with the open quantities of buying and selling parents.
     pub fn new(position: &Position, [buying, selling]: [i64; 2]) -> WorstCase {
         WorstCase {
             long: position.units + buying,
@@ -37,23 +37,23 @@ impl WorstCase {
         }
     }
 
-    /// The larger of both, as a size.
+    /// The larger absolute value.
     pub fn size(&self) -> i64 {
         i64::max(self.long, -self.short)
     }
 }
 
-/// All pairs.
+/// Positions of all pairs.
 #[derive(Debug, Clone)]
 pub struct Positions(Vec<Position>);
 
 impl Positions {
-    /// Nothing is held.
+    /// Empty positions.
     pub fn new(setup: &Setup) -> Positions {
         Positions(vec![Position::default(); setup.pairs.len()])
     }
 
-    /// What is held of a pair.
+    /// Position of a pair.
     pub fn of(&self, pair: Pair) -> &Position {
         &self.0[pair]
     }

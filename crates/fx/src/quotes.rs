@@ -1,4 +1,4 @@
-//! Quote books: what each bank says that it deals at.
+//! Quote books of the banks.
 
 mod apply;
 mod book;
@@ -14,20 +14,20 @@ use crate::setup::{Bank, Pair, Setup, Slot};
 use apply::Apply;
 use touchline_wire::fix::Message;
 
-/// The books of all banks, by slot.
+/// Books of all banks, by slot.
 #[derive(Debug, Clone)]
 pub struct Quotes {
     books: Vec<Book>,
-    /// Number of each bank's last setting of an entry.
+    /// Number of each bank's last set entry.
     ages: Vec<u64>,
     counters: Counters,
     changes: Changes,
 }
 
-/// What a message of a bank was about.
+/// Pairs of a message.
 #[derive(Debug, Clone, Default)]
 pub struct Changes {
-    /// Pairs that a quote message (W, X, S, i) was of.
+    /// Pairs of a quote message (W, X, S, i).
     pub quoted: Vec<Pair>,
     /// Pairs whose entries may have changed.
     pub changed: Vec<Pair>,
@@ -44,7 +44,7 @@ impl Quotes {
         }
     }
 
-    /// Applies a message of a bank's pricing session, and says what it was about.
+    /// Applies a message of a bank's pricing session and returns its pairs.
     pub fn apply(
         &mut self,
         setup: &Setup,
@@ -69,7 +69,7 @@ impl Quotes {
         &self.changes
     }
 
-    /// Empties the books of a bank: its session came or went.
+    /// Empties the books of a bank, when its session connects or disconnects.
     pub fn clear(&mut self, setup: &Setup, bank: Bank) {
         for pair in 0..setup.pairs.len() {
             self.books[setup.slot(bank, pair)].clear();
@@ -81,17 +81,17 @@ impl Quotes {
         &self.books[slot]
     }
 
-    /// An order took an entry of the book as it is.
+    /// Marks an entry as used by an order.
     pub fn set_used(&mut self, slot: Slot, entry: usize) {
         self.books[slot].set_used(entry);
     }
 
-    /// What was counted.
+    /// Counters.
     pub fn counters(&self) -> &Counters {
         &self.counters
     }
 
-    /// What was counted.
+    /// Counters.
     pub fn counters_mut(&mut self) -> &mut Counters {
         &mut self.counters
     }

@@ -1,4 +1,4 @@
-//! A recorded session, replayed: the text of both its files in, the text of six files out.
+//! Replay of a recorded session: text of two files in, text of six files out.
 
 use crate::engine::Engine;
 use crate::event::Batch;
@@ -7,30 +7,30 @@ use crate::session_file::{LineError, LineReader};
 use crate::setup::Setup;
 use thiserror::Error;
 
-/// A session that cannot be replayed.
+/// Error of a replay.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum ReplayError {
-    /// A line that is no input.
+    /// An invalid line.
     #[error("line {line}: {error}")]
     Line {
-        /// From 1.
+        /// Line number, from 1.
         line: usize,
-        /// What is wrong.
+        /// Error.
         error: LineError,
     },
-    /// Time fell.
+    /// A time is before that of the previous line.
     #[error("line {line}: time falls from {before_ns} to {at_ns}; a session is sorted by time")]
     Time {
-        /// From 1.
+        /// Line number, from 1.
         line: usize,
-        /// Of the line before.
+        /// Time of the previous line.
         before_ns: u64,
-        /// Of this line.
+        /// Time of this line.
         at_ns: u64,
     },
 }
 
-/// A replay at work.
+/// A running replay.
 #[derive(Debug, Clone)]
 pub struct Replay {
     engine: Engine,
@@ -42,7 +42,7 @@ pub struct Replay {
 }
 
 impl Replay {
-    /// Nothing is read yet.
+    /// Replay without any line.
     pub fn new(setup: Setup) -> Replay {
         Replay {
             engine: Engine::new(setup),
@@ -54,10 +54,10 @@ impl Replay {
         }
     }
 
-    /// Takes a line, without its end.
+    /// Processes a line, without its line end.
     ///
     /// # Errors
-    /// It is no input, or its time is before that of the line before.
+    /// The line is invalid, or its time is before that of the previous line.
     pub fn line(&mut self, line: &str) -> Result<(), ReplayError> {
         self.lines += 1;
         let number = self.lines;
@@ -86,14 +86,14 @@ impl Replay {
         Ok(())
     }
 
-    /// Wakes up at a time, as a live process does now and then.
+    /// Wakes the core up at a time, as a live process does.
     pub fn wake(&mut self, at_ns: u64) {
         self.batch.clear();
         self.engine.handle_timeout(at_ns, &mut self.batch);
         self.files.write(self.engine.setup(), &self.batch);
     }
 
-    /// The core as it is.
+    /// The core.
     pub fn engine(&self) -> &Engine {
         &self.engine
     }
@@ -108,7 +108,7 @@ impl Replay {
         &self.files
     }
 
-    /// The session ends: the six files.
+    /// Ends the session and returns the six files.
     pub fn finish(mut self) -> (Files, Engine) {
         self.batch.clear();
         self.engine.finish(&mut self.batch);

@@ -1,4 +1,4 @@
-//! Limits: whether a new parent is accepted, and what a bank may still be sent.
+//! Limits: acceptance of parents, and the cap of each bank.
 
 use crate::composite::Composites;
 use crate::kill::KillSwitch;
@@ -10,57 +10,57 @@ use crate::window::LastSecond;
 use std::collections::VecDeque;
 use touchline_types::{Id, Side};
 
-/// Why a parent is refused, in the order in which it is looked at.
+/// Reason to refuse a parent, in the order of the checks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Refusal {
-    /// The kill switch is thrown.
+    /// The kill switch is set.
     Kill,
-    /// A parent of that name was accepted.
+    /// A parent of this name was accepted.
     DuplicateId,
-    /// No order: an unknown pair or word, a quantity that is no positive whole multiple of the lot, a limit that is no price
-    /// of the pair, no deadline where there must be one.
+    /// Invalid: unknown pair or word, quantity that is not a positive multiple of the lot, limit that is not a price of
+    /// the pair, missing deadline.
     BadOrder,
-    /// The same was accepted a moment ago.
+    /// An equal parent was accepted shortly before.
     Duplicate,
-    /// Larger than an order may be.
+    /// Larger than `max_order`.
     OrderQty,
-    /// Too many in a second.
+    /// Too many parents per second.
     Rate,
-    /// A limit, and no mid to judge it by.
+    /// A limit price without a mid to check it against.
     NoMid,
-    /// A limit too far beyond the mid.
+    /// A limit price too far beyond the mid.
     Collar,
-    /// The pair's worst case would be too large.
+    /// The pair's worst case would exceed its limit.
     Net,
-    /// All pairs' worst cases would be too large.
+    /// The sum of all worst cases would exceed its limit.
     Gross,
 }
 
-/// What judging needs to know.
+/// State for the checks.
 #[derive(Debug)]
 pub struct Book<'a> {
     /// The configuration.
     pub setup: &'a Setup,
-    /// The switch.
+    /// The kill switch.
     pub kill: &'a KillSwitch,
     /// All parents.
     pub parents: &'a Parents,
-    /// What is held.
+    /// Positions.
     pub positions: &'a Positions,
     /// The composites as of the last step.
     pub composites: &'a Composites,
 }
 
-/// Which parents were accepted lately.
+/// Recently accepted parents.
 #[derive(Debug, Clone, Default)]
 pub struct Risk {
     accepted: LastSecond,
-    /// Parents that a duplicate would be of, with the time of their acceptance.
+    /// Parents in the duplicate window, with the time of their acceptance.
     recent: VecDeque<(u64, ParentTerms)>,
 }
 
 impl Risk {
-    /// Judges a parent. `terms` is none if it is no order.
+    /// Checks a parent. `terms` is none if invalid.
     pub fn judge(
         &mut self,
         book: &Book<'_>,
@@ -117,7 +117,7 @@ impl Risk {
         }
     }
 
-    /// A parent was accepted.
+    /// Records an accepted parent.
     pub fn note_accepted(&mut self, setup: &Setup, terms: &ParentTerms, now_ns: u64) {
         self.accepted.add(now_ns);
         if setup.risk.duplicate_ms > 0 {
@@ -141,7 +141,7 @@ impl Risk {
     }
 }
 
-/// Most that a plan may take of a bank's pair: its largest quantity, and what is left of its credit.
+/// Cap of a plan at a bank's pair: its maximum quantity, and its remaining credit.
 pub fn cap(setup: &Setup, orders: &Orders, bank: Bank, pair: Pair) -> i64 {
     let config = &setup.banks[bank].config;
     let used: i128 = (0..setup.pairs.len())

@@ -1,4 +1,4 @@
-//! The scorecard: how each bank did in each pair, exact over time.
+//! The scorecard of each bank and pair, exact over time.
 
 mod markouts;
 
@@ -10,12 +10,12 @@ use crate::setup::{Bank, Pair, Setup, Slot};
 use markouts::Markouts;
 use touchline_types::Side;
 
-/// A sum over so many.
+/// A sum with the number of its values.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Mean {
-    /// How many.
+    /// Number of values.
     pub count: u64,
-    /// Their sum, half ticks.
+    /// Sum, half ticks.
     pub sum2: i128,
 }
 
@@ -26,62 +26,62 @@ impl Mean {
     }
 }
 
-/// How a bank did in a pair.
+/// Score of a bank and a pair.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Score {
-    /// Time that the pricing session was up.
+    /// Time with the pricing session up.
     pub up_ns: u64,
     /// Quote messages of the pair.
     pub quotes: u64,
     /// Time at the best price, by side.
     pub best_ns: [u64; 2],
-    /// Time that both of its sides counted.
+    /// Time with both of its sides usable.
     pub spread_ns: u64,
     /// Its spread summed over that time, ticks times nanoseconds.
     pub spread_sum: i128,
     /// Orders sent.
     pub orders: u64,
-    /// Units of them.
+    /// Their units.
     pub sent: i64,
     /// Fills.
     pub fills: u64,
-    /// Units of them.
+    /// Their units.
     pub filled: i64,
-    /// Orders that ended with nothing filled, by code.
+    /// Orders that ended without a fill, by code.
     pub rejects: [u64; RejectCode::COUNT],
-    /// How often an order became unknown.
+    /// Number of times an order became unknown.
     pub unknown: u64,
-    /// Time from sending to the end, of each order that ended.
+    /// Time from sending to the end, for each ended order.
     pub holds_ns: Vec<u64>,
     /// Fills better than the order's price.
     pub improved: u64,
     /// Fills at the order's price.
     pub equal: u64,
-    /// How much better, ticks.
+    /// Sum of improvements, ticks.
     pub improve_ticks: i64,
-    /// What the mid moved in our favour between sending and the end, of orders that filled something.
+    /// Move of the mid in the desk's favour between sending and the end, of orders with a fill.
     pub moved_filled: Mean,
-    /// The same of those that did not.
+    /// The same for orders without a fill.
     pub moved_rejected: Mean,
-    /// Mid less price after each fill, in our favour, by horizon.
+    /// Mid less price after each fill, in the desk's favour, by horizon.
     pub markouts: [Mean; HORIZONS_MS.len()],
     /// Penalty at the end, tenths of a tick.
     pub penalty: i64,
 }
 
-/// All banks and pairs.
+/// Scores of all banks and pairs.
 #[derive(Debug, Clone)]
 pub struct Scorecard {
     scores: Vec<Score>,
-    /// Time up so far, and since when it is up, by bank.
+    /// Accumulated time up, and start of the present one, by bank.
     up: Vec<(u64, Option<u64>)>,
-    /// Up to when a pair's time is counted.
+    /// Time up to which a pair is counted.
     counted_ns: Vec<u64>,
     markouts: Markouts,
 }
 
 impl Scorecard {
-    /// Nothing happened yet.
+    /// Empty scorecard.
     pub fn new(setup: &Setup) -> Scorecard {
         Scorecard {
             scores: vec![Score::default(); setup.slots()],
@@ -91,7 +91,7 @@ impl Scorecard {
         }
     }
 
-    /// A bank's pricing session came up, or went.
+    /// Records a pricing session up or down.
     pub fn set_up(&mut self, bank: Bank, is_up: bool, now_ns: u64) {
         let (sum_ns, since_ns) = &mut self.up[bank];
         if let Some(since_ns) = since_ns.take() {
@@ -100,7 +100,7 @@ impl Scorecard {
         *since_ns = is_up.then_some(now_ns);
     }
 
-    /// A quote message was of the slot.
+    /// Counts a quote message of the slot.
     pub fn note_quoted(&mut self, slot: Slot) {
         self.scores[slot].quotes += 1;
     }
@@ -127,18 +127,18 @@ impl Scorecard {
         }
     }
 
-    /// An order was sent.
+    /// Counts a sent order.
     pub fn note_sent(&mut self, slot: Slot, quantity: i64) {
         self.scores[slot].orders += 1;
         self.scores[slot].sent += quantity;
     }
 
-    /// An order became unknown.
+    /// Counts an order that became unknown.
     pub fn note_unknown(&mut self, slot: Slot) {
         self.scores[slot].unknown += 1;
     }
 
-    /// A fill, so much better than its order.
+    /// Counts a fill with its improvement.
     pub fn note_fill(
         &mut self,
         slot: Slot,
@@ -162,7 +162,7 @@ impl Scorecard {
         self.markouts.add(now_ns, slot, &order.terms, price);
     }
 
-    /// An order has ended.
+    /// Counts an ended order.
     pub fn note_end(
         &mut self,
         slot: Slot,
@@ -190,12 +190,12 @@ impl Scorecard {
         }
     }
 
-    /// When the next mark-out is due.
+    /// Time of the next mark-out.
     pub fn due_ns(&self) -> u64 {
         self.markouts.due_ns()
     }
 
-    /// Takes the mark-outs that are due, at the composites of the last step.
+    /// Records the due mark-outs, with the composites of the last step.
     pub fn take_markouts(&mut self, composites: &Composites, now_ns: u64) {
         let scores = &mut self.scores;
         self.markouts.take(now_ns, |fill, horizon| {
@@ -209,7 +209,7 @@ impl Scorecard {
         });
     }
 
-    /// How a bank did in a pair so far, but for its penalty.
+    /// Score of a bank and a pair so far, without its penalty.
     pub fn of(&self, bank: Bank, slot: Slot, now_ns: u64) -> Score {
         let mut score = self.scores[slot].clone();
         let (sum_ns, since_ns) = self.up[bank];

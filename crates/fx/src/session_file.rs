@@ -2,8 +2,8 @@
 //!
 //! | source | payload |
 //! |---|---|
-//! | `LP03.q` | of the bank's pricing session: a FIX message with `\|` for the separator, or `!up`, `!down` |
-//! | `LP03.o` | the same of its order session |
+//! | `LP03.q` | the bank's pricing session: a FIX message with `\|` as the separator, or `!up`, `!down` |
+//! | `LP03.o` | the bank's order session, likewise |
 //! | `-` | a JSON object of the desk |
 
 mod desk;
@@ -15,40 +15,40 @@ use crate::setup::{Bank, Setup};
 use thiserror::Error;
 use touchline_wire::fix::SOH;
 
-/// Times are before this, so that what is due later than any of them can be said.
+/// Limit of times, so that later timers are representable.
 const TIME_END_NS: u64 = 1 << 63;
 
-/// A line that is no input.
+/// An invalid line.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum LineError {
     /// Not three parts.
     #[error("not 'time source payload', with one space between them")]
     Form,
-    /// No time.
+    /// Invalid time.
     #[error("'{0}' is no time; give nanoseconds since 1970, before 2262")]
     Time(String),
-    /// No bank's session, nor the desk.
+    /// Neither a bank's session nor the desk.
     #[error("'{0}' is no source; give '-', or a configured bank and '.q' or '.o'")]
     Source(String),
-    /// `!` and something else.
+    /// `!` followed by another word.
     #[error("'{0}' is nothing that a session does; give '!up' or '!down'")]
     Session(String),
-    /// No command of the desk.
+    /// Invalid command of the desk.
     #[error(transparent)]
     Desk(#[from] DeskError),
 }
 
-/// Reads lines, with the memory that it takes.
+/// Reader of lines, with reusable memory.
 #[derive(Debug, Clone, Default)]
 pub struct LineReader {
     message: Vec<u8>,
 }
 
 impl LineReader {
-    /// The time and the input of a line; none of an empty one or a comment.
+    /// Time and input of a line; none for an empty line or a comment.
     ///
     /// # Errors
-    /// It is no input, and why.
+    /// The line is invalid.
     pub fn read<'a>(
         &'a mut self,
         setup: &Setup,

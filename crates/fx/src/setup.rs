@@ -1,7 +1,7 @@
-//! The configuration, checked and resolved to indices: what the core works with.
+//! The checked configuration, with indices in place of names.
 //!
-//! A bank is its rank, a pair its place in the file. What belongs to a bank and a pair has the slot
-//! `bank * pairs + pair`.
+//! A bank is its rank, a pair its index in the file. State of a bank and a pair has the slot `bank
+//! * pairs + pair`.
 
 use crate::config::{
     BankConfig, Config, OrderStyle, PairConfig, Recover, RiskConfig, RouterConfig, StreamKind,
@@ -13,34 +13,35 @@ use touchline_types::Id;
 
 /// Rank of a bank.
 pub type Bank = usize;
-/// Place of a pair.
+/// Index of a pair.
 pub type Pair = usize;
-/// Place of a bank's pair.
+/// Index of a bank's pair.
 pub type Slot = usize;
 
-/// Banks at most: what a [`BankSet`](crate::composite::BankSet) holds.
+/// Maximum number of banks: the capacity of a [`BankSet`](crate::composite::BankSet).
 pub const BANKS_MAX: usize = 256;
 const PAIRS_MAX: usize = 1_024;
-/// Tenths of a tick.
+/// Maximum penalty, tenths of a tick.
 const PENALTY_MAX: i64 = 1_000_000;
 const WEIGHT_MAX: i64 = 1_000;
-/// Room that ClOrdIDs leave for the parent's id, which is up to [`PARENT_ID_MAX`] bytes.
+/// Maximum length of the prefix: ClOrdIDs also contain the parent's id of up to [`PARENT_ID_MAX`]
+/// bytes.
 const PREFIX_MAX: usize = 12;
-/// Bytes of a parent's id.
+/// Maximum length of a parent's id, bytes.
 pub const PARENT_ID_MAX: usize = 32;
 
-/// A configuration that cannot be worked with.
+/// An invalid configuration.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum SetupError {
-    /// Not TOML, an unknown key, a value of another type; the text of the reader, with the line.
+    /// Not TOML, an unknown key or a value of another type; text of the parser, with the line.
     #[error("{0}")]
     Syntax(String),
-    /// A value that cannot be.
+    /// An invalid value.
     #[error("{key}: {problem}")]
     Value {
-        /// Which key of what.
+        /// Key and its section.
         key: String,
-        /// What is wrong, and what would be right.
+        /// Problem and valid values.
         problem: String,
     },
 }
@@ -48,16 +49,16 @@ pub enum SetupError {
 /// A pair.
 #[derive(Debug, Clone)]
 pub struct PairSetup {
-    /// Its part of the file.
+    /// Its section of the file.
     pub config: PairConfig,
-    /// Its first currency.
+    /// Its base currency.
     pub base: Id,
 }
 
 /// A bank.
 #[derive(Debug, Clone)]
 pub struct BankSetup {
-    /// Its part of the file.
+    /// Its section of the file.
     pub config: BankConfig,
     /// Its pairs, in its own order.
     pub pairs: Vec<Pair>,
@@ -65,11 +66,11 @@ pub struct BankSetup {
     pub is_full: bool,
     /// Whether its orders name a quote.
     pub is_quoted: bool,
-    /// Its own texts and reasons of rejects.
+    /// Its reject codes for texts and reasons.
     pub reject_map: Vec<(String, RejectCode)>,
 }
 
-/// Everything that was configured.
+/// The checked configuration.
 #[derive(Debug, Clone)]
 pub struct Setup {
     /// Prefix of identifiers.
@@ -89,10 +90,10 @@ pub struct Setup {
 }
 
 impl Setup {
-    /// Reads and checks the text of `config.toml`.
+    /// Parses and checks the text of `config.toml`.
     ///
     /// # Errors
-    /// It is no such file; the text says where and what.
+    /// The file is invalid; the text names place and problem.
     pub fn parse(text: &str) -> Result<Setup, SetupError> {
         let config: Config =
             toml::from_str(text).map_err(|error| SetupError::Syntax(place(text, &error)))?;
@@ -102,7 +103,7 @@ impl Setup {
     /// Checks a configuration and resolves its names.
     ///
     /// # Errors
-    /// A value that cannot be, by its key.
+    /// A value is invalid; the error names its key.
     pub fn new(config: Config) -> Result<Setup, SetupError> {
         check_router(&config)?;
         let prefix = identifier("prefix", &config.prefix, PREFIX_MAX)?;
@@ -123,7 +124,7 @@ impl Setup {
             {
                 return Err(wrong(
                     "pairs.symbol",
-                    format!("{} is there twice", pair.config.symbol),
+                    format!("{} is configured twice", pair.config.symbol),
                 ));
             }
             pairs.push(pair);
@@ -137,7 +138,7 @@ impl Setup {
             {
                 return Err(wrong(
                     "banks.name",
-                    format!("{} is there twice", bank.config.name),
+                    format!("{} is configured twice", bank.config.name),
                 ));
             }
             banks.push(bank);
@@ -153,12 +154,12 @@ impl Setup {
         })
     }
 
-    /// Place of what belongs to a bank and a pair.
+    /// Slot of a bank and a pair.
     pub fn slot(&self, bank: Bank, pair: Pair) -> Slot {
         bank * self.pairs.len() + pair
     }
 
-    /// How many slots there are.
+    /// Number of slots.
     pub fn slots(&self) -> usize {
         self.banks.len() * self.pairs.len()
     }
@@ -183,7 +184,7 @@ impl Setup {
 }
 
 impl BankSetup {
-    /// Whether it recovers orders by a mass status request.
+    /// Whether orders are recovered by a mass status request.
     pub fn asks_for_all(&self) -> bool {
         self.config.recover == Recover::MassStatus
     }
@@ -238,7 +239,7 @@ fn bank_setup(config: BankConfig, known: &[PairSetup]) -> Result<BankSetup, Setu
             ));
         };
         if pairs.contains(&pair) {
-            return Err(wrong(of("pairs"), format!("{symbol} is there twice")));
+            return Err(wrong(of("pairs"), format!("{symbol} is configured twice")));
         }
         pairs.push(pair);
     }
@@ -252,7 +253,7 @@ fn bank_setup(config: BankConfig, known: &[PairSetup]) -> Result<BankSetup, Setu
     let mut reject_map = Vec::new();
     for (text, code) in &config.reject_map {
         let Some(code) = RejectCode::of_name(code) else {
-            let problem = format!("'{code}' is no code; give A-1, A-2, B, C, D, E, F or N");
+            let problem = format!("'{code}' is not a code; give A-1, A-2, B, C, D, E, F or N");
             return Err(wrong(of("reject_map"), problem));
         };
         reject_map.push((text.clone(), code));
@@ -301,7 +302,7 @@ fn within(key: &str, value: i64, least: i64) -> Result<(), SetupError> {
     }
 }
 
-/// Text that goes into FIX messages and JSON as it is.
+/// Validates text that is written to FIX messages and JSON without escapes.
 fn identifier(key: &str, text: &str, longest: usize) -> Result<Id, SetupError> {
     let is_sound = !text.is_empty() && text.len() <= longest && !text.contains(['"', '\\']);
     Id::new(text.as_bytes())
@@ -321,7 +322,7 @@ fn wrong(key: impl Into<String>, problem: impl Into<String>) -> SetupError {
     }
 }
 
-/// The reader's message with the line of the file.
+/// The parser's message with the line of the file.
 fn place(text: &str, error: &toml::de::Error) -> String {
     let message = error.message().lines().next().unwrap_or("not TOML");
     match error.span() {

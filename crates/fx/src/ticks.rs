@@ -7,7 +7,7 @@ pub const PRICE_MAX: i64 = 1_000_000_000_000_000;
 /// Largest quantity, in units.
 pub const QUANTITY_MAX: i64 = 1_000_000_000_000_000;
 
-/// A price in ticks of `10^-precision`: positive, exact, within [`PRICE_MAX`]. Zeros behind the last tick are tolerated.
+/// A price in ticks of `10^-precision`: positive, exact, within [`PRICE_MAX`]. Zeros after the last tick are accepted.
 pub fn price(text: &[u8], precision: u8) -> Option<i64> {
     let ticks = decimal(text).ok()?.scaled(precision).ok()?;
     (1..=PRICE_MAX).contains(&ticks).then_some(ticks)
@@ -48,14 +48,14 @@ pub fn write(out: &mut String, value: i128, decimals: u32) {
     }
 }
 
-/// [`write()`] into a text of its own.
+/// [`write()`] into a new string.
 pub fn text(value: i128, decimals: u32) -> String {
     let mut out = String::new();
     write(&mut out, value, decimals);
     out
 }
 
-/// Average price in hundredths of a tick, rounded against who trades: up for buyers, down for sellers.
+/// Average price in hundredths of a tick, rounded against the trading side: up for buyers, down for sellers.
 ///
 /// `quantity` is positive.
 pub fn average(cost: i128, quantity: i64, is_buy: bool) -> i64 {

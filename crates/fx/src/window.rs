@@ -1,4 +1,4 @@
-//! Events of the last second.
+//! Sliding window of one second.
 
 use std::collections::VecDeque;
 
@@ -10,13 +10,13 @@ pub const SECOND_NS: u64 = 1_000_000_000;
 pub struct LastSecond(VecDeque<u64>);
 
 impl LastSecond {
-    /// Adds an event of now.
+    /// Adds an event at the present time.
     pub fn add(&mut self, now_ns: u64) {
         self.forget(now_ns);
         self.0.push_back(now_ns);
     }
 
-    /// How many there are.
+    /// Number of events in the window.
     pub fn count(&self, now_ns: u64) -> usize {
         self.0
             .iter()
@@ -25,7 +25,7 @@ impl LastSecond {
             .count()
     }
 
-    /// When the oldest of them leaves.
+    /// Time at which the oldest event leaves the window.
     pub fn due_ns(&self, now_ns: u64) -> u64 {
         let ends = self.0.iter().map(|at_ns| at_ns + SECOND_NS);
         ends.into_iter()

@@ -1,8 +1,8 @@
-//! Capture order: the packets of each destination as they stand in the file, destinations by time.
+//! Capture order: packets of each destination in file order, destinations merged by time.
 //!
-//! A capture is written by several queues of a network card or several taps, so that a packet may
-//! stand behind one of another destination that arrived after it, by nanoseconds to microseconds.
-//! Which of two lines was first is decided by exactly these.
+//! A capture is written by several queues of a network card or several taps, so a packet may follow
+//! one of another destination that arrived nanoseconds to microseconds later. These differences
+//! decide which of two lines was first.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
@@ -12,43 +12,43 @@ use std::net::SocketAddrV4;
 use crate::frame::UDP_PAYLOAD_BYTES_MAX;
 use crate::{Packet, TimestampSource};
 
-/// Packets held until no packet that belongs before them can be expected.
+/// Buffer of packets, held until no earlier packet can follow.
 ///
-/// A packet's effective time is its capture time, or that of the packet before it to the same
-/// destination where its own steps back. Packets leave by effective time, equal ones in the order
-/// in which they were read, so that those of one destination always keep their order. A packet
-/// waits until one more than [`WINDOW_NS`] later was read, or until [`HELD_PACKETS_MAX`] wait.
+/// A packet's effective time is its capture time, or that of the previous packet to the same
+/// destination if its own is earlier. Packets leave by effective time, equal ones in file order, so
+/// the packets of one destination keep their order. A packet waits until one more than
+/// [`WINDOW_NS`] later was read, or until [`HELD_PACKETS_MAX`] wait.
 ///
-/// All memory is taken at the start; pages of it that no packet reaches are never touched.
+/// All memory is allocated at the start; unused pages are never touched.
 pub(crate) struct CaptureOrder {
-    /// The earliest on top.
+    /// Waiting packets, the earliest on top.
     waiting: BinaryHeap<Reverse<Place>>,
     held: Box<[Held]>,
     /// [`UDP_PAYLOAD_BYTES_MAX`] for each of `held`.
     payloads: Box<[u8]>,
     free: Vec<usize>,
-    /// The packet that was lent last: its place is free again at the next call.
+    /// The packet lent last: its slot is free at the next call.
     lent: Option<usize>,
-    /// By address and port as one number.
+    /// Latest time by destination, with address and port as one number.
     latest_ns: HashMap<u64, u64, Secret>,
-    /// The latest effective time to any destination beyond those that `latest_ns` has room for.
+    /// Latest effective time to any destination beyond those in `latest_ns`.
     others_latest_ns: u64,
     newest_ns: u64,
     read: u64,
 }
 
-/// How far apart two packets to different destinations may be and still be put in order,
-/// nanoseconds. The real capture at hand steps back by up to 775.
+/// Maximum time difference of packets to different destinations that are put in order, nanoseconds.
+/// The available real capture steps back by up to 775.
 pub(crate) const WINDOW_NS: u64 = 1_000_000;
 
-/// The most packets that wait.
+/// Maximum number of waiting packets.
 pub(crate) const HELD_PACKETS_MAX: usize = 256;
 
-/// Destinations whose times are kept apart; any further ones keep the order of the file among
-/// themselves. Every feed and line of all of CME's channels are 312.
+/// Destinations with separate times; further ones keep file order among themselves. All channels of
+/// CME have 312.
 const DESTINATIONS_MAX: usize = 1024;
 
-/// When a waiting packet leaves: by time, then as read. The last is where it is held.
+/// Order of waiting packets: by time, then as read. The last field is the slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Place {
     effective_ns: u64,
@@ -65,8 +65,8 @@ struct Held {
     len: usize,
 }
 
-/// Hash of a destination: one multiplication by a secret odd number, of which both halves count. A capture cannot choose
-/// destinations that collide, and there are at most [`DESTINATIONS_MAX`].
+/// Hash of a destination: one multiplication by a secret odd number. A capture cannot choose destinations that collide,
+/// and there are at most [`DESTINATIONS_MAX`].
 #[derive(Clone, Copy)]
 struct Secret(u64);
 
@@ -128,7 +128,7 @@ impl CaptureOrder {
         }
     }
 
-    /// Whether the earliest packet is to leave before another one is read.
+    /// Whether the earliest packet must leave before another one is read.
     pub(crate) fn is_due(&self) -> bool {
         self.waiting.peek().is_some_and(|Reverse(first)| {
             self.waiting.len() >= HELD_PACKETS_MAX
@@ -136,7 +136,7 @@ impl CaptureOrder {
         })
     }
 
-    /// Takes in the next packet that was read; none is due and none is lent.
+    /// Takes the next packet read; none is due and none is lent.
     pub(crate) fn hold(&mut self, packet: &Packet<'_>) {
         let effective_ns = self.effective_ns(packet.destination, packet.receive_ns);
         self.newest_ns = self.newest_ns.max(packet.receive_ns);
@@ -177,7 +177,7 @@ impl CaptureOrder {
         })
     }
 
-    /// The packet that was lent is not needed any more.
+    /// Frees the slot of the lent packet.
     pub(crate) fn take_back(&mut self) {
         self.free.extend(self.lent.take());
     }

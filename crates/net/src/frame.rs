@@ -1,8 +1,8 @@
 //! Finds the UDP datagram in a captured frame, and builds such frames.
 //!
-//! Checksums are not verified: a host's own packets are captured before its network card fills them
-//! in, and a card drops damaged ones before a capture sees them. The venue's own sequence numbers and
-//! lengths decide whether a payload is believed.
+//! Checksums are not verified: a host's own packets are captured before its network card fills them in, and a card
+//! drops damaged ones before a capture sees them. The venue's sequence numbers and lengths decide whether a payload is
+//! accepted.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::ops::Range;
@@ -20,20 +20,20 @@ pub struct Datagram<'a> {
     pub source: SocketAddr,
     /// Address and port it was sent to.
     pub destination: SocketAddr,
-    /// What UDP carried; the padding that Ethernet adds to short frames is cut off.
+    /// UDP payload, without Ethernet's padding of short frames.
     pub payload: &'a [u8],
 }
 
 /// Reason why a frame is not a UDP datagram.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum NotUdp {
-    /// A link layer that is not known here.
+    /// An unknown link layer.
     Link,
     /// Neither IPv4 nor IPv6: ARP, spanning tree, PTP over Ethernet.
     Network,
     /// Another protocol over IP: TCP, IGMP, ICMP.
     Transport,
-    /// One fragment of a datagram; venues send whole ones.
+    /// A fragment of a datagram; venues send complete ones.
     Fragment,
     /// Cut by the capture's snap length.
     Truncated,
@@ -62,7 +62,7 @@ pub fn datagram(link: LinkType, bytes: &[u8]) -> Result<Datagram<'_>, NotUdp> {
     })
 }
 
-/// A datagram by its place in the frame.
+/// A datagram by its position in the frame.
 pub(crate) struct Located {
     pub(crate) source: SocketAddr,
     pub(crate) destination: SocketAddr,
@@ -79,7 +79,7 @@ pub(crate) fn locate(link: LinkType, bytes: &[u8]) -> Result<Located, NotUdp> {
     }
 }
 
-/// The network protocols that a link header names, as EtherTypes.
+/// Network protocols in a link header, as EtherTypes.
 mod ether_type {
     pub(super) const IPV4: u16 = 0x0800;
     pub(super) const IPV6: u16 = 0x86dd;
@@ -96,7 +96,7 @@ mod protocol {
     pub(super) const DESTINATION_OPTIONS: u8 = 60;
 }
 
-/// Where the IP header starts.
+/// Offset of the IP header.
 fn network_header(link: LinkType, bytes: &[u8]) -> Result<usize, NotUdp> {
     match link {
         LinkType::ETHERNET => after_ether_type(bytes, 12),
@@ -115,7 +115,7 @@ fn network_header(link: LinkType, bytes: &[u8]) -> Result<usize, NotUdp> {
     }
 }
 
-/// Where the IP header starts after an EtherType at `at` and the VLAN tags that follow it.
+/// Offset of the IP header after an EtherType at `at` and its VLAN tags.
 fn after_ether_type(bytes: &[u8], mut at: usize) -> Result<usize, NotUdp> {
     loop {
         match u16_at(bytes, at)? {
@@ -172,7 +172,7 @@ fn ipv6(bytes: &[u8], at: usize) -> Result<Located, NotUdp> {
     udp(bytes, start..end, source.into(), destination.into())
 }
 
-/// The datagram in `segment`, the part of the frame that IP says it carries.
+/// The datagram in `segment`, the IP payload.
 fn udp(
     bytes: &[u8],
     segment: Range<usize>,
@@ -197,7 +197,7 @@ fn udp(
     })
 }
 
-/// `N` bytes of the frame; a header that the frame ends in was cut by the capture.
+/// `N` bytes of the frame; a header beyond the end of the frame was cut by the capture.
 fn array<const N: usize>(bytes: &[u8], at: usize) -> Result<[u8; N], NotUdp> {
     bytes
         .get(at..)
@@ -225,7 +225,7 @@ impl NotUdp {
         Self::Malformed,
     ];
 
-    /// The reason in words, for a summary: "12 frames: another transport than UDP".
+    /// The reason as text, for a summary: "12 frames: another transport than UDP".
     pub fn describe(self) -> &'static str {
         match self {
             Self::Link => "an unknown link layer",

@@ -1,16 +1,15 @@
-//! Packet sources: where a packet's bytes and its receive stamp come from.
+//! Packet sources: sockets and captures, with receive timestamps.
 //!
-//! A [`PacketSource`] lends one UDP packet at a time, with the time at which it was received and
-//! the place where that time was taken. [`UdpSource`] takes packets from sockets, [`PcapSource`]
-//! from captures; [`pcap`] reads and writes the capture files, [`frame`] finds the UDP datagram in a
-//! link-layer frame. A [`Connection`] is TCP, with [`tls`] or without, for conversations.
+//! A [`PacketSource`] lends one UDP packet at a time, with its receive time and the source of that time. [`UdpSource`]
+//! receives from sockets, [`PcapSource`] from captures; [`pcap`] reads and writes capture files, [`frame`] finds the
+//! UDP datagram in a link-layer frame. A [`Connection`] is TCP, with or without [`tls`].
 //!
 //! # Never
-//! Knows a venue or a message: a payload is bytes. Reorders, drops or joins the packets to one
+//! Knows a venue or a message: a payload is bytes. Reorders, drops or merges the packets to one
 //! destination: lines, sequence numbers and gaps belong to `feed`.
 //!
 //! # Path
-//! It enters with the bytes of a file or a socket and leaves through [`PacketSource::receive`]:
+//! Bytes of a file or a socket leave through [`PacketSource::receive`]:
 //!
 //! ```text
 //! file ─► pcap::Reader ─► frame::datagram ─► PcapSource::receive ─► Packet
@@ -20,11 +19,11 @@
 //! ```
 //!
 //! # Tests
-//! `tests/net/pcap` builds every format by hand, byte for byte, cuts each file at every length, feeds
-//! random bytes, and counts real captures where they are at hand; `tests/net/frame.rs` does the same
-//! for link layers; `tests/net/udp` sends over the loopback interface, and where it may over virtual cards
-//! in network namespaces of its own; `tests/net/stream.rs` has the other end in every mood, `tests/net/tls` every certificate that must not be taken; `tests/hostile.rs` holds damaged and malicious files against limits of time and
-//! memory; fuzz target `pcap_reader`.
+//! `tests/net/pcap` builds every format by hand, byte for byte, truncates each file at every length, feeds random
+//! bytes, and counts real captures where available; `tests/net/frame.rs` does the same for link layers; `tests/net/udp`
+//! sends over the loopback interface, and with privileges over virtual cards in network namespaces;
+//! `tests/net/stream.rs` tests every behaviour of a peer, `tests/net/tls` every invalid certificate; `tests/hostile.rs`
+//! holds damaged and malicious files against limits of time and memory; fuzz target `pcap_reader`.
 #![deny(unsafe_code)]
 
 use std::net::SocketAddrV4;
@@ -43,36 +42,36 @@ pub use pcap_source::{PcapSource, Skipped};
 pub use stream::{Connection, Stream};
 pub use udp::UdpSource;
 
-/// Where packets come from: a capture, or later a socket.
+/// Source of packets: a capture or sockets.
 ///
 /// A pipeline is generic over its source, so that replay and live run the same code.
 pub trait PacketSource {
-    /// Lends the next packet, and never waits for one.
+    /// Lends the next packet; never waits.
     ///
     /// The packet borrows a buffer that the next call reuses.
     ///
     /// # Errors
-    /// The source is damaged or gone. The text names the place and the fix.
+    /// The source is damaged or has ended. The text names place and fix.
     fn receive(&mut self) -> Result<Received<'_>, Error>;
 
-    /// Mends what changes about the host while packets are received. Called now and then, and never waits; for sockets
-    /// it joins groups again whose interface went away and came back.
+    /// Follows changes of the host while packets are received. Called periodically; never waits. Sockets rejoin groups
+    /// whose interface was removed and came back.
     fn look_after(&mut self) {}
 
-    /// What happened at the sockets so far. May ask the kernel, so it is not for the path.
+    /// Totals of the sockets. May query the kernel, so it is not for the path.
     fn tally(&mut self) -> udp::Totals {
         udp::Totals::default()
     }
 }
 
-/// What one call of [`PacketSource::receive`] brought.
+/// Result of [`PacketSource::receive`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Received<'a> {
     /// A packet.
     Packet(Packet<'a>),
     /// No packet at present: poll again.
     Nothing,
-    /// The source has ended; a socket never does.
+    /// The source has ended; sockets never end.
     End,
 }
 
@@ -86,41 +85,41 @@ impl<'a> Received<'a> {
     }
 }
 
-/// One UDP packet over IPv4 with the time of its arrival.
+/// One UDP packet over IPv4 with its receive time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Packet<'a> {
     /// Arrival, nanoseconds since 1970-01-01 UTC.
     pub receive_ns: u64,
-    /// Where `receive_ns` was taken.
+    /// Source of `receive_ns`.
     pub timestamp: TimestampSource,
-    /// The address it was sent to: for multicast, group and port, which name feed and line.
+    /// Destination address: for multicast, group and port, which identify feed and line.
     pub destination: SocketAddrV4,
-    /// The address it was sent from.
+    /// Source address.
     pub source: SocketAddrV4,
-    /// What UDP carried, without any header.
+    /// UDP payload.
     pub payload: &'a [u8],
 }
 
 /// Source of a receive timestamp, best first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum TimestampSource {
-    /// The network card, when the packet was on the wire.
+    /// The network card, at the wire.
     Hardware,
-    /// The kernel, when the driver handed the packet up.
+    /// The kernel, when the driver delivered the packet.
     Kernel,
     /// This process, when it polled the packet.
     Poll,
-    /// The writer of the capture; the quality of its clock is not recorded.
+    /// The writer of the capture; the quality of its clock is unknown.
     Capture,
 }
 
-/// Reason why a source cannot continue.
+/// Error of a source.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// A capture file is missing, damaged or of an unknown kind.
     #[error(transparent)]
     Capture(#[from] pcap::Error),
-    /// A socket cannot be opened or has broken.
+    /// A socket cannot be opened or has failed.
     #[error(transparent)]
     Udp(#[from] udp::Error),
 }

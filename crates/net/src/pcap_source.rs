@@ -1,4 +1,4 @@
-//! Packets out of one or several captures.
+//! Packets from one or several captures.
 
 use std::fs::File;
 use std::io::Read;
@@ -12,11 +12,11 @@ use crate::{Error, Packet, PacketSource, Received, TimestampSource};
 
 /// Lends the UDP packets of captures in capture order, line by line.
 ///
-/// Packets to one destination (group and port) keep the order of their file, even where its time
-/// steps back; their receive time then stands still. Packets to different destinations are merged
-/// by capture time, whether they stand in one file or in several; at equal time the one read first
-/// goes first, that of the file given first. So both lines replay as they arrived. The merge looks
-/// 1 ms and 256 packets ahead, whichever is less: what is further out of order stays so.
+/// Packets to one destination (group and port) keep their file order, even if their time steps
+/// back; their receive time then stands still. Packets to different destinations are merged by
+/// capture time, within one file and across files; equal times keep the order of reading, that of
+/// the first given file first. So both lines replay as they arrived. The merge looks ahead 1 ms or
+/// 256 packets, whichever is less; larger disorder stays.
 ///
 /// Frames that are not UDP over IPv4 are counted by reason and skipped. An error is returned after all packets before
 /// it; the damaged file then counts as ended, and the next call continues with the others.
@@ -24,11 +24,11 @@ pub struct PcapSource<R = File> {
     inputs: Vec<Input<R>>,
     skipped: Skipped,
     order: CaptureOrder,
-    /// To be said when the packets read before it were lent.
+    /// Error to return after the packets read before it.
     error: Option<Error>,
 }
 
-/// Frames that a source passed over, by reason.
+/// Skipped frames, by reason.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Skipped {
     /// UDP over IPv6; market-data groups are IPv4.
@@ -43,15 +43,15 @@ struct Input<R> {
 
 /// The next record of one file.
 enum Head {
-    /// Not looked at yet.
+    /// Not read yet.
     Unread,
-    /// In the reader's buffer, to be lent when its time has come.
+    /// In the reader's buffer, to be lent in its turn.
     At(Record),
     End,
 }
 
 impl PcapSource<File> {
-    /// Opens captures to be merged, in the order that decides between equal times.
+    /// Opens captures to merge; their order decides between equal times.
     ///
     /// # Errors
     /// One of the files cannot be opened or is not a capture.
@@ -62,7 +62,7 @@ impl PcapSource<File> {
 }
 
 impl<R: Read> PcapSource<R> {
-    /// Merges captures that are open already.
+    /// Merges open captures.
     pub fn new(readers: impl IntoIterator<Item = Reader<R>>) -> Self {
         let inputs = readers.into_iter().map(|reader| Input {
             reader,
@@ -76,12 +76,12 @@ impl<R: Read> PcapSource<R> {
         }
     }
 
-    /// The frames that were passed over so far.
+    /// Frames skipped so far.
     pub fn skipped(&self) -> Skipped {
         self.skipped
     }
 
-    /// How far all files together have been read, for a progress bar.
+    /// Read position of all files together, for a progress bar.
     pub fn progress(&self) -> Progress {
         let each = || self.inputs.iter().map(|input| input.reader.progress());
         Progress {
@@ -90,7 +90,7 @@ impl<R: Read> PcapSource<R> {
         }
     }
 
-    /// Reads one frame into the order. `false` if there is none left.
+    /// Reads one frame into the merge. `false` if none is left.
     fn read(&mut self) -> Result<bool, Error> {
         let Some((input, record)) = self.earliest()? else {
             return Ok(false);
@@ -146,19 +146,19 @@ impl<R: Read> PacketSource for PcapSource<R> {
 }
 
 impl Skipped {
-    /// Frames that were passed over for this reason.
+    /// Frames skipped for this reason.
     pub fn not_udp(&self, reason: NotUdp) -> u64 {
         self.not_udp[reason as usize]
     }
 
-    /// All frames that were passed over.
+    /// All skipped frames.
     pub fn total(&self) -> u64 {
         self.ipv6 + self.not_udp.iter().sum::<u64>()
     }
 }
 
 impl<R: Read> Input<R> {
-    /// Brings the next record into the buffer if none waits there.
+    /// Reads the next record into the buffer if it has none.
     fn look(&mut self) -> Result<(), Error> {
         if matches!(self.head, Head::Unread) {
             self.head = Head::End;
@@ -169,7 +169,7 @@ impl<R: Read> Input<R> {
         Ok(())
     }
 
-    /// Takes the record; the buffer stays as it is until the next look.
+    /// Takes the record; the buffer is unchanged until the next read.
     fn take(&mut self) -> Option<Record> {
         match std::mem::replace(&mut self.head, Head::Unread) {
             Head::At(record) => Some(record),

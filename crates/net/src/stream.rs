@@ -1,7 +1,7 @@
-//! A TCP connection of a client that never waits.
+//! TCP connection of a client, without waiting.
 //!
-//! For conversations beside the path: each call does what can be done at once and returns. The
-//! buffers are the caller's, and so is the clock; names are not resolved.
+//! For connections beside the path: each call does as much as is possible at once and returns.
+//! Buffers and clock are the caller's; names are not resolved.
 
 mod listener;
 
@@ -12,46 +12,45 @@ use socket2::{Domain, Protocol, Socket, Type};
 use std::io::{self, Read};
 use std::net::SocketAddrV4;
 
-/// A connection that is being made, or made.
+/// A connection, pending or established.
 ///
-/// Dropped, it is closed at once, with whatever was not read or sent.
+/// Dropping it closes it at once and discards unread and unsent bytes.
 #[derive(Debug)]
 pub struct Stream {
     socket: Socket,
-    /// Until when the connection must stand; `None` once it does.
+    /// Deadline of the connect; `None` once established.
     until_ns: Option<u64>,
 }
 
-/// Why a connection is of no use any more.
+/// Error of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
-    /// It did not stand in time.
+    /// Not established in time.
     #[error("connection timed out")]
     TimedOut,
-    /// Nobody listens there.
+    /// No process listens there.
     #[error("connection refused")]
     Refused,
     /// The other side has closed it.
     #[error("connection reset or closed by the other side")]
     Closed,
-    /// Of TLS.
+    /// TLS error.
     #[error("TLS: {0}")]
     Tls(Refusal),
-    /// The system's error of this number.
+    /// System error with this number.
     #[error("{}", io::Error::from_raw_os_error(*.0))]
     Failed(i32),
 }
 
 impl Stream {
-    /// Begins to connect. The connection must stand at `until_ns`, of whatever clock
-    /// [`Stream::is_connected`] is given.
+    /// Starts to connect. `until_ns` is the deadline, in the clock of [`Stream::is_connected`].
     ///
     /// # Errors
-    /// There is no route, or the process cannot open more sockets.
+    /// There is no route, or the process has no free file descriptors.
     pub fn connect(to: SocketAddrV4, until_ns: u64) -> Result<Stream, Error> {
         let kind = Type::STREAM.nonblocking().cloexec();
         let socket = Socket::new(Domain::IPV4, kind, Some(Protocol::TCP)).map_err(error)?;
-        // What is sent is short, and answered: it need not wait to be more.
+        // Messages are short and answered: they must not wait for more data.
         socket.set_tcp_nodelay(true).map_err(error)?;
         match socket.connect(&to.into()) {
             Err(failed) if failed.raw_os_error() != Some(libc::EINPROGRESS) => Err(error(failed)),
@@ -62,10 +61,10 @@ impl Stream {
         }
     }
 
-    /// Whether the connection stands.
+    /// Whether the connection is established.
     ///
     /// # Errors
-    /// It cannot be made, or did not stand in time.
+    /// It failed or was not established in time.
     pub fn is_connected(&mut self, now_ns: u64) -> Result<bool, Error> {
         let Some(until_ns) = self.until_ns else {
             return Ok(true);
@@ -73,7 +72,7 @@ impl Stream {
         if let Some(failed) = self.socket.take_error().map_err(error)? {
             return Err(error(failed));
         }
-        // A connection has another end once it stands.
+        // An established connection has a peer.
         if self.socket.peer_addr().is_ok() {
             self.until_ns = None;
             return Ok(true);
@@ -84,19 +83,19 @@ impl Stream {
         }
     }
 
-    /// Hands over as much of `bytes` as the system takes now, and says how many; 0 if none.
+    /// Sends as many of the `bytes` as the system accepts now, and returns the number; 0 if none.
     ///
     /// # Errors
-    /// The connection is gone.
+    /// The connection has ended.
     pub fn send(&mut self, bytes: &[u8]) -> Result<usize, Error> {
         // A connection closed by the peer must not end our process with SIGPIPE.
         at_once(self.socket.send_with_flags(bytes, libc::MSG_NOSIGNAL))
     }
 
-    /// Reads what is there into `room`, and says how much; 0 if nothing is there, or no room.
+    /// Reads pending bytes into `room` and returns the number; 0 if there are none, or no room.
     ///
     /// # Errors
-    /// The connection is gone, or closed by the other side and read to its end.
+    /// The connection has ended, or was closed by the peer and read to its end.
     pub fn receive(&mut self, room: &mut [u8]) -> Result<usize, Error> {
         if room.is_empty() {
             return Ok(0);
@@ -128,21 +127,21 @@ fn error(error: io::Error) -> Error {
     }
 }
 
-/// A connection of a client, with TLS or without, in the same calls.
+/// A connection of a client with or without TLS, with the same calls.
 #[derive(Debug)]
 pub enum Connection {
-    /// As the bytes are.
+    /// Without TLS.
     Plain(Stream),
-    /// Encrypted, to a server that has proved its name.
+    /// With TLS, to a server whose certificate was verified.
     Tls(Box<Tls>),
 }
 
 impl Connection {
-    /// Begins to connect, with TLS if there is a client for it. All must stand at `until_ns`, of
-    /// whatever clock [`Connection::is_ready`] is given.
+    /// Starts to connect, with TLS if a client is given. `until_ns` is the deadline for everything,
+    /// in the clock of [`Connection::is_ready`].
     ///
     /// # Errors
-    /// There is no route, or the process cannot open more sockets.
+    /// There is no route, or the process has no free file descriptors.
     pub fn connect(
         to: SocketAddrV4,
         tls: Option<&Client>,
@@ -155,10 +154,10 @@ impl Connection {
         })
     }
 
-    /// Whether it can be talked on: with TLS, the other side has proved who it is.
+    /// Whether the connection is usable: with TLS, after the server was verified.
     ///
     /// # Errors
-    /// It cannot be made, did not stand in time, or the two sides do not talk.
+    /// It failed, was not ready in time, or the TLS handshake failed.
     pub fn is_ready(&mut self, now_ns: u64) -> Result<bool, Error> {
         match self {
             Connection::Plain(stream) => stream.is_connected(now_ns),
@@ -166,10 +165,10 @@ impl Connection {
         }
     }
 
-    /// Hands over as much of `bytes` as is taken now, and says how many; 0 if none.
+    /// Sends as many of the `bytes` as are accepted now, and returns the number; 0 if none.
     ///
     /// # Errors
-    /// The connection is gone.
+    /// The connection has ended.
     pub fn send(&mut self, bytes: &[u8]) -> Result<usize, Error> {
         match self {
             Connection::Plain(stream) => stream.send(bytes),
@@ -177,10 +176,10 @@ impl Connection {
         }
     }
 
-    /// Reads what is there into `room`, and says how much; 0 if nothing is there, or no room.
+    /// Reads pending bytes into `room` and returns the number; 0 if there are none, or no room.
     ///
     /// # Errors
-    /// The connection is gone, or closed by the other side and read to its end.
+    /// The connection has ended, or was closed by the peer and read to its end.
     pub fn receive(&mut self, room: &mut [u8]) -> Result<usize, Error> {
         match self {
             Connection::Plain(stream) => stream.receive(room),

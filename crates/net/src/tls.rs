@@ -1,11 +1,11 @@
-//! TLS of a client over a [`Stream`]: never waits, and always knows who the other side is.
+//! TLS of a client over a [`Stream`], without waiting, with mandatory verification of the server.
 //!
 //! TLS 1.2 and 1.3. The server's certificate is verified against the roots, the host's name and the host's time; no
-//! setting turns that off. If pins are given, its key must be one of them, too. Sessions are not resumed: each
-//! connection verifies again.
+//! setting disables that. If pins are given, its key must be one of them. Sessions are not resumed: each connection is
+//! verified.
 //!
-//! It is made for one conversation, not for the path's budget: a record that arrives takes
-//! memory of the library below for a moment.
+//! Meant for sessions outside the path: each record allocates memory in the TLS library for a
+//! moment.
 
 mod client;
 mod refusal;
@@ -18,27 +18,26 @@ use crate::stream::{Error, Stream};
 use rustls::ClientConnection;
 use std::io::{self, Read, Write};
 
-/// Bytes that may wait here for the system to take them.
+/// Maximum number of encrypted bytes waiting for the system.
 const UNSENT_BYTES_MAX: usize = 64 * 1024;
 
-/// Records without a byte for us that one call looks through.
+/// Maximum number of records without application data per call.
 const EMPTY_RECORDS_MAX: usize = 16;
 
-/// A connection whose other side has proved its name, or is about to.
+/// A connection whose server is verified, or being verified.
 #[derive(Debug)]
 pub struct Tls {
     stream: Stream,
     session: ClientConnection,
-    /// Until when the handshake must be over.
+    /// Deadline of the handshake.
     until_ns: u64,
 }
 
 impl Tls {
-    /// Takes a connection that begins, and speaks TLS on it. It must stand, with the handshake, at
-    /// `until_ns`.
+    /// Starts TLS on a pending connection. `until_ns` is the deadline of connect and handshake.
     ///
     /// # Errors
-    /// The library refuses to begin.
+    /// The TLS library refuses to start.
     pub(crate) fn over(stream: Stream, client: &Client, until_ns: u64) -> Result<Tls, Error> {
         let mut session = client.session().map_err(refused)?;
         session.set_buffer_limit(Some(UNSENT_BYTES_MAX));
@@ -49,10 +48,10 @@ impl Tls {
         })
     }
 
-    /// Whether the connection stands and the other side has proved who it is.
+    /// Whether the connection is established and the server is verified.
     ///
     /// # Errors
-    /// As of [`Stream::is_connected`], and why the other side is not to be talked to.
+    /// As for [`Stream::is_connected`], and the reason of a failed handshake.
     pub fn is_ready(&mut self, now_ns: u64) -> Result<bool, Error> {
         if !self.stream.is_connected(now_ns)? {
             return Ok(false);
@@ -71,11 +70,11 @@ impl Tls {
         }
     }
 
-    /// Takes as much of `bytes` as there is room for, and says how much. What the system did not take
-    /// of it goes with the next call of this or [`Tls::receive`].
+    /// Accepts as many of the `bytes` as there is room for, and returns the number. Bytes that the system does not
+    /// accept now are sent by the next call of this or [`Tls::receive`].
     ///
     /// # Errors
-    /// The connection is gone.
+    /// The connection has ended.
     pub fn send(&mut self, bytes: &[u8]) -> Result<usize, Error> {
         self.flush()?;
         if self.session.is_handshaking() || self.session.wants_write() {
@@ -86,10 +85,10 @@ impl Tls {
         Ok(taken)
     }
 
-    /// Reads what is there into `room`, and says how much; 0 if nothing is there, or no room.
+    /// Reads pending bytes into `room` and returns the number; 0 if there are none, or no room.
     ///
     /// # Errors
-    /// The connection is gone, was cut or closed by the other side, or what came was tampered with.
+    /// The connection has ended, was truncated or closed by the peer, or data was altered.
     pub fn receive(&mut self, room: &mut [u8]) -> Result<usize, Error> {
         if room.is_empty() {
             return Ok(0);
@@ -110,7 +109,7 @@ impl Tls {
         Ok(0)
     }
 
-    /// Takes what the system has, and has it decrypted; false if there was nothing.
+    /// Receives and decrypts pending bytes; false if there were none.
     fn fill(&mut self) -> Result<bool, Error> {
         let mut wire = Wire::over(&mut self.stream);
         match self.session.read_tls(&mut wire) {
@@ -122,14 +121,14 @@ impl Tls {
         match self.session.process_new_packets() {
             Ok(_) => Ok(true),
             Err(error) => {
-                // Sends the alert with the reason, if the other side still reads.
+                // Sends the alert with the reason, if the peer still reads.
                 let _ = self.flush();
                 Err(refused(error))
             }
         }
     }
 
-    /// Hands over what the system takes.
+    /// Sends pending encrypted bytes.
     fn flush(&mut self) -> Result<(), Error> {
         while self.session.wants_write() {
             let mut wire = Wire::over(&mut self.stream);
@@ -145,7 +144,7 @@ impl Tls {
         Ok(())
     }
 
-    /// A peer that closes a connection has often sent the reason just before.
+    /// Reads an alert that a peer sent just before it closed the connection.
     fn said_before(&mut self, error: Error) -> Error {
         while let Ok(1..) = self.session.read_tls(&mut Wire::over(&mut self.stream)) {
             if let Err(refusal) = self.session.process_new_packets() {
@@ -166,7 +165,7 @@ impl Drop for Tls {
     }
 }
 
-/// A stream in the form of the standard library, where nothing to read is an error and the end is not.
+/// A stream for the standard library's traits, where "no data" is an error and the end is not.
 struct Wire<'a> {
     stream: &'a mut Stream,
     error: Option<Error>,

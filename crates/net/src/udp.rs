@@ -1,8 +1,8 @@
-//! UDP packets out of sockets: multicast groups and addresses of this host.
+//! UDP packets from sockets: multicast groups and addresses of this host.
 //!
-//! Each endpoint has a socket of its own, bound to its very address, so that the address says which
-//! feed and line a packet belongs to. Why sockets are set up as they are, and what each way of
-//! receiving costs: `docs/design/sockets.md`.
+//! Each endpoint has its own socket, bound to its address, so that the address identifies feed and
+//! line of a packet. `docs/design/sockets.md` has the reasons for the socket setup and the cost of
+//! each way of receiving.
 
 mod changes;
 mod control;
@@ -26,35 +26,35 @@ use std::io;
 use std::net::{Ipv4Addr, SocketAddrV4};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// Something to receive from.
+/// An address to receive from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Endpoint {
-    /// A group, or an address of this host, and the port. Port 0 takes a free one.
+    /// A group or an address of this host, and the port. Port 0 is any free port.
     pub address: SocketAddrV4,
-    /// Whose packets are taken; empty: everybody's. A group is joined for these sources alone.
+    /// Accepted source addresses; empty: all. A group is joined for these sources only.
     pub sources: Vec<Ipv4Addr>,
-    /// Polled at each call; the others take turns, one of them at each call.
+    /// Polled at each call; of the other endpoints one is polled at each call, in turn.
     pub urgent: bool,
 }
 
-/// How to receive.
+/// Receive settings.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Settings {
     /// Name or address of the interface on which groups are joined; `None`: the kernel's routes
     /// decide.
     pub interface: Option<String>,
-    /// Bytes of each socket's receive buffer.
+    /// Receive buffer of each socket, bytes.
     pub receive_buffer_bytes: usize,
-    /// Microseconds for which the kernel may poll the driver within a receive call; 0: not at all.
+    /// Microseconds for which the kernel may poll the driver in a receive call; 0: disabled.
     pub busy_poll_us: u32,
-    /// Packets that one system call may bring. 1 is `recvmsg`, more is `recvmmsg`.
+    /// Maximum number of packets per system call. 1 is `recvmsg`, more is `recvmmsg`.
     pub batch: usize,
-    /// Ask the network card and the kernel for receive stamps.
+    /// Request receive timestamps from the network card and the kernel.
     pub timestamps: bool,
-    /// The longest packet, in bytes of payload; longer ones are dropped and counted.
+    /// Maximum payload of a packet, bytes; longer ones are dropped and counted.
     pub packet_bytes_max: usize,
-    /// Join groups for every source, also where sources are given, and filter here: for networks
-    /// without IGMPv3. Packets of others then cost a receive call, and are counted.
+    /// Join groups for every source, even if sources are given, and filter here: for networks
+    /// without IGMPv3. Packets of other sources then cost a receive call and are counted.
     pub any_source_joins: bool,
 }
 
@@ -72,51 +72,52 @@ impl Default for Settings {
     }
 }
 
-/// What happened so far.
+/// Totals of a socket.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Totals {
-    /// Packets that were handed over.
+    /// Packets received.
     pub packets: u64,
     /// Their payload.
     pub bytes: u64,
-    /// Packets that the kernel dropped, mostly because a receive buffer was full; as known from the
-    /// last packet, or from [`UdpSource::ask_for_drops`].
+    /// Packets dropped by the kernel, mostly because a receive buffer was full; known from the last
+    /// packet or from [`UdpSource::ask_for_drops`].
     pub dropped_kernel: u64,
-    /// Packets of a source that is not taken.
+    /// Packets of a source that is not accepted.
     pub foreign_source: u64,
     /// Packets longer than [`Settings::packet_bytes_max`].
     pub truncated: u64,
     /// Packets without the requested timestamp; they have the time of the poll.
     pub timestamps_missing: u64,
-    /// Stamps of the network card more than a second away from the kernel's; the kernel's was taken.
+    /// Hardware timestamps more than a second away from the kernel's, which was used instead.
     pub timestamps_implausible: u64,
-    /// Stamps before that of a packet handed over earlier; the earlier one was given instead.
+    /// Timestamps before that of an earlier packet; the earlier packet's was used instead.
     pub timestamps_raised: u64,
-    /// Receive calls that failed for another reason than that nothing was there.
+    /// Receive calls that failed for another reason than an empty queue.
     pub receive_errors: u64,
-    /// Groups whose interface went away, and which are not joined again yet.
+    /// Groups whose interface was removed, and which are not rejoined yet.
     pub groups_lost: u64,
-    /// Groups that were joined again after that.
+    /// Groups rejoined after that.
     pub groups_rejoined: u64,
 }
 
-/// Lends packets out of sockets, and never waits for one.
+/// Lends packets from sockets; never waits.
 ///
-/// At each call urgent sockets are polled first, in turn, then one of the others. While urgent ones
-/// never run dry, one of the others gets every 32nd turn. All memory is taken when it is opened.
+/// Each call polls the urgent sockets first, in turn, then one of the others. While the urgent ones
+/// always have packets, one of the others is polled after every 32 calls. All memory is allocated
+/// at the start.
 ///
-/// `receive_ns` never steps back: a packet that was polled after one with a later stamp has that
-/// later one. Only where the host's clock was set back, by more than a second, it follows.
+/// `receive_ns` never decreases: a packet polled after one with a later timestamp gets that later
+/// one. It follows the host's clock only when that was set back by more than a second.
 pub struct UdpSource {
     /// The urgent ones first.
     sockets: Vec<Socket>,
     urgent: usize,
     slots: Slots,
-    /// Packets of the last receive call that wait: of which socket, which is next, how many.
+    /// Pending packets of the last receive call: socket, next index, number.
     from: usize,
     next: usize,
     count: usize,
-    /// The urgent socket and the other one to be polled first.
+    /// Next urgent socket and next other socket to poll.
     turn_urgent: usize,
     turn_other: usize,
     /// Receive calls of urgent sockets since one of the others was polled.
@@ -128,23 +129,24 @@ pub struct UdpSource {
     warnings: Vec<Warning>,
 }
 
-/// Urgent receive calls in a row after which one of the others is polled.
+/// Urgent receive calls after which one of the others is polled.
 const URGENT_IN_A_ROW_MAX: u32 = 32;
 
-/// Packets that one call may discard, so that it ends whatever arrives.
+/// Maximum number of discarded packets per call, so that it ends.
 const DISCARDED_MAX: usize = 64;
 
-/// A stamp that is further back than this is of a clock that was set back.
+/// A timestamp further back than this means that the clock was set back.
 const SET_BACK_NS: u64 = 1_000_000_000;
 
-/// A card's clock may be this far from the kernel's. Further is another time scale, such as TAI.
+/// Maximum difference of the card's clock from the kernel's. A larger one is another time scale,
+/// such as TAI.
 const TIMESTAMPS_APART_MAX_NS: u64 = 1_000_000_000;
 
 impl UdpSource {
     /// Opens a socket for each endpoint and joins its group.
     ///
     /// # Errors
-    /// An interface or address that does not exist, a port that is taken, a group that is refused.
+    /// An interface or address does not exist, a port is in use, or a join fails.
     pub fn open(endpoints: &[Endpoint], settings: &Settings) -> Result<UdpSource, crate::Error> {
         if endpoints.is_empty() {
             return Err(Error::NoEndpoint.into());
@@ -180,7 +182,7 @@ impl UdpSource {
         &self.warnings
     }
 
-    /// What happened so far, over all endpoints.
+    /// Totals over all endpoints.
     pub fn totals(&self) -> Totals {
         let each = self.endpoints();
         let sum = each.fold(Totals::default(), |sum, (_, one)| sum.plus(one));
@@ -192,20 +194,20 @@ impl UdpSource {
         }
     }
 
-    /// Each endpoint as it is bound, and what happened there; the urgent ones first.
+    /// Each bound endpoint with its totals; urgent ones first.
     pub fn endpoints(&self) -> impl Iterator<Item = (SocketAddrV4, Totals)> + '_ {
         self.sockets
             .iter()
             .map(|socket| (socket.address, socket.totals))
     }
 
-    /// Asks the kernel what it dropped: one system call for each socket, so not for the path. A
-    /// packet that arrives says the same of its socket without one.
+    /// Queries the kernel's drop counts: one system call for each socket, so not for the path. A
+    /// received packet reports the same without a call.
     pub fn ask_for_drops(&mut self) {
         self.sockets.iter_mut().for_each(Socket::ask_for_drops);
     }
 
-    /// Polls sockets until one has something. `false` if there is nothing.
+    /// Polls sockets until one has a packet. `false` if there is none.
     #[inline]
     fn poll(&mut self) -> Result<bool, Error> {
         let others = self.sockets.len() - self.urgent;
@@ -250,7 +252,7 @@ impl UdpSource {
         }
     }
 
-    /// Judges the next packet of the last receive call. `None` if it is not to be seen.
+    /// Checks the next packet of the last receive call. `None` if it is discarded.
     #[inline]
     fn judge(&mut self, index: usize) -> Option<(u64, TimestampSource)> {
         let socket = &mut self.sockets[self.from];
@@ -321,7 +323,8 @@ impl PacketSource for UdpSource {
 }
 
 impl Socket {
-    /// No packet is not an error; temporary errors are counted; lasting ones are our own mistake.
+    /// Handles a receive error: no packet is not an error; temporary errors are counted; others are
+    /// bugs.
     #[inline]
     fn note_error(&mut self, error: io::Error) -> Result<(), Error> {
         match error.raw_os_error() {
@@ -355,7 +358,7 @@ impl Totals {
     }
 }
 
-/// The card's stamp, else the kernel's, else the time now.
+/// The card's timestamp, else the kernel's, else the present time.
 #[inline]
 fn best_timestamp(control: &Control, totals: &mut Totals) -> (u64, TimestampSource) {
     match (control.hardware_ns, control.kernel_ns) {
@@ -380,7 +383,7 @@ fn best_timestamp(control: &Control, totals: &mut Totals) -> (u64, TimestampSour
     }
 }
 
-/// The host's clock, nanoseconds since 1970; no system call where the kernel maps it.
+/// The host's clock, nanoseconds since 1970; no system call if the kernel maps it.
 fn now_ns() -> u64 {
     let now = SystemTime::now().duration_since(UNIX_EPOCH);
     now.map_or(0, |since| since.as_nanos() as u64)
@@ -427,7 +430,7 @@ mod tests {
             (TimestampSource::Poll, 1)
         );
         assert!((before_ns..=now_ns()).contains(&ns));
-        // A clock that counts from when the card was started, and no kernel beside it.
+        // A clock that counts from the start of the card, without a kernel timestamp.
         let ((ns, source), totals) = timestamp(Some(5_000), None);
         assert_eq!(
             (source, totals.timestamps_implausible),

@@ -1,6 +1,6 @@
-//! Files made to hurt: each is refused for the right reason, in time, and in little memory.
+//! Malicious files: each is refused for the right reason, within limits of time and memory.
 //!
-//! This test is alone in its process, so that the process's peak of memory is the reader's.
+//! This test is alone in its process, so that the process's peak memory is the reader's.
 
 #[path = "net/pcap/build.rs"]
 #[allow(dead_code, reason = "shared with the tests of sound captures")]
@@ -67,7 +67,7 @@ fn hostile_files_are_refused_in_time_and_in_little_memory() {
     }
 }
 
-/// The most memory that this process ever had, from the kernel's own count.
+/// Peak memory of this process, from the kernel's count.
 fn peak_memory_bytes() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").expect("Linux tells");
     let peak = status
@@ -104,7 +104,7 @@ fn described() -> Bytes {
     Bytes::section(Order::Little).interface(1, 0, &[])
 }
 
-/// Records whose captured length is not to be believed.
+/// Records with false lengths.
 fn classic_lies() -> Vec<Case> {
     let claims = |len| {
         classic()
@@ -141,7 +141,7 @@ fn classic_lies() -> Vec<Case> {
     ]
 }
 
-/// Blocks whose lengths would stop the reader, or send it far away.
+/// Blocks whose lengths would stop the reader or move it far away.
 fn block_lies() -> Vec<Case> {
     let claims = |kind, len| described().u32(kind).u32(len).raw(&[0; 64]).bytes;
     let end = described().bytes.len();
@@ -182,7 +182,7 @@ fn block_lies() -> Vec<Case> {
     ]
 }
 
-/// Packet blocks that point out of themselves.
+/// Packet blocks that reach beyond their ends.
 fn packet_lies() -> Vec<Case> {
     let packet = || described().enhanced(0, 0, b"data", 4);
     let at = described().bytes.len();
@@ -259,7 +259,7 @@ fn interface_lies() -> Vec<Case> {
     ]
 }
 
-/// Little files that unpack to much, or ask for much.
+/// Small files that unpack to large data, or request much memory.
 fn bombs() -> Vec<Case> {
     let skipped = Bytes::new(Order::Little)
         .block(UNKNOWN, &vec![0; (16 << 20) - 12])

@@ -1,5 +1,5 @@
-//! Access control: the addresses that a counterparty may have, the connections that are not authenticated,
-//! and the login throttle of those whose Logons fail.
+//! Access control: allowed addresses of counterparties, limits of unauthenticated connections, and the login throttle
+//! for failed Logons.
 
 mod addresses;
 mod login_queue;

@@ -1,17 +1,17 @@
-//! What a FIX session must know after its end, in a file.
+//! File store of a FIX session: sequence numbers and sent messages.
 //!
-//! The file is here and not beside the session: `feed` owns no files. A gateway opens the store, and lends
-//! it to the session. The form of the file is in `layout`, what a start verifies in `load`.
+//! The crates of the path own no files: a gateway opens the store and lends it to the session. `layout` defines the
+//! file format, `load` the checks at start.
 //!
-//! A message is stored in this order: its record; with [`Sync::Each`] the disk has it; a slot with the
-//! number behind it; only then is it sent. So whatever was sent stands below the number in a slot, and a
-//! file in which any of that is missing or changed is refused. A killed process leaves at most one record above
-//! that number, which the next start removes if it is cut short: its message was not sent.
+//! Order of a stored message: its record; with [`Sync::Each`] a sync to disk; a slot with the next number; only then is
+//! it sent. So every sent message is below the number in a slot, and a file in which such a message is missing or
+//! changed is refused. A killed process leaves at most one record above that number. The next start removes it if it is
+//! incomplete: its message was not sent.
 //!
-//! A reset begins a new epoch with one write; records of the one before do not count.
+//! A reset starts a new epoch with one write; records of earlier epochs do not count.
 //!
-//! After a write or a sync has failed, the contents of the disk are unknown: the numbers stay as they were, and every
-//! call is refused until the file is opened and read again.
+//! After a failed write or sync the contents of the disk are unknown: the numbers stay unchanged, and every call is
+//! refused until the file is opened and read again.
 
 mod checksum;
 mod error;
@@ -38,24 +38,23 @@ use std::path::Path;
 pub use error::{Damage, Numbers, OpenError};
 pub use names::file_name;
 
-/// When what was written must have reached the disk. A killed process loses nothing either way: only a
-/// host that loses its power does.
+/// When written data must reach the disk. A killed process loses nothing in either case; a power failure of the host
+/// may.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Sync {
-    /// When the system sees fit.
+    /// When the system writes it.
     #[default]
     Later,
     /// Before each message is sent.
     Each,
 }
 
-/// What a store keeps.
+/// Limits of a store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// The latest messages that can be sent again, at least 1. The file is rewritten with them alone when it
-    /// has twice as many.
+    /// Number of latest messages that can be resent, at least 1. A file with twice as many is rewritten.
     pub messages: usize,
-    /// Size of the file beyond which it is rewritten with the latest messages that fit half of it.
+    /// Size above which the file is rewritten with the latest messages that fit half of it.
     pub bytes_max: u64,
 }
 
@@ -68,7 +67,7 @@ impl Default for Limits {
     }
 }
 
-/// The numbers and messages of one session, in one file that one process has open.
+/// Store of one session in one file that one process has open.
 #[derive(Debug)]
 pub struct FileStore {
     folder: File,
@@ -76,19 +75,19 @@ pub struct FileStore {
     file: File,
     sync: Sync,
     limits: Limits,
-    /// The numbers as they stand in the file.
+    /// The numbers in the file.
     slot: Slot,
     /// Number of the first record.
     first: u64,
-    /// Where the next record goes.
+    /// Position of the next record.
     end: u64,
-    /// Where the latest messages are: a ring by number.
+    /// Positions of the latest messages: a ring by number.
     places: Box<[Place]>,
-    /// One record, to be written at once.
+    /// Buffer of one record, which is written at once.
     record: Vec<u8>,
-    /// How often the file was rewritten.
+    /// Number of rewrites.
     rewrites: u64,
-    /// What went wrong, after which nothing is done any more.
+    /// The first failure, after which every call is refused.
     failed: Option<StoreError>,
 }
 
@@ -100,10 +99,10 @@ struct Place {
 }
 
 impl FileStore {
-    /// Opens the store of a session in a folder, or makes both.
+    /// Opens the store of a session in a folder; creates both if missing.
     ///
     /// # Errors
-    /// What is wrong with the folder or the file, and what to do.
+    /// The problem with the folder or the file, and the fix.
     pub fn open(
         folder: &Path,
         name: &str,
@@ -146,7 +145,7 @@ impl FileStore {
             .map_err(|_| Refusal::InUse)?;
         rewrite::remove_unfinished(&folder, name)?;
         if sync == Sync::Each {
-            // A process that was killed after the last rename may not have done this.
+            // A process that was killed after the last rename may not have synced the folder.
             folder.sync_all()?;
         }
         let mut places = vec![Place::default(); limits.messages.max(1)].into_boxed_slice();
@@ -178,7 +177,7 @@ impl FileStore {
         store.file.set_len(store.end)?;
         // mutant: fix store: a record without its slot gets none at the start
         if slot.next_out > confirmed {
-            // A record that is whole counts, and the slot says so before another one is begun.
+            // A complete record counts; the slot states it before the next record starts.
             store.synchronise()?;
             store.write_slot(slot.next_out, slot.next_in, slot.epoch)?;
         }
@@ -191,12 +190,12 @@ impl FileStore {
         self.end
     }
 
-    /// Messages in the file, those among them that can not be sent again included.
+    /// Messages in the file, including those that can no longer be resent.
     pub fn messages(&self) -> u64 {
         self.slot.next_out - self.first
     }
 
-    /// How often the file was rewritten without its oldest messages since it was opened.
+    /// Number of times the file was rewritten since it was opened.
     pub fn rewrites(&self) -> u64 {
         self.rewrites
     }
@@ -239,8 +238,7 @@ impl FileStore {
         Ok(())
     }
 
-    /// The first message that a rewrite keeps, and where it stands: the latest ones, as far as they fit half
-    /// of the largest file.
+    /// The first message that a rewrite keeps, and its position: the latest messages that fit half of the maximum size.
     fn kept(&self) -> (u64, u64) {
         let (mut first, mut from) = (self.slot.next_out, self.end);
         while first > 1 {
@@ -257,7 +255,8 @@ impl FileStore {
         self.places[(number % self.places.len() as u64) as usize]
     }
 
-    /// Writes the numbers into the slot that is not current. They are believed once that is done.
+    /// Writes the numbers into the slot that is not current. They apply when the write has
+    /// succeeded.
     fn write_slot(&mut self, next_out: u64, next_in: u64, epoch: u32) -> std::io::Result<()> {
         let slot = Slot {
             epoch,
@@ -271,7 +270,7 @@ impl FileStore {
         Ok(())
     }
 
-    /// The slot is on the disk, as far as it is to be, before the numbers are believed here.
+    /// Writes the slot and syncs it if configured; then applies the numbers.
     fn turn_to(&mut self, epoch: u32, next_in: u64, next_out: u64) -> Result<(), StoreError> {
         self.is_sound()?;
         let before = self.slot;
@@ -283,12 +282,12 @@ impl FileStore {
         self.sound(written)
     }
 
-    /// Nothing has failed yet.
+    /// Fails if an earlier call failed.
     fn is_sound(&self) -> Result<(), StoreError> {
         self.failed.map_or(Ok(()), Err)
     }
 
-    /// What failed is the last thing that was done.
+    /// Records a failure.
     fn sound<T>(&mut self, done: std::io::Result<T>) -> Result<T, StoreError> {
         done.map_err(|error| {
             let failed = StoreError::System(error.raw_os_error().unwrap_or(0));
@@ -303,7 +302,7 @@ impl FileStore {
         }
     }
 
-    /// The record, the disk, and the slot, in this order.
+    /// Writes the record, syncs, and writes the slot, in this order.
     fn write_record(&mut self, message: &[u8]) -> std::io::Result<()> {
         let number = self.slot.next_out;
         let head = RecordHead::of(number, self.slot.epoch, message);
@@ -317,7 +316,7 @@ impl FileStore {
     }
 }
 
-/// Why a store is not opened.
+/// Reason why a store is not opened.
 enum Refusal {
     Open,
     InUse,
@@ -337,7 +336,7 @@ fn note(places: &mut [Place], place: Place) {
 
 impl Drop for FileStore {
     fn drop(&mut self) {
-        // The lock belongs to all copies of the handle, and a child that is just being started has one.
+        // The lock belongs to all copies of the handle, and a child process being started has one.
         let _ = rustix::fs::flock(&self.file, FlockOperation::Unlock);
     }
 }
@@ -365,7 +364,7 @@ impl Store for FileStore {
         let (number, at) = (self.slot.next_out, self.end);
         let written = self.write_record(message);
         if written.is_err() {
-            // The message is not sent. If this fails too, the next start removes a partial record, and accepts a
+            // The message is not sent. If this fails too, the next start removes an incomplete record, and accepts a
             // complete one as a number that was not sent.
             let _ = self.file.set_len(self.end);
             return self.sound(written);
@@ -408,8 +407,8 @@ impl Store for FileStore {
         self.turn_to(self.slot.epoch.wrapping_add(1), 1, 1)?;
         (self.first, self.end) = (1, HEAD);
         self.places.fill(Place::default());
-        // Records that stay do not count, being of another epoch; but new ones must not be written
-        // over a part of them.
+        // Old records that remain do not count, because they have an older epoch; but new records
+        // must not overwrite a part of them.
         let cut = self.file.set_len(HEAD);
         self.sound(cut)
     }

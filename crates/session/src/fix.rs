@@ -1,7 +1,7 @@
 //! FIX sessions, initiator and acceptor: bytes and time in, events and bytes out.
 //!
-//! [`Session`] keeps the numbers of both sides, heartbeats, resends and resets, as FIX 4.4 volume 2 has
-//! it. Messages live in a [`Store`]; what is sent was stored before.
+//! [`Session`] keeps the sequence numbers of both sides, heartbeats, resends and resets, as FIX 4.4 volume 2 specifies.
+//! Messages are stored in a [`Store`] before they are sent.
 //!
 //! ```text
 //! bytes ──► handle ──────────► poll ──► Event::Application, LoggedOn, Gap, …
@@ -9,7 +9,7 @@
 //! send, log_out ──► store ──► poll_transmit ──► bytes        disconnect_reason ──► the connection is to be closed
 //! ```
 //!
-//! A session is composed of parts with private fields and an invariant each, which know nothing of each other:
+//! A session consists of parts with private fields and one invariant each, which do not depend on each other:
 //!
 //! ```text
 //! session ─► framing ─► input                           bytes into messages

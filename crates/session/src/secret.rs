@@ -1,48 +1,48 @@
-//! Secrets: passwords and keys, stored so that they appear in no text.
+//! Secrets: passwords and keys that are never printed.
 
 use std::fmt;
 use std::hint::black_box;
 use zeroize::Zeroize;
 
-/// A secret. It prints as `<secret>`, is compared in a time that depends on lengths alone, and is
-/// wiped when it is dropped.
+/// A secret. It prints as `<secret>`, is compared in a time that depends only on lengths, and is
+/// wiped when dropped.
 ///
-/// Owned bytes are taken over, borrowed ones copied: the caller wipes borrowed bytes.
+/// Owned bytes are taken over; borrowed bytes are copied, and the caller wipes them.
 #[derive(Clone, Default)]
 pub struct Secret {
-    // Never grown or shrunk: that would leave a copy behind.
+    // Never resized: that would leave a copy behind.
     bytes: Vec<u8>,
 }
 
 impl Secret {
-    /// The bytes, for the one place that sends or signs with them.
+    /// The bytes, for the code that sends them or signs with them.
     pub fn expose(&self) -> &[u8] {
         &self.bytes
     }
 
-    /// Bytes of it.
+    /// Length, bytes.
     pub fn len(&self) -> usize {
         self.bytes.len()
     }
 
-    /// Whether there is nothing in it.
+    /// Whether it is empty.
     pub fn is_empty(&self) -> bool {
         self.bytes.is_empty()
     }
 
-    /// Whether it is these bytes. Takes as long for wrong ones as for right ones of the same length.
+    /// Compares with bytes. The time is the same for right and wrong ones of the same length.
     pub fn is(&self, bytes: &[u8]) -> bool {
         let is_as_long = self.bytes.len() == bytes.len();
         is_as_long & are_alike(self.bytes.iter().zip(bytes))
     }
 
-    /// Whether a text from elsewhere contains the secret, and must not be shown.
+    /// Whether an external text contains the secret and must not be printed.
     pub fn stands_in(&self, text: &[u8]) -> bool {
         !self.is_empty() && text.windows(self.len()).any(|bytes| self.is(bytes))
     }
 }
 
-/// Looks at every pair, whatever the ones before it are.
+/// Compares every pair, without an early end.
 fn are_alike<'a>(pairs: impl Iterator<Item = (&'a u8, &'a u8)>) -> bool {
     let differing = |(one, other): (&u8, &u8)| one ^ other;
     let differs = pairs
@@ -156,7 +156,7 @@ mod tests {
         assert!(!Secret::default().stands_in(b"") && !Secret::default().stands_in(b"x"));
     }
 
-    /// By counting, not by the clock: where the first difference is makes no difference.
+    /// Counts the compared bytes: the position of the first difference does not matter.
     #[test]
     fn a_comparison_looks_at_every_byte() {
         let right = SENTINEL.as_bytes();

@@ -1,4 +1,4 @@
-//! The only door to atomics, so that the algorithms can run under loom's instead.
+//! Atomics used by the algorithms: the standard ones, or loom's.
 
 #[cfg(loom)]
 pub use loom::{

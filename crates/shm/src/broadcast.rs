@@ -8,9 +8,9 @@
 //!                                    8 bytes, stored last
 //! ```
 //!
-//! A position counts the bytes of the stream from its beginning and never runs backwards; its place
-//! is its lowest bits. A frame is a head of one word and the payload, padded to words. A frame does
-//! not wrap: what is left at the end of the data is filled by a frame that readers skip.
+//! A position counts the bytes of the stream from its start and never decreases; its lowest bits
+//! are the offset in the data. A frame is a header of one word and the payload, padded to words. A
+//! frame does not wrap: the rest at the end of the data is filled by a frame that readers skip.
 //!
 //! # Protocol
 //!
@@ -19,25 +19,26 @@
 //! 1. *announce*: if `e + 8` is above the watermark, raise the watermark to the next whole block, then
 //!    a release fence. Blocks are coarse, so this line stays in the readers' caches.
 //! 2. write the payload, and zero the head at `e`: the frame after this one does not exist yet.
-//! 3. *commit*: store the head at `p` with release. It says length, kind, and the low half of the
+//! 3. *commit*: store the header at `p` with release. It contains length, kind, and the low half of
+//! the
 //!    frame's sequence number.
 //!
 //! A reader holds one position, and loads the head there with acquire:
 //!
-//! 1. zero: nothing there yet. Otherwise read the payload.
-//! 2. *validate*: an acquire fence, then the watermark. If it is at most `p` + capacity, nothing of
-//!    what was read had been announced to be overwritten, so it is what was committed. Otherwise the
-//!    reader is *overrun*: what it read is forgotten, and it is told what it lost.
+//! 1. zero: no frame yet. Otherwise read the payload.
+//! 2. *validate*: an acquire fence, then the watermark. If it is at most `p` + capacity, none of the words
+//!    read had been announced for overwriting, so they are the committed ones. Otherwise the reader is
+//!    *overrun*: it discards the words and receives the number of lost messages.
 //!
-//! The fences pair: whoever read a word that the writer stored after its release fence sees, after
-//! the acquire fence, the watermark that was stored before it.
+//! The fences pair: a reader that has read a word stored after the writer's release fence sees,
+//! after its acquire fence, the watermark stored before it.
 //!
-//! Step 2 of the writer makes every crash harmless. At each instant the ring is a chain of committed
-//! frames that ends in a zero head, whatever else lies in the memory behind it. The next writer
-//! walks to that zero and continues there; what was half written is overwritten.
+//! Step 2 of the writer makes every crash harmless. At each instant the ring is a chain of committed frames that ends
+//! in a zero header, whatever the memory behind it contains. The next writer walks to that zero and continues there; it
+//! overwrites half-written frames.
 //!
-//! No step of the writer loads what a reader has written (a lossless publication does, once a block),
-//! and a reader writes nothing at all.
+//! The writer never loads a word that readers write (a lossless publication does, once per block), and readers write
+//! nothing to the ring.
 
 #[cfg(not(loom))]
 mod activity;

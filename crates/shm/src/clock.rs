@@ -1,17 +1,17 @@
-//! The clocks that every process of a host reads alike: that of the boot, which is never set and runs while the host
-//! sleeps, and the fine one, for short differences.
+//! Clocks that are the same in every process of a host: the boot clock, which is never set and runs while the host
+//! sleeps, and the fine clock for short differences.
 
 mod fine;
 
 pub use fine::{Clock, ticks};
 use rustix::time::{ClockId, clock_gettime};
 
-/// Nanoseconds since the host was booted (`CLOCK_BOOTTIME`). Processes of one host compare such times, where they
-/// share a time namespace.
+/// Nanoseconds since the host was booted (`CLOCK_BOOTTIME`). Comparable between processes of one host that share a time
+/// namespace.
 #[must_use]
 pub fn boot_ns() -> u64 {
     let now = clock_gettime(ClockId::Boottime);
-    // Neither is negative: the clock begins at 0.
+    // Neither is negative: the clock starts at 0.
     now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
 }
 

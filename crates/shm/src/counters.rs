@@ -1,4 +1,4 @@
-//! Numbers that tools read while a process runs, and after it died.
+//! Counters and histograms that tools read while a process runs and after it has ended.
 //!
 //! ```text
 //!   header            descriptors               values             histograms
@@ -7,12 +7,12 @@
 //!  └───────────────┴─────────────────────────┴──────────────────┴─────────────────────────┴ ─ ─
 //! ```
 //!
-//! The file describes itself: a tool needs no list of what a process counts. One process writes; to it, counting is a
-//! load and a store. Readers take values as they are at that moment, each for itself.
-//! [`WriterLock::holder`](crate::segment::WriterLock) says whether the writer lives.
+//! The file is self-describing: a tool needs no list of counters. One process writes; counting is a load and a store.
+//! Readers read each value at its own moment. [`WriterLock::holder`](crate::segment::WriterLock) tells whether the
+//! writer lives.
 //!
-//! A table may grow: places and sizes stand in the header, so that a reader finds its way in a file
-//! whose header, descriptors or histograms have become longer.
+//! A table may grow: the header contains offsets and sizes, so that a reader can read a file with a
+//! longer header, longer descriptors or longer histograms.
 
 mod histogram;
 mod layout;
@@ -33,20 +33,19 @@ pub const UNIT_BYTES_MAX: usize = 16;
 /// The longest help, in bytes.
 pub const HELP_BYTES_MAX: usize = 176;
 
-/// What a counter or a histogram is. All three are printable ASCII; its number is its place in the
-/// table.
+/// Descriptor of a counter or histogram, in printable ASCII; its number is its index in the table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Descriptor<'a> {
-    /// Name, as in output and documents. Not empty, and different from all others of its kind.
+    /// Name, as in output and documentation. Not empty, and unique among its kind.
     pub name: &'a str,
-    /// What one count is, or what a histogram's values are. Values in `ticks` are of the writer's
-    /// clock: [`Origin::ns_per_tick`].
+    /// Unit of a count or of a histogram's values. Values in `ticks` are of the writer's clock:
+    /// [`Origin::ns_per_tick`].
     pub unit: &'a str,
     /// One sentence.
     pub help: &'a str,
 }
 
-/// Whose numbers these are.
+/// Writing process of a table.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Origin {
     /// The process that writes or wrote.

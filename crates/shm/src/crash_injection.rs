@@ -1,7 +1,7 @@
 //! Crash injection: atomics of a thread whose stores have no effect after a given number.
 //!
-//! The unit tests of this crate are compiled with these instead of the real ones, so that a writer can
-//! be made to die between any two of its stores. Orderings are left alone.
+//! The unit tests of this crate are compiled with these in place of the real ones, so that a writer can be killed
+//! between any two of its stores. Orderings are unchanged.
 
 use core::sync::atomic;
 use std::cell::Cell;
@@ -14,34 +14,34 @@ thread_local! {
     static STORES_LOST: Cell<u64> = const { Cell::new(0) };
 }
 
-/// Restart: this number of stores of this thread will take effect.
+/// Starts a life in which this number of stores of this thread take effect.
 pub fn live_for(stores: u64) {
     STORES_LEFT.set(stores);
     STORES_LOST.set(0);
 }
 
-/// Another life, without an end.
+/// Starts a life without a limit.
 pub fn live() {
     live_for(u64::MAX);
 }
 
-/// Whether every store of this life was seen so far.
+/// Whether all stores of this life have taken effect so far.
 pub fn lives() -> bool {
     STORES_LOST.get() == 0
 }
 
-/// As the real one, except that storing is an act of the living.
+/// Atomic whose stores have no effect after the crash.
 #[derive(Debug, Default)]
 #[repr(transparent)]
 pub struct AtomicU64(atomic::AtomicU64);
 
 impl AtomicU64 {
-    /// As the real one's.
+    /// A new atomic.
     pub const fn new(value: u64) -> Self {
         Self(atomic::AtomicU64::new(value))
     }
 
-    /// Stores, if this thread still lives.
+    /// Stores, unless this thread has crashed.
     pub fn store(&self, value: u64, ordering: Ordering) {
         let left = STORES_LEFT.get();
         if left == 0 {

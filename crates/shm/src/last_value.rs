@@ -1,4 +1,4 @@
-//! The image table: the latest state of each thing, beside the ring that carries its changes.
+//! Last-value table: the latest state of each item, beside the ring that carries the changes.
 //!
 //! ```text
 //!   control page             a slot for each thing, all of one size
@@ -7,16 +7,15 @@
 //!  └───────────────────────┴───────┴──────────┴─────────┴───────┴──────────┴─────────┴ ─ ─ ─
 //! ```
 //!
-//! Each slot has a sequence lock: its stamp is odd while the writer changes it. The position is the
-//! place in the ring's stream behind the last change that the content holds. A reader that starts at a
-//! join point of the ring and copies an image after that loses nothing and gets nothing twice: it skips the
-//! changes of a thing up to its image's position.
+//! Each slot has a sequence lock: its stamp is odd while the writer changes it. The position is the ring position after
+//! the last change in the content. A reader that starts at a join point of the ring and then copies a slot loses
+//! nothing and receives nothing twice: it skips the changes of an item up to its slot's position.
 //!
 //! # Protocol
 //!
 //! The writer never waits. For a change of a slot:
 //!
-//! 1. count the slot as used, if it is the first change of this slot or of one behind it;
+//! 1. count the slot as used, if it is the first change of this slot or of a later one;
 //! 2. store an odd stamp, then a release fence;
 //! 3. store the words of the content that change, and the position;
 //! 4. store the next even stamp with release.
@@ -33,10 +32,10 @@
 //!
 //! # Crashes
 //!
-//! A writer that dies during a change leaves an odd stamp, so no reader ever copies that slot. The next
-//! writer starts the table again: it takes the table out of its generation, empties every used slot, and only
-//! then sets the number of used slots to 0. A slot is counted before its first change, so no slot that was
-//! changed escapes that, whichever store was the last one.
+//! A writer that dies during a change leaves an odd stamp, so no reader ever copies that slot. The next writer resets
+//! the table: it takes the table out of its generation, empties every used slot, and only then sets the number of used
+//! slots to 0. A slot is counted before its first change, so every changed slot is emptied, whichever store was the
+//! last one.
 
 #[cfg(all(test, not(loom)))]
 mod crash_tests;
@@ -52,5 +51,5 @@ pub use writer::Writer;
 const SLOT_HEAD: usize = 2;
 const STAMP: usize = 0;
 const POSITION: usize = 1;
-/// Bit of the position's word, since positions are whole words: the slot holds something.
+/// Bit of the position's word, free because positions are whole words: the slot has content.
 const HELD: u64 = 1;

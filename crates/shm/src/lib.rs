@@ -1,20 +1,19 @@
 //! Shared memory: one writer, any number of readers, in one process or in hundreds.
 //!
-//! [`broadcast`] is the ring that carries messages, [`last_value`] the table that holds the latest state
-//! of each thing, [`counters`] the numbers that tools read while a process runs and after it died.
-//! All three are protocols over [`Words`]; [`segment`] gives them mapped files, and [`zeroed`] plain
-//! memory.
+//! [`broadcast`] is the ring that carries messages, [`last_value`] the table of the latest state of each item,
+//! [`counters`] the counters that tools read while a process runs and after it has ended. All three are protocols over
+//! [`Words`]; [`segment`] provides mapped files, and [`zeroed`] plain memory.
 //!
 //! # Never
-//! Knows what a message, a book or an instrument is; trusts a length or an offset that it read from
-//! shared memory; lets a reader slow the writer, unless the publication is lossless by setting.
+//! Knows messages, books or instruments; trusts a length or an offset from shared memory; lets a
+//! reader slow the writer, unless the publication is configured as lossless.
 //!
 //! # Path
-//! [`broadcast::Writer::claim`] takes a message in, [`broadcast::Reader::read`] gives it out.
+//! A message enters at [`broadcast::Writer::claim`] and leaves at [`broadcast::Reader::read`].
 //!
 //! # Tests
-//! The same lines run over plain memory, over mapped files, under loom, Miri and ThreadSanitizer;
-//! processes are killed at random and at chosen points (`crates/lab/tests`).
+//! The same code runs over plain memory, mapped files, loom, Miri and ThreadSanitizer; processes
+//! are killed at random and at chosen points (`crates/lab/tests`).
 
 #[cfg(not(all(target_os = "linux", target_pointer_width = "64")))]
 compile_error!("Touchline runs on 64-bit Linux alone, x86-64 or aarch64: docs/install.md");

@@ -1,8 +1,8 @@
-//! Asking for a cache line before it is needed. A hint: nothing depends on it.
+//! Prefetch of cache lines. A hint without an effect on results.
 
 use crate::atomic::AtomicU64;
 
-/// Asks for the line of `word` to read it.
+/// Prefetches the line of `word` for reading.
 #[inline(always)]
 pub fn to_read(word: &AtomicU64) {
     #[cfg(all(target_arch = "x86_64", not(any(miri, loom))))]
@@ -15,7 +15,7 @@ pub fn to_read(word: &AtomicU64) {
     let _ = word;
 }
 
-/// Asks for the line of `word` to write it: copies of others are taken away meanwhile.
+/// Prefetches the line of `word` for writing: copies in other caches are invalidated.
 #[inline(always)]
 pub fn to_write(word: &AtomicU64) {
     #[cfg(all(target_arch = "x86_64", not(any(miri, loom))))]

@@ -1,18 +1,17 @@
-//! The mapped files of a bus: access, and behavior when a process dies.
+//! Mapped files of a bus: access control, and behavior when a process dies.
 //!
 //! A bus is a directory `<root>/<bus name>`. Its one writer holds a [`WriterLock`]; under it, new
-//! files are made as a [`Draft`] and appear to readers only when they are complete. Readers open
-//! what stands there, read-only. Nothing here needs cleaning up after a crash: locks die with their
-//! holders, and the next start removes what a killed one left.
+//! files are created as a [`Draft`] and appear to readers only when they are complete. Readers open
+//! the files read-only. No cleanup is needed after a crash: locks end with their holders, and the
+//! next start removes unfinished files.
 //!
-//! What the files contain is the business of the protocols over [`Words`](crate::Words).
+//! The protocols over [`Words`](crate::Words) define the content of the files.
 //!
 //! A process that forks without `exec` while it holds a lock, and dies, leaves the lock to the child.
 //!
 //! A process that may write the directory may remove a name while its file is in use. Two rules prevent two writers
-//! then: locks are also on the directory and on each written file, so that they hold whatever is removed, and the
-//! writer checks now and then whether the names still lead to its files ([`WriterLock::lost_name`],
-//! [`Mapping::is_replaced`]).
+//! then: locks are also on the directory and on each written file, and the writer periodically checks that the names
+//! still lead to its files ([`WriterLock::lost_name`], [`Mapping::is_replaced`]).
 
 mod directory;
 mod error;

@@ -1,13 +1,13 @@
-//! Memory that several threads or processes share, seen as atomic words.
+//! Memory shared by threads or processes, as atomic words.
 
 use crate::atomic::AtomicU64;
 use std::sync::Arc;
 
 /// Shared memory as a slice of 64-bit words.
 ///
-/// Every access goes through an atomic, so a race is a value that a protocol must expect, never
-/// undefined behaviour. The same protocol runs over a mapped file, over plain memory, and under a
-/// model checker.
+/// Every access is atomic, so a race yields a value that a protocol must handle, never undefined
+/// behaviour. The same protocol runs over a mapped file, over plain memory, and under a model
+/// checker.
 pub trait Words {
     /// The memory. Always the same slice.
     fn words(&self) -> &[AtomicU64];

@@ -1,9 +1,9 @@
-//! What a client allocates after it has joined: nothing, whatever comes. A program of its own, since its allocator counts.
+//! A client allocates nothing after joining. A program of its own, because its allocator counts.
 
 #[path = "../client/stage.rs"]
 #[allow(
     dead_code,
-    reason = "the stage of the other tests, of which this needs a part"
+    reason = "the fixture of the other tests, of which this uses a part"
 )]
 mod stage;
 
@@ -15,11 +15,11 @@ use touchline_transport::Publish;
 #[global_allocator]
 static ALLOCATOR: Frozen = Frozen;
 
-/// Reads everything that is there, with the books and tops of each event, while the thread may not allocate.
+/// Reads all pending events with their books and tops, while the thread may not allocate.
 fn read(bus: &mut Bus, told: &mut [u64; 3]) -> Count {
     let mut quiet = 0;
     Frozen::freeze();
-    // A few polls that find nothing, since some look at the publisher.
+    // Some polls that find nothing check the publisher.
     while quiet < 300 {
         match bus.poll() {
             Some(event) => {
@@ -62,7 +62,7 @@ fn nothing_is_allocated_after_join() {
         for (bus, told) in &mut buses {
             assert_eq!(read(bus, told), Count::default(), "round {round}");
         }
-        // One round is longer than the ring, another begins with another publisher.
+        // One round is longer than the ring, another starts with a new publisher.
         let messages = if round == 3 { 1_500 } else { 40 };
         if round == 4 {
             drop(publisher);
@@ -94,7 +94,7 @@ fn nothing_is_allocated_after_join() {
     }
 }
 
-/// The allocator counts, so that the other test can fail.
+/// The allocator counts, so the other test can fail.
 #[test]
 fn an_allocation_is_counted() {
     Frozen::freeze();

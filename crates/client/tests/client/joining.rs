@@ -1,4 +1,4 @@
-//! The order of events: at join, within a packet, and what is kept when each of them is given out.
+//! Order of events at join and within a packet, and kept values at each event.
 
 use crate::stage::{Stage, bid, define, drain, small, trade, whole, word, words};
 use touchline_client::{Aggressor, Event, Events, Price, Side, State};
@@ -72,7 +72,7 @@ fn a_top_comes_before_the_book_change_that_caused_it_and_the_last_event_of_a_pac
     assert_eq!(tops_alone.top(es).expect("ours").state, State::Live);
 }
 
-/// What comes behind an event in its packet is not kept before that event is given out.
+/// Later messages of a packet are not in the kept values before an earlier event is returned.
 #[test]
 fn kept_values_are_as_of_the_last_event_that_was_given_out() {
     let stage = Stage::new();
@@ -159,7 +159,7 @@ fn prices_are_those_that_traders_quote_and_go_back_to_the_venues() {
     assert_eq!(book.depth_price(Side::Ask, 8), None);
 }
 
-/// A late joiner has the last trade; as an event it comes to those who were there.
+/// A late joiner has the last trade as a kept value, not as an event.
 #[test]
 fn who_joins_late_has_the_last_trade_and_no_event_of_it() {
     let stage = Stage::new();
@@ -167,7 +167,7 @@ fn who_joins_late_has_the_last_trade_and_no_event_of_it() {
     define(&mut publisher, 0, "ESU4", 100);
     trade(&mut publisher, 0, 450_050, 3);
     publisher.commit();
-    // Enough that the trade is before the place where the next reader begins.
+    // The trade is then older than the next reader's start position.
     for quantity in 1..=500 {
         whole(&mut publisher, 0, (450_025, quantity), (450_050, 7));
         publisher.commit();
@@ -193,7 +193,7 @@ fn who_joins_late_has_the_last_trade_and_no_event_of_it() {
     assert_eq!((seen.price, seen.sequence), (last.price, last.sequence));
 }
 
-/// What is passed over is not the end: a reader of few messages gets its next one from the same poll.
+/// Skipped messages do not end a poll: a reader of few kinds gets its next event from the same poll.
 #[test]
 fn a_poll_reads_on_over_what_gives_no_event() {
     let stage = Stage::new();

@@ -1,4 +1,4 @@
-//! Readers that are too slow, and publications that say more than this client knows.
+//! Overrun readers, and publishers with messages unknown to this client.
 
 use crate::stage::{Stage, bid, define, drain, whole};
 use std::time::Duration;
@@ -25,7 +25,7 @@ fn an_overrun_is_told_once_with_what_was_lost_and_books_come_back_at_once() {
     let Next::Event(Event::Connection(Connection::Overrun { messages, bytes })) = first else {
         panic!("{first:?}");
     };
-    // A top and a change for each; what the ring still held is lost with them: books are taken as they are.
+    // A top and a change for each; messages still in the ring are lost too, because books are taken from their slots.
     assert!(
         messages > 3_000 && bytes > 64 * 1024,
         "{messages} messages, {bytes} bytes"
@@ -50,7 +50,7 @@ fn an_overrun_is_told_once_with_what_was_lost_and_books_come_back_at_once() {
     assert_eq!(bus.stats().inconsistent, 0);
 }
 
-/// Messages of an instrument without a definition are passed over and counted: nobody could say what they are of.
+/// Messages of an instrument without a definition are skipped and counted.
 #[test]
 fn what_is_of_no_defined_instrument_is_counted() {
     let stage = Stage::new();

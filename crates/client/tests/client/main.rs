@@ -1,4 +1,4 @@
-//! Buses of their own, published by hand, and what a client makes of them.
+//! Temporary buses with a test publisher, read by the client.
 
 mod joining;
 mod losing;

@@ -1,4 +1,4 @@
-//! Seeded sequences of publishing, overruns and restarts: the books of a client are those of its publisher.
+//! Seeded sequences of publishing, overruns and restarts: the client's books equal the publisher's.
 
 use crate::stage::{Stage, definition, small, timestamps};
 use std::time::Duration;
@@ -20,12 +20,12 @@ const LISTS: [(BookKind, Side); 4] = [
     (BookKind::Implied, Side::Ask),
 ];
 
-/// A market, with the order in which its present publisher numbers it.
+/// A market, with the instrument indexes of its present publisher.
 struct Market {
     random: Random,
     books: PriceBooks,
     validity: [Validity; INSTRUMENTS],
-    /// Instruments of the market by the publisher's index.
+    /// Instruments of the market, by the publisher's index.
     order: Vec<usize>,
     last_trade: [Option<i64>; INSTRUMENTS],
 }
@@ -51,7 +51,7 @@ impl Market {
         Index(place.expect("all are numbered") as u32)
     }
 
-    /// Another publisher: another order, definitions, and each book whole.
+    /// Starts another publisher: another order, definitions, and each whole book.
     fn begin(&mut self, publisher: &mut Publisher) {
         for place in (1..INSTRUMENTS).rev() {
             let other = self.random.below(place as u64 + 1) as usize;
@@ -188,10 +188,11 @@ impl Market {
         publisher.publish(&Update::Reset, &timestamps());
     }
 
-    /// Books, states, tops and last trades of the client are those of the market; prices are a hundredth.
+    /// Compares books, states, tops and last trades with the market; prices are a hundredth of the venue's.
     fn assert_equal(&self, bus: &Bus, context: &str) {
         assert_eq!(bus.stats().inconsistent, 0, "{context}");
-        // Who joins while a publisher ends may read its last messages without its definitions.
+        // A reader that joins while a publisher ends may read its last messages without its
+        // definitions.
         if bus.stats().restarts == 0 {
             assert_eq!(bus.stats().undefined, 0, "{context}");
         }
@@ -235,7 +236,7 @@ impl Market {
     }
 }
 
-/// A level as traders quote it.
+/// A level with quoted prices.
 fn quoted(level: &Level) -> (Price, i64, Option<u32>, bool) {
     let price = match level.price.is_null() {
         true => level.price,
@@ -257,7 +258,7 @@ fn id(instrument: usize) -> i64 {
     1_000 + instrument as i64
 }
 
-/// What a client that keeps its own tables by handle has, from events alone.
+/// Tables by handle that a program builds from events alone.
 #[derive(Default)]
 struct Own {
     tops: Vec<Option<Top>>,
@@ -361,7 +362,7 @@ fn run(seed: u64) {
             let kept = bus.top(handle).expect("ours");
             let last = own.tops[index].expect("it had a top");
             let quotes = |top: &Top| (top.bid, top.ask);
-            // A reset of the channel empties all books in one event, which is none of an instrument's.
+            // A reset of the channel empties all books in one event that belongs to no instrument.
             let is_reset = quotes(&kept) == (None, None);
             assert!(
                 is_reset || quotes(&kept) == quotes(&last),

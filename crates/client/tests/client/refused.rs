@@ -1,4 +1,4 @@
-//! What cannot be: each is a sentence that says what to do.
+//! Errors: each is a sentence that says what to do.
 
 use crate::stage::{Stage, define, drain, small};
 use std::fs;
@@ -27,7 +27,7 @@ fn a_bus_that_is_not_there_is_named_with_those_that_are() {
     let error = refused(stage.options(), "cme-31");
     let text = "no bus is called cme-31; buses here: cme-310, cme-318";
     assert_eq!(error.to_string(), text);
-    // `main` that returns it shows the sentence.
+    // A `main` that returns the error prints the sentence.
     assert_eq!(format!("{error:?}"), text);
     assert_eq!(
         stage.options().list().expect("it can be read"),

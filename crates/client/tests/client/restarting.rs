@@ -1,4 +1,4 @@
-//! Publishers that go and come: handles stay, and nothing of the last one is shown as live.
+//! Restarts of the publisher: handles stay, and no book of the previous one is shown as live.
 
 use crate::stage::{Stage, bid, define, drain, trade, whole, words};
 use std::time::{Duration, Instant};
@@ -33,7 +33,7 @@ fn a_publisher_that_numbers_anew_is_followed_under_the_same_handles() {
 
     drop(publisher);
     let mut publisher = stage.publisher();
-    // The other way round, and one of them does not come back.
+    // The other order, and one instrument does not return.
     define(&mut publisher, 0, "NQU4", 101);
     define(&mut publisher, 1, "ESU4", 100);
     whole(&mut publisher, 0, (450_000, 20), (450_050, 7));
@@ -74,7 +74,7 @@ fn a_publisher_that_numbers_anew_is_followed_under_the_same_handles() {
     assert_eq!(words(&mut bus), ["ESU4 top live 11@4499.75 | 7@4500.5."]);
 }
 
-/// Between the restart and the books of the new publisher, nothing of the old one is shown.
+/// Between the restart and the books of the new publisher, no old book is shown.
 #[test]
 fn books_are_empty_and_recovering_when_the_restart_is_told() {
     let stage = Stage::new();
@@ -123,7 +123,7 @@ fn a_publisher_that_is_gone_is_told_within_a_tenth_of_a_second_and_its_books_are
     let Next::Event(Event::Connection(Connection::PublisherGone)) = event else {
         panic!("{event:?}");
     };
-    // The bus looks each tenth of a second; a loaded host may add to that.
+    // The bus checks ten times a second; a loaded host may add to that.
     assert!(
         gone.elapsed() < Duration::from_secs(5),
         "{:?}",
@@ -139,8 +139,8 @@ fn a_publisher_that_is_gone_is_told_within_a_tenth_of_a_second_and_its_books_are
     );
 }
 
-/// A venue and security id that names another contract is another instrument; a symbol that comes back under another
-/// id is, too.
+/// A venue and security id that is reused for another contract is another instrument; so is a symbol that returns with
+/// another id.
 #[test]
 fn an_id_with_another_symbol_and_a_symbol_with_another_id_get_handles_of_their_own() {
     let stage = Stage::new();
@@ -166,7 +166,7 @@ fn an_id_with_another_symbol_and_a_symbol_with_another_id_get_handles_of_their_o
     assert_eq!(state(&bus, old), State::Recovering);
     assert_eq!(bus.book(old).expect("ours").best(Side::Bid), None);
     assert_eq!(state(&bus, es), State::Live);
-    // Before its definition an instrument has an id and no symbol: it is the same one when the symbol comes.
+    // Before its definition an instrument has an id and no symbol: it keeps its handle when the symbol arrives.
     drop(publisher);
     let mut publisher = stage.publisher();
     define(&mut publisher, 0, "", 200);

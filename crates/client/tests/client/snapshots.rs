@@ -1,4 +1,4 @@
-//! Looking at a bus without its stream.
+//! Snapshots: reads of a bus without its stream.
 
 use crate::stage::{Stage, define, whole};
 use touchline_client::monitor::Monitor;
@@ -28,9 +28,7 @@ fn a_snapshot_shows_books_as_they_are_and_keeps_its_handles_over_a_restart() {
         snapshot.top(nq).expect("it was published").to_string(),
         "live 12@4500.25 | 7@4500.5"
     );
-    let unseen = snapshot
-        .book("ESU4")
-        .expect_err("nothing was published of it");
+    let unseen = snapshot.book("ESU4").expect_err("it has no book");
     assert_eq!(
         unseen.to_string(),
         "bus test is not ready: ESU4: no book of it was published yet"
@@ -39,7 +37,7 @@ fn a_snapshot_shows_books_as_they_are_and_keeps_its_handles_over_a_restart() {
     let symbols: Vec<_> = found.iter().map(|found| snapshot.symbol(*found)).collect();
     assert_eq!(symbols, ["ESU4", "NQU4"]);
 
-    // The next publisher numbers them the other way round.
+    // The next publisher uses the reverse order.
     drop(publisher);
     assert!(!snapshot.refresh().expect("the files are there"));
     assert_eq!(
@@ -60,7 +58,7 @@ fn a_snapshot_shows_books_as_they_are_and_keeps_its_handles_over_a_restart() {
     assert_eq!(snapshot.instruments().count(), 1);
 }
 
-/// A definition that changes is seen by the next look, and books are read by it.
+/// A changed definition is seen at the next refresh, and books use it.
 #[test]
 fn a_definition_that_changes_is_seen_by_the_next_look() {
     let stage = Stage::new();

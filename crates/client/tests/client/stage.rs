@@ -1,4 +1,4 @@
-//! A bus in a folder of its own, and what to publish on it.
+//! Fixture: a temporary bus and messages to publish on it.
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -12,7 +12,7 @@ use touchline_types::{
     ReferenceData, Side, Symbol, Timestamps, Trade, Update, UpdateAction, Validity,
 };
 
-/// A folder that goes away with its buses.
+/// A temporary folder, removed with its buses.
 pub struct Stage {
     folder: PathBuf,
 }
@@ -56,7 +56,7 @@ impl Drop for Stage {
     }
 }
 
-/// Small enough that rings go round many times in a test.
+/// Small settings: the ring wraps many times in a test.
 pub fn small() -> Settings {
     Settings {
         ring_bytes: 64 * 1024,
@@ -67,7 +67,7 @@ pub fn small() -> Settings {
     }
 }
 
-/// Every event that is there.
+/// All pending events.
 pub fn drain(bus: &mut Bus) -> Vec<Event> {
     let mut events = Vec::new();
     loop {
@@ -78,7 +78,7 @@ pub fn drain(bus: &mut Bus) -> Vec<Event> {
     }
 }
 
-/// An event in a word or two, with its symbol.
+/// An event as a short text, with its symbol.
 pub fn word(bus: &Bus, event: &Event) -> String {
     let symbol = event
         .instrument()
@@ -101,7 +101,7 @@ pub fn word(bus: &Bus, event: &Event) -> String {
     }
 }
 
-/// Every event that is there, as words.
+/// All pending events as texts.
 pub fn words(bus: &mut Bus) -> Vec<String> {
     let mut words = Vec::new();
     while let Next::Event(event) = bus.next_within(Duration::from_millis(1)) {
@@ -110,7 +110,7 @@ pub fn words(bus: &mut Bus) -> Vec<String> {
     words
 }
 
-/// A definition with prices in cents: what the venue sends is a hundred times what traders quote.
+/// A definition with prices in cents: the venue's price is a hundred times the quoted price.
 pub fn definition(index: u32, symbol: &str, security_id: i64) -> InstrumentDefinition {
     let depth = Depth {
         direct: 10,
@@ -134,7 +134,7 @@ pub fn define(out: &mut Publisher, index: u32, symbol: &str, security_id: i64) {
     out.publish(&Update::Definition(&definition), &timestamps());
 }
 
-/// Times that are easy to recognise.
+/// Recognisable times.
 pub fn timestamps() -> Timestamps {
     Timestamps {
         exchange_ns: 1_000,

@@ -1,4 +1,4 @@
-//! A bus as an asynchronous stream, with an executor of a few lines.
+//! A bus as an asynchronous stream, with a minimal executor.
 
 use crate::stage::{Stage, bid, define, small, trade, whole};
 use std::future::Future;
@@ -33,7 +33,7 @@ fn block_on<F: Future>(future: F) -> F::Output {
 #[test]
 fn a_stream_gives_events_conflates_tops_and_says_which_trades_were_dropped() {
     let stage = Stage::new();
-    // Room for all of it: the thread is not to be overrun on a busy host.
+    // Room for everything: the thread must not be overrun on a busy host.
     let settings = Settings {
         ring_bytes: 1 << 20,
         ..small()
@@ -57,7 +57,7 @@ fn a_stream_gives_events_conflates_tops_and_says_which_trades_were_dropped() {
         stream.definition(es).expect("defined").symbol.as_str(),
         "ESU4"
     );
-    // Nobody takes anything meanwhile: 500 tops become one, and of 25 trades ten are kept.
+    // Nothing is taken meanwhile: 500 tops become one, and ten of 25 trades are kept.
     for quantity in 1..=500 {
         bid(&mut publisher, 0, 450_025, 1 + quantity);
         publisher.commit();
@@ -75,7 +75,7 @@ fn a_stream_gives_events_conflates_tops_and_says_which_trades_were_dropped() {
         );
         std::thread::sleep(Duration::from_millis(1));
     }
-    // The thread has read the trades, too, once it says that its publisher is gone.
+    // When the thread reports the end of its publisher it has read the trades too.
     drop(publisher);
     std::thread::sleep(Duration::from_millis(500));
     let mut items = Vec::new();
@@ -104,7 +104,7 @@ fn a_stream_gives_events_conflates_tops_and_says_which_trades_were_dropped() {
     assert_eq!(block_on(stream.next()), None);
 }
 
-/// Who drops the stream ends its thread.
+/// Dropping the stream ends its thread.
 #[test]
 fn a_stream_that_is_dropped_ends_its_thread() {
     let stage = Stage::new();

@@ -1,4 +1,4 @@
-//! What the desk says.
+//! Commands of the desk.
 
 use super::Engine;
 use crate::event::{Batch, Event, OrderEvent};
@@ -90,7 +90,7 @@ impl Engine {
         self.push(Event::Lift { by, is_killed }, out);
     }
 
-    /// The desk says what became of an order.
+    /// Resolves an order with the desk's information.
     fn resolve(&mut self, id: Option<&Id>, cum: Option<i64>, price: Option<&Id>, out: &mut Batch) {
         let found = id.and_then(|id| self.orders.of_id(id));
         let Some((at, cum)) = found.zip(cum) else {
@@ -101,7 +101,8 @@ impl Engine {
         let add = cum - order.cum();
         let precision = self.setup.pairs[terms.pair].config.precision;
         let price = price.and_then(|text| ticks::price(text.as_str().as_bytes(), precision));
-        // What cannot be is left as it is: nothing is taken back, nothing is booked beyond the order or without a price.
+        // Impossible values are ignored: fills are not taken back, and nothing is booked beyond the order or without a
+        // price.
         let may_be = order.state().is_doubtful()
             && add >= 0
             && cum <= terms.quantity
@@ -126,7 +127,7 @@ impl Engine {
         self.order_ended(at, code, out);
     }
 
-    /// A crash and a start from the journal, as everybody outside sees it.
+    /// Simulates a crash and a restart from the journal.
     fn restart(&mut self, out: &mut Batch) {
         for bank in 0..self.setup.banks.len() {
             self.set_pricing_up(bank, false);

@@ -1,4 +1,4 @@
-//! Fills: of orders, of parents, of positions, of the scorecard.
+//! Fills of orders: parents, positions, scorecard.
 
 use super::Engine;
 use crate::event::{Alarm, Batch, Event, FillLine};
@@ -31,7 +31,7 @@ impl Engine {
         self.wake_at(self.scorecard.due_ns());
     }
 
-    /// A trade that the bank takes back, or corrects.
+    /// Handles a bust or a correction.
     pub(super) fn reverse(&mut self, bank: Bank, report: &Report<'_>, out: &mut Batch) {
         let Some(old) = self.executions.reverse(bank, report.exec_ref_id) else {
             self.alarm(Alarm::UnknownExec, report.cl_ord_id.map(Id::lossy), out);
@@ -56,7 +56,7 @@ impl Engine {
         self.alarm(Alarm::Correct, Some(terms.id), out);
     }
 
-    /// Books a reversed fill again with what the report says, and no more than it was.
+    /// Books a reversed fill again with the report's values, at most the reversed quantity.
     fn correct(&mut self, old: &Execution, report: &Report<'_>, out: &mut Batch) {
         let terms = self.orders.get(old.order).terms;
         let precision = self.setup.pairs[terms.pair].config.precision;
@@ -103,7 +103,7 @@ impl Engine {
         self.executions.book(bank, execution);
     }
 
-    /// A line of the fills, and the position behind it.
+    /// Writes a fill event, and the position event after it.
     fn fill_line(&self, at: usize, booking: &Booking, is_late: bool, out: &mut Batch) {
         let terms = &self.orders.get(at).terms;
         let line = FillLine {
@@ -125,7 +125,7 @@ impl Engine {
     }
 }
 
-/// How much better a price is than the order's, ticks.
+/// Price improvement over the order, ticks.
 fn improvement(side: Side, ordered: i64, price: i64) -> i64 {
     match side {
         Side::Bid => ordered - price,

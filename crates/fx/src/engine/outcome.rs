@@ -1,4 +1,4 @@
-//! What follows from the outcome of an order: its bank cools down, is judged, or everything is killed.
+//! Consequences of an order's outcome: cool-down, penalty, kill switch.
 
 use super::Engine;
 use crate::cooldown::{Cooldowns, Measure, pairs_of};
@@ -11,7 +11,7 @@ use crate::ticks::average;
 use touchline_types::{Id, Side};
 
 impl Engine {
-    /// An order has ended, and its line is out.
+    /// Handles the end of an order, after its event.
     pub(super) fn order_ended(&mut self, at: usize, code: Option<RejectCode>, out: &mut Batch) {
         let now_ns = self.now();
         let order = self.orders.get(at);
@@ -43,7 +43,7 @@ impl Engine {
         }
     }
 
-    /// The penalty counts an order, once.
+    /// Counts an order in the penalty, once.
     pub(super) fn count_outcome(&mut self, at: usize, is_bad: bool) {
         if !self.orders.change(at, |order| order.count_once()) {
             return;
@@ -57,7 +57,7 @@ impl Engine {
         self.penalties.add(&self.setup, slot, outcome);
     }
 
-    /// A bank did not deal: it is left alone.
+    /// Handles an order that was not filled: cool-down of the bank.
     pub(super) fn fail(
         &mut self,
         bank: Bank,
@@ -87,7 +87,7 @@ impl Engine {
         }
     }
 
-    /// Nothing is sent any more, every parent ends, every order is canceled.
+    /// Sets the kill switch: every parent ends, every order is canceled.
     pub(super) fn kill(&mut self, by: Option<Id>, out: &mut Batch) {
         if !self.kill.kill() {
             return;
@@ -101,7 +101,7 @@ impl Engine {
         }
     }
 
-    /// Every working parent ends.
+    /// Ends every working parent.
     pub(super) fn end_all(&mut self, reason: EndReason, out: &mut Batch) {
         let live = self.parents.live().to_vec();
         for at in live {
@@ -125,14 +125,14 @@ impl Engine {
         self.order_line(at, OrderEvent::Sent, None, Some(message), out);
     }
 
-    /// A parent works no more.
+    /// Ends a parent.
     pub(super) fn end_parent(&mut self, at: usize, reason: EndReason, out: &mut Batch) {
         self.parents.end(at);
         let end = self.parent_end(at, Some(reason));
         self.push(Event::Ended(end), out);
     }
 
-    /// How a parent stands.
+    /// State of a parent, for its end event.
     pub(super) fn parent_end(&self, at: usize, reason: Option<EndReason>) -> ParentEnd {
         let parent = self.parents.get(at);
         let (filled, cost) = parent.net();
@@ -147,7 +147,7 @@ impl Engine {
         }
     }
 
-    /// A line about an order of ours.
+    /// Writes an event about an order.
     pub(super) fn order_line(
         &self,
         at: usize,

@@ -1,4 +1,4 @@
-//! Pricing sessions, and the composites that follow from them.
+//! Pricing sessions, and updates of the composites.
 
 use super::Engine;
 use crate::input::Session;
@@ -34,7 +34,7 @@ impl Engine {
         }
     }
 
-    /// A session that comes or goes takes all quotes along.
+    /// Sets a session up or down; either removes all its quotes.
     pub(super) fn set_pricing_up(&mut self, bank: Bank, is_up: bool) {
         let now_ns = self.now();
         // mutant: fx: quotes outlive their session
@@ -45,7 +45,7 @@ impl Engine {
         self.mark_bank(bank);
     }
 
-    /// All pairs of a bank are looked at in the next step.
+    /// Marks all pairs of a bank for the next step.
     pub(super) fn mark_bank(&mut self, bank: Bank) {
         for pair in 0..self.setup.pairs.len() {
             let slot = self.setup.slot(bank, pair);
@@ -53,7 +53,7 @@ impl Engine {
         }
     }
 
-    /// Slots of which an entry stops counting by now are looked at in the next step.
+    /// Marks slots with an entry that has become unusable for the next step.
     pub(super) fn mark_due(&mut self, now_ns: u64) {
         for bank in 0..self.setup.banks.len() {
             if self.streams.note_silence(&self.setup, bank, now_ns) {
@@ -68,7 +68,7 @@ impl Engine {
         }
     }
 
-    /// Brings the composites up to date.
+    /// Updates the composites.
     pub(super) fn refresh_composites(&mut self) {
         let now_ns = self.now();
         let pairs = self.setup.pairs.len();
@@ -82,7 +82,7 @@ impl Engine {
             let counting = &mut self.counting;
             self.streams
                 .count(&self.setup, (bank, slot), lot, entries, now_ns, counting);
-            // Else its instant would come again and again.
+            // Otherwise the same timer would fire repeatedly.
             assert!(counting.due_ns > now_ns, "what-counts-ends-later");
             self.composites.replace(&self.setup, (bank, pair), counting);
             self.slot_due_ns[slot] = counting.due_ns;

@@ -1,4 +1,4 @@
-//! Which composites are published, and when.
+//! Publication of composites.
 
 use super::Engine;
 use crate::event::{Batch, Event};
@@ -15,7 +15,7 @@ impl Engine {
         }
     }
 
-    /// Publishes what differs from what was published last.
+    /// Publishes the composites that differ from the last published ones.
     pub(super) fn publish(&mut self, out: &mut Batch) {
         for pair in 0..self.setup.pairs.len() {
             if self.is_unpublished(pair) {
@@ -36,7 +36,7 @@ impl Engine {
         }
     }
 
-    /// When conflated composites are published next: at a multiple of the period since 1970, if one differs.
+    /// Next publication of conflated composites: a multiple of the period since 1970, if one differs.
     pub(super) fn conflation_due_ns(&self) -> u64 {
         let period_ns = self.setup.conflate_ns;
         let (Some(now_ns), true) = (self.now_ns, period_ns > 0) else {

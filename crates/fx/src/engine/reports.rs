@@ -1,4 +1,5 @@
-//! What banks say of orders: execution reports (8), order cancel rejects (9), business rejects (j).
+//! Reports of banks about orders: execution reports (8), order cancel rejects (9), business rejects
+//! (j).
 
 use super::Engine;
 use crate::event::{Alarm, Batch, DontKnow, Event, Message, OrderEvent, OrderLine};
@@ -38,7 +39,7 @@ impl Engine {
         self.mass_status_report(bank, report, out);
     }
 
-    /// A report of an order that is not ours, or not this bank's.
+    /// Handles a report about an order that does not exist or belongs to another bank.
     fn foreign_report(&mut self, bank: Bank, report: &Report<'_>, out: &mut Batch) {
         self.foreign_line(bank, report, OrderEvent::Report, None, out);
         if report.kind() == ReportKind::Trade {
@@ -95,7 +96,7 @@ impl Engine {
         for booking in bookings.into_iter().flatten() {
             self.book(at, &booking, had_ended, out);
         }
-        // What contradicts the order changes nothing of it.
+        // A contradictory report does not change the order.
         if !says_too_much && self.is_final(at, report) {
             let is_rest_dead = report.is_rest_dead();
             self.orders.change(at, |order| {
@@ -113,13 +114,13 @@ impl Engine {
         }
     }
 
-    /// Whether a status answer "unknown order" may end the order, which is for the bank's configuration to say.
+    /// Whether a status answer "unknown order" ends the order, which the bank's configuration sets.
     fn is_final(&self, at: usize, report: &Report<'_>) -> bool {
         let bank = self.orders.get(at).terms.bank;
         !report.says_never_arrived() || self.setup.banks[bank].config.status_final.unwrap_or(true)
     }
 
-    /// Why nothing was filled of an order that has ended.
+    /// Reject code of an order that ended without a fill.
     fn reject_code(&self, at: usize, report: &Report<'_>) -> Option<RejectCode> {
         let order = self.orders.get(at);
         let is_miss = match order.state() {
@@ -139,7 +140,7 @@ impl Engine {
         (order.cum() == 0).then_some(code)
     }
 
-    /// A trade that is not as it was ordered: it is not booked, and the desk decides.
+    /// Handles a trade that contradicts the order: it is not booked, and the desk decides.
     fn dispute(&mut self, at: usize, report: &Report<'_>, dispute: Dispute, out: &mut Batch) {
         self.orders.change(at, |order| {
             if order.dispute() {
@@ -171,7 +172,7 @@ impl Engine {
         }
     }
 
-    /// 9: our cancel was refused.
+    /// 9: the bank rejected our cancel.
     fn cancel_reject(&mut self, bank: Bank, report: &Report<'_>, out: &mut Batch) {
         let by_original = self.orders.find(bank, report.orig_cl_ord_id);
         let Some(at) = by_original.or_else(|| self.orders.find(bank, report.cl_ord_id)) else {
@@ -186,7 +187,7 @@ impl Engine {
         }
     }
 
-    /// j: the bank's session took an order for no message of its own.
+    /// j: the bank's session rejected the order message.
     fn business_reject(&mut self, bank: Bank, report: &Report<'_>, out: &mut Batch) {
         let found = self.orders.find(bank, report.ref_id);
         let is_order = report.ref_msg_type == Some(b"D");
@@ -200,7 +201,7 @@ impl Engine {
     }
 }
 
-/// Q, in the words of the report.
+/// Q, with the fields of the report.
 fn dont_know(reason: char, report: &Report<'_>) -> Message {
     let said = |raw: Option<&[u8]>| raw.map(Id::lossy);
     Message::DontKnow(Box::new(DontKnow {

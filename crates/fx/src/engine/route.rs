@@ -1,4 +1,4 @@
-//! The router: which orders are made of what is open, now.
+//! The router: makes orders from the open quantity of parents.
 
 use super::Engine;
 use crate::composite::BankSet;
@@ -13,7 +13,7 @@ use crate::ticks::average;
 use crate::window::SECOND_NS;
 use touchline_types::{Id, Side};
 
-/// An order that a plan asks for.
+/// An order of a plan.
 #[derive(Debug, Clone, Copy)]
 struct Draft {
     bank: Bank,
@@ -25,12 +25,12 @@ struct Draft {
 }
 
 impl Engine {
-    /// Every parent that is not done, in the order of their arrival.
+    /// Routes every parent that is not done, in order of arrival.
     pub(super) fn route(&mut self, out: &mut Batch) {
         let mut next = 0;
         while let Some(at) = self.parents.live().get(next).copied() {
             self.route_parent(at, out);
-            // One that is done leaves its place to the next.
+            // A parent that is done leaves the list.
             if self.parents.live().get(next) == Some(&at) {
                 next += 1;
             }
@@ -62,7 +62,7 @@ impl Engine {
         }
     }
 
-    /// Whether a parent is over without anybody's wish.
+    /// Whether a parent ends by itself, and why.
     fn end_reason(&self, at: usize) -> Option<EndReason> {
         let parent = self.parents.get(at);
         let exposure = parent.exposure();
@@ -89,7 +89,7 @@ impl Engine {
             && !has_had_its_attempt
     }
 
-    /// A plan for what is open, or why there is none.
+    /// A plan for the open quantity, or the reason why there is none.
     fn look(&mut self, at: usize) -> Result<Plan, WaitReason> {
         let parent = self.parents.get(at);
         let (terms, open) = (parent.terms, parent.open());
@@ -130,7 +130,7 @@ impl Engine {
             .ok_or(WaitReason::NoPrice)
     }
 
-    /// Collects the offers that may be hit, in the order of a sweep, and gives the caps of the banks.
+    /// Collects the available offers in the order of a sweep, and returns the caps of the banks.
     fn offers_for(&mut self, pair: Pair, takes: Side, urgency: usize, mid2: i64) -> Vec<i64> {
         let collar2 = 2 * self.setup.pairs[pair].config.collar_ticks;
         let weight = self.setup.router.weight[urgency];
@@ -163,7 +163,7 @@ impl Engine {
         caps
     }
 
-    /// Whether a bank may be sent orders of a pair.
+    /// Whether a bank may receive orders of a pair.
     fn is_routable(&self, bank: Bank, pair: Pair) -> bool {
         let (now_ns, session) = (self.now(), &self.order_sessions[bank]);
         // mutant: fx: a bank with an unknown order is sent more
@@ -187,7 +187,7 @@ impl Engine {
         }
     }
 
-    /// Sends the orders of a plan, all at the same instant, each in the journal first.
+    /// Sends the orders of a plan at the same time, each after its journal event.
     fn carry_out(&mut self, at: usize, plan: &Plan, out: &mut Batch) {
         let parent = self.parents.get(at);
         let (terms, open) = (parent.terms, parent.open());
@@ -225,7 +225,7 @@ impl Engine {
         }
     }
 
-    /// The orders of the plan that was made last, in the order of their first use; its entries are used from now on.
+    /// Orders of the last plan, in the order of their first use; marks its entries as used.
     fn drafts(&mut self, pair: Pair, side: Side, kind: PlanKind) -> Vec<Draft> {
         let mut drafts: Vec<Draft> = Vec::new();
         for leg in self.planner.legs() {
@@ -298,12 +298,12 @@ impl Engine {
         let number = self.parents.next_name(parent);
         let of = self.parents.get(parent).terms.id;
         let text = format!("{}-{}-{number}", self.setup.prefix.as_str(), of.as_str());
-        // Prefix and parent are short enough for any number.
+        // Prefix and parent leave room for any number.
         Id::lossy(text.as_bytes())
     }
 }
 
-/// How a parent of one attempt ends; none of one that works until its deadline.
+/// End reason of a parent with one attempt; none for a parent with a deadline.
 fn attempt(lifetime: Lifetime) -> Option<EndReason> {
     match lifetime {
         Lifetime::Deadline => None,
@@ -312,7 +312,7 @@ fn attempt(lifetime: Lifetime) -> Option<EndReason> {
     }
 }
 
-/// The side that a parent takes.
+/// The side of the offers that a parent takes.
 fn opposite(side: Side) -> Side {
     match side {
         Side::Bid => Side::Ask,

@@ -1,4 +1,4 @@
-//! What happens by the clock.
+//! Timers.
 
 use super::Engine;
 use crate::event::Batch;
@@ -6,7 +6,7 @@ use crate::parents::EndReason;
 use crate::quotes::NEVER;
 
 impl Engine {
-    /// Everything that is due up to a time, instant by instant.
+    /// Runs all timers up to a time, instant by instant.
     pub fn handle_timeout(&mut self, at_ns: u64, out: &mut Batch) {
         let now_ns = self.now_ns.unwrap_or(at_ns);
         assert!(now_ns <= at_ns, "time-never-falls");
@@ -20,7 +20,7 @@ impl Engine {
         }
     }
 
-    /// One due time.
+    /// Runs the timers of one time.
     fn instant(&mut self, now_ns: u64, out: &mut Batch) {
         self.now_ns = Some(now_ns);
         self.scorecard.take_markouts(&self.composites, now_ns);
@@ -57,7 +57,7 @@ impl Engine {
         }
     }
 
-    /// When something is due next; in the past where it is overdue.
+    /// Earliest time of a timer; in the past if overdue.
     pub(super) fn earliest_ns(&self) -> u64 {
         let now_ns = self.now();
         let slots = self.slot_due_ns.iter().copied().min().unwrap_or(NEVER);

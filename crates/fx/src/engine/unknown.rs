@@ -1,4 +1,4 @@
-//! Orders without an answer: they count as filled, and are asked for until somebody knows.
+//! Unknown orders: they count as filled, and status requests are sent until the outcome is known.
 
 use super::Engine;
 use crate::event::{Alarm, Batch, Event, Message, OrderEvent, OrderLine};
@@ -7,7 +7,7 @@ use crate::setup::{Bank, ns};
 use touchline_types::Id;
 
 impl Engine {
-    /// Answers that did not come in time, and questions that are due.
+    /// Runs answer timeouts and due status requests.
     pub(super) fn order_timers(&mut self, out: &mut Batch) {
         let now_ns = self.now();
         if self.orders.due_ns() > now_ns {
@@ -16,7 +16,8 @@ impl Engine {
         let live = self.orders.live().to_vec();
         for at in live {
             let order = self.orders.get(at);
-            // An order before it may have killed and so changed it; what is due stays due.
+            // An earlier order may have triggered the kill switch and changed this one; its timer
+            // stays due.
             if order.asking.due_ns() > now_ns {
                 continue;
             }
@@ -27,7 +28,7 @@ impl Engine {
         }
     }
 
-    /// An order has no known outcome from now on.
+    /// Marks an order as unknown.
     pub(super) fn order_unknown(&mut self, at: usize, what: OrderEvent, out: &mut Batch) {
         self.orders.change(at, |order| {
             order.lose();
@@ -46,7 +47,7 @@ impl Engine {
         self.ask(at, out);
     }
 
-    /// Asks what became of an unknown order, if its session is up.
+    /// Sends a status request for an unknown order, if its session is up.
     pub(super) fn ask(&mut self, at: usize, out: &mut Batch) {
         let terms = self.orders.get(at).terms;
         if !self.order_sessions[terms.bank].is_up {
@@ -71,7 +72,7 @@ impl Engine {
         }
     }
 
-    /// An order session is lost: nobody knows what becomes of what is out.
+    /// Handles a lost order session: the outcomes of its open orders are unknown.
     pub(super) fn order_session_down(&mut self, bank: Bank, out: &mut Batch) {
         let session = &mut self.order_sessions[bank];
         session.is_up = false;
@@ -80,13 +81,13 @@ impl Engine {
             match self.orders.get(at).state() {
                 OrderState::Disputed => {}
                 OrderState::Unknown => self.orders.change(at, |order| order.asking.stop()),
-                // A kill on the way ends no order.
+                // A kill in this loop ends no order.
                 _ => self.order_unknown(at, OrderEvent::Down, out),
             }
         }
     }
 
-    /// An order session is back: unknown orders are asked for.
+    /// Handles an order session that is up again: status requests for unknown orders.
     pub(super) fn order_session_up(&mut self, bank: Bank, out: &mut Batch) {
         let session = &mut self.order_sessions[bank];
         session.is_up = true;
@@ -107,7 +108,7 @@ impl Engine {
         }
     }
 
-    /// The last report of a mass status request: what it left out is asked for by itself.
+    /// Handles the last report of a mass status request: orders missing from it get a request each.
     pub(super) fn mass_status_ended(&mut self, bank: Bank, out: &mut Batch) {
         self.order_sessions[bank].mass_status = None;
         for at in self.unknown_of(bank) {
@@ -143,7 +144,7 @@ impl Engine {
         unknown
     }
 
-    /// Orders of a bank that have not ended, oldest first.
+    /// Open orders of a bank, oldest first.
     fn live_of(&self, bank: Bank) -> Vec<usize> {
         let live = self.orders.live().iter().copied();
         live.filter(|at| self.orders.get(*at).terms.bank == bank)

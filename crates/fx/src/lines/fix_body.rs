@@ -1,4 +1,4 @@
-//! Messages to banks as the orders file shows them: the body in ascending order of tags, `|` between fields.
+//! Messages to banks in the orders file: the body in ascending order of tags, with `|` between fields.
 
 use crate::event::Message;
 use crate::orders::Terms;
@@ -54,7 +54,7 @@ pub fn body(setup: &Setup, message: &Message) -> String {
     fields.0
 }
 
-/// OrdStatusReqID (`H`) or MassStatusReqID (`M`) of a request by its number.
+/// OrdStatusReqID (`H`) or MassStatusReqID (`M`) of a request number.
 pub fn request_id(setup: &Setup, kind: char, number: u64) -> String {
     format!("{}-{kind}{number}", setup.prefix.as_str())
 }
@@ -86,7 +86,7 @@ fn side(side: Side) -> &'static str {
     }
 }
 
-/// UTC to the millisecond, cut.
+/// UTC, truncated to the millisecond.
 fn time(at_ns: u64) -> String {
     let mut room = [0; 27];
     let text = write_timestamp(at_ns, Precision::Milliseconds, &mut room);

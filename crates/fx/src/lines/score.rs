@@ -1,4 +1,4 @@
-//! The lines of the scorecard. Ratios are cut towards zero.
+//! Lines of the scorecard. Ratios are rounded towards zero.
 
 use super::{comma, put, put_decimal};
 use crate::orders::RejectCode;
@@ -93,7 +93,7 @@ fn decimal(out: &mut String, key: &str, value: Option<i128>, decimals: u32) {
     put_decimal(out, value, decimals);
 }
 
-/// A quotient with so many decimals, cut towards zero; none over nothing.
+/// A quotient with this many decimals, rounded towards zero; none if `over` is zero.
 fn ratio(value: i128, over: i128, decimals: u32) -> Option<i128> {
     (value * 10_i128.pow(decimals)).checked_div(over)
 }

@@ -1,27 +1,27 @@
-//! Questions about an order without a known outcome: how many were asked, and when the next is due.
+//! Status requests for an order without a known outcome: number sent, and time of the next.
 
 use crate::quotes::NEVER;
 
-/// What is due for an order.
+/// Timer of an order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Asking {
     due_ns: u64,
     tries: u32,
-    /// Whether a mass status request asked for it and no report of it has come since.
+    /// Whether a mass status request is open for it and no report of it has arrived since.
     is_awaited: bool,
 }
 
-/// What to do now.
+/// The next action.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Question {
-    /// A status request.
+    /// Send a status request.
     Ask,
-    /// All were asked: the desk is called, once.
+    /// Notify the desk, once: all requests were sent.
     CallDesk,
 }
 
 impl Asking {
-    /// An answer to the order itself is due then.
+    /// Timer for the answer to the order itself.
     pub fn answer(due_ns: u64) -> Asking {
         Asking {
             due_ns,
@@ -30,23 +30,23 @@ impl Asking {
         }
     }
 
-    /// When something is due; [`NEVER`] if nothing is.
+    /// Time of the timer; [`NEVER`] if there is none.
     pub fn due_ns(&self) -> u64 {
         self.due_ns
     }
 
-    /// Nothing is due any more.
+    /// Stops the timer.
     pub fn stop(&mut self) {
         self.due_ns = NEVER;
         self.is_awaited = false;
     }
 
-    /// Tries count anew.
+    /// Restarts the count of requests.
     pub fn restart(&mut self) {
         *self = Asking::answer(NEVER);
     }
 
-    /// The next question, and the time after which the one behind it is due.
+    /// The next action; sets the timer of the one after it.
     pub fn next(&mut self, now_ns: u64, status_ns: u64, tries_max: u32) -> Question {
         // mutant: fx: an unknown order is asked for without end
         if self.tries >= tries_max {
@@ -58,17 +58,17 @@ impl Asking {
         Question::Ask
     }
 
-    /// A mass status request asks for it.
+    /// Marks the order as covered by a mass status request.
     pub fn await_mention(&mut self) {
         self.is_awaited = true;
     }
 
-    /// A report of it came.
+    /// Records a report of the order.
     pub fn mention(&mut self) {
         self.is_awaited = false;
     }
 
-    /// Whether the answer to a mass status request has left it out so far.
+    /// Whether the order is still missing from the answer to a mass status request.
     pub fn is_awaited(&self) -> bool {
         self.is_awaited
     }

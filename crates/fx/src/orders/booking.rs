@@ -1,19 +1,19 @@
-//! What a report books: the quantity that CumQty says and we have not, with the price that is named for it or follows from the
-//! average.
+//! Bookings of a report: the quantity by which CumQty exceeds the booked one, at the price of the trade or the price
+//! that the average implies.
 
 use super::order::Order;
 use super::report::{Report, ReportKind};
 use touchline_types::Id;
 use touchline_wire::fix::decimal;
 
-/// Where a fill is known from.
+/// Source of a fill.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FillKind {
-    /// A trade report names it.
+    /// Named by a trade report.
     Fill,
-    /// It follows from CumQty.
+    /// Derived from CumQty.
     Status,
-    /// The desk's word.
+    /// Stated by the desk.
     Manual,
     /// Reversed.
     Bust,
@@ -24,9 +24,9 @@ pub enum FillKind {
 /// A fill to book.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Booking {
-    /// Where it is known from.
+    /// Source.
     pub kind: FillKind,
-    /// Its name.
+    /// ExecID.
     pub exec_id: Id,
     /// Units.
     pub quantity: i64,
@@ -34,12 +34,12 @@ pub struct Booking {
     pub price: i64,
 }
 
-/// What a report of an order books, in order; at most two fills.
+/// Bookings of a report, in order; at most two fills.
 pub fn bookings(order: &Order, report: &Report<'_>, precision: u8) -> [Option<Booking>; 2] {
     let terms = &order.terms;
     let is_trade = report.kind() == ReportKind::Trade;
     let named = report.last().filter(|_| is_trade);
-    // A trade without CumQty is believed for its own quantity.
+    // A trade without CumQty counts with its own quantity.
     let without = order
         .cum()
         .saturating_add(named.unwrap_or(0))
@@ -80,7 +80,7 @@ pub fn bookings(order: &Order, report: &Report<'_>, precision: u8) -> [Option<Bo
     }
 }
 
-/// The name of what no report names: `S` and the ExecID, or what was asked for.
+/// ExecID of a fill that no report names: `S` and the report's ExecID, or the id of the request.
 fn status_exec_id(report: &Report<'_>) -> Id {
     let asked = report.status_req_id.or(report.mass_status_req_id);
     let name = match report.kind() {
@@ -90,12 +90,12 @@ fn status_exec_id(report: &Report<'_>) -> Id {
     prefixed(b"S", name.unwrap_or_default())
 }
 
-/// The name of what the desk says: `R-` and the ClOrdID.
+/// ExecID of a fill that the desk states: `R-` and the ClOrdID.
 pub fn resolved_exec_id(order: &Id) -> Id {
     prefixed(b"R-", order.as_str().as_bytes())
 }
 
-/// A name with something before it.
+/// An identifier with a prefix.
 fn prefixed(prefix: &[u8], name: &[u8]) -> Id {
     let mut text = [0; 64];
     let all = prefix.iter().chain(name);
@@ -107,8 +107,8 @@ fn prefixed(prefix: &[u8], name: &[u8]) -> Id {
     Id::lossy(&text[..length])
 }
 
-/// The price of a quantity that follows from AvgPx (6): what the average says all of `cum` costs, less what is known of the
-/// others, rounded half up to the tick. None without an average, or if it says nothing that can be a price.
+/// Price that AvgPx (6) implies: the cost of `cum` at the average less the known cost, rounded half up to the tick.
+/// None without an average, or if the result is not a valid price.
 fn implied_price(
     avg_px: Option<&[u8]>,
     cum: i64,

@@ -1,8 +1,8 @@
-//! Why a bank did not deal: the Investment Association's categories, as FIX carries them in OrdRejReason (103).
+//! Reject codes: the Investment Association's categories, as in OrdRejReason (103) of FIX.
 
 use crate::setup::BankSetup;
 
-/// A category, and one of ours.
+/// A category of the Investment Association, or `N`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum RejectCode {
     /// `A-1`: last look, the price check failed.
@@ -40,7 +40,7 @@ const NAMES: [(RejectCode, &str); 8] = [
 ];
 
 impl RejectCode {
-    /// How many there are.
+    /// Number of codes.
     pub const COUNT: usize = NAMES.len();
     /// All of them, in the order of their names.
     pub const ALL: [RejectCode; RejectCode::COUNT] = [
@@ -54,7 +54,7 @@ impl RejectCode {
         NeverArrived,
     ];
 
-    /// As it is printed.
+    /// Printed form.
     pub fn name(self) -> &'static str {
         NAMES[self as usize].1
     }
@@ -67,12 +67,12 @@ impl RejectCode {
             .map(|(code, _)| *code)
     }
 
-    /// Whether the bank deals no more until the desk enables it.
+    /// Whether the code disables the bank until the desk enables it.
     pub fn disables(self) -> bool {
         matches!(self, StaticData | Unsupported)
     }
 
-    /// The code of an end with nothing filled. `is_miss`: a cancel or expiry, which without a reason is a missed IOC.
+    /// The code of an end without a fill. `is_miss`: a cancel or expiry, which without a reason is a missed IOC.
     /// `never_arrived`: the bank answered a status request with "unknown order".
     pub fn of(
         bank: &BankSetup,

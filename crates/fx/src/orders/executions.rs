@@ -1,4 +1,4 @@
-//! What banks have reported: the ExecIDs that came, and the fills that were booked, found again by a bust or a correction.
+//! Executions: reported ExecIDs, and booked fills for later busts and corrections.
 
 use crate::setup::Bank;
 use std::collections::{HashMap, HashSet};
@@ -7,9 +7,9 @@ use touchline_types::Id;
 /// A booked fill.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Execution {
-    /// The order that it is of.
+    /// Order of the fill.
     pub order: usize,
-    /// Its name.
+    /// ExecID.
     pub exec_id: Id,
     /// Units.
     pub quantity: i64,
@@ -17,7 +17,7 @@ pub struct Execution {
     pub price: i64,
 }
 
-/// All of a run.
+/// Executions of a run.
 #[derive(Debug, Clone, Default)]
 pub struct Executions {
     reported: HashSet<(Bank, Id)>,
@@ -25,8 +25,7 @@ pub struct Executions {
 }
 
 impl Executions {
-    /// Whether a bank sends an ExecID for the first time. One that cannot be held is always new: what it books is judged by
-    /// CumQty.
+    /// Whether an ExecID of a bank is new. One that is too long is always new: CumQty limits its bookings.
     pub fn is_new(&mut self, bank: Bank, exec_id: Option<&[u8]>) -> bool {
         match exec_id.and_then(Id::new) {
             // mutant: fx: a repeated report is taken again
@@ -35,12 +34,12 @@ impl Executions {
         }
     }
 
-    /// Keeps a fill.
+    /// Stores a fill.
     pub fn book(&mut self, bank: Bank, execution: Execution) {
         self.booked.insert((bank, execution.exec_id), execution);
     }
 
-    /// Takes a fill out, which is reversed.
+    /// Removes a reversed fill.
     pub fn reverse(&mut self, bank: Bank, exec_id: Option<&[u8]>) -> Option<Execution> {
         let exec_id = exec_id.and_then(Id::new)?;
         // mutant: fx: a trade is busted twice

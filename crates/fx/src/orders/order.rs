@@ -1,16 +1,16 @@
-//! One order, and the states that it goes through.
+//! An order and its states.
 //!
 //! ```text
 //! sent ─► pending_new ─► new ─► partial ─┬─► filled, rejected, canceled, expired
 //!   └──────────┴──────────┴────────┴─────┤
-//!            pending_cancel, unknown, disputed: what is said in between does not change them
+//!            pending_cancel, unknown, disputed: intermediate reports do not change them
 //! ```
 
 use super::asking::Asking;
 use crate::setup::{Bank, Pair};
 use touchline_types::{Id, Side};
 
-/// What is known of an order.
+/// State of an order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OrderState {
     /// Handed to the session.
@@ -21,15 +21,15 @@ pub enum OrderState {
     New,
     /// Some of it is filled (39=1).
     Partial,
-    /// A cancel was asked for (own F, or 39=6).
+    /// A cancel was requested (own F, or 39=6).
     PendingCancel,
-    /// Nobody knows what became of it: it counts as filled.
+    /// The outcome is unknown: it counts as filled.
     Unknown,
     /// A report of it was refused: the desk decides.
     Disputed,
-    /// Wholly filled.
+    /// Completely filled.
     Filled,
-    /// Refused by the bank.
+    /// Rejected by the bank.
     Rejected,
     /// Canceled.
     Canceled,
@@ -43,32 +43,32 @@ use OrderState::{
 };
 
 impl OrderState {
-    /// Whether nothing more is expected of it.
+    /// Whether the state is final.
     pub fn is_end(self) -> bool {
         matches!(self, Filled | Rejected | Canceled | Expired)
     }
 
-    /// Whether a cancel of it may be sent.
+    /// Whether a cancel may be sent.
     pub fn is_open(self) -> bool {
         matches!(self, Sent | PendingNew | New | Partial)
     }
 
-    /// Whether nobody can tell what becomes of it.
+    /// Whether the state is unknown or disputed.
     pub fn is_doubtful(self) -> bool {
         matches!(self, Unknown | Disputed)
     }
 }
 
-/// What was ordered; it never changes.
+/// Terms of an order; they never change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Terms {
     /// ClOrdID.
     pub id: Id,
-    /// The parent that it is of.
+    /// Parent.
     pub parent: usize,
-    /// Who has it.
+    /// Bank.
     pub bank: Bank,
-    /// What is traded.
+    /// Pair.
     pub pair: Pair,
     /// [`Side::Bid`] buys.
     pub side: Side,
@@ -76,11 +76,11 @@ pub struct Terms {
     pub quantity: i64,
     /// Worst price, ticks.
     pub price: i64,
-    /// The quote that it names; without one it is a limit order.
+    /// Quote id; without one it is a limit order.
     pub quote_id: Option<Id>,
     /// Fill or kill; otherwise immediate or cancel.
     pub is_fok: bool,
-    /// When it was sent.
+    /// Time at which it was sent.
     pub sent_ns: u64,
     /// Twice the mid when it was sent.
     pub mid2_sent: Option<i64>,
@@ -93,10 +93,10 @@ pub struct Terms {
 pub struct Order {
     /// What was ordered.
     pub terms: Terms,
-    /// Questions about it, and when something is due.
+    /// Status requests and timer.
     pub asking: Asking,
     state: OrderState,
-    /// The state before a cancel was asked for.
+    /// The state before a cancel was requested.
     before: OrderState,
     cum: i64,
     cost: i128,
@@ -107,7 +107,7 @@ pub struct Order {
 }
 
 impl Order {
-    /// An order that is sent now; an answer is due then.
+    /// A new order with its answer timeout.
     pub fn new(terms: Terms, answer_due_ns: u64) -> Order {
         assert!(terms.quantity > 0, "order-of-something");
         Order {
@@ -128,12 +128,12 @@ impl Order {
         self.state
     }
 
-    /// Units that are filled.
+    /// Filled units.
     pub fn cum(&self) -> i64 {
         self.cum
     }
 
-    /// Cost of them, ticks times units.
+    /// Cost of the filled units, ticks times units.
     pub fn cost(&self) -> i128 {
         self.cost
     }
@@ -146,18 +146,18 @@ impl Order {
         }
     }
 
-    /// Whether we asked for its cancel.
+    /// Whether the desk requested its cancel.
     pub fn is_cancel_asked(&self) -> bool {
         self.is_cancel_asked
     }
 
-    /// Whether it was unknown once.
+    /// Whether it has been unknown.
     pub fn was_unknown(&self) -> bool {
         self.was_unknown
     }
 
-    /// Whether the penalty is to count it now, which happens once: an order whose cancel we asked for and that filled
-    /// nothing is not counted.
+    /// Whether the penalty counts it now, which happens once: an order canceled by the desk without a fill is not
+    /// counted.
     pub fn count_once(&mut self) -> bool {
         if self.is_counted || (self.is_cancel_asked && self.cum == 0) {
             return false;
@@ -180,7 +180,7 @@ impl Order {
         }
     }
 
-    /// Takes OrdStatus (39). `is_rest_dead`: LeavesQty (151) is 0.
+    /// Applies OrdStatus (39). `is_rest_dead`: LeavesQty (151) is 0.
     pub fn take_status(&mut self, ord_status: Option<&[u8]>, is_rest_dead: bool) {
         if self.state.is_end() {
             return;
@@ -209,13 +209,13 @@ impl Order {
         }
     }
 
-    /// A cancel request goes out.
+    /// Records a cancel request.
     pub fn ask_cancel(&mut self) {
         self.is_cancel_asked = true;
         self.set_pending_cancel();
     }
 
-    /// The bank refused the cancel: back to the state before. False if none was pending.
+    /// Handles a rejected cancel: restores the earlier state. False if no cancel was pending.
     pub fn refuse_cancel(&mut self) -> bool {
         let is_pending = self.state == PendingCancel;
         if is_pending {
@@ -225,14 +225,14 @@ impl Order {
         is_pending
     }
 
-    /// Nobody knows what became of it.
+    /// Marks the outcome as unknown.
     pub fn lose(&mut self) {
         assert!(!self.state.is_end(), "an-end-is-known");
         self.state = Unknown;
         self.was_unknown = true;
     }
 
-    /// A report of it was refused. False if it has ended, which it stays.
+    /// Marks the order as disputed after a refused report. False if it has ended; then it stays.
     pub fn dispute(&mut self) -> bool {
         let may = !self.state.is_end();
         if may {
@@ -241,7 +241,7 @@ impl Order {
         may
     }
 
-    /// The desk's word, after what it says was booked.
+    /// Ends the order with the desk's information, after its fills were booked.
     pub fn resolve(&mut self) {
         assert!(self.state.is_doubtful(), "resolve-what-is-in-doubt");
         self.state = match self.cum == self.terms.quantity {
@@ -250,7 +250,7 @@ impl Order {
         };
     }
 
-    /// The session refused it before the bank saw it.
+    /// Marks the order as rejected by the session.
     pub fn reject(&mut self) {
         assert!(!self.state.is_end(), "an-end-is-final");
         self.state = Rejected;

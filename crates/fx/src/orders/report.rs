@@ -1,4 +1,4 @@
-//! What a bank says of an order, as it is written.
+//! Reports of banks about orders, as received.
 
 use super::order::Order;
 use crate::setup::PairSetup;
@@ -57,7 +57,7 @@ pub struct Report<'a> {
     pub ref_id: Raw<'a>,
 }
 
-/// What a report is for.
+/// Purpose of a report.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ReportKind {
     /// A trade: 150=F, of older dialects 1 and 2.
@@ -72,7 +72,7 @@ pub enum ReportKind {
     State,
 }
 
-/// Why a trade is refused: DKReason (127).
+/// Reason to refuse a trade: DKReason (127).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Dispute {
     /// `D`: no such order of this bank.
@@ -81,7 +81,7 @@ pub enum Dispute {
     Pair,
     /// `B`: the other side.
     Side,
-    /// `C`: beyond the order.
+    /// `C`: more than the order's quantity.
     Quantity,
     /// `E`: a worse price than the order's.
     Price,
@@ -101,7 +101,7 @@ impl Dispute {
 }
 
 impl<'a> Report<'a> {
-    /// Collects the fields; of a field that is there twice the first.
+    /// Collects the fields; the first of repeated fields counts.
     pub fn read(message: &Message<'a>) -> Report<'a> {
         let mut report = Report::default();
         for field in message.fields().filter_map(Result::ok) {
@@ -112,7 +112,7 @@ impl<'a> Report<'a> {
         report
     }
 
-    /// What it is for.
+    /// Purpose.
     pub fn kind(&self) -> ReportKind {
         match self.exec_type {
             Some(b"F" | b"1" | b"2") => ReportKind::Trade,
@@ -138,7 +138,7 @@ impl<'a> Report<'a> {
         self.last_px.and_then(|text| ticks::price(text, precision))
     }
 
-    /// Whether nothing more is left of the order at the bank.
+    /// Whether LeavesQty is 0.
     pub fn is_rest_dead(&self) -> bool {
         self.leaves_qty.and_then(ticks::quantity) == Some(0)
     }
@@ -150,7 +150,7 @@ impl<'a> Report<'a> {
             && self.ord_rej_reason == Some(b"5")
     }
 
-    /// Why a trade is not as it was ordered. A field that is left out is as it was ordered.
+    /// Why a trade contradicts the order. An absent field has the order's value.
     pub fn dispute(&self, order: &Order, pair: &PairSetup) -> Option<Dispute> {
         let terms = &order.terms;
         let side: &[u8] = match terms.side {
@@ -170,7 +170,7 @@ impl<'a> Report<'a> {
         if self.side.is_some_and(|said| said != side) {
             return Some(Dispute::Side);
         }
-        // A number that is out of range is beyond any order.
+        // A number out of range exceeds any order.
         let beyond = |text: &[u8]| ticks::quantity(text).is_none_or(|cum| cum > terms.quantity);
         if self.cum_qty.is_some_and(beyond) {
             return Some(Dispute::Quantity);

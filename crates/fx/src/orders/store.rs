@@ -1,4 +1,4 @@
-//! All orders of a run: found by ClOrdID, those that have not ended by age, and what banks may still fill.
+//! Orders of a run: by ClOrdID, open ones by age, and the quantity that banks may still fill.
 
 use super::order::{Order, OrderState};
 use crate::setup::{Bank, Pair, Setup};
@@ -7,24 +7,24 @@ use touchline_types::Id;
 
 /// Orders of a run.
 ///
-/// Invariant: the numbers by bank are those of the orders that are not ended.
+/// Invariant: the counts by bank are those of the open orders.
 #[derive(Debug, Clone)]
 pub struct Orders {
     orders: Vec<Order>,
     by_id: HashMap<Id, usize>,
-    /// Those that have not ended, oldest first.
+    /// Open orders, oldest first.
     live: Vec<usize>,
-    /// Unknown and disputed ones, by bank.
+    /// Number of unknown and disputed ones, by bank.
     doubtful: Vec<usize>,
-    /// Unknown ones.
+    /// Number of unknown ones.
     unknown: usize,
-    /// Filled and still open quantity of all orders of the run, by slot.
+    /// Filled and open quantity of all orders of the run, by slot.
     used: Vec<i64>,
     pairs: usize,
 }
 
 impl Orders {
-    /// None.
+    /// No orders.
     pub fn new(setup: &Setup) -> Orders {
         Orders {
             orders: Vec::new(),
@@ -37,7 +37,7 @@ impl Orders {
         }
     }
 
-    /// Adds an order, and gives its number.
+    /// Adds an order and returns its number.
     pub fn add(&mut self, order: Order) -> usize {
         let at = self.orders.len();
         self.used[order.terms.bank * self.pairs + order.terms.pair] += order.terms.quantity;
@@ -65,7 +65,7 @@ impl Orders {
         self.by_id.get(id).copied()
     }
 
-    /// Changes an order, and keeps account of it.
+    /// Changes an order and updates the counts.
     pub fn change<T>(&mut self, at: usize, change: impl FnOnce(&mut Order) -> T) -> T {
         let order = &mut self.orders[at];
         let (was, held) = (order.state(), order.cum() + order.leaves());
@@ -95,27 +95,27 @@ impl Orders {
         result
     }
 
-    /// Those that have not ended, oldest first.
+    /// Open orders, oldest first.
     pub fn live(&self) -> &[usize] {
         &self.live
     }
 
-    /// Whether something of a bank is unknown or disputed.
+    /// Whether a bank has an unknown or disputed order.
     pub fn is_in_doubt(&self, bank: Bank) -> bool {
         self.doubtful[bank] > 0
     }
 
-    /// How many are unknown.
+    /// Number of unknown orders.
     pub fn unknown(&self) -> usize {
         self.unknown
     }
 
-    /// What a bank has filled and may still fill of a pair, units.
+    /// Quantity of a pair that a bank has filled and may still fill, units.
     pub fn used(&self, bank: Bank, pair: Pair) -> i64 {
         self.used[bank * self.pairs + pair]
     }
 
-    /// When something is due for one of them next.
+    /// Earliest timer of an order.
     pub fn due_ns(&self) -> u64 {
         let due = self.live.iter().map(|at| self.orders[*at].asking.due_ns());
         due.min().unwrap_or(u64::MAX)

@@ -1,9 +1,9 @@
-//! What a parent may come to: the one place that keeps it from trading twice.
+//! Exposure of a parent: the only place that prevents trading twice.
 
 /// Quantities of a parent, units.
 ///
-/// Invariant: done + out <= quantity + late, where late is what banks filled of orders that had ended: nobody can deny a
-/// trade. Without it, done + out never exceeds what was asked for, whatever is unknown.
+/// Invariant: done + out <= quantity + late, where late is the quantity that banks filled of ended orders. Without late
+/// fills, done + out never exceeds the parent's quantity, even with unknown orders.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Exposure {
     quantity: i64,
@@ -13,7 +13,7 @@ pub struct Exposure {
 }
 
 impl Exposure {
-    /// Nothing is sent yet.
+    /// Exposure without orders.
     pub fn new(quantity: i64) -> Exposure {
         let exposure = Exposure {
             quantity,
@@ -25,32 +25,32 @@ impl Exposure {
         exposure
     }
 
-    /// What was asked for.
+    /// Quantity of the parent.
     pub fn quantity(&self) -> i64 {
         self.quantity
     }
 
-    /// What is filled.
+    /// Filled.
     pub fn done(&self) -> i64 {
         self.done
     }
 
-    /// What may still be filled of orders: sent, unknown or disputed.
+    /// Open quantity of orders: sent, unknown or disputed.
     pub fn out(&self) -> i64 {
         self.out
     }
 
-    /// What banks filled of orders that had ended.
+    /// Filled by banks after the end of an order.
     pub fn late(&self) -> i64 {
         self.late
     }
 
-    /// What may be sent.
+    /// Available for new orders.
     pub fn open(&self) -> i64 {
         self.quantity - self.done - self.out
     }
 
-    /// An order is made.
+    /// Moves quantity from open to out for a new order.
     pub fn send(&mut self, quantity: i64) {
         // mutant: fx: an order is made of more than is open
         assert!(
@@ -61,7 +61,7 @@ impl Exposure {
         self.check();
     }
 
-    /// Something is filled; `is_late` of an order that had ended.
+    /// Books a fill; `is_late`: the order had ended.
     pub fn fill(&mut self, quantity: i64, is_late: bool) {
         self.done += quantity;
         match is_late {
@@ -71,7 +71,7 @@ impl Exposure {
         self.check();
     }
 
-    /// An order ends with this much of it unfilled.
+    /// Releases the unfilled quantity of an ended order.
     pub fn release(&mut self, quantity: i64) {
         self.out -= quantity;
         self.check();

@@ -1,14 +1,14 @@
-//! The sweep: offers that add up, best first, each as far as it goes.
+//! The sweep: offers that add up, best first.
 
 use super::{Leg, Offer, Want, is_within};
 use crate::setup::Bank;
 
-/// Walks offers, with the memory that it takes.
+/// A walk over offers, with reusable memory.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Sweep {
-    /// What was taken, best first.
+    /// Used offers, best first.
     pub legs: Vec<Leg>,
-    /// What was taken of each bank, by rank.
+    /// Quantity used from each bank, by rank.
     taken: Vec<i64>,
 }
 
@@ -20,8 +20,8 @@ impl Sweep {
         }
     }
 
-    /// Takes up to `quantity` of offers in sweep order, and gives what is left. An offer that cannot be taken in its turn is
-    /// not looked at again.
+    /// Uses up to `quantity` of offers in sweep order and returns the unfilled rest. An offer that cannot be used in
+    /// its turn is not tried again.
     pub fn walk(
         &mut self,
         offers: &[Offer],
@@ -70,7 +70,7 @@ impl Sweep {
     }
 }
 
-/// A quantity cut to whole lots.
+/// A quantity rounded down to whole lots.
 pub(crate) fn whole_lots(quantity: i64, lot: i64) -> i64 {
     // mutant: fx: sizes are not cut to whole lots
     quantity - quantity % lot

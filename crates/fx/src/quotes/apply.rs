@@ -1,4 +1,4 @@
-//! A quote message of a bank into its books: which form it has, and what all forms share.
+//! Application of quote messages to a bank's books; code shared by all message types.
 //!
 //! | message | file |
 //! |---|---|
@@ -21,23 +21,23 @@ use crate::ticks;
 use touchline_types::{Id, Side};
 use touchline_wire::fix::{Message, timestamp};
 
-/// A bank's books while one message is applied.
+/// A bank's books during the application of one message.
 pub(super) struct Apply<'a> {
     pub setup: &'a Setup,
     pub bank: Bank,
     pub now_ns: u64,
     /// By pair.
     pub books: &'a mut [Book],
-    /// Number of the bank's last setting.
+    /// Number of the bank's last set entry.
     pub age: &'a mut u64,
     pub counters: &'a mut Counters,
-    /// Pairs that a quote message was of.
+    /// Pairs of the quote message.
     pub quoted: &'a mut Vec<Pair>,
     /// Pairs whose entries may have changed.
     pub changed: &'a mut Vec<Pair>,
 }
 
-/// What a message says of an entry that it sets.
+/// Fields of an entry to set.
 struct Draft<'a> {
     side: Side,
     price: Raw<'a>,
@@ -47,14 +47,14 @@ struct Draft<'a> {
     is_firm: bool,
     quote_id: Raw<'a>,
     request: Id,
-    /// Whether the value date is the pair's.
+    /// Whether the value date is the pair's spot date.
     is_spot: bool,
-    /// What is left out is taken from here.
+    /// Source of absent fields.
     known: Option<Entry>,
 }
 
 impl Apply<'_> {
-    /// Applies a message of any type; one that is no quote changes nothing.
+    /// Applies a message of any type; other types than quotes change nothing.
     pub fn message(&mut self, message: &Message<'_>) {
         match message.msg_type() {
             b"W" => self.snapshot(message),
@@ -67,14 +67,14 @@ impl Apply<'_> {
         }
     }
 
-    /// The bank's pair of that symbol, which a quote message is of.
+    /// The bank's pair with this symbol; records it as quoted.
     fn quoted_pair(&mut self, symbol: Raw<'_>) -> Option<Pair> {
         let pair = self.pair(symbol)?;
         self.note_quoted(pair);
         Some(pair)
     }
 
-    /// The bank's pair of that symbol.
+    /// The bank's pair with this symbol.
     fn pair(&mut self, symbol: Raw<'_>) -> Option<Pair> {
         let pair = self.setup.pair_of(self.bank, symbol?);
         if pair.is_none() {
@@ -83,7 +83,7 @@ impl Apply<'_> {
         pair
     }
 
-    /// A quote message was of the pair.
+    /// Records a quote message of the pair.
     fn note_quoted(&mut self, pair: Pair) {
         if !self.quoted.contains(&pair) {
             self.quoted.push(pair);
@@ -97,7 +97,7 @@ impl Apply<'_> {
         }
     }
 
-    /// Sets an entry, or takes it away if what is said of it is no deal.
+    /// Sets an entry, or removes it if its fields are not a valid quote.
     fn set(&mut self, pair: Pair, key: Key, draft: &Draft<'_>) {
         let entry = self.entry(pair, draft);
         let book = &mut self.books[pair];
@@ -118,7 +118,7 @@ impl Apply<'_> {
         }
     }
 
-    /// What a message says, as an entry.
+    /// The entry for a draft, if valid.
     fn entry(&mut self, pair: Pair, draft: &Draft<'_>) -> Option<Entry> {
         let (bank, pair) = (
             &self.setup.banks[self.bank].config,

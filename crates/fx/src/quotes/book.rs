@@ -1,23 +1,23 @@
-//! A bank's book of one pair: a set of entries, each under its key.
+//! A bank's book of one pair: a set of entries with keys.
 
 use super::entry::{Entry, Key};
 use touchline_types::Id;
 
-/// Entries of a bank's pair at most; what is beyond them is refused and counted.
+/// Maximum number of entries of a bank's pair; further ones are refused and counted.
 pub const ENTRIES_MAX: usize = 65_536;
-/// Entries that there is room for from the start.
+/// Reserved entries.
 const ENTRIES_EXPECTED: usize = 64;
 
 /// A set of entries.
 ///
-/// Invariant: the three lists are of one length, and no key is there twice.
+/// Invariant: the three lists have the same length, and keys are unique.
 #[derive(Debug, Clone)]
 pub struct Book {
-    /// A word of each key, so that a search reads eight bytes for each entry.
+    /// One word of each key, so that a lookup reads eight bytes per entry.
     words: Vec<u64>,
     keys: Vec<Key>,
     entries: Vec<Entry>,
-    /// Entries that go when the snapshot at work does not set them.
+    /// Entries that are removed unless the present snapshot sets them.
     leaving: Vec<bool>,
 }
 
@@ -33,7 +33,7 @@ impl Default for Book {
 }
 
 impl Book {
-    /// All entries, in no order.
+    /// All entries, unordered.
     pub fn entries(&self) -> &[Entry] {
         &self.entries
     }
@@ -43,7 +43,7 @@ impl Book {
         self.find(key).map(|at| &self.entries[at])
     }
 
-    /// Sets an entry. False if there is no room for it.
+    /// Sets an entry. False if the book is full.
     pub fn set(&mut self, key: Key, entry: Entry) -> bool {
         if let Some(at) = self.find(&key) {
             self.entries[at] = entry;
@@ -61,14 +61,14 @@ impl Book {
         true
     }
 
-    /// Takes an entry away.
+    /// Removes an entry.
     pub fn remove(&mut self, key: &Key) {
         if let Some(at) = self.find(key) {
             self.remove_at(at);
         }
     }
 
-    /// Takes every entry away.
+    /// Removes all entries.
     pub fn clear(&mut self) {
         self.words.clear();
         self.keys.clear();
@@ -76,7 +76,7 @@ impl Book {
         self.leaving.clear();
     }
 
-    /// Takes the entries of a quote away.
+    /// Removes the entries of a quote.
     pub fn remove_quote(&mut self, quote_id: &Id) {
         for at in (0..self.entries.len()).rev() {
             if self.entries[at].quote_id == *quote_id {
@@ -85,8 +85,8 @@ impl Book {
         }
     }
 
-    /// A snapshot under this MDReqID begins: what it does not set again goes with [`Book::end_snapshot`]. Entries of quotes
-    /// and mass quotes belong to no request.
+    /// Starts a snapshot of this MDReqID: [`Book::end_snapshot`] removes the entries that it does not set. Entries of
+    /// quotes and mass quotes belong to no request.
     pub fn begin_snapshot(&mut self, request: &Id) {
         for (at, key) in self.keys.iter().enumerate() {
             let is_subscribed = !matches!(key, Key::Request(..) | Key::Mass(..));
@@ -95,7 +95,7 @@ impl Book {
         }
     }
 
-    /// Takes away what the snapshot did not set.
+    /// Removes the entries that the snapshot did not set.
     pub fn end_snapshot(&mut self) {
         for at in (0..self.entries.len()).rev() {
             // mutant: fx: a snapshot leaves old entries
@@ -105,7 +105,7 @@ impl Book {
         }
     }
 
-    /// An order took an entry.
+    /// Marks an entry as used by an order.
     pub fn set_used(&mut self, at: usize) {
         self.entries[at].is_used = true;
     }

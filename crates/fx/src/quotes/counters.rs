@@ -1,4 +1,4 @@
-//! What is counted of quotes.
+//! Counters of quotes.
 
 touchline_types::counters! {
     /// Counters of the banks' pricing sessions.

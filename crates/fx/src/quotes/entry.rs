@@ -1,43 +1,43 @@
-//! One entry of a bank's book, and what it is found by.
+//! An entry of a bank's book, and its key.
 
 use touchline_types::{Id, Side};
 
-/// An entry: what a bank says that it deals at.
+/// Entry of a bank's book.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Entry {
-    /// Which side of the bank's book.
+    /// Side of the bank's book.
     pub side: Side,
-    /// Whether it may be dealt on; otherwise it is indicative.
+    /// Firm; otherwise indicative.
     pub is_firm: bool,
-    /// Whether an order took it since the bank set it.
+    /// Whether an order has used it since the bank set it.
     pub is_used: bool,
     /// Price, ticks.
     pub price: i64,
     /// Size, units.
     pub size: i64,
-    /// Least quantity of an order on it, units.
+    /// Minimum quantity of an order on it, units.
     pub minimum: i64,
-    /// When it is gone, nanoseconds since 1970; [`NEVER`] without an end.
+    /// Expiry, nanoseconds since 1970; [`NEVER`] without one.
     pub expires_ns: u64,
-    /// Number of the setting among all of the bank.
+    /// Age: number of its setting among all of the bank.
     pub age: u64,
-    /// The bank's name for it; empty if there is none.
+    /// The bank's quote id; empty if there is none.
     pub quote_id: Id,
-    /// MDReqID (262) under which it was set; empty if there is none.
+    /// MDReqID (262) of the entry; empty if there is none.
     pub request: Id,
 }
 
-/// The time that never comes.
+/// Time that is never reached.
 pub const NEVER: u64 = u64::MAX;
 
-/// What an entry is found by.
+/// Key of an entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Key {
     /// MDEntryID (278).
     Entry(Id),
     /// QuoteEntryID (299) of a snapshot without MDEntryID.
     Level(Side, Id),
-    /// MDReqID (262), and the place in the message, where a snapshot names no entries.
+    /// MDReqID (262) and index in the message, for a snapshot whose entries have no ids.
     Place(Id, u32),
     /// QuoteReqID (131) of a quote.
     Request(Side, Id),
@@ -46,7 +46,7 @@ pub enum Key {
 }
 
 impl Key {
-    /// A word that mostly tells keys apart; equal keys have equal ones.
+    /// A hash of the key; equal keys have equal hashes.
     pub fn word(&self) -> u64 {
         let (kind, text) = match self {
             Key::Entry(id) => (0, id),
@@ -55,7 +55,7 @@ impl Key {
             Key::Request(side, id) => (4 + side.index() as u64, id),
             Key::Mass(side, id) => (6 + side.index() as u64, id),
         };
-        // FNV-1a: short, and no bank gains by collisions, which cost only itself time.
+        // FNV-1a: short. A bank that forces collisions slows down only its own book.
         let mut hash = 0xcbf2_9ce4_8422_2325_u64 ^ kind;
         for byte in text.as_str().bytes() {
             hash = (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3);

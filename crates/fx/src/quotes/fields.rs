@@ -1,9 +1,9 @@
-//! The fields of quote messages, as they are written.
+//! Fields of quote messages, as received.
 
 use touchline_types::Id;
 use touchline_wire::fix::Message;
 
-/// Tags that quotes are made of.
+/// Tags of quote messages.
 pub mod tag {
     /// MinQty.
     pub const MIN_QTY: u32 = 110;
@@ -63,7 +63,7 @@ pub mod tag {
     pub const MD_QUOTE_TYPE: u32 = 1070;
 }
 
-/// A value as it is written, if the field is there.
+/// Value as received, if the field is present.
 pub type Raw<'a> = Option<&'a [u8]>;
 
 /// The value of the first field with this tag.
@@ -79,12 +79,12 @@ pub fn all<'a>(message: &Message<'a>, tag: u32) -> impl Iterator<Item = &'a [u8]
         .map(|field| field.value)
 }
 
-/// An identifier that is there or not. `None` if it is there and cannot be held.
+/// An optional identifier. `None` if it is present and too long.
 pub fn id(raw: Raw<'_>) -> Option<Id> {
     raw.map_or(Some(Id::EMPTY), Id::new)
 }
 
-/// Whether SettlType (63) and SettlDate (64) say the pair's spot date, as far as they are there.
+/// Whether SettlType (63) and SettlDate (64), if present, are the pair's spot date.
 pub fn is_spot(settle_type: Raw<'_>, settle_date: Raw<'_>, spot_date: &str) -> bool {
     // mutant: fx: a forward is taken for spot
     settle_type.is_none_or(|text| matches!(text, b"0" | b"1"))

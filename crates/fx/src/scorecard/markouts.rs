@@ -1,14 +1,14 @@
-//! Mark-outs: what the mid is some time after a fill.
+//! Mark-outs: the mid some time after a fill.
 
 use crate::orders::Terms;
 use crate::setup::{Pair, Slot, ns};
 use std::collections::VecDeque;
 use touchline_types::Side;
 
-/// How long after a fill, milliseconds.
+/// Horizons after a fill, milliseconds.
 pub const HORIZONS_MS: [u64; 5] = [1, 10, 100, 1_000, 10_000];
 
-/// A fill to look at later.
+/// A fill with pending mark-outs.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Marked {
     at_ns: u64,
@@ -18,11 +18,11 @@ pub(super) struct Marked {
     pub price: i64,
 }
 
-/// Fills that are not through all horizons.
+/// Fills with pending mark-outs.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Markouts {
     fills: VecDeque<Marked>,
-    /// How many of them are through each horizon; the later ones are behind the earlier.
+    /// Number of fills past each horizon; later horizons lag behind earlier ones.
     passed: [usize; HORIZONS_MS.len()],
 }
 
@@ -42,7 +42,7 @@ impl Markouts {
         due.min().unwrap_or(u64::MAX)
     }
 
-    /// Calls `mark` for each that is due.
+    /// Calls `mark` for each due mark-out.
     pub fn take(&mut self, now_ns: u64, mut mark: impl FnMut(&Marked, usize)) {
         for horizon in 0..HORIZONS_MS.len() {
             while self.next_ns(horizon) <= now_ns {

@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 use thiserror::Error;
 use touchline_types::{Id, Side};
 
-/// Text that is no command. What is wrong inside a parent is no error: the parent is refused.
+/// Invalid command. A parent with invalid terms is not an error: the parent is refused.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum DeskError {
     /// Not a JSON object.
@@ -25,7 +25,7 @@ pub enum DeskError {
 /// Reads a command.
 ///
 /// # Errors
-/// It is none.
+/// The command is invalid.
 pub fn read(setup: &Setup, text: &str) -> Result<Desk, DeskError> {
     let fields: Map<String, Value> =
         serde_json::from_str(text).map_err(|error| DeskError::Json(error.to_string()))?;
@@ -55,7 +55,7 @@ pub fn read(setup: &Setup, text: &str) -> Result<Desk, DeskError> {
     })
 }
 
-/// A parent; none if it is no order.
+/// Terms of a parent; none if invalid.
 fn parent(setup: &Setup, fields: &Map<String, Value>) -> Option<ParentTerms> {
     let id = word(fields, "id", None)?;
     let id = Id::new(id.as_bytes()).filter(|_| (1..=PARENT_ID_MAX).contains(&id.len()))?;
@@ -114,7 +114,7 @@ fn parent(setup: &Setup, fields: &Map<String, Value>) -> Option<ParentTerms> {
     })
 }
 
-/// A text, or what it is where it is left out.
+/// A text field, or its default.
 fn word<'a>(
     fields: &'a Map<String, Value>,
     key: &str,

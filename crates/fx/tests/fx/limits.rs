@@ -6,7 +6,7 @@ const A: (&str, &str) = ("A", "");
 const GTD: &str = ",\"deadline_ms\":60000";
 const LIFTERS: &str = "kill_lifters = [\"ann\", \"bob\"]";
 
-/// The reason for which the last parent was refused, or that it was accepted.
+/// The refusal of the last parent, or its acceptance.
 fn verdict(world: &mut World) -> String {
     let lines = world.decisions();
     let line = lines

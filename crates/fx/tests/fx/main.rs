@@ -1,4 +1,4 @@
-//! The rules of the FX core, one by one, and what must hold whatever banks do.
+//! Rules of the FX core one by one, and invariants under any behaviour of banks.
 
 mod limits;
 mod orders;

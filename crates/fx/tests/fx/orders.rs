@@ -1,4 +1,4 @@
-//! Orders: states, what reports book, what is refused.
+//! Orders: states, bookings of reports, refused reports.
 
 use crate::world::{World, values};
 

@@ -1,4 +1,4 @@
-//! Plans: each rule, and against a search of everything.
+//! Plans: each rule, and a comparison with an exhaustive search.
 
 use proptest::prelude::*;
 use touchline_fx::plan::{Leg, Offer, Plan, PlanKind, Planner, Style, Want, sweep_order};
@@ -45,7 +45,7 @@ fn want(quantity: i64) -> Want<'static> {
 /// Bank, price and quantity of a leg.
 type PlainLeg = (u16, i64, i64);
 
-/// The plan, and its legs. Offers get their ages by their order.
+/// The plan and its legs. Offers get their ages by their order.
 fn plan(offers: &[Offer], want: &Want<'_>) -> Option<(Plan, Vec<PlainLeg>)> {
     let mut offers: Vec<Offer> = offers.to_vec();
     for (age, offer) in offers.iter_mut().enumerate() {
@@ -182,7 +182,7 @@ fn minima_hold_for_a_quote_alone_and_for_the_sum_of_a_limit_order() {
         amount(0, 9, 2),
         amount(1, 20, 9),
     ];
-    // The first two units carry the limit order of bank 0 over the minimum of its next entry.
+    // The first two units bring the limit order of bank 0 to the minimum of its next entry.
     assert_eq!(legs(&offers, &want(5)), [(0, 9, 2), (0, 10, 2), (0, 11, 1)]);
     let quoted = Want {
         is_quoted: &[true, false, false, false],
@@ -264,7 +264,7 @@ fn of_equal_candidates_the_earlier_wins() {
     assert_eq!(found.kind, PlanKind::Sweep);
 }
 
-/// The least effective cost of all ways to have `left` of offers from `next` on.
+/// The lowest effective cost of all ways to fill `left` from the offers from `next` on.
 fn least_sweep(
     offers: &[Offer],
     want: &Want<'_>,
@@ -311,7 +311,7 @@ fn effective(offer: &Offer, want: &Want<'_>) -> i128 {
     i128::from(10 * price + offer.penalty)
 }
 
-/// The least effective cost of everything that may be done.
+/// The lowest effective cost of all allowed plans.
 fn least(offers: &[Offer], want: &Want<'_>) -> Option<i128> {
     let caps: [i64; BANKS] = want.caps.try_into().expect("a cap for each bank");
     let mut all = Vec::new();
@@ -353,7 +353,7 @@ prop_compose! {
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(600) })]
 
-    /// Without minima a plan is as good as the best of everything, and what it says of itself is true.
+    /// Without minima a plan is optimal, and its stated cost and quantity are correct.
     #[test]
     fn no_way_is_better_than_the_plan(
         drawn in prop::collection::vec(an_offer(), 0..7),

@@ -1,4 +1,4 @@
-//! Quotes: what each form of message does, and when a quote counts.
+//! Quotes: effect of each message type, and usable quotes.
 
 use crate::world::{World, fix};
 

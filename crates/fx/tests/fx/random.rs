@@ -1,7 +1,7 @@
-//! Random sessions: banks that quote in every form, answer in every way, go and come back; a desk that does everything. What
-//! must hold whatever they do.
+//! Random sessions: banks that quote in every form, answer in every way, connect and disconnect; a desk that uses every
+//! command. The tests check invariants.
 //!
-//! `SEED=7 cargo test -p touchline-fx random` repeats one; `SEEDS=500` runs so many.
+//! `SEED=7 cargo test -p touchline-fx random` repeats one seed; `SEEDS=500` runs 500.
 
 mod banks;
 
@@ -27,7 +27,7 @@ fn seeds() -> Vec<u64> {
     }
 }
 
-/// What the events of a run say, to hold against what the core says of itself.
+/// State derived from the events of a run, compared with the state of the core.
 #[derive(Default)]
 struct Watch {
     journaled: HashSet<String>,
@@ -102,7 +102,7 @@ impl Watch {
     }
 }
 
-/// Runs a session; wakes up at random times in between where that is asked for.
+/// Runs a session, with random additional wake-ups if requested.
 fn run(lines: &[String], config: &str, wakes: Option<u64>) -> Files {
     let setup = touchline_fx::Setup::parse(config).expect("a configuration");
     let mut replay = Replay::new(setup);
@@ -173,7 +173,7 @@ fn random_sessions_keep_what_must_hold() {
             );
         }
     }
-    // Sessions in which nothing happens would show nothing.
+    // Sessions without activity would prove nothing.
     println!("{orders} orders, {fills} fills, {plans} plans");
     assert!(orders > 0 && fills > 0 && plans > 0);
 }

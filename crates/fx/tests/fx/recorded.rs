@@ -1,9 +1,9 @@
-//! Recorded sessions with expected files, byte by byte, where `TOUCHLINE_CAPTURES` points.
+//! Recorded sessions with expected files, compared byte by byte, from `TOUCHLINE_CAPTURES`.
 
 use std::path::{Path, PathBuf};
 use touchline_fx::{Replay, Setup};
 
-/// The sessions, by folder.
+/// Folders of the sessions.
 fn sessions() -> Vec<PathBuf> {
     let Some(captures) = std::env::var_os("TOUCHLINE_CAPTURES") else {
         println!("skipped: TOUCHLINE_CAPTURES is not set");
@@ -33,7 +33,7 @@ fn replay(folder: &Path) -> Replay {
     Replay::new(setup)
 }
 
-/// All six files of each session are equal to the expected ones.
+/// All six files of each session equal the expected ones.
 #[test]
 fn recorded_sessions_give_the_expected_files() {
     let mut differences = Vec::new();

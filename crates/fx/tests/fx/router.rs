@@ -1,4 +1,4 @@
-//! The router: which orders are sent, and to whom.
+//! The router: orders and their banks.
 
 use crate::world::{World, value, values};
 
@@ -34,7 +34,7 @@ fn reasons(world: &mut World) -> Vec<String> {
     values(&lines, &["event", "reason"])
 }
 
-/// A reject of the only order that is out, at a time.
+/// A reject of the only open order, at a time.
 fn reject(world: &mut World, ms: u64, order: &str, reason: &str) -> u64 {
     world
         .at(ms)
@@ -417,7 +417,7 @@ fn a_bank_that_rejects_and_holds_loses_its_place() {
         .find(|line| line.contains("\"plan\""))
         .expect("a plan");
     assert!(plan.contains("[[\"T-P2-1\",\"B\",5000000,\"1.10003\",null,0],[\"T-P2-2\",\"A\",1000000,\"1.10002\",null,21]]"), "{plan}");
-    // Without weight it is the first again; and what the window has forgotten counts no more.
+    // Without weight the order is the first again; outcomes outside the window do not count.
     world.at(62).book("A", &[(-2, 5000)], &[(2, 5000)]).parent(
         "P3",
         "buy",

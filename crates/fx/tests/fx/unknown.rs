@@ -1,4 +1,4 @@
-//! Orders whose outcome is not known: they count as filled until somebody knows.
+//! Orders with an unknown outcome: they count as filled until the outcome is known.
 
 use crate::world::{World, values};
 

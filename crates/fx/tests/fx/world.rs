@@ -1,11 +1,11 @@
-//! A small world: a configuration, a clock, and lines of a session written by hand.
+//! Fixture: a configuration, a clock, and handwritten lines of a session.
 
 use touchline_fx::{Replay, Setup};
 
 /// 2026-01-05 09:00 UTC, nanoseconds since 1970.
 pub const START_NS: u64 = 1_767_603_600_000_000_000;
 
-/// One pair with lots of 1,000 and two sizes, and these banks with what is said of each.
+/// One pair with lots of 1,000 and two sizes, and these banks with their settings.
 pub fn config(extra: &str, banks: &[(&str, &str)]) -> String {
     let mut text = format!(
         "date = \"20260105\"\nprefix = \"T\"\naccount = \"D\"\n{extra}\n\
@@ -20,15 +20,15 @@ pub fn config(extra: &str, banks: &[(&str, &str)]) -> String {
     text
 }
 
-/// A replay whose lines are written as they are needed.
+/// A replay whose lines are written by the test.
 pub struct World {
     pub replay: Replay,
     now_ns: u64,
-    /// How much of each file was looked at.
+    /// Number of lines read from each file.
     seen: [usize; 6],
 }
 
-/// A FIX message of the body `35=…|…`, with its length and sum, `|` for the separator.
+/// A FIX message from a body `35=…|…`, with length and checksum, and `|` as the separator.
 pub fn fix(body: &str) -> String {
     let length = body.len() + 1;
     let text = format!("8=FIX.4.4|9={length}|{body}|");
@@ -40,7 +40,7 @@ pub fn fix(body: &str) -> String {
 }
 
 impl World {
-    /// Of a configuration's text; nobody is up.
+    /// A world from a configuration; all sessions are down.
     pub fn new(config: &str) -> World {
         let setup = Setup::parse(config).unwrap_or_else(|error| panic!("{error}"));
         World {
@@ -50,7 +50,7 @@ impl World {
         }
     }
 
-    /// With both sessions of these banks up.
+    /// A world with both sessions of these banks up.
     pub fn up(extra: &str, banks: &[(&str, &str)]) -> World {
         let mut world = World::new(&config(extra, banks));
         for (name, _) in banks {
@@ -60,13 +60,13 @@ impl World {
         world
     }
 
-    /// The clock, milliseconds since the start.
+    /// Sets the clock, milliseconds since the start.
     pub fn at(&mut self, ms: u64) -> &mut World {
         self.now_ns = START_NS + ms * 1_000_000;
         self
     }
 
-    /// A line of the session, now.
+    /// Adds a line of the session at the present time.
     pub fn line(&mut self, text: &str) -> &mut World {
         let line = format!("{} {text}", self.now_ns);
         self.replay
@@ -85,7 +85,7 @@ impl World {
         self.line(&format!("{bank}.o {}", fix(body)))
     }
 
-    /// A snapshot of EUR/USD: prices behind 1.10, in ticks, and sizes in thousands, by side.
+    /// A snapshot of EUR/USD: prices above 1.10, in ticks, and sizes in thousands, by side.
     pub fn book(&mut self, bank: &str, bids: &[(i64, i64)], asks: &[(i64, i64)]) -> &mut World {
         let entries = bids
             .iter()
@@ -103,14 +103,14 @@ impl World {
         self.quote(bank, &body)
     }
 
-    /// Passes time until then, as if a heartbeat came.
+    /// Advances the time, as with a heartbeat.
     pub fn wait(&mut self, ms: u64) -> &mut World {
         self.at(ms);
         self.replay.wake(self.now_ns);
         self
     }
 
-    /// A parent of EUR/USD with these further fields.
+    /// A parent of EUR/USD with additional fields.
     pub fn parent(&mut self, id: &str, side: &str, quantity: i64, more: &str) -> &mut World {
         self.desk(&format!(
             "{{\"op\":\"parent\",\"id\":\"{id}\",\"pair\":\"EUR/USD\",\"side\":\"{side}\",\"qty\":{quantity}{more}}}"
@@ -122,7 +122,7 @@ impl World {
         self.line(&format!("- {json}"))
     }
 
-    /// A report of an order: ExecID, ExecType, OrdStatus, CumQty, and more.
+    /// A report of an order: ExecID, ExecType, OrdStatus, CumQty and further fields.
     pub fn execution(
         &mut self,
         bank: &str,
@@ -137,7 +137,7 @@ impl World {
         )
     }
 
-    /// New lines of a file, by its place among the six.
+    /// New lines of a file, by its index.
     fn new_lines(&mut self, file: usize) -> Vec<String> {
         let text = self.replay.files().named()[file].1;
         let lines = text[self.seen[file]..]
@@ -168,25 +168,25 @@ impl World {
         self.new_lines(4)
     }
 
-    /// Best bid and ask of EUR/USD, as ticks behind 1.10 with the quantity there in thousands.
+    /// Best bid and ask of EUR/USD, as ticks above 1.10 with the quantity in thousands.
     pub fn tops(&self) -> [Option<(i64, i64)>; 2] {
         let tops = &self.replay.engine().composites().of(0).tops;
         [0, 1].map(|side| tops[side].map(|top| (top.price - 110_000, top.quantity / 1000)))
     }
 
-    /// How many orders were sent.
+    /// Number of sent orders.
     pub fn sent(&self) -> usize {
         self.replay.engine().orders().iter().count()
     }
 
-    /// State, filled and open quantity of an order by its number of the run.
+    /// State, filled and open quantity of an order by its number in the run.
     pub fn order(&self, number: usize) -> (String, i64, i64) {
         let order = self.replay.engine().orders().get(number);
         (format!("{:?}", order.state()), order.cum(), order.leaves())
     }
 }
 
-/// The value behind a key of a line, up to the next comma or end outside of text.
+/// Value of a key in a line, up to the next comma or end outside of text.
 pub fn value<'a>(line: &'a str, key: &str) -> &'a str {
     let key = format!("\"{key}\":");
     let from = line
@@ -198,7 +198,7 @@ pub fn value<'a>(line: &'a str, key: &str) -> &'a str {
     &rest[..end]
 }
 
-/// Of each line the values behind keys, with a space between them.
+/// Values of keys in each line, separated by spaces.
 pub fn values(lines: &[String], keys: &[&str]) -> Vec<String> {
     let of = |line: &String| {
         let found = keys.iter().map(|key| value(line, key).trim_matches('"'));

@@ -1,8 +1,8 @@
-//! Builds frames, for captures that we write ourselves.
+//! Builds frames, for captures written by this program.
 
 use std::net::{Ipv4Addr, SocketAddrV4};
 
-/// The most bytes that one UDP datagram over IPv4 can carry.
+/// Maximum payload of a UDP datagram over IPv4, bytes.
 pub const UDP_PAYLOAD_BYTES_MAX: usize = 65_535 - IP_LEN - UDP_LEN;
 
 /// A payload does not fit a UDP datagram.
@@ -19,11 +19,11 @@ const ETHERNET_LEN: usize = 14;
 const IP_LEN: usize = 20;
 const UDP_LEN: usize = 8;
 
-/// Writes an Ethernet frame with one UDP datagram over IPv4 into `frame`, in place of what was there.
+/// Writes an Ethernet frame with one UDP datagram over IPv4 into `frame`, replacing its content.
 ///
-/// IPv4 and UDP checksums are right, the Ethernet address of a multicast group is the one that
-/// RFC 1112 section 6.4 gives, and the frame is not padded to Ethernet's minimum (nor do hosts see
-/// that padding on what they send).
+/// IPv4 and UDP checksums are set, a multicast group's Ethernet address follows RFC 1112 section
+/// 6.4, and the frame is not padded to Ethernet's minimum (hosts do not see that padding on sent
+/// frames either).
 ///
 /// # Errors
 /// The payload is longer than [`UDP_PAYLOAD_BYTES_MAX`]; `frame` is then left empty.
@@ -59,7 +59,7 @@ fn ethernet_header(frame: &mut Vec<u8>, source: Ipv4Addr, destination: Ipv4Addr)
     frame.extend_from_slice(&[0x08, 0x00]);
 }
 
-/// The group's address for multicast, else a locally administered one made of the IP address.
+/// Multicast address of a group, else a locally administered address made from the IP address.
 fn hardware_address(ip: Ipv4Addr) -> [u8; 6] {
     let [a, b, c, d] = ip.octets();
     if ip.is_multicast() {

@@ -1,6 +1,6 @@
-//! Integers in the byte order that a file declares.
+//! Integers in the byte order of a file.
 
-/// The byte order of the host that wrote a file or a section of it.
+/// Byte order of the host that wrote a file or a section of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ByteOrder {
     Little,
@@ -8,7 +8,7 @@ pub(super) enum ByteOrder {
 }
 
 impl ByteOrder {
-    /// The `u16` at `bytes[at..]`, which the caller knows to be there.
+    /// The `u16` at `bytes[at..]`, which the caller has checked to exist.
     pub(super) fn u16(self, bytes: &[u8], at: usize) -> u16 {
         let raw = [bytes[at], bytes[at + 1]];
         match self {
@@ -17,7 +17,7 @@ impl ByteOrder {
         }
     }
 
-    /// The `u32` at `bytes[at..]`, which the caller knows to be there.
+    /// The `u32` at `bytes[at..]`, which the caller has checked to exist.
     pub(super) fn u32(self, bytes: &[u8], at: usize) -> u32 {
         let raw = [bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]];
         match self {
@@ -26,7 +26,7 @@ impl ByteOrder {
         }
     }
 
-    /// The `u64` at `bytes[at..]`, which the caller knows to be there.
+    /// The `u64` at `bytes[at..]`, which the caller has checked to exist.
     pub(super) fn u64(self, bytes: &[u8], at: usize) -> u64 {
         let (first, second) = (self.u32(bytes, at), self.u32(bytes, at + 4));
         match self {

@@ -12,13 +12,13 @@ use super::{LinkType, PACKET_BYTES_MAX};
 const MAGIC_MICROSECONDS: u32 = 0xa1b2_c3d4;
 /// The file header's magic for time in nanoseconds, as a number.
 pub(super) const MAGIC_NANOSECONDS: u32 = 0xa1b2_3c4d;
-/// A variant with longer record headers that patched tools of the 1990s wrote.
+/// Variant with longer record headers, written by patched tools of the 1990s.
 const MAGIC_MODIFIED: u32 = 0xa1b2_cd34;
 
 pub(super) const FILE_HEADER_LEN: usize = 24;
 pub(super) const RECORD_HEADER_LEN: usize = 16;
 
-/// What the file header says about all records.
+/// File header.
 pub(super) struct Classic {
     order: ByteOrder,
     link: LinkType,
@@ -26,7 +26,7 @@ pub(super) struct Classic {
     unit_ns: u64,
 }
 
-/// Whether a file that starts so is a classic capture, readable or not.
+/// Whether a file that starts with these bytes is a classic capture, readable or not.
 pub(super) fn is_magic(magic: [u8; 4]) -> bool {
     byte_order(magic).is_some()
 }
@@ -59,7 +59,7 @@ impl Classic {
                 "rewrite it with `editcap -F nsecpcap FILE NEW`",
             ));
         }
-        // The upper half tells about frame check sequences, which the IP length cuts off anyway.
+        // The upper half describes frame check sequences, which the IP length cuts off anyway.
         let link = LinkType(order.u32(header, 20) as u16);
         stream.consume(FILE_HEADER_LEN);
         Ok(Self {
@@ -69,7 +69,7 @@ impl Classic {
         })
     }
 
-    /// Reads one record; `None` where the file ends between two records.
+    /// Reads one record; `None` at the end of the file between two records.
     pub(super) fn next(&mut self, stream: &mut Stream<impl Read>) -> Result<Option<Record>, Fault> {
         let offset = stream.offset();
         let header = stream.peek(RECORD_HEADER_LEN)?;

@@ -1,12 +1,11 @@
-//! What is wrong with a capture, where, and what to do about it.
+//! Errors of captures, with place and fix.
 
 use std::borrow::Cow;
 use std::fmt;
 
-/// Why a capture cannot be opened or read further.
+/// Error of opening or reading a capture.
 ///
-/// Printed, it is one line with the file, what is wrong, what to do, and, behind its start, the byte
-/// offset and how many packets were read before.
+/// Printed as one line with file, problem, fix, byte offset, and the number of packets read before.
 #[derive(Debug)]
 pub struct Error {
     /// The file's name as the caller gave it, or `<stream>`.
@@ -17,14 +16,14 @@ pub struct Error {
     fault: Box<Fault>,
 }
 
-/// The kinds of trouble with a capture.
+/// Kind of an error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ErrorKind {
     /// The operating system refused to open or read it.
     Io,
-    /// It starts like no capture that we know.
+    /// Its start is not that of a known capture format.
     NotCapture,
-    /// It is of a kind or version that we do not read.
+    /// Its format or version is not supported.
     Unsupported,
     /// It ends in the middle of a record: an interrupted capture or an unfinished copy.
     Truncated,
@@ -43,12 +42,12 @@ impl Error {
         }
     }
 
-    /// What kind of trouble it is.
+    /// Kind.
     pub fn kind(&self) -> ErrorKind {
         self.fault.kind
     }
 
-    /// Where it was noticed: bytes from the start of the file, after decompression.
+    /// Byte offset from the start of the file, after decompression.
     pub fn offset(&self) -> u64 {
         self.fault.offset
     }
@@ -70,7 +69,7 @@ impl fmt::Display for Error {
 
 impl std::error::Error for Error {}
 
-/// An error before anybody knows the name of the file.
+/// An error without the file name.
 #[derive(Debug)]
 pub(super) struct Fault {
     pub(super) kind: ErrorKind,

@@ -1,4 +1,4 @@
-//! The Interface Description Block of pcapng: link type, snap length and how time is counted.
+//! The Interface Description Block of pcapng: link type, snap length and time resolution.
 
 use super::LinkType;
 use super::byte_order::ByteOrder;
@@ -15,11 +15,11 @@ pub(super) struct Interface {
     /// Most bytes of a packet that are captured; 0 for no limit.
     pub(super) snap_len: u32,
     tick: Tick,
-    /// Seconds to be added to each stamp.
+    /// Seconds added to each timestamp.
     offset_s: i64,
 }
 
-/// What one unit of a stamp is.
+/// Unit of timestamps.
 #[derive(Clone, Copy)]
 enum Tick {
     /// This many nanoseconds.
@@ -62,7 +62,7 @@ impl Interface {
         Ok(interface)
     }
 
-    /// A stamp of this interface in nanoseconds since 1970; `None` where that is not representable.
+    /// A timestamp of this interface in nanoseconds since 1970; `None` if it is not representable.
     pub(super) fn nanoseconds(&self, ticks: u64) -> Option<u64> {
         let since_offset = match self.tick {
             Tick::Nanoseconds(1) if self.offset_s == 0 => return Some(ticks),

@@ -36,30 +36,31 @@ const BODY: usize = 8;
 /// The longest block that is skipped; the limit that Wireshark has too.
 const SKIPPED_BYTES_MAX: usize = 16 * 1024 * 1024;
 
-/// Interfaces of one section: what the obsolete Packet Block's 16-bit interface number can name.
+/// Maximum number of interfaces of one section: the range of the obsolete Packet Block's 16-bit
+/// number.
 const INTERFACES_MAX: usize = 65_536;
 
 /// The current section of a file.
 pub(super) struct Pcapng {
     order: ByteOrder,
     interfaces: Vec<Interface>,
-    /// Time of the last packet, for blocks that carry none.
+    /// Time of the last packet, for blocks without a time.
     last_ns: u64,
 }
 
-/// What the three kinds of packet blocks have in common.
+/// Fields common to the three kinds of packet blocks.
 struct PacketFields {
     interface: u32,
     /// Time in the interface's ticks; a Simple Packet Block has none.
     ticks: Option<u64>,
     captured_len: u32,
     original_len: u32,
-    /// Where the frame starts in the block.
+    /// Offset of the frame in the block.
     data: usize,
 }
 
 impl Pcapng {
-    /// Reads the first Section Header Block, which the caller has seen the type of.
+    /// Reads the first Section Header Block, whose type was read already.
     pub(super) fn open(stream: &mut Stream<impl Read>) -> Result<Self, Fault> {
         let mut section = Self {
             order: ByteOrder::Little,
@@ -70,7 +71,8 @@ impl Pcapng {
         Ok(section)
     }
 
-    /// Reads blocks up to and with the next packet; `None` where the file ends between two blocks.
+    /// Reads blocks up to the next packet, inclusive; `None` at the end of the file between two
+    /// blocks.
     pub(super) fn next(&mut self, stream: &mut Stream<impl Read>) -> Result<Option<Record>, Fault> {
         loop {
             let offset = stream.offset();
@@ -97,7 +99,7 @@ impl Pcapng {
         }
     }
 
-    /// Section 4.1: byte order magic, version, section length (of no use to a sequential reader).
+    /// Section 4.1: byte order magic, version, section length (not used by a sequential reader).
     fn start_section(&mut self, stream: &mut Stream<impl Read>) -> Result<(), Fault> {
         let offset = stream.offset();
         let head = stream.peek(FRAMING_LEN)?;
@@ -235,7 +237,7 @@ impl PacketFields {
     }
 }
 
-/// The length of a block, which must at least hold its own framing and keep the next one aligned.
+/// Length of a block, which must contain its own framing and keep the next block aligned.
 fn checked_len(len: u32, offset: u64) -> Result<usize, Fault> {
     let len = len as usize;
     if len < FRAMING_LEN || !len.is_multiple_of(4) {
@@ -249,7 +251,7 @@ fn checked_len(len: u32, offset: u64) -> Result<usize, Fault> {
     Ok(len)
 }
 
-/// Peeks a block that is looked into.
+/// Peeks a complete block.
 fn whole(stream: &mut Stream<impl Read>, order: ByteOrder, len: usize) -> Result<&[u8], Fault> {
     let offset = stream.offset();
     if len > BLOCK_BYTES_MAX {
@@ -264,7 +266,7 @@ fn whole(stream: &mut Stream<impl Read>, order: ByteOrder, len: usize) -> Result
     Ok(block)
 }
 
-/// Moves past a block that is of no use here.
+/// Skips a block that is not used.
 fn skip(stream: &mut Stream<impl Read>, order: ByteOrder, len: usize) -> Result<(), Fault> {
     let offset = stream.offset();
     let inside = stream.skip(len - 4)?;

@@ -1,4 +1,4 @@
-//! The reader: one packet at a time out of any kind of capture.
+//! Reader of captures of any supported format.
 
 use std::fs::File;
 use std::io::Read;
@@ -13,7 +13,7 @@ use super::{LinkType, classic, pcapng};
 
 /// Reads the packets of one capture in the order of the file.
 ///
-/// No packet allocates: frames are lent out of a buffer that the reader reuses.
+/// Packets are not allocated: frames are lent from a reusable buffer.
 ///
 /// ```no_run
 /// # fn main() -> Result<(), touchline_net::pcap::Error> {
@@ -30,28 +30,28 @@ pub struct Reader<R = File> {
     format: Format,
     packets: u64,
     total_bytes: Option<u64>,
-    /// After the end or an error there is nothing more.
+    /// Set after the end or an error.
     done: bool,
 }
 
 /// One captured frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Frame<'a> {
-    /// When it was captured, nanoseconds since 1970-01-01 UTC. A pcapng Simple Packet Block has no
-    /// time and takes that of the packet before it.
+    /// Capture time, nanoseconds since 1970-01-01 UTC. A pcapng Simple Packet Block has no time and
+    /// takes that of the previous packet.
     pub capture_ns: u64,
-    /// The header that `bytes` starts with.
+    /// Header at the start of `bytes`.
     pub link: LinkType,
-    /// What was captured; shorter than the frame was if the capture's snap length cut it.
+    /// Captured bytes; shorter than the frame if the capture's snap length truncated it.
     pub bytes: &'a [u8],
-    /// How long the frame was on the wire, bytes, as the file says.
+    /// Length of the frame on the wire, bytes, as stated by the file.
     pub original_len: u32,
 }
 
-/// How far a file has been read.
+/// Read position of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Progress {
-    /// Bytes of the file taken so far, before decompression.
+    /// Bytes of the file read so far, before decompression.
     pub consumed_bytes: u64,
     /// Size of the file in bytes; `None` for a pipe or other stream.
     pub total_bytes: Option<u64>,
@@ -76,7 +76,7 @@ impl Reader<File> {
     /// Opens a capture file of any supported form.
     ///
     /// # Errors
-    /// The file cannot be read, or does not begin as a capture.
+    /// The file cannot be read, or does not start as a capture.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, Error> {
         let path = path.as_ref();
         let name = path.display().to_string();
@@ -92,7 +92,7 @@ impl<R: Read> Reader<R> {
     /// Reads a capture from any input. It needs no buffering of its own.
     ///
     /// # Errors
-    /// The input cannot be read, or does not begin as a capture.
+    /// The input cannot be read, or does not start as a capture.
     pub fn new(input: R) -> Result<Self, Error> {
         Self::start("<stream>".to_owned(), input, None)
     }
@@ -100,7 +100,7 @@ impl<R: Read> Reader<R> {
     /// Lends the next frame; `None` at the end of the capture.
     ///
     /// # Errors
-    /// The file is damaged at this place. Afterwards the reader is at its end.
+    /// The file is damaged here. Afterwards the reader is at its end.
     #[expect(
         clippy::should_implement_trait,
         reason = "an iterator cannot lend its items"
@@ -109,12 +109,12 @@ impl<R: Read> Reader<R> {
         Ok(self.advance()?.map(|record| self.frame(&record)))
     }
 
-    /// How many packets were read so far.
+    /// Number of packets read so far.
     pub fn packets(&self) -> u64 {
         self.packets
     }
 
-    /// How far the file has been read, for a progress bar.
+    /// Read position, for a progress bar.
     pub fn progress(&self) -> Progress {
         Progress {
             consumed_bytes: self.stream.consumed_bytes(),

@@ -7,15 +7,15 @@ use flate2::bufread::MultiGzDecoder;
 
 use super::error::{ErrorKind, Fault};
 
-/// The size of the read buffer and so the largest record or block that is looked into. Blocks that
-/// are skipped may be longer.
+/// Size of the read buffer, and so the largest record or block that is parsed. Skipped blocks may
+/// be longer.
 pub const BLOCK_BYTES_MAX: usize = 512 * 1024;
 
-/// Unpacked bytes per byte of file from which a file is taken as a bomb. A capture that repeats one
-/// full packet for ever stays below a hundred, since time and sequence differ.
+/// Ratio of unpacked to packed bytes above which a file is refused as a decompression bomb. A
+/// capture that repeats one full packet stays below a hundred, because time and sequence differ.
 const EXPANSION_MAX: u64 = 500;
 
-/// Below this many unpacked bytes a bomb is harmless and its ratio is not looked at.
+/// Unpacked size below which the ratio is not checked.
 const EXPANSION_FREE_BYTES: u64 = 64 * 1024 * 1024;
 
 /// Base-2 logarithm of the largest Zstandard window: 32 MiB, four times what level 19 uses.
@@ -23,19 +23,19 @@ const ZSTD_WINDOW_LOG_MAX: u32 = 25;
 
 /// A buffered, decompressed stream of bytes.
 ///
-/// `peek` brings bytes into the buffer without moving on; `consume` moves on without touching the
-/// buffer. So a slice that was peeked stays readable by its position (`held`) until the next peek.
+/// `peek` reads bytes into the buffer without advancing; `consume` advances without changing the
+/// buffer. So a peeked slice stays readable by its position (`held`) until the next peek.
 pub(super) struct Stream<R> {
     source: Source<R>,
     buffer: Box<[u8]>,
-    /// The part of the buffer that was read and not yet consumed.
+    /// Part of the buffer that was read and not consumed.
     unread: Range<usize>,
     /// Offset of `buffer[0]` in the decompressed stream.
     base: u64,
     ended: bool,
 }
 
-/// The raw input behind the few bytes that were read to tell its kind.
+/// The raw input behind the bytes that were read to detect its format.
 type Input<R> = BufReader<Chain<Cursor<Vec<u8>>, Counted<R>>>;
 
 enum Source<R> {
@@ -44,7 +44,7 @@ enum Source<R> {
     Zstd(zstd::stream::read::Decoder<'static, Input<R>>),
 }
 
-/// An input that knows how much was taken from it.
+/// An input that counts the bytes taken from it.
 struct Counted<R> {
     inner: R,
     bytes: u64,
@@ -88,7 +88,7 @@ impl<R: Read> Stream<R> {
         self.unread.start
     }
 
-    /// How many bytes of the file were taken, before decompression.
+    /// Bytes of the file taken so far, before decompression.
     pub(super) fn consumed_bytes(&self) -> u64 {
         let input = match &self.source {
             Source::Plain(input) => input,
@@ -107,7 +107,7 @@ impl<R: Read> Stream<R> {
         Ok(&self.buffer[self.unread.start..end])
     }
 
-    /// Moves on by `len` bytes, all of them peeked before.
+    /// Advances by `len` peeked bytes.
     pub(super) fn consume(&mut self, len: usize) {
         assert!(
             len <= self.unread.len(),
@@ -116,7 +116,7 @@ impl<R: Read> Stream<R> {
         self.unread.start += len;
     }
 
-    /// Moves on by `len` bytes; `false` if the file ends before.
+    /// Advances by `len` bytes; `false` if the file ends before.
     pub(super) fn skip(&mut self, mut len: usize) -> Result<bool, Fault> {
         while len > 0 {
             let step = self.peek(len.min(BLOCK_BYTES_MAX))?.len();
@@ -129,7 +129,7 @@ impl<R: Read> Stream<R> {
         Ok(true)
     }
 
-    /// Bytes that were peeked at these positions, consumed or not; valid until the next peek.
+    /// Peeked bytes at these positions, consumed or not; valid until the next peek.
     pub(super) fn held(&self, range: Range<usize>) -> &[u8] {
         &self.buffer[range]
     }

@@ -5,9 +5,9 @@ use std::io::{self, Write};
 use super::classic::{FILE_HEADER_LEN, MAGIC_NANOSECONDS, RECORD_HEADER_LEN};
 use super::{LinkType, PACKET_BYTES_MAX};
 
-/// Writes Ethernet frames as a classic pcap file with nanosecond time, which every tool reads.
+/// Writer of Ethernet frames as a classic pcap file with nanosecond time, which every tool reads.
 ///
-/// It writes twice per frame: give it a `BufWriter`, or a compressor.
+/// It writes twice per frame: wrap the output in a `BufWriter` or a compressor.
 pub struct Writer<W> {
     output: W,
     packets: u64,
@@ -29,7 +29,7 @@ impl<W: Write> Writer<W> {
         Ok(Self { output, packets: 0 })
     }
 
-    /// Appends a whole frame that was captured at `capture_ns`, nanoseconds since 1970-01-01 UTC.
+    /// Appends a complete frame captured at `capture_ns`, nanoseconds since 1970-01-01 UTC.
     ///
     /// # Errors
     /// The output's own; `InvalidInput` for a frame of more than [`PACKET_BYTES_MAX`] bytes or a time
@@ -56,15 +56,15 @@ impl<W: Write> Writer<W> {
         Ok(())
     }
 
-    /// How many frames were written.
+    /// Number of frames written.
     pub fn packets(&self) -> u64 {
         self.packets
     }
 
-    /// Flushes and gives the output back.
+    /// Flushes and returns the output.
     ///
     /// # Errors
-    /// The output's own; dropping the writer instead would hide it.
+    /// The output's own; dropping the writer would hide it.
     pub fn finish(mut self) -> io::Result<W> {
         self.output.flush()?;
         Ok(self.output)

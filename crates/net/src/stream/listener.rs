@@ -1,29 +1,29 @@
-//! The other end: a port that is connected to.
+//! Listening port.
 
 use super::{Error, Stream, error};
 use socket2::{Domain, Protocol, Socket, Type};
 use std::io;
 use std::net::SocketAddrV4;
 
-/// A port that others connect to. It never waits.
+/// A listening port. Its calls never wait.
 #[derive(Debug)]
 pub struct Listener {
     socket: Socket,
     address: SocketAddrV4,
 }
 
-/// Connections that the system keeps until they are taken.
+/// Pending connections that the system queues.
 const BACKLOG: i32 = 1_024;
 
 impl Listener {
-    /// Listens on an address of this host; port 0 is any free one.
+    /// Listens on an address of this host; port 0 is any free port.
     ///
     /// # Errors
-    /// The address is not ours, or taken.
+    /// The address does not belong to this host or is in use.
     pub fn bind(address: SocketAddrV4) -> Result<Listener, Error> {
         let kind = Type::STREAM.nonblocking().cloexec();
         let socket = Socket::new(Domain::IPV4, kind, Some(Protocol::TCP)).map_err(error)?;
-        // A port whose connections were just closed is free.
+        // A port whose connections were just closed counts as free.
         socket.set_reuse_address(true).map_err(error)?;
         socket.bind(&address.into()).map_err(error)?;
         socket.listen(BACKLOG).map_err(error)?;
@@ -34,15 +34,15 @@ impl Listener {
         })
     }
 
-    /// Where it listens, with the real port.
+    /// Local address with the actual port.
     pub fn address(&self) -> SocketAddrV4 {
         self.address
     }
 
-    /// The next connection, which stands, and where it comes from. `None`: there is none at present.
+    /// The next established connection and its source address. `None`: there is none at present.
     ///
     /// # Errors
-    /// The process cannot open more sockets until others are closed.
+    /// The process has no free file descriptors.
     pub fn accept(&mut self) -> Result<Option<(Stream, SocketAddrV4)>, Error> {
         let (socket, from) = match self.socket.accept() {
             Ok(accepted) => accepted,

@@ -1,4 +1,4 @@
-//! Settings before any connection: trusted issuers, server name, our certificate.
+//! TLS client settings: trusted issuers, server name, client certificate.
 
 use super::verify::Verifier;
 use rustls::client::{Resumption, WebPkiServerVerifier};
@@ -9,23 +9,23 @@ use rustls::{ClientConfig, ClientConnection, Error, RootCertStore};
 use std::fmt;
 use std::sync::Arc;
 
-/// Of the certificates and keys that are given, all in PEM.
+/// Settings, with certificates and keys in PEM.
 #[derive(Clone, Copy, Default)]
 pub struct Settings<'a> {
-    /// The host's name, or its address: sent (SNI), and looked for in the certificate.
+    /// Name or address of the host: sent as SNI, and required in the certificate.
     pub server_name: &'a str,
-    /// Trusted issuers; those of Mozilla if `None`.
+    /// Trusted issuers; Mozilla's if `None`.
     pub roots: Option<&'a [u8]>,
-    /// Keys of which the server must have one; none at all ask for nothing more.
+    /// Public keys of which the server must have one; empty: no further condition.
     pub pins: &'a [Pin],
-    /// Our certificate, if the server requests one.
+    /// Client certificate, if the server requests one.
     pub identity: Option<Identity<'a>>,
 }
 
 /// A client certificate.
 #[derive(Clone, Copy)]
 pub struct Identity<'a> {
-    /// Our certificate first, then those that lead to its issuer.
+    /// The client's certificate first, then the chain to its issuer.
     pub certificates: &'a [u8],
     /// The private key of the first one.
     pub key: &'a [u8],
@@ -35,34 +35,34 @@ pub struct Identity<'a> {
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Pin(pub [u8; 32]);
 
-/// Why there can be no connections.
+/// Invalid settings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SetupError {
-    /// The name.
+    /// Invalid name.
     #[error("this is neither a host's name nor an address")]
     NoName,
-    /// The roots.
+    /// Invalid roots.
     #[error(
         "there is no certificate of an issuer in it; it must have PEM blocks `BEGIN CERTIFICATE`"
     )]
     NoRoots,
-    /// Our certificate.
+    /// Invalid certificate.
     #[error(
         "there is no certificate in it; it must have PEM blocks `BEGIN CERTIFICATE`, ours first"
     )]
     NoCertificate,
-    /// Our key.
+    /// Invalid key.
     #[error("there is no private key in it; it must have one PEM block `BEGIN PRIVATE KEY`")]
     NoKey,
-    /// Our certificate and our key.
+    /// Certificate and key do not match.
     #[error("the client certificate and its key do not belong together")]
     NotOurs,
-    /// A pin.
+    /// Invalid pin.
     #[error("a pin has 64 hexadecimal digits: SHA-256 of the certificate's SubjectPublicKeyInfo")]
     BadPin,
 }
 
-/// A client that can connect to one host, again and again.
+/// TLS client for one host, for any number of connections.
 #[derive(Clone)]
 pub struct Client {
     config: Arc<ClientConfig>,
@@ -70,10 +70,10 @@ pub struct Client {
 }
 
 impl Client {
-    /// Reads and checks everything.
+    /// Reads and checks the settings.
     ///
     /// # Errors
-    /// What cannot be used. The text has nothing of a key.
+    /// A setting is invalid. The text contains nothing of a key.
     pub fn new(settings: &Settings<'_>) -> Result<Client, SetupError> {
         let name = ServerName::try_from(settings.server_name.to_owned());
         let name = name.map_err(|_| SetupError::NoName)?;
@@ -82,7 +82,7 @@ impl Client {
             library: library_verifier(settings.roots, &provider)?,
             pins: settings.pins.to_vec(),
         };
-        // The builder calls a verifier of one's own dangerous: ours asks the library's first.
+        // The builder calls any custom verifier dangerous; ours calls the library's first.
         let builder = ClientConfig::builder_with_provider(provider)
             .with_safe_default_protocol_versions()
             .map_err(|_| SetupError::NoRoots)?
@@ -136,7 +136,7 @@ impl Pin {
     /// Reads 64 hexadecimal digits, with or without colons between bytes.
     ///
     /// # Errors
-    /// It has others, or more or fewer.
+    /// Wrong characters or length.
     pub fn read(text: &str) -> Result<Pin, SetupError> {
         let digits: Vec<u8> = text.bytes().filter(|&byte| byte != b':').collect();
         if digits.len() != 64 {

@@ -1,66 +1,66 @@
-//! Why a TLS connection is of no use, and what to do about it.
+//! Reasons of failed TLS connections, with the fix.
 
 use super::verify::SelfSigned;
 use rustls::{AlertDescription, CertificateError, Error, OtherError, PeerIncompatible};
 
-/// Why the two sides do not talk.
+/// Reason of a failed handshake or connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Refusal {
-    /// The certificate's time is over.
+    /// The certificate has expired.
     #[error(
         "the server's certificate has expired; check this host's clock, else the venue must renew it"
     )]
     Expired,
-    /// The certificate's time has not begun.
+    /// The certificate is not valid yet.
     #[error("the server's certificate is not valid yet; check this host's clock")]
     NotYetValid,
-    /// The certificate is another host's.
+    /// The certificate belongs to another host.
     #[error(
         "the server's certificate is for another host; check the host and `server_name` of the configuration"
     )]
     WrongHost,
-    /// Nobody whom we trust vouches for it.
+    /// Its issuer is not trusted.
     #[error(
         "the server's certificate was issued by nobody known; name the issuer's certificate in `roots_file` if \
          the venue has an issuer of its own"
     )]
     UnknownIssuer,
-    /// Only it vouches for itself.
+    /// It is self-signed.
     #[error(
         "the server's certificate is signed by itself alone; name it in `roots_file` if the venue says so, \
          else something stands between"
     )]
     SelfSigned,
-    /// Something else is wrong with the certificate.
+    /// Another fault of the certificate.
     #[error("the server's certificate is damaged, withdrawn or not for a server; ask the venue")]
     BadCertificate,
-    /// The certificate is right, its key is not one that was pinned.
+    /// The certificate is valid, but its key is not pinned.
     #[error(
         "the key of the server's certificate is none of `pins`; ask the venue whether it has a new key, and \
          pin that one before the old one is taken away"
     )]
     PinDiffers,
-    /// The other side knows nothing as new as TLS 1.2.
+    /// The server supports no TLS 1.2 or later.
     #[error("the server speaks no TLS as new as 1.2; ask the venue for another address")]
     TooOld,
-    /// The other side requires a client certificate.
+    /// The server requires a client certificate.
     #[error(
         "the server wants a client certificate; name one in `client_certificate_file` and `client_key`"
     )]
     CertificateWanted,
-    /// The other side rejected our certificate.
+    /// The server rejected the client certificate.
     #[error("the server refused the client certificate; check which one the venue knows")]
     CertificateRefused,
     /// The received bytes are not TLS.
     #[error("the server does not speak TLS; check the port, and whether TLS is wanted there")]
     NotTls,
-    /// The other side ended the handshake without saying why in a way that we know.
+    /// The server ended the handshake with an unknown alert.
     #[error("the server refused the handshake; check that the port is the one for TLS clients")]
     Refused,
-    /// The connection ended in the middle.
+    /// The connection ended without close_notify.
     #[error("the connection was cut without the end that TLS asks for; connect again")]
     Cut,
-    /// What came was not what was sent, or makes no sense.
+    /// Received data was altered or invalid.
     #[error(
         "what came was broken or tampered with; connect again, and look at what stands between"
     )]

@@ -1,4 +1,4 @@
-//! Whether a server is who it should be: the library's judgement, and the pins on top of it.
+//! Verification of a server: the library's verifier, and the pins.
 
 use super::Pin;
 use ring::digest::{SHA256, digest};
@@ -9,7 +9,7 @@ use rustls::server::ParsedCertificate;
 use rustls::{CertificateError, DigitallySignedStruct, Error, OtherError, SignatureScheme};
 use std::sync::Arc;
 
-/// The library's verifier, whose word is needed and not always enough.
+/// The library's verifier, followed by the check of pins.
 #[derive(Debug)]
 pub struct Verifier {
     pub library: Arc<WebPkiServerVerifier>,
@@ -74,8 +74,8 @@ fn pin_of(leaf: &CertificateDer<'_>) -> Result<Pin, Error> {
 #[error("signed by itself alone")]
 pub struct SelfSigned;
 
-/// The library says that such a certificate has no known issuer, or is an issuer's; people look for
-/// this word.
+/// The library reports a self-signed certificate as one of an unknown issuer; this names the actual
+/// reason, for which users search.
 fn say_if_self_signed(error: Error, leaf: &CertificateDer<'_>) -> Error {
     let about_issuer = matches!(
         error,
@@ -87,8 +87,8 @@ fn say_if_self_signed(error: Error, leaf: &CertificateDer<'_>) -> Error {
     }
 }
 
-/// Whether issuer and subject are the same, as X.509 has them: a sequence with a sequence of version (tag 0xa0, not
-/// always there), serial number, algorithm, issuer, validity, subject. `None` if it is not a certificate.
+/// Whether issuer and subject are equal, in X.509: a sequence with a sequence of version (tag 0xa0, optional), serial
+/// number, algorithm, issuer, validity, subject. `None` if it is not a certificate.
 fn names_itself(certificate: &[u8]) -> Option<bool> {
     let (_, whole, _) = element(certificate)?;
     let (_, mut rest, _) = element(whole)?;
@@ -103,7 +103,7 @@ fn names_itself(certificate: &[u8]) -> Option<bool> {
     Some(issuer == subject)
 }
 
-/// The first element of DER: its tag, its content, and what stands behind it.
+/// First element of DER: tag, content, and the bytes after it.
 fn element(bytes: &[u8]) -> Option<(u8, &[u8], &[u8])> {
     let (&tag, rest) = bytes.split_first()?;
     let (&first, rest) = rest.split_first()?;

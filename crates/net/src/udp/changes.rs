@@ -1,46 +1,46 @@
-//! What the kernel says of interfaces while a gateway runs: which went away, and that something changed.
+//! Notifications of the kernel about interface changes.
 //!
 //! Source: rtnetlink(7), groups RTMGRP_LINK and RTMGRP_IPV4_IFADDR.
 
 use super::kernel::link_events;
 use std::io::{self, ErrorKind, Read};
 
-/// Changes of the interfaces of the network namespace in which this was opened.
+/// Interface changes of the network namespace in which this was opened.
 #[derive(Debug)]
 pub(super) struct Changes {
     socket: socket2::Socket,
 }
 
-/// What has changed since the last look.
+/// Changes since the last call.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Changed {
-    /// Whether anything has.
+    /// Whether there was a change.
     pub any: bool,
-    /// Numbers of the interfaces that were taken away.
+    /// Numbers of removed interfaces.
     pub gone: Vec<u32>,
 }
 
-/// `struct nlmsghdr`: length with this head, type, flags, number, sender.
+/// `struct nlmsghdr`: length including this header, type, flags, sequence, sender.
 const HEAD_BYTES: usize = 16;
 
-/// `struct ifinfomsg`: family, a byte of nothing, type, number, flags, mask.
+/// `struct ifinfomsg`: family, padding, type, index, flags, mask.
 const INDEX_AT: usize = HEAD_BYTES + 4;
 
 /// Room for the messages of one call: each is at most a page, or 8 KiB where pages are larger (netlink(7)).
 const MESSAGE_BYTES: usize = 8 * 1024;
 
 impl Changes {
-    /// From now on.
+    /// Watches from now on.
     ///
     /// # Errors
-    /// The system has no such sockets, or this process may not have one.
+    /// The system does not support these sockets, or the process may not open one.
     pub fn watch() -> io::Result<Changes> {
         let socket = link_events()?;
         socket.set_nonblocking(true)?;
         Ok(Changes { socket })
     }
 
-    /// What has changed; never waits. One system call where nothing has.
+    /// Pending changes; never waits. One system call if there are none.
     pub fn take(&mut self) -> Changed {
         let mut changed = Changed::default();
         loop {
@@ -49,7 +49,7 @@ impl Changes {
                 Ok(0) => return changed,
                 Ok(length) => read(&room[..length], &mut changed),
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                // Messages were lost: all that is known is that there were some.
+                // Messages were lost: the changes are unknown.
                 Err(error) if error.raw_os_error() == Some(libc::ENOBUFS) => changed.any = true,
                 Err(_) => return changed,
             }
@@ -57,7 +57,7 @@ impl Changes {
     }
 }
 
-/// Reads the messages that are known and passes over the others; ends where a length is wrong.
+/// Reads the known messages and skips the others; stops at an invalid length.
 fn read(mut bytes: &[u8], changed: &mut Changed) {
     while let Some((head, _)) = bytes.split_at_checked(HEAD_BYTES) {
         let length = u32::from_ne_bytes([head[0], head[1], head[2], head[3]]) as usize;
@@ -67,7 +67,7 @@ fn read(mut bytes: &[u8], changed: &mut Changed) {
         };
         changed.any = true;
         let index = message.get(INDEX_AT..INDEX_AT + 4);
-        // Of another family it only left a bridge.
+        // Of another family: the interface only left a bridge.
         let is_whole = message.get(HEAD_BYTES) == Some(&(libc::AF_UNSPEC as u8));
         // mutant: sockets: an interface that went away is no news
         if let (libc::RTM_DELLINK, true, Some(index)) = (kind, is_whole, index) {

@@ -1,24 +1,24 @@
-//! What the kernel says beside a packet: receive stamps and drops, read out of control messages.
+//! Control messages of a packet: receive timestamps and drop counts.
 
 /// Control messages of one packet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Control {
-    /// When the kernel took the packet over from the driver, nanoseconds since 1970.
+    /// Time at which the kernel took the packet from the driver, nanoseconds since 1970.
     pub kernel_ns: Option<u64>,
-    /// When the network card received it, by the card's clock.
+    /// Time at which the network card received it, by the card's clock.
     pub hardware_ns: Option<u64>,
-    /// Packets that the socket has dropped before this one; wraps. Absent while it is 0.
+    /// Packets dropped by the socket before this one; wraps. Absent while it is 0.
     pub drops: Option<u32>,
 }
 
-/// `struct cmsghdr`: the length with this head, level, type. Data follows; the next begins at a
-/// multiple of the word.
+/// `struct cmsghdr`: length including this header, level, type. Data follows; the next one starts
+/// at a multiple of the word.
 const HEAD_BYTES: usize = size_of::<usize>() + 8;
 
 /// `struct timespec`.
 const TIME_BYTES: usize = 16;
 
-/// Reads the messages that are known and passes over the others; ends where a length is wrong.
+/// Reads the known messages and skips the others; stops at an invalid length.
 #[inline]
 pub(super) fn read(mut bytes: &[u8]) -> Control {
     let mut control = Control::default();
@@ -40,7 +40,7 @@ pub(super) fn read(mut bytes: &[u8]) -> Control {
 #[inline]
 fn note(control: &mut Control, kind: i32, data: &[u8]) {
     match kind {
-        // Three times: the kernel's, one that is not used any more, the card's; 0 is none.
+        // Three times: the kernel's, an obsolete one, the card's; 0 is none.
         libc::SCM_TIMESTAMPING if data.len() >= 3 * TIME_BYTES => {
             control.kernel_ns = time_ns(&data[..TIME_BYTES]);
             control.hardware_ns = time_ns(&data[2 * TIME_BYTES..]);

@@ -1,24 +1,24 @@
-//! Reasons why a socket cannot be opened, and settings that were only partly granted: where, and the fix.
+//! Errors of sockets, and settings that were only partly granted, with the fix.
 
 use std::fmt;
 use std::io;
 use std::net::{Ipv4Addr, SocketAddrV4};
 
-/// Reason why sockets cannot be opened or cannot continue. Printed as one line.
+/// Error of opening sockets or receiving. Printed as one line.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// No endpoint at all.
+    /// No endpoints.
     #[error("there is no address to receive from; give at least one")]
     NoEndpoint,
     /// Neither a name nor an address of an interface.
     #[error("there is no network interface {wanted:?} with an IPv4 address; there are: {there}")]
     NoInterface {
-        /// As it was configured.
+        /// The configured text.
         wanted: String,
-        /// Names and addresses of those there are.
+        /// Names and addresses of the existing interfaces.
         there: String,
     },
-    /// The interface exists and is not in operation.
+    /// The interface exists and is down.
     #[error("network interface {name} is down; 'ip link set {name} up'")]
     InterfaceDown {
         /// Its name.
@@ -32,20 +32,20 @@ pub enum Error {
         /// Its name.
         name: String,
     },
-    /// A unicast address that is not this host's.
+    /// A unicast address that does not belong to this host.
     #[error("{address} is no address of this host; receive from a group, or one of: {there}")]
     NotOurs {
-        /// As it was configured.
+        /// The configured address.
         address: SocketAddrV4,
-        /// Names and addresses of the interfaces there are.
+        /// Names and addresses of the existing interfaces.
         there: String,
     },
-    /// An address that is neither a group nor one of a host.
+    /// An address that is neither a group nor a host's.
     #[error(
         "{address} cannot be received from; give a group (224.0.0.0/4) or one address of this host"
     )]
     Address {
-        /// As it was configured.
+        /// The configured address.
         address: SocketAddrV4,
     },
     /// Another process has the port.
@@ -56,50 +56,50 @@ pub enum Error {
         /// The address that could not be bound.
         address: SocketAddrV4,
     },
-    /// The user may not.
+    /// Missing permission.
     #[error(
         "{what} for {address} is not permitted; run as a user who may, or give the program CAP_NET_RAW and CAP_NET_ADMIN"
     )]
     NotPermitted {
-        /// What was tried.
+        /// The action.
         what: &'static str,
-        /// For which endpoint.
+        /// Its endpoint.
         address: SocketAddrV4,
     },
-    /// No route says on which interface the group is.
+    /// No route selects an interface for the group.
     #[error("no route leads to group {address}; name the interface on which it arrives")]
     NoRoute {
         /// The group.
         address: SocketAddrV4,
     },
-    /// Limit of groups for one socket, or of sources for one group.
+    /// Limit of groups per socket, or of sources per group.
     #[error(
         "group {address} cannot be joined, there are too many joins; raise 'sysctl net.ipv4.igmp_max_memberships' (groups) or 'net.ipv4.igmp_max_msf' (sources of a group, here {sources})"
     )]
     TooManyJoins {
         /// The group.
         address: SocketAddrV4,
-        /// How many sources were given.
+        /// Number of sources.
         sources: usize,
     },
-    /// The kernel refused the group for another reason.
+    /// The join failed for another reason.
     #[error(
         "group {address} cannot be joined on {interface} ({error}); is it a group, and is multicast routed there?"
     )]
     Join {
         /// The group.
         address: SocketAddrV4,
-        /// The interface's address; 0.0.0.0 if the kernel was to choose.
+        /// Address of the interface; 0.0.0.0 if the kernel selects it.
         interface: Ipv4Addr,
         /// The kernel's reason.
         error: io::Error,
     },
-    /// Anything else that the kernel refused.
+    /// Another failed system call.
     #[error("{what} for {address} failed: {error}; see 'ulimit -n' and the kernel's log (dmesg)")]
     Refused {
-        /// What was tried.
+        /// The action.
         what: &'static str,
-        /// For which endpoint.
+        /// Its endpoint.
         address: SocketAddrV4,
         /// The kernel's reason.
         error: io::Error,
@@ -107,7 +107,8 @@ pub enum Error {
 }
 
 impl Error {
-    /// Whether a setting is wrong: what it names is not there, or cannot be received from.
+    /// Whether a setting is wrong: it names something that does not exist or cannot be received
+    /// from.
     pub fn is_of_a_setting(&self) -> bool {
         matches!(
             self,
@@ -120,7 +121,7 @@ impl Error {
         )
     }
 
-    /// Whether it may come right by waiting: an interface or address of this host that is not there, as during boot.
+    /// Whether waiting may help: an interface or address of this host is missing, as during boot.
     pub fn may_come_up(&self) -> bool {
         matches!(self, Error::NoInterface { .. } | Error::NotOurs { .. })
     }
@@ -131,7 +132,7 @@ impl Error {
 pub enum Warning {
     /// The kernel granted a smaller receive buffer.
     ReceiveBuffer {
-        /// Of which endpoint.
+        /// Endpoint.
         address: SocketAddrV4,
         /// Requested bytes.
         asked_bytes: usize,
@@ -140,19 +141,19 @@ pub enum Warning {
     },
     /// Busy polling of the driver is not permitted.
     BusyPoll {
-        /// Of which endpoint.
+        /// Endpoint.
         address: SocketAddrV4,
         /// Requested microseconds.
         asked_us: u32,
     },
-    /// The kernel gives no receive stamps: each packet has the time when it was polled.
+    /// The kernel provides no receive timestamps: packets have the time of the poll.
     Timestamps {
-        /// Of which endpoint.
+        /// Endpoint.
         address: SocketAddrV4,
     },
-    /// The kernel does not say what a full buffer dropped.
+    /// The kernel does not report drops of a full buffer.
     Drops {
-        /// Of which endpoint.
+        /// Endpoint.
         address: SocketAddrV4,
     },
 }
@@ -166,19 +167,19 @@ impl fmt::Display for Warning {
                 granted_bytes,
             } => write!(
                 f,
-                "{address}: the receive buffer has {granted_bytes} bytes, {asked_bytes} were asked for; 'sysctl net.core.rmem_max={asked_bytes}', or give the program CAP_NET_ADMIN"
+                "{address}: the receive buffer has {granted_bytes} bytes, {asked_bytes} were requested; 'sysctl net.core.rmem_max={asked_bytes}', or give the program CAP_NET_ADMIN"
             ),
             Warning::BusyPoll { address, asked_us } => write!(
                 f,
-                "{address}: the driver is not polled busily; 'sysctl net.core.busy_read={asked_us}', or give the program CAP_NET_ADMIN"
+                "{address}: busy polling of the driver is not permitted; 'sysctl net.core.busy_read={asked_us}', or give the program CAP_NET_ADMIN"
             ),
             Warning::Timestamps { address } => write!(
                 f,
-                "{address}: the kernel gives no receive stamps, the time of the poll takes their place; use a kernel with SO_TIMESTAMPING"
+                "{address}: the kernel provides no receive timestamps, the time of the poll is used; use a kernel with SO_TIMESTAMPING"
             ),
             Warning::Drops { address } => write!(
                 f,
-                "{address}: the kernel does not count what a full receive buffer drops; use a kernel with SO_RXQ_OVFL"
+                "{address}: the kernel does not count drops of a full receive buffer; use a kernel with SO_RXQ_OVFL"
             ),
         }
     }

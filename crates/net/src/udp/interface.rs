@@ -1,4 +1,4 @@
-//! Which interface a setting means.
+//! Resolution of an interface setting.
 
 use super::Error;
 use super::kernel::{Interface, interfaces};
@@ -14,13 +14,13 @@ pub(super) fn address_of(wanted: Option<&str>) -> Result<Ipv4Addr, Error> {
     choose(wanted, &interfaces().unwrap_or_default())
 }
 
-/// The kernel's number of the interface; `None` where it is not there, or where routes decide.
+/// Kernel's index of the interface; `None` if it does not exist, or if routes decide.
 pub(super) fn index_of(wanted: Option<&str>) -> Option<u32> {
     let there = interfaces().unwrap_or_default();
     find(wanted?, &there).map(|found| found.index)
 }
 
-/// Names and addresses of all interfaces, for a message.
+/// Names and addresses of all interfaces, for an error.
 pub(super) fn all() -> String {
     list(&interfaces().unwrap_or_default())
 }

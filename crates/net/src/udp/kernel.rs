@@ -1,6 +1,6 @@
-//! The calls that neither the standard library nor `socket2` offers: all unsafe code of the sockets.
+//! System calls that neither the standard library nor `socket2` offers: all unsafe code of the sockets.
 //!
-//! Data of the kernel are handed out as slices and numbers; pointers stay in this file.
+//! Kernel data is returned as slices and numbers; pointers stay in this file.
 
 use libc::{c_int, c_void, iovec, mmsghdr, msghdr, sockaddr_in, socklen_t};
 use std::ffi::CStr;
@@ -10,10 +10,11 @@ use std::net::{Ipv4Addr, SocketAddrV4};
 use std::os::fd::{AsRawFd, BorrowedFd};
 use std::ptr;
 
-/// Bytes of control messages of a packet: stamps take 64, drops 24.
+/// Size of the control messages of a packet: timestamps take 64 bytes, drops 24.
 const CONTROL_BYTES: usize = 128;
 
-/// What the kernel fills beside a payload. A control message begins with a `usize`, so words.
+/// Source address and control messages of a packet. A control message starts with a `usize`, so
+/// words.
 #[repr(C)]
 struct Beside {
     buffer: iovec,
@@ -21,24 +22,24 @@ struct Beside {
     control: [u64; CONTROL_BYTES / 8],
 }
 
-/// Room for the packets of one receive call; all memory is taken when it is made.
+/// Buffers for the packets of one receive call, allocated at the start.
 pub(super) struct Slots {
     /// One for each packet, pointing into the other two.
     headers: Vec<mmsghdr>,
     beside: Vec<Beside>,
     payloads: Vec<u8>,
     bytes_each: usize,
-    /// Headers that the last call wrote to.
+    /// Headers that the last call wrote.
     filled: usize,
 }
 
-/// One packet as the kernel handed it over.
+/// One received packet.
 pub(super) struct Arrived<'a> {
     pub source: SocketAddrV4,
     pub payload: &'a [u8],
     /// Control messages, one after the other.
     pub control: &'a [u8],
-    /// It was longer than its room.
+    /// Whether it was longer than its buffer.
     pub truncated: bool,
 }
 
@@ -47,7 +48,7 @@ pub(super) struct Arrived<'a> {
 unsafe impl Send for Slots {}
 
 impl Slots {
-    /// Room for `count` packets of at most `bytes_each` bytes.
+    /// Buffers for `count` packets of at most `bytes_each` bytes.
     pub fn new(count: usize, bytes_each: usize) -> Slots {
         let mut slots = Slots {
             headers: Vec::with_capacity(count),
@@ -80,7 +81,7 @@ impl Slots {
         slots
     }
 
-    /// Takes what waits in a socket, at most one packet for each slot, and never waits.
+    /// Receives pending packets of a socket, at most one per slot; never waits.
     ///
     /// One slot is one `recvmsg`, more are one `recvmmsg`.
     pub fn receive(&mut self, socket: BorrowedFd<'_>) -> io::Result<usize> {
@@ -146,7 +147,7 @@ impl Slots {
     }
 }
 
-/// The fields that the kernel overwrites.
+/// Resets the fields that the kernel overwrites.
 #[inline]
 fn reset(header: &mut msghdr) {
     header.msg_namelen = size_of::<sockaddr_in>() as socklen_t;
@@ -154,7 +155,7 @@ fn reset(header: &mut msghdr) {
     header.msg_flags = 0;
 }
 
-/// Sets an option of a socket that is an `int`.
+/// Sets an `int` option of a socket.
 pub(super) fn set_option(
     socket: BorrowedFd<'_>,
     level: c_int,
@@ -178,8 +179,8 @@ pub(super) fn set_option(
     }
 }
 
-/// Packets that the kernel has dropped because a socket's buffer was full, since it was opened;
-/// the count wraps. `None` where the kernel does not say.
+/// Packets dropped by the kernel because the socket's buffer was full, since it was opened; the
+/// count wraps. `None` if the kernel does not report it.
 pub(super) fn drops(socket: BorrowedFd<'_>) -> Option<u32> {
     const SK_MEMINFO_DROPS: usize = 8;
     let mut numbers = [0u32; SK_MEMINFO_DROPS + 1];
@@ -198,7 +199,7 @@ pub(super) fn drops(socket: BorrowedFd<'_>) -> Option<u32> {
     (done == 0 && len as usize == size_of_val(&numbers)).then(|| numbers[SK_MEMINFO_DROPS])
 }
 
-/// A socket on which the kernel says what changes about interfaces and their addresses.
+/// A socket for notifications about changes of interfaces and their addresses.
 pub(super) fn link_events() -> io::Result<socket2::Socket> {
     let (domain, protocol) = (libc::AF_NETLINK.into(), libc::NETLINK_ROUTE.into());
     let socket = socket2::Socket::new(domain, socket2::Type::RAW, Some(protocol))?;
@@ -224,11 +225,11 @@ pub(super) fn link_events() -> io::Result<socket2::Socket> {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Interface {
     pub name: String,
-    /// The kernel's number of it; another one when it is made again.
+    /// Kernel's index; a recreated interface has a new one.
     pub index: u32,
     pub address: Ipv4Addr,
     pub up: bool,
-    /// Groups can be joined there.
+    /// Whether groups can be joined on it.
     pub multicast: bool,
 }
 
@@ -262,7 +263,7 @@ pub(super) fn interfaces() -> io::Result<Vec<Interface>> {
                     .into_owned(),
                 address: Ipv4Addr::from_bits(u32::from_be(address.sin_addr.s_addr)),
                 up: flag(libc::IFF_UP),
-                // The loopback interface does not say so, but takes groups.
+                // The loopback interface lacks the flag, but accepts groups.
                 multicast: flag(libc::IFF_MULTICAST) || flag(libc::IFF_LOOPBACK),
             });
         }

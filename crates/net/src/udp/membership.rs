@@ -1,35 +1,35 @@
-//! Groups are joined again where their interface went away and came back.
+//! Rejoining of groups whose interface was removed and came back.
 //!
-//! The kernel ends a membership with its interface, and does not notify the socket: after a card is reset by its
-//! driver, a bridge or tunnel is created again, or an address moves to another card, the socket receives nothing
-//! until it joins again. A link that goes down and up again keeps its memberships.
+//! The kernel ends a membership with its interface and does not notify the socket: after a driver reset, a recreated
+//! bridge or tunnel, or an address that moves to another card, the socket receives nothing until it joins again. A link
+//! that goes down and up keeps its memberships.
 
 use super::changes::{Changed, Changes};
 use super::socket::Socket;
 use super::{Settings, interface};
 use std::time::{Duration, Instant};
 
-/// What keeps the groups of a source joined.
+/// State for keeping the groups of a source joined.
 #[derive(Debug)]
 pub(super) struct Membership {
-    /// `None` if the system does not report changes of its interfaces.
+    /// `None` if the system does not report interface changes.
     changes: Option<Changes>,
     settings: Settings,
-    /// The interface that the settings name, as it was when the groups were joined last. `None` where routes decide.
+    /// Index of the configured interface at the last join. `None` if routes decide.
     index: Option<u32>,
     look: Instant,
     retry: Instant,
     rejoined: u64,
 }
 
-/// How often the kernel is asked whether anything changed: one system call.
+/// Interval of checks for changes: one system call each.
 const LOOK_EACH: Duration = Duration::from_millis(100);
 
-/// How often a group that cannot be joined is tried again.
+/// Interval of retries of a failed join.
 const RETRY_EACH: Duration = Duration::from_secs(1);
 
 impl Membership {
-    /// Watches from now on, before the first group is joined.
+    /// Watches from now on, before the first join.
     pub fn watch(settings: &Settings) -> Membership {
         let now = Instant::now();
         Membership {
@@ -42,12 +42,12 @@ impl Membership {
         }
     }
 
-    /// Groups that were joined again.
+    /// Number of rejoined groups.
     pub fn rejoined(&self) -> u64 {
         self.rejoined
     }
 
-    /// Looks whether interfaces have changed, and joins again what was lost. Never waits.
+    /// Checks for interface changes and rejoins lost groups. Never waits.
     pub fn look(&mut self, sockets: &mut [Socket]) {
         let now = Instant::now();
         if now < self.look {
@@ -67,14 +67,14 @@ impl Membership {
         }
     }
 
-    /// Leaves groups that are no longer received: the kernel keeps a place for each group of a socket, and has few.
+    /// Leaves groups that are no longer received: the kernel limits the memberships of a socket.
     fn lose(&mut self, changed: &Changed, sockets: &mut [Socket]) {
         for index in &changed.gone {
             // mutant: sockets: a group whose interface went away counts as joined
             sockets.iter_mut().for_each(|socket| socket.lose(*index));
         }
-        // The name or address is another interface's now: that of a card with the same name, or one that an address
-        // moved to.
+        // The name or address belongs to another interface now: a card with the same name, or one to which the address
+        // moved.
         let Some(index) = self.index else { return };
         let now = interface::index_of(self.settings.interface.as_deref());
         if now.is_some_and(|now| now != index) {
@@ -97,8 +97,8 @@ mod tests {
     use crate::udp::{Endpoint, Sender, SenderSettings, kernel::Slots};
     use std::net::{Ipv4Addr, SocketAddrV4};
 
-    /// The kernel reported that the loopback interface is gone: its group is left, receives nothing, and is joined
-    /// again at the next check; that of another interface stays joined.
+    /// The kernel reported the removal of the loopback interface: its group is left, receives nothing, and is rejoined
+    /// at the next check; that of another interface stays joined.
     #[test]
     fn what_was_lost_is_joined_again_at_the_next_look() {
         let settings = Settings {

@@ -1,4 +1,4 @@
-//! The sending side, for simulators and benchmarks.
+//! Sender, for simulators and benchmarks.
 
 use super::socket::refused;
 use super::{Error, interface};
@@ -13,18 +13,18 @@ pub struct Sender {
     address: SocketAddrV4,
 }
 
-/// How a [`Sender`] sends.
+/// Settings of a [`Sender`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SenderSettings {
-    /// Name or address of the interface that groups are sent on; `None`: the kernel's routes decide.
+    /// Name or address of the interface for groups; `None`: the kernel's routes decide.
     pub interface: Option<String>,
-    /// The address that packets come from; `None`: the kernel's choice.
+    /// Source address; `None`: chosen by the kernel.
     pub source: Option<Ipv4Addr>,
-    /// Subscribers on this host get what is sent to a group, too.
+    /// Whether subscribers on this host receive packets to a group.
     pub loopback: bool,
-    /// Routers that a packet to a group may pass: 0 stays on this host, 1 in this network.
+    /// Maximum number of routers for packets to a group: 0 stays on this host, 1 on this network.
     pub ttl: u8,
-    /// Bytes of the send buffer; 0: the kernel's choice.
+    /// Send buffer, bytes; 0: the kernel's default.
     pub send_buffer_bytes: usize,
 }
 
@@ -40,20 +40,20 @@ impl Default for SenderSettings {
     }
 }
 
-/// What became of a packet.
+/// Result of a send.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sent {
-    /// The kernel took it.
+    /// Accepted by the kernel.
     Yes,
     /// A queue of the kernel is full: the packet was not sent; try again or continue.
     Full,
 }
 
 impl Sender {
-    /// Opens a socket on a port of the kernel's choice.
+    /// Opens a socket on a port chosen by the kernel.
     ///
     /// # Errors
-    /// No such interface or source address, or the kernel refuses a setting.
+    /// No such interface or source address, or a failed setting.
     pub fn open(settings: &SenderSettings) -> Result<Sender, Error> {
         let source = settings.source.unwrap_or(Ipv4Addr::UNSPECIFIED);
         let address = SocketAddrV4::new(source, 0);
@@ -94,7 +94,7 @@ impl Sender {
         })
     }
 
-    /// Where packets come from; the address is 0.0.0.0 where the kernel chooses it.
+    /// Source address; 0.0.0.0 if the kernel chooses it.
     pub fn address(&self) -> SocketAddrV4 {
         self.address
     }
@@ -102,7 +102,7 @@ impl Sender {
     /// Sends one packet; never waits.
     ///
     /// # Errors
-    /// The kernel refuses it for another reason than a full queue.
+    /// The kernel refuses the packet for another reason than a full queue.
     #[inline]
     pub fn send(&self, to: SocketAddrV4, payload: &[u8]) -> Result<Sent, Error> {
         match self.socket.send_to(payload, to) {

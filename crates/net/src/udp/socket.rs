@@ -1,4 +1,4 @@
-//! One endpoint's socket, set up.
+//! Socket of one endpoint.
 
 use super::kernel::{drops, set_option};
 use super::{Endpoint, Error, Settings, Totals, Warning, interface};
@@ -7,23 +7,23 @@ use std::io::{self, ErrorKind};
 use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
 use std::os::fd::{AsFd, BorrowedFd};
 
-/// The socket of one endpoint, and what it has seen.
+/// Socket of one endpoint, with its totals.
 #[derive(Debug)]
 pub(super) struct Socket {
     socket: socket2::Socket,
-    /// As bound: every packet was sent to it.
+    /// Bound address: every packet was sent to it.
     pub address: SocketAddrV4,
-    /// Whose packets are taken; empty: everybody's.
+    /// Accepted source addresses; empty: all.
     sources: Vec<Ipv4Addr>,
     pub totals: Totals,
-    /// The kernel's count of drops when it was last seen.
+    /// Last seen drop count of the kernel.
     drops_seen: u32,
-    /// The interface of its group went away, and it was not joined again yet.
+    /// Whether the interface of its group was removed and the group is not rejoined yet.
     is_lost: bool,
 }
 
 impl Socket {
-    /// Opens, binds and joins. Settings that were only partly granted are added to `warnings`.
+    /// Opens, binds and joins. Partly granted settings are added to `warnings`.
     pub fn open(
         endpoint: &Endpoint,
         settings: &Settings,
@@ -39,17 +39,17 @@ impl Socket {
         let socket = socket2::Socket::new(Domain::IPV4, Type::DGRAM, Some(Protocol::UDP))
             .map_err(refused("opening a socket"))?;
         if group {
-            // Several processes may follow one group. For a host's own address it would mean that
-            // the one who binds last silently takes everything.
+            // Several processes may follow one group. For a host's own address, the last process to
+            // bind would silently receive everything.
             socket
                 .set_reuse_address(true)
                 .map_err(refused("sharing the port"))?;
-            // Otherwise the socket gets every group that anybody on this host has joined.
+            // Otherwise the socket receives every group that any process on this host has joined.
             socket
                 .set_multicast_all_v4(false)
                 .map_err(refused("limiting the socket to its own group"))?;
         }
-        // All options about packets are set before the first one can arrive.
+        // All options are set before the first packet can arrive.
         reserve(&socket, address, settings, warnings)?;
         request_timestamps(&socket, address, settings, warnings);
         let address = bind(&socket, address)?;
@@ -66,21 +66,21 @@ impl Socket {
         })
     }
 
-    /// Whether its group is not joined, because the interface went away.
+    /// Whether its group is not joined because the interface was removed.
     pub fn is_lost(&self) -> bool {
         self.is_lost
     }
 
-    /// Leaves its group on an interface that went away, if that is where it was joined.
+    /// Leaves its group if it was joined on this removed interface.
     pub fn lose(&mut self, index: u32) {
         let on = InterfaceIndexOrAddress::Index(index);
         let group = self.address.ip();
-        // Of a group that was joined for some sources this leaves all of them.
+        // For a group joined for some sources this leaves all of them.
         self.is_lost |=
             group.is_multicast() && self.socket.leave_multicast_v4_n(group, &on).is_ok();
     }
 
-    /// Joins its group again.
+    /// Rejoins its group.
     pub fn join_again(&mut self, settings: &Settings) -> Result<(), Error> {
         join(&self.socket, self.address, &self.sources, settings)?;
         self.is_lost = false;
@@ -91,25 +91,25 @@ impl Socket {
         self.socket.as_fd()
     }
 
-    /// Whether packets of this source are taken.
+    /// Whether packets of this source are accepted.
     #[inline]
     pub fn accepts(&self, source: Ipv4Addr) -> bool {
         // mutant: sockets: every source is taken
         self.sources.is_empty() || self.sources.contains(&source)
     }
 
-    /// Takes over the kernel's count of drops, which wraps.
+    /// Adds the kernel's drop count, which wraps.
     #[inline]
     pub fn note_drops(&mut self, drops: u32) {
         let more = drops.wrapping_sub(self.drops_seen);
-        // A packet may carry a count that is older than the last queried one.
+        // A packet may carry a count older than the last queried one.
         if more < u32::MAX / 2 {
             self.totals.dropped_kernel += u64::from(more);
             self.drops_seen = drops;
         }
     }
 
-    /// Asks the kernel for its count of drops: one system call.
+    /// Queries the kernel's drop count: one system call.
     pub fn ask_for_drops(&mut self) {
         if let Some(drops) = drops(self.fd()) {
             self.note_drops(drops);
@@ -117,7 +117,7 @@ impl Socket {
     }
 }
 
-/// Receive buffer and busy polling.
+/// Sets receive buffer and busy polling.
 fn reserve(
     socket: &socket2::Socket,
     address: SocketAddrV4,
@@ -159,7 +159,7 @@ fn reserve(
     Ok(())
 }
 
-/// Receive stamps and counts of drops, as control messages beside each packet.
+/// Requests receive timestamps and drop counts as control messages.
 fn request_timestamps(
     socket: &socket2::Socket,
     address: SocketAddrV4,
@@ -180,7 +180,8 @@ fn request_timestamps(
     }
 }
 
-/// Binds to the very address, so that no packet to another one is received. Port 0 takes any.
+/// Binds to the exact address, so that no packet to another one is received. Port 0 is any free
+/// port.
 fn bind(socket: &socket2::Socket, address: SocketAddrV4) -> Result<SocketAddrV4, Error> {
     socket
         .bind(&SocketAddr::V4(address).into())
@@ -233,7 +234,7 @@ fn join(
         .map_err(why)
 }
 
-/// What the kernel said to an attempt.
+/// Error of a failed call.
 pub(super) fn refused(what: &'static str, address: SocketAddrV4, error: io::Error) -> Error {
     match error.kind() {
         ErrorKind::PermissionDenied => Error::NotPermitted { what, address },

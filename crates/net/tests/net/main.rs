@@ -1,4 +1,4 @@
-//! Captures, sockets, streams and TLS from outside, in one program.
+//! Tests of captures, sockets, streams and TLS.
 
 mod frame;
 mod pcap;

@@ -1,4 +1,4 @@
-//! Captures, built by hand byte for byte, against the reader, the writer and the source.
+//! Captures built by hand, byte for byte, for the reader, the writer and the source.
 
 mod build;
 mod classic;

@@ -1,11 +1,11 @@
-//! A TCP stream whose other end does what ends of streams do.
+//! A TCP stream with every behaviour of a peer.
 
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4, TcpListener, TcpStream};
 use std::time::{Duration, Instant};
 use touchline_net::stream::{Error, Listener, Stream};
 
-/// Nothing here takes longer, unless it hangs.
+/// Timeout of a hanging test.
 const HANGS: Duration = Duration::from_secs(30);
 
 fn listen() -> (TcpListener, SocketAddrV4) {
@@ -16,7 +16,7 @@ fn listen() -> (TcpListener, SocketAddrV4) {
     }
 }
 
-/// Polls until something comes of it.
+/// Polls until there is a result.
 fn until<T>(mut poll: impl FnMut() -> Option<T>) -> T {
     let start = Instant::now();
     while start.elapsed() < HANGS {
@@ -32,7 +32,7 @@ fn connected() -> (Stream, TcpStream) {
     let (listener, address) = listen();
     let mut stream = Stream::connect(address, 100).expect("it begins");
     until(|| stream.is_connected(0).expect("it is taken").then_some(()));
-    // A connection that stands does not time out any more.
+    // An established connection no longer times out.
     assert_eq!(stream.is_connected(1_000), Ok(true));
     (stream, listener.accept().expect("it is there").0)
 }
@@ -82,7 +82,7 @@ fn a_full_connection_takes_no_more_and_a_gone_one_is_an_error() {
         (now == 0).then_some(())
     });
     assert!(taken > 0 && taken < 1 << 30, "{taken} bytes in buffers");
-    // Closed with bytes unread: the connection is reset, and no signal comes of it.
+    // Closed with unread bytes: the connection is reset, without a signal.
     drop(other);
     let error = until(|| stream.send(&much).err());
     assert_eq!(error, Error::Closed);
@@ -100,8 +100,7 @@ fn nobody_there_is_a_refusal() {
     assert_eq!(refused.to_string(), "connection refused");
 }
 
-/// A listener whose queue is full answers nobody: the connection is still being made when its time is
-/// over.
+/// A listener with a full queue does not answer: the connect times out.
 #[test]
 fn a_connection_that_is_not_made_in_time_is_given_up() {
     let (listener, address) = listen();
@@ -136,7 +135,7 @@ fn a_listener_takes_connections_and_never_waits() {
     assert_eq!(client.send(b"word"), Ok(4));
     until(|| Some(taken.receive(&mut room).expect("open")).filter(|bytes| *bytes == 4));
     assert_eq!(&room, b"word");
-    // The port is taken, and free again as soon as nobody listens.
+    // The port is in use, and free again once the listener is closed.
     let again = Listener::bind(listener.address()).expect_err("two on one port");
     assert_eq!(again, Error::Failed(libc::EADDRINUSE));
     let address = listener.address();

@@ -1,5 +1,5 @@
-//! TLS as a client: to a server of the same library, with certificates made for the occasion, and to
-//! one by hand that is too old. Every refusal has its reason; what is right carries data both ways.
+//! TLS as a client: with a server of the same library and generated certificates, and with a handmade server that is
+//! too old. Every refusal has its reason; valid servers carry data both ways.
 
 mod server;
 
@@ -8,12 +8,12 @@ use std::time::{Duration, Instant};
 use touchline_net::stream::{Connection, Error};
 use touchline_net::tls::{Client, Identity, Pin, Refusal, Settings, SetupError};
 
-/// Nothing here takes longer, unless it hangs.
+/// Timeout of a hanging test.
 const HANGS: Duration = Duration::from_secs(30);
 
 const HOST: &str = "fix.venue.example";
 
-/// Polls until something comes of it.
+/// Polls until there is a result.
 fn until<T>(mut poll: impl FnMut() -> Option<T>) -> T {
     let start = Instant::now();
     while start.elapsed() < HANGS {
@@ -61,7 +61,7 @@ fn client(roots: &str) -> Client {
     Client::new(&settings).expect("all is in order")
 }
 
-/// What a client that trusts `roots` says of a server with this certificate.
+/// Refusal of a server with this certificate by a client that trusts `roots`.
 fn refusal(roots: &str, certificate: Issued) -> Refusal {
     let server = Server::with(certificate);
     match ready(&server, &client(roots)) {
@@ -99,7 +99,7 @@ fn each_wrong_certificate_is_refused_for_its_reason() {
         refusal(&roots, Issued::by_itself(HOST)),
         Refusal::SelfSigned
     );
-    // The same name is not the same key.
+    // The same name with another key.
     let impostor = Issuer::new("an issuer").issue(HOST);
     assert!(matches!(
         refusal(&roots, impostor),
@@ -171,7 +171,7 @@ fn a_key_that_is_not_pinned_is_refused() {
     assert_eq!(error, Error::Tls(Refusal::PinDiffers));
     let mut connection = ready(&server, &with(&[other, pin])).expect("one of both");
     assert!(echoed(&mut connection, b"request").expect("open") == b"request");
-    // A pin is asked for on top of everything else, not in its place.
+    // A pin is required in addition to the other checks.
     let stranger = Issued::by_itself(HOST);
     let pins = [stranger.pin()];
     let error = ready(&Server::with(stranger), &with(&pins)).expect_err("nobody vouches for it");
@@ -198,7 +198,7 @@ fn a_server_that_asks_gets_our_certificate() {
     for tls12_only in [false, true] {
         let server = Server::start(issuer.issue(HOST), Some(&firm), tls12_only);
         let outcome = |client: &Client| {
-            // The newer protocol has the server's word after the handshake.
+            // In TLS 1.3 the server's answer comes after the handshake.
             ready(&server, client).and_then(|mut connection| echoed(&mut connection, b"request"))
         };
         assert_eq!(outcome(&with(Some(&ours))), Ok(b"request".to_vec()));

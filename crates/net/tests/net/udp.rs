@@ -1,5 +1,5 @@
-//! Sockets over the loopback interface, without any privilege; and over a pair of virtual cards in
-//! network namespaces of the test's own, where it may make them.
+//! Sockets over the loopback interface, without privileges; and over a pair of virtual cards in
+//! network namespaces, if permitted.
 
 mod loopback;
 mod overflow;
@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use touchline_net::udp::{Endpoint, Sender, SenderSettings, Settings};
 use touchline_net::{PacketSource, Received, TimestampSource, UdpSource};
 
-/// A packet as it was handed over.
+/// A received packet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Taken {
     pub(crate) receive_ns: u64,
@@ -21,14 +21,14 @@ pub(crate) struct Taken {
     pub(crate) payload: Vec<u8>,
 }
 
-/// How long a test waits for packets before it fails.
+/// Maximum wait for packets.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
 
-/// Over the loopback interface a packet is mostly there when its sending is over; a busy kernel may
-/// take a little longer.
+/// Time without packets after which no more are expected: over loopback a packet mostly arrives
+/// when its send returns; a busy kernel may take a little longer.
 pub(crate) const QUIET: Duration = Duration::from_millis(30);
 
-/// On the loopback interface, in this receive mode.
+/// Settings for the loopback interface with this batch size.
 pub(crate) fn settings(batch: usize) -> Settings {
     Settings {
         interface: Some("lo".to_owned()),
@@ -38,12 +38,12 @@ pub(crate) fn settings(batch: usize) -> Settings {
     }
 }
 
-/// A group of this test's own, on a port that is free.
+/// A multicast group for this test, on a free port.
 pub(crate) fn group(last: u8) -> Endpoint {
     endpoint(SocketAddrV4::new(Ipv4Addr::new(239, 255, 77, last), 0))
 }
 
-/// An endpoint that takes every source, and is urgent.
+/// An urgent endpoint that accepts every source.
 pub(crate) fn endpoint(address: SocketAddrV4) -> Endpoint {
     Endpoint {
         address,
@@ -66,7 +66,7 @@ pub(crate) fn addresses(source: &UdpSource) -> Vec<SocketAddrV4> {
     source.endpoints().map(|(address, _)| address).collect()
 }
 
-/// Polls until so many packets came, then until nothing more comes.
+/// Polls until this many packets have arrived, then until no more arrive.
 pub(crate) fn take(source: &mut UdpSource, count: usize) -> Vec<Taken> {
     let start = Instant::now();
     let mut all = Vec::new();
@@ -78,7 +78,7 @@ pub(crate) fn take(source: &mut UdpSource, count: usize) -> Vec<Taken> {
     all
 }
 
-/// Polls until nothing comes any more.
+/// Polls until no more packets arrive.
 pub(crate) fn take_rest(source: &mut UdpSource) -> Vec<Taken> {
     let mut all = Vec::new();
     let mut quiet = Instant::now();
@@ -91,8 +91,8 @@ pub(crate) fn take_rest(source: &mut UdpSource) -> Vec<Taken> {
     all
 }
 
-/// Sends until the kernel stamps what comes: it begins a moment after the first socket on the host asks for it. Returns
-/// how many packets came without a stamp before.
+/// Sends until the kernel timestamps packets: it starts a moment after the first socket on the host requests it.
+/// Returns the number of packets without a timestamp before.
 pub(crate) fn await_timestamps(source: &mut UdpSource, sender: &Sender, to: SocketAddrV4) -> u64 {
     let start = Instant::now();
     loop {

@@ -1,20 +1,20 @@
-//! Where a counterparty may come from.
+//! Allowed addresses of a counterparty.
 
 use std::fmt;
 use std::net::Ipv4Addr;
 use std::str::FromStr;
 
-/// Addresses that a counterparty may have: every one, if no block is named.
+/// Set of allowed addresses: every address, if no block is named.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Addresses {
     blocks: Vec<Block>,
 }
 
-/// Addresses that begin with the same bits.
+/// Block of addresses with a common prefix.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Block {
     first: u32,
-    /// 0 to 32.
+    /// Length of the prefix, 0 to 32.
     bits: u32,
 }
 
@@ -24,7 +24,7 @@ impl Addresses {
         Addresses { blocks }
     }
 
-    /// Whether an address is among them. It takes as long for one that is not.
+    /// Whether an address is in the set. The time does not depend on the result.
     pub fn have(&self, address: Ipv4Addr) -> bool {
         let has = |found, block: &Block| found | block.has(address);
         self.blocks.is_empty() | self.blocks.iter().fold(false, has)
@@ -37,7 +37,7 @@ impl Block {
     }
 }
 
-/// As many ones in front.
+/// Mask with this many leading ones.
 fn mask(bits: u32) -> u32 {
     u32::MAX.checked_shl(32 - bits).unwrap_or(0)
 }
@@ -54,7 +54,7 @@ impl fmt::Display for Misspelt {
 
 impl std::error::Error for Misspelt {}
 
-/// `ADDRESS[/BITS]`; without BITS one address.
+/// `ADDRESS[/BITS]`; without BITS a single address.
 impl FromStr for Block {
     type Err = Misspelt;
 
@@ -64,18 +64,18 @@ impl FromStr for Block {
         let bits = bits.parse().ok().filter(|bits| is_number && *bits <= 32);
         let (Ok(address), Some(bits)) = (address.parse::<Ipv4Addr>(), bits) else {
             return Err(Misspelt(format!(
-                "{text:?} is no IPv4 address as 192.0.2.7, and no block of them as 192.0.2.0/24"
+                "{text:?} is neither an IPv4 address such as 192.0.2.7 nor a block such as 192.0.2.0/24"
             )));
         };
         let block = Block {
             first: u32::from(address) & mask(bits),
             bits,
         };
-        // A single address that was meant must not admit a block.
+        // A misspelt single address must not allow a block.
         match block.first == u32::from(address) {
             true => Ok(block),
             false => Err(Misspelt(format!(
-                "{text:?} is an address and a block at once; write {address} or {block}"
+                "{text:?} has bits beyond its prefix; write {address} or {block}"
             ))),
         }
     }
@@ -135,7 +135,7 @@ mod tests {
         assert!(Addresses::default().have(Ipv4Addr::new(203, 0, 113, 9)));
     }
 
-    /// Against a comparison of the first bits as text.
+    /// Compared with a comparison of the prefixes as text.
     #[test]
     fn any_block_is_what_its_first_bits_say() {
         let (mut inside, mut outside) = (0, 0);

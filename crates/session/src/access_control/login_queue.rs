@@ -1,4 +1,4 @@
-//! Connections that have not said who they are.
+//! Queue of unauthenticated connections.
 
 use super::{LoginThrottle, ThrottleLimits};
 use crate::fix::{DisconnectReason, Names, first_message};
@@ -8,15 +8,15 @@ use touchline_types::ReceiveTime;
 /// Limits of unauthenticated connections.
 #[derive(Clone, Copy, Debug)]
 pub struct Rules {
-    /// Connections that are not logged on, from one address.
+    /// Maximum number of unauthenticated connections from one address.
     pub unauthenticated_per_address: usize,
-    /// Connections that are not logged on, in all.
+    /// Maximum number of unauthenticated connections.
     pub unauthenticated_max: usize,
-    /// Bytes of the first message.
+    /// Maximum size of the first message, bytes.
     pub logon_bytes_max: usize,
-    /// The first message must have come by then.
+    /// Maximum wait for the first message.
     pub logon_wait_ns: u64,
-    /// How many failed Logons are tolerated.
+    /// Limits of failed Logons.
     pub throttle_limits: ThrottleLimits,
 }
 
@@ -32,8 +32,8 @@ impl Default for Rules {
     }
 }
 
-/// Login queue: the unauthenticated connections of a port, never more than its rules allow. What a connection is, and how
-/// it is read, its owner says.
+/// Login queue: the unauthenticated connections of a port, within the limits of its rules. The owner defines the type
+/// of a connection and reads from it.
 #[derive(Debug)]
 pub struct LoginQueue<C> {
     rules: Rules,
@@ -43,20 +43,20 @@ pub struct LoginQueue<C> {
     turned_away: u64,
 }
 
-/// A connection that has not logged on.
+/// An unauthenticated connection.
 #[derive(Debug)]
 pub struct Unauthenticated<C> {
     /// The connection.
     pub stream: C,
-    /// Where it comes from.
+    /// Source address.
     pub from: Ipv4Addr,
-    /// What it has said.
+    /// Received bytes.
     pub bytes: Vec<u8>,
     bytes_max: usize,
     until_ns: u64,
 }
 
-/// Bytes of one read from an unauthenticated connection.
+/// Maximum size of one read from an unauthenticated connection, bytes.
 const READ: usize = 1_024;
 
 impl<C> LoginQueue<C> {
@@ -71,38 +71,38 @@ impl<C> LoginQueue<C> {
         }
     }
 
-    /// How many wait.
+    /// Number of connections in the queue.
     pub fn count(&self) -> usize {
         self.all.len()
     }
 
-    /// Connections that came so far.
+    /// Number of connections so far.
     pub fn connections(&self) -> u64 {
         self.connections
     }
 
-    /// Connections that were closed for no session to be theirs.
+    /// Number of connections that were closed without a session.
     pub fn turned_away(&self) -> u64 {
         self.turned_away
     }
 
-    /// A connection that was taken out is closed: it has no session.
+    /// Counts a connection that left the queue and was closed without a session.
     pub fn turn_away(&mut self) {
         self.turned_away += 1;
     }
 
-    /// Whether an address waits for the end of a pause, and nothing that it says is looked at.
+    /// Whether an address is throttled; its bytes are not read.
     pub fn is_waiting(&self, from: Ipv4Addr, time: ReceiveTime) -> bool {
         self.login_throttle.is_waiting(from, time.mono_ns)
     }
 
-    /// A Logon of this address has failed.
+    /// Records a failed Logon of this address.
     pub fn failed(&mut self, from: Ipv4Addr, time: ReceiveTime) {
         self.login_throttle.failed(from, time.mono_ns);
     }
 
-    /// Adds a connection. `served` others count like unauthenticated connections. A connection from a listed address
-    /// waits here; any other is dropped.
+    /// Adds a connection. The limits also count `served` other connections. A connection from an allowed address enters
+    /// the queue; any other is dropped.
     pub fn offer(
         &mut self,
         stream: C,
@@ -113,7 +113,7 @@ impl<C> LoginQueue<C> {
     ) {
         self.connections += 1;
         let is_full = self.is_full(from, served);
-        // Otherwise unlisted addresses would occupy the places of listed ones.
+        // Otherwise addresses that are not allowed would use up the slots of allowed ones.
         // mutant: door: whoever is on no list is heard
         // mutant: door: what comes in a pause prolongs it
         if !is_listed(from) || is_full || self.is_waiting(from, time) {
@@ -140,9 +140,8 @@ impl<C> LoginQueue<C> {
             || of_address.count() >= self.rules.unauthenticated_per_address
     }
 
-    /// The next connection, from `place` on, that sent its first message, disconnected, or timed out. It leaves the
-    /// queue. `read` fills a buffer from a connection and returns the number of bytes, `None` when the other side has
-    /// disconnected.
+    /// The next connection from `place` on that sent its first message, disconnected, or timed out; it leaves the
+    /// queue. `read` fills a buffer from a connection and returns the number of bytes, `None` after a disconnect.
     pub fn next(
         &mut self,
         place: &mut usize,
@@ -153,7 +152,7 @@ impl<C> LoginQueue<C> {
             let is_there =
                 unauthenticated.read(&mut read) && time.mono_ns < unauthenticated.until_ns;
             if !is_there || !unauthenticated.may_go_on() {
-                // In the order in which they came, since times of Logons must go up.
+                // In order of arrival, since times of Logons must not decrease.
                 return Some(self.all.remove(*place));
             }
             *place += 1;
@@ -166,7 +165,7 @@ impl<C> Unauthenticated<C> {
     /// The claimed identity; `None` if it has not been sent yet.
     ///
     /// # Errors
-    /// The first message is not a Logon, or has no CompIDs.
+    /// The first message is not a Logon or has no CompIDs.
     pub fn names(&self) -> Result<Option<Names<'_>>, DisconnectReason> {
         first_message(&self.bytes, self.bytes_max)
     }
@@ -175,7 +174,7 @@ impl<C> Unauthenticated<C> {
         self.bytes.len() < self.bytes_max && matches!(self.names(), Ok(None))
     }
 
-    /// Reads what is there. `false`: the other side has gone.
+    /// Reads pending bytes. `false`: the other side has disconnected.
     fn read(&mut self, read: &mut impl FnMut(&mut C, &mut [u8]) -> Option<usize>) -> bool {
         let mut room = [0; READ];
         while self.bytes.len() < self.bytes_max {
@@ -196,7 +195,7 @@ mod tests {
 
     const FROM: Ipv4Addr = Ipv4Addr::new(127, 0, 0, 2);
 
-    /// A connection that says this, a part each time.
+    /// Bytes that a connection sends, one part per read.
     type Said = Vec<&'static [u8]>;
 
     fn read(said: &mut Said, room: &mut [u8]) -> Option<usize> {
@@ -232,7 +231,7 @@ mod tests {
         assert!(gone.bytes.is_empty());
         assert!(queue.next(&mut place, now, read).is_none());
         assert_eq!((queue.count(), queue.connections()), (2, 4));
-        // They took too long.
+        // They timed out.
         let late = ReceiveTime::at(1 + Rules::default().logon_wait_ns);
         let mut place = 0;
         while let Some(late) = queue.next(&mut place, late, read) {

@@ -1,18 +1,17 @@
-//! Addresses whose Logons fail again and again wait, and longer each time.
+//! Login throttle: addresses with repeated failed Logons wait, longer each time.
 
 use std::net::Ipv4Addr;
 
-/// How many failed Logons are tolerated.
+/// Limits of failed Logons.
 #[derive(Clone, Copy, Debug)]
 pub struct ThrottleLimits {
-    /// Failed Logons of an address for which it does not wait.
+    /// Failed Logons of an address without a pause.
     pub failures_free: u32,
-    /// The pause after the next one, in nanoseconds; each further one doubles it.
+    /// Pause after the next failure, nanoseconds; doubled by each further one.
     pub pause_ns: u64,
-    /// The longest pause, in nanoseconds.
+    /// Maximum pause, nanoseconds.
     pub pause_ns_max: u64,
-    /// Addresses that are known at a time, at least 1. For one more, the one that failed longest ago is
-    /// forgotten.
+    /// Number of addresses stored, at least 1. A further address replaces the one with the oldest failure.
     pub addresses_max: usize,
 }
 
@@ -40,7 +39,7 @@ impl ThrottleLimits {
     }
 }
 
-/// Login throttle: the addresses whose Logons have failed. All memory is taken at the start.
+/// Login throttle: addresses with failed Logons. All memory is allocated at the start.
 #[derive(Debug)]
 pub struct LoginThrottle {
     throttle_limits: ThrottleLimits,
@@ -51,20 +50,20 @@ pub struct LoginThrottle {
 #[derive(Clone, Copy, Debug)]
 struct Row {
     from: Ipv4Addr,
-    /// Failures with no long quiet between them, whatever succeeded meanwhile.
+    /// Failures without a long quiet time between them; successes do not reset them.
     failures: u32,
-    /// When the last one was.
+    /// Time of the last failure.
     failed_ns: u64,
-    /// Until then it waits.
+    /// End of the pause.
     until_ns: u64,
 }
 
-/// An address without a failure for this number of longest pauses starts again at zero. A success does not reset it:
-/// a legitimate counterparty could otherwise try other names for ever, with its own between them.
+/// An address without a failure for this number of maximum pauses starts again at zero. A success does not reset it:
+/// otherwise a legitimate counterparty could try other names without limit, with its own between them.
 const QUIET_PAUSES: u64 = 10;
 
 impl LoginThrottle {
-    /// Nobody has failed yet.
+    /// No failures.
     pub fn new(throttle_limits: ThrottleLimits) -> LoginThrottle {
         LoginThrottle {
             rows: Vec::with_capacity(throttle_limits.addresses_max.max(1)),
@@ -72,13 +71,13 @@ impl LoginThrottle {
         }
     }
 
-    /// Whether an address waits, and nothing that it says is looked at.
+    /// Whether an address is throttled; its bytes are not read.
     pub fn is_waiting(&self, from: Ipv4Addr, now_ns: u64) -> bool {
         let row = self.rows.iter().find(|row| row.from == from);
         row.is_some_and(|row| now_ns < row.until_ns)
     }
 
-    /// A Logon of this address has failed.
+    /// Records a failed Logon of this address.
     pub fn failed(&mut self, from: Ipv4Addr, now_ns: u64) {
         let (throttle_limits, row) = (self.throttle_limits, self.row(from, now_ns));
         let quiet_ns = now_ns.saturating_sub(row.failed_ns);
@@ -91,7 +90,7 @@ impl LoginThrottle {
         row.until_ns = now_ns.saturating_add(throttle_limits.pause_ns(row.failures));
     }
 
-    /// The row of an address, which may be in place of another's.
+    /// The row of an address, which may replace another address.
     fn row(&mut self, from: Ipv4Addr, now_ns: u64) -> &mut Row {
         let new = Row {
             from,
@@ -127,7 +126,7 @@ mod tests {
         Ipv4Addr::from(0x7f00_0000 + number)
     }
 
-    /// Fails as often, each time when the pause is over, and answers how long each pause was, in seconds.
+    /// Fails repeatedly, each time at the end of the pause, and returns the pauses in seconds.
     fn pauses_s(
         login_throttle: &mut LoginThrottle,
         from: Ipv4Addr,
@@ -150,7 +149,7 @@ mod tests {
         let (mut login_throttle, mut now_ns) = (LoginThrottle::new(ThrottleLimits::default()), S);
         let took = pauses_s(&mut login_throttle, address(1), 14, &mut now_ns);
         assert_eq!(took, [0, 0, 0, 0, 0, 1, 2, 4, 8, 16, 32, 60, 60, 60]);
-        // The last moment of a pause is one of it, and the next is not.
+        // The last nanosecond of a pause belongs to it; the next one does not.
         login_throttle.failed(address(1), now_ns);
         assert!(login_throttle.is_waiting(address(1), now_ns + 60 * S - 1));
         assert!(!login_throttle.is_waiting(address(1), now_ns + 60 * S));
@@ -207,14 +206,14 @@ mod tests {
             (login_throttle.rows.len(), login_throttle.rows.capacity()),
             (8, room)
         );
-        // The latest are the ones that are known.
+        // The latest addresses are stored.
         let now_ns = S + 100_000;
         let is_waiting = |number: &u32| login_throttle.is_waiting(address(*number), now_ns);
         let waiting: Vec<u32> = (0..100_000).filter(is_waiting).collect();
         assert_eq!(waiting, (99_992..100_000).collect::<Vec<_>>());
     }
 
-    /// Model: a row for each address, without a limit. It behaves the same as long as there is room.
+    /// Model: a row for each address, without a limit. It behaves the same while there is room.
     #[test]
     fn any_order_of_things_is_that_of_a_plain_map() {
         let (mut waited, mut passed) = (0, 0);

@@ -5,10 +5,10 @@ use crate::Secret;
 use crate::fix::{Names, Settings};
 use std::net::Ipv4Addr;
 
-/// The counterparty of a session, as an acceptor knows it.
+/// Counterparty of a session, as an acceptor identifies it.
 #[derive(Debug)]
 pub struct Peer {
-    /// CompIDs of the counterparty and of us, compared as secrets are: to know them is half of what lets in.
+    /// CompIDs of the counterparty and ours, compared in constant time: they are part of the credentials.
     names: [Secret; 2],
     addresses: Addresses,
 }
@@ -22,12 +22,12 @@ impl Peer {
         }
     }
 
-    /// The same, and it comes from these addresses alone.
+    /// Restricts the counterparty to these addresses.
     pub fn only_from(self, addresses: Addresses) -> Peer {
         Peer { addresses, ..self }
     }
 
-    /// Whether it may come from this address.
+    /// Whether a connection from this address is allowed.
     pub fn takes(&self, from: Ipv4Addr) -> bool {
         self.addresses.have(from)
     }
@@ -40,8 +40,8 @@ impl Peer {
     }
 }
 
-/// Place of the peer with these names and this address; the last, if there are several. All are compared, so that the
-/// time does not reveal what was wrong.
+/// Index of the peer with these names and this address; the last one if there are several. All are compared, so that
+/// the time does not reveal the mismatch.
 pub fn place_of<'a>(
     peers: impl Iterator<Item = &'a Peer>,
     names: &Names<'_>,
@@ -90,7 +90,7 @@ mod tests {
         }
     }
 
-    /// By the clock, in turn, and by the middle of many tries. A load of the host passes; a difference would
+    /// Measured by the clock, alternating, with the median of many tries: a load of the host passes, a difference would
     /// show in each round.
     #[test]
     fn it_takes_as_long_whatever_is_wrong() {

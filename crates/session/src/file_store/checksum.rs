@@ -1,4 +1,4 @@
-//! CRC-32 (ISO 3309), as Ethernet and gzip have it.
+//! CRC-32 (ISO 3309), as in Ethernet and gzip.
 
 const TABLE: [u32; 256] = table();
 
@@ -22,7 +22,7 @@ const fn table() -> [u32; 256] {
     table
 }
 
-/// The checksum of some bytes.
+/// Checksum of bytes.
 pub fn crc32(bytes: &[u8]) -> u32 {
     let sum = bytes.iter().fold(u32::MAX, |sum, byte| {
         sum >> 8 ^ TABLE[((sum ^ u32::from(*byte)) & 0xff) as usize]

@@ -1,8 +1,8 @@
-//! Why a store is not opened, and what to do then.
+//! Errors of opening a store, with the fix.
 
 use std::fmt;
 
-/// Why a store cannot be opened.
+/// Error of opening a store.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
     /// The folder or the file cannot be used.
@@ -10,58 +10,58 @@ pub enum OpenError {
         "the session's store {path}: {reason}; give a folder of this user that nobody else may read"
     )]
     System {
-        /// Which one.
+        /// Path.
         path: String,
-        /// Why.
+        /// Reason.
         reason: std::io::Error,
     },
-    /// Others may read it, or it is another user's.
+    /// Other users may read it, or it belongs to another user.
     #[error(
         "the session's store {path} can be read by others or is not ours; make it 0700 (a folder) or 0600 (a file) of this user"
     )]
     Open {
-        /// Which one.
+        /// Path.
         path: String,
     },
-    /// Another process has it.
+    /// Another process has it open.
     #[error("the session's store {path} is in use by another process; stop that one first")]
     InUse {
-        /// Which one.
+        /// Path.
         path: String,
     },
-    /// It was written by a version of this program that is not read any more.
+    /// It has a format version that this program no longer reads.
     #[error(
         "the session's store {path} has format version {version}, and this program reads version 2; move the file away, agree with the counterparty that both numbers begin at 1 (a Logon with ResetSeqNumFlag), and start again"
     )]
     Version {
-        /// Which one.
+        /// Path.
         path: String,
         /// The version of the file.
         version: u8,
     },
-    /// It was changed, cut, or is not a store.
+    /// It was changed or truncated, or is not a store.
     #[error(
         "the session's store {path} is damaged at byte {at}: {damage}; move the file away, agree with the counterparty that both numbers begin at 1 (a Logon with ResetSeqNumFlag), and start again{numbers}"
     )]
     Damaged {
-        /// Which one.
+        /// Path.
         path: String,
-        /// Where.
+        /// Position.
         at: u64,
-        /// What is wrong.
+        /// Kind of damage.
         damage: Damage,
-        /// What the file still says of both numbers.
+        /// Numbers that the file still states.
         numbers: Numbers,
     },
 }
 
-/// What is wrong with a damaged file.
+/// Kind of damage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Damage {
-    /// The file ends before its first record could begin.
+    /// The file is shorter than its header.
     #[error("the file is cut short inside its head")]
     NoHead,
-    /// The first bytes are not those of a store, or the version is one that never was.
+    /// The first bytes are not those of a store, or the version is unknown.
     #[error("these are not the first bytes of a store")]
     Magic,
     /// The checksum of a slot is wrong.
@@ -70,40 +70,40 @@ pub enum Damage {
         /// 1 or 2.
         slot: u8,
     },
-    /// Both slots are sound, and were not written one after the other.
+    /// Both slots are valid, but their turns are not consecutive.
     #[error("the two slots of numbers do not follow each other")]
     Slots,
-    /// The head of a record is not what was written.
+    /// The checksum of a record's header is wrong.
     #[error("the checksum of the head of message {number} is wrong")]
     Head {
-        /// The number that belongs here.
+        /// The expected number.
         number: u64,
     },
-    /// A message is not what was written.
+    /// The checksum of a message is wrong.
     #[error("the checksum of message {number} is wrong")]
     Message {
-        /// The number that belongs here.
+        /// The expected number.
         number: u64,
     },
-    /// A record that does not belong here.
+    /// A record with an unexpected number.
     #[error("message {found} stands where message {number} belongs")]
     Order {
-        /// The number that belongs here.
+        /// The expected number.
         number: u64,
-        /// The number that stands there.
+        /// The number in the file.
         found: u64,
     },
     /// The file ends before messages that were stored.
     #[error("the file ends here, and messages {first} to {last} are missing")]
     Missing {
-        /// The first one that is missing.
+        /// The first missing one.
         first: u64,
-        /// The last one that is known to have been there.
+        /// The last one known to have been stored.
         last: u64,
     },
 }
 
-/// What a damaged file still says of both numbers: for the talk with the counterparty.
+/// Numbers that a damaged file still states, for the discussion with the counterparty.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Numbers {
     /// The next number in, and the lower bound of the next number out.

@@ -1,4 +1,4 @@
-//! The folder of a store: private, and opened or rewritten in by one process at a time.
+//! Folder of a store: private; one process at a time opens or rewrites a store in it.
 
 use super::error::OpenError;
 use rustix::fs::{FlockOperation, Mode, OFlags};
@@ -7,7 +7,7 @@ use std::fs::File;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
-/// Opens the folder, or makes it.
+/// Opens the folder; creates it if missing.
 pub fn open(folder: &Path) -> Result<File, OpenError> {
     let path = folder.display().to_string();
     let system_error = |reason| OpenError::System {
@@ -29,7 +29,8 @@ pub fn open(folder: &Path) -> Result<File, OpenError> {
     Ok(handle)
 }
 
-/// While it lives, no other process opens, begins or rewrites a store in the folder. Held for milliseconds.
+/// Lock of the folder: while it lives, no other process opens, creates or rewrites a store in it. Held for
+/// milliseconds.
 pub struct Turn<'a>(&'a File);
 
 impl<'a> Turn<'a> {
@@ -50,14 +51,14 @@ impl Drop for Turn<'_> {
     }
 }
 
-/// Whether it belongs to us, and no other user may read it.
+/// Whether a file belongs to this user and no other user may read it.
 pub fn is_private(file: &File) -> bool {
     file.metadata().is_ok_and(|about| {
         about.uid() == rustix::process::geteuid().as_raw() && about.mode() & 0o077 == 0
     })
 }
 
-/// The names in a folder are on the disk: what is synchronised under a name that is lost is lost with it.
+/// Syncs the names of a folder: a file is lost with its name.
 fn synchronise_names(folder: Option<&Path>) -> std::io::Result<()> {
     let named = folder.filter(|folder| !folder.as_os_str().is_empty());
     File::open(named.unwrap_or(Path::new(".")))?.sync_all()

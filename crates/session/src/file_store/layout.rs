@@ -6,8 +6,8 @@
 //! record  crc of the message u32 | length u32 | crc of the head u32 | epoch u16 | number 6 bytes | message
 //! ```
 //!
-//! Integers are little-endian. Each checksum covers a range whose length is fixed or is covered itself, so a
-//! change of any one byte fails a checksum, and a length is never used before its own checksum was verified.
+//! Integers are little-endian. Each checksum covers a range whose length is fixed or covered itself: a change of any
+//! one byte fails a checksum, and a length is used only after its checksum was checked.
 
 use super::checksum::crc32;
 
@@ -17,18 +17,18 @@ pub const SLOT: usize = 24;
 /// Bytes before the first record.
 pub const HEAD: u64 = 8 + 2 * SLOT as u64;
 pub const RECORD_HEAD: usize = 20;
-/// Limit of a message; a longer one is not written, and a record that claims one was not written here.
+/// Maximum size of a message; a longer one is not written, and a record with a longer length is damaged.
 pub const MESSAGE_BYTES_MAX: u32 = 1 << 24;
 
-/// Both numbers at one moment. Two slots are written alternating; the one of the later turn is current.
+/// Sequence numbers at one moment. Two slots are written alternately; the one with the later turn is current.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Slot {
-    /// Goes up by one with each reset; records of the epoch before do not count.
+    /// Incremented by each reset; records of earlier epochs do not count.
     pub epoch: u32,
     pub next_in: u64,
-    /// Lower bound: every message below this number has a whole record, or was removed by a rewrite.
+    /// Lower bound: every message below this number has a complete record, or was removed by a rewrite.
     pub next_out: u64,
-    /// Goes up by one with each write, and wraps.
+    /// Incremented by each write; wraps.
     pub turn: u8,
 }
 
@@ -40,7 +40,7 @@ impl Slot {
         turn: 0,
     };
 
-    /// The slot as bytes, and where in the file they go.
+    /// The slot as bytes, and its position in the file.
     pub fn encode(&self) -> ([u8; SLOT], u64) {
         let mut bytes = [0; SLOT];
         bytes[4..8].copy_from_slice(&self.epoch.to_le_bytes());
@@ -64,7 +64,7 @@ impl Slot {
     }
 }
 
-/// What stands before a message.
+/// Header of a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RecordHead {
     pub message_sum: u32,
@@ -94,7 +94,7 @@ impl RecordHead {
         bytes
     }
 
-    /// `None`: the checksum of the head is wrong, or the length beyond what is written.
+    /// `None`: the checksum of the header is wrong, or the length exceeds the maximum.
     pub fn decode(bytes: &[u8; RECORD_HEAD]) -> Option<RecordHead> {
         let last = long(&bytes[12..]);
         let head = RecordHead {
@@ -108,13 +108,13 @@ impl RecordHead {
         (is_sound && head.length <= MESSAGE_BYTES_MAX).then_some(head)
     }
 
-    /// Bytes of the whole record.
+    /// Size of the record, bytes.
     pub fn record_bytes(&self) -> u64 {
         RECORD_HEAD as u64 + u64::from(self.length)
     }
 }
 
-/// The checksum of everything in the head but itself.
+/// Checksum of the header without its checksum field.
 fn head_sum(bytes: &[u8; RECORD_HEAD]) -> u32 {
     let mut covered = [0; RECORD_HEAD - 4];
     covered[..8].copy_from_slice(&bytes[..8]);

@@ -1,4 +1,4 @@
-//! Reading a store at start: everything is verified before a number is believed.
+//! Load of a store at start, with all checks.
 
 use super::checksum::crc32;
 use super::error::{Damage, Numbers};
@@ -6,20 +6,20 @@ use super::layout::{HEAD, MAGIC, MESSAGE_BYTES_MAX, RECORD_HEAD, RecordHead, SLO
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 
-/// What a file holds.
+/// Content of a file.
 #[derive(Debug)]
 pub struct Loaded {
-    /// The current slot, with the number behind the last record.
+    /// The current slot, with the number after the last record.
     pub slot: Slot,
-    /// The number behind the last record as the slot has it.
+    /// The next number stated by the slot.
     pub confirmed: u64,
-    /// Number of the first record; that of the next message where there is none.
+    /// Number of the first record; that of the next message if there is none.
     pub first: u64,
-    /// Where the next record goes. What stands behind it is to be removed.
+    /// Position of the next record. Later bytes must be removed.
     pub end: u64,
 }
 
-/// Why a file is not believed.
+/// Reason to refuse a file.
 #[derive(Debug)]
 pub enum Fault {
     System(std::io::Error),
@@ -46,19 +46,19 @@ fn damaged(at: u64, damage: Damage) -> Fault {
     }
 }
 
-/// What stands at a place where a record is expected.
+/// Content at the position of an expected record.
 enum Found {
     Record(RecordHead),
-    /// A record of before the last reset, which was killed before it cut them off.
+    /// A record from before the last reset; the process was killed before it removed them.
     Stale,
-    /// The end of the file.
+    /// End of the file.
     End,
-    /// The beginning of a record, which the file or zeros end.
+    /// An incomplete record, ended by the end of the file or by zeros.
     Begun,
     Bad(Damage),
 }
 
-/// Reads and verifies a file; `note` is given each record's number, place and length.
+/// Reads and checks a file; `note` receives number, position and length of each record.
 pub fn load(file: &File, mut note: impl FnMut(u64, u64, u32)) -> Result<Loaded, Fault> {
     let slot = current(file)?;
     let size = file.metadata()?.len();
@@ -67,7 +67,7 @@ pub fn load(file: &File, mut note: impl FnMut(u64, u64, u32)) -> Result<Loaded, 
     let bad = loop {
         match found(file, end, size, next, &slot, &mut room)? {
             Found::Record(head) => {
-                // A file that was rewritten begins with an empty record, which stands for all before it.
+                // A rewritten file starts with an empty record that stands for all earlier messages.
                 let begins = first.is_none() && head.length == 0 && head.number > 0;
                 if head.number != next && !begins {
                     let (number, found) = (next, head.number);
@@ -83,7 +83,7 @@ pub fn load(file: &File, mut note: impl FnMut(u64, u64, u32)) -> Result<Loaded, 
             // mutant: fix store: fewer messages than the slots say are enough
             Found::End if next < slot.next_out => break Some(missing(next, &slot)),
             Found::End => break None,
-            // The slot is written after the record and before the message is sent: this one was not sent.
+            // The slot is written after the record and before the message is sent: this message was not sent.
             Found::Begun if next == slot.next_out => break None,
             // mutant: fix store: a record that is cut short passes for one that was not sent
             Found::Begun if next < slot.next_out => break Some(missing(next, &slot)),
@@ -116,8 +116,8 @@ fn missing(first: u64, slot: &Slot) -> Damage {
     Damage::Missing { first, last }
 }
 
-/// The slot that was written last. Both are sound in every file that was written here: a slot lies in one
-/// sector of the disk, which is written whole.
+/// The slot that was written last. Both are valid in every file of this program: a slot lies in one sector of the disk,
+/// which is written atomically.
 fn current(file: &File) -> Result<Slot, Fault> {
     let size = file.metadata()?.len();
     let mut head = [0; HEAD as usize];
@@ -150,7 +150,7 @@ fn current(file: &File) -> Result<Slot, Fault> {
     }
 }
 
-/// What stands at `at`, where the message `number` is expected.
+/// Content at `at`, where the message `number` is expected.
 fn found(
     file: &File,
     at: u64,
@@ -168,7 +168,7 @@ fn found(
     let mut bytes = [0; RECORD_HEAD];
     file.read_exact_at(&mut bytes, at)?;
     let Some(head) = RecordHead::decode(&bytes) else {
-        // After a power cut a file may have its new length and not yet its new bytes.
+        // After a power failure a file may have its new length without its new bytes.
         return Ok(match is_zero(file, at, size, room)? {
             true => Found::Begun,
             false => Found::Bad(Damage::Head { number }),
@@ -198,7 +198,7 @@ fn found(
     })
 }
 
-/// Whether nothing but zeros stands from `at` on, and no more than one record can be.
+/// Whether only zeros follow from `at` on, at most one record long.
 fn is_zero(file: &File, at: u64, size: u64, room: &mut Vec<u8>) -> std::io::Result<bool> {
     let most = (RECORD_HEAD + MESSAGE_BYTES_MAX as usize) as u64;
     if size - at > most {

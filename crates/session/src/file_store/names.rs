@@ -1,13 +1,12 @@
-//! File names out of CompIDs, which others choose.
+//! File names from CompIDs, which others choose.
 
 use std::fmt::Write;
 
-/// The longest name of a file, less what is added to it while the file is rewritten.
+/// Maximum length of a file name, less the suffix during a rewrite.
 const NAME_BYTES_MAX: usize = 255 - 4;
 
-/// The file of a session between two CompIDs. Letters, digits, `_` and `-` stay; every other byte
-/// becomes `%` and two digits, so that no name leaves its folder, and no two sessions have one name. `None`:
-/// it would be too long.
+/// File name of a session between two CompIDs. Letters, digits, `_` and `-` stay; every other byte becomes `%` and two
+/// digits, so that no name leaves its folder and names are unique. `None`: too long.
 pub fn file_name(begin_string: &str, sender: &str, target: &str) -> Option<String> {
     let parts = [begin_string, sender, target].map(escaped);
     let name = format!("{}~{}~{}.session", parts[0], parts[1], parts[2]);

@@ -1,7 +1,7 @@
-//! A new file under the name of a store: its beginning, or the old one without its oldest messages.
+//! Creation of a store file: a new store, or the old one without its oldest messages.
 //!
-//! A crash after any step leaves the old file or the new one under the name, complete; the next start removes the
-//! other.
+//! After a crash at any step the name refers to the old or the new file, complete; the next start removes the other
+//! one.
 
 use super::layout::{HEAD, MAGIC, RECORD_HEAD, RecordHead, Slot};
 use rustix::fs::{AtFlags, FlockOperation, Mode, OFlags, ResolveFlags};
@@ -9,15 +9,15 @@ use rustix::io::Errno;
 use std::fs::File;
 use std::os::unix::fs::{FileExt, MetadataExt};
 
-/// What the new file holds.
+/// Content of the new file.
 #[derive(Debug)]
 pub struct Rewrite<'a> {
     folder: &'a File,
     name: &'a str,
     slot: Slot,
-    /// Records that are taken over: the old file, and where they stand in it.
+    /// Kept records: the old file, and their range in it.
     kept: Option<(&'a File, std::ops::Range<u64>)>,
-    /// Number of the first of them.
+    /// Number of the first one.
     first: u64,
     new: Option<File>,
 }
@@ -25,7 +25,7 @@ pub struct Rewrite<'a> {
 type Step<'a> = fn(&mut Rewrite<'a>) -> std::io::Result<()>;
 
 impl<'a> Rewrite<'a> {
-    /// In this order: what has the name has its bytes on the disk.
+    /// Order: the bytes of a file are on the disk before it gets its name.
     pub const STEPS: [Step<'a>; 6] = [
         Rewrite::create,
         // mutant: fix store: the name comes before the bytes
@@ -36,7 +36,7 @@ impl<'a> Rewrite<'a> {
         Rewrite::synchronise_name,
     ];
 
-    /// The beginning of a store.
+    /// A new store.
     pub fn begin(folder: &'a File, name: &'a str) -> Rewrite<'a> {
         Rewrite {
             folder,
@@ -48,7 +48,7 @@ impl<'a> Rewrite<'a> {
         }
     }
 
-    /// A store with these numbers, which takes over a range of the old file. The first message in it is `first`.
+    /// A store with these numbers that keeps a range of the old file. The first message in it is `first`.
     pub fn keep(
         folder: &'a File,
         name: &'a str,
@@ -67,7 +67,8 @@ impl<'a> Rewrite<'a> {
         }
     }
 
-    /// All steps; answers the new file, which is locked. Nobody else opens or rewrites a store of this folder meanwhile.
+    /// Runs all steps and returns the new, locked file. No other process opens or rewrites a store in this folder
+    /// meanwhile.
     pub fn run(mut self) -> std::io::Result<(File, Slot)> {
         for step in Self::STEPS {
             step(&mut self)?;
@@ -85,7 +86,7 @@ impl<'a> Rewrite<'a> {
         Ok(())
     }
 
-    /// Two slots of the same numbers, one turn after the other.
+    /// Two slots with the same numbers and consecutive turns.
     fn slots(&self) -> [Slot; 2] {
         [0, 1].map(|more| Slot {
             turn: self.slot.turn.wrapping_add(more),
@@ -131,7 +132,7 @@ impl<'a> Rewrite<'a> {
 
     fn rename(&mut self) -> std::io::Result<()> {
         match &self.kept {
-            // If our file was moved away or replaced, the file in its place is not overwritten.
+            // A file that replaced ours is not overwritten.
             // mutant: fix store: what stands under the name is replaced, whoever put it there
             Some((old, _)) if !has_name(old, self.folder, self.name)? => {
                 return Err(Errno::STALE.into());
@@ -156,12 +157,12 @@ impl<'a> Rewrite<'a> {
     }
 }
 
-/// Where a file is while it is made.
+/// Name of a file during its creation.
 pub fn unfinished(name: &str) -> String {
     format!("{name}.new")
 }
 
-/// Removes what a rewrite left that was killed.
+/// Removes the file of a killed rewrite.
 pub fn remove_unfinished(folder: &File, name: &str) -> std::io::Result<()> {
     match rustix::fs::unlinkat(folder, unfinished(name), AtFlags::empty()) {
         Ok(()) | Err(Errno::NOENT) => Ok(()),
@@ -169,7 +170,7 @@ pub fn remove_unfinished(folder: &File, name: &str) -> std::io::Result<()> {
     }
 }
 
-/// Opens a file of the folder; no link is followed, and no name leads out.
+/// Opens a file of the folder without following links.
 pub fn open_inside(folder: &File, name: &str, flags: OFlags) -> Result<File, Errno> {
     let flags = flags | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let inside = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS;

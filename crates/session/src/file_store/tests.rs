@@ -1,4 +1,4 @@
-//! A store whose disk fails: what it did not keep it does not believe, and it does nothing more.
+//! A store on a failing disk: it reports the failure and refuses every later call.
 
 mod rewrites;
 
@@ -8,7 +8,7 @@ use std::fs::OpenOptions;
 use std::path::PathBuf;
 use touchline_types::ReceiveTime;
 
-/// A folder of this test's own, which goes with it.
+/// A temporary folder, removed when dropped.
 struct Folder(PathBuf);
 
 impl Folder {
@@ -25,7 +25,7 @@ impl Folder {
         FileStore::open(&self.0, "a.session", limits, Sync::Each).expect("it is whole")
     }
 
-    /// A store of ten messages, the first seven of the counterparty counted; and then its disk is another.
+    /// A store with ten messages, seven received ones counted, whose file is then replaced by a device.
     fn begun_on(&self, device: &str) -> FileStore {
         let mut store = self.open();
         for number in 1..=10 {
@@ -49,11 +49,11 @@ fn file(path: &Path) -> File {
     opened.expect("it is there")
 }
 
-/// A device that takes nothing; and one that takes everything, and cannot be synchronised.
+/// A device without space; and one that accepts writes but not syncs.
 const DEVICES: [(&str, Errno); 2] = [("/dev/full", Errno::NOSPC), ("/dev/null", Errno::INVAL)];
 
-/// Whatever fails first, the numbers stay, and everything after it is refused for the same reason, also
-/// what could be done.
+/// After the first failure the numbers stay, and every later call is refused with the same error, even if it could
+/// succeed.
 #[test]
 fn what_failed_once_does_nothing_more() {
     type Deed = fn(&mut FileStore) -> Result<(), StoreError>;
@@ -68,7 +68,7 @@ fn what_failed_once_does_nothing_more() {
             let mut store = folder.begun_on(device);
             let why = Err(StoreError::System(reason.raw_os_error()));
             assert_eq!(deed(&mut store), why, "{name} on {device}");
-            // The disk is well again: too late.
+            // The disk works again, but the store stays closed.
             store.file = file(&folder.0.join("a.session"));
             for (after, deed) in deeds {
                 assert_eq!(deed(&mut store), why, "{after} after {name} on {device}");
@@ -77,7 +77,7 @@ fn what_failed_once_does_nothing_more() {
             assert_eq!(read.map(drop), why, "{name} on {device}");
             let numbers = (store.next_out(), store.next_in());
             assert_eq!(numbers, (11, 8), "{name} on {device}");
-            // Opening it again finds the stored messages.
+            // A new open finds the stored messages.
             drop(store);
             let mut again = folder.open();
             assert_eq!((again.next_out(), again.next_in()), (11, 8));
@@ -87,8 +87,8 @@ fn what_failed_once_does_nothing_more() {
     }
 }
 
-/// What the next start would take for damage is not written, and the store does nothing more; the longest message
-/// that it does take is read again.
+/// A message that the next start would refuse as damage is not written, and the store closes; the longest allowed
+/// message is read back.
 #[test]
 fn a_message_that_could_not_be_read_again_is_refused() {
     let folder = Folder::new("long");
@@ -109,12 +109,13 @@ fn a_message_that_could_not_be_read_again_is_refused() {
     assert_eq!(again.add(b"short"), Ok(()));
 }
 
-/// A reset that could not cut the old records would have new ones written over them.
+/// A reset that cannot remove the old records closes the store: new ones would be written over
+/// them.
 #[test]
 fn a_reset_that_is_done_by_half_ends_the_store() {
     let folder = Folder::new("half");
     let mut store = folder.begun_on("/dev/null");
-    // The slot is taken, and nothing can be cut.
+    // The slot is written, but the file cannot be truncated.
     store.sync = Sync::Later;
     let why = Err(StoreError::System(Errno::INVAL.raw_os_error()));
     assert_eq!(store.reset(), why);
@@ -122,7 +123,7 @@ fn a_reset_that_is_done_by_half_ends_the_store() {
     assert_eq!((store.next_out(), store.next_in()), (1, 1));
 }
 
-/// The session ends with its store: nothing is sent that is not kept, nothing counted, now or later.
+/// The session ends with its store: nothing is sent that is not stored, and nothing is counted.
 #[test]
 fn the_session_ends_with_its_store() {
     let time = ReceiveTime::at(1_767_571_200_000_000_000);

@@ -1,38 +1,38 @@
-//! The applications that a session carries, told apart by the types of their messages.
+//! Applications of a session, selected by message type.
 
-/// The most bytes of a MsgType (35).
+/// Maximum length of a MsgType (35), bytes.
 const TYPE_BYTES_MAX: usize = 4;
 
-/// Which of its applications a session means: what its owner gave it at the registration.
+/// Id of an application, set by the owner at registration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ApplicationId(pub u8);
 
-/// Resend policy: what happens to an application's message when the counterparty requests it again.
+/// Resend policy: handling of an application's message when the counterparty requests it again.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ResendPolicy {
-    /// It is sent again, marked as a possible duplicate.
+    /// Resent, marked as a possible duplicate.
     #[default]
     SendAgain,
-    /// A gap fill stands for it: it is too old to be acted on.
+    /// Replaced by a gap fill: too old to be acted on.
     GapFill,
 }
 
-/// An application: which messages come to it, and what becomes of its own.
+/// Application: its message types and resend policy.
 #[derive(Clone, Copy, Debug)]
 pub struct Application<'a> {
-    /// What the session calls it.
+    /// Id in events.
     pub id: ApplicationId,
-    /// Types of the messages that come to it.
+    /// Types of received messages.
     pub receives: &'a [&'a [u8]],
-    /// Types of the messages that it sends, where `resend` is theirs.
+    /// Types of sent messages, to which `resend` applies.
     pub sends: &'a [&'a [u8]],
-    /// Resend policy of these messages.
+    /// Resend policy of the sent messages.
     pub resend: ResendPolicy,
 }
 
-/// All applications of one session.
+/// Applications of one session.
 ///
-/// Invariant: a type comes to one application, and is sent by one.
+/// Invariant: each type is received by at most one application, and sent by at most one.
 #[derive(Clone, Debug, Default)]
 pub struct Applications {
     receives: Vec<Received>,
@@ -42,12 +42,12 @@ pub struct Applications {
 /// A type, padded with zeros.
 type MsgType = [u8; TYPE_BYTES_MAX];
 
-/// Messages of a type that comes to an application.
+/// A message type received by an application.
 #[derive(Clone, Copy, Debug)]
 struct Received {
     msg_type: MsgType,
     id: ApplicationId,
-    /// Whether the application finds every fault of a body that the session would find.
+    /// Whether the application checks the body itself.
     is_body_verified: bool,
 }
 
@@ -55,7 +55,7 @@ impl Applications {
     /// Adds an application.
     ///
     /// # Panics
-    /// A type has another application already, belongs to the session itself, or is longer than four bytes.
+    /// A type has an application already, belongs to the session itself, or is longer than four bytes.
     #[must_use]
     pub fn with(mut self, application: &Application<'_>) -> Applications {
         for msg_type in application.receives {
@@ -80,11 +80,11 @@ impl Applications {
         self
     }
 
-    /// Leaves the bodies of these types to the application that they come to: it finds what the session would find, and says
-    /// whether it did by [`super::Session::body_is_read`] or [`super::Session::judge_body`]. So they are walked once.
+    /// Leaves the check of these bodies to their application, so that they are parsed once: it finds the same faults as
+    /// the session, and reports by [`super::Session::body_is_read`] or [`super::Session::judge_body`].
     ///
     /// # Panics
-    /// A type comes to no application.
+    /// A type has no application.
     #[must_use]
     pub fn with_bodies_verified(mut self, types: &[&[u8]]) -> Applications {
         for msg_type in types {
@@ -96,13 +96,13 @@ impl Applications {
         self
     }
 
-    /// The application that messages of this type come to.
+    /// The application for messages of this type.
     #[inline]
     pub fn receiver(&self, msg_type: &[u8]) -> Option<ApplicationId> {
         self.row(msg_type).map(|row| row.id)
     }
 
-    /// The application that messages of this type come to, if it verifies their bodies.
+    /// The application for messages of this type, if it checks their bodies.
     #[inline]
     pub fn verifier(&self, msg_type: &[u8]) -> Option<ApplicationId> {
         let row = self.row(msg_type).filter(|row| row.is_body_verified);
@@ -130,7 +130,7 @@ fn padded(msg_type: &[u8]) -> Option<MsgType> {
     Some(padded)
 }
 
-/// A type that an application may have.
+/// An application message type, padded.
 fn own(msg_type: &[u8]) -> MsgType {
     assert!(
         !is_admin(msg_type) && !msg_type.is_empty(),
@@ -139,7 +139,7 @@ fn own(msg_type: &[u8]) -> MsgType {
     padded(msg_type).expect("applications: a message type has at most four bytes")
 }
 
-/// Whether messages of this type belong to the session, and are never sent again.
+/// Whether messages of this type belong to the session, and are never resent.
 pub fn is_admin(msg_type: &[u8]) -> bool {
     matches!(msg_type, b"0" | b"1" | b"2" | b"3" | b"4" | b"5" | b"A")
 }

@@ -1,10 +1,10 @@
-//! What a message is held against before it is believed.
+//! Validation of received messages.
 
 use super::parsed_header::{Fault, ParsedHeader};
 use super::{Checks, Settings};
 use touchline_wire::fix::{FIX44, Message, SessionRejectReason as Reason, tag, validate};
 
-/// The message against the dictionary of the session.
+/// Validates the message with the dictionary of the session.
 pub fn dictionary(settings: &Settings, message: &Message<'_>) -> Option<Fault> {
     let options = &settings.check_options;
     let checked = match &settings.checks {
@@ -15,7 +15,7 @@ pub fn dictionary(settings: &Settings, message: &Message<'_>) -> Option<Fault> {
     checked.err().map(Fault::from)
 }
 
-/// SendingTime and CompIDs, which must be those of this session.
+/// Checks SendingTime and CompIDs.
 pub fn time_or_name(settings: &Settings, wall_ns: u64, parsed: &ParsedHeader<'_>) -> Option<Fault> {
     let header = &parsed.header;
     let sent_ns = header.sending_time_ns.unwrap_or(0);
@@ -28,7 +28,7 @@ pub fn time_or_name(settings: &Settings, wall_ns: u64, parsed: &ParsedHeader<'_>
     (!is_ours).then_some(Fault::whole(Reason::CompIdProblem))
 }
 
-/// A fault of the header's fields, or one that every message must have and this one has not.
+/// First fault of the header: an invalid or missing field.
 pub fn header(parsed: &ParsedHeader<'_>) -> Option<Fault> {
     let header = &parsed.header;
     if parsed.fault.is_some() {
@@ -49,7 +49,7 @@ pub fn required(tag: u32) -> Fault {
     Fault::of(Reason::RequiredTagMissing, tag)
 }
 
-/// A field that is missing, or has a value that cannot be.
+/// A field that is missing or has an invalid value.
 pub fn faulty(is_missing: bool, tag: u32) -> Fault {
     match is_missing {
         true => required(tag),

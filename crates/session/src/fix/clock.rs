@@ -1,11 +1,11 @@
-//! The time of day that a connection goes by.
+//! Clock of a connection.
 
 use touchline_types::ReceiveTime;
 
-/// The host's clock, as long as it moves with the monotonic one. When it is set, this clock continues as before: the
-/// counterparty's has not been set.
+/// Wall clock of a connection: the host's clock while it agrees with the monotonic one. When the host's clock is set,
+/// this clock continues unchanged, because the counterparty's clock was not set.
 ///
-/// Invariant: the steady time never goes back.
+/// Invariant: the monotonic time never decreases.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Clock {
     /// Both clocks at one moment.
@@ -14,11 +14,11 @@ pub struct Clock {
     is_off: bool,
 }
 
-/// The most by which the host's clock is followed at once.
+/// Largest step of the host's clock that is followed.
 const STEP_NS: u64 = 10_000_000_000;
 
 impl Clock {
-    /// A connection begins: the host's clock is believed.
+    /// Starts a connection with the host's clock.
     pub fn begin(&mut self, time: ReceiveTime) {
         *self = Clock {
             anchor: time,
@@ -27,7 +27,7 @@ impl Clock {
         };
     }
 
-    /// Time has passed. `true`: the host's clock was set since the last look.
+    /// Advances the time. `true`: the host's clock was set since the last call.
     pub fn tick(&mut self, time: ReceiveTime) -> bool {
         let now_ns = time.mono_ns.max(self.now.mono_ns);
         assert!(now_ns >= self.anchor.mono_ns, "steady-time-never-goes-back");
@@ -51,7 +51,7 @@ impl Clock {
         self.now.wall_ns
     }
 
-    /// The steady clock, nanoseconds.
+    /// Monotonic clock, nanoseconds.
     pub fn now_ns(&self) -> u64 {
         self.now.mono_ns
     }

@@ -1,4 +1,4 @@
-//! What a FIX session counts.
+//! Counters of a FIX session.
 
 touchline_types::counters! {
     /// Counters of one session.

@@ -1,7 +1,7 @@
-//! Dictionaries in the XML form of QuickFIX, which venues hand out, as tables for [`touchline_wire::fix`].
+//! Dictionaries in the XML format of QuickFIX, as venues publish them, converted to tables for [`touchline_wire::fix`].
 //!
-//! Components are resolved and equal groups kept once, so that validating a message follows no names. Fields, values and
-//! messages have limits; what is beyond them, or contradicts itself, is an error that names the line.
+//! Components are resolved and equal groups stored once, so that validation follows no names. Fields, values and
+//! messages have limits; a file that exceeds them or contradicts itself is an error that names the line.
 
 mod read;
 #[cfg(test)]
@@ -12,7 +12,7 @@ use touchline_wire::fix::dictionary::{
     DataPair, Dictionary, FieldType, Group, Member, MessageType, Span,
 };
 
-/// A dictionary read at run time, which lends itself as [`Dictionary`].
+/// A dictionary read at run time; [`Dictionary`] borrows it.
 #[derive(Clone, Debug, Default)]
 pub struct Tables {
     begin_string: String,
@@ -28,11 +28,11 @@ pub struct Tables {
 }
 
 impl Tables {
-    /// Reads a dictionary; `file` is what errors call it.
+    /// Reads a dictionary; `file` is its name in errors.
     ///
     /// # Errors
-    /// File, line, and what is wrong there: no XML, a field that is not defined, a number given twice, a component inside
-    /// of itself, a group without fields, data without a length.
+    /// File, line and problem: invalid XML, an undefined field, a number used twice, a component that contains itself,
+    /// a group without fields, data without a length.
     pub fn read(file: &str, text: &str) -> Result<Tables, Mistake> {
         read::read(text).map_err(|(line, what)| Mistake {
             file: file.to_owned(),
@@ -58,14 +58,14 @@ impl Tables {
     }
 }
 
-/// What is wrong with a dictionary.
+/// Error in a dictionary.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mistake {
     /// The file, as it was given.
     pub file: String,
     /// The line, from 1.
     pub line: u32,
-    /// What is wrong there, and what would be right.
+    /// The problem and the valid form.
     pub what: String,
 }
 

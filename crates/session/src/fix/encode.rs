@@ -1,21 +1,21 @@
-//! How messages of a session are written: their headers, messages that are sent again, gap fills, texts of Rejects.
+//! Encoding of session messages: headers, resends, gap fills, texts of Rejects.
 
 use super::Settings;
 use super::parsed_header::{ParsedHeader, ROUTE};
 use touchline_wire::fix::{Encoder, Message, SessionRejectReason as Reason, tag};
 
-/// More bytes than sending a message again adds to it: PossDupFlag, OrigSendingTime, digits of the length.
+/// Upper bound of the bytes added to a resent message: PossDupFlag, OrigSendingTime, digits of the length.
 const ADDED: usize = 64;
-/// More bytes than a gap fill has, beside the CompIDs.
+/// Upper bound of the size of a gap fill, without the CompIDs.
 const GAP_FILL: usize = 256;
 
-/// Bytes that any message of a session and a gap fill before it need.
+/// Bytes for any message of a session and a gap fill before it.
 pub fn room_for_any(settings: &Settings) -> usize {
     let names = settings.sender.len() + settings.target.len();
     settings.limits.message_bytes_max + ADDED + GAP_FILL + names
 }
 
-/// Writes what stands before the body of a message. `route` is of the message that this one answers.
+/// Writes the header of a message. `route` is that of the message it answers.
 pub fn header(
     encoder: &mut Encoder<'_>,
     settings: &Settings,
@@ -41,7 +41,7 @@ pub fn header(
     }
 }
 
-/// Writes a stored message again: its old SendingTime becomes OrigSendingTime. How long it is; `None`: it has no room.
+/// Writes a stored message again: its old SendingTime becomes OrigSendingTime. Returns the length; `None`: no room.
 pub fn again(
     room: &mut [u8],
     message: &Message<'_>,
@@ -63,7 +63,7 @@ pub fn again(
     Some(encoder.finish().ok()?.len())
 }
 
-/// Writes a `SequenceReset` (35=4) in place of the numbers `first..next`. How long it is; `None`: it has no room.
+/// Writes a `SequenceReset` (35=4) for the numbers `first..next`. Returns the length; `None`: no room.
 pub fn gap_fill(
     room: &mut [u8],
     settings: &Settings,
@@ -91,25 +91,25 @@ pub fn gap_fill(
     Some(encoder.finish().ok()?.len())
 }
 
-/// What SessionRejectReason (373) says, for people.
+/// Text of a SessionRejectReason (373).
 pub fn text(reason: Reason) -> &'static [u8] {
     match reason {
-        Reason::InvalidTagNumber => b"this is no tag",
+        Reason::InvalidTagNumber => b"this is not a tag",
         Reason::RequiredTagMissing => b"a required field is missing",
-        Reason::TagNotDefinedForMessage => b"the field does not belong into this message",
+        Reason::TagNotDefinedForMessage => b"the field does not belong to this message",
         Reason::UndefinedTag => b"the tag is not defined",
         Reason::TagWithoutValue => b"the field has no value",
         Reason::ValueIncorrect => b"the value is out of range",
-        Reason::IncorrectDataFormat => b"the value is not written as its type wants it",
+        Reason::IncorrectDataFormat => b"the value does not have the format of its type",
         Reason::CompIdProblem => b"the CompIDs are not those of this session",
         Reason::SendingTimeAccuracyProblem => {
-            b"SendingTime is too far from the time here, or before OrigSendingTime"
+            b"SendingTime is too far from the receiver's clock, or before OrigSendingTime"
         }
         Reason::InvalidMsgType => b"there is no such message type",
-        Reason::TagAppearsMoreThanOnce => b"the field stands twice",
+        Reason::TagAppearsMoreThanOnce => b"the field occurs twice",
         Reason::TagOutOfOrder => b"header, body and trailer are not in this order",
         Reason::GroupFieldsOutOfOrder => b"the fields of a group are not in their order",
-        Reason::IncorrectGroupCount => b"the group has another number of entries than it says",
+        Reason::IncorrectGroupCount => b"the number of entries differs from the group's count",
         Reason::DecryptionProblem | Reason::SignatureProblem => b"the message is not valid",
     }
 }

@@ -1,73 +1,74 @@
-//! What a session says to its owner.
+//! Events of a session for its owner.
 
 use super::{ApplicationId, StoreError};
 use std::fmt;
 use touchline_wire::fix::{Header, Message};
 
-/// What happened, or came.
+/// Event of a session.
 #[derive(Clone, Copy, Debug)]
 pub enum Event<'a> {
     /// Both sides are logged on: messages may be sent.
     LoggedOn {
-        /// Both numbers began at 1 again since the last time both were logged on.
+        /// Both sequence numbers restarted at 1 since the last logon.
         is_restarted: bool,
     },
     /// A counterparty's Logon waits for [`super::Session::accept_logon`] or [`super::Session::reject_logon`].
     Logon(Message<'a>),
-    /// An application message, in sequence, and its application; `None`: its type is registered with none. It counts
-    /// as processed with the next call of [`super::Session::poll`]; a process that dies before receives it again,
+    /// An application message in sequence, and its application; `None` if its type is not registered. It counts as
+    /// processed at the next call of [`super::Session::poll`]; a process that ends before that receives it again,
     /// marked as a possible duplicate.
     Application(Message<'a>, Header<'a>, Option<ApplicationId>),
-    /// The counterparty rejected a message of ours (35=3).
+    /// The counterparty rejected one of our messages (35=3).
     Rejected(Message<'a>),
-    /// We rejected a message of the counterparty (35=3); no application sees it.
+    /// We rejected a message of the counterparty (35=3); applications do not see it.
     Invalid(Message<'a>),
-    /// Messages of the counterparty are missing. They are requested, and come in their order with what is kept behind them.
+    /// Messages of the counterparty are missing. They are requested, and arrive in order with the messages buffered
+    /// behind them.
     Gap {
-        /// The number that is expected.
+        /// The expected number.
         first: u64,
-        /// The last number that is known to be missing.
+        /// The last number known to be missing.
         last: u64,
     },
-    /// The counterparty left out numbers of its own: nothing will come for them.
+    /// The counterparty skipped numbers of its own: no messages will arrive for them.
     Skipped {
         /// The first of them.
         first: u64,
         /// The last of them.
         last: u64,
     },
-    /// Both numbers began at 1 again, in the middle of the session.
+    /// Both sequence numbers restarted at 1 during the session.
     Restarted,
     /// The counterparty has logged out, or answered our Logout.
     LoggedOut(Message<'a>),
 }
 
-/// Disconnect reason: why the connection is to be closed.
+/// Reason to close the connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DisconnectReason {
     /// No Logon, or no answer to ours, in time.
     NoLogon,
-    /// The first message is not a Logon, or is damaged or longer than the limit.
+    /// The first message is not a Logon, is damaged, or exceeds the size limit.
     NotLogon,
-    /// The Logon is of another version, of other CompIDs, of another time, or lacks a field.
+    /// The Logon has another version, other CompIDs or an invalid time, or lacks a field.
     BadLogon,
-    /// The application does not know the counterparty.
+    /// The application rejected the counterparty.
     UnknownCounterparty,
     /// The counterparty answered our Logon with a Logout or a Reject.
     LogonRejected,
-    /// The counterparty's number is lower than expected, and it does not say that it repeats itself.
+    /// The counterparty's number is lower than expected, without PossDupFlag.
     SequenceTooLow,
-    /// A message without a number that can be read.
+    /// A message without a readable number.
     NoSequence,
     /// Logged out by both sides.
     LoggedOut,
     /// Our Logout was not answered in time.
     NoLogout,
-    /// The counterparty said nothing for too long, also not when it was asked.
+    /// No message of the counterparty, even after a TestRequest.
     HeartbeatTimeout,
     /// Repeated resend requests were not answered.
     NoResend,
-    /// The store failed: nothing more can be sent that could be sent again.
+    /// The store failed: messages can no longer be stored for resends.
     Store(StoreError),
 }
 
@@ -90,16 +91,16 @@ impl fmt::Display for DisconnectReason {
     }
 }
 
-/// Why a message is not sent.
+/// Reason why a message is not sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SendError {
-    /// Nobody is logged on, and messages are not queued.
+    /// Not logged on, and messages are not queued.
     Down,
-    /// Too much waits to be sent already.
+    /// The output buffer is full.
     Full,
     /// The message is longer than the limit.
     TooLong,
-    /// It cannot be stored, so it is not sent.
+    /// The message cannot be stored, so it is not sent.
     Store(StoreError),
 }
 

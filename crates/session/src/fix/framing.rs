@@ -1,4 +1,4 @@
-//! Whole messages out of what was received, and what is skipped.
+//! Framing: complete messages from received bytes.
 
 use super::input::Input;
 use super::link::Link;
@@ -6,7 +6,7 @@ use super::phase::State;
 use super::{DisconnectReason, Store};
 use touchline_wire::fix::{Frame, Message, frame, resync};
 
-/// The next whole message. What is none is skipped; before the Logon it ends the connection.
+/// The next complete message. Garbage is skipped; before the Logon it ends the connection.
 #[inline]
 pub fn take<'a, S: Store>(link: &mut Link<S>, input: &'a Input) -> Option<Message<'a>> {
     let limits = link.settings().limits;

@@ -1,8 +1,8 @@
-//! A gap in the counterparty's numbers, which was requested and has not come.
+//! Gap in the counterparty's numbers, with its resend request.
 
-/// Gap request: the requested numbers, the time, and the number of repetitions.
+/// Gap request: requested numbers, time of the request, and number of repetitions.
 ///
-/// Invariant: what is awaited is not expected behind its end.
+/// Invariant: the expected number is not beyond the end of the gap.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct GapRequest {
     awaited: Option<Awaited>,
@@ -10,27 +10,27 @@ pub struct GapRequest {
 
 #[derive(Clone, Copy, Debug)]
 struct Awaited {
-    /// The last number that is known to be missing.
+    /// The last number known to be missing.
     last: u64,
     at_ns: u64,
     times: u32,
-    /// The number that was expected then.
+    /// The expected number at the time of the request.
     expected: u64,
 }
 
-/// What is to be done about a gap.
+/// Action for a gap.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Due {
-    /// Nothing yet.
+    /// None yet.
     Nothing,
-    /// It is requested again: up to this number, for the time that `times` says.
+    /// Request again up to this number, for the `times`-th time.
     Request {
-        /// The last number that is known to be missing.
+        /// The last number known to be missing.
         last: u64,
-        /// How often it will have been requested without anything coming.
+        /// Number of requests without progress, this one included.
         times: u32,
     },
-    /// It was requested often enough.
+    /// All requests were sent.
     GiveUp,
 }
 
@@ -38,17 +38,17 @@ pub enum Due {
 const REQUESTS_MAX: u32 = 3;
 
 impl GapRequest {
-    /// Nothing is awaited.
+    /// No open request.
     pub fn clear(&mut self) {
         self.awaited = None;
     }
 
-    /// Whether something is awaited, where this number is expected.
+    /// Whether a gap is open while this number is expected.
     pub fn is_open(&self, next_in: u64) -> bool {
         self.awaited.is_some_and(|awaited| awaited.last >= next_in)
     }
 
-    /// Everything from `expected` on was requested; `last` is known to be missing.
+    /// Records a request of everything from `expected` on; `last` is known to be missing.
     pub fn requested(&mut self, expected: u64, last: u64, times: u32, now_ns: u64) {
         assert!(
             expected <= last,
@@ -66,7 +66,7 @@ impl GapRequest {
         });
     }
 
-    /// What is to be done, where this number is expected and a request has so long to bring something.
+    /// The action while this number is expected; `wait_ns` is the time for a request to make progress.
     pub fn due(&mut self, next_in: u64, now_ns: u64, wait_ns: u64) -> Due {
         let Some(awaited) = self.awaited else {
             return Due::Nothing;
@@ -78,7 +78,7 @@ impl GapRequest {
         if now_ns.saturating_sub(awaited.at_ns) < wait_ns {
             return Due::Nothing;
         }
-        // What comes slowly is coming.
+        // Slow progress is progress.
         let times = match awaited.expected < next_in {
             true => 1,
             false => awaited.times + 1,
@@ -92,7 +92,7 @@ impl GapRequest {
         }
     }
 
-    /// When something is to be done at the earliest, by the steady clock.
+    /// Time of the next action, by the monotonic clock.
     pub fn next_timeout(&self, next_in: u64, wait_ns: u64) -> Option<u64> {
         let awaited = self.awaited.filter(|awaited| awaited.last >= next_in)?;
         Some(awaited.at_ns.saturating_add(wait_ns))

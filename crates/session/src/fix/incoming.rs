@@ -1,4 +1,4 @@
-//! A message of the counterparty, judged.
+//! Handling of received messages.
 
 use super::applications::is_admin;
 use super::checks::{self, faulty, required};
@@ -14,35 +14,35 @@ use touchline_wire::fix::{
     Encoder, Frame, LastSecond, Message, SessionRejectReason as Reason, frame, tag, unsigned,
 };
 
-/// What a message is to the owner of the session.
+/// Result of a message for the owner of the session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// The session has taken it for itself.
+    /// Handled by the session itself.
     Nothing,
-    /// Both are logged on; whether both numbers began at 1 again since the last time.
+    /// Logged on; whether both numbers restarted at 1 since the last time.
     LoggedOn(bool),
-    /// A Logon that the application is asked about.
+    /// A Logon to be accepted or rejected by the application.
     Logon,
     /// A message for an application.
     Application,
-    /// The counterparty has rejected a message of ours.
+    /// The counterparty rejected one of our messages.
     Rejected,
     /// The counterparty has logged out.
     LoggedOut,
-    /// We have rejected it.
+    /// We rejected the message.
     Invalid,
     /// Numbers `first` to `last` are missing.
     Gap(u64, u64),
-    /// The counterparty left out numbers `first` to `last` of its own.
+    /// The counterparty skipped its numbers `first` to `last`.
     Skipped(u64, u64),
-    /// Both numbers began at 1 again.
+    /// Both numbers restarted at 1.
     Restarted,
 }
 
-/// No sequence number is higher.
+/// Maximum sequence number.
 const NUMBER_MAX: u64 = 1 << 53;
 
-/// The side of a session that listens: what is missing, what came too early, and how far the Logons are.
+/// Receiving side of a session: gap, out-of-order queue, state of the Logons.
 pub struct Incoming {
     gap: GapRequest,
     logons: Logons,
@@ -50,7 +50,7 @@ pub struct Incoming {
 }
 
 impl Incoming {
-    /// Nothing came.
+    /// Initial state.
     pub fn new(settings: &Settings) -> Incoming {
         let limits = settings.limits;
         Incoming {
@@ -63,7 +63,7 @@ impl Incoming {
         }
     }
 
-    /// A connection stands. An initiator sends its Logon, with what `extra` adds to it.
+    /// Starts a connection. An initiator sends its Logon, with the fields of `extra`.
     pub fn begin<S: Store>(&mut self, link: &mut Link<S>, extra: impl FnOnce(&mut Encoder<'_>)) {
         self.out_of_order.clear();
         self.gap.clear();
@@ -78,13 +78,13 @@ impl Incoming {
         link.logon(self.logons.is_resetting(), extra);
     }
 
-    /// Both numbers begin at 1: nothing of before is missing any more.
+    /// Both numbers restart at 1: earlier gaps are closed.
     fn restart<S: Store>(&mut self, link: &mut Link<S>) {
         link.reset();
         self.gap.clear();
     }
 
-    /// A message that was kept behind a gap, and whose turn has come.
+    /// The next message of the out-of-order queue, if it is in sequence now.
     #[inline]
     pub fn due<S: Store>(&mut self, link: &Link<S>) -> Option<Range<usize>> {
         match link.phase().is_logged_on() && !self.logons.is_resetting() {
@@ -93,7 +93,7 @@ impl Incoming {
         }
     }
 
-    /// A message that was kept is judged in its turn.
+    /// Handles a message of the out-of-order queue.
     pub fn judge_kept<S: Store>(
         &self,
         link: &mut Link<S>,
@@ -105,7 +105,7 @@ impl Incoming {
         process(&self.logons, link, &message, &parsed)
     }
 
-    /// A message that was kept, until another one is.
+    /// A message of the queue, valid until another one is stored.
     pub fn kept(&self, range: Range<usize>) -> Message<'_> {
         match frame(self.out_of_order.bytes(range), usize::MAX) {
             Ok(Frame::Whole(message)) => message,
@@ -113,7 +113,7 @@ impl Incoming {
         }
     }
 
-    /// A message came, whole.
+    /// Handles a complete message.
     #[inline]
     pub fn judge<S: Store>(
         &mut self,
@@ -129,8 +129,8 @@ impl Incoming {
         }
     }
 
-    /// Whether a message is the next one of a session at work, with nothing wrong before its body: an application may look at
-    /// that first, and no rule of the session reads it.
+    /// Whether a message is the next one in sequence of a logged-on session with a valid header: an application may
+    /// then read its body first, because no rule of the session reads it.
     #[inline]
     pub fn is_next<S: Store>(
         &self,
@@ -149,7 +149,7 @@ impl Incoming {
             && !self.logons.is_resetting()
     }
 
-    /// The first message of a connection. Before the peer is known, nothing is answered.
+    /// Handles the first message of a connection. Nothing is sent before the peer is identified.
     fn first<S: Store>(
         &mut self,
         link: &mut Link<S>,
@@ -184,7 +184,7 @@ impl Incoming {
         Outcome::LoggedOn(link.take_restarted())
     }
 
-    /// The application knows the counterparty whose Logon it was asked about. `false`: its number cannot be.
+    /// Accepts the counterparty's Logon. `false`: its number is invalid.
     pub fn accept<S: Store>(
         &mut self,
         link: &mut Link<S>,
@@ -194,7 +194,7 @@ impl Incoming {
         terms.is_some_and(|terms| self.begin_session(link, terms, extra))
     }
 
-    /// The counterparty is who it should be: both are logged on, unless its number cannot be.
+    /// Completes the logon, unless the counterparty's number is invalid.
     fn begin_session<S: Store>(
         &mut self,
         link: &mut Link<S>,
@@ -203,7 +203,7 @@ impl Incoming {
     ) -> bool {
         let role = link.settings().role;
         let is_acceptor = role == Role::Acceptor;
-        // An initiator's own reset is done already; one that the acceptor requests is added.
+        // An initiator's own reset is done already; one requested by the acceptor is added.
         let is_reset = !self.logons.take_resetting() && terms.is_reset;
         if is_reset || (is_acceptor && link.settings().reset_on_logon) {
             self.restart(link);
@@ -231,7 +231,7 @@ impl Incoming {
         link.phase().state() == State::Up
     }
 
-    /// Requests everything from the number that we expect on; `last` is known to be missing.
+    /// Requests everything from the expected number on; `last` is known to be missing.
     fn request<S: Store>(&mut self, link: &mut Link<S>, last: u64, times: u32) {
         let expected = link.sequencer().next_in();
         self.gap
@@ -273,8 +273,8 @@ impl Incoming {
         self.in_order(link, message, parsed, number)
     }
 
-    /// The number of a message against the one that is expected. Logout, ResendRequest, and the two kinds
-    /// of reset mean something under any number.
+    /// Compares the number of a message with the expected one. Logout, ResendRequest and both kinds of reset are
+    /// handled under any number.
     #[inline]
     fn in_order<S: Store>(
         &mut self,
@@ -284,7 +284,7 @@ impl Incoming {
         number: u64,
     ) -> Outcome {
         let expected = link.sequencer().next_in();
-        // Looked for in the messages alone that can have them: a look goes through all fields.
+        // Read only in messages that may have the field: a search visits all fields.
         let says = |tag| field(message, tag) == Some(b"Y");
         let is_reset = message.msg_type() == b"A" && says(tag::RESET_SEQ_NUM_FLAG);
         let goes_anyway = match message.msg_type() {
@@ -299,7 +299,7 @@ impl Incoming {
         match message.msg_type() {
             b"5" => return logout(link, number),
             b"A" if is_reset => return self.reset_by_logon(link, number),
-            // Nothing but the answer makes sense before it.
+            // Before the answer to a reset only the answer is valid.
             _ if self.logons.is_resetting() => return Outcome::Nothing,
             b"2" => return self.resend_request(link, message, parsed, number),
             b"4" if goes_anyway => return sequence_reset(link, message, parsed, expected),
@@ -332,8 +332,7 @@ impl Incoming {
         Outcome::Gap(expected, number - 1)
     }
 
-    /// A request is served whatever its number: otherwise two sides that miss something from each other
-    /// would wait for each other.
+    /// A request is served whatever its number is: otherwise two sides that both have a gap would wait for each other.
     fn resend_request<S: Store>(
         &mut self,
         link: &mut Link<S>,
@@ -342,7 +341,7 @@ impl Incoming {
         number: u64,
     ) -> Outcome {
         let expected = link.sequencer().next_in();
-        // What waits in the store goes by itself, for the first time.
+        // Messages that wait in the store are sent anyway, for the first time.
         let last_sent = link.sequencer().unsent() - 1;
         let number_of = |tag| field(message, tag).map(unsigned);
         let first = match number_of(tag::BEGIN_SEQ_NO) {
@@ -370,8 +369,8 @@ impl Incoming {
         Outcome::Nothing
     }
 
-    /// A Logon with ResetSeqNumFlag in the middle of a session: a request, or the answer to ours. When both
-    /// ask at once, each takes the other's request for its answer.
+    /// A Logon with ResetSeqNumFlag during a session: a request, or the answer to ours. If both sides request at the
+    /// same time, each takes the other's request as its answer.
     fn reset_by_logon<S: Store>(&mut self, link: &mut Link<S>, number: u64) -> Outcome {
         if number != 1 {
             link.send_logout(b"ResetSeqNumFlag (141) with another MsgSeqNum (34) than 1");
@@ -387,7 +386,7 @@ impl Incoming {
         Outcome::Restarted
     }
 
-    /// Asks the counterparty to begin both numbers at 1 again.
+    /// Requests a restart of both numbers at 1.
     pub fn ask_for_reset<S: Store>(&mut self, link: &mut Link<S>) {
         if link.phase().state() == State::Up {
             self.restart(link);
@@ -397,13 +396,13 @@ impl Incoming {
         }
     }
 
-    /// Whether messages from before this connection are missing, and were requested.
+    /// Whether messages from before this connection are missing and requested.
     pub fn is_catching_up<S: Store>(&self, link: &Link<S>) -> bool {
         let next_in = link.sequencer().next_in();
         link.phase().state() == State::Up && self.logons.is_ahead_of(next_in)
     }
 
-    /// Time passed: what should have come by now, signs of life, gaps that are not filled.
+    /// Runs due timers: logon and logout timeouts, heartbeats, gaps.
     pub fn handle_timeout<S: Store>(&mut self, link: &mut Link<S>) {
         let now_ns = link.clock().now_ns();
         if let Some(why) = link.phase().overdue(now_ns) {
@@ -418,13 +417,13 @@ impl Incoming {
             Due::Nothing => {}
             Due::Request { last, times } => self.request(link, last, times),
             Due::GiveUp => {
-                link.send_logout(b"what was asked for again did not come");
+                link.send_logout(b"the requested messages were not resent");
                 link.close(DisconnectReason::NoResend);
             }
         }
     }
 
-    /// When something is due at the earliest, by the steady clock.
+    /// Time of the next timer, by the monotonic clock.
     pub fn next_timeout<S: Store>(&self, link: &Link<S>) -> Option<u64> {
         let wait_ns = link.settings().limits.resend_wait_ns;
         let gap_ns = match link.phase().state() {
@@ -435,7 +434,7 @@ impl Incoming {
     }
 }
 
-/// A message in its order.
+/// Handles a message in sequence.
 #[inline]
 fn process<S: Store>(
     logons: &Logons,
@@ -463,7 +462,7 @@ fn process<S: Store>(
             return Outcome::Application;
         }
         b"A" if !logons.is_of_logon(number) => link.log_out(b"both are logged on already"),
-        // A sign of life; or the Logon, which waited behind the gap that it showed.
+        // A heartbeat; or the Logon, which waited behind the gap that it revealed.
         _ => {}
     }
     link.expect(number + 1);
@@ -506,7 +505,8 @@ fn sequence_too_low<S: Store>(
     Outcome::Nothing
 }
 
-/// The counterparty's number is too low: one side has lost its numbers, and a person must decide.
+/// The counterparty's number is too low: one side has lost its numbers, and an operator must
+/// decide.
 fn end_sequence_too_low<S: Store>(link: &mut Link<S>, number: u64) {
     let expected = link.sequencer().next_in();
     let text = format!("MsgSeqNum too low, expecting {expected} but received {number}");
@@ -515,7 +515,7 @@ fn end_sequence_too_low<S: Store>(link: &mut Link<S>, number: u64) {
 }
 
 fn logout<S: Store>(link: &mut Link<S>, number: u64) -> Outcome {
-    // A Logout behind a gap is answered, and the gap is requested after the next Logon.
+    // A Logout behind a gap is answered; the gap is requested after the next Logon.
     if number == link.sequencer().next_in() {
         link.expect(number + 1);
     }

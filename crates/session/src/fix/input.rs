@@ -1,13 +1,13 @@
-//! Bytes that were received and not yet looked at.
+//! Buffer of received bytes.
 
 use std::cell::Cell;
 
-/// A buffer that is filled behind and emptied in front.
+/// Receive buffer: filled at the end, consumed at the start.
 ///
-/// Invariant: what was looked at was received.
+/// Invariant: only received bytes are consumed.
 pub struct Input {
     bytes: Box<[u8]>,
-    /// A cell, because a message that was lent stays lent while the next one's beginning is noted.
+    /// A cell, because a returned message stays borrowed while the start of the next one is set.
     start: Cell<usize>,
     end: usize,
 }
@@ -21,26 +21,26 @@ impl Input {
         }
     }
 
-    /// What is there.
+    /// Unconsumed bytes.
     pub fn rest(&self) -> &[u8] {
         &self.bytes[self.start.get()..self.end]
     }
 
-    /// So much of it was looked at.
+    /// Consumes this many bytes.
     pub fn skip(&self, bytes: usize) {
         let start = self.start.get() + bytes;
         assert!(start <= self.end, "input: what is looked at was received");
         self.start.set(start);
     }
 
-    /// The last bytes that were looked at, until there is room again.
+    /// The last consumed bytes, until the buffer is filled again.
     pub fn last(&self, bytes: usize) -> &[u8] {
         let start = self.start.get();
         assert!(bytes <= start, "input: what was looked at was received");
         &self.bytes[start - bytes..start]
     }
 
-    /// Free room behind what is there.
+    /// Free space at the end.
     pub fn room(&mut self) -> &mut [u8] {
         let start = self.start.replace(0);
         if start > 0 {
@@ -50,7 +50,7 @@ impl Input {
         &mut self.bytes[self.end..]
     }
 
-    /// So much of the room was filled.
+    /// Records that this many bytes of the space were filled.
     pub fn filled(&mut self, bytes: usize) {
         assert!(
             bytes <= self.bytes.len() - self.end,
@@ -59,7 +59,7 @@ impl Input {
         self.end += bytes;
     }
 
-    /// Forgets everything, and wipes it: a Logon may be in it.
+    /// Empties and wipes the buffer: it may contain a Logon.
     pub fn clear(&mut self) {
         self.bytes[..self.end].fill(0);
         self.start.set(0);

@@ -1,4 +1,4 @@
-//! The side of a session that speaks: what is written, stored and sent, and how far the connection is.
+//! Sending side of a session: encoding, storing and sending messages, and state of the connection.
 
 use super::clock::Clock;
 use super::encode;
@@ -12,13 +12,13 @@ use super::{Counters, DisconnectReason, SendError, Settings, Store, StoreError};
 use touchline_types::ReceiveTime;
 use touchline_wire::fix::{Encoder, Frame, Message, frame, tag};
 
-/// Settings, time, numbers and what is to be sent. A failure of the store ends the connection, wherever it shows.
+/// Settings, time, numbers and output. A failure of the store ends the connection.
 pub struct Link<S> {
     settings: Settings,
     clock: Clock,
     sequencer: Sequencer<S>,
     output: Output,
-    /// Where a message is written before it is stored.
+    /// Buffer in which a message is written before it is stored.
     scratch: Box<[u8]>,
     resend: Resend,
     liveness: Liveness,
@@ -26,19 +26,19 @@ pub struct Link<S> {
     counters: Counters,
 }
 
-/// Whether a message may be sent again.
+/// Whether a message can be resent.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Keep {
     Message,
-    /// Its number is used, and it is never sent again: a Logon, which may hold a password.
+    /// Its number is used, and it is never resent: a Logon, which may contain a password.
     Number,
 }
 
-/// Numbers that are resent at once, so that a long resend delays no other session.
+/// Numbers resent per call, so that a long resend does not delay other sessions.
 const BATCH: usize = 256;
 
 impl<S: Store> Link<S> {
-    /// Goes on where the store ends.
+    /// Continues with the numbers of the store.
     pub fn new(settings: Settings, store: S) -> Link<S> {
         let limits = settings.limits;
         Link {
@@ -54,24 +54,24 @@ impl<S: Store> Link<S> {
         }
     }
 
-    /// What it was told at its start.
+    /// Settings.
     #[inline]
     pub fn settings(&self) -> &Settings {
         &self.settings
     }
 
-    /// What it counted.
+    /// Counters.
     pub fn counters(&self) -> &Counters {
         &self.counters
     }
 
-    /// Where the others count.
+    /// Counters, for the other parts.
     #[inline]
     pub fn count(&mut self) -> &mut Counters {
         &mut self.counters
     }
 
-    /// How far the connection is.
+    /// State of the connection.
     #[inline]
     pub fn phase(&self) -> &Phase {
         &self.phase
@@ -83,17 +83,17 @@ impl<S: Store> Link<S> {
         &self.sequencer
     }
 
-    /// The store, which its owner gets back.
+    /// The store, returned to its owner.
     pub fn into_store(self) -> S {
         self.sequencer.into_store()
     }
 
-    /// Its clock.
+    /// Clock of the connection.
     pub fn clock(&self) -> &Clock {
         &self.clock
     }
 
-    /// The interval of heartbeats that both sides agreed on, seconds.
+    /// Agreed heartbeat interval, seconds.
     pub fn heartbeat_s(&self) -> u32 {
         self.liveness.heartbeat_s()
     }
@@ -103,18 +103,18 @@ impl<S: Store> Link<S> {
         self.output.rest()
     }
 
-    /// Whether there is room for a message of an application; some is kept for what the session itself must say.
+    /// Whether there is room for an application message; some room is reserved for session messages.
     pub fn has_room(&self) -> bool {
         self.output.free() >= 2 * self.settings.limits.message_bytes_max
     }
 
-    /// Time has passed.
+    /// Advances the time.
     #[inline]
     pub fn tick(&mut self, time: ReceiveTime) {
         self.counters.clock_steps += u64::from(self.clock.tick(time));
     }
 
-    /// A connection stands: nothing of an earlier one is left.
+    /// Starts a connection: state of an earlier one is cleared.
     pub fn begin(&mut self, state: State, time: ReceiveTime) {
         self.clock.begin(time);
         self.output.clear();
@@ -124,19 +124,19 @@ impl<S: Store> Link<S> {
         self.enter(state, self.settings.limits.logon_wait_ns);
     }
 
-    /// The connection is gone.
+    /// Ends the connection.
     pub fn end(&mut self) {
         self.enter(State::Down, 0);
         self.output.clear();
     }
 
-    /// Goes on to another state, which ends by itself after some time.
+    /// Enters a state that ends after a time.
     pub fn enter(&mut self, state: State, wait_ns: u64) {
         let until_ns = self.clock.now_ns().saturating_add(wait_ns);
         self.phase.enter(state, until_ns);
     }
 
-    /// The connection is to be closed, once what waits to be sent is gone.
+    /// Requests to close the connection once the output is sent.
     pub fn close(&mut self, why: DisconnectReason) {
         self.counters.disconnects += u64::from(self.phase.close(why));
     }
@@ -148,37 +148,37 @@ impl<S: Store> Link<S> {
         done.is_ok()
     }
 
-    /// The next message that we expect has this number.
+    /// Sets the next expected number.
     pub fn expect(&mut self, number: u64) {
         let done = self.sequencer.expect(number);
         self.sound(done);
     }
 
-    /// The counterparty's numbers began again with its Logon.
+    /// The counterparty's numbers restarted with its Logon.
     pub fn expect_behind_logon(&mut self) {
         let done = self.sequencer.expect_behind_logon();
         self.sound(done);
     }
 
-    /// The application is shown the message of this number.
+    /// Records the delivery of the message of this number to the application.
     #[inline]
     pub fn deliver(&mut self, number: u64) {
         self.sequencer.deliver(number);
     }
 
-    /// What the application is shown is not for it.
+    /// Withdraws the delivered message: it is not for the application.
     pub fn withdraw(&mut self) {
         self.sequencer.withdraw();
     }
 
-    /// The application has come back: what it was shown is processed.
+    /// The application has called again: the delivered message is processed.
     #[inline]
     pub fn acknowledge(&mut self) {
         let done = self.sequencer.acknowledge();
         self.sound(done);
     }
 
-    /// Both numbers begin at 1.
+    /// Restarts both numbers at 1.
     pub fn reset(&mut self) {
         let done = self.sequencer.reset();
         if self.sound(done) {
@@ -187,23 +187,23 @@ impl<S: Store> Link<S> {
         }
     }
 
-    /// Whether both numbers began at 1 again since the last call.
+    /// Whether both numbers restarted at 1 since the last call.
     pub fn take_restarted(&mut self) -> bool {
         self.sequencer.take_restarted()
     }
 
-    /// A message of the counterparty is believed: a sign of life.
+    /// Records activity of the counterparty.
     #[inline]
     pub fn received(&mut self) {
         self.liveness.received(self.clock.now_ns());
     }
 
-    /// Both sides have agreed on an interval of heartbeats.
+    /// Sets the agreed heartbeat interval.
     pub fn agree(&mut self, heartbeat_s: u32) {
         self.liveness.agree(heartbeat_s);
     }
 
-    /// Heartbeats and test requests, sent and awaited.
+    /// Sends due heartbeats and test requests, and detects a heartbeat timeout.
     pub fn signs_of_life(&mut self) {
         match self.liveness.due(self.clock.now_ns()) {
             Some(Sign::Heartbeat) => self.heartbeat(None),
@@ -213,7 +213,7 @@ impl<S: Store> Link<S> {
         }
     }
 
-    /// When something is due at the earliest, by the steady clock.
+    /// Time of the next timer, by the monotonic clock.
     pub fn next_timeout(&self) -> Option<u64> {
         match self.phase.state() {
             State::Up | State::LoggingOut if self.may_pump() => Some(self.clock.now_ns()),
@@ -222,10 +222,11 @@ impl<S: Store> Link<S> {
         }
     }
 
-    /// Writes a message of an application, stores it, and only then lets it go. Its number.
+    /// Writes and stores a message of an application, then releases it for sending. Returns its
+    /// number.
     ///
     /// # Errors
-    /// It is not sent, and no number is used.
+    /// The message is not sent, and no number is used.
     pub fn send(
         &mut self,
         msg_type: &[u8],
@@ -269,16 +270,16 @@ impl<S: Store> Link<S> {
         Ok(number)
     }
 
-    /// Writes a message of the session itself, which always fits. If the store fails, the session ends.
+    /// Writes a message of the session itself, which always fits. A failure of the store ends the session.
     fn admin(&mut self, msg_type: &[u8], body: impl FnOnce(&mut Encoder<'_>)) {
         // The store's failure has ended the session already.
         let _ = self.write(msg_type, Keep::Message, None, body);
     }
 
-    /// Sends a Logon, with what `extra` adds to it.
+    /// Sends a Logon with the fields of `extra`.
     pub fn logon(&mut self, is_reset: bool, extra: impl FnOnce(&mut Encoder<'_>)) {
         let heartbeat_s = self.liveness.heartbeat_s();
-        // A store that fails has ended the session already.
+        // A failure of the store has ended the session already.
         // mutant: fix session: a Logon is kept for sending again
         let _ = self.write(b"A", Keep::Number, None, |body| {
             body.unsigned(tag::ENCRYPT_METHOD, 0)
@@ -290,7 +291,7 @@ impl<S: Store> Link<S> {
         });
     }
 
-    /// Sends a Heartbeat, which answers a TestRequest if there is one.
+    /// Sends a Heartbeat; it answers a TestRequest if `test_id` is given.
     pub fn heartbeat(&mut self, test_id: Option<&[u8]>) {
         self.admin(b"0", |body| {
             if let Some(id) = test_id {
@@ -308,7 +309,7 @@ impl<S: Store> Link<S> {
         });
     }
 
-    /// Asks for everything from the number that we expect on.
+    /// Requests everything from the expected number on.
     pub fn resend_request(&mut self) {
         let expected = self.sequencer.next_in();
         self.counters.resends_requested += 1;
@@ -318,11 +319,11 @@ impl<S: Store> Link<S> {
         });
     }
 
-    /// Rejects a message. One that came in its order is processed with this.
+    /// Rejects a message. One that was in sequence counts as processed.
     pub fn reject(&mut self, message: &Message<'_>, parsed: &ParsedHeader<'_>, fault: Fault) {
         self.counters.messages_rejected += 1;
         let number = parsed.header.msg_seq_num.unwrap_or(0);
-        // FIX 4.2 knows the reasons up to 11.
+        // FIX 4.2 defines the reasons up to 11.
         let has_reason = self.settings.begin_string != "FIX.4.2" || fault.reason as u8 <= 11;
         let _ = self.write(b"3", Keep::Message, Some(parsed), |body| {
             body.unsigned(tag::REF_SEQ_NUM, number);
@@ -365,7 +366,7 @@ impl<S: Store> Link<S> {
         self.pump();
     }
 
-    /// So many bytes were sent.
+    /// Records that this many bytes were sent.
     pub fn sent(&mut self, bytes: usize) {
         self.output.sent(bytes);
         if self.has_more() {
@@ -373,7 +374,7 @@ impl<S: Store> Link<S> {
         }
     }
 
-    /// Sends what the connection accepts: first requested resends, then waiting messages.
+    /// Fills the output: first requested resends, then waiting messages.
     pub fn pump(&mut self) {
         for _ in 0..BATCH {
             if !self.may_pump() {
@@ -387,7 +388,7 @@ impl<S: Store> Link<S> {
         }
     }
 
-    /// Whether more is to be sent than there was room or patience for.
+    /// Whether output remains after the room or the batch is used up.
     fn has_more(&self) -> bool {
         let waits = self.resend.is_under_way() || self.sequencer.has_unsent();
         waits && self.phase.is_logged_on()
@@ -397,7 +398,7 @@ impl<S: Store> Link<S> {
         self.has_more() && self.output.free() >= encode::room_for_any(&self.settings)
     }
 
-    /// One more number of a resend.
+    /// Handles one number of a resend.
     fn look(&mut self, number: u64) {
         let length = match self.sequencer.read(number, &mut self.scratch) {
             Ok(length) => length,
@@ -415,7 +416,7 @@ impl<S: Store> Link<S> {
         }
     }
 
-    /// Sends the message in `scratch` again.
+    /// Resends the message in `scratch`.
     fn send_again(&mut self, length: usize) {
         let Ok(Frame::Whole(message)) = frame(&self.scratch[..length], length) else {
             unreachable!("resend: what is sent again is a whole message");
@@ -429,7 +430,7 @@ impl<S: Store> Link<S> {
         }
     }
 
-    /// A message that was stored while the connection had no room for it.
+    /// Sends a message that was stored while the connection had no room for it.
     fn first_time(&mut self) {
         let number = self.sequencer.send();
         match self.sequencer.read(number, &mut self.scratch) {
@@ -443,7 +444,7 @@ impl<S: Store> Link<S> {
         }
     }
 
-    /// A gap fill, if there is something to fill.
+    /// Sends a gap fill for these numbers.
     fn fill(&mut self, numbers: Option<std::ops::Range<u64>>, is_again: bool) {
         let Some(std::ops::Range { start, end }) = numbers else {
             return;

@@ -1,31 +1,31 @@
-//! Signs of life, ours and the counterparty's.
+//! Heartbeats and test requests.
 
-/// Liveness of a connection: when something came and went last, and whether the counterparty was tested.
+/// Liveness of a connection: times of the last received and sent message, and a pending TestRequest.
 ///
-/// Invariant: times never go back while a connection stands.
+/// Invariant: times never decrease during a connection.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Liveness {
     /// Seconds; 0: none.
     heartbeat_s: u32,
     received_ns: u64,
     sent_ns: u64,
-    /// A TestRequest was sent, and nothing came since.
+    /// A TestRequest was sent, and no message has arrived since.
     is_test_request_sent: bool,
 }
 
-/// What silence makes necessary.
+/// Action after a silence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sign {
-    /// We were silent for an interval.
+    /// Nothing was sent for an interval.
     Heartbeat,
-    /// The counterparty was silent for 1.2 intervals.
+    /// Nothing was received for 1.2 intervals.
     TestRequest,
-    /// The counterparty was silent for 2.4 intervals.
+    /// Nothing was received for 2.4 intervals.
     GiveUp,
 }
 
 impl Liveness {
-    /// A connection stands.
+    /// Starts a connection.
     pub fn begin(&mut self, heartbeat_s: u32, now_ns: u64) {
         *self = Liveness {
             heartbeat_s,
@@ -40,12 +40,12 @@ impl Liveness {
         self.heartbeat_s
     }
 
-    /// Both sides have agreed on an interval.
+    /// Sets the agreed interval.
     pub fn agree(&mut self, heartbeat_s: u32) {
         self.heartbeat_s = heartbeat_s;
     }
 
-    /// Something came.
+    /// Records a received message.
     #[inline]
     pub fn received(&mut self, now_ns: u64) {
         assert!(now_ns >= self.received_ns, "liveness: time never goes back");
@@ -53,19 +53,19 @@ impl Liveness {
         self.is_test_request_sent = false;
     }
 
-    /// Something went.
+    /// Records a sent message.
     #[inline]
     pub fn sent(&mut self, now_ns: u64) {
         assert!(now_ns >= self.sent_ns, "liveness: time never goes back");
         self.sent_ns = now_ns;
     }
 
-    /// A TestRequest goes.
+    /// Records a TestRequest.
     pub fn test_requested(&mut self) {
         self.is_test_request_sent = true;
     }
 
-    /// What is due. Between a TestRequest and its answer no heartbeat of ours goes: the question was one.
+    /// The due action. Between a TestRequest and its answer no heartbeat is sent: the TestRequest was one.
     pub fn due(&self, now_ns: u64) -> Option<Sign> {
         let interval_ns = self.interval_ns()?;
         let silent_ns = now_ns.saturating_sub(self.received_ns);
@@ -79,7 +79,7 @@ impl Liveness {
         }
     }
 
-    /// When something is due at the earliest, by the steady clock.
+    /// Time of the next action, by the monotonic clock.
     pub fn next_timeout(&self) -> Option<u64> {
         let interval_ns = self.interval_ns()?;
         if self.is_test_request_sent {
@@ -135,7 +135,7 @@ mod tests {
         );
     }
 
-    /// Nothing is due before the returned time, and something is due then.
+    /// No action is due before the returned time, and one is due at it.
     #[test]
     fn the_next_timeout_is_when_something_is_due() {
         let mut liveness = begun();

@@ -1,10 +1,10 @@
-//! What a Logon says, and how far both sides are with theirs.
+//! Terms of a Logon, and progress of both sides' Logons.
 
 use super::parsed_header::{ParsedHeader, field};
 use super::{Role, Settings, checks};
 use touchline_wire::fix::{Message, tag, unsigned};
 
-/// What a Logon says.
+/// Terms of a Logon.
 #[derive(Clone, Copy, Debug)]
 pub struct Terms {
     /// Its number, at least 1.
@@ -15,11 +15,11 @@ pub struct Terms {
     pub is_reset: bool,
 }
 
-/// A day: longer heartbeat intervals are refused.
+/// One day: longer heartbeat intervals are refused.
 const HEARTBEAT_S_MAX: u64 = 86_400;
 
 impl Terms {
-    /// What a Logon says, if it is one of this session.
+    /// Terms of a Logon, if it belongs to this session.
     pub fn read(
         message: &Message<'_>,
         parsed: &ParsedHeader<'_>,
@@ -45,7 +45,7 @@ impl Terms {
         })
     }
 
-    /// The interval is the initiator's. One whose Logon is answered with a shorter interval takes that.
+    /// Agreed interval: the initiator's, unless the answer to its Logon has a shorter one.
     pub fn agreed_s(&self, role: Role, ours_s: u32) -> u32 {
         match role {
             Role::Initiator if self.heartbeat_s > 0 && ours_s > 0 => ours_s.min(self.heartbeat_s),
@@ -55,26 +55,26 @@ impl Terms {
     }
 }
 
-/// The Logons of a connection.
+/// Logons of a connection.
 ///
-/// Invariant: the application is asked about one Logon, before the session begins.
+/// Invariant: the application decides about one Logon, before the session starts.
 #[derive(Debug, Default)]
 pub struct Logons {
-    /// What the Logon says that the application is asked about.
+    /// Terms of the Logon that the application decides about.
     asking: Option<Terms>,
-    /// Number of the counterparty's Logon; 0: it has sent none.
+    /// Number of the counterparty's Logon; 0: none received.
     number: u64,
-    /// We sent a Logon with ResetSeqNumFlag, and it was not answered yet.
+    /// We sent a Logon with ResetSeqNumFlag that is not answered.
     is_resetting: bool,
 }
 
 impl Logons {
-    /// A connection stands.
+    /// Starts a connection.
     pub fn begin(&mut self) {
         *self = Logons::default();
     }
 
-    /// The application is asked about a Logon.
+    /// Asks the application about a Logon.
     pub fn ask(&mut self, terms: Terms) {
         assert!(
             self.asking.is_none() && self.number == 0,
@@ -83,12 +83,12 @@ impl Logons {
         self.asking = Some(terms);
     }
 
-    /// What the application was asked about; once.
+    /// Terms of the Logon that the application decided about; once.
     pub fn answer(&mut self) -> Option<Terms> {
         self.asking.take()
     }
 
-    /// The counterparty's Logon has this number.
+    /// Records the number of the counterparty's Logon.
     pub fn logged_on(&mut self, number: u64) {
         self.number = number;
     }
@@ -98,22 +98,22 @@ impl Logons {
         self.number == number
     }
 
-    /// Whether the counterparty's Logon, or what went before it, is yet to be processed where this number is next.
+    /// Whether the counterparty's Logon or earlier messages are not processed yet while this number is expected.
     pub fn is_ahead_of(&self, next_in: u64) -> bool {
         self.number >= next_in
     }
 
-    /// We ask for a reset.
+    /// Records our request of a reset.
     pub fn reset(&mut self) {
         self.is_resetting = true;
     }
 
-    /// Whether a reset of ours was not answered yet.
+    /// Whether our reset is unanswered.
     pub fn is_resetting(&self) -> bool {
         self.is_resetting
     }
 
-    /// A Logon came that answers a reset of ours, if there was one; whether there was.
+    /// Records a Logon that answers our reset, if one is open; returns whether it was.
     pub fn take_resetting(&mut self) -> bool {
         std::mem::take(&mut self.is_resetting)
     }

@@ -1,9 +1,9 @@
-//! Messages behind a gap in the counterparty's numbers.
+//! Messages received ahead of a gap.
 
-/// Out-of-order queue: messages received ahead of a gap, as far as there is room. Messages without room arrive again:
-/// the resend request covers everything behind the gap.
+/// Out-of-order queue: messages received ahead of a gap, while there is room. Other messages arrive again, because the
+/// resend request covers everything behind the gap.
 ///
-/// Invariant: each number is kept once, in bytes of its own.
+/// Invariant: each number is stored once, in its own bytes.
 pub struct OutOfOrderQueue {
     bytes: Box<[u8]>,
     end: usize,
@@ -28,7 +28,7 @@ impl OutOfOrderQueue {
         }
     }
 
-    /// Buffers a message. `false`: there is no room.
+    /// Stores a message. `false`: no room.
     pub fn keep(&mut self, number: u64, message: &[u8]) -> bool {
         if self.stored.iter().any(|stored| stored.number == number) {
             return true;
@@ -47,7 +47,7 @@ impl OutOfOrderQueue {
         true
     }
 
-    /// Takes out the message of this number; those before it are not needed any more.
+    /// Removes and returns the message of this number; earlier ones are dropped.
     pub fn take(&mut self, number: u64) -> Option<std::ops::Range<usize>> {
         if self.stored.is_empty() {
             return None;
@@ -65,12 +65,12 @@ impl OutOfOrderQueue {
         found.map(|stored| stored.start..stored.start + stored.length)
     }
 
-    /// The bytes of a message that was taken out, until another is kept.
+    /// Bytes of a removed message, valid until another one is stored.
     pub fn bytes(&self, range: std::ops::Range<usize>) -> &[u8] {
         &self.bytes[range]
     }
 
-    /// Nothing is kept any more.
+    /// Empties the queue.
     pub fn clear(&mut self) {
         self.stored.clear();
         self.end = 0;

@@ -1,6 +1,7 @@
-//! Bytes that wait for the connection to take them.
+//! Output buffer of a connection.
 
-/// A buffer that is filled behind and emptied in front. What was sent is wiped: it may be a Logon.
+/// Output buffer: filled at the end, consumed at the start. Sent bytes are wiped: they may be a
+/// Logon.
 pub struct Output {
     bytes: Box<[u8]>,
     start: usize,
@@ -16,12 +17,12 @@ impl Output {
         }
     }
 
-    /// What waits.
+    /// Unsent bytes.
     pub fn rest(&self) -> &[u8] {
         &self.bytes[self.start..self.end]
     }
 
-    /// So much of it was sent.
+    /// Records that this many bytes were sent.
     pub fn sent(&mut self, bytes: usize) {
         let start = (self.start + bytes).min(self.end);
         self.bytes[self.start..start].fill(0);
@@ -31,7 +32,7 @@ impl Output {
         }
     }
 
-    /// Free room, all of it in one piece.
+    /// Free space, in one piece.
     pub fn room(&mut self) -> &mut [u8] {
         if self.start > 0 {
             self.bytes.copy_within(self.start..self.end, 0);
@@ -42,12 +43,12 @@ impl Output {
         &mut self.bytes[self.end..]
     }
 
-    /// How much room there is.
+    /// Number of free bytes.
     pub fn free(&self) -> usize {
         self.bytes.len() - (self.end - self.start)
     }
 
-    /// So much of the room was filled.
+    /// Records that this many bytes of the space were filled.
     pub fn filled(&mut self, bytes: usize) {
         assert!(
             bytes <= self.bytes.len() - self.end,
@@ -56,7 +57,7 @@ impl Output {
         self.end += bytes;
     }
 
-    /// Puts bytes that fit behind the others.
+    /// Appends bytes.
     ///
     /// # Panics
     /// They do not fit.
@@ -70,7 +71,7 @@ impl Output {
         self.filled(bytes.len());
     }
 
-    /// Nothing waits any more.
+    /// Empties the buffer.
     pub fn clear(&mut self) {
         self.sent(self.bytes.len());
     }

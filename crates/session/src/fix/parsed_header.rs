@@ -1,14 +1,14 @@
-//! The header of a message, read in one pass and believed in one way only.
+//! Header of a message, parsed once for all uses.
 
 use super::DisconnectReason;
 use touchline_wire::fix::{
     Frame, Header, LastSecond, Message, Reject, SessionRejectReason as Reason, frame,
 };
 
-/// The header of a message, and what is wrong with its fields.
+/// Header of a message, and the first fault of its fields.
 #[derive(Clone, Copy, Debug)]
 pub struct ParsedHeader<'a> {
-    /// Its fields. Of a faulty message, the first of each field.
+    /// Fields of the header. In a faulty message, the first of each field.
     pub header: Header<'a>,
     /// The first fault of the fields.
     pub fault: Option<Fault>,
@@ -32,22 +32,22 @@ impl<'a> ParsedHeader<'a> {
     }
 }
 
-/// Why a message is answered with a Reject.
+/// Reason for a Reject.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Fault {
     /// SessionRejectReason (373).
     pub reason: Reason,
-    /// RefTagID (371), if one field is to blame, and its tag is a number.
+    /// RefTagID (371), if the fault is in one field and its tag is a number.
     pub tag: Option<i64>,
 }
 
 impl Fault {
-    /// About a field.
+    /// Fault of a field.
     pub fn of(reason: Reason, tag: u32) -> Fault {
         Reject::new(reason, tag).into()
     }
 
-    /// About the whole message.
+    /// Fault of the whole message.
     pub fn whole(reason: Reason) -> Fault {
         Fault { reason, tag: None }
     }
@@ -62,7 +62,7 @@ impl From<Reject<'_>> for Fault {
     }
 }
 
-/// OnBehalfOf and DeliverTo: CompID, SubID, LocationID of each; behind each the tag that takes its value in an answer.
+/// OnBehalfOf and DeliverTo: CompID, SubID, LocationID of each, with the tag that takes the value in an answer.
 pub const ROUTE: [(u32, u32); 6] = [
     (115, 128),
     (116, 129),
@@ -72,12 +72,12 @@ pub const ROUTE: [(u32, u32); 6] = [
     (145, 144),
 ];
 
-/// Whether a tag is one of the standard header or of the trailer.
+/// Whether a tag belongs to the standard header or the trailer.
 pub fn is_header(tag: u32) -> bool {
     touchline_wire::fix::is_header(tag) || matches!(tag, 10 | 89 | 93)
 }
 
-/// A field of the body, the first of its tag.
+/// First field of the body with this tag.
 pub fn field<'a>(message: &Message<'a>, tag: u32) -> Option<&'a [u8]> {
     let found = message
         .fields()
@@ -91,15 +91,15 @@ pub fn field<'a>(message: &Message<'a>, tag: u32) -> Option<&'a [u8]> {
 pub struct Names<'a> {
     /// SenderCompID (49): the counterparty.
     pub sender: &'a [u8],
-    /// TargetCompID (56): we.
+    /// TargetCompID (56): ours.
     pub target: &'a [u8],
 }
 
-/// The identity in the first message of a connection, which must be a Logon of at most `limit` bytes. `None`: more
-/// bytes are needed.
+/// Identity in the first message of a connection, which must be a Logon of at most `limit` bytes. `None`: more bytes
+/// are needed.
 ///
 /// # Errors
-/// It is none, and never will be: the connection is to be closed.
+/// The bytes are not a Logon: the connection must be closed.
 pub fn first_message(bytes: &[u8], limit: usize) -> Result<Option<Names<'_>>, DisconnectReason> {
     let message = match frame(bytes, limit) {
         Ok(Frame::Whole(message)) if message.msg_type() == b"A" => message,

@@ -1,39 +1,39 @@
-//! How far a connection has come.
+//! State of a connection.
 
 use super::DisconnectReason;
 
-/// State of a connection, when it ends by itself, and why it is to be closed.
+/// State of a connection, its end time, and the reason to close it.
 ///
-/// Invariant: there is a reason when it is over, and only then.
+/// Invariant: there is a reason if and only if the connection is over.
 #[derive(Clone, Copy, Debug)]
 pub struct Phase {
     state: State,
-    /// When the present state ends.
+    /// End of the present state.
     until_ns: u64,
     reason: Option<DisconnectReason>,
 }
 
-/// How far a connection has come.
+/// State of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum State {
-    /// There is none.
+    /// No connection.
     Down,
-    /// An acceptor waits for the Logon.
+    /// Acceptor: waiting for the Logon.
     Awaiting,
-    /// The application is asked whether it knows the counterparty.
+    /// Waiting for the application to accept the counterparty.
     Asking,
-    /// An initiator waits for the answer to its Logon.
+    /// Initiator: waiting for the answer to its Logon.
     LoggingOn,
-    /// Both are logged on.
+    /// Logged on.
     Up,
-    /// We sent a Logout and wait for the answer.
+    /// Waiting for the answer to our Logout.
     LoggingOut,
-    /// It is to be closed.
+    /// To be closed.
     Over,
 }
 
 impl Phase {
-    /// There is no connection.
+    /// No connection.
     pub fn new() -> Phase {
         Phase {
             state: State::Down,
@@ -42,13 +42,13 @@ impl Phase {
         }
     }
 
-    /// How far it has come.
+    /// State.
     #[inline]
     pub fn state(&self) -> State {
         self.state
     }
 
-    /// Why it is to be closed.
+    /// Reason to close it.
     pub fn reason(&self) -> Option<DisconnectReason> {
         self.reason
     }
@@ -58,7 +58,7 @@ impl Phase {
         matches!(self.state, State::Up | State::LoggingOut)
     }
 
-    /// Goes on to a state, which ends by itself at a time unless it is without an end.
+    /// Enters a state that ends at a time, unless it is unlimited.
     pub fn enter(&mut self, state: State, until_ns: u64) {
         assert!(
             state != State::Over,
@@ -67,7 +67,7 @@ impl Phase {
         (self.state, self.until_ns, self.reason) = (state, until_ns, None);
     }
 
-    /// It is over. `false`: it was already, for the reason that stays.
+    /// Closes the connection. `false`: it was closed already, and the earlier reason stays.
     pub fn close(&mut self, why: DisconnectReason) -> bool {
         let is_new = self.state != State::Over;
         assert!(
@@ -80,7 +80,7 @@ impl Phase {
         is_new
     }
 
-    /// Why it ends by itself, if its time is over.
+    /// Reason of the timeout, if the time of the state is over.
     pub fn overdue(&self, now_ns: u64) -> Option<DisconnectReason> {
         let is_late = now_ns >= self.until_ns;
         match self.state {
@@ -92,7 +92,7 @@ impl Phase {
         }
     }
 
-    /// When it ends by itself, by the steady clock.
+    /// End of the present state, by the monotonic clock.
     pub fn next_timeout(&self) -> Option<u64> {
         match self.state {
             State::Awaiting | State::Asking | State::LoggingOn | State::LoggingOut => {

@@ -1,10 +1,10 @@
-//! Resend requests of the counterparty.
+//! Serving of resend requests.
 
 use std::ops::Range;
 
-/// What is still to be sent again. New messages wait behind it, in the store.
+/// Open resend request. New messages wait behind it, in the store.
 ///
-/// Invariants: the next number is at most one behind the last; a gap begins before the next number.
+/// Invariants: the next number is at most one after the last; a gap starts before the next number.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Resend {
     under_way: Option<UnderWay>,
@@ -14,32 +14,32 @@ pub struct Resend {
 struct UnderWay {
     next: u64,
     last: u64,
-    /// Numbers from here up to `next` are not sent again: one gap fill stands for them.
+    /// Start of the numbers before `next` that are covered by one gap fill.
     gap: Option<u64>,
 }
 
-/// What is next.
+/// Next step.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Next {
-    /// The message of this number is looked at: [`Resend::sent`] or [`Resend::skipped`].
+    /// Read the message of this number, then call [`Resend::sent`] or [`Resend::skipped`].
     Look(u64),
-    /// All of it was looked at. The numbers are filled that no message came for.
+    /// End: the rest of the numbers to be covered by a gap fill.
     End(Option<Range<u64>>),
 }
 
 impl Resend {
-    /// No request is open.
+    /// No open request.
     pub fn clear(&mut self) {
         self.under_way = None;
     }
 
-    /// Whether something is to be sent again.
+    /// Whether a request is open.
     pub fn is_under_way(&self) -> bool {
         self.under_way.is_some()
     }
 
-    /// Requests numbers `first` to `last`. A request in the middle of another is served together with it, from the
-    /// earlier of both numbers on.
+    /// Opens a request for numbers `first` to `last`. A request during another one is merged with it, from the lower of
+    /// both numbers on.
     pub fn request(&mut self, first: u64, last: u64) {
         assert!(
             first <= last,
@@ -57,7 +57,7 @@ impl Resend {
         });
     }
 
-    /// The next step; `None`: no request is open.
+    /// The next step; `None`: no open request.
     pub fn next(&mut self) -> Option<Next> {
         let under_way = self.under_way?;
         if under_way.next <= under_way.last {
@@ -67,7 +67,7 @@ impl Resend {
         Some(Next::End(under_way.gap.map(|first| first..under_way.next)))
     }
 
-    /// The message that was looked at is sent again. The numbers before it that are filled.
+    /// The message is resent. Returns the numbers before it for a gap fill.
     pub fn sent(&mut self) -> Option<Range<u64>> {
         let under_way = self.looked_at();
         let number = under_way.next;
@@ -75,7 +75,7 @@ impl Resend {
         under_way.gap.take().map(|first| first..number)
     }
 
-    /// The message that was looked at is not sent again: its number will be filled.
+    /// The message is not resent: a gap fill will cover its number.
     pub fn skipped(&mut self) {
         let under_way = self.looked_at();
         let number = under_way.next;
@@ -126,7 +126,7 @@ mod tests {
         resend.request(1, 4);
         assert_eq!(resend.next(), Some(Next::Look(1)));
         assert_eq!(resend.sent(), None);
-        // Number 2 was looked at and is not filled yet.
+        // Number 2 was read and is not filled yet.
         resend.skipped();
         resend.request(4, 6);
         assert_eq!(serve(&mut resend, |_| true), [2..2, 3..3, 4..4, 5..5, 6..6]);

@@ -1,23 +1,23 @@
-//! The numbers of both sides, which live in the store.
+//! Sequence numbers of both sides, backed by the store.
 
 use super::{Store, StoreError};
 
-/// Sequence numbers of a session, and the store that keeps them.
+/// Sequence numbers of a session, with their store.
 ///
-/// Invariants: what was never sent is in the store (`unsent` is at most the next number); the number that is expected goes
-/// back with a reset alone.
+/// Invariants: unsent messages are in the store (`unsent` is at most the next number); the expected number decreases
+/// only with a reset.
 pub struct Sequencer<S> {
     store: S,
-    /// The first number that was never sent; those from here on are in the store alone.
+    /// The first number that was never sent; its message and later ones are only in the store.
     unsent: u64,
-    /// The message of this number was delivered to the application, which has not come back yet.
+    /// Number of the message delivered to the application, until the application calls again.
     delivered: Option<u64>,
-    /// Both numbers began at 1 again since the last time both sides were logged on.
+    /// Both numbers restarted at 1 since the last logon.
     is_restarted: bool,
 }
 
 impl<S: Store> Sequencer<S> {
-    /// Goes on where the store ends.
+    /// Continues with the numbers of the store.
     pub fn new(store: S) -> Sequencer<S> {
         Sequencer {
             unsent: store.next_out(),
@@ -32,17 +32,17 @@ impl<S: Store> Sequencer<S> {
         &self.store
     }
 
-    /// The store, which its owner gets back.
+    /// The store, returned to its owner.
     pub fn into_store(self) -> S {
         self.store
     }
 
-    /// Number of the next message that we send.
+    /// Number of our next message.
     pub fn next_out(&self) -> u64 {
         self.store.next_out()
     }
 
-    /// Number of the message that we expect.
+    /// Number of the expected message.
     pub fn next_in(&self) -> u64 {
         self.store.next_in()
     }
@@ -52,17 +52,17 @@ impl<S: Store> Sequencer<S> {
         self.unsent
     }
 
-    /// Whether messages are stored that were never sent.
+    /// Whether the store has messages that were never sent.
     pub fn has_unsent(&self) -> bool {
         self.unsent < self.store.next_out()
     }
 
-    /// A connection is established: messages stored by now are sent on request.
+    /// Starts a connection: messages stored before it are sent on request.
     pub fn begin(&mut self) {
         self.unsent = self.store.next_out();
     }
 
-    /// Stores a message, or its number alone if it is empty.
+    /// Stores a message, or only its number if it is empty.
     ///
     /// # Errors
     /// The number is not used.
@@ -70,7 +70,7 @@ impl<S: Store> Sequencer<S> {
         self.store.add(message)
     }
 
-    /// Copies a stored message into `room`; 0: it is not kept.
+    /// Copies a stored message into `room`; 0: it is not stored.
     ///
     /// # Errors
     /// The store cannot be read.
@@ -78,7 +78,7 @@ impl<S: Store> Sequencer<S> {
         self.store.read(number, room)
     }
 
-    /// The first message that was never sent goes. Its number.
+    /// Releases the first unsent message. Returns its number.
     pub fn send(&mut self) -> u64 {
         assert!(
             self.has_unsent(),
@@ -88,10 +88,10 @@ impl<S: Store> Sequencer<S> {
         self.unsent - 1
     }
 
-    /// The next message that we expect has this number.
+    /// Sets the expected number.
     ///
     /// # Errors
-    /// It is the old one.
+    /// The number is unchanged.
     pub fn expect(&mut self, number: u64) -> Result<(), StoreError> {
         assert!(
             number >= self.store.next_in(),
@@ -100,15 +100,15 @@ impl<S: Store> Sequencer<S> {
         self.store.expect(number)
     }
 
-    /// The counterparty's numbers began again with a Logon, which was their first.
+    /// The counterparty's numbers restarted with its Logon.
     ///
     /// # Errors
-    /// The number is the old one.
+    /// The number is unchanged.
     pub fn expect_behind_logon(&mut self) -> Result<(), StoreError> {
         self.store.expect(2)
     }
 
-    /// The application is shown the message of this number.
+    /// Records the delivery of the message of this number to the application.
     pub fn deliver(&mut self, number: u64) {
         assert!(
             self.delivered.is_none(),
@@ -117,15 +117,15 @@ impl<S: Store> Sequencer<S> {
         self.delivered = Some(number);
     }
 
-    /// What the application is shown is not for it: it counts only if somebody else says so.
+    /// Withdraws the delivered message: it counts only if acknowledged elsewhere.
     pub fn withdraw(&mut self) {
         self.delivered = None;
     }
 
-    /// The application has come back: what it was shown is processed.
+    /// The application has called again: the delivered message is processed.
     ///
     /// # Errors
-    /// It does not count.
+    /// The message does not count.
     pub fn acknowledge(&mut self) -> Result<(), StoreError> {
         match self.delivered.take() {
             Some(number) if number == self.store.next_in() => self.expect(number + 1),
@@ -133,17 +133,17 @@ impl<S: Store> Sequencer<S> {
         }
     }
 
-    /// Both numbers begin at 1.
+    /// Restarts both numbers at 1.
     ///
     /// # Errors
-    /// Everything is as before, or the store refuses everything.
+    /// Nothing has changed, or the store refuses every call.
     pub fn reset(&mut self) -> Result<(), StoreError> {
         self.store.reset()?;
         (self.unsent, self.delivered, self.is_restarted) = (1, None, true);
         Ok(())
     }
 
-    /// Whether both numbers began at 1 again since the last call.
+    /// Whether both numbers restarted at 1 since the last call.
     pub fn take_restarted(&mut self) -> bool {
         std::mem::take(&mut self.is_restarted)
     }

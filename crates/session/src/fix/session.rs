@@ -1,4 +1,4 @@
-//! The session, as its owner sees it.
+//! The session: interface for its owner.
 
 use super::event::{DisconnectReason, Event, SendError};
 use super::framing;
@@ -12,26 +12,26 @@ use std::fmt;
 use touchline_types::ReceiveTime;
 use touchline_wire::fix::{Encoder, Frame, Header, LastSecond, Message, frame};
 
-/// One side of a FIX session, over any number of connections. All memory is taken at the start.
+/// One side of a FIX session, over any number of connections. All memory is allocated at the start.
 ///
-/// The owner of the connection calls, in this order: [`Session::connected`]; then again and again
-/// [`Session::handle`] (or [`Session::room`] and [`Session::filled`]) for what came, [`Session::poll`] until it has nothing
-/// more to say, [`Session::handle_timeout`] by [`Session::next_timeout`] at the latest, and [`Session::poll_transmit`] with
-/// [`Session::transmitted`]. When [`Session::disconnect_reason`] names a reason and nothing is to be sent any more, it closes
-/// the connection, and says so with [`Session::disconnected`].
+/// The owner of the connection calls [`Session::connected`]; then repeatedly [`Session::handle`] (or [`Session::room`]
+/// and [`Session::filled`]) with received bytes, [`Session::poll`] until it returns `None`, [`Session::handle_timeout`]
+/// at [`Session::next_timeout`] at the latest, and [`Session::poll_transmit`] with [`Session::transmitted`]. When
+/// [`Session::disconnect_reason`] returns a reason and all output is sent, the owner closes the connection and calls
+/// [`Session::disconnected`].
 ///
-/// A message is acknowledged with the first call behind the [`Session::poll`] that showed it.
+/// A message is acknowledged by the first call after the [`Session::poll`] that returned it.
 pub struct Session<S> {
     link: Link<S>,
     incoming: Incoming,
     input: Input,
-    /// Of the counterparty's times.
+    /// Cache for the counterparty's times.
     last_second: LastSecond,
-    /// Bytes of the message that was shown, if nobody has verified its body yet.
+    /// Size of the returned message, if its body is not checked yet.
     unverified: Option<usize>,
 }
 
-/// It may hold a password, and other people's orders.
+/// Prints no contents: they may include a password and orders.
 impl<S: Store> fmt::Debug for Session<S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (settings, state) = (self.link.settings(), self.link.phase().state());
@@ -53,12 +53,12 @@ impl<S: Store> Session<S> {
         }
     }
 
-    /// A connection stands. An initiator's Logon is to be sent.
+    /// Starts a connection. An initiator's Logon is ready to be sent.
     pub fn connected(&mut self, time: ReceiveTime) {
         self.connected_with(time, |_| {});
     }
 
-    /// The same, and the closure adds fields of its own to an initiator's Logon.
+    /// [`Self::connected`] with additional fields of an initiator's Logon.
     pub fn connected_with(&mut self, time: ReceiveTime, extra: impl FnOnce(&mut Encoder<'_>)) {
         self.acknowledge();
         self.input.clear();
@@ -70,7 +70,7 @@ impl<S: Store> Session<S> {
         self.incoming.begin(&mut self.link, extra);
     }
 
-    /// The connection is gone.
+    /// Ends the connection.
     pub fn disconnected(&mut self, time: ReceiveTime) {
         self.acknowledge();
         self.link.tick(time);
@@ -78,19 +78,20 @@ impl<S: Store> Session<S> {
         self.input.clear();
     }
 
-    /// Room for what is received. There is some whenever [`Session::poll`] has nothing more to say.
+    /// Free space for received bytes; never empty when [`Session::poll`] has returned `None`.
     pub fn room(&mut self) -> &mut [u8] {
         assert!(self.unverified.is_none(), "a-shown-body-is-judged");
         self.input.room()
     }
 
-    /// So many bytes of the room were filled at this time.
+    /// Records that this many bytes of the space were filled at this time.
     pub fn filled(&mut self, bytes: usize, at: ReceiveTime) {
         self.link.tick(at);
         self.input.filled(bytes);
     }
 
-    /// Takes what fits of `input`, and says how much that is: [`Session::room`] and [`Session::filled`] in one.
+    /// Copies as much of `input` as fits and returns the number of bytes: [`Session::room`] and [`Session::filled`] in
+    /// one.
     pub fn handle(&mut self, input: &[u8], at: ReceiveTime) -> usize {
         let room = self.room();
         let length = room.len().min(input.len());
@@ -99,7 +100,7 @@ impl<S: Store> Session<S> {
         length
     }
 
-    /// The next thing that what was received makes known. `None`: nothing more, until more comes.
+    /// The next event of the received bytes. `None`: none until more bytes arrive.
     pub fn poll(&mut self) -> Option<Event<'_>> {
         let Session {
             link,
@@ -137,17 +138,17 @@ impl<S: Store> Session<S> {
         Some(event(link, outcome, message, parsed))
     }
 
-    /// Whether the body of the message that was shown last is left to its application
-    /// ([`super::Applications::with_bodies_verified`]), which has not said yet what it found.
+    /// Whether the body of the last returned message is left to its application
+    /// ([`super::Applications::with_bodies_verified`]), which has not reported its result yet.
     #[inline]
     pub fn is_body_unverified(&self) -> bool {
         self.unverified.is_some()
     }
 
-    /// The application has read the whole body and found no fault in it.
+    /// The application has read the whole body and found no fault.
     ///
     /// # Panics
-    /// No body was left to it.
+    /// No body was left to the application.
     #[inline]
     pub fn body_is_read(&mut self) {
         let length = self.unverified.take();
@@ -155,11 +156,11 @@ impl<S: Store> Session<S> {
         self.link.received();
     }
 
-    /// The application has not read the whole body, or found a fault in it: the session verifies it. `true`: the message is
-    /// rejected, and whatever the application did with it is to be undone.
+    /// The application has not read the whole body, or found a fault: the session checks it. `true`: the message is
+    /// rejected, and the application must undo its effects.
     ///
     /// # Panics
-    /// No body was left to it.
+    /// No body was left to the application.
     #[cold]
     pub fn judge_body(&mut self) -> bool {
         let length = self.unverified.take().expect("a-body-is-judged-once");
@@ -176,7 +177,7 @@ impl<S: Store> Session<S> {
         true
     }
 
-    /// Time passed.
+    /// Runs due timers.
     pub fn handle_timeout(&mut self, at: ReceiveTime) {
         self.acknowledge();
         self.link.tick(at);
@@ -184,20 +185,20 @@ impl<S: Store> Session<S> {
         self.link.pump();
     }
 
-    /// When [`Session::handle_timeout`] has something to do at the earliest, in nanoseconds of
-    /// [`ReceiveTime::mono_ns`]. `None`: never, unless something comes.
+    /// Time of the next timer for [`Session::handle_timeout`], in nanoseconds of
+    /// [`ReceiveTime::mono_ns`]. `None`: no timer.
     pub fn next_timeout(&self) -> Option<u64> {
         self.incoming.next_timeout(&self.link)
     }
 
-    /// What was shown is processed.
+    /// Acknowledges the returned message.
     fn acknowledge(&mut self) {
         assert!(self.unverified.is_none(), "a-shown-body-is-judged");
         self.link.acknowledge();
     }
 
-    /// Lets the counterparty in whose Logon was shown; the closure adds fields to the answer.
-    /// `false`: its number cannot be, and the connection is to be closed.
+    /// Accepts the returned Logon; the closure adds fields to the answer. `false`: its number is
+    /// invalid, and the connection must be closed.
     pub fn accept_logon(&mut self, extra: impl FnOnce(&mut Encoder<'_>)) -> bool {
         match self.link.phase().state() {
             State::Asking => self.incoming.accept(&mut self.link, extra),
@@ -205,8 +206,7 @@ impl<S: Store> Session<S> {
         }
     }
 
-    /// Sends the counterparty away whose Logon was shown: with a Logout that has this text, or without a
-    /// word if it is empty.
+    /// Rejects the returned Logon: with a Logout that has this text, or without an answer if it is empty.
     pub fn reject_logon(&mut self, text: &str) {
         if self.link.phase().state() == State::Asking {
             if !text.is_empty() {
@@ -216,10 +216,10 @@ impl<S: Store> Session<S> {
         }
     }
 
-    /// Sends an application message; the closure writes its body. Answers its number.
+    /// Sends an application message; the closure writes its body. Returns its number.
     ///
     /// # Errors
-    /// It is not sent, and no number is used.
+    /// The message is not sent, and no number is used.
     pub fn send(
         &mut self,
         msg_type: &[u8],
@@ -241,8 +241,8 @@ impl<S: Store> Session<S> {
         sent
     }
 
-    /// Sends a Logout, with a text if it is not empty. The counterparty may still ask for messages, until it
-    /// answers or the time for that is over.
+    /// Sends a Logout, with a text if it is not empty. The counterparty may still request messages until it answers or
+    /// the logout times out.
     pub fn log_out(&mut self, text: &str, time: ReceiveTime) {
         self.link.tick(time);
         if self.is_up() {
@@ -250,43 +250,43 @@ impl<S: Store> Session<S> {
         }
     }
 
-    /// Asks the counterparty to begin both numbers at 1 again, while both are logged on.
+    /// Requests a restart of both numbers at 1 while logged on.
     pub fn reset(&mut self, time: ReceiveTime) {
         self.link.tick(time);
         self.incoming.ask_for_reset(&mut self.link);
     }
 
-    /// Bytes that are to be sent, in order; empty, if there are none.
+    /// Bytes to be sent, in order.
     pub fn poll_transmit(&self) -> &[u8] {
         self.link.rest()
     }
 
-    /// So many of them were sent.
+    /// Records that this many bytes were sent.
     pub fn transmitted(&mut self, bytes: usize) {
         self.link.sent(bytes);
     }
 
-    /// Why the connection is to be closed, once nothing is to be sent.
+    /// Reason to close the connection once all output is sent.
     pub fn disconnect_reason(&self) -> Option<DisconnectReason> {
         self.link.phase().reason()
     }
 
-    /// Whether both are logged on, and what the counterparty sent before this connection is still being sent again.
+    /// Whether the session is logged on and messages from before this connection are still being resent.
     pub fn is_catching_up(&self) -> bool {
         self.incoming.is_catching_up(&self.link)
     }
 
-    /// Whether both are logged on and messages may be sent.
+    /// Whether the session is logged on and messages may be sent.
     pub fn is_up(&self) -> bool {
         self.link.phase().state() == State::Up
     }
 
-    /// What it was told at its start.
+    /// Settings.
     pub fn settings(&self) -> &Settings {
         self.link.settings()
     }
 
-    /// What it counted.
+    /// Counters.
     pub fn counters(&self) -> &Counters {
         self.link.counters()
     }
@@ -296,13 +296,13 @@ impl<S: Store> Session<S> {
         self.link.sequencer().store()
     }
 
-    /// Its store, which the owner gets back.
+    /// The store, returned to its owner.
     pub fn into_store(self) -> S {
         self.link.into_store()
     }
 }
 
-/// The next message in its order, if its body is left to the application that it is for: only its header is read.
+/// The next message in sequence whose body is left to its application: only its header is parsed.
 #[inline(always)]
 fn show<'a, S: Store>(
     link: &mut Link<S>,

@@ -5,31 +5,31 @@ use super::dictionary::Tables;
 use std::sync::Arc;
 use touchline_wire::fix::{Options, Precision};
 
-/// Which side of a session this is.
+/// Side of a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
-    /// Connects, and sends its Logon first.
+    /// Connects and sends its Logon first.
     Initiator,
-    /// Is connected to, and answers.
+    /// Accepts connections and answers.
     Acceptor,
 }
 
-/// What a received message is held against before it is believed.
+/// Validation of received messages.
 #[derive(Clone, Debug, Default)]
 pub enum Checks {
-    /// Nothing: fields are what they say.
+    /// None: fields are accepted as they are.
     #[default]
     Nothing,
     /// FIX 4.4, which is compiled in.
     Standard,
-    /// A dictionary that was read.
+    /// A dictionary read at run time.
     Venue(Arc<Tables>),
 }
 
-/// One session: who talks to whom, and how.
+/// Settings of one session.
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// Which side this is.
+    /// Our side.
     pub role: Role,
     /// The version, `FIX.4.4` or `FIX.4.2`.
     pub begin_string: String,
@@ -41,49 +41,49 @@ pub struct Settings {
     pub sender_sub: Option<String>,
     /// The counterparty's sub id (57), written into each message.
     pub target_sub: Option<String>,
-    /// HeartBtInt, seconds; 0 for none. An acceptor uses the initiator's value, and this one if there is none.
+    /// HeartBtInt, seconds; 0 for none. An acceptor uses the initiator's value, and this one if the Logon has none.
     pub heartbeat_s: u32,
-    /// Both numbers begin at 1 with each Logon. An initiator says so with ResetSeqNumFlag (141).
+    /// Both numbers restart at 1 with each Logon. An initiator sends ResetSeqNumFlag (141).
     pub reset_on_logon: bool,
-    /// How far a SendingTime (52) may be from our clock, seconds; 0: it is not looked at.
+    /// Maximum difference of a SendingTime (52) from our clock, seconds; 0 disables the check.
     pub sending_time_s: u32,
-    /// Digits of the second in what we write.
+    /// Digits of the second in written times.
     pub precision: Precision,
     /// Whether messages may be sent while there is no connection: they are stored, and sent when the counterparty
     /// requests the gap. Waiting orders may be too old then.
     pub queue_while_down: bool,
-    /// An acceptor shows each Logon as [`super::Event::Logon`] and waits for
-    /// [`super::Session::accept_logon`] or [`super::Session::reject_logon`]. Else the CompIDs suffice.
+    /// An acceptor returns each Logon as [`super::Event::Logon`] and waits for [`super::Session::accept_logon`] or
+    /// [`super::Session::reject_logon`]. If `false`, matching CompIDs suffice.
     pub ask: bool,
-    /// What a received message is held against; what does not fit is answered with a Reject.
+    /// Validation of received messages; an invalid one is answered with a Reject.
     pub checks: Checks,
-    /// What may differ from it.
+    /// Tolerances of the validation.
     pub check_options: Options,
-    /// The applications of the session. Without any, the owner of the session routes messages itself, and all
-    /// requested messages are resent.
+    /// Applications of the session. Without any, the owner routes messages itself, and all requested messages are
+    /// resent.
     pub applications: Applications,
     /// Sizes and times.
     pub limits: Limits,
 }
 
-/// Sizes and times that a session never exceeds.
+/// Limits of sizes and times.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
-    /// Bytes of one message.
+    /// Maximum size of a message, bytes.
     pub message_bytes_max: usize,
-    /// Bytes of the first message, before anything is known of the other side.
+    /// Maximum size of the first message, before the other side is identified, bytes.
     pub logon_bytes_max: usize,
-    /// Bytes that wait for the connection to take them; at least two messages.
+    /// Size of the output buffer, bytes; at least two messages.
     pub output_bytes: usize,
-    /// Bytes of messages that are kept behind a gap.
+    /// Size of the out-of-order queue, bytes.
     pub out_of_order_bytes: usize,
-    /// Number of messages that are kept behind a gap.
+    /// Maximum number of messages in the out-of-order queue.
     pub out_of_order_messages: usize,
-    /// The Logon, or its answer, must have come by then.
+    /// Maximum wait for the Logon or its answer.
     pub logon_wait_ns: u64,
-    /// The answer to our Logout must have come by then.
+    /// Maximum wait for the answer to our Logout.
     pub logout_wait_ns: u64,
-    /// A ResendRequest that brought nothing is repeated after this time, twice; then the session ends.
+    /// A ResendRequest without progress is repeated after this time, twice; then the session ends.
     pub resend_wait_ns: u64,
 }
 

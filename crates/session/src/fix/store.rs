@@ -1,46 +1,46 @@
-//! Numbers of both sides, and the messages that were sent.
+//! Store of sequence numbers and sent messages.
 
 use std::fmt;
 
-/// What a session must know after its end.
+/// State of a session that outlives a connection.
 ///
-/// The session stores a message before any byte of it is sent, and counts a message of the counterparty
-/// only after the application has seen it. A store keeps that order. An error ends the session; a store
-/// that does not know any more what it keeps refuses everything from then on.
+/// The session stores a message before any byte of it is sent, and counts a received message only after the application
+/// has processed it. A store keeps that order. An error ends the session; a store with unknown contents refuses every
+/// later call.
 pub trait Store {
-    /// Number of the next message that we send, from 1.
+    /// Number of our next message, from 1.
     fn next_out(&self) -> u64;
 
-    /// Number of the next message that we expect, from 1.
+    /// Number of the expected message, from 1.
     fn next_in(&self) -> u64;
 
-    /// Keeps the message with the number [`Store::next_out`], which goes up by one. An empty message is a
-    /// number that was used for something that is never sent again.
+    /// Stores the message with the number [`Store::next_out`], which is then incremented. An empty message uses a
+    /// number for something that is never resent.
     ///
     /// # Errors
-    /// It is not kept; the number is not used.
+    /// The message is not stored, and the number is not used.
     fn add(&mut self, message: &[u8]) -> Result<(), StoreError>;
 
-    /// The next message that we expect has this number.
+    /// Sets the expected number.
     ///
     /// # Errors
-    /// The number is the old one.
+    /// The number is unchanged.
     fn expect(&mut self, next_in: u64) -> Result<(), StoreError>;
 
-    /// Copies a message into `room`. 0: it is not kept any more, or was empty, or has no room.
+    /// Copies a message into `room`. 0: it is no longer stored, was empty, or does not fit.
     ///
     /// # Errors
     /// The store cannot be read.
     fn read(&mut self, number: u64, room: &mut [u8]) -> Result<usize, StoreError>;
 
-    /// Both numbers begin again at 1, and no message is kept.
+    /// Restarts both numbers at 1 and removes all messages.
     ///
     /// # Errors
-    /// Everything is as before; or nothing is kept, and everything is refused.
+    /// Nothing has changed; or the store is empty and refuses every call.
     fn reset(&mut self) -> Result<(), StoreError>;
 }
 
-/// A store whose kind is chosen at run time.
+/// A store whose type is chosen at run time.
 impl<S: Store + ?Sized> Store for Box<S> {
     fn next_out(&self) -> u64 {
         (**self).next_out()
@@ -67,14 +67,14 @@ impl<S: Store + ?Sized> Store for Box<S> {
     }
 }
 
-/// Reason why a store refuses a call.
+/// Error of a store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StoreError {
-    /// The system's error of this number.
+    /// System error with this number.
     System(i32),
-    /// What is read is not what was written.
+    /// Stored data was changed.
     Damaged,
-    /// A message is longer than what the store would take for one of its own when it is opened again.
+    /// A message exceeds the size that the store accepts when it is opened again.
     TooLong,
 }
 
@@ -85,29 +85,29 @@ impl fmt::Display for StoreError {
                 let error = std::io::Error::from_raw_os_error(*number);
                 write!(
                     f,
-                    "the session's store failed: {error}; nothing more is sent or counted until it is opened again"
+                    "the session's store failed: {error}; sending and counting stop until it is opened again"
                 )
             }
             StoreError::Damaged => f.write_str("the session's store is damaged"),
             StoreError::TooLong => f.write_str(
-                "the session's store was given a longer message than it takes; nothing more is sent or counted until it is opened again",
+                "the message is too long for the session's store; sending and counting stop until it is opened again",
             ),
         }
     }
 }
 
-/// A store that ends with its process: the latest messages, as far as they fit.
+/// A store in memory: the latest messages, as far as they fit.
 pub struct Memory {
     next_out: u64,
     next_in: u64,
-    /// A ring of bytes, and a ring of where messages lie in it.
+    /// A ring of bytes, and a ring of the positions of messages in it.
     bytes: Box<[u8]>,
     stored: Box<[Stored]>,
-    /// Where the next message goes, in bytes since the beginning.
+    /// Position of the next message, in bytes since the start.
     end: u64,
 }
 
-/// Where a message lies: its first byte since the beginning, and its length.
+/// Position of a message: its first byte since the start, and its length.
 #[derive(Clone, Copy, Debug, Default)]
 struct Stored {
     number: u64,
@@ -115,7 +115,7 @@ struct Stored {
     length: usize,
 }
 
-/// Other people's orders are in it.
+/// Prints no contents: they include orders.
 impl fmt::Debug for Memory {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
@@ -166,7 +166,7 @@ impl Store for Memory {
         } else {
             0
         };
-        // A message lies in one piece: what is left at the end of the ring stays free.
+        // A message is contiguous: the rest at the end of the ring stays free.
         let place = (self.end % size as u64) as usize;
         if place + length > size {
             self.end += (size - place) as u64;

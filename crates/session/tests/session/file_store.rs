@@ -1,4 +1,4 @@
-//! What a FIX session keeps in a file, and what a kill leaves of it.
+//! File store of a FIX session: contents, and kills of its process.
 
 mod crash_injection;
 mod damage;
@@ -8,7 +8,7 @@ mod kills;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// A folder of this test's own, which goes with it.
+/// A temporary folder, removed when dropped.
 pub struct Folder(pub PathBuf);
 
 impl Folder {

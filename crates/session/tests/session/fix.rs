@@ -1,4 +1,4 @@
-//! FIX sessions against testers who follow a scenario, without sockets and with a clock of their own.
+//! FIX sessions in scenarios, without sockets and with a test clock.
 
 mod applications;
 mod bodies;

@@ -1,4 +1,4 @@
-//! FIX sessions against testers and each other, and what a file keeps of them.
+//! FIX sessions in scenarios and with each other, and their file stores.
 #![allow(missing_docs)]
 
 mod file_store;

@@ -1,16 +1,17 @@
-//! Room in the ring for one message.
+//! Claim of room in the ring for one message.
 
 use super::head::{Flags, frame_bytes};
 use super::writer::Writer;
 use crate::Words;
 use crate::atomic::{AtomicU64, Ordering};
 
-/// Room for one message, not yet visible to anybody. Dropped without a commit it was never there.
+/// Room for one message, not yet visible to readers. A claim dropped without a commit has no
+/// effect.
 #[must_use = "a claim that is not committed is not published"]
 #[derive(Debug)]
 pub struct Claim<'a, M: Words> {
     pub(super) writer: &'a mut Writer<M>,
-    /// Index of its head among the data.
+    /// Index of its header in the data.
     pub(super) index: usize,
     pub(super) length: usize,
 }
@@ -28,8 +29,8 @@ impl<M: Words> Claim<'_, M> {
         self.length == 0
     }
 
-    /// The position behind the message, once it is committed. Another claim of the same length has
-    /// the same.
+    /// Position after the message once it is committed. Another claim of the same length has the
+    /// same one.
     #[inline]
     pub fn end(&self) -> u64 {
         let begin = self.writer.next().position;
@@ -43,13 +44,13 @@ impl<M: Words> Claim<'_, M> {
         &self.writer.data()[begin..begin + self.length.div_ceil(8)]
     }
 
-    /// Writes the message from its beginning; what is over its length is left out.
+    /// Writes the message from its start; bytes beyond its length are ignored.
     #[inline(always)]
     pub fn write(&mut self, bytes: &[u8]) {
         let words = self.words();
         let (whole, rest) = bytes.as_chunks::<8>();
         let whole = &whole[..whole.len().min(words.len())];
-        // Four words a step: a loop over atomics is not unrolled.
+        // Four words per step, because the compiler does not unroll loops over atomics.
         let (steps, short_step) = whole.as_chunks::<4>();
         let (places, _) = words.as_chunks::<4>();
         for (place, step) in places.iter().zip(steps) {
@@ -67,8 +68,8 @@ impl<M: Words> Claim<'_, M> {
         }
     }
 
-    /// Writes the message from its beginning, by words in the byte order of the host; what is over
-    /// its length is left out.
+    /// Writes the message from its start as words in the host's byte order; words beyond its length
+    /// are ignored.
     #[inline(always)]
     pub fn write_words(&mut self, message: &[u64]) {
         for (word, value) in self.words().iter().zip(message) {
@@ -76,7 +77,7 @@ impl<M: Words> Claim<'_, M> {
         }
     }
 
-    /// Makes the message visible, and gives the position behind it.
+    /// Makes the message visible and returns the position after it.
     #[inline(always)]
     pub fn commit(self, flags: Flags) -> u64 {
         let Claim { writer, length, .. } = self;
@@ -90,7 +91,7 @@ mod tests {
     use crate::broadcast::Geometry;
     use crate::words::zeroed;
 
-    /// Shorter than it, as long or longer: each word is that of the bytes, and what is over the length is left out.
+    /// Shorter, equal and longer input: each word is that of the bytes, and bytes beyond the length are ignored.
     #[test]
     fn a_message_is_written_whatever_its_length() {
         let geometry = Geometry::new(1024).expect("a power of two");

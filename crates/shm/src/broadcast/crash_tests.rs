@@ -1,4 +1,4 @@
-//! A writer that dies after any of its stores, and its successor, who may die as well.
+//! A writer that dies after any of its stores, and a successor that may die as well.
 
 use super::{Cursors, Flags, Geometry, JoinPoint, Overrun, Reader, Refused, RingEvent, Writer};
 use crate::crash_injection;
@@ -9,10 +9,10 @@ mod payload;
 
 type Memory = std::sync::Arc<[crate::atomic::AtomicU64]>;
 
-/// What is published in one life at most: more than a lap of the smallest rings.
+/// Messages per life of a writer: more than a lap of the smallest rings.
 const LETTERS: u64 = if cfg!(miri) { 6 } else { 24 };
 
-/// Where a ring begins: positions and sequences also run over their ends.
+/// Start of a ring: positions and sequences that wrap during the test.
 const FIRST: [JoinPoint; 3] = [
     JoinPoint {
         position: 0,
@@ -28,7 +28,7 @@ const FIRST: [JoinPoint; 3] = [
     },
 ];
 
-/// A reader that counts, and compares what it gets with what must have been sent.
+/// A reader that compares received messages with the sent ones.
 struct Judge {
     reader: Reader<Memory>,
     expected: u64,
@@ -74,8 +74,8 @@ impl Judge {
     }
 }
 
-/// Publishes letters, and says how many of them were whole before death. A claim that is dropped leaves
-/// its bytes in the way of the next.
+/// Publishes messages and returns the number completed before the crash. A dropped claim leaves its bytes in the way of
+/// the next one.
 fn publish(writer: &mut Writer<Memory>, count: u64, mut after_each: impl FnMut()) -> u64 {
     let (mut bytes, mut published) = (Vec::new(), 0);
     let length_max = writer.geometry().message_max();
@@ -94,7 +94,7 @@ fn publish(writer: &mut Writer<Memory>, count: u64, mut after_each: impl FnMut()
     published
 }
 
-/// Stages a message, and commits it after a store elsewhere: as a publisher does, which keeps it back.
+/// Stages a message and commits it after a store elsewhere, as a publisher does.
 fn publish_staged(writer: &mut Writer<Memory>, bytes: &[u8]) {
     writer.stage(bytes.len()).unwrap();
     let words = writer.staged_words();
@@ -112,8 +112,9 @@ fn publish_staged(writer: &mut Writer<Memory>, bytes: &[u8]) {
     assert_eq!(writer.commit_staged(Flags::default()), staged.end);
 }
 
-/// A writer begins a ring, publishes, and dies after `first_life` stores; its successor dies after
-/// `second_life` stores; the one after that lives. Says which of the two lives were long enough.
+/// A writer starts a ring, publishes, and dies after `first_life` stores; its successor dies after
+/// `second_life` stores; the third one lives. Returns whether each of the two lives ended without a
+/// crash.
 fn two_crashes(
     geometry: Geometry,
     first: JoinPoint,
@@ -132,7 +133,7 @@ fn two_crashes(
         published += publish(&mut writer, LETTERS, || awake.read_all());
         crash_injection::lives()
     } else {
-        // Nothing was begun, and nobody can have attached: the next one begins from nothing.
+        // Nothing was started, and no reader can have attached: the next writer starts from zero.
         let refused = Writer::resume(memory.clone()).map(drop);
         assert_eq!(refused, Err(Refused::Foreign));
         memory
@@ -181,7 +182,7 @@ fn two_crashes(
 /// At each instant the ring is a chain of committed frames that ends in a zero head.
 #[test]
 fn a_writer_may_die_between_any_two_stores_and_so_may_the_next() {
-    // Miri is slow, and is after orderings: some of the deaths will do.
+    // Miri is slow, and its task here is orderings: a sample of the crashes suffices.
     let (capacities, firsts, step): (&[u64], _, _) = if cfg!(miri) {
         (&[64], &FIRST[1..2], 61)
     } else {
@@ -211,7 +212,7 @@ fn a_writer_may_die_between_any_two_stores_and_so_may_the_next() {
     println!("{crashes} deaths");
 }
 
-/// A new writer never overtakes a named reader either, however often writers die.
+/// A new writer never overruns a registered reader, however often writers die.
 #[test]
 fn a_lossless_publication_stays_lossless_when_writers_die() {
     let geometry = Geometry::new(256).unwrap();

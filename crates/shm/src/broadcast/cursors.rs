@@ -1,23 +1,23 @@
-//! Cursors of named readers, which a lossless publication waits for.
+//! Cursors of registered readers, for which a lossless publication waits.
 //!
-//! They lie in memory of their own: readers map the ring itself read-only. A cursor is a hint to the
-//! writer and nothing else; a reader validates what it reads as in any ring.
+//! They are in separate memory, because readers map the ring read-only. A cursor is only a hint to the writer; a reader
+//! validates its reads as in any ring.
 
 use crate::Words;
 use crate::atomic::{AtomicU64, Ordering};
 
 /// Words of a slot: 128 bytes, so that neighbours do not share a pair of lines.
 const SLOT_WORDS: usize = 16;
-/// Word of a slot: odd where it is taken, and another number each time that it is.
+/// Word of a slot: odd while it is taken, and a new number for each lease.
 const LEASE: usize = 0;
-/// Word of a slot: everything below was read.
+/// Word of a slot: everything below it was read.
 const POSITION: usize = 1;
 
-/// The lease of a slot, so that two of them are not mistaken for each other.
+/// Lease of a slot; distinguishes its holders.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SlotLease(u64);
 
-/// One cursor for each named reader.
+/// Cursors, one for each registered reader.
 #[derive(Debug)]
 pub struct Cursors<M> {
     memory: M,
@@ -29,7 +29,7 @@ impl<M: Words> Cursors<M> {
         readers_max * SLOT_WORDS
     }
 
-    /// As many cursors as the memory holds.
+    /// Cursors in this memory.
     pub fn new(memory: M) -> Cursors<M> {
         Cursors { memory }
     }
@@ -39,12 +39,12 @@ impl<M: Words> Cursors<M> {
         &self.memory
     }
 
-    /// How many readers there can be.
+    /// Number of slots.
     pub fn slots(&self) -> usize {
         self.memory.words().len() / SLOT_WORDS
     }
 
-    /// Takes a slot that is the caller's (see [`SlotLocks`](crate::segment::SlotLocks)).
+    /// Takes a slot that the caller has locked (see [`SlotLocks`](crate::segment::SlotLocks)).
     pub fn take(&self, slot: usize, position: u64) -> SlotLease {
         let Some(words) = self.slot(slot) else {
             return SlotLease(0);
@@ -55,40 +55,40 @@ impl<M: Words> Cursors<M> {
         SlotLease(lease)
     }
 
-    /// Everything below `position` was read.
+    /// Records that everything below `position` was read.
     #[inline]
     pub fn advance(&self, slot: usize, position: u64) {
         if let Some(words) = self.slot(slot) {
-            // SYNC POINT: what was read is not overwritten before the writer sees this.
+            // SYNC POINT: the writer overwrites the data only after it sees this store.
             words[POSITION].store(position, Ordering::Release);
         }
     }
 
-    /// Frees a slot: of a reader that leaves, or that is dead, or that was waited for long enough.
-    /// Does nothing if it was taken again since: who judged its last holder must not free its next.
+    /// Frees the slot of a reader that has left, has died, or was waited for long enough. No effect
+    /// if the slot was taken again since: the lease belongs to another reader then.
     pub fn free(&self, slot: usize, lease: SlotLease) {
         if let Some(words) = self.slot(slot) {
             let free = lease.0.wrapping_add(1);
             let relaxed = Ordering::Relaxed;
-            // A reader that took the slot since keeps it.
+            // A reader that has taken the slot since keeps it.
             let _ = words[LEASE].compare_exchange(lease.0, free, Ordering::AcqRel, relaxed);
         }
     }
 
-    /// The taking of a slot; `None` if it is free.
+    /// Lease of a slot; `None` if it is free.
     pub fn lease(&self, slot: usize) -> Option<SlotLease> {
         let lease = self.slot(slot)?[LEASE].load(Ordering::Acquire);
         (lease & 1 == 1).then_some(SlotLease(lease))
     }
 
-    /// What the reader in a slot has read, as far as it has said; `None` if the slot is free.
+    /// Reported position of the reader in a slot; `None` if the slot is free.
     pub fn position(&self, slot: usize) -> Option<u64> {
         self.lease(slot)?;
         let words = self.slot(slot)?;
         Some(words[POSITION].load(Ordering::Acquire))
     }
 
-    /// The lowest position of all readers and its slot; `tail` if there is none behind it.
+    /// Lowest position of all readers, and its slot; `tail` if no reader lags.
     pub fn slowest(&self, tail: u64) -> (u64, usize) {
         let mut slowest = (tail, usize::MAX);
         for slot in 0..self.slots() {
@@ -96,7 +96,7 @@ impl<M: Words> Cursors<M> {
             if words[LEASE].load(Ordering::Acquire) & 1 == 0 {
                 continue;
             }
-            // SYNC POINT: the reader is done with everything below.
+            // SYNC POINT: the reader has finished reading everything below.
             let position = words[POSITION].load(Ordering::Acquire);
             if (position.wrapping_sub(slowest.0) as i64) < 0 {
                 slowest = (position, slot);

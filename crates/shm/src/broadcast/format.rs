@@ -1,31 +1,32 @@
-//! Format of a bus, in the header of its ring: read before anything else.
+//! Format of a bus, in the header of its ring; read before everything else.
 //!
-//! These words lie at their places in every layout, so that any program can say of any bus what it is.
+//! These words have the same places in every layout, so that any program can identify any bus.
 
 use super::geometry::{CONTROL_WORDS, MAGIC, place};
 use crate::atomic::{AtomicU64, Ordering};
 
-/// Layout that this program writes and reads: of the ring, of the tables beside it, and of what lies in their slots.
+/// Layout that this program writes and reads: of the ring, the tables beside it, and their slots.
 ///
-/// 1 had no images of order books, 2 no last values.
+/// Layout 1 had no snapshots of order books, layout 2 no last values.
 pub const LAYOUT: u64 = 3;
 
-/// Bytes of the text that says who wrote it.
+/// Size of the writer's version text, bytes.
 pub const WRITER_BYTES: usize = 24;
 
-/// What a bus is.
+/// Format of a bus.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Format {
-    /// Number of its layout: with another one nothing else of it can be read.
+    /// Layout number: a bus with another layout cannot be read.
     pub layout: u64,
-    /// Version of the schema of its messages; what a newer one adds is passed over.
+    /// Schema version of its messages; additions of newer versions are skipped.
     pub schema: u64,
-    /// Version of the program that wrote it last, zeros behind it; empty if that did not say.
+    /// Version of the last writing program, padded with zeros; empty if not stated.
     pub writer: [u8; WRITER_BYTES],
 }
 
 impl Format {
-    /// Reads it from the header of a ring; `None` if the memory holds no ring of any layout.
+    /// Reads the format from the header of a ring; `None` if the memory contains no ring of any
+    /// layout.
     pub fn read(words: &[AtomicU64]) -> Option<Format> {
         if words.len() < CONTROL_WORDS || words[place::MAGIC].load(Ordering::Acquire) != MAGIC {
             return None;
@@ -42,7 +43,7 @@ impl Format {
         })
     }
 
-    /// States in the header of a ring of this layout which program writes it from here on.
+    /// Writes the program's version to the header of a ring of this layout.
     pub fn state(words: &[AtomicU64], schema: u64, writer: &str) {
         let mut text = [0; WRITER_BYTES];
         for (byte, from) in text.iter_mut().zip(writer.bytes()) {
@@ -60,7 +61,7 @@ impl Format {
         self.layout == LAYOUT
     }
 
-    /// Version of the program that wrote it, if it said so and that is text.
+    /// Version of the writing program, if stated as text.
     pub fn writer(&self) -> Option<&str> {
         let end = self.writer.iter().position(|byte| *byte == 0);
         let text = std::str::from_utf8(&self.writer[..end.unwrap_or(WRITER_BYTES)]).ok()?;

@@ -1,21 +1,21 @@
-//! A message as a reader finds it, in place.
+//! A message read in place.
 
 use super::head::Flags;
 use crate::atomic::{AtomicU64, Ordering};
 
 /// A message in shared memory.
 ///
-/// Its writer may be overwriting it this very moment: what is read of it is to be believed only
-/// after the read was validated, which [`Reader::read`](super::Reader::read) does.
+/// The writer may be overwriting it: data read from it is valid only after the read was validated,
+/// which [`Reader::read`](super::Reader::read) does.
 #[derive(Clone, Copy, Debug)]
 pub struct Frame<'a> {
     pub(super) words: &'a [AtomicU64],
     pub(super) length: usize,
-    /// Its number in the publication, gap-free from 1.
+    /// Sequence number of the message, gap-free from 1.
     pub sequence: u64,
-    /// Position behind it.
+    /// Position after the message.
     pub end: u64,
-    /// The publisher's marks.
+    /// Flags of the publisher.
     pub flags: Flags,
 }
 
@@ -40,7 +40,7 @@ impl Frame<'_> {
             .map_or(0, |word| word.load(Ordering::Relaxed))
     }
 
-    /// Copies the message, as far as there is room; the last word may hold bytes behind its end.
+    /// Copies as much of the message as fits; the last word may contain bytes beyond its end.
     #[inline]
     pub fn copy_to(&self, room: &mut [u64]) {
         for (to, from) in room.iter_mut().zip(self.words) {

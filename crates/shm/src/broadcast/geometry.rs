@@ -1,4 +1,4 @@
-//! Sizes and places: the one file that says which word of the memory means what.
+//! Sizes and offsets of the ring's memory.
 
 use super::format::LAYOUT;
 use crate::atomic::{AtomicU64, Ordering};
@@ -6,12 +6,12 @@ use std::fmt;
 
 /// Bytes of a word.
 pub const WORD: u64 = 8;
-/// Words of the control page; the data begin behind it. The model checker follows each of them, so it
-/// gets no more than mean something.
+/// Words of the control page; the data follow it. Under loom only the used words exist, because the model checker
+/// tracks each one.
 pub const CONTROL_WORDS: usize = if cfg!(loom) { 37 } else { 512 };
 
-/// Words of the control page, grouped by who touches them when. Groups are 128 bytes apart: adjacent
-/// lines are fetched in pairs.
+/// Words of the control page, grouped by their users and frequency. Groups are 128 bytes apart, because adjacent lines
+/// are prefetched in pairs.
 pub mod place {
     /// Never changes while the file exists.
     pub const MAGIC: usize = 0;
@@ -28,51 +28,52 @@ pub mod place {
 
     /// Read by every reader with every frame, written once a block.
     pub const WATERMARK: usize = 16;
-    /// How many writers there were so far, this one included.
+    /// Number of writers so far, this one included.
     pub const GENERATION: usize = 17;
 
-    /// How many join points the writer has made; the last one lies in the slot of this number's parity.
+    /// Number of join points published; the last one is in the slot of this number's parity.
     pub const JOIN_POINTS: usize = 32;
-    /// Two join points: position and sequence of the next frame, alternating. One is always valid.
+    /// Two join points: position and sequence of the next frame, written alternately. One is always
+    /// valid.
     pub const JOIN_POINT: [[usize; 2]; 2] = [[33, 34], [35, 36]];
 
-    /// When the writer last stated that what it publishes is current. 0 where it states nothing, as
-    /// in a ring of a writer that did not know of it.
+    /// Time of the writer's last activity statement. 0 if it states none, as in rings of earlier
+    /// writers.
     #[cfg(not(loom))]
     pub const ACTIVITY: usize = 48;
-    /// How long it may be silent, nanoseconds.
+    /// Timeout of the statement, nanoseconds.
     #[cfg(not(loom))]
     pub const ACTIVITY_TIMEOUT: usize = 49;
 }
 
 pub const MAGIC: u64 = u64::from_le_bytes(*b"TLbroad1");
 
-/// How large a ring is, and how coarse its watermark.
+/// Size of a ring and granularity of its watermark.
 ///
-/// A reader can fall behind by at least `capacity - block - message_max - 16` bytes before it is overrun.
+/// A reader can lag by at least `capacity - block - message_max - 16` bytes before it is overrun.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Geometry {
     capacity: u64,
     block: u64,
 }
 
-/// Why a ring cannot be made or used.
+/// Reason why a ring cannot be created or used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Refused {
     /// The capacity is not a power of two of at least 64 bytes and at most 2^40.
     Capacity(u64),
     /// The memory is smaller than the control page and the data.
     Memory {
-        /// Words that are needed.
+        /// Needed words.
         needed: u64,
-        /// Words that are there.
+        /// Available words.
         there: u64,
     },
-    /// The memory holds no ring, or one of another version.
+    /// The memory contains no ring, or one of another version.
     Foreign,
-    /// The memory holds a ring that makes no sense.
+    /// The memory contains an inconsistent ring.
     Corrupt,
-    /// The publication is lossless, and a named reader has not read what a new writer would overwrite.
+    /// The publication is lossless, and a registered reader has not read data that a new writer would overwrite.
     Full {
         /// The slowest reader's slot.
         slot: usize,
@@ -124,7 +125,7 @@ impl Geometry {
         self.capacity
     }
 
-    /// Bytes of a block, by which the writer announces.
+    /// Bytes of a block, the unit of the watermark.
     pub const fn block(self) -> u64 {
         self.block
     }
@@ -170,7 +171,7 @@ impl Geometry {
         Ok(())
     }
 
-    /// Says in memory what it holds. The magic comes last: what has it is complete.
+    /// Writes the header to memory. The magic comes last: memory that has it is complete.
     pub fn write_header(self, words: &[AtomicU64]) {
         words[place::VERSION].store(LAYOUT, Ordering::Relaxed);
         words[place::CAPACITY].store(self.capacity, Ordering::Relaxed);
@@ -178,7 +179,7 @@ impl Geometry {
         words[place::MAGIC].store(MAGIC, Ordering::Release);
     }
 
-    /// Reads what memory says that it holds; believes it only if it makes sense and fits.
+    /// Reads the header and checks that it is consistent and fits the memory.
     pub fn read(words: &[AtomicU64]) -> Result<Geometry, Refused> {
         if words.len() < CONTROL_WORDS {
             return Err(Refused::Foreign);

@@ -1,4 +1,4 @@
-//! The head of a frame: one word, stored last.
+//! Header of a frame: one word, stored last.
 //!
 //! ```text
 //!  63                          32 31 30  28 27   24 23                    0
@@ -7,37 +7,37 @@
 //! └──────────────────────────────┴──┴──────┴───────┴───────────────────────┘
 //! ```
 //!
-//! Bit 31 is always set, so that no head is zero.
+//! Bit 31 is always set, so that no header is zero.
 
 use super::geometry::WORD;
 
-/// Marks that travel with a frame; four bits that are the publisher's affair.
+/// Flags of a frame; four bits defined by the publisher.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Flags(pub u8);
 
-/// The frame is the last of its batch: now is the time to act.
+/// Last frame of its batch: readers may act.
 pub const BATCH_END: Flags = Flags(1);
 
-/// Longest payload that a head can say.
+/// Longest payload that a header can state.
 pub const LENGTH_MAX: u64 = (1 << 24) - 1;
 
 const COMMITTED: u64 = 1 << 31;
 const KIND_SHIFT: u32 = 28;
 const FLAGS_SHIFT: u32 = 24;
 
-/// What a frame is.
+/// Kind of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Kind {
     /// A message.
     Message = 0,
-    /// Nothing, up to the end of the data; does not count in the sequence.
+    /// Padding up to the end of the data; not counted in the sequence.
     Padding = 1,
-    /// A new writer begins; does not count in the sequence. The payload is the generation.
+    /// Start of a new writer; not counted in the sequence. The payload is the generation.
     Generation = 2,
 }
 
-/// A head, taken apart.
+/// A decoded header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Head {
     pub kind: Kind,
@@ -49,7 +49,7 @@ pub struct Head {
 }
 
 impl Head {
-    /// Bytes of the payload, if the word is the head of the message of this number.
+    /// Payload size, if the word is the header of the message with this number.
     #[inline]
     pub const fn message_length(word: u64, sequence: u64) -> Option<usize> {
         let expected = (sequence as u32 as u64) << 4 | COMMITTED >> KIND_SHIFT;
@@ -60,13 +60,13 @@ impl Head {
         }
     }
 
-    /// The marks of a word.
+    /// Flags of a word.
     #[inline]
     pub const fn flags(word: u64) -> Flags {
         Flags((word >> FLAGS_SHIFT) as u8 & 15)
     }
 
-    /// As a word; never zero.
+    /// Encoded word; never zero.
     #[inline]
     pub const fn word(self) -> u64 {
         (self.sequence as u64) << 32
@@ -76,7 +76,7 @@ impl Head {
             | self.length & LENGTH_MAX
     }
 
-    /// From a word that is not zero; `None` if no writer can have stored it.
+    /// Decodes a word that is not zero; `None` if no writer can have stored it.
     #[inline]
     pub const fn read(word: u64) -> Option<Head> {
         if word & COMMITTED == 0 {

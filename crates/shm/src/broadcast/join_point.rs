@@ -1,13 +1,12 @@
-//! Join points: where a reader may begin.
+//! Join points: positions at which a reader may start.
 //!
-//! Two slots are written alternately, and the count of join points says which one is the last. A slot is rewritten
-//! only after the other one was published, so a join point is valid even if its writer died in the middle of the
-//! next.
+//! Two slots are written alternately; the count of join points selects the last one. A slot is rewritten only after the
+//! other one was published, so one join point is valid even if the writer dies while it writes the next.
 
 use super::geometry::place::{JOIN_POINT, JOIN_POINTS};
 use crate::atomic::{AtomicU64, Ordering, fence};
 
-/// A place in the stream: between two frames, with the number of the message that comes next.
+/// Position in the stream between two frames, with the number of the next message.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct JoinPoint {
     /// Position of the next frame.
@@ -16,8 +15,8 @@ pub struct JoinPoint {
     pub sequence: u64,
 }
 
-/// Attempts to read a join point that is rewritten meanwhile. A writer would have to publish twice within
-/// a few nanoseconds, this many times in a row.
+/// Attempts to read a join point that is rewritten during the read. For a failure the writer must publish twice within
+/// a few nanoseconds this many times in a row.
 const ATTEMPTS_MAX: usize = 10_000;
 
 impl JoinPoint {
@@ -34,7 +33,7 @@ impl JoinPoint {
         words[JOIN_POINTS].store(count, Ordering::Release);
     }
 
-    /// The last join point with its count; `None` where none can be had.
+    /// The last join point with its count; `None` if it cannot be read.
     pub fn read(words: &[AtomicU64]) -> Option<(JoinPoint, u64)> {
         for _ in 0..ATTEMPTS_MAX {
             // SYNC POINT: with the store of the count.

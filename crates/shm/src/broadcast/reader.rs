@@ -1,4 +1,4 @@
-//! The reading side: any number, none of which writes anything.
+//! Reading side: any number of readers, which write nothing.
 
 use super::Frame;
 use super::cursors::{Cursors, SlotLease};
@@ -18,18 +18,18 @@ pub struct Reader<M: Words> {
     cursor: Option<Cursor<M>>,
 }
 
-/// A named reader's cursor.
+/// Cursor of a registered reader.
 #[derive(Debug)]
 struct Cursor<M: Words> {
     cursors: Cursors<M>,
     slot: usize,
-    /// Its last taking of the slot.
+    /// Its present lease of the slot.
     lease: Option<SlotLease>,
-    /// The position that was last told.
+    /// The last reported position.
     reported: u64,
 }
 
-/// A reader that leaves is not waited for.
+/// Frees the slot: a reader that leaves is not waited for.
 impl<M: Words> Drop for Cursor<M> {
     fn drop(&mut self) {
         if let Some(lease) = self.lease {
@@ -38,25 +38,25 @@ impl<M: Words> Drop for Cursor<M> {
     }
 }
 
-/// An overrun of a reader: what it lost.
+/// Overrun of a reader, with its losses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Overrun {
-    /// Bytes of the stream that were lost, frame heads included.
+    /// Lost bytes of the stream, frame headers included.
     pub bytes: u64,
-    /// Messages that were lost.
+    /// Lost messages.
     pub messages: u64,
 }
 
-/// An event of the ring: what a reader gets instead of a message.
+/// Event of the ring, returned instead of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RingEvent {
     /// The writer has overrun this reader, which continues at the last join point.
     Overrun(Overrun),
-    /// Another writer continues the ring; nothing is lost. Its number from 1.
+    /// Another writer continues the ring without loss. Its number, from 1.
     Generation(u64),
     /// The memory contains data that no writer writes; the reader continues at the last join point, if there is one.
     Corrupt {
-        /// Where, in the stream.
+        /// Position in the stream.
         position: u64,
     },
 }
@@ -74,8 +74,8 @@ impl<M: Words> Reader<M> {
         })
     }
 
-    /// Makes this a registered reader, with a slot of its own. It starts at the last join point again: the writer has
-    /// not waited for it so far.
+    /// Registers the reader with a slot. It starts at the last join point again, because the writer has not waited for
+    /// it so far.
     pub fn registered(mut self, cursors: Cursors<M>, slot: usize) -> Reader<M> {
         self.cursor = Some(Cursor {
             cursors,
@@ -87,7 +87,7 @@ impl<M: Words> Reader<M> {
         self
     }
 
-    /// A second reader of the ring at the same place, for whom the writer does not wait.
+    /// A second reader of the ring at the same position, for which the writer does not wait.
     pub fn look_ahead(&self) -> Reader<M>
     where
         M: Clone,
@@ -102,11 +102,11 @@ impl<M: Words> Reader<M> {
 
     /// Reads the next message in place, if there is one.
     ///
-    /// What `take` returns is handed out only if nothing of the message was overwritten meanwhile.
-    /// So `take` may see any bytes at all, and must do nothing that cannot be forgotten.
+    /// The result of `take` is returned only if no word of the message was overwritten meanwhile.
+    /// So `take` may see arbitrary bytes, and must have no side effects.
     ///
     /// # Errors
-    /// A [`RingEvent`], which is not always bad news.
+    /// A [`RingEvent`], which is not necessarily a fault.
     #[inline(always)]
     pub fn read<T>(&mut self, take: impl FnOnce(&Frame<'_>) -> T) -> Result<Option<T>, RingEvent> {
         let JoinPoint { position, sequence } = self.next;
@@ -119,7 +119,7 @@ impl<M: Words> Reader<M> {
         }
         let Some(frame) = self.frame(word) else {
             self.control(word)?;
-            // Behind padding, which is never at the beginning of the data, so this ends.
+            // Behind padding, which is never at the start of the data, so the recursion ends.
             return self.read(take);
         };
         let (taken, end) = (take(&frame), frame.end);
@@ -131,22 +131,22 @@ impl<M: Words> Reader<M> {
         Ok(Some(taken))
     }
 
-    /// Where this reader is.
+    /// Position of this reader.
     pub fn next(&self) -> JoinPoint {
         self.next
     }
 
-    /// The last join point, which is where the writer is or was a moment ago.
+    /// The last join point, near the writer's position.
     pub fn join_point(&self) -> Option<JoinPoint> {
         JoinPoint::read(self.memory.words()).map(|(join_point, _)| join_point)
     }
 
-    /// Number of the writer that is at work.
+    /// Number of the present writer.
     pub fn generation(&self) -> u64 {
         self.memory.words()[place::GENERATION].load(Ordering::Relaxed)
     }
 
-    /// When the writer last stated that what it publishes is current.
+    /// Last activity statement of the writer.
     #[cfg(not(loom))]
     pub fn activity(&self) -> super::Activity {
         super::Activity::load(self.memory.words())
@@ -162,11 +162,11 @@ impl<M: Words> Reader<M> {
         &self.memory
     }
 
-    /// Goes to the last join point, and says what that skips.
+    /// Moves to the last join point and returns what it skips.
     pub fn skip_to_join_point(&mut self) -> Overrun {
         let before = self.next;
         self.go_to_join_point();
-        // The writer waits again for a reader that was left behind, from here on.
+        // The writer waits for this reader again from here on.
         self.take_slot();
         Overrun {
             bytes: self.next.position.wrapping_sub(before.position),
@@ -176,7 +176,7 @@ impl<M: Words> Reader<M> {
         }
     }
 
-    /// Walks over everything that is committed; `None` if that makes no sense.
+    /// Walks over all committed frames; `None` if the ring is inconsistent.
     pub(super) fn skip_to_end(mut self) -> Option<JoinPoint> {
         loop {
             match self.read(|_| ()) {
@@ -194,7 +194,7 @@ impl<M: Words> Reader<M> {
         &self.memory.words()[CONTROL_WORDS..self.geometry.words()]
     }
 
-    /// The next message, if the word is its head and it lies within the data.
+    /// The next message, if the word is its header and it lies within the data.
     #[inline(always)]
     fn frame(&self, word: u64) -> Option<Frame<'_>> {
         let JoinPoint { position, sequence } = self.next;
@@ -213,7 +213,7 @@ impl<M: Words> Reader<M> {
         })
     }
 
-    /// Whether something at or behind this position was announced to be overwritten.
+    /// Whether data at or after this position was announced for overwriting.
     #[inline(always)]
     fn is_overrun(&self) -> bool {
         // SYNC POINT: a reader that read a word stored after an announcement sees the announcement now.
@@ -236,7 +236,7 @@ impl<M: Words> Reader<M> {
         }
     }
 
-    /// Join points are made now and then; what this reader has read beyond the last one stays read.
+    /// Moves forward to the last join point; a reader beyond it stays.
     fn go_to_join_point(&mut self) {
         if let Some(join_point) = self.join_point()
             && (join_point.position.wrapping_sub(self.next.position) as i64) > 0
@@ -245,14 +245,14 @@ impl<M: Words> Reader<M> {
         }
     }
 
-    /// The writer waits for this reader, from the last join point on; it may not have waited so far.
+    /// Makes the writer wait for this reader, from the last join point on.
     fn take_slot(&mut self) {
         let Some(cursor) = &mut self.cursor else {
             return;
         };
         cursor.lease = Some(cursor.cursors.take(cursor.slot, self.next.position));
-        // SYNC POINT: either the writer sees that the slot is taken, or its last join point is seen here. It
-        // gives up nothing behind that join point before it has looked at the slots once more.
+        // SYNC POINT: either the writer sees that the slot is taken, or this reader sees its last join point. The
+        // writer overwrites nothing behind that join point before it has checked the slots again.
         // mutant: ring: a named reader begins where nobody waited for it
         fence(Ordering::SeqCst);
         self.go_to_join_point();
@@ -268,13 +268,13 @@ impl<M: Words> Reader<M> {
         }
     }
 
-    /// No head: the end of the stream, unless the zero is that of a writer a lap ahead.
+    /// Handles a zero header: the end of the stream, unless a writer a lap ahead wrote the zero.
     #[inline(always)]
     fn nothing<T>(&mut self, index: usize) -> Result<Option<T>, RingEvent> {
         if self.is_overrun() {
             return Err(self.overrun());
         }
-        // A message that comes is longer than one line: have the second one on its way, too.
+        // A message is longer than one line: prefetch the second one too.
         let data = self.data();
         if let Some(word) = data.get(index + 8) {
             prefetch::to_read(word);
@@ -287,7 +287,7 @@ impl<M: Words> Reader<M> {
         RingEvent::Overrun(self.skip_to_join_point())
     }
 
-    /// A head that is not that of the next message: skips padding, tells everything else.
+    /// Handles a header that is not the next message's: skips padding, reports everything else.
     #[cold]
     fn control(&mut self, word: u64) -> Result<(), RingEvent> {
         let JoinPoint { position, sequence } = self.next;

@@ -1,4 +1,4 @@
-//! The writing side: exactly one for each ring.
+//! Writing side: exactly one writer per ring.
 
 use super::cursors::Cursors;
 use super::geometry::{CONTROL_WORDS, Geometry, Refused, WORD, place};
@@ -12,56 +12,57 @@ use std::fmt;
 
 /// Bytes of a cache line.
 const LINE: u64 = 64;
-/// How far ahead of the writer lines are made its own: some two hundred nanoseconds of a stream at
-/// full speed, which is as long as taking a line away from a distant processor lasts.
+/// Distance of the prefetch for writing: some two hundred nanoseconds of a stream at full speed,
+/// the time to take a line from a distant processor.
 const AHEAD: u64 = 32 * LINE;
 
 /// The writer of a ring.
 ///
-/// The caller guarantees that there is no other writer: over a mapped file [`WriterLock`](crate::segment::WriterLock)
-/// does.
+/// The caller guarantees that there is no other writer; [`WriterLock`](crate::segment::WriterLock) does so for a mapped
+/// file.
 #[derive(Debug)]
 pub struct Writer<M> {
     memory: M,
     geometry: Geometry,
-    /// Where the next frame begins.
+    /// Position of the next frame.
     next: JoinPoint,
     /// Join points published so far.
     join_points: u64,
-    /// Position of the last one.
+    /// Position of the last join point.
     join_point_at: u64,
-    /// Everything below was announced as about to be overwritten.
+    /// Everything below was announced for overwriting.
     watermark: u64,
-    /// As far as this a frame may end without a further look: there is room in one piece, the head behind it is announced, and
-    /// it is not too long.
+    /// A frame that ends at or below this position needs no further check: it has room in one piece, the header behind
+    /// it is announced, and it is not too long.
     limit: u64,
     generation: u64,
-    /// The readers that must not be overtaken, if the publication is lossless.
+    /// The registered readers that must not be overrun, if the publication is lossless.
     registered: Option<Cursors<M>>,
-    /// The highest watermark that the slowest of them allowed when it was last looked at.
+    /// Highest watermark that the slowest of them allowed at the last check.
     allowed: u64,
-    /// Bytes of the message that is staged.
+    /// Bytes of the staged message.
     staged: Option<usize>,
 }
 
-/// A message that is staged.
+/// A staged message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Staged {
-    /// Its bytes.
+    /// Its size, bytes.
     pub length: usize,
-    /// Position behind it, once it is committed.
+    /// Position after it, once committed.
     pub end: u64,
 }
 
-/// Why there is no room for a message.
+/// Reason why a message has no room.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NoRoom {
-    /// The message is longer than this ring's messages may be, in bytes.
+    /// The message is longer than the maximum of this ring.
     TooLong {
-        /// The longest.
+        /// The maximum, bytes.
         message_max: usize,
     },
-    /// The publication is lossless, and a named reader has not read what would be overwritten.
+    /// The publication is lossless, and a registered reader has not read the data to be
+    /// overwritten.
     Full {
         /// The slowest reader's slot.
         slot: usize,
@@ -82,7 +83,7 @@ impl fmt::Display for NoRoom {
 impl std::error::Error for NoRoom {}
 
 impl<M: Words> Writer<M> {
-    /// Begins a ring in zeroed memory.
+    /// Creates a ring in zeroed memory.
     pub fn create(memory: M, geometry: Geometry) -> Result<Writer<M>, Refused> {
         let first = JoinPoint {
             position: 0,
@@ -91,7 +92,7 @@ impl<M: Words> Writer<M> {
         Writer::create_at(memory, geometry, first)
     }
 
-    /// Begins a ring in zeroed memory at another place of the stream than its beginning.
+    /// Creates a ring in zeroed memory at another position of the stream than its start.
     pub fn create_at(
         memory: M,
         geometry: Geometry,
@@ -105,17 +106,17 @@ impl<M: Words> Writer<M> {
         memory.words()[place::WATERMARK].store(first.position, Ordering::Relaxed);
         // mutant: ring: it is inscribed before it is there
         let writer = Writer::begin(memory, geometry, first, (first, 0, 0), None)?;
-        // Last: a writer that dies before this has left no ring at all.
+        // Last: a writer that dies before this has left no ring.
         geometry.write_header(writer.memory.words());
         Ok(writer)
     }
 
-    /// Continues a ring whose writer is gone: behind its last committed frame, wherever it died.
+    /// Continues a ring whose writer has ended, behind its last committed frame.
     pub fn resume(memory: M) -> Result<Writer<M>, Refused> {
         Writer::resume_for(memory, None)
     }
 
-    /// The same for a lossless publication: those who are behind are not overtaken by the restart.
+    /// [`Self::resume`] for a lossless publication: the restart does not overrun lagging readers.
     ///
     /// # Errors
     /// [`Refused::Full`] until the slowest reader has made room; wait for it, or free its slot.
@@ -140,7 +141,7 @@ impl<M: Words> Writer<M> {
         )
     }
 
-    /// Whether [`Writer::resume`] would take this memory over; changes nothing.
+    /// Whether [`Writer::resume`] would accept this memory; changes nothing.
     pub fn can_resume(memory: &M) -> bool {
         let reader = Reader::attach(memory);
         reader.is_ok_and(|reader| reader.skip_to_end().is_some())
@@ -154,8 +155,7 @@ impl<M: Words> Writer<M> {
         registered: Option<Cursors<M>>,
     ) -> Result<Writer<M>, Refused> {
         let watermark = memory.words()[place::WATERMARK].load(Ordering::Relaxed);
-        // SYNC POINT: a reader of a word that is stored from here on sees the watermark, also if the writer before
-        // this one raised it.
+        // SYNC POINT: a reader of a word stored from here on sees the watermark, even if the previous writer raised it.
         // mutant: ring ordering: a successor relies on a dead writer's fence
         fence(Ordering::Release);
         let mut writer = Writer {
@@ -176,7 +176,7 @@ impl<M: Words> Writer<M> {
             Err(NoRoom::Full { slot }) => return Err(Refused::Full { slot }),
             Err(NoRoom::TooLong { .. }) => return Err(Refused::Corrupt),
         }
-        // What the writer before this one stated is not said of this one.
+        // The activity statement of the previous writer does not apply to this one.
         // mutant: live: what one publisher stated is said of the next
         #[cfg(not(loom))]
         super::Activity::default().store(writer.memory.words());
@@ -186,7 +186,7 @@ impl<M: Words> Writer<M> {
         Ok(writer)
     }
 
-    /// Makes a new publication lossless: no reader with a cursor is overrun. A continued one uses
+    /// Makes a new publication lossless: no registered reader is overrun. A continued one uses
     /// [`Writer::resume_lossless`].
     pub fn lossless(mut self, registered: Cursors<M>) -> Writer<M> {
         self.allowed = self.watermark;
@@ -194,18 +194,18 @@ impl<M: Words> Writer<M> {
         self
     }
 
-    /// Stages a message of `length` bytes: a claim that is kept until [`Writer::commit_staged`], so that
-    /// other memory can be written in between that readers find by the message's position.
+    /// Stages a message of `length` bytes: a claim that is kept until [`Writer::commit_staged`], so that other memory,
+    /// which readers match by the message's position, can be written in between.
     ///
-    /// The order of stores is that of a claim: what it overwrites is announced here, before the payload
-    /// is written; the zero behind it and its head are stored when it is committed. A writer that dies in
-    /// between leaves words behind a zero head, as one that dies in the middle of a payload.
+    /// The order of stores is that of a claim: the overwrite is announced here, before the payload is written; the zero
+    /// behind the message and its header are stored at the commit. A writer that dies in between leaves words behind a
+    /// zero header, as one that dies during a payload.
     ///
     /// # Errors
-    /// There is no room; nothing is staged then.
+    /// There is no room; then nothing is staged.
     ///
     /// # Panics
-    /// If a message is staged already.
+    /// A message is staged already.
     #[inline(always)]
     pub fn stage(&mut self, length: usize) -> Result<(), NoRoom> {
         assert!(self.staged.is_none(), "one message is staged at a time");
@@ -222,8 +222,8 @@ impl<M: Words> Writer<M> {
         Some(Staged { length, end })
     }
 
-    /// The payload of the staged message in place: store with relaxed ordering, the commit orders it.
-    /// Empty if none is staged.
+    /// The payload of the staged message in place: store with relaxed ordering, the commit orders it. Empty if none is
+    /// staged.
     #[inline(always)]
     pub fn staged_words(&self) -> &[AtomicU64] {
         let begin = self.geometry.index(self.next.position) + 1;
@@ -231,10 +231,10 @@ impl<M: Words> Writer<M> {
         &self.data()[begin..begin + words]
     }
 
-    /// Makes the staged message visible, and gives the position behind it.
+    /// Makes the staged message visible and returns the position after it.
     ///
     /// # Panics
-    /// If no message is staged.
+    /// No message is staged.
     #[inline(always)]
     pub fn commit_staged(&mut self, flags: Flags) -> u64 {
         let length = self.staged.take().expect("a message is staged");
@@ -244,7 +244,7 @@ impl<M: Words> Writer<M> {
     /// Claims room for a message of `length` bytes.
     ///
     /// # Panics
-    /// If a message is staged: the claim would be of its room.
+    /// A message is staged: the claim would use its room.
     #[inline(always)]
     pub fn claim(&mut self, length: usize) -> Result<Claim<'_, M>, NoRoom> {
         assert!(
@@ -260,7 +260,7 @@ impl<M: Words> Writer<M> {
         })
     }
 
-    /// Publishes a message: claim, write, commit. Gives the position behind it.
+    /// Publishes a message: claim, write, commit. Returns the position after it.
     #[inline(always)]
     pub fn publish(&mut self, message: &[u8], flags: Flags) -> Result<u64, NoRoom> {
         let mut claim = self.claim(message.len())?;
@@ -268,19 +268,19 @@ impl<M: Words> Writer<M> {
         Ok(claim.commit(flags))
     }
 
-    /// States that everything that was published is current, and when it will have to be stated again.
+    /// States that everything published is current, and when the statement expires.
     #[cfg(not(loom))]
     pub fn state_activity(&mut self, activity: super::Activity) {
         activity.store(self.memory.words());
     }
 
-    /// Where the next frame begins, and the number of the next message.
+    /// Position of the next frame, and number of the next message.
     #[inline]
     pub fn next(&self) -> JoinPoint {
         self.next
     }
 
-    /// How many writers this ring had, this one included.
+    /// Number of writers that this ring has had, this one included.
     pub fn generation(&self) -> u64 {
         self.generation
     }
@@ -312,7 +312,7 @@ impl<M: Words> Writer<M> {
         self.next.position
     }
 
-    /// The frame after this one does not exist yet; then this one does.
+    /// Commits a frame: first the zero behind it, then its header.
     #[inline(always)]
     fn commit_frame(&mut self, kind: Kind, length: u64, flags: Flags) {
         let begin = self.next.position;
@@ -336,9 +336,9 @@ impl<M: Words> Writer<M> {
         self.next.position = end;
     }
 
-    /// Readers have copies of the lines that come next, from a lap ago. Stores wait for each other, so
-    /// in a stream taking the copies away must begin long before they are made. A message that ends its
-    /// batch is no stream: then it would only be in the way of the message itself.
+    /// Prefetches lines for writing. Readers have copies of the next lines from a lap ago, and stores retire in order,
+    /// so in a stream the invalidations must start long before the stores. A message that ends its batch is followed by
+    /// a pause: a prefetch would only delay the message itself.
     #[inline(always)]
     fn prefetch_for_write(&self, begin: u64, end: u64) {
         self.prefetch_line(begin.wrapping_add(AHEAD));
@@ -362,10 +362,10 @@ impl<M: Words> Writer<M> {
         }
     }
 
-    /// Room for a message of this size, in one piece and announced.
+    /// Provides room for a message of this size, in one piece and announced.
     #[inline(always)]
     fn make_room(&mut self, length: usize) -> Result<(), NoRoom> {
-        // The limit may lie behind: then nothing is left. The frame ends at the next whole word, and no length wraps.
+        // The limit may be behind: then nothing is left. The frame ends at the next whole word, and no length wraps.
         let left = (self.limit.wrapping_sub(self.next.position) as i64).max(0) as u64;
         // mutant: ring: a frame ends behind its limit
         if (length as u64).saturating_add(WORD - 1) < left {
@@ -374,10 +374,10 @@ impl<M: Words> Writer<M> {
         self.look_for_room(length)
     }
 
-    /// The same with every look that it takes, and how far the next frames need none.
+    /// [`Self::make_room`] with all checks; sets the limit up to which the next frames need none.
     #[inline(never)]
     fn look_for_room(&mut self, length: usize) -> Result<(), NoRoom> {
-        // The longest message comes first: the frame of any number of bytes would be none at all.
+        // The maximum length is checked first: the frame size of an arbitrary length could wrap.
         if length > self.geometry.message_max()
             || frame_bytes(length as u64) > self.geometry.until_end(self.next.position)
         {
@@ -398,7 +398,7 @@ impl<M: Words> Writer<M> {
     fn announce(&mut self, frame: u64) -> Result<(), NoRoom> {
         // mutant: ring: the head behind a frame is not announced
         let end = self.next.position.wrapping_add(frame + WORD);
-        // Positions may wrap; what is ahead of the watermark is less than half the numbers ahead.
+        // Positions may wrap: "above the watermark" means less than half the number range ahead.
         if (end.wrapping_sub(self.watermark) as i64) > 0 {
             self.raise(self.geometry.block_end(end))?;
         }
@@ -417,7 +417,7 @@ impl<M: Words> Writer<M> {
         Ok(())
     }
 
-    /// Whether every named reader has read what a watermark gives up.
+    /// Checks that every registered reader has read the data below a watermark.
     fn wait_for_none(&mut self, watermark: u64) -> Result<(), NoRoom> {
         let Some(registered) = &self.registered else {
             return Ok(());
@@ -425,7 +425,7 @@ impl<M: Words> Writer<M> {
         if (watermark.wrapping_sub(self.allowed) as i64) <= 0 {
             return Ok(());
         }
-        // SYNC POINT: a reader that takes a slot unseen starts at the last join point, or later.
+        // SYNC POINT: a reader that takes a slot unseen starts at the last join point or later.
         // mutant: ring ordering: the writer looks at the slots before its mark is out
         fence(Ordering::SeqCst);
         // mutant: ring: a named reader is not waited for
@@ -437,7 +437,7 @@ impl<M: Words> Writer<M> {
         Ok(())
     }
 
-    /// Fills what is left of the data, where the message does not fit.
+    /// Pads the rest of the data if the message does not fit.
     #[cold]
     fn pad(&mut self, length: usize) -> Result<(), NoRoom> {
         let message_max = self.geometry.message_max();
@@ -450,14 +450,14 @@ impl<M: Words> Writer<M> {
         Ok(())
     }
 
-    /// Tells readers that a new writer begins. There is room for it.
+    /// Writes the frame that announces a new writer. There is room for it.
     fn generation_frame(&mut self) {
         let index = self.geometry.index(self.next.position);
         self.data()[index + 1].store(self.generation, Ordering::Relaxed);
         self.commit_frame(Kind::Generation, WORD, Flags::default());
     }
 
-    /// Join points this place for those who join.
+    /// Publishes a join point at this position.
     fn publish_join_point(&mut self) {
         self.join_points = self.join_points.wrapping_add(1);
         self.next.publish(self.memory.words(), self.join_points);

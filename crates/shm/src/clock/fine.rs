@@ -1,18 +1,18 @@
-//! The host's fine clock: time stamp counter ticks, turned into nanoseconds at the edge.
+//! The host's fine clock: ticks of the time stamp counter, converted to nanoseconds by readers.
 //!
-//! Reading it costs about 10 ns and makes no system call; without such a counter the operating system's monotonic
-//! clock takes its place.
+//! A reading costs about 10 ns and makes no system call; without such a counter the operating system's monotonic clock
+//! is used.
 
 use std::time::{Duration, Instant};
 
-/// A calibrated clock. Marks on the path are ticks of it; only differences mean anything.
+/// A calibrated clock. Timestamps on the path are its ticks; only differences are meaningful.
 #[derive(Clone, Copy, Debug)]
 pub struct Clock {
     ns_per_tick: f64,
 }
 
 impl Clock {
-    /// How long the calibration takes.
+    /// Duration of the calibration.
     const CALIBRATION: Duration = Duration::from_millis(20);
 
     /// Measures the counter against the monotonic clock; takes 20 ms.
@@ -38,15 +38,15 @@ impl Clock {
         (duration.as_nanos() as f64 / self.ns_per_tick) as u64
     }
 
-    /// Nanoseconds between two marks; 0 if they are the wrong way round.
+    /// Nanoseconds between two readings; 0 if they are in reverse order.
     #[inline]
     pub fn between_ns(&self, from: u64, to: u64) -> u64 {
         (to.saturating_sub(from) as f64 * self.ns_per_tick) as u64
     }
 }
 
-/// The two clocks at one instant, as nearly as can be had: of several readings the one in which the
-/// least time passed, since a busy host may stop us in the middle of one.
+/// Both clocks at the same instant: of several readings the one with the shortest duration, because
+/// a busy host may preempt the process between them.
 fn both() -> (Instant, u64) {
     const READINGS: usize = 32;
     let reading = |_| {
@@ -62,7 +62,7 @@ fn both() -> (Instant, u64) {
     (now, ticks)
 }
 
-/// The counter now.
+/// Present value of the counter.
 #[cfg(target_arch = "x86_64")]
 #[inline]
 pub fn ticks() -> u64 {
@@ -72,7 +72,7 @@ pub fn ticks() -> u64 {
     unsafe { core::arch::x86_64::_rdtsc() }
 }
 
-/// The counter now: the monotonic clock in nanoseconds.
+/// Present value of the monotonic clock in nanoseconds.
 #[cfg(not(target_arch = "x86_64"))]
 #[inline]
 pub fn ticks() -> u64 {
@@ -94,7 +94,8 @@ mod tests {
             start.elapsed().as_nanos() as u64,
             clock.between_ns(first, ticks()),
         );
-        // A loaded host may stop us between the two readings, never run the counter twice as fast.
+        // A loaded host may preempt between the two readings, but never makes the counter run at
+        // twice the rate.
         assert!(
             counted > wall / 2 && counted < wall * 2,
             "{counted} ns counted, {wall} ns passed"

@@ -1,7 +1,6 @@
 //! Log-linear buckets: exact up to 255, then 128 for each power of two, up to the largest `u64`.
 //!
-//! A bucket is at most 1/128 of its lowest value wide, so nothing said of a value is wrong by more than
-//! 0.79 %.
+//! A bucket is at most 1/128 of its lowest value wide, so every reported value is exact within 0.79 %.
 
 use std::ops::RangeInclusive;
 
@@ -12,7 +11,7 @@ const PRECISION_BITS: u32 = 7;
 /// Buckets of a histogram.
 pub const BUCKETS: usize = ((64 - PRECISION_BITS as usize) + 1) << PRECISION_BITS;
 
-/// The bucket that a value belongs to, below [`BUCKETS`]. A few instructions without a branch.
+/// Bucket of a value, below [`BUCKETS`]. A few instructions without a branch.
 #[inline]
 pub fn bucket_of(value: u64) -> usize {
     const EXACT: u64 = (2 << PRECISION_BITS) - 1;
@@ -20,26 +19,26 @@ pub fn bucket_of(value: u64) -> usize {
     ((shift as usize) << PRECISION_BITS) + (value >> shift) as usize
 }
 
-/// The values of a bucket.
+/// Values of a bucket.
 fn values_of(bucket: usize) -> RangeInclusive<u64> {
     let shift = (bucket >> PRECISION_BITS).saturating_sub(1);
     let first = ((bucket - (shift << PRECISION_BITS)) as u64) << shift;
     first..=first + ((1 << shift) - 1)
 }
 
-/// A bucket that is not empty.
+/// A nonempty bucket.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Bucket {
-    /// The values that fall into it.
+    /// Range of its values.
     pub values: RangeInclusive<u64>,
-    /// How many did.
+    /// Number of values.
     pub count: u64,
 }
 
-/// What a histogram held at one moment. What is recorded meanwhile is in it or not, each value for
-/// itself.
+/// Content of a histogram at one moment. A value recorded during the read is included or not,
+/// independently of others.
 ///
-/// All values are known to 0.79 %; the smallest is rounded down, others are rounded up.
+/// Values are exact within 0.79 %; the smallest is rounded down, others are rounded up.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HistogramView {
     buckets: Box<[u64]>,
@@ -47,22 +46,22 @@ pub struct HistogramView {
 }
 
 impl HistogramView {
-    /// Of [`BUCKETS`] numbers, or what there is of them.
+    /// From [`BUCKETS`] numbers, or fewer.
     pub(super) fn new(buckets: impl Iterator<Item = u64>) -> Self {
         let buckets: Box<[u64]> = buckets.take(BUCKETS).collect();
-        // Saturating, because the numbers may come from anybody.
+        // Saturating, because the numbers come from shared memory.
         let count = buckets
             .iter()
             .fold(0, |sum: u64, &count| sum.saturating_add(count));
         Self { buckets, count }
     }
 
-    /// How many values were recorded.
+    /// Number of recorded values.
     pub fn count(&self) -> u64 {
         self.count
     }
 
-    /// The buckets that are not empty, in the order of their values.
+    /// Nonempty buckets in the order of their values.
     pub fn buckets(&self) -> impl DoubleEndedIterator<Item = Bucket> + '_ {
         let filled = |(_, count): &(usize, &u64)| **count != 0;
         self.buckets
@@ -75,17 +74,17 @@ impl HistogramView {
             })
     }
 
-    /// The smallest value, rounded down; `None` if nothing was recorded.
+    /// Smallest value, rounded down; `None` if there are no values.
     pub fn min(&self) -> Option<u64> {
         Some(*self.buckets().next()?.values.start())
     }
 
-    /// The largest value, rounded up; `None` if nothing was recorded.
+    /// Largest value, rounded up; `None` if there are no values.
     pub fn max(&self) -> Option<u64> {
         Some(*self.buckets().next_back()?.values.end())
     }
 
-    /// The mean, within 0.4 %; `None` if nothing was recorded.
+    /// Mean, within 0.4 %; `None` if there are no values.
     pub fn mean(&self) -> Option<f64> {
         let middle = |values: RangeInclusive<u64>| {
             *values.start() as f64 + (values.end() - values.start()) as f64 / 2.0
@@ -98,8 +97,7 @@ impl HistogramView {
         (count > 0.0).then(|| sum / count)
     }
 
-    /// The value that a share of the values, from 0.0 to 1.0, does not exceed, rounded up; `None` if
-    /// nothing was recorded.
+    /// Value at a quantile from 0.0 to 1.0, rounded up; `None` if there are no values.
     pub fn value_at_quantile(&self, share: f64) -> Option<u64> {
         let rank = (share.clamp(0.0, 1.0) * self.count as f64).ceil() as u64;
         let mut rest = rank.clamp(1, self.count.max(1));
@@ -112,7 +110,7 @@ impl HistogramView {
         self.max()
     }
 
-    /// What came after an earlier view of the same histogram.
+    /// Values added after an earlier view of the same histogram.
     pub fn since(&self, earlier: &Self) -> Self {
         let before = earlier.buckets.iter().copied().chain(std::iter::repeat(0));
         Self::new(

@@ -1,4 +1,4 @@
-//! Where what stands, and whether that can be true.
+//! Layout of the table, with checks.
 
 use super::{
     Descriptor, HELP_BYTES_MAX, NAME_BYTES_MAX, Origin, UNIT_BYTES_MAX, histogram::BUCKETS,
@@ -25,45 +25,45 @@ mod place {
 }
 
 const MAGIC: u64 = u64::from_le_bytes(*b"TLcount1");
-/// Becomes higher when an older reader would misread; not when something is added.
+/// Incremented when an older reader would misread the table; not for additions.
 const VERSION: u64 = 1;
 /// Two lines: processors fetch them in pairs.
 const ALIGNMENT_WORDS: usize = 16;
 
-/// No place or size is beyond this, so that two of them can be added.
+/// Limit of offsets and sizes, so that two of them can be added.
 const SIZE_MAX: usize = u32::MAX as usize;
 
 const NAME_WORDS: Range<usize> = 0..NAME_BYTES_MAX / 8;
 const UNIT_WORDS: Range<usize> = NAME_WORDS.end..NAME_WORDS.end + UNIT_BYTES_MAX / 8;
 const HELP_WORDS: Range<usize> = UNIT_WORDS.end..UNIT_WORDS.end + HELP_BYTES_MAX / 8;
 
-/// Words of memory that a table takes.
+/// Words of memory for a table.
 pub fn words_needed(counters: usize, histograms: usize) -> usize {
     Layout::new(counters, histograms).end()
 }
 
-/// Why memory is not, or not yet, a table of counters.
+/// Reason why memory is not a table of counters, or not yet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Corrupt {
-    /// Something else, or nothing yet.
+    /// Other data, or nothing yet.
     #[error("no counters are here, or not yet; is it the right file, and has its process started?")]
     Foreign,
-    /// Made by a later program.
+    /// Written by a later program.
     #[error(
         "the counters have layout {found}, and this program reads up to {VERSION}; use a later one"
     )]
     Version {
-        /// What the header says.
+        /// Layout in the header.
         found: u64,
     },
-    /// A place or a size that leads out of the memory, or cannot be.
+    /// An offset or size beyond the memory or its limit.
     #[error(
         "the counters are damaged: {what} cannot be {found}; start the process that writes them again"
     )]
     Size {
-        /// Which.
+        /// Name of the field.
         what: &'static str,
-        /// What the header says.
+        /// Value in the header.
         found: u64,
     },
     /// A name, unit or help that is empty or not printable.
@@ -71,12 +71,12 @@ pub enum Corrupt {
         "the counters are damaged: the text of number {number} is not printable; start the process that writes them again"
     )]
     Text {
-        /// Place in the table, histograms behind counters.
+        /// Index in the table, histograms after counters.
         number: usize,
     },
 }
 
-/// Places and sizes, in words.
+/// Offsets and sizes, in words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Layout {
     pub counters: usize,
@@ -89,12 +89,12 @@ pub struct Layout {
 }
 
 impl Layout {
-    /// What this program writes.
+    /// Layout that this program writes.
     pub fn new(counters: usize, histograms: usize) -> Self {
         Self::with_sizes(counters, histograms, place::END, HELP_WORDS.end, BUCKETS)
     }
 
-    /// The same with other sizes, as a later program may write it.
+    /// Layout with other sizes, as a later program may write it.
     pub(super) fn with_sizes(
         counters: usize,
         histograms: usize,
@@ -116,12 +116,12 @@ impl Layout {
         }
     }
 
-    /// Words from the beginning of the memory to the end of the last histogram.
+    /// Words from the start of the memory to the end of the last histogram.
     pub fn end(&self) -> usize {
         self.histograms_at + self.histograms * self.histogram_words
     }
 
-    /// The header, except what says that all is complete.
+    /// Writes the header without the magic.
     pub fn write(&self, words: &[AtomicU64], origin: &Origin) {
         let fields = [
             (place::VERSION, VERSION),
@@ -141,25 +141,25 @@ impl Layout {
         }
     }
 
-    /// States when the numbers were last written; 0 is unknown, as in tables of older programs.
+    /// Writes the time of the last update; 0 is unknown, as in tables of older programs.
     pub fn state_written(words: &[AtomicU64], unix_ns: u64) {
         words[place::WRITTEN_UNIX_NS].store(unix_ns, Ordering::Relaxed);
     }
 
-    /// When the numbers were last written, if their program says so.
+    /// Time of the last update, if stated.
     pub fn written_unix_ns(&self, words: &[AtomicU64]) -> Option<u64> {
-        // The header of an older program may end before it.
+        // The header of an older program may be shorter.
         let stands = self.descriptors_at > place::WRITTEN_UNIX_NS;
         let written = words[place::WRITTEN_UNIX_NS].load(Ordering::Relaxed);
         (stands && written > 0).then_some(written)
     }
 
-    /// Says that all is complete.
+    /// Writes the magic: the table is complete.
     pub fn publish(words: &[AtomicU64]) {
         words[place::MAGIC].store(MAGIC, Ordering::Release);
     }
 
-    /// Reads a header and believes nothing that leads out of the memory.
+    /// Reads a header and checks that every offset is inside the memory.
     pub fn read(words: &[AtomicU64]) -> Result<(Self, Origin), Corrupt> {
         let complete =
             words.len() >= place::END && words[place::MAGIC].load(Ordering::Acquire) == MAGIC;
@@ -221,21 +221,21 @@ impl Layout {
         Ok(())
     }
 
-    /// Where the value of a counter is. Panics on a number beyond the table.
+    /// Offset of a counter's value. Panics on a number beyond the table.
     #[inline]
     pub fn value(&self, counter: usize) -> usize {
         assert!(counter < self.counters, "there is no such counter");
         self.values_at + counter
     }
 
-    /// Where the first bucket of a histogram is. Panics on a number beyond the table.
+    /// Offset of a histogram's first bucket. Panics on a number beyond the table.
     #[inline]
     pub fn first_bucket(&self, histogram: usize) -> usize {
         assert!(histogram < self.histograms, "there is no such histogram");
         self.histograms_at + histogram * self.histogram_words
     }
 
-    /// Where a descriptor is, counters before histograms.
+    /// Offset of a descriptor, counters before histograms.
     pub fn descriptor(&self, number: usize) -> Range<usize> {
         let at = self.descriptors_at + number * self.descriptor_words;
         at..at + self.descriptor_words
@@ -258,19 +258,19 @@ fn read_origin(field: impl Fn(usize) -> u64) -> Result<Origin, Corrupt> {
     })
 }
 
-/// A clock's tick has a length.
+/// Whether a tick length is valid.
 pub fn is_tick(ns_per_tick: f64) -> bool {
     ns_per_tick.is_finite() && ns_per_tick > 0.0
 }
 
-/// Text of one word after the other, eight bytes each, zeros behind it.
+/// Writes texts word after word, eight bytes each, padded with zeros.
 pub fn write_descriptor(words: &[AtomicU64], descriptor: &Descriptor) {
     write_text(&words[NAME_WORDS], descriptor.name);
     write_text(&words[UNIT_WORDS], descriptor.unit);
     write_text(&words[HELP_WORDS], descriptor.help);
 }
 
-/// Name, unit and help, if they can be shown to a person.
+/// Name, unit and help, if printable.
 pub fn read_descriptor(words: &[AtomicU64]) -> Option<[String; 3]> {
     let name = read_text(&words[NAME_WORDS]).filter(|name| !name.is_empty())?;
     Some([
@@ -280,7 +280,7 @@ pub fn read_descriptor(words: &[AtomicU64]) -> Option<[String; 3]> {
     ])
 }
 
-/// No control characters, which could do things to a screen.
+/// Whether a text has no control characters, which could control a terminal.
 pub fn is_printable(text: &[u8]) -> bool {
     // mutant: shm: names of counters clear the screen
     text.iter().all(|byte| (b' '..=b'~').contains(byte))

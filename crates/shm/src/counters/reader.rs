@@ -1,4 +1,4 @@
-//! Reading the counters of a process, alive or dead.
+//! Reader of a process's counters, running or ended.
 
 use super::histogram::{BUCKETS, HistogramView};
 use super::layout::{self, Corrupt, Layout};
@@ -6,19 +6,19 @@ use super::{Descriptor, Origin};
 use crate::Words;
 use crate::atomic::Ordering;
 
-/// A [`Descriptor`] that was read.
+/// A [`Descriptor`] read from a table.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Description {
     /// Name, printable ASCII.
     pub name: String,
-    /// What one count is, or what a histogram's values are, printable ASCII.
+    /// Unit of a count or of a histogram's values, printable ASCII.
     pub unit: String,
     /// One sentence, printable ASCII.
     pub help: String,
 }
 
 impl Description {
-    /// The same, borrowed.
+    /// The description, borrowed.
     pub fn as_descriptor(&self) -> Descriptor<'_> {
         Descriptor {
             name: &self.name,
@@ -28,7 +28,7 @@ impl Description {
     }
 }
 
-/// Reads the numbers of a process. Everything but the numbers is read once.
+/// Reader of a table. Everything but the values is read once.
 #[derive(Debug)]
 pub struct Reader<W> {
     words: W,
@@ -39,7 +39,7 @@ pub struct Reader<W> {
 }
 
 impl<W: Words> Reader<W> {
-    /// Understands a table, or says why it cannot be one.
+    /// Attaches to a table and checks it.
     pub fn attach(words: W) -> Result<Self, Corrupt> {
         let memory = words.words();
         let (layout, origin) = Layout::read(memory)?;
@@ -60,52 +60,51 @@ impl<W: Words> Reader<W> {
         })
     }
 
-    /// Whose numbers these are.
+    /// Writing process.
     pub fn origin(&self) -> Origin {
         self.origin
     }
 
-    /// When the numbers were last written, nanoseconds since 1970-01-01 UTC; `None` where their program does not
-    /// say so.
+    /// Time of the last update, nanoseconds since 1970-01-01 UTC; `None` if not stated.
     pub fn written_unix_ns(&self) -> Option<u64> {
         self.layout.written_unix_ns(self.words.words())
     }
 
-    /// What each counter is, by its number.
+    /// Descriptions of the counters, by number.
     pub fn counters(&self) -> &[Description] {
         &self.counters
     }
 
-    /// What each histogram is, by its number.
+    /// Descriptions of the histograms, by number.
     pub fn histograms(&self) -> &[Description] {
         &self.histograms
     }
 
-    /// The value of a counter at this moment.
+    /// Present value of a counter.
     ///
     /// # Panics
-    /// If there is no such counter.
+    /// There is no such counter.
     pub fn value(&self, counter: usize) -> u64 {
         self.words.words()[self.layout.value(counter)].load(Ordering::Relaxed)
     }
 
-    /// Each counter with its value at this moment.
+    /// Each counter with its present value.
     pub fn values(&self) -> impl Iterator<Item = (&Description, u64)> {
         let numbered = self.counters.iter().enumerate();
         numbered.map(|(counter, description)| (description, self.value(counter)))
     }
 
-    /// What a histogram holds at this moment.
+    /// Present content of a histogram.
     ///
     /// # Panics
-    /// If there is no such histogram.
+    /// There is no such histogram.
     pub fn histogram(&self, histogram: usize) -> HistogramView {
         let first = self.layout.first_bucket(histogram);
         let buckets = &self.words.words()[first..first + BUCKETS];
         HistogramView::new(buckets.iter().map(|count| count.load(Ordering::Relaxed)))
     }
 
-    /// The memory that is read.
+    /// The memory.
     pub fn memory(&self) -> &W {
         &self.words
     }

@@ -1,4 +1,4 @@
-//! What only the room itself can build: tables of later programs, and damaged ones.
+//! Tables that only this module can build: those of later programs, and damaged ones.
 
 #[path = "../../../lab/src/random.rs"]
 #[allow(
@@ -41,7 +41,7 @@ const fn counter(
     Descriptor { name, unit, help }
 }
 
-/// A table with some numbers in it.
+/// A table with values.
 fn filled(layout: Layout) -> Arc<[AtomicU64]> {
     let memory = zeroed(layout.end());
     let mut writer =
@@ -84,7 +84,7 @@ fn check(reader: &Reader<Arc<[AtomicU64]>>) {
 #[test]
 fn a_reader_finds_its_way_in_the_table_of_a_later_program() {
     check(&Reader::attach(filled(Layout::new(3, 2))).unwrap());
-    // A longer header, longer descriptors, and something behind the buckets.
+    // A longer header, longer descriptors, and data behind the buckets.
     let later = Layout::with_sizes(3, 2, 100, 50, BUCKETS + 40);
     let memory = filled(later);
     memory[50].store(u64::MAX, Ordering::Relaxed);
@@ -117,7 +117,7 @@ fn copy(word: &AtomicU64) -> AtomicU64 {
     AtomicU64::new(word.load(Ordering::Relaxed))
 }
 
-/// Flips bits, most of them in header and descriptors, and reads everything that can be read.
+/// Flips bits, most of them in header and descriptors, and reads everything.
 #[test]
 fn damaged_memory_is_refused_or_read_and_nothing_else() {
     for seed in seeds(1) {
@@ -186,7 +186,7 @@ impl Damage {
     }
 }
 
-/// Mostly the header, which everything hangs on.
+/// Mostly in the header, on which everything depends.
 fn target(random: &mut Random, layout: Layout) -> usize {
     let bound = match random.next_u64() % 4 {
         0 | 1 => layout.descriptors_at,

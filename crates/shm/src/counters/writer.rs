@@ -1,4 +1,4 @@
-//! Counting: a load and a store, by the one process that counts.
+//! Writer of counters: a load and a store per count.
 
 use super::histogram::bucket_of;
 use super::layout::{self, Layout};
@@ -7,7 +7,7 @@ use crate::Words;
 use crate::atomic::Ordering;
 use std::collections::HashSet;
 
-/// Why a table cannot be written like that: a mistake of the program.
+/// Reason why a table cannot be created: a bug of the program.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Refused {
     /// The memory is too small.
@@ -17,7 +17,7 @@ pub enum Refused {
     Memory {
         /// See [`words_needed`](super::words_needed).
         needed: usize,
-        /// What was given.
+        /// Available words.
         found: usize,
     },
     /// A descriptor that a reader would refuse.
@@ -30,12 +30,12 @@ pub enum Refused {
         /// The rule that it breaks.
         why: &'static str,
     },
-    /// The length of a tick is not a length.
+    /// The tick length is invalid.
     #[error("a tick of the clock cannot be so long; give it in nanoseconds, finite and above 0")]
     Tick,
 }
 
-/// Writes the numbers of a process. There is one for a table.
+/// Writer of a table. There is one per table.
 #[derive(Debug)]
 pub struct Writer<W> {
     words: W,
@@ -43,7 +43,7 @@ pub struct Writer<W> {
 }
 
 impl<W: Words> Writer<W> {
-    /// Makes a table, all zero, in memory without readers yet.
+    /// Creates a table with all values zero, in memory without readers.
     pub fn create(
         words: W,
         origin: &Origin,
@@ -84,10 +84,10 @@ impl<W: Words> Writer<W> {
         Ok(Self { words, layout })
     }
 
-    /// Counts. Wraps around.
+    /// Adds to a counter. Wraps around.
     ///
     /// # Panics
-    /// If there is no such counter.
+    /// There is no such counter.
     #[inline]
     pub fn add(&mut self, counter: usize, count: u64) {
         self.change(self.layout.value(counter), |value| {
@@ -95,32 +95,32 @@ impl<W: Words> Writer<W> {
         });
     }
 
-    /// Says what was counted elsewhere.
+    /// Sets a counter to a value counted elsewhere.
     ///
     /// # Panics
-    /// If there is no such counter.
+    /// There is no such counter.
     #[inline]
     pub fn set(&mut self, counter: usize, value: u64) {
         self.change(self.layout.value(counter), |_| value);
     }
 
-    /// States when the numbers were written: nanoseconds since 1970-01-01 UTC, above 0.
+    /// States the time of the update: nanoseconds since 1970-01-01 UTC, above 0.
     #[inline]
     pub fn state_written(&mut self, unix_ns: u64) {
         Layout::state_written(self.words.words(), unix_ns);
     }
 
-    /// Puts a value into a histogram.
+    /// Records a value in a histogram.
     ///
     /// # Panics
-    /// If there is no such histogram.
+    /// There is no such histogram.
     #[inline]
     pub fn record(&mut self, histogram: usize, value: u64) {
         let bucket = self.layout.first_bucket(histogram) + bucket_of(value);
         self.change(bucket, |count| count.wrapping_add(1));
     }
 
-    /// Without a locked operation: there is no other writer.
+    /// Load and store without a locked operation: there is no other writer.
     #[inline]
     fn change(&mut self, place: usize, change: impl FnOnce(u64) -> u64) {
         let word = &self.words.words()[place];

@@ -12,8 +12,8 @@ const SHAPE: Shape = Shape {
     content_words: 3,
 };
 
-/// Slots that a writer changes in its life, in this order: the last one is the first to be used of all
-/// but one, so that slots between are counted unseen.
+/// Slots that a writer changes, in this order: the highest slot but one is used first, so that slots before it are
+/// counted without a change.
 const FIRST_LIFE: [usize; 6] = [1, 0, 1, 3, 0, 3];
 const SECOND_LIFE: [usize; 3] = [2, 0, 2];
 
@@ -32,7 +32,7 @@ fn change(writer: &mut Writer<Memory>, slot: usize, position: u64) {
     assert_eq!(written, Some(()));
 }
 
-/// What readers may find in the slots after a life.
+/// Expected content of the slots after a life.
 #[derive(Clone, Copy, Default)]
 struct Expected {
     /// Position of the last change that was finished, by slot.
@@ -41,7 +41,7 @@ struct Expected {
     open: Option<usize>,
 }
 
-/// Changes slots until it is done or the writer dies.
+/// Changes slots until all are done or the writer dies.
 fn live_through(writer: &mut Writer<Memory>, slots: &[usize], first: u64) -> Expected {
     let mut expected = Expected::default();
     for (slot, position) in slots.iter().zip((first..).step_by(8)) {
@@ -55,8 +55,8 @@ fn live_through(writer: &mut Writer<Memory>, slots: &[usize], first: u64) -> Exp
     expected
 }
 
-/// Every slot holds what was finished last or nothing; only the slot that the writer died in may be
-/// busy, and of a busy slot not one word is copied.
+/// Checks that every slot has its last finished content or none; only the slot in which the writer
+/// died may be busy, and no word of a busy slot is copied.
 fn check(memory: &Memory, expected: &Expected) {
     const UNTOUCHED: u64 = 77;
     let reader = Reader::attach(memory.clone()).expect("the table was started");
@@ -79,8 +79,8 @@ fn check(memory: &Memory, expected: &Expected) {
     }
 }
 
-/// A writer dies after `first_life` stores, its successor after `second_life` stores; the one after
-/// that lives. Says which of the two lives were long enough.
+/// A writer dies after `first_life` stores, its successor after `second_life` stores; the third one
+/// lives. Returns whether each of the two lives ended without a crash.
 fn two_crashes(first_life: u64, second_life: u64) -> (bool, bool) {
     let memory = zeroed(SHAPE.words());
     let generation = || Reader::attach(memory.clone()).map_or(0, |reader| reader.generation());
@@ -100,7 +100,7 @@ fn two_crashes(first_life: u64, second_life: u64) -> (bool, bool) {
     let second = live_through(&mut writer, &SECOND_LIFE, 2_000);
     let second_lived = crash_injection::lives();
     match generation() {
-        // It died before anything of the first writer's was touched, or no table was ever there.
+        // It died before it touched the first writer's data, or no table existed.
         1 => check(&memory, &first),
         2 => check(&memory, &second),
         other => assert_eq!(other, 0),
@@ -121,7 +121,7 @@ fn two_crashes(first_life: u64, second_life: u64) -> (bool, bool) {
 /// At each instant a slot holds the last finished change, or nothing, or is busy.
 #[test]
 fn a_table_is_whole_or_busy_whichever_store_was_the_writers_last() {
-    // Miri is slow, and is after orderings: some of the deaths will do.
+    // Miri is slow, and its task here is orderings: a sample of the crashes suffices.
     let step = if cfg!(miri) { 7 } else { 1 };
     let mut crashes = 0;
     for first_life in (0..).step_by(step) {

@@ -1,4 +1,4 @@
-//! The reading side: any number of readers, none of which writes anything or waits.
+//! Reading side: any number of readers, which neither write nor wait.
 
 use super::shape::place;
 use super::{HELD, POSITION, Refused, SLOT_HEAD, STAMP, Shape};
@@ -9,21 +9,21 @@ use std::ops::Range;
 /// Result of one attempt to read a slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Found {
-    /// The content, as it was behind this position of the ring.
+    /// The content as of this position of the ring.
     Content {
-        /// Behind the last change that it holds.
+        /// Position after its last change.
         position: u64,
     },
-    /// Nothing: this writer has written nothing there.
+    /// Empty: the present writer has not written it.
     Nothing,
-    /// A change is in progress, so nothing was copied. A running writer ends it within microseconds, a
-    /// stopped one when it continues, a dead one never.
+    /// A change is in progress, so nothing was copied. A running writer ends it within microseconds, a stopped one when
+    /// it continues, a dead one never.
     Busy(Change),
     /// The writer changed the slot during the copy, which was discarded.
     Overwritten,
 }
 
-/// A change of a slot that was in progress when a reader looked.
+/// A change that was in progress during a read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Change {
     slot: usize,
@@ -42,19 +42,19 @@ impl<M: Words> Reader<M> {
     /// Attaches to a table.
     ///
     /// # Errors
-    /// The memory holds no table, or one that does not fit it.
+    /// The memory contains no table, or one that does not fit it.
     pub fn attach(memory: M) -> Result<Reader<M>, Refused> {
         let shape = Shape::read(memory.words())?;
         Ok(Reader { memory, shape })
     }
 
-    /// The generation of the ring that the table belongs to; 0 while it is being started.
+    /// Generation of the ring that the table belongs to; 0 while it is being reset.
     pub fn generation(&self) -> u64 {
         // mutant: image ordering: the ring may be read before the epoch of the tables
         self.memory.words()[place::GENERATION].load(Ordering::Acquire)
     }
 
-    /// Slots in use: all slots behind them are empty. The last ones may be empty, too.
+    /// Number of slots in use; all slots behind them are empty, and some of them may be empty too.
     pub fn used(&self) -> usize {
         // mutant: image ordering: slots may be unused before their epoch is over
         let used = self.memory.words()[place::USED].load(Ordering::Acquire);
@@ -71,17 +71,15 @@ impl<M: Words> Reader<M> {
         &self.memory
     }
 
-    /// Copies the content of a slot, as far as there is room. One attempt: it never waits, and copies
-    /// at most once.
+    /// Copies as much of a slot's content as fits. One attempt without waiting.
     pub fn read(&self, slot: usize, room: &mut [u64]) -> Found {
         self.read_by(slot, |content| copy(content, room, 0..usize::MAX))
     }
 
-    /// Copies the first words of a slot, and then of the others those that the first ones ask for, each
-    /// to its own place in `room`: the unused part of a long slot costs nothing. One attempt, as
-    /// [`read`](Reader::read).
+    /// Copies the first words of a slot, and then the ranges that these select, each to the same offset in `room`: the
+    /// unused part of a long slot costs nothing. One attempt, as [`read`](Reader::read).
     ///
-    /// `parts` may be given words that never stood together; its answer does not matter then.
+    /// `parts` may receive words of two different states; its result is discarded then.
     pub fn read_parts<const N: usize>(
         &self,
         slot: usize,
@@ -98,7 +96,7 @@ impl<M: Words> Reader<M> {
         })
     }
 
-    /// Whether this very change is still in progress. One load.
+    /// Whether this change is still in progress. One load.
     pub fn is_in_progress(&self, change: Change) -> bool {
         self.shape
             .slot(self.memory.words(), change.slot)
@@ -111,7 +109,7 @@ impl<M: Words> Reader<M> {
             return Found::Nothing;
         };
         let (head, content) = words.split_at(SLOT_HEAD);
-        // SYNC POINT: with the store of the even stamp.
+        // SYNC POINT: pairs with the store of the even stamp.
         // mutant: image ordering: the content may be read before the stamp
         let stamp = head[STAMP].load(Ordering::Acquire);
         // mutant: image: a slot in a change is copied
@@ -136,7 +134,7 @@ impl<M: Words> Reader<M> {
     }
 }
 
-/// Copies a part of a slot's content to the same place, as far as it is there and there is room.
+/// Copies a range of a slot's content to the same offset, as far as both extend.
 #[inline]
 fn copy(content: &[AtomicU64], room: &mut [u64], part: Range<usize>) {
     let end = part.end.min(content.len()).min(room.len());

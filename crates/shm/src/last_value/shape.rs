@@ -1,10 +1,10 @@
-//! Sizes and places of a table, as its control page gives them.
+//! Sizes and offsets of a table, as in its control page.
 
 use super::SLOT_HEAD;
 use crate::atomic::{AtomicU64, Ordering};
 use std::fmt;
 
-/// Words of the control page; the slots begin behind it.
+/// Words of the control page; the slots follow it.
 const CONTROL_WORDS: usize = 512;
 
 pub(super) mod place {
@@ -38,7 +38,7 @@ impl Shape {
     }
 
     const fn slot_words(self) -> usize {
-        // Whole lines, so that two slots never share one.
+        // Whole lines, so that slots never share one.
         (SLOT_HEAD + self.content_words).next_multiple_of(8)
     }
 
@@ -54,7 +54,7 @@ impl Shape {
     /// Reads the sizes from a table's memory.
     ///
     /// # Errors
-    /// The memory holds no table, or one that does not fit it.
+    /// The memory contains no table, or one that does not fit it.
     pub fn read(words: &[AtomicU64]) -> Result<Shape, Refused> {
         if words.len() < CONTROL_WORDS || words[place::MAGIC].load(Ordering::Acquire) != MAGIC {
             return Err(Refused::Foreign);
@@ -76,12 +76,12 @@ impl Shape {
     }
 }
 
-/// Why a table cannot be used.
+/// Reason why a table cannot be used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Refused {
-    /// The memory holds no table of this version.
+    /// The memory contains no table of this version.
     Foreign,
-    /// The memory holds a table that makes no sense, or is smaller than the table says.
+    /// The memory contains an inconsistent table, or is smaller than the table states.
     Corrupt,
 }
 

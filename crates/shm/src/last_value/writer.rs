@@ -1,4 +1,4 @@
-//! The writing side: exactly one writer, which never waits.
+//! Writing side: exactly one writer, which never waits.
 
 use super::shape::{MAGIC, place};
 use super::{HELD, POSITION, Refused, SLOT_HEAD, STAMP, Shape};
@@ -14,7 +14,7 @@ pub struct Writer<M> {
 }
 
 impl<M: Words> Writer<M> {
-    /// Starts a table, in zeroed memory or over a table of the same shape that another writer left.
+    /// Creates a table in zeroed memory, or resets one of the same shape that another writer left.
     ///
     /// It belongs to no generation of the ring until [`Writer::publish`] sets one.
     ///
@@ -25,8 +25,8 @@ impl<M: Words> Writer<M> {
         if words.len() < shape.words() {
             return Err(Refused::Corrupt);
         }
-        // First: a reader that sees a slot emptied sees, by the fence of that change, that the table
-        // belongs to no generation.
+        // First: a reader that sees an emptied slot also sees, by the fence of that change, that the table belongs to
+        // no generation.
         // mutant: image: a table that is being emptied belongs to its last epoch
         words[place::GENERATION].store(0, Ordering::Relaxed);
         let used = words[place::USED]
@@ -42,22 +42,21 @@ impl<M: Words> Writer<M> {
         };
         // mutant: image: used slots are forgotten before they are empty
         (0..used as usize).for_each(|slot| writer.empty(slot));
-        // Last: a successor of a writer that dies before this empties them again.
+        // Last: the successor of a writer that dies before this empties the slots again.
         writer.memory.words()[place::USED].store(0, Ordering::Release);
         Ok(writer)
     }
 
-    /// From now on the table belongs to this generation of the ring. A reader that sees that sees all that was done
-    /// before.
+    /// Assigns the table to this generation of the ring. A reader that sees the generation sees everything done before.
     pub fn publish(&mut self, generation: u64) {
         // mutant: image ordering: an epoch may be seen before its mark in the ring
         self.memory.words()[place::GENERATION].store(generation, Ordering::Release);
     }
 
-    /// Changes the content of a slot in place: readers see all of it or nothing of it.
+    /// Changes the content of a slot in place: readers see the whole change or none of it.
     ///
-    /// `position` is the place in the ring behind the change. Gives what `change` returns, `None` if
-    /// there is no such slot.
+    /// `position` is the ring position after the change. Returns the result of `change`, `None` if there is no such
+    /// slot.
     #[inline]
     pub fn change<T>(
         &mut self,
@@ -81,7 +80,7 @@ impl<M: Words> Writer<M> {
     ) -> Option<T> {
         let words = self.shape.slot(self.memory.words(), slot)?;
         let (head, content) = words.split_at(SLOT_HEAD);
-        // Odd from here on, also where a dead writer has left it odd.
+        // Odd from here on, also if a dead writer has left it odd.
         // mutant: image: a dead writer's stamp is even during the change of its successor
         let stamp = head[STAMP].load(Ordering::Relaxed) | 1;
         // mutant: image: a writer does not say that it changes a slot
@@ -114,20 +113,21 @@ impl<M: Words> Writer<M> {
         &self.memory
     }
 
-    /// Counts a slot before its first change: a writer that dies in between leaves a counted slot that
-    /// is empty, never a changed one that its successor does not empty.
+    /// Counts a slot before its first change: a writer that dies in between leaves a counted empty slot, never a
+    /// changed slot that its successor does not empty.
     #[cold]
     fn use_slot(&mut self, slot: usize) -> Option<()> {
         let words = self.memory.words();
         self.shape.slot(words, slot)?;
         self.used = slot + 1;
         words[place::USED].store(self.used as u64, Ordering::Relaxed);
-        // No store of the change may come before that.
+        // No store of the change may come before this.
         fence(Ordering::Release);
         Some(())
     }
 
-    /// Stamps only ever grow, also over this: a reader that began before cannot mistake it.
+    /// Empties a slot. Its stamp only increases, so that a reader that started before cannot accept
+    /// a mixed copy.
     fn empty(&self, slot: usize) {
         self.write(slot, 0, |content| {
             for word in content {

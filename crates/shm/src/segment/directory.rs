@@ -1,4 +1,4 @@
-//! Where buses are, whose they are, and how anything in them is opened.
+//! Directories of buses: location, owner, and opening of files.
 
 use super::name::Name;
 use super::{Error, space};
@@ -41,14 +41,14 @@ impl Root {
     /// pages. Anything but a file system in memory costs the writer disk writes.
     pub fn at(path: impl AsRef<Path>) -> Self {
         Self {
-            // Without the trailing slash, which would make the system follow a symlink.
+            // Without the trailing slash, with which the system would follow a symlink.
             path: path.as_ref().components().collect(),
             owner: rustix::process::geteuid().as_raw(),
             sharing: Sharing::Private,
         }
     }
 
-    /// Accepts (and, for a writer, makes) what this setting allows.
+    /// Sets the access that is accepted (and, by a writer, granted).
     pub fn sharing(mut self, sharing: Sharing) -> Self {
         self.sharing = sharing;
         self
@@ -61,12 +61,12 @@ impl Root {
         self
     }
 
-    /// Where it is.
+    /// Path of the directory.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Makes the root, if it is missing. For writers.
+    /// Creates the root if it is missing. For writers.
     pub fn make_root(&self) -> Result<(), Error> {
         if let Some(missing) = self.missing_parent() {
             return Err(missing);
@@ -74,7 +74,7 @@ impl Root {
         self.make(CWD, &self.path, &self.path)
     }
 
-    /// The directory of a bus, made if it is missing, the root as well. For writers.
+    /// The directory of a bus; creates it and the root if missing. For writers.
     pub fn create(&self, bus: &str) -> Result<Directory, Error> {
         check_name("bus", bus)?;
         self.make_root()?;
@@ -110,7 +110,7 @@ impl Root {
         Ok(handle)
     }
 
-    /// The error that the place of this root is not there, if it is not.
+    /// Error: the parent directory of this root does not exist.
     fn missing_parent(&self) -> Option<Error> {
         let parent = self.path.parent()?;
         let is_missing = !parent.as_os_str().is_empty() && !parent.exists();
@@ -133,7 +133,7 @@ impl Root {
         })
     }
 
-    /// Makes one directory, or takes what a killed start left of it.
+    /// Creates one directory, or continues with one that a killed start left.
     fn make(&self, parent: BorrowedFd<'_>, name: &Path, path: &Path) -> Result<(), Error> {
         let mode = self.directory_mode();
         match rustix::fs::mkdirat(parent, name, Mode::RWXU) {
@@ -145,7 +145,7 @@ impl Root {
             rustix::fs::openat(parent, name, flags, Mode::empty()).map_err(Error::opening(path))?;
         let stat = self.verify_directory(handle.as_fd(), path)?;
         if stat.st_mode & 0o777 != mode {
-            // The umask took something away. The handle has no name that could be exchanged.
+            // The umask removed bits. The handle cannot be exchanged for another directory.
             set_mode(handle.as_fd(), mode).map_err(Error::system("set the mode of", path))?;
         }
         Ok(())
@@ -155,7 +155,7 @@ impl Root {
         self.verify(handle, path, FileType::Directory, self.directory_mode())
     }
 
-    /// What a handle leads to is of the right kind, of the right owner, and closed to others.
+    /// Checks type, owner and mode of an open handle.
     fn verify(
         &self,
         handle: BorrowedFd<'_>,
@@ -180,7 +180,7 @@ impl Root {
                 expected: self.owner,
             });
         }
-        // Not the bits above: a directory may hand its group on to what is made in it.
+        // Without the higher bits: a directory may pass its group on to new files.
         let mode = stat.st_mode & 0o777;
         // mutant: shm: files open to others are trusted
         if mode & !allowed != 0 {
@@ -206,7 +206,7 @@ impl Root {
 pub(super) enum WrittenBy {
     /// The owner's processes.
     Owner,
-    /// Every reader of the bus: the one file in which readers inform the writer.
+    /// Every reader of the bus: the one file in which readers report to the writer.
     Readers,
 }
 
@@ -224,18 +224,17 @@ impl Directory {
         &self.name
     }
 
-    /// Where it is, for messages; nothing is opened by it.
+    /// Path, for messages.
     pub fn path(&self) -> PathBuf {
         self.root.path.join(&self.name)
     }
 
-    /// The names of the complete files in it, sorted.
+    /// Names of the complete files, sorted.
     pub fn files(&self) -> Result<Vec<String>, Error> {
         names(self.handle(), &self.path())
     }
 
-    /// Sizes of segments here are multiples of this: the size of a page, or of a huge page on
-    /// `hugetlbfs`.
+    /// Unit of segment sizes: the size of a page, or of a huge page on `hugetlbfs`.
     pub fn page_bytes(&self) -> Result<usize, Error> {
         let bytes = space::page_bytes(self).map_err(Error::system("examine", self.path()))?;
         Ok(bytes as usize)
@@ -256,7 +255,7 @@ impl Directory {
         access: OFlags,
         written_by: WrittenBy,
     ) -> Result<(OwnedFd, Stat), Error> {
-        // NONBLOCK: a planted pipe must not hold us up before it is found out.
+        // NONBLOCK: a pipe under this name must not block the open.
         let flags = access | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK;
         let handle = match open_beneath(self.handle(), file, flags, Mode::empty()) {
             Err(Errno::LOOP) => {
@@ -278,7 +277,7 @@ impl Directory {
         Ok((handle, stat))
     }
 
-    /// Makes a file that must not exist, with its final mode.
+    /// Creates a file that must not exist, with its final mode.
     pub(super) fn create_file(&self, file: &str, written_by: WrittenBy) -> Result<OwnedFd, Errno> {
         let flags =
             OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
@@ -288,7 +287,7 @@ impl Directory {
         Ok(handle)
     }
 
-    /// Opens a file for reading and writing that stays for ever, made if it is missing.
+    /// Opens a permanent file for reading and writing; creates it if missing.
     pub(super) fn open_or_create_file(
         &self,
         file: &str,
@@ -300,7 +299,7 @@ impl Directory {
         }
     }
 
-    /// Removes a file, or a planted symlink; never the target of a symlink.
+    /// Removes a file or a symlink; never the target of a symlink.
     pub(super) fn remove_file(&self, file: &str) -> Result<(), Error> {
         match rustix::fs::unlinkat(self.handle(), file, AtFlags::empty()) {
             Ok(()) | Err(Errno::NOENT) => Ok(()),
@@ -308,12 +307,12 @@ impl Directory {
         }
     }
 
-    /// The same directory, opened for reading: what has a lock cannot be opened as `PATH`.
+    /// The directory, opened for reading: a handle opened with `PATH` cannot be locked.
     pub(super) fn open_readable(&self) -> Result<OwnedFd, Errno> {
         open_readable(self.handle())
     }
 
-    /// Removes the directory, which must be empty. Another one that has its name by now stays.
+    /// Removes the directory, which must be empty. Another directory under its name stays.
     pub(super) fn remove_itself(&self) -> Result<(), Error> {
         let path = self.path();
         let name = Name::new(path.clone(), self.handle());
@@ -335,7 +334,7 @@ impl Directory {
     }
 }
 
-/// A name is one component of a path, and looks the same in every tool.
+/// Checks a name: one component of a path, displayed the same by every tool.
 pub(super) fn check_name(what: &'static str, name: &str) -> Result<(), Error> {
     let safe = |c: u8| c.is_ascii_alphanumeric() || matches!(c, b'-' | b'_' | b'.');
     let why = if name.is_empty() {
@@ -357,32 +356,32 @@ pub(super) fn check_name(what: &'static str, name: &str) -> Result<(), Error> {
     })
 }
 
-/// Opens one component below a directory: no symlink, nothing outside, whatever the name is.
+/// Opens one component below a directory, without symlinks and without leaving the directory.
 fn open_beneath(
     parent: BorrowedFd<'_>,
     name: &str,
     flags: OFlags,
     mode: Mode,
 ) -> Result<OwnedFd, Errno> {
-    // A symlink as the last component is opened itself by PATH | NOFOLLOW, and then refused by its
-    // kind; NO_SYMLINKS is about the components before it.
+    // PATH | NOFOLLOW opens a symlink in the last component itself, which is then refused by its
+    // type; NO_SYMLINKS covers the components before it.
     let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_MAGICLINKS | ResolveFlags::NO_SYMLINKS;
     match rustix::fs::openat2(parent, name, flags, mode, resolve) {
-        // An old kernel, or a sandbox that does not know the call. NOFOLLOW and the alphabet of
-        // names, which has no slash, do the same.
+        // An old kernel, or a sandbox without the call. NOFOLLOW and the alphabet of names, which
+        // has no slash, have the same effect.
         Err(Errno::NOSYS | Errno::PERM) => rustix::fs::openat(parent, name, flags, mode),
         other => other,
     }
 }
 
-/// Also for a handle that was opened by `PATH`, which `fchmod` does not take.
+/// Sets the mode, also of a handle opened with `PATH`, which `fchmod` does not accept.
 fn set_mode(handle: BorrowedFd<'_>, mode: u32) -> Result<(), Errno> {
     use std::os::fd::AsRawFd;
     let link = format!("/proc/self/fd/{}", handle.as_raw_fd());
     rustix::fs::chmod(link, Mode::from_raw_mode(mode))
 }
 
-/// The entries that could be a bus or a file of one.
+/// Names of entries that may be a bus or a file of one.
 fn names(directory: BorrowedFd<'_>, path: &Path) -> Result<Vec<String>, Error> {
     let mut names = entries(directory).map_err(Error::system("list", path))?;
     names.retain(|name| check_name("file", name).is_ok());
@@ -390,7 +389,7 @@ fn names(directory: BorrowedFd<'_>, path: &Path) -> Result<Vec<String>, Error> {
     Ok(names)
 }
 
-/// Every entry with a name in UTF-8.
+/// All entries with a UTF-8 name.
 pub(super) fn entries(directory: BorrowedFd<'_>) -> Result<Vec<String>, Errno> {
     let mut names = Vec::new();
     for entry in Dir::new(open_readable(directory)?)? {
@@ -401,7 +400,7 @@ pub(super) fn entries(directory: BorrowedFd<'_>) -> Result<Vec<String>, Errno> {
     Ok(names)
 }
 
-/// A handle that was opened by `PATH` leads there, but gives no right to read.
+/// Opens the directory of a `PATH` handle for reading.
 fn open_readable(directory: BorrowedFd<'_>) -> Result<OwnedFd, Errno> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
     rustix::fs::openat(directory, ".", flags, Mode::empty())

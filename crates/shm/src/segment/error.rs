@@ -1,37 +1,37 @@
-//! What can go wrong with the files of a bus, where, and what to do about it.
+//! Errors of the files of a bus, with place and fix.
 
 use super::Holder;
 use rustix::io::Errno;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-/// Why a segment cannot be made, opened or locked. Printed, it is one line.
+/// Error of creating, opening or locking a segment. Printed as one line.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// A name that is not fit to be a file name.
+    /// An invalid file name.
     #[error(
         "{name:?} cannot be the name of a {what}: {why}; use 1 to 64 letters, digits, '-', '_' or '.', and no '.' in front"
     )]
     Name {
         /// `bus` or `file`.
         what: &'static str,
-        /// The name, cut when it is long.
+        /// The name, truncated if long.
         name: String,
         /// The rule that it breaks.
         why: &'static str,
     },
-    /// There is no such bus or file.
+    /// No such bus or file.
     #[error("{path} does not exist; is its gateway running, and with the same directory and user?")]
     Missing {
-        /// What was looked for.
+        /// Its path.
         path: PathBuf,
     },
-    /// The place that the directory of buses is to be in does not exist: on a host without `/dev/shm`, say.
+    /// The parent of the directory of buses does not exist, for example `/dev/shm`.
     #[error("there is no {parent} for {path} to be in; {}", parent_advice(parent))]
     NoParent {
         /// The directory of buses.
         path: PathBuf,
-        /// What is missing above it.
+        /// The missing parent.
         parent: PathBuf,
     },
     /// The file or directory belongs to another user.
@@ -39,11 +39,11 @@ pub enum Error {
         "{path} belongs to user {owner}, not to user {expected}: not touched; remove it, or choose another directory"
     )]
     Foreign {
-        /// What was opened.
+        /// Path.
         path: PathBuf,
         /// Its owner, a user id.
         owner: u32,
-        /// The only owner that is accepted.
+        /// The only accepted owner.
         expected: u32,
     },
     /// Others have more access than the settings allow.
@@ -51,21 +51,21 @@ pub enum Error {
         "{path} has mode {mode:04o}, which gives others more than {allowed:04o}: not trusted; remove it, or 'chmod {allowed:o}' it if you know why"
     )]
     Exposed {
-        /// What was opened.
+        /// Path.
         path: PathBuf,
         /// Its permission bits.
         mode: u32,
-        /// The most permission bits that are accepted.
+        /// Maximum accepted permission bits.
         allowed: u32,
     },
-    /// A symlink, a device, or whatever else is not what it should be.
+    /// A symlink, a device, or another unexpected type.
     #[error("{path} is a {found}, not a {expected}: not touched; remove it")]
     Kind {
-        /// What was opened.
+        /// Path.
         path: PathBuf,
-        /// What it is.
+        /// Its type.
         found: &'static str,
-        /// What it should be.
+        /// Expected type.
         expected: &'static str,
     },
     /// A size that cannot be mapped.
@@ -77,21 +77,21 @@ pub enum Error {
         path: PathBuf,
         /// Its size.
         bytes: u64,
-        /// The unit of sizes in this file system.
+        /// Unit of sizes in this file system.
         page_bytes: u64,
-        /// What to do.
+        /// Fix.
         advice: &'static str,
     },
-    /// The file system is too full.
+    /// The file system has too little space.
     #[error(
         "{} needed for {path}, {} free there; free some, or choose a smaller size", Size(*needed_bytes), Size(*free_bytes)
     )]
     NoSpace {
         /// The file to be made or to be grown.
         path: PathBuf,
-        /// What it needs.
+        /// Needed size.
         needed_bytes: u64,
-        /// What is free.
+        /// Free size.
         free_bytes: u64,
     },
     /// The directory is on `hugetlbfs`, and the system has too few huge pages reserved.
@@ -101,33 +101,33 @@ pub enum Error {
     NoHugePages {
         /// The file to be made or to be grown.
         path: PathBuf,
-        /// What it needs.
+        /// Needed size.
         needed_bytes: u64,
     },
-    /// The process may not make files of that size.
+    /// The process may not create files of this size.
     #[error(
         "{} needed for {path}, but this process may only make files of {}; raise 'ulimit -f', or choose a smaller size", Size(*needed_bytes), Size(*limit_bytes)
     )]
     FileSizeLimit {
         /// The file to be made.
         path: PathBuf,
-        /// What it needs.
+        /// Needed size.
         needed_bytes: u64,
         /// `RLIMIT_FSIZE`.
         limit_bytes: u64,
     },
-    /// The memory cannot be kept from being swapped out, and the settings ask for it.
+    /// The memory cannot be locked, and the settings require it.
     #[error(
         "{} of {path} cannot be locked in memory ({source}), the limit is {}; raise 'ulimit -l', or do not require the lock", Size(*needed_bytes), Size(*limit_bytes)
     )]
     NotLocked {
         /// The file.
         path: PathBuf,
-        /// What was to be locked.
+        /// Size to be locked.
         needed_bytes: u64,
         /// `RLIMIT_MEMLOCK`.
         limit_bytes: u64,
-        /// What the system said.
+        /// System error.
         source: Errno,
     },
     /// Another process writes this bus.
@@ -148,17 +148,17 @@ pub enum Error {
         /// The writer, if the system reports it.
         process: Option<u32>,
     },
-    /// As many named readers as the publication has room for.
+    /// All slots of registered readers are taken.
     #[error(
         "{path}: all {slots} places for readers are taken; stop one, or have the publication made with more"
     )]
     NoFreeSlot {
-        /// The file with the places.
+        /// The file with the slots.
         path: PathBuf,
-        /// How many there are.
+        /// Number of slots.
         slots: u32,
     },
-    /// More mappings in this process than the table of the fault handler has room for.
+    /// This process has more mappings than the table of the fault handler.
     #[error("{path}: this process has {mappings_max} segments mapped already; close some")]
     TooManyMappings {
         /// The file.
@@ -166,29 +166,29 @@ pub enum Error {
         /// The limit.
         mappings_max: usize,
     },
-    /// The system refused.
+    /// A system call failed.
     #[error("cannot {action} {path}: {source}{}", advice(*.source))]
     System {
-        /// What was tried.
+        /// The action.
         action: &'static str,
-        /// On what.
+        /// Its path.
         path: PathBuf,
-        /// What the system said.
+        /// System error.
         source: Errno,
     },
 }
 
 impl Error {
-    /// For `map_err`: opening, where what is missing is not a trouble of the system.
+    /// For `map_err`: an error of opening, in which a missing file is a case of its own.
     pub(super) fn opening(path: impl Into<PathBuf>) -> impl FnOnce(Errno) -> Self {
-        // A path is made for an error alone: a look that succeeds allocates nothing.
+        // The path is built only for an error: a successful check allocates nothing.
         move |source| match source {
             Errno::NOENT => Self::Missing { path: path.into() },
             source => Self::system("open", path)(source),
         }
     }
 
-    /// For `map_err`: what was tried, and on what.
+    /// For `map_err`: an error with action and path.
     pub(super) fn system(
         action: &'static str,
         path: impl Into<PathBuf>,
@@ -226,7 +226,7 @@ fn advice(source: Errno) -> &'static str {
     }
 }
 
-/// Bytes for people.
+/// A size in bytes as text.
 struct Size(u64);
 
 impl fmt::Display for Size {

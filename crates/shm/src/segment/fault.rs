@@ -1,11 +1,10 @@
-//! What becomes of a segment whose file is made shorter under us: zeros and a flag, not a dead process.
+//! SIGBUS handler for a mapped file that is truncated: zeros and a flag instead of a dead process.
 //!
-//! The system answers an access behind the end of a mapped file with SIGBUS. The handler here looks
-//! whether the address is in one of our mappings; if so, it lays zeroed memory of this process over the
-//! whole mapping and sets its flag, and the access is tried again. Every other SIGBUS goes where it
-//! would have gone without us.
+//! The system answers an access beyond the end of a mapped file with SIGBUS. This handler checks whether the address is
+//! in one of our mappings; if so, it maps zeroed memory over the whole mapping and sets its flag, and the access is
+//! repeated. Every other SIGBUS is passed on.
 //!
-//! A handler that is installed later must call ours for faults that it does not know.
+//! A handler that is installed later must call this one for faults that it does not know.
 
 use rustix::io::Errno;
 use rustix::mm::{MapFlags, ProtFlags};
@@ -14,10 +13,10 @@ use std::ptr;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-/// How many mappings a process may have at a time.
+/// Maximum number of mappings of a process.
 pub const MAPPINGS_MAX: usize = 4096;
 
-/// One mapping, as the handler sees it.
+/// One mapping, as seen by the handler.
 ///
 /// The claimer of a free entry owns its other fields until it releases it. `version` is odd while they change, so
 /// that the handler never takes the base of one mapping with the length of another.
@@ -31,10 +30,10 @@ pub struct Entry {
 }
 
 static ENTRIES: [Entry; MAPPINGS_MAX] = [const { Entry::free() }; MAPPINGS_MAX];
-/// What SIGBUS did before us.
+/// The SIGBUS action before ours.
 static PREVIOUS: OnceLock<libc::sigaction> = OnceLock::new();
 
-/// Has the handler guard a mapping; `None` if the table is full. The handler is installed by the first.
+/// Registers a mapping with the handler; `None` if the table is full. The first call installs the handler.
 pub fn guard(base: usize, bytes: usize, writable: bool) -> Result<Option<&'static Entry>, Errno> {
     install()?;
     for entry in &ENTRIES {
@@ -65,7 +64,7 @@ impl Entry {
         self.damaged.load(Ordering::Relaxed)
     }
 
-    /// The mapping is about to be removed; no access is allowed any more.
+    /// Removes a mapping from the table; no access is allowed any more.
     pub fn release(&self) {
         self.set(0, 0, false);
         self.claimed.store(false, Ordering::SeqCst);
@@ -79,8 +78,8 @@ impl Entry {
         self.version.fetch_add(1, Ordering::SeqCst);
     }
 
-    /// Base, length and whether it may be written, if the address is in it. An entry that changes at
-    /// this moment is of another mapping: the one that was accessed stays until the access is over.
+    /// Base, length and writability, if the address is in this entry. An entry that changes at this moment belongs to
+    /// another mapping: the accessed one stays until the access ends.
     fn covering(&self, address: usize) -> Option<(usize, usize, bool)> {
         let version = self.version.load(Ordering::SeqCst);
         let base = self.base.load(Ordering::SeqCst);
@@ -96,7 +95,7 @@ fn install() -> Result<(), Errno> {
     *INSTALLED.get_or_init(|| {
         // SAFETY: a `sigaction` is plain data, for which all zeros is a valid value.
         let mut action: libc::sigaction = unsafe { std::mem::zeroed() };
-        // Known before the handler can run, which needs it for faults that are not ours.
+        // Known before the handler can run, which needs it for faults of other mappings.
         let previous = *PREVIOUS.get_or_init(|| {
             let mut previous = action;
             // SAFETY: asks for the action of a valid signal; the pointer is to a local that lives.
@@ -104,7 +103,7 @@ fn install() -> Result<(), Errno> {
             previous
         });
         action.sa_sigaction = on_bus_error as *const () as usize;
-        // On the alternate stack that threads of Rust have: the fault may come at the end of a stack.
+        // On the alternate stack that Rust's threads have: the fault may occur at the end of a stack.
         action.sa_flags = libc::SA_SIGINFO | libc::SA_ONSTACK;
         action.sa_mask = previous.sa_mask;
         // SAFETY: the signal is valid and the action complete: flags, mask (copied from a valid one),
@@ -122,14 +121,14 @@ extern "C" fn on_bus_error(signal: c_int, info: *mut libc::siginfo_t, context: *
     // system itself sends it, fills the address; otherwise `si_addr` reads other bytes of the same
     // structure, which are then not used.
     let (code, address) = unsafe { ((*info).si_code, (*info).si_addr() as usize) };
-    // A missing page or broken memory. Not a wrong alignment, which zeros would not help.
+    // A missing page or broken memory, but not a wrong alignment, which zeros would not fix.
     let page_is_missing = code > libc::BUS_ADRALN;
     if !(page_is_missing && ENTRIES.iter().any(|entry| replace(entry, address))) {
         pass_on(signal, info, context);
     }
 }
 
-/// Lays zeros over the mapping if the address is in it and the system has the memory.
+/// Maps zeros over the mapping if the address is in it and the system has memory.
 fn replace(entry: &Entry, address: usize) -> bool {
     let Some((base, bytes, writable)) = entry.covering(address) else {
         return false;
@@ -153,7 +152,7 @@ fn replace(entry: &Entry, address: usize) -> bool {
     mapped.is_ok()
 }
 
-/// What would have happened without us.
+/// Passes the signal on to the earlier action.
 fn pass_on(signal: c_int, info: *mut libc::siginfo_t, context: *mut c_void) {
     let previous = PREVIOUS.get();
     let handler = previous.map_or(libc::SIG_DFL, |p| p.sa_sigaction);

@@ -1,14 +1,14 @@
-//! Locks on whole files and directories, by which a second writer sees the first one whatever was removed.
+//! Locks on whole files and directories, which exclude a second writer even if names were removed.
 //!
-//! They belong to the file and not to its name: opening the same file under any name finds the lock held. A directory
-//! can have one, but no lock on bytes, since it cannot be opened for writing.
+//! They belong to the file instead of its name: opening the same file under any name finds the lock held. A directory
+//! can have such a lock, but no lock on bytes, because it cannot be opened for writing.
 
 use super::name::Identity;
 use rustix::fs::FlockOperation;
 use rustix::io::{Errno, retry_on_intr};
 use std::os::fd::AsFd;
 
-/// Takes the lock for this open file; false if another one has it.
+/// Locks this open file; false if it is locked elsewhere.
 pub fn try_lock(file: impl AsFd) -> Result<bool, Errno> {
     let exclusive = FlockOperation::NonBlockingLockExclusive;
     match retry_on_intr(|| rustix::fs::flock(file.as_fd(), exclusive)) {
@@ -18,13 +18,13 @@ pub fn try_lock(file: impl AsFd) -> Result<bool, Errno> {
     }
 }
 
-/// Gives it up, also where a child that was forked meanwhile has a copy of the handle.
+/// Unlocks it, also if a forked child has a copy of the handle.
 pub fn unlock(file: impl AsFd) {
-    // Closing alone does it, too, as soon as the last copy is closed.
+    // Closing has the same effect once the last copy is closed.
     let _ = rustix::fs::flock(file.as_fd(), FlockOperation::NonBlockingUnlock);
 }
 
-/// The process that holds a lock on a file, in this process's namespace; `None` if the system does not say.
+/// Process that holds a lock on a file, in this process's namespace; `None` if the system does not report it.
 pub fn holder(file: Identity) -> Option<u32> {
     let locks = std::fs::read_to_string("/proc/locks").ok()?;
     locks.lines().find_map(|line| holder_in(line, file))

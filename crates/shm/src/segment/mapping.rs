@@ -1,4 +1,4 @@
-//! A file of a bus, mapped.
+//! A mapped file of a bus.
 
 use super::directory::{self, WrittenBy};
 use super::name::{Identity, Name};
@@ -19,49 +19,50 @@ use std::ptr::{self, NonNull};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// How long a file may still be in use by a process that has died.
+/// Maximum time that a file may still be in use by a dead process.
 const IN_USE_AFTER_DEATH: Duration = Duration::from_secs(1);
 
-/// What a process may do with a segment.
+/// Access of a process to a segment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Access {
-    /// Load. A store ends the process by SIGSEGV.
+    /// Load only. A store ends the process by SIGSEGV.
     Read,
     /// Load and store.
     Write,
 }
 
-/// Whether pages are kept from being swapped out.
+/// Locking of pages in memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Lock {
-    /// They are not.
+    /// Not locked.
     No,
-    /// They are, if the limits of the process allow it; otherwise there is a [`Warning`].
+    /// Locked if the limits of the process allow it; otherwise there is a [`Warning`].
     #[default]
     IfAllowed,
-    /// They are, or it is an error.
+    /// Locked, or an error.
     Required,
 }
 
-/// How a segment is mapped.
+/// Mapping options of a segment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Options {
     /// Asks for huge pages. On a `hugetlbfs` mount all pages are huge, with or without it; elsewhere
     /// the system may or may not follow, and if it is known not to, there is a [`Warning`].
     pub huge_pages: bool,
-    /// Maps every page before the call returns, so that no access waits for one later.
+    /// Maps every page before the call returns, so that no access waits for a page later.
     pub prefault: bool,
-    /// Keeps pages in memory.
+    /// Locks pages in memory.
     pub lock: Lock,
-    /// A new file takes only the memory that [`Mapping::reserve`] requests. Not to be prefaulted.
+    /// A new file takes only the memory that [`Mapping::reserve`] requests. Not compatible with
+    /// prefaulting.
     pub sparse: bool,
-    /// Readers write into it, too: where a bus is shared with a group, the group may. To be given by
-    /// everybody who makes or opens the file.
+    /// Readers write to it too: on a bus shared with a group, the group may. To be set by every process that creates or
+    /// opens the file.
     pub readers_write: bool,
 }
 
 impl Default for Options {
-    /// Every page present and, where the limits allow it, locked; pages of normal size.
+    /// Every page present and, if the limits allow it, locked; pages of normal size.
     fn default() -> Self {
         Self {
             huge_pages: false,
@@ -74,7 +75,7 @@ impl Default for Options {
 }
 
 impl Options {
-    /// A large file of which only parts are ever used.
+    /// Options of a large file of which only parts are used.
     pub fn sparse() -> Self {
         Self {
             prefault: false,
@@ -91,19 +92,19 @@ impl Options {
     }
 }
 
-/// A request that was refused, without which everything works, slower.
+/// A rejected request without which everything works, but slower.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Warning {
     /// Memory is not locked and may be swapped out.
     NotLocked {
-        /// How much was to be locked.
+        /// Size to be locked.
         needed_bytes: u64,
         /// `RLIMIT_MEMLOCK`; `None` is no limit.
         limit_bytes: Option<u64>,
     },
     /// The pages are of normal size.
     NoHugePages {
-        /// The setting of the system, as it says it.
+        /// The setting of the system.
         setting: String,
     },
 }
@@ -128,22 +129,22 @@ impl fmt::Display for Warning {
     }
 }
 
-/// A mapped file, seen as words. A clone is the same mapping; the last one unmaps it.
+/// A mapped file as words. A clone is the same mapping; the last one unmaps it.
 #[derive(Clone)]
 pub struct Mapping {
-    /// The same as in the region, at hand.
+    /// The pointer of the region, stored here for speed.
     words: NonNull<[AtomicU64]>,
     region: Arc<Region>,
 }
 
-/// The one owner of the mapped memory.
+/// Owner of the mapped memory.
 struct Region {
     words: NonNull<[AtomicU64]>,
     entry: &'static fault::Entry,
     file: OwnedFd,
-    /// Where it is to be found.
+    /// Path of the file.
     name: Name,
-    /// The lock on the file is ours.
+    /// Whether this process has locked the file.
     is_locked: bool,
     warnings: Vec<Warning>,
 }
@@ -168,11 +169,11 @@ impl Words for Mapping {
 }
 
 impl Mapping {
-    /// Makes a file of `bytes` zeros, mapped for reading and writing, that no reader can find until
-    /// [`Draft::publish`].
+    /// Creates a file of `bytes` zeros, mapped for reading and writing, which readers cannot find
+    /// before [`Draft::publish`].
     ///
     /// # Errors
-    /// Among others [`Error::NoSpace`]: all its memory is reserved here, unless it is sparse.
+    /// Among others [`Error::NoSpace`]: all its memory is reserved here, unless the file is sparse.
     pub fn create<'lock>(
         lock: &'lock WriterLock,
         file: &str,
@@ -205,11 +206,11 @@ impl Mapping {
         })
     }
 
-    /// Maps a file that stands in the bus. Its size is taken now, and never again from anywhere.
+    /// Maps an existing file of the bus. Its size is read once.
     ///
     /// # Errors
-    /// Among others [`Error::InUse`]: to be written, and another mapping writes it, wherever its lock file is,
-    /// and still does after a second.
+    /// Among others [`Error::InUse`]: opened for writing while another mapping writes it, and still does after a
+    /// second.
     pub fn open(
         directory: &Directory,
         file: &str,
@@ -232,33 +233,33 @@ impl Mapping {
         Self::map(handle, path, length as usize, access, options)
     }
 
-    /// False as soon as the file was found to be shorter than when it was mapped: from then on the
-    /// memory is this process's own, and was zero. One relaxed load.
+    /// False once the file was found to be truncated: from then on the memory is private to this
+    /// process, and was zeroed. One relaxed load.
     #[inline]
     pub fn intact(&self) -> bool {
         !self.region.entry.is_damaged()
     }
 
-    /// Whether another file, or none, stands where this one was found: it was removed or replaced, or a
-    /// directory above it was. One system call.
+    /// Whether the file's name is missing or leads to another file: the file, or a directory above it, was removed or
+    /// replaced. One system call.
     pub fn is_replaced(&self) -> bool {
         self.lost_name().is_some()
     }
 
-    /// Its path, if that does not lead to it any more. One system call.
+    /// The path, if it no longer leads to this file. One system call.
     pub fn lost_name(&self) -> Option<&Path> {
         let name = &self.region.name;
         name.is_lost().then(|| name.path())
     }
 
-    /// Takes the memory for a part of a sparse file, so that no access can fail later. Costs little
-    /// where the memory is there already.
+    /// Reserves the memory for a range of a sparse file, so that no access can fail later. Cheap if
+    /// the memory is reserved already.
     ///
     /// # Errors
-    /// [`Error::NoSpace`], and nothing is changed.
+    /// [`Error::NoSpace`]; nothing is changed.
     ///
     /// # Panics
-    /// If the part is not inside the mapping.
+    /// The range is not inside the mapping.
     pub fn reserve(&self, bytes: Range<usize>) -> Result<(), Error> {
         assert!(
             bytes.start <= bytes.end && bytes.end <= size_of_val(self.words()),
@@ -271,12 +272,12 @@ impl Mapping {
         space::allocate(&self.region.file, self.path(), range)
     }
 
-    /// Requests that were refused.
+    /// Rejected requests.
     pub fn warnings(&self) -> &[Warning] {
         &self.region.warnings
     }
 
-    /// Where the file is, for messages.
+    /// Path, for messages.
     pub fn path(&self) -> &Path {
         self.region.name.path()
     }
@@ -307,7 +308,7 @@ impl fmt::Debug for Mapping {
     }
 }
 
-/// A new file that its writer fills before anybody sees it. Dropped instead of published, it is gone.
+/// A new file that its writer fills before it is visible. If dropped instead of published, it is removed.
 #[must_use = "no reader can find the file until it is published"]
 #[derive(Debug)]
 pub struct Draft<'lock> {
@@ -317,13 +318,13 @@ pub struct Draft<'lock> {
 }
 
 impl Draft<'_> {
-    /// The memory to be filled.
+    /// The memory to fill.
     pub fn mapping(&self) -> Mapping {
         self.mapping.clone()
     }
 
-    /// Gives the file its name, in the place of the one that had it. Readers of that one keep it, and
-    /// learn it by [`Mapping::is_replaced`].
+    /// Gives the file its name, replacing an older file. Readers of the older one keep it, and detect the replacement
+    /// by [`Mapping::is_replaced`].
     pub fn publish(self) -> Result<Mapping, Error> {
         let Unfinished { directory, name } = &self.unfinished;
         rustix::fs::renameat(directory.handle(), name, directory.handle(), &self.file)
@@ -332,7 +333,7 @@ impl Draft<'_> {
     }
 }
 
-/// Removes the unfinished file, if it has not been given its name.
+/// Removes the unfinished file, unless it was published.
 #[derive(Debug)]
 struct Unfinished<'lock> {
     directory: &'lock Directory,
@@ -341,7 +342,7 @@ struct Unfinished<'lock> {
 
 impl Drop for Unfinished<'_> {
     fn drop(&mut self) {
-        // If it fails, the next start does it.
+        // If this fails, the next start removes it.
         let _ = self.directory.remove_file(&self.name);
     }
 }
@@ -435,8 +436,7 @@ impl Region {
         Ok(())
     }
 
-    /// Accesses each page, without changing it. The results are used, or the compiler would leave the
-    /// accesses out.
+    /// Accesses each page without changing it. The results are used, so that the compiler keeps the accesses.
     fn touch(&self, access: Access) {
         let page_words = rustix::param::page_size() / size_of::<AtomicU64>();
         for word in self.words().iter().step_by(page_words) {
@@ -495,14 +495,14 @@ impl Drop for Region {
     }
 }
 
-/// A file that one process writes has one that does: who finds it in use under a new lock file, or in a new
-/// directory, must not write into it.
+/// Locks a file that one process writes: a process that finds it in use, under a new lock file or in a new directory,
+/// must not write to it.
 fn lock_file(file: &OwnedFd, path: &Path, options: &Options) -> Result<(), Error> {
     // mutant: names: a file in use is written by a second one
     if options.readers_write {
         return Ok(());
     }
-    // The system releases the files of a dead process before its memory, and its memory only when no tool reads its
+    // The system releases the files of a dead process before its memory, and the memory only when no tool reads its
     // maps any more.
     let deadline = Instant::now() + IN_USE_AFTER_DEATH;
     while !flock::try_lock(file).map_err(Error::system("lock", path))? {
@@ -517,7 +517,7 @@ fn lock_file(file: &OwnedFd, path: &Path, options: &Options) -> Result<(), Error
     Ok(())
 }
 
-/// What the system does about huge pages in shared memory, in its own word.
+/// The system's setting of huge pages in shared memory.
 fn huge_page_setting() -> String {
     const ALL: &str = "/sys/kernel/mm/transparent_hugepage/shmem_enabled";
     const OF_2_MIB: &str = "/sys/kernel/mm/transparent_hugepage/hugepages-2048kB/shmem_enabled";
@@ -538,7 +538,7 @@ mod tests {
     use crate::segment::Root;
     use std::os::unix::fs::MetadataExt;
 
-    /// What stands in for the call that older kernels do not have.
+    /// The replacement for a system call that older kernels lack.
     #[test]
     fn touching_takes_every_page_and_changes_none() {
         let place = format!("/dev/shm/touchline-touch-{}", std::process::id());

@@ -1,11 +1,11 @@
-//! Whether a name still leads to a file that is open: cleaners remove names, and the file lives on unseen.
+//! Name of an open file, and whether it still leads to that file: names may be removed while the file is in use.
 
 use rustix::fs::Stat;
 use rustix::io::Errno;
 use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 
-/// A path, and what it led to when that was opened.
+/// A path and the identity of the file that it led to.
 #[derive(Clone, Debug)]
 pub struct Name {
     path: PathBuf,
@@ -24,13 +24,13 @@ impl Name {
         &self.path
     }
 
-    /// What it led to.
+    /// Identity of the file.
     pub fn identity(&self) -> Identity {
         self.identity
     }
 
-    /// Whether it leads to something else by now, or nowhere; to a symlink as well. One system call. If the system
-    /// call fails, the name counts as present: a moment without memory must end no process.
+    /// Whether the path leads to another file or nowhere; a symlink also counts. One system call. If the call fails,
+    /// the name counts as present: a temporary lack of memory must not end the process.
     pub fn is_lost(&self) -> bool {
         match rustix::fs::lstat(&self.path) {
             // mutant: names: only a name that is gone is lost, not one that leads elsewhere
@@ -41,7 +41,7 @@ impl Name {
     }
 }
 
-/// A file or directory as the system numbers it: the same under every name, as long as it is open.
+/// Identity of a file or directory: the same under every name while it is open.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Identity {
     device: u64,
@@ -49,18 +49,18 @@ pub struct Identity {
 }
 
 impl Identity {
-    /// By its numbers.
+    /// From device and inode.
     #[cfg(test)]
     pub const fn new(device: u64, inode: u64) -> Self {
         Self { device, inode }
     }
 
-    /// Of an open file.
+    /// Identity of an open file.
     pub fn of(file: impl AsFd) -> Result<Self, Errno> {
         Ok(Self::from(&rustix::fs::fstat(file)?))
     }
 
-    /// As `/proc/locks` writes it.
+    /// Format of `/proc/locks`.
     pub fn as_in_proc(&self) -> String {
         let (major, minor) = (
             rustix::fs::major(self.device),

@@ -1,19 +1,19 @@
-//! Locks on single bytes of a file that belong to an open file, not to a process.
+//! Locks on single bytes of a file that belong to an open file instead of a process.
 //!
-//! The system releases them when the last handle of that open file is closed, so on every kind of
-//! death; and other than the older kind, a lock is not lost because some other part of the process
-//! closed the same file.
+//! The system releases them when the last handle of that open file is closed, so after every kind
+//! of crash. Unlike process locks they are not lost when another part of the process closes the
+//! same file.
 
 use rustix::io::Errno;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 
-/// An open file for its locks. They are given up when it is dropped, also where a child that was
-/// forked meanwhile has a copy of the handle.
+/// An open file for its locks. They are released when it is dropped, also if a forked child has a
+/// copy of the handle.
 #[derive(Debug)]
 pub struct LockFile(OwnedFd);
 
 impl LockFile {
-    /// Takes the lock on one byte; false if another open file holds it.
+    /// Locks one byte; false if another open file holds it.
     pub fn try_lock(&self, byte: u64) -> Result<bool, Errno> {
         match self.command(libc::F_OFD_SETLK, &mut one_byte(libc::F_WRLCK, byte)) {
             Ok(()) => Ok(true),
@@ -22,7 +22,7 @@ impl LockFile {
         }
     }
 
-    /// Whether another open file holds a lock on that byte. Disturbs no process; needs no write access.
+    /// Whether another open file holds a lock on that byte. Needs no write access and affects no process.
     pub fn is_held(&self, byte: u64) -> Result<bool, Errno> {
         let mut lock = one_byte(libc::F_WRLCK, byte);
         self.command(libc::F_OFD_GETLK, &mut lock)?;
@@ -57,7 +57,7 @@ impl Drop for LockFile {
     fn drop(&mut self) {
         let mut all = one_byte(libc::F_UNLCK, 0);
         all.l_len = 0; // to the end of the file, wherever it is
-        // Closing alone does it, too, as soon as the last copy is closed.
+        // Closing has the same effect once the last copy is closed.
         let _ = self.command(libc::F_OFD_SETLK, &mut all);
     }
 }

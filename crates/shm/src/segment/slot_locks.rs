@@ -1,4 +1,4 @@
-//! Places for named readers: taken by a reader, seen by the writer, free again when the reader dies.
+//! Slots of registered readers: taken by a reader, visible to the writer, free again when the reader dies.
 
 use super::directory::WrittenBy;
 use super::name::Name;
@@ -7,10 +7,10 @@ use super::{Directory, Error, WriterLock};
 use rustix::fs::OFlags;
 use std::path::Path;
 
-/// It stays for ever, like the writer's. Byte `n` is locked by the reader in place `n`.
+/// Permanent file, like the writer's. Byte `n` is locked by the reader in slot `n`.
 const FILE: &str = "readers";
 
-/// The places for readers of one bus, numbered from 0.
+/// Reader slots of one bus, numbered from 0.
 #[derive(Debug)]
 pub struct SlotLocks {
     directory: Directory,
@@ -20,14 +20,14 @@ pub struct SlotLocks {
 }
 
 impl SlotLocks {
-    /// For the writer: makes the file if it is missing. Readers that hold a place keep it.
+    /// For the writer: creates the file if it is missing. Readers that hold a slot keep it.
     pub fn create(lock: &WriterLock, slots: u32) -> Result<Self, Error> {
         let directory = lock.directory().clone();
         let file = directory.open_or_create_file(FILE, WrittenBy::Readers)?;
         Self::new(directory, file.into(), slots)
     }
 
-    /// For readers: the file must be there. The number of places is what the publication says.
+    /// For readers: the file must exist. The publication states the number of slots.
     pub fn open(directory: &Directory, slots: u32) -> Result<Self, Error> {
         Self::new(directory.clone(), open(directory)?, slots)
     }
@@ -43,12 +43,12 @@ impl SlotLocks {
         })
     }
 
-    /// Takes any free place.
+    /// Takes any free slot.
     ///
     /// # Errors
     /// [`Error::NoFreeSlot`].
     pub fn acquire(&self) -> Result<SlotGuard, Error> {
-        // Locks of one open file do not stop each other, so each guard has its own.
+        // Locks of one open file do not exclude each other, so each guard opens its own.
         let file = open(&self.directory)?;
         for index in 0..self.slots {
             let taken = file.try_lock(u64::from(index));
@@ -62,13 +62,12 @@ impl SlotLocks {
         })
     }
 
-    /// The path of the file, if it no longer leads to it: a reader that takes a place there is then not seen here.
-    /// One system call.
+    /// The path of the file, if it no longer leads to it: slots taken there are not visible here. One system call.
     pub fn lost_name(&self) -> Option<&Path> {
         self.name.is_lost().then(|| self.name.path())
     }
 
-    /// Whether a living reader has that place. One system call.
+    /// Whether a living reader has this slot. One system call.
     pub fn is_held(&self, index: u32) -> Result<bool, Error> {
         self.file
             .is_held(u64::from(index))
@@ -76,16 +75,16 @@ impl SlotLocks {
     }
 }
 
-/// A place, until it is dropped or its process dies.
+/// A slot, held until it is dropped or its process dies.
 #[derive(Debug)]
 pub struct SlotGuard {
     index: u32,
-    /// The open file is the lock.
+    /// The open file holds the lock.
     _file: LockFile,
 }
 
 impl SlotGuard {
-    /// Which place it is.
+    /// Number of the slot.
     pub fn index(&self) -> u32 {
         self.index
     }

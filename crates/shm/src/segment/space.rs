@@ -1,4 +1,4 @@
-//! Memory is requested before it is used: missing memory is an error here, and never a fault later.
+//! Reservation of memory before its use: missing memory is an error here instead of a later fault.
 
 use super::{Directory, Error};
 use rustix::fs::FallocateFlags;
@@ -10,7 +10,7 @@ use std::path::Path;
 
 const HUGETLBFS_MAGIC: u64 = 0x9584_58f6;
 
-/// A mapping is made of whole pages, of the size that the file system has.
+/// Checks that a size is a multiple of the file system's page size.
 pub fn check_size(
     directory: &Directory,
     path: &Path,
@@ -29,14 +29,14 @@ pub fn check_size(
     })
 }
 
-/// A file of that size may be made, and has room.
+/// Checks that a file of this size is allowed and has room.
 pub fn check_room(
     directory: &Directory,
     path: &Path,
     bytes: u64,
     sparse: bool,
 ) -> Result<(), Error> {
-    // Going beyond it is a signal that ends the process, not an error.
+    // Exceeding the limit raises a signal that ends the process.
     // mutant: shm: a limit on file sizes is a signal
     if let Some(limit_bytes) = getrlimit(Resource::Fsize).current
         && bytes > limit_bytes
@@ -53,7 +53,7 @@ pub fn check_room(
     }
 }
 
-/// Takes memory for a part of a file, which stays zero or what it is.
+/// Reserves memory for a range of a file without changing its content.
 pub fn allocate(file: impl AsFd, path: &Path, bytes: Range<u64>) -> Result<(), Error> {
     let length = bytes.end - bytes.start;
     let none = FallocateFlags::empty();
@@ -69,7 +69,7 @@ pub fn allocate(file: impl AsFd, path: &Path, bytes: Range<u64>) -> Result<(), E
     }
 }
 
-/// Whether the pages of files here are always huge.
+/// Whether the file system has only huge pages.
 pub fn is_hugetlbfs(file: impl AsFd) -> bool {
     rustix::fs::fstatfs(file).is_ok_and(|system| system.f_type as u64 == HUGETLBFS_MAGIC)
 }
@@ -82,7 +82,7 @@ pub fn page_bytes(directory: &Directory) -> Result<u64, Errno> {
     Ok(rustix::param::page_size() as u64)
 }
 
-/// `None` if the file system has no limit of its own.
+/// Free bytes; `None` if the file system has no limit.
 fn free_bytes(file: impl AsFd) -> Option<u64> {
     let system = rustix::fs::fstatvfs(file).ok()?;
     (system.f_blocks != 0).then(|| system.f_bavail.saturating_mul(system.f_frsize))

@@ -13,20 +13,20 @@ use std::time::{Duration, SystemTime};
 
 /// It names the writer to every process that queries it. The guarantee of a single writer does not rest on it alone.
 const FILE: &str = "lock";
-/// Held by the writer.
+/// Locked by the writer.
 const WRITER_BYTE: u64 = 0;
-/// Held by the writer once the file names it, so that no query returns its predecessor.
+/// Locked by the writer once the file names it, so that no query returns its predecessor.
 const SIGNED_BYTE: u64 = 1;
 const SIGNATURE_BYTES_MAX: usize = 512;
-/// How often, and how far apart, a start that has just begun is looked at.
+/// Number of checks for the signature of a starting writer, and their interval.
 const LOOKS: u32 = 50;
 pub(super) const LOOK: Duration = Duration::from_millis(1);
 
-/// The right to write a bus. Given up when dropped, or by the system when the process dies.
+/// The right to write a bus. Released when dropped, or by the system when the process dies.
 #[derive(Debug)]
 pub struct WriterLock {
     directory: Directory,
-    /// The open file is the lock.
+    /// The open file holds the lock.
     file: LockFile,
     file_name: Name,
     /// Released last: until then no other writer starts.
@@ -34,7 +34,7 @@ pub struct WriterLock {
 }
 
 impl WriterLock {
-    /// Takes the bus, and removes what an earlier writer left unfinished.
+    /// Takes the bus and removes unfinished files of an earlier writer.
     ///
     /// # Errors
     /// [`Error::Busy`] names the writer, [`Error::InUse`] likewise if its lock file was removed. [`Error::Missing`]:
@@ -58,7 +58,7 @@ impl WriterLock {
             file,
             folder,
         };
-        // Its last holder may have removed it after we had opened it: then it locks nothing.
+        // Its last holder may have removed it after this open: then it locks nothing.
         // mutant: names: a lock file that was removed is held
         if let Some(path) = lock.lost_name() {
             let path = path.to_owned();
@@ -72,7 +72,7 @@ impl WriterLock {
     }
 
     /// A name that no longer leads here: the path of the bus, or that of its lock file. Another writer may then start
-    /// under it, and no process finds this one. Two system calls.
+    /// under it, and other processes cannot find this one. Two system calls.
     pub fn lost_name(&self) -> Option<&Path> {
         // mutant: names: the writer does not look for its directory
         let names = [&self.folder.name, &self.file_name];
@@ -82,7 +82,7 @@ impl WriterLock {
             .map(Name::path)
     }
 
-    /// Who writes a bus at this moment, without disturbing it. `None`: nobody.
+    /// Present writer of a bus, without affecting it. `None`: there is none.
     pub fn holder(directory: &Directory) -> Result<Option<Holder>, Error> {
         let Some(file) = lock_of(directory)? else {
             return Ok(None);
@@ -90,28 +90,27 @@ impl WriterLock {
         Ok(Some(wait_for_signature(&file)))
     }
 
-    /// Whether somebody writes a bus at this moment. As [`WriterLock::holder`], but never waits for it to
-    /// say who it is.
+    /// Whether a bus has a writer. As [`WriterLock::holder`], but without waiting for its signature.
     pub fn is_held(directory: &Directory) -> Result<bool, Error> {
         Ok(lock_of(directory)?.is_some())
     }
 
-    /// The bus that it is the right to write.
+    /// The bus that may be written.
     pub fn directory(&self) -> &Directory {
         &self.directory
     }
 
-    /// Removes a file that this bus does not have any more. Readers that have it mapped keep it.
+    /// Removes a file that this bus no longer uses. Readers that have it mapped keep it.
     pub fn remove(&self, file: &str) -> Result<(), Error> {
         directory::check_name("file", file)?;
         self.directory.remove_file(file)
     }
 
-    /// Removes the directory with all its files, and gives up the right to write it. Readers that have
-    /// a file mapped keep it. Who takes the lock at this moment learns that it is gone.
+    /// Removes the directory with all its files, and releases the lock. Readers that have a file mapped keep it. A
+    /// process that takes the lock at this moment finds the directory removed.
     ///
     /// # Errors
-    /// The system refuses, or somebody else has put a file into it meanwhile.
+    /// A system call failed, or another process created a file in it meanwhile.
     pub fn remove_directory(self) -> Result<(), Error> {
         let entries = directory::entries(self.directory.handle())
             .map_err(Error::system("list", self.directory.path()))?;
@@ -119,13 +118,13 @@ impl WriterLock {
         for name in entries.iter().filter(others) {
             self.directory.remove_file(name)?;
         }
-        // The lock last: until then nobody else begins.
+        // The lock file last: no other writer starts before that.
         self.directory.remove_file(FILE)?;
         self.directory.remove_itself()
     }
 }
 
-/// The lock on the directory itself, which nobody takes away by removing a file from it.
+/// Lock on the directory itself, which survives the removal of files in it.
 #[derive(Debug)]
 struct FolderLock {
     folder: OwnedFd,
@@ -138,7 +137,7 @@ impl FolderLock {
         let failed = || Error::system("lock", &path);
         let folder = directory.open_readable().map_err(failed())?;
         let name = Name::new(path.clone(), &folder).map_err(failed())?;
-        // Whoever has it is about to take the lock file, or to give it up; or has none any more.
+        // Its holder is about to take or release the lock file; or has lost it.
         for _ in 0..LOOKS {
             // mutant: names: the directory has no lock
             if flock::try_lock(&folder).map_err(failed())? {
@@ -165,7 +164,7 @@ impl Drop for FolderLock {
     }
 }
 
-/// Under which name a file is made before it is complete: not a name that a reader may ask for.
+/// Name of a file before it is complete, which readers cannot ask for.
 pub(super) fn unfinished_name(file: &str) -> String {
     format!(".{file}.new")
 }
@@ -181,13 +180,13 @@ fn remove_unfinished(directory: &Directory) -> Result<(), Error> {
     Ok(())
 }
 
-/// A process that writes a bus, as it described itself. All 0 and empty if it
-/// has not done so: it started this very moment, or the bus is on `hugetlbfs`.
+/// Process that writes a bus, as stated by its signature. Zeros and empty if it has not signed: it
+/// started just now, or the bus is on `hugetlbfs`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Holder {
     /// Its process id, in its own namespace.
     pub pid: u32,
-    /// Program and subcommand; no further arguments, they may hold secrets.
+    /// Program and subcommand; no further arguments, which may contain secrets.
     pub command: String,
     /// When it took the bus, seconds since 1970-01-01 UTC.
     pub since_unix_s: u64,
@@ -196,7 +195,7 @@ pub struct Holder {
 impl fmt::Display for Holder {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.pid == 0 {
-            return out.write_str("a process that has not said who it is");
+            return out.write_str("a process without a signature");
         }
         let (days, second) = (self.since_unix_s / 86_400, self.since_unix_s % 86_400);
         let (year, month, day) = civil_date(days);
@@ -236,7 +235,7 @@ impl Holder {
     }
 }
 
-/// The program's name and, if it looks like one, the subcommand.
+/// Name of the program, and its subcommand if there is one.
 fn command_of(arguments: impl Iterator<Item = String>) -> String {
     let mut arguments = arguments;
     let program = arguments.next().unwrap_or_default();
@@ -266,14 +265,14 @@ fn sign(file: &LockFile) -> Result<(), Errno> {
     if space::is_hugetlbfs(file) {
         return Ok(()); // files there can be mapped but not written; the second writer learns less
     }
-    // In place and always of one length: where a file system is full, there is still room for it.
+    // In place and always with the same length, so that it fits on a full file system.
     let text = Holder::this_process().signature();
     let text = format!("{text:<SIGNATURE_BYTES_MAX$}");
     rustix::io::pwrite(file, text.as_bytes(), 0)?;
     Ok(())
 }
 
-/// The lock file of a bus, if somebody holds it.
+/// Lock file of a bus, if it is locked.
 fn lock_of(directory: &Directory) -> Result<Option<LockFile>, Error> {
     let file = match directory.open_file(FILE, OFlags::RDONLY, WrittenBy::Owner) {
         Ok((file, _)) => LockFile::from(file),
@@ -285,7 +284,7 @@ fn lock_of(directory: &Directory) -> Result<Option<LockFile>, Error> {
     Ok(held.map_err(failed)?.then_some(file))
 }
 
-/// What the holder says of itself; it may have got the lock this very moment.
+/// Signature of the holder, which may have taken the lock just now.
 fn wait_for_signature(file: &LockFile) -> Holder {
     for _ in 0..LOOKS {
         if file.is_held(SIGNED_BYTE) == Ok(true) {

@@ -6,7 +6,7 @@ use crate::setup::Pair;
 use touchline_types::{Id, Side};
 use touchline_wire::fix::Message;
 
-/// The fields of an entry of the group, or those before the group.
+/// Fields of an entry of the group, or fields before the group.
 #[derive(Debug, Clone, Copy, Default)]
 struct Fields<'a> {
     action: Raw<'a>,
@@ -45,7 +45,7 @@ impl<'a> Fields<'a> {
         *place = Some(value);
     }
 
-    /// The side, of what is a bid or an offer.
+    /// Side of a bid or an offer.
     fn side(&self) -> Option<Side> {
         match self.kind? {
             b"0" => Some(Side::Bid),
@@ -62,7 +62,7 @@ impl<'a> Fields<'a> {
 }
 
 impl Apply<'_> {
-    /// W: the entries under its MDReqID are replaced.
+    /// W: replaces the entries of its MDReqID.
     pub(super) fn snapshot(&mut self, message: &Message<'_>) {
         let Some(pair) = self.quoted_pair(first(message, tag::SYMBOL)) else {
             return;
@@ -105,7 +105,7 @@ impl Apply<'_> {
         self.set(pair, key, &draft);
     }
 
-    /// X: entries are set or taken away by their ids.
+    /// X: sets or removes entries by their ids.
     pub(super) fn increment(&mut self, message: &Message<'_>) {
         self.counters.quotes += 1;
         let request = first(message, tag::MD_REQ_ID);
@@ -189,8 +189,8 @@ impl Apply<'_> {
     }
 }
 
-/// Calls `each` with the fields before the group, and those of each entry of it. The field behind NoMDEntries (268) begins
-/// each entry.
+/// Calls `each` with the fields before the group and those of each entry. The field after NoMDEntries (268) starts each
+/// entry.
 fn walk<'a>(message: &Message<'a>, mut each: impl FnMut(&Fields<'a>, &Fields<'a>)) {
     let (mut head, mut entry) = (Fields::default(), None);
     let (mut counted, mut delimiter) = (false, None);

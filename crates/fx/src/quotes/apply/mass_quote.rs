@@ -1,4 +1,4 @@
-//! Mass quotes (i): entries of several pairs, of which only what changed is there.
+//! Mass quotes (i): changed fields of entries of several pairs.
 
 use super::super::fields::{Raw, tag};
 use super::{Apply, Draft, Key};
@@ -16,7 +16,7 @@ struct Fields<'a> {
 }
 
 impl Apply<'_> {
-    /// i: set n is of the n-th pair of the bank.
+    /// i: set n is the n-th pair of the bank.
     pub(super) fn mass_quote(&mut self, message: &Message<'_>) {
         self.counters.quotes += 1;
         let (mut expires, mut pair, mut entry) = (None, None, None);

@@ -6,7 +6,7 @@ use touchline_types::Side;
 use touchline_wire::fix::Message;
 
 impl Apply<'_> {
-    /// S: each side is set, or goes away if it is left out.
+    /// S: sets each side, or removes it if absent.
     pub(super) fn quote(&mut self, message: &Message<'_>) {
         let Some(pair) = self.quoted_pair(first(message, tag::SYMBOL)) else {
             return;

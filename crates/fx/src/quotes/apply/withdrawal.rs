@@ -1,4 +1,4 @@
-//! Quote cancels (Z) and quote status reports (AI): entries go away.
+//! Quote cancels (Z) and quote status reports (AI): remove entries.
 
 use super::super::fields::{all, first, tag};
 use super::Apply;
@@ -7,7 +7,7 @@ use touchline_types::Id;
 use touchline_wire::fix::Message;
 
 impl Apply<'_> {
-    /// Z: all entries, those of pairs, or those of a quote.
+    /// Z: removes all entries, those of pairs, or those of a quote.
     pub(super) fn quote_cancel(&mut self, message: &Message<'_>) {
         self.counters.withdrawals += 1;
         match first(message, tag::QUOTE_CANCEL_TYPE) {
@@ -23,7 +23,7 @@ impl Apply<'_> {
         }
     }
 
-    /// AI: a quote that is canceled, rejected, removed, expired or not known to the market any more.
+    /// AI: removes a quote that is canceled, rejected, removed, expired or unknown to the market.
     pub(super) fn quote_status(&mut self, message: &Message<'_>) {
         self.counters.withdrawals += 1;
         match first(message, tag::QUOTE_STATUS) {
@@ -52,7 +52,7 @@ impl Apply<'_> {
     }
 
     fn withdraw_quote(&mut self, message: &Message<'_>) {
-        // An identifier that no entry can have.
+        // No entry can have this identifier.
         let Some(quote_id) = first(message, tag::QUOTE_ID).and_then(Id::new) else {
             return;
         };

@@ -1,10 +1,10 @@
-//! Banks and a desk that do anything.
+//! Banks and a desk with random behaviour.
 
 use crate::world::{START_NS, fix};
 use touchline_fx::Batch;
 use touchline_fx::event::{Event, Message, OrderEvent};
 
-/// Numbers that follow from a seed.
+/// Random numbers from a seed.
 pub struct Random(u64);
 
 impl Random {
@@ -20,12 +20,12 @@ impl Random {
         mixed ^ (mixed >> 31)
     }
 
-    /// Below a limit, which is not zero.
+    /// A number below a limit, which is not zero.
     pub fn below(&mut self, limit: u64) -> u64 {
         self.next() % limit
     }
 
-    /// One time in so many.
+    /// True once in `times` on average.
     fn one_in(&mut self, times: u64) -> bool {
         self.below(times) == 0
     }
@@ -35,7 +35,7 @@ impl Random {
     }
 }
 
-/// What a bank has of an order, whether it answers or not.
+/// A bank's state of an order, reported or not.
 #[derive(Debug, Clone)]
 struct Held {
     bank: usize,
@@ -53,9 +53,9 @@ pub struct Banks {
     now_ns: u64,
     mid: [i64; 2],
     held: Vec<Held>,
-    /// Reports that may come again.
+    /// Reports that may be repeated.
     told: Vec<String>,
-    /// Messages that wait for their turn.
+    /// Messages waiting to be sent.
     answers: Vec<String>,
     numbers: u64,
     parents: u64,
@@ -146,7 +146,7 @@ impl Banks {
             .collect()
     }
 
-    /// What the core sends.
+    /// Takes the messages of the core.
     pub fn hear(&mut self, batch: &Batch) {
         for (_, event) in &batch.events {
             let Event::Order(line) = event else {
@@ -217,7 +217,7 @@ impl Banks {
         format!("{}.q {}", NAMES[bank], fix(&body))
     }
 
-    /// A price of a side, mostly beside the mid.
+    /// A price of a side, mostly near the mid.
     fn level(&mut self, pair: usize, side: usize) -> (String, u64) {
         let away = self.random.below(8) as i64 - 1;
         let ticks = if side == 0 {
@@ -355,7 +355,7 @@ impl Banks {
         Some(self.held[at].clone())
     }
 
-    /// What a bank says of an order: anything that banks say.
+    /// A random report of an order.
     fn answer(&mut self) -> Vec<String> {
         let Some(held) = self.some_order() else {
             return Vec::new();
@@ -379,7 +379,7 @@ impl Banks {
                 report("8", "8", cum, &format!("|103={reason}"))
             }
             5 if fill > 0 => {
-                // The fill is kept, and its report lost.
+                // The bank keeps the fill, and its report is lost.
                 self.fill(&held.id, fill);
                 return Vec::new();
             }

@@ -1,4 +1,4 @@
-//! Builds captures field by field, right ones and wrong ones.
+//! Builds captures field by field, valid and invalid.
 
 /// The byte order that a capture is built in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -9,7 +9,7 @@ pub enum Order {
 
 pub const ORDERS: [Order; 2] = [Order::Little, Order::Big];
 
-/// A capture in the making.
+/// A capture being built.
 #[derive(Debug, Clone)]
 pub struct Bytes {
     pub order: Order,

@@ -1,4 +1,4 @@
-//! Captures cut at every length, and bytes that are none.
+//! Truncated captures, and bytes that are not captures.
 
 use proptest::prelude::*;
 
@@ -63,7 +63,7 @@ fn every_truncation_is_an_error_unless_it_falls_between_records() {
     }
 }
 
-/// Each byte of each small capture set to each value: read or refused, never a panic.
+/// Each byte of each small capture set to each value: read or refused without a panic.
 #[test]
 fn every_single_byte_change_is_read_or_refused() {
     let mut refused = 0u32;

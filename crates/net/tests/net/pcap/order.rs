@@ -1,4 +1,4 @@
-//! Capture order: what one file holds out of order by time, line by line.
+//! Capture order: out-of-order times within one file, line by line.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::{Ipv4Addr, SocketAddrV4};
@@ -56,7 +56,7 @@ fn capture(packets: &[Sent]) -> Vec<u8> {
     writer.finish().expect("a vector takes everything")
 }
 
-/// What comes out of a source, with its effective times.
+/// Packets of a source, with their effective times.
 fn replayed(file: &[u8]) -> Vec<Sent> {
     let mut source = PcapSource::new([Reader::new(file).expect("a capture")]);
     let mut packets = Vec::new();
@@ -70,7 +70,7 @@ fn replayed(file: &[u8]) -> Vec<Sent> {
     packets
 }
 
-/// The order that a merge without limits gives: a stable sort by effective time.
+/// The order of an unlimited merge: a stable sort by effective time.
 fn merged(packets: &[Sent]) -> Vec<Sent> {
     let mut latest: BTreeMap<u8, u64> = BTreeMap::new();
     let effective = packets.iter().map(|packet| {
@@ -96,7 +96,7 @@ fn line_of(packets: &[Sent], line: u8) -> Vec<u32> {
 }
 
 proptest! {
-    /// Lines that are skewed against each other by less than the window come out by time exactly.
+    /// Lines with a skew below the window are merged exactly by time.
     #[test]
     fn lines_within_the_window_are_merged_by_time(
         // At most one packet in 8 us, so that no more than 256 wait at a time.
@@ -112,7 +112,7 @@ proptest! {
         prop_assert_eq!(replayed(&capture(&packets)), merged(&packets));
     }
 
-    /// Whatever the times are, nothing is lost, no line is reordered, and no line's time steps back.
+    /// For any times nothing is lost, no line is reordered, and no line's time steps back.
     #[test]
     fn any_times_keep_each_line_in_order(
         packets in prop::collection::vec(

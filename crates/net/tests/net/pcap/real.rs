@@ -1,4 +1,4 @@
-//! Captures that exchanges really sent, where they are at hand.
+//! Captures of real exchanges, where available.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddrV4;
@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use touchline_net::{PacketSource, PcapSource};
 
-/// A file below the folder of captures; `None`, said aloud, where the folder is not named.
+/// A file below the folder of captures; prints that it is skipped if the folder is not set.
 fn at_hand(path: &str) -> Option<PathBuf> {
     match std::env::var_os("TOUCHLINE_CAPTURES") {
         Some(folder) => Some(PathBuf::from(folder).join(path)),
@@ -61,7 +61,7 @@ fn channel_340_has_line_b_first_in_96_of_100_packets() {
         return;
     };
     let mut source = PcapSource::open([path]).expect("a capture");
-    // The venue's packet number stands first in the payload; both lines carry it.
+    // The payload starts with the venue's packet number; both lines carry it.
     let mut first: BTreeMap<[u8; 4], u16> = BTreeMap::new();
     let mut last_ns: BTreeMap<SocketAddrV4, u64> = BTreeMap::new();
     while let Some(packet) = source.receive().expect("a sound capture").packet() {

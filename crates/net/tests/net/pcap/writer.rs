@@ -1,4 +1,4 @@
-//! What the writer writes.
+//! Output of the writer.
 
 use touchline_net::pcap::{PACKET_BYTES_MAX, Writer};
 

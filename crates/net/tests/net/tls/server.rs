@@ -14,7 +14,7 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use touchline_net::tls::Pin;
 
-/// Somebody who vouches for others.
+/// Issuer of certificates.
 pub struct Issuer(rcgen::CertifiedIssuer<'static, KeyPair>);
 
 /// A certificate with its key, both as PEM.
@@ -76,7 +76,7 @@ impl Issued {
         }
     }
 
-    /// By way of the key, where the client goes by way of the certificate.
+    /// Computed from the key; the client computes it from the certificate.
     pub fn pin(&self) -> Pin {
         let key = KeyPair::from_pem(&self.key_pem).expect("our own key");
         let hash = digest(&SHA256, &key.subject_public_key_info());
@@ -84,7 +84,7 @@ impl Issued {
     }
 }
 
-/// A server on a port of this host, until the test is over.
+/// A server on a port of this host, running during the test.
 pub struct Server {
     pub address: SocketAddrV4,
     name: Arc<Mutex<Option<String>>>,
@@ -95,7 +95,7 @@ impl Server {
         Server::start(certificate, None, false)
     }
 
-    /// An echo. It asks for certificates of `clients`.
+    /// An echo server. It requests certificates of `clients`.
     pub fn start(certificate: Issued, clients: Option<&Issuer>, tls12_only: bool) -> Server {
         let config = Arc::new(config(&certificate, clients, tls12_only));
         let name = Arc::new(Mutex::new(None));
@@ -108,7 +108,7 @@ impl Server {
         Server { address, name }
     }
 
-    /// It reads the client's first words, gives this answer, and closes.
+    /// A server that reads the client's first bytes, sends this answer, and closes.
     pub fn that_says(answer: Vec<u8>) -> Server {
         let address = listen(move |mut socket| {
             let _ = socket.read(&mut [0; 4_096]);
@@ -160,7 +160,7 @@ fn config(certificate: &Issued, clients: Option<&Issuer>, tls12_only: bool) -> S
         .expect("they belong together")
 }
 
-/// Gives back what comes, but for the words that ask for an end of some kind.
+/// Echoes input, except for commands that request a certain end.
 fn echo(stream: &mut StreamOwned<ServerConnection, TcpStream>, name: &Mutex<Option<String>>) {
     let mut room = [0; 4_096];
     loop {
@@ -177,7 +177,7 @@ fn echo(stream: &mut StreamOwned<ServerConnection, TcpStream>, name: &Mutex<Opti
             }
             b"cut" => return,
             b"forge" => {
-                // A record of application data whose code cannot be right.
+                // A record of application data with an invalid authentication code.
                 let mut forged = vec![23, 3, 3, 0, 64];
                 forged.extend([0x5a; 64]);
                 let _ = stream.sock.write_all(&forged);

@@ -1,4 +1,4 @@
-//! What arrives, in both receive modes.
+//! Received packets in both receive modes.
 
 use crate::udp::{
     QUIET, addresses, await_timestamps, endpoint, group, sender, settings, take, take_rest,
@@ -8,7 +8,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use touchline_net::udp::{Endpoint, Sender, Sent, Settings};
 use touchline_net::{TimestampSource, UdpSource};
 
-/// The two ways to receive, and two sizes of a batch.
+/// Both receive modes, with two batch sizes.
 const BATCHES: [usize; 3] = [1, 8, 32];
 
 const A: Ipv4Addr = Ipv4Addr::LOCALHOST;
@@ -34,7 +34,7 @@ fn two_groups_on_one_port_do_not_see_each_other() {
         let mut first = open(&[group(1)], &settings(batch));
         let to_first = addresses(&first)[0];
         let to_second = SocketAddrV4::new(*group(2).address.ip(), to_first.port());
-        // Somebody on this host has joined the other group, on the same port.
+        // Another process on this host has joined the other group on the same port.
         let mut second = open(&[endpoint(to_second)], &settings(batch));
         let sender = sender(A);
         send(&sender, to_second, b"second");
@@ -143,7 +143,8 @@ fn stamps_are_the_kernels_and_never_step_back() {
         let missing = await_timestamps(&mut source, &sender, to[0]);
         let before_ns = now_ns();
         for number in 0..100_u8 {
-            // Whichever socket is polled first: every other time it has the later packet.
+            // Regardless of the polling order: every other time the first socket has the later
+            // packet.
             let first = usize::from(number % 2);
             send(&sender, to[first], &[number]);
             send(&sender, to[1 - first], &[number]);

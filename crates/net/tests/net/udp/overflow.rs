@@ -1,4 +1,4 @@
-//! What does not fit the receive buffer is dropped by the kernel, and told.
+//! Packets beyond the receive buffer are dropped by the kernel and counted.
 
 use crate::udp::{QUIET, addresses, group, sender, settings, take_rest};
 use std::net::Ipv4Addr;
@@ -7,8 +7,8 @@ use touchline_net::udp::{Sent, Settings, Warning};
 
 const COUNT: u64 = 2_000;
 
-/// A source with a small buffer into which too much was sent, how much of it fitted, and one who
-/// can send more.
+/// A source whose small buffer has overflowed, the number of packets that fitted, and a function
+/// that sends more.
 fn overflowed(batch: usize) -> (UdpSource, u64, impl Fn(u64)) {
     let small = Settings {
         receive_buffer_bytes: 16 * 1024,
@@ -62,7 +62,7 @@ fn the_next_packet_says_what_was_dropped_before_it() {
 
 #[test]
 fn a_buffer_smaller_than_asked_for_is_told_with_the_fix() {
-    // More than the kernel grants to anybody.
+    // More than the kernel grants to any process.
     let greedy = Settings {
         receive_buffer_bytes: 1 << 31,
         ..settings(1)

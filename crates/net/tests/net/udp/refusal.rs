@@ -1,4 +1,4 @@
-//! What cannot be opened is refused in one line that says where and what to do.
+//! Sockets that cannot be opened are refused with one line that names place and fix.
 
 use crate::udp::{addresses, endpoint, group, settings};
 use std::net::{Ipv4Addr, SocketAddrV4, UdpSocket};
@@ -59,7 +59,8 @@ fn a_port_that_somebody_has_for_himself() {
         error.to_string().contains(&format!("sport = :{port}")),
         "{error}"
     );
-    // Ours is not shared either, or the last to bind would take everything.
+    // A host's own address is not shared either, or the last process to bind would receive
+    // everything.
     let ours = endpoint(SocketAddrV4::new(Ipv4Addr::LOCALHOST, 0));
     let first = UdpSource::open(&[ours], &settings(1)).expect("a port is free");
     let error = refusal(&[endpoint(addresses(&first)[0])], &settings(1));

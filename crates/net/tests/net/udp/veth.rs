@@ -1,6 +1,5 @@
-//! A pair of virtual network cards, each in a network namespace of its own: packets cross a driver, so
-//! that joins, stamps and sources are as in a network. Only the administrator may make namespaces; for
-//! anybody else the test says that it was skipped.
+//! A pair of virtual network cards in two network namespaces: packets cross a driver, so that joins, timestamps and
+//! sources behave as on a network. Namespaces need root; otherwise the test prints that it is skipped.
 
 use crate::udp::{PATIENCE, QUIET, addresses, await_timestamps, endpoint, take, take_rest};
 use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
@@ -12,14 +11,14 @@ use std::time::Instant;
 use touchline_net::udp::{Endpoint, Error, Sender, SenderSettings, Settings, Totals};
 use touchline_net::{PacketSource, TimestampSource, UdpSource};
 
-/// Two namespaces and the cards that connect them; both are gone with this value, whatever happens.
+/// Two namespaces and the connected cards; removed when dropped.
 struct Network {
     names: [String; 2],
 }
 
 const GROUP: SocketAddrV4 = SocketAddrV4::new(Ipv4Addr::new(239, 255, 79, 1), 14_310);
 
-/// The sending side has two addresses: that of the venue, and that of somebody else.
+/// The sending side has two addresses: the venue's and another one.
 const VENUE: Ipv4Addr = Ipv4Addr::new(10, 77, 0, 1);
 const OTHER: Ipv4Addr = Ipv4Addr::new(10, 77, 0, 9);
 const OURS: Ipv4Addr = Ipv4Addr::new(10, 77, 0, 2);
@@ -36,7 +35,7 @@ fn ip(arguments: &str) -> Result<(), String> {
 }
 
 impl Network {
-    /// Makes it; `None`, with a line that says why, where this user may not.
+    /// Creates the network; `None` with a printed reason if this user may not.
     fn new(test: &str) -> Option<Network> {
         let name = |side| format!("touchline-{}-{test}-{side}", std::process::id());
         let names = [name("a"), name("b")];
@@ -44,7 +43,7 @@ impl Network {
             println!("skipped: this user makes no network namespaces ({why})");
             return None;
         }
-        // From here on it is taken down again by `drop`.
+        // From here on `drop` removes it.
         let network = Network { names };
         network.connect().expect("who makes namespaces makes cards");
         Some(network)
@@ -55,7 +54,7 @@ impl Network {
         self.plug()
     }
 
-    /// The two cards, new ones.
+    /// Creates the two cards.
     fn plug(&self) -> Result<(), String> {
         let [a, b] = &self.names;
         ip(&format!(
@@ -70,7 +69,7 @@ impl Network {
         Ok(())
     }
 
-    /// Does something in one of the namespaces, on a thread of its own; what it opens stays there.
+    /// Runs a closure in one of the namespaces, on its own thread; opened sockets stay there.
     fn within<T: Send>(&self, side: usize, work: impl FnOnce() -> T + Send) -> T {
         let path = format!("/run/netns/{}", self.names[side]);
         let namespace = File::open(&path).expect("it was made");
@@ -82,7 +81,7 @@ impl Network {
         std::thread::scope(|scope| scope.spawn(run).join()).expect("it does not panic")
     }
 
-    /// Lets the source look after its groups until its figures are so.
+    /// Lets the source check its groups until its totals match.
     fn look_after(&self, source: &mut UdpSource, is_so: fn(&Totals) -> bool) {
         self.within(1, || {
             let start = Instant::now();
@@ -112,7 +111,7 @@ impl Network {
 impl Drop for Network {
     fn drop(&mut self) {
         for name in &self.names {
-            // The second one may not have been made; the cards go with their namespace.
+            // The second one may not exist; the cards are removed with their namespace.
             let _ = ip(&format!("netns del {name}"));
         }
     }
@@ -200,21 +199,21 @@ fn unicast_crosses_the_cards_and_a_closed_source_hears_no_more() {
     let to = addresses(&source)[0];
     venue.send(to, b"one").expect("it is sent");
     assert_eq!(take(&mut source, 1)[0].destination, to);
-    // A card that is taken away is silence, no error: what is stale is judged by the feed.
+    // A removed card means silence, not an error: staleness is judged by the feed.
     ip(&format!("-n {} link del side-a", network.names[0])).expect("it is there");
     std::thread::sleep(QUIET);
     assert_eq!(take_rest(&mut source), []);
 }
 
-/// The kernel ends a membership with its card. A card of the same name that comes later is joined without anybody's
-/// help, by name and by address, for all sources and for some, again and again.
+/// The kernel ends a membership with its card. A card of the same name that appears later is joined automatically, by
+/// name and by address, for all sources and for some, repeatedly.
 #[test]
 fn a_group_is_joined_again_when_its_card_comes_back() {
     let Some(network) = Network::new("back") else {
         return;
     };
     let everybody = endpoint(GROUP);
-    // Once more often than one socket may hold memberships (igmp_max_memberships), had it not left those that are gone.
+    // One time more than a socket may hold memberships (igmp_max_memberships), which needs the old ones to be left.
     for (of_whom, interface, rounds) in
         [(of_the_venue(), "side-b", 2), (everybody, "10.77.0.2", 22)]
     {
@@ -237,7 +236,7 @@ fn a_group_is_joined_again_when_its_card_comes_back() {
     }
 }
 
-/// A card that somebody replaces faster than anybody looks is another one, too.
+/// A card that is replaced between two checks is also detected.
 #[test]
 fn a_card_that_was_replaced_between_two_looks_is_joined() {
     let Some(network) = Network::new("fast") else {
@@ -252,8 +251,8 @@ fn a_card_that_was_replaced_between_two_looks_is_joined() {
     assert_eq!(take(&mut source, 1)[0].payload, b"after");
 }
 
-/// A link that goes down and up again, and a card that gets another address, keep their memberships: nothing is joined
-/// again, and packets come.
+/// A link that goes down and up, and a card that gets another address, keep their memberships: nothing is rejoined, and
+/// packets arrive.
 #[test]
 fn a_link_that_goes_down_and_up_again_keeps_its_groups() {
     let Some(network) = Network::new("flap") else {
@@ -297,7 +296,7 @@ fn a_card_that_is_down_and_a_group_without_a_route_are_refused() {
         interface: None,
         ..settings(1, "")
     };
-    // The namespace has one network of its own and no route to anywhere else.
+    // The namespace has one network and no route to others.
     let error = open(&no_interface);
     assert!(matches!(error, Error::NoRoute { .. }), "{error}");
     let b = &network.names[1];

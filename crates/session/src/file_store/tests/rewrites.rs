@@ -1,4 +1,4 @@
-//! A store that is rewritten without its oldest messages, and a process that dies in the middle of that.
+//! Rewrites of a store without its oldest messages, and crashes during them.
 
 use super::*;
 
@@ -39,7 +39,7 @@ fn names(folder: &Folder) -> Vec<String> {
     entries.map(name).collect()
 }
 
-/// The latest messages are there; how many, and nothing between them is missing.
+/// Checks that the latest messages are complete; returns their number.
 #[track_caller]
 fn latest(store: &mut FileStore) -> u64 {
     let (next, mut room) = (store.next_out(), [0; 64]);
@@ -54,7 +54,7 @@ fn latest(store: &mut FileStore) -> u64 {
     kept
 }
 
-/// The file stays within its limits for any number of messages; the numbers continue, also over restarts.
+/// The file stays within its limits for any number of messages; the numbers continue, also after restarts.
 #[test]
 fn a_store_does_not_grow_for_ever() {
     let by_number = Limits {
@@ -84,7 +84,7 @@ fn a_store_does_not_grow_for_ever() {
     }
 }
 
-/// Larger than its limits at the start, which were larger before: it is rewritten then.
+/// A file that exceeds its limits at start, because they were larger before, is rewritten.
 #[test]
 fn a_start_rewrites_what_is_too_large() {
     let folder = Folder::new("start");
@@ -104,7 +104,7 @@ fn a_start_rewrites_what_is_too_large() {
     assert!(size(&folder) < before / 5, "{} of {before}", size(&folder));
 }
 
-/// A death after any step leaves a store with the same numbers and the latest messages, and the next start leaves no
+/// A crash after any step leaves a store with the same numbers and the latest messages; the next start removes any
 /// other file.
 #[test]
 fn a_death_after_any_step_leaves_a_whole_store() {
@@ -142,7 +142,7 @@ fn a_death_after_any_step_leaves_a_whole_store() {
     }
 }
 
-/// Of a new store there is a whole file under the name, or none.
+/// A crash during creation leaves a complete store or none.
 #[test]
 fn a_death_at_the_beginning_leaves_no_half_store() {
     for steps in 0..=Rewrite::STEPS.len() {
@@ -159,7 +159,7 @@ fn a_death_at_the_beginning_leaves_no_half_store() {
     }
 }
 
-/// A file that was moved away or replaced meanwhile is not overwritten; the store fails.
+/// A file that was moved away or replaced is not overwritten; the store fails.
 #[test]
 fn a_file_of_somebody_else_is_not_replaced() {
     let folder = Folder::new("replaced");
@@ -173,12 +173,12 @@ fn a_file_of_somebody_else_is_not_replaced() {
     assert_eq!(std::fs::read(&ours).expect("a file"), b"somebody's");
 }
 
-/// A rewrite that fails ends the store; the file is as it was.
+/// A failed rewrite closes the store; the file is unchanged.
 #[test]
 fn a_rewrite_that_fails_changes_nothing() {
     let folder = Folder::new("no-room");
     let mut store = filled(&folder, 10);
-    // What has the name of the unfinished file cannot be removed as one.
+    // A directory under the name of the unfinished file cannot be removed as a file.
     std::fs::create_dir(folder.0.join("a.session.new")).expect("a folder");
     let failed = (0..100).find_map(|_| store.add(b"one more message, with text").err());
     assert!(matches!(failed, Some(StoreError::System(_))), "{failed:?}");

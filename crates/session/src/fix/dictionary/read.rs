@@ -1,4 +1,4 @@
-//! From XML to tables.
+//! Conversion of XML to tables.
 
 use super::Tables;
 use roxmltree::{Document, Node};
@@ -7,12 +7,12 @@ use touchline_wire::fix::dictionary::{
     DEPTH_MAX, DataPair, FieldType, Group, Kind, MEMBERS_MAX, Member, MessageType, NO_GROUP, Span,
 };
 
-/// Line and what is wrong there.
+/// Line and problem.
 type Wrong = (u32, String);
 
-/// Bytes of a dictionary at most; the largest at hand has a third of a million.
+/// Maximum size of a dictionary, bytes; the largest known one has a third of a million.
 const BYTES_MAX: usize = 8 << 20;
-/// Elements at most, each component counted wherever it is used; the largest at hand has ten thousand.
+/// Maximum number of elements, each component counted at every use; the largest known dictionary has ten thousand.
 const ELEMENTS_MAX: usize = 1_000_000;
 
 pub(super) fn read(text: &str) -> Result<Tables, Wrong> {
@@ -43,18 +43,18 @@ pub(super) fn read(text: &str) -> Result<Tables, Wrong> {
     Ok(reader.tables)
 }
 
-/// What was read so far, by name.
+/// Tables so far, by name.
 struct Reader<'a> {
     components: HashMap<&'a str, Node<'a, 'a>>,
     fields: HashMap<&'a str, Named>,
     texts: HashMap<&'a str, Span>,
     groups: HashMap<(u32, Vec<Member>), u16>,
-    /// Elements met while components were resolved.
+    /// Elements visited while components are resolved.
     elements: usize,
     tables: Tables,
 }
 
-/// What a name of a field means.
+/// Definition of a field.
 #[derive(Clone, Copy)]
 struct Named {
     tag: u32,
@@ -99,7 +99,7 @@ impl<'a> Reader<'a> {
 
     /// The allowed values of a field, sorted.
     fn values(&mut self, field: Node<'a, 'a>) -> Result<Span, Wrong> {
-        // Such a list names some values and allows any: no list at all.
+        // Such a list names some values and allows any: it is not a restriction.
         if field.attribute("allowOtherValues") == Some("true") {
             return Ok(extend(&mut self.tables.values, Vec::new()));
         }
@@ -112,7 +112,7 @@ impl<'a> Reader<'a> {
         Ok(extend(&mut self.tables.values, values))
     }
 
-    /// The length of a data field has its name, with `Len` or `Length` behind it.
+    /// The length field of a data field has its name with the suffix `Len` or `Length`.
     fn data(&mut self, field: Node<'a, 'a>) -> Result<(), Wrong> {
         let name = attribute(field, "name")?;
         let length = ["Len", "Length"]
@@ -166,7 +166,7 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    /// The members of a message, the header or the trailer, in the tables.
+    /// Members of a message, the header or the trailer.
     fn level(&mut self, node: Node<'a, 'a>) -> Result<Span, Wrong> {
         let members = self.members(node, 0, &mut Vec::new())?;
         Ok(extend(&mut self.tables.members, members))
@@ -226,10 +226,10 @@ impl<'a> Reader<'a> {
                     inside.pop();
                     continue;
                 }
-                other => return Err(wrong(child, &format!("<{other}> has no meaning here"))),
+                other => return Err(wrong(child, &format!("<{other}> is not allowed here"))),
             };
             let tag = self.field(child, name)?.tag;
-            // Some venues list a field twice; what is required once is required.
+            // Some venues list a field twice; it is required if either is.
             match members.iter_mut().find(|member| member.tag == tag) {
                 Some(member) => member.required |= required,
                 None => members.push(Member {
@@ -243,7 +243,7 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    /// A group's row; groups that are equal have one.
+    /// Row of a group; equal groups share one.
     fn group(
         &mut self,
         node: Node<'a, 'a>,
@@ -296,7 +296,7 @@ fn extend<T>(table: &mut Vec<T>, rows: Vec<T>) -> Span {
     span
 }
 
-/// `FIX.4.4`, out of type, major and minor.
+/// `FIX.4.4`, from type, major and minor.
 fn begin_string(root: Node<'_, '_>) -> Result<String, Wrong> {
     let kind = root.attribute("type").unwrap_or("FIX");
     let (major, minor) = (attribute(root, "major")?, attribute(root, "minor")?);
@@ -329,7 +329,7 @@ fn is_data(field: Node<'_, '_>) -> bool {
     field.attribute("type").and_then(kind) == Some(Kind::Data)
 }
 
-/// A field's number.
+/// Number of a field.
 fn number(node: Node<'_, '_>) -> Result<u32, Wrong> {
     let text = attribute(node, "number")?;
     let number = text
@@ -339,7 +339,7 @@ fn number(node: Node<'_, '_>) -> Result<u32, Wrong> {
     number.ok_or_else(|| {
         wrong(
             node,
-            &format!("'{text}' is no tag; one has up to nine digits"),
+            &format!("'{text}' is not a tag; a tag has up to nine digits"),
         )
     })
 }

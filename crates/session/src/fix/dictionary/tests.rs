@@ -1,4 +1,4 @@
-//! Dictionaries at hand are read; wrong ones are refused with the line.
+//! Available dictionaries are read; invalid ones are refused with the line.
 
 use super::Tables;
 use std::fs;
@@ -51,7 +51,7 @@ fn components_are_resolved_and_equal_groups_kept_once() {
         .iter()
         .map(|m| (m.tag, m.required, m.place))
         .collect();
-    // Symbol is required in a component that is not.
+    // Symbol is required within an optional component.
     assert_eq!(seen, [(55, false, 1), (268, false, 0)]);
     assert_eq!((members[0].group, dictionary.groups.len()), (NO_GROUP, 1));
     let group = dictionary.group(&members[1]).unwrap();
@@ -110,7 +110,7 @@ fn mistakes_are_named_with_their_line() {
         (
             dictionary(good, "", "\n<field number='0' name='X' type='INT'/>"),
             11,
-            "'0' is no tag",
+            "'0' is not a tag",
         ),
         (
             dictionary(good, "", "\n<field number='5' name='X' type='INTEGER'/>"),
@@ -130,7 +130,7 @@ fn mistakes_are_named_with_their_line() {
         (
             dictionary("<other name='x'/>", "", ""),
             3,
-            "<other> has no meaning",
+            "<other> is not allowed",
         ),
         (
             dictionary(good, "", "").replace(
@@ -154,7 +154,7 @@ fn mistakes_are_named_with_their_line() {
             "{mistake}"
         );
     }
-    // Components that double at each step would take for ever.
+    // Components that double at each step would take unlimited time.
     let doubling: String = (0..40)
         .map(|n| format!("<component name='C{n}'><component name='C{0}'/><component name='C{0}'/></component>", n + 1))
         .collect();

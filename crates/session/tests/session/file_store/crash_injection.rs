@@ -1,19 +1,19 @@
-//! A store whose process dies at a labelled point.
+//! A store whose process is killed at a labelled point.
 
 use std::cell::Cell;
 use std::rc::Rc;
 use touchline_session::fix::{Store, StoreError};
 
-/// Where the process dies.
+/// Point of the kill.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Point {
     BeforeStore,
     AfterStore,
     AfterSend,
     AfterAcknowledgement,
-    /// The session has given a message, and the application has not looked at it yet.
+    /// The session has returned a message, and the application has not processed it yet.
     BeforeDelivery,
-    /// The application was shown a message.
+    /// The application has received a message.
     AfterDelivery,
     BeforeCount,
     AfterCount,
@@ -32,7 +32,7 @@ impl Point {
     ];
 }
 
-/// After how many passages of which point it dies; whether it is dead.
+/// Number of passages of a point before the kill; whether it has happened.
 #[derive(Clone, Debug)]
 pub struct Fate {
     point: Point,
@@ -49,7 +49,7 @@ impl Fate {
         }
     }
 
-    /// The process is at this point. `true`: it is dead from here on.
+    /// Records a passage. `true`: the process is dead from here on.
     pub fn pass(&self, point: Point) -> bool {
         if point == self.point && !self.is_dead.get() {
             let passages = self.passages.get();
@@ -64,7 +64,7 @@ impl Fate {
     }
 }
 
-/// A dead process writes nothing more, and whoever asks it for something gets an error.
+/// A dead process writes nothing more; every call returns an error.
 pub struct CrashingStore<S> {
     pub store: S,
     pub fate: Fate,

@@ -1,4 +1,5 @@
-//! Every way in which a store can be changed or cut: it is refused, or it is as it was.
+//! Damage of a store: every changed or truncated file is refused, or opened with the original
+//! contents.
 
 use super::Folder;
 use std::path::PathBuf;
@@ -6,7 +7,7 @@ use touchline_session::file_store::{Damage, FileStore, Limits, OpenError, Sync};
 use touchline_session::fix::Store;
 
 const NAME: &str = "test.session";
-/// Bytes before the first record, and of the head of a record.
+/// Bytes before the first record, and of the header of a record.
 const HEAD: usize = 56;
 const RECORD_HEAD: usize = 20;
 
@@ -44,8 +45,8 @@ fn texts(store: &mut FileStore, texts: &[&str]) {
     }
 }
 
-/// A store with a Logon and messages; one after a reset; one that was rewritten; and the last slot of each was
-/// written by a message, or by a number that counted.
+/// A store with a Logon and messages; one after a reset; one that was rewritten; the last slot of each written by a
+/// message or by a counted number.
 fn cases() -> Vec<Case> {
     let case = |name, fill: fn(&mut FileStore)| {
         let folder = Folder::fresh();
@@ -87,7 +88,7 @@ fn cases() -> Vec<Case> {
     ]
 }
 
-/// Each byte is changed in six ways, and none of them is taken for what was written.
+/// Each byte is changed in six ways; no change is accepted as the original.
 #[test]
 fn every_changed_byte_is_refused() {
     for case in cases() {
@@ -115,7 +116,7 @@ fn every_changed_byte_is_refused() {
     }
 }
 
-/// A message that was sent is not removed because it is damaged and the last one.
+/// A damaged last message that was sent is not removed.
 #[test]
 fn a_last_message_that_was_sent_is_not_removed() {
     for case in cases().into_iter().filter(|case| case.numbers.0 > 1) {
@@ -128,7 +129,7 @@ fn a_last_message_that_was_sent_is_not_removed() {
     }
 }
 
-/// Everything in a file whose process was not in the middle of something was sent, so nothing of it may be missing.
+/// All messages of a file written by an idle process were sent, so none may be missing.
 #[test]
 fn every_cut_is_refused() {
     for case in cases() {
@@ -153,12 +154,12 @@ fn every_cut_is_refused() {
     }
 }
 
-/// Longer than the message that takes its place, and than the head of a record behind that: whatever of it stayed in the
-/// file would be read as a record.
+/// Longer than the message that replaces it and the header of a record after it: any remaining part would be read as a
+/// record.
 const LAST: &str = "the last one, of which more stays than is covered";
 
-/// What a process leaves that dies while it stores a message: the slots from before, and any part of the record. It
-/// was not sent, so its number may have another content.
+/// A process that dies while it stores a message leaves the earlier slots and any part of the record. The message was
+/// not sent, so its number may be reused.
 #[test]
 fn a_record_that_was_not_finished_is_removed() {
     for case in cases() {
@@ -175,7 +176,7 @@ fn a_record_that_was_not_finished_is_removed() {
             let mut left = after[..length].to_vec();
             left[..HEAD].copy_from_slice(&case.bytes[..HEAD]);
             is_removed(&case, &left, &after);
-            // After a power cut a file may have its length, and zeros in place of bytes.
+            // After a power failure a file may have its length with zeros in place of bytes.
             left.resize(after.len(), 0);
             if length == old || length >= old + RECORD_HEAD {
                 is_removed(&case, &left, &after);
@@ -184,7 +185,8 @@ fn a_record_that_was_not_finished_is_removed() {
     }
 }
 
-/// A start with this file goes on as if the last message had never been stored, unless it is whole.
+/// A start with this file continues as if the last message had not been stored, unless it is
+/// complete.
 fn is_removed(case: &Case, left: &[u8], after: &[u8]) {
     let old = case.bytes.len();
     let name = format!("{}, {} of {} bytes", case.name, left.len(), after.len());
@@ -202,7 +204,7 @@ fn is_removed(case: &Case, left: &[u8], after: &[u8]) {
     assert_eq!(&room[..7], b"another", "{name}");
 }
 
-/// A start after a death between record and slot writes the slot, so that the next death is judged by it.
+/// A start after a crash between record and slot writes the slot, so that the next crash is judged by it.
 #[test]
 fn crashes_in_a_row_leave_one_unfinished_record_each() {
     let folder = Folder::fresh();
@@ -216,7 +218,7 @@ fn crashes_in_a_row_leave_one_unfinished_record_each() {
         let begun = open_with(&folder, &left).expect("record without its slot");
         assert_eq!(begun.next_out(), number + 1);
         drop(begun);
-        // The next life dies in the middle of a record.
+        // The next process dies while it writes a record.
         let mut left = bytes(&folder);
         let part = left[HEAD..HEAD + 23].to_vec();
         left.extend(part.iter().take(19));
@@ -225,7 +227,7 @@ fn crashes_in_a_row_leave_one_unfinished_record_each() {
     }
 }
 
-/// Records that are newer than the slots, as after a power cut: no number goes back.
+/// Records newer than the slots, as after a power failure: no number decreases.
 #[test]
 fn older_slots_take_no_number_back() {
     let folder = Folder::fresh();
@@ -238,13 +240,13 @@ fn older_slots_take_no_number_back() {
     let store = open_with(&folder, &left).expect("records are whole");
     assert_eq!(store.next_out(), 4);
     drop(store);
-    // What is not whole behind them may have been sent.
+    // An incomplete record after them may have been sent.
     left.extend([1; 30]);
     let refused = open_with(&folder, &left).expect_err("more than one is unknown");
     assert!(matches!(refused, OpenError::Damaged { .. }), "{refused}");
 }
 
-/// One line that says where, what, and what to do.
+/// An error is one line with place, damage and fix.
 #[test]
 fn a_refusal_says_what_to_do() {
     let folder = Folder::fresh();

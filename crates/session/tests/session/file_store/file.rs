@@ -1,4 +1,4 @@
-//! The file itself: what it keeps, and who may have it.
+//! The file: contents and ownership.
 
 use super::Folder;
 use std::os::unix::fs::PermissionsExt;
@@ -45,7 +45,7 @@ fn what_was_stored_is_there_after_a_restart() {
     assert_eq!((store.next_out(), store.next_in()), (2, 1));
 }
 
-/// A reset that was killed between its two steps is done by the next start.
+/// A reset that was killed between its two steps is completed by the next start.
 #[test]
 fn records_of_before_a_reset_do_not_count() {
     let folder = Folder::fresh();
@@ -88,7 +88,7 @@ fn nobody_else_may_have_it() {
     allow(&folder.0, 0o755);
     assert!(matches!(open(&folder), Err(OpenError::Open { .. })));
     allow(&folder.0, 0o700);
-    // A link in its place is not followed, nor a name that leads out.
+    // A link in its place is not followed, nor a name that leaves the folder.
     std::fs::remove_file(folder.0.join(NAME)).expect("ours");
     std::os::unix::fs::symlink("/etc/passwd", folder.0.join(NAME)).expect("a link");
     for name in [NAME, "../out.session", "/tmp/out.session"] {

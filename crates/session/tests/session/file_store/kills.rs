@@ -10,22 +10,23 @@ use touchline_session::fix::{Event, Role, Session, Settings};
 use touchline_types::ReceiveTime;
 use touchline_wire::fix::tag;
 
-/// 2026-01-05 00:00:00 UTC: here no time passes.
+/// 2026-01-05 00:00:00 UTC: the time stands still in these tests.
 const WALL_NS: u64 = 1_767_571_200_000_000_000;
 const NOW: ReceiveTime = ReceiveTime {
     wall_ns: WALL_NS,
     mono_ns: 1,
 };
 
-/// What outlives every kill: the counterparty, the disk, and what clients and applications know.
+/// State that outlives every kill: the counterparty, the disk, and the clients' and applications'
+/// knowledge.
 struct World {
     folder: Folder,
     limits: Limits,
     them: Counterparty,
     random: Random,
-    /// Orders that the client was told of.
+    /// Orders reported to the client.
     told: Vec<String>,
-    /// Messages that the application saw, each with whether it was marked as a repetition.
+    /// Messages that the application received, each with its duplicate mark.
     seen: Vec<(String, bool)>,
     orders: u32,
     messages: u32,
@@ -49,7 +50,7 @@ impl World {
         }
     }
 
-    /// One life of the gateway, until its fate or a number of steps. `false`: it died.
+    /// One run of the gateway, until its kill or a number of steps. `false`: it was killed.
     fn live(&mut self, fate: &Fate, steps: u32) -> bool {
         let file = FileStore::open(&self.folder.0, "r8.session", self.limits, Sync::Later);
         let store = CrashingStore {
@@ -90,9 +91,9 @@ impl World {
         }
     }
 
-    /// Bytes both ways, some of them. `true`: the gateway is dead.
+    /// Exchanges some bytes in both directions. `true`: the gateway is dead.
     fn exchange(&mut self, gateway: &mut Gateway, fate: &Fate) -> bool {
-        // What is outgoing may be on its way, also that of a process which dies in this moment.
+        // Outgoing bytes may be on the wire, also those of a process that dies at this moment.
         let outgoing = gateway.poll_transmit().len();
         let length = match self.random.below(4) {
             0 => self.random.below(outgoing as u64 + 1) as usize,
@@ -126,7 +127,7 @@ impl World {
         fate.is_dead()
     }
 
-    /// Lives on without a kill until everything has settled, and compares.
+    /// Runs without a kill until all messages are exchanged, and compares.
     fn settle(&mut self) -> Result<(), String> {
         let forever = Fate::new(Point::AfterSend, u32::MAX);
         self.live(&forever, 60);
@@ -143,7 +144,7 @@ impl World {
     }
 }
 
-/// Each that was sent came; and came again only marked as a repetition.
+/// Checks that each sent message arrived, and a second time only with its duplicate mark.
 fn once(what: &str, came: &[(String, bool)], sent: &[String]) -> Result<(), String> {
     let mut times: BTreeMap<&str, u32> = BTreeMap::new();
     for (id, is_repetition) in came {
@@ -181,7 +182,7 @@ fn random_kills_lose_and_repeat_nothing() {
     for seed in seeds(40) {
         let mut world = World::new(seed);
         if seed % 2 == 0 {
-            // Small enough to be rewritten now and then, and large enough for what may be asked for.
+            // Small enough to be rewritten occasionally, large enough for requests.
             world.limits.messages = 64;
         }
         for _ in 0..5 {
@@ -194,7 +195,7 @@ fn random_kills_lose_and_repeat_nothing() {
     }
 }
 
-/// What the file does not have any more is filled, in one row, when it is asked for; the rest comes again.
+/// Messages removed from the file are covered by one gap fill when requested; the rest is resent.
 #[test]
 fn what_was_removed_is_filled_when_it_is_asked_for() {
     let mut world = World::new(1);

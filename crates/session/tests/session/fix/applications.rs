@@ -1,4 +1,4 @@
-//! Several applications on one session, told apart by the types of their messages.
+//! Several applications on one session, selected by message type.
 
 use touchline_session::fix::{
     Application, ApplicationId, Applications, Event, Memory, ResendPolicy, Role, Session, Settings,
@@ -19,7 +19,7 @@ const MARKET_DATA: Application<'static> = Application {
     resend: ResendPolicy::SendAgain,
 };
 
-/// What is old is not to be acted on: executions are not sent again.
+/// Old executions must not be acted on: they are not resent.
 const ORDERS: Application<'static> = Application {
     id: ApplicationId(1),
     receives: &[b"D"],
@@ -70,7 +70,7 @@ impl Orders {
     }
 }
 
-/// The small type that binds a session and its applications.
+/// Binds a session and its applications.
 struct Host {
     session: Session<Memory>,
     market_data: MarketData,
@@ -118,7 +118,7 @@ fn value(message: &Message<'_>, tag: u32) -> Vec<u8> {
     field.map_or(Vec::new(), |field| field.value.to_vec())
 }
 
-/// Carries bytes both ways until nobody has anything to say; what the client was shown: type, id, possible duplicate.
+/// Exchanges bytes until neither side has output; returns the client's messages: type, id, possible duplicate.
 fn settle(client: &mut Session<Memory>, host: &mut Host) -> Vec<(String, String, bool)> {
     let mut shown = Vec::new();
     loop {
@@ -160,7 +160,7 @@ fn shown(kind: &str, id: &str, is_again: bool) -> (String, String, bool) {
     (kind.to_owned(), id.to_owned(), is_again)
 }
 
-/// A client that is logged on to a host of both applications.
+/// A client logged on to a host with both applications.
 fn connected() -> (Session<Memory>, Host) {
     let settings = Settings::new(Role::Initiator, "THEM", "US");
     let mut client = Session::new(settings, Memory::default());
@@ -192,8 +192,8 @@ fn a_message_reaches_the_application_of_its_type() {
     assert_eq!(orders, [b"o1", b"o2"]);
 }
 
-/// What the host said is lost on its way, and asked for: market data comes again, and executions do not. The numbers of
-/// both sides go on.
+/// Messages of the host are lost and requested: market data is resent, executions are gap-filled. The numbers of both
+/// sides continue.
 #[test]
 fn a_resend_of_orders_is_filled_and_that_of_market_data_is_not() {
     let (mut client, mut host) = connected();

@@ -1,4 +1,4 @@
-//! Bodies that are left to the application they come to: the counterparty sees the same session.
+//! Bodies checked by their application: the counterparty sees the same session.
 
 use touchline_session::fix::{
     Application, ApplicationId, Applications, Event, Memory, ResendPolicy, Role, Session, Settings,
@@ -19,7 +19,7 @@ const MARKET_DATA: Application<'static> = Application {
     resend: ResendPolicy::SendAgain,
 };
 
-/// A message whose fields behind MsgType are as they are given, `|` behind each.
+/// A message with these fields after MsgType, separated by `|`.
 fn raw(msg_type: &str, fields: &str) -> Vec<u8> {
     let body = format!("35={msg_type}|{fields}").replace('|', "\u{1}");
     let mut bytes = format!("8=FIX.4.4\u{1}9={}\u{1}{body}", body.len()).into_bytes();
@@ -32,7 +32,7 @@ fn header(number: u64) -> String {
     format!("49=THEM|56=US|34={number}|52=20260105-00:00:00.000|")
 }
 
-/// An initiator that is logged on.
+/// A logged-on initiator.
 fn session(applications: Applications) -> Session<Memory> {
     let settings = Settings {
         applications,
@@ -47,7 +47,7 @@ fn session(applications: Applications) -> Session<Memory> {
     session
 }
 
-/// What an owner is shown of a session, what that answers, and what it expects next.
+/// Events of a session, its answers, and its next expected number.
 #[derive(Debug, PartialEq, Eq)]
 struct Seen {
     shown: Vec<String>,
@@ -57,8 +57,7 @@ struct Seen {
     is_over: bool,
 }
 
-/// Takes bytes through. An application that has a body left to it says that it read it, if it is the one that is `sound`;
-/// else the session judges.
+/// Processes bytes. An application reports its body as read if it is the `sound` one; otherwise the session checks it.
 fn seen(session: &mut Session<Memory>, bytes: &[u8], sound: &str) -> Seen {
     let mut shown = Vec::new();
     session.handle(bytes, NOW);
@@ -108,7 +107,7 @@ fn seen(session: &mut Session<Memory>, bytes: &[u8], sound: &str) -> Seen {
     }
 }
 
-/// Faults of bodies and of headers, in their order and out of it: what is sent, counted and expected is the same.
+/// Faults of bodies and headers, in and out of sequence: output, counters and expected number are the same.
 #[test]
 fn whoever_verifies_a_body_the_counterparty_is_answered_alike() {
     let reports = Application {
@@ -157,7 +156,7 @@ fn whoever_verifies_a_body_the_counterparty_is_answered_alike() {
     }
 }
 
-/// It counts once, when its owner has come back.
+/// The message counts once, at the owner's next call.
 #[test]
 fn a_body_that_was_read_counts_as_any_message() {
     let applications = Applications::default().with(&MARKET_DATA);
@@ -187,7 +186,7 @@ fn nobody_verifies_what_is_not_for_it() {
     let _ = Applications::default().with_bodies_verified(&[b"X"]);
 }
 
-/// Encoders know no faults: these bytes are what they write of a message without one.
+/// Encoders write no faults: these bytes equal their output for a valid message.
 #[test]
 fn the_bytes_of_these_tests_are_messages() {
     let mut room = [0; 256];

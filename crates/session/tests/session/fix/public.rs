@@ -1,4 +1,4 @@
-//! Scenarios out of files: ours, and public ones where they are at hand.
+//! Scenarios from files: ours, and public ones if available.
 
 use super::tester;
 use std::path::Path;
@@ -10,7 +10,7 @@ fn our_scenarios_hold_in_both_roles() {
     assert_eq!(hold(&folder), 13);
 }
 
-/// Those of two connections are for a whole acceptor; the tests of the command run them.
+/// Scenarios with two connections need a complete acceptor; the tests of the command run them.
 #[test]
 fn public_scenarios_hold_in_both_roles() {
     let Some(captures) = std::env::var_os("TOUCHLINE_CAPTURES") else {
@@ -18,7 +18,7 @@ fn public_scenarios_hold_in_both_roles() {
         return;
     };
     let folder = Path::new(&captures).join("quickfix-at/fix44");
-    // The whole public set, for whoever has it.
+    // The complete public set, if available.
     let folder = std::env::var_os("FIX_SCENARIOS").map_or(folder, Into::into);
     if !folder.is_dir() {
         eprintln!("skipped: {} is not there", folder.display());
@@ -28,8 +28,8 @@ fn public_scenarios_hold_in_both_roles() {
     assert!(ran >= 19, "only {ran} scenarios");
 }
 
-/// Every scenario of a folder with one connection at a time, as acceptor and as initiator. How many
-/// they were.
+/// Runs every scenario of a folder with one connection at a time, as acceptor and as initiator.
+/// Returns their number.
 fn hold(folder: &Path) -> usize {
     let version = match folder.ends_with("fix42") {
         true => "FIX.4.2",

@@ -1,4 +1,4 @@
-//! What no scenario of one tester shows: two sessions with each other, time, memory, secrets.
+//! Rules beyond single-tester scenarios: two sessions with each other, time, memory, secrets.
 
 use touchline_session::fix::{
     DisconnectReason, Event, Limits, Memory, Role, SendError, Session, Settings, Store,
@@ -22,12 +22,12 @@ fn session(role: Role) -> Session<Memory> {
     Session::new(settings(role), Memory::default())
 }
 
-/// Two sessions and the wire between them.
+/// Two sessions and the connection between them.
 struct Pair {
     us: Session<Memory>,
     them: Session<Memory>,
     now: ReceiveTime,
-    /// What either side was shown, and each byte that crossed.
+    /// Events of either side, and each exchanged byte.
     events: Vec<String>,
     wire: Vec<u8>,
 }
@@ -54,7 +54,7 @@ impl Pair {
         self.them.disconnected(self.now);
     }
 
-    /// Carries everything until nobody has anything to say.
+    /// Exchanges bytes until neither side has output.
     fn settle(&mut self) {
         loop {
             let bytes = carry(&mut self.us, &mut self.them, self.now, &mut self.wire)
@@ -143,7 +143,7 @@ fn numbers_go_on_over_connections_and_what_was_queued_comes() {
         orders,
         ["on", "early again", "one", "on", "two again", "three again"]
     );
-    // Whoever does not queue is told so.
+    // A session that does not queue reports it.
     pair.drop();
     assert_eq!(
         session(Role::Initiator).send(b"D", pair.now, |_| {}),
@@ -156,7 +156,7 @@ fn an_own_logout_waits_for_its_answer_and_serves_requests_meanwhile() {
     let mut pair = Pair::new(session(Role::Initiator), session(Role::Acceptor));
     pair.connect();
     pair.order("lost").expect("up");
-    // The order is lost on its way; the Logout shows the gap, or it would never be asked for.
+    // The order is lost; the Logout reveals the gap.
     let lost = pair.us.poll_transmit().len();
     pair.us.transmitted(lost);
     pair.us.log_out("done", pair.now);
@@ -178,7 +178,7 @@ fn an_own_logout_waits_for_its_answer_and_serves_requests_meanwhile() {
         pair.events
     );
 
-    // Without an answer it ends in time.
+    // Without an answer the logout times out.
     pair.us.log_out("", pair.now);
     let said = pair.us.poll_transmit().len();
     pair.us.transmitted(said);
@@ -258,7 +258,7 @@ fn a_logon_that_is_not_answered_or_answered_wrongly_ends() {
         us.handle_timeout(now);
         assert_eq!(us.disconnect_reason(), Some(wanted), "{answer}");
     }
-    // A number that was used before: somebody has lost count.
+    // A number that was used before: one side has lost its numbers.
     let mut pair = Pair::new(session(Role::Initiator), session(Role::Acceptor));
     pair.connect();
     pair.drop();
@@ -274,8 +274,8 @@ fn a_logon_that_is_not_answered_or_answered_wrongly_ends() {
     );
 }
 
-/// A million messages are asked for again, and then again from the middle: a bounded buffer, a bounded piece
-/// of work each time, every number once in its order.
+/// A resend of a million messages, requested again from the middle: a bounded buffer, a bounded amount of work per
+/// call, every number once in order.
 #[test]
 fn a_long_resend_is_served_in_pieces() {
     const MESSAGES: u64 = 1_000_000;
@@ -290,7 +290,7 @@ fn a_long_resend_is_served_in_pieces() {
         heartbeat_s: 0,
         ..settings(Role::Initiator)
     };
-    // A store of the last thousand: the others become one gap.
+    // A store of the last thousand: the others become one gap fill.
     let mut us = Session::new(small, Memory::new(1_000, 1 << 20));
     let now = ReceiveTime::at(BEGIN_NS);
     for _ in 1..=MESSAGES {
@@ -320,7 +320,7 @@ fn a_long_resend_is_served_in_pieces() {
         turns > MESSAGES / 1_000,
         "{turns} turns: somebody had to wait"
     );
-    // In the middle of it: from a number on that is behind us.
+    // During the resend: a request from an earlier number.
     let first = MESSAGES - 900;
     say(&mut us, "2", 3, &format!("7={first}|16=0|"));
     say(&mut us, "1", 4, "112=alive|");
@@ -357,7 +357,8 @@ fn a_long_resend_is_served_in_pieces() {
     assert!(us.is_up());
 }
 
-/// What waits behind a resend was never sent: another request in the middle does not send it twice.
+/// Messages waiting behind a resend were never sent: another request during it does not send them
+/// twice.
 #[test]
 fn what_waits_behind_a_resend_is_sent_once() {
     let queueing = Settings {
@@ -407,13 +408,13 @@ fn what_waits_behind_a_resend_is_sent_once() {
     );
 }
 
-/// The host's clock is set by an hour and back: stamps go on, and nobody is sent away.
+/// The host's clock is set by an hour and back: timestamps continue, and the session stays up.
 #[test]
 fn a_clock_that_is_set_does_not_end_the_session() {
     let mut pair = Pair::new(session(Role::Initiator), session(Role::Acceptor));
     pair.connect();
     for step_s in [3_600_i64, -7_200, 3_600] {
-        // Ours alone is set; theirs goes on.
+        // Only our clock is set; the counterparty's continues.
         let ours = ReceiveTime {
             wall_ns: pair
                 .now
@@ -442,8 +443,7 @@ fn a_clock_that_is_set_does_not_end_the_session() {
     );
 }
 
-/// A password of a Logon crosses the wire once, and is nowhere else: not in what is shown, not in the
-/// store, not in what is sent again.
+/// A password of a Logon is sent once and stored nowhere: not in events, the store or resends.
 #[test]
 fn a_password_is_sent_and_nowhere_kept() {
     let asking = Settings {
@@ -483,7 +483,7 @@ fn a_password_is_sent_and_nowhere_kept() {
     assert!(!shown.contains(SENTINEL), "{shown}");
     let before = pair.wire.len();
     pair.them.send(b"D", pair.now, |_| {}).expect("up");
-    // Everything again, from the Logon on.
+    // A resend of everything, from the Logon on.
     let request = "8=FIX.4.4|35=2|34=2|49=THEM|56=US|52=<TIME>|7=1|16=0|".replace('|', "\x01");
     pair.us.handle(
         &touchline_lab::fix::scenario::filled(request.as_bytes(), BEGIN_NS),
@@ -498,7 +498,7 @@ fn a_password_is_sent_and_nowhere_kept() {
             !String::from_utf8_lossy(&room[..length]).contains(SENTINEL),
             "{number}"
         );
-        // The Logon's number was used, and nothing of it is kept; what came after it is.
+        // The Logon's number is used without contents; the messages after it are stored.
         assert_eq!(length == 0, number == 1, "{number}");
     }
 }
@@ -526,7 +526,7 @@ fn whoever_is_refused_learns_nothing() {
     assert_eq!(pair.them.store().next_out(), 1, "no number is used");
 }
 
-/// Whoever sleeps until the next timeout misses nothing: before it time alone does nothing, and at it something.
+/// A process that sleeps until the next timeout misses nothing: before it time alone has no effect, at it one.
 #[test]
 fn time_alone_does_nothing_before_the_next_timeout() {
     let mut pair = Pair::new(session(Role::Initiator), session(Role::Acceptor));
@@ -540,7 +540,7 @@ fn time_alone_does_nothing_before_the_next_timeout() {
         let counters = session.counters();
         counters.messages_sent + counters.disconnects
     };
-    // The other side is silent: a heartbeat, a test, more of both, and the end.
+    // The other side is silent: heartbeat, test request, both again, end.
     let mut steps = 0;
     while let Some(at_ns) = pair.us.next_timeout() {
         let before = said(&pair.us);

@@ -1,4 +1,4 @@
-//! A session and its echo behind a way that is made of buffers.
+//! Fixture: a session and its echo application, connected by buffers.
 
 use std::sync::Arc;
 use touchline_lab::fix::Echo;
@@ -11,7 +11,7 @@ use touchline_wire::fix::{Frame, frame};
 /// 2026-01-05 00:00:00 UTC.
 const BEGIN_NS: u64 = 1_767_571_200_000_000_000;
 const STEP_NS: u64 = 50_000_000;
-/// Longer waits are not worth it: the longest that a scenario needs is 2.4 intervals of six seconds.
+/// Maximum wait: the longest in a scenario is 2.4 intervals of six seconds.
 const PATIENCE_NS: u64 = 60_000_000_000;
 
 pub struct Tester {
@@ -19,10 +19,10 @@ pub struct Tester {
     echo: Echo,
     role: Role,
     is_connected: bool,
-    /// What the session sent and was not heard yet.
+    /// Bytes of the session not read yet.
     sent: Vec<u8>,
     now: ReceiveTime,
-    /// How many bytes arrive together; 0: all.
+    /// Number of bytes that arrive together; 0: all.
     piece: usize,
 }
 
@@ -129,7 +129,7 @@ impl TestTransport for Tester {
     }
 }
 
-/// Settings of the acceptor that the scenarios are about, or of an initiator in its place.
+/// Settings of the acceptor under test, or of an initiator in its place.
 pub fn settings(role: Role, version: &str, target: &str, heartbeat_s: u32) -> Settings {
     let limits = Limits {
         message_bytes_max: 4_096,
@@ -145,7 +145,7 @@ pub fn settings(role: Role, version: &str, target: &str, heartbeat_s: u32) -> Se
     }
 }
 
-/// A dictionary of the version: built in, or where the schemas are.
+/// Dictionary of the version: built in, or read from the schemas.
 fn checks(version: &str) -> Checks {
     if version == "FIX.4.4" {
         return Checks::Standard;
@@ -155,7 +155,7 @@ fn checks(version: &str) -> Checks {
     Checks::Venue(Arc::new(Tables::read(&path, &text).expect("a dictionary")))
 }
 
-/// Runs a scenario in each role that it suits, whole and byte by byte; says what went wrong.
+/// Runs a scenario in each supported role, in one piece and byte by byte; returns the failures.
 pub fn run(name: &str, scenario: &Scenario, version: &str, target: &str) -> Vec<String> {
     let mut failures = Vec::new();
     for role in [Role::Acceptor, Role::Initiator] {
@@ -175,7 +175,7 @@ pub fn run(name: &str, scenario: &Scenario, version: &str, target: &str) -> Vec<
     failures
 }
 
-/// Bytes of the first message, once it is whole; by its length, as a counterparty goes.
+/// Size of the first message once it is complete, by its BodyLength.
 pub fn whole(bytes: &[u8]) -> Option<usize> {
     match frame(bytes, usize::MAX) {
         Ok(Frame::Whole(message)) => Some(message.len()),
