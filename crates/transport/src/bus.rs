@@ -1,18 +1,17 @@
-//! The bus: a named publication in shared memory, for every process on the host. It carries messages of
-//! any kind, and knows none.
+//! The bus: a named publication in shared memory, for every process on the host. It carries messages of any kind, and
+//! interprets none.
 //!
 //! ```text
-//!  <root>/<bus>/lock           who writes it
+//!  <root>/<bus>/lock           lock of the writer
 //!               ring           every message, in order             shm::broadcast
 //!               <table>        keyed latest values, any number     shm::last_value
-//!               readers        who is waited for, if the bus is lossless
-//!               cursors        how far they have read
+//!               readers        slots of registered readers, if the bus is lossless
+//!               cursors        their positions
 //! ```
 //!
-//! [`Publication`] writes all of it. A message has a number and a position in the stream; a slot of a table
-//! has the position behind the last change that it holds. So who joins reads the tables, then the ring
-//! from its last join point, and skips what the tables hold already. [`Subscription`] hands out messages
-//! as bytes.
+//! [`Publication`] writes all files. A message has a number and a position in the stream; a slot of a table has the
+//! position after its last change. A reader that joins reads the tables, then the ring from its last join point, and
+//! skips messages that the tables contain already. [`Subscription`] returns messages as bytes.
 
 mod damage;
 mod files;

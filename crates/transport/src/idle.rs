@@ -1,31 +1,31 @@
-//! What a loop does when it found nothing to do.
+//! Idle strategies of a polling loop.
 
 use std::hint::spin_loop;
 use std::thread;
 use std::time::Duration;
 
-/// An idle strategy: the price of waiting, in processor time or in latency.
+/// Idle strategy: a trade-off between processor time and latency.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Idle {
-    /// Never gives the core away. The lowest latency; one core each.
+    /// Never yields the core: lowest latency, one core per loop.
     BusySpin,
-    /// Gives the core to whoever waits for it. Low latency on a host with few idle cores.
+    /// Yields the core to other threads. Low latency on a host with few idle cores.
     Yield,
-    /// Spins, then yields, then sleeps for longer and longer, up to a limit. For loops that are
-    /// mostly quiet and want to be quick when they are not.
+    /// Spins, then yields, then sleeps for increasing times up to a limit. For loops that are
+    /// mostly idle and must react fast.
     BackOff(BackOff),
     /// Sleeps for this long. For screens and reports.
     Sleep(Duration),
 }
 
-/// How an idle strategy backs off.
+/// Parameters of a back-off.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BackOff {
-    /// Rounds of spinning.
+    /// Number of spins.
     pub spins: u32,
-    /// Rounds of yielding after that.
+    /// Number of yields after that.
     pub yields: u32,
-    /// The first sleep after that; each further one is twice as long.
+    /// First sleep after that; each further one doubles.
     pub sleep_min: Duration,
     /// The longest sleep.
     pub sleep_max: Duration,
@@ -43,14 +43,14 @@ impl Default for BackOff {
     }
 }
 
-/// A loop's memory of how long it has been idle.
+/// State of an idle loop.
 #[derive(Clone, Copy, Debug)]
 pub struct Idler {
     strategy: Idle,
     rounds: u32,
 }
 
-/// What an idle round does.
+/// Action of an idle round.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Rest {
     Spin,
@@ -59,7 +59,7 @@ enum Rest {
 }
 
 impl Idler {
-    /// A loop that has just worked.
+    /// State of a loop that has just worked.
     pub fn new(strategy: Idle) -> Idler {
         Idler {
             strategy,
@@ -67,7 +67,7 @@ impl Idler {
         }
     }
 
-    /// Ends a round of the loop that did so much work; rests if it did none.
+    /// Ends a round of the loop with this amount of work; idles if it is 0.
     #[inline]
     pub fn idle(&mut self, work: usize) {
         if work > 0 {
@@ -81,7 +81,7 @@ impl Idler {
         }
     }
 
-    /// Rounds without work so far, as far as they are counted.
+    /// Number of rounds without work, as far as counted.
     pub fn rounds(&self) -> u32 {
         self.rounds
     }

@@ -1,21 +1,20 @@
-//! Publish and subscribe: how updates reach those who act on them. Two floors, and counters apart.
+//! Publish and subscribe: a generic bus, market data on it, and counters files.
 //!
-//! [`bus`] carries messages of any kind through shared memory: numbered, with positions, keyed latest
-//! values beside them, late join and flow control. [`market`] is market data on it, or on any other
-//! carrier: [`Publish`] is what the gateway hands updates to, [`Subscribe`] what takes them, [`Local`]
-//! the publication inside one process, [`Mirror`] a subscriber that keeps books from nothing but updates.
-//! [`stats`] are counters files, which any process may have.
+//! [`bus`] carries messages of any kind through shared memory: numbered, with positions, keyed latest values, late join
+//! and flow control. [`market`] is market data on it, or on any other carrier: [`Publish`] receives the gateway's
+//! updates, [`Subscribe`] consumes them, [`Local`] is a publication inside one process, [`Mirror`] a subscriber that
+//! keeps books from updates only. [`stats`] has counters files, which any process may use.
 //!
 //! # Never
-//! Knows a feed, a venue or a socket; looks at a gateway's books; shows half an event.
+//! Knows a feed, a venue or a socket; reads a gateway's books; publishes part of an event.
 //!
 //! # Path
 //! [`Publish::publish`] takes each update, [`Publish::commit`] ends the batch of one packet;
-//! [`Subscribe::update`] and [`Subscribe::batch_end`] are the other side.
+//! [`Subscribe::update`] and [`Subscribe::batch_end`] are the reading side.
 //!
 //! # Tests
 //! Sequence and fan-out here; in `crates/touchline/tests` a mirror's books are compared with the
-//! gateway's after whole sessions.
+//! gateway's after complete sessions.
 #![forbid(unsafe_code)]
 
 pub mod bus;

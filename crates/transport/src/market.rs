@@ -1,10 +1,9 @@
-//! Market data: updates over any carrier, whole events only.
+//! Market data: updates of complete events over any carrier.
 //!
-//! A bus of market data has two tables beside its ring: each instrument's definition, and each instrument's
-//! book and state. [`Publisher`] writes them, [`Subscriber`] joins: definitions and images first, then the
-//! ring from there, nothing lost and nothing twice. [`Images`] is for who looks only now and then;
-//! [`Overview`] is what can be said of a bus from outside. [`Local`] carries updates inside a process, and
-//! [`Mirror`] is a subscriber that keeps books of its own from nothing but updates.
+//! A bus of market data has tables beside its ring: definitions, price books, order books, orders and last values.
+//! [`Publisher`] writes them, [`Subscriber`] joins: first definitions and snapshots, then the ring from that point,
+//! without loss or repetition. [`Images`] is for occasional reads; [`Overview`] describes a bus from outside. [`Local`]
+//! carries updates inside a process, and [`Mirror`] is a subscriber that keeps books from updates only.
 
 mod book_image;
 mod channel_image;

@@ -1,5 +1,5 @@
-//! A bus of market data in shared memory, its counters files with it: [`bus`](crate::bus),
-//! [`market`](crate::market) and [`stats`](crate::stats) under one name.
+//! A bus of market data in shared memory with its counters files: [`bus`](crate::bus),
+//! [`market`](crate::market) and [`stats`](crate::stats) in one namespace.
 
 pub use crate::bus::{
     Activity, Damage, Directory, Error, Holder, Liveness, Lock, Lossless, Polled, Root, Sharing,

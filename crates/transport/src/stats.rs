@@ -1,8 +1,7 @@
-//! Counters files: numbers and histograms of a process, apart from any bus.
+//! Counters files: counters and histograms of a process, independent of a bus.
 //!
-//! Any process may have one, in a directory that it has the right to write. [`CountersFile`] is the
-//! writing side, [`CountersView`] the reading one; [`ProcessStats`] is one under a name of its own, [`ReaderStats`] what a
-//! reader that gave a name shows.
+//! Any process may have one, in a directory that it may write. [`CountersFile`] is the writing side, [`CountersView`]
+//! the reading one; [`ProcessStats`] is a counters file with its own name, [`ReaderStats`] that of a named reader.
 
 mod counters_file;
 mod process_stats;

@@ -31,7 +31,7 @@ fn a_snapshot_shows_books_as_they_are_and_keeps_its_handles_over_a_restart() {
     let unseen = snapshot.book("ESU4").expect_err("it has no book");
     assert_eq!(
         unseen.to_string(),
-        "bus test is not ready: ESU4: no book of it was published yet"
+        "bus test is not ready: ESU4: no book was published yet"
     );
     let found = snapshot.matching(["*U4"]).expect("a pattern");
     let symbols: Vec<_> = found.iter().map(|found| snapshot.symbol(*found)).collect();

@@ -8,9 +8,9 @@ use std::fmt;
 /// Printed as one line with file, problem, fix, byte offset, and the number of packets read before.
 #[derive(Debug)]
 pub struct Error {
-    /// The file's name as the caller gave it, or `<stream>`.
+    /// File name as given, or `<stream>`.
     pub file: String,
-    /// How many packets were read before.
+    /// Number of packets read before.
     pub packets: u64,
     /// The fault; boxed, so that the result of each packet stays small.
     fault: Box<Fault>,

@@ -1,17 +1,17 @@
-//! What somebody did to the files of a bus while it is written.
+//! Changes by other processes to the files of a bus in use.
 
 use std::path::{Path, PathBuf};
 use touchline_shm::segment::Mapping;
 
-/// Why a publisher cannot go on.
+/// Reason why a publisher cannot continue.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Damage {
-    /// A file is shorter than it was.
+    /// A file was truncated.
     #[error(
         "bus file cut short: {0}; start again, which begins the bus again, and find out who did it"
     )]
     CutShort(PathBuf),
-    /// A path leads to another file, or to none: no reader finds this publisher, and another one may begin.
+    /// A path leads to another file or nowhere: readers cannot find this publisher, and another one may start.
     #[error(
         "bus file removed or replaced: {0} is not the one that this process writes, so no reader finds it; publishing ends. Start again, which begins the bus again, and find out who removes files there: a cleaner of /dev/shm, or systemd-logind at the user's logout (RemoveIPC=yes)"
     )]
@@ -19,12 +19,12 @@ pub enum Damage {
 }
 
 impl Damage {
-    /// That a name was lost, if one was.
+    /// Damage if a name was lost.
     pub(crate) fn of_name(lost: Option<&Path>) -> Result<(), Damage> {
         lost.map_or(Ok(()), |path| Err(Damage::NameLost(path.to_owned())))
     }
 
-    /// What happened to a mapped file. One system call.
+    /// Checks a mapped file. One system call.
     pub(crate) fn of_file(file: &Mapping) -> Result<(), Damage> {
         match file.intact() {
             true => Damage::of_name(file.lost_name()),

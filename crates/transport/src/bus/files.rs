@@ -14,62 +14,62 @@ use touchline_shm::segment::{
 const PROGRAM: &str = env!("CARGO_PKG_VERSION");
 
 const RING: &str = "ring";
-/// Cursors of named readers, of a lossless bus.
+/// Cursors of registered readers, on a lossless bus.
 pub const CURSORS: &str = "cursors";
 
-/// How long a writer may take to start, and how often that is looked at.
+/// Maximum duration of a writer's start, and the interval of checks.
 const START_MAX: Duration = Duration::from_secs(1);
 const START_POLL: Duration = Duration::from_millis(1);
 
-/// Writes a table.
+/// Writer of a table.
 pub type TableWriter = last_value::Writer<Mapping>;
-/// Reads a table.
+/// Reader of a table.
 pub type TableReader = last_value::Reader<Mapping>;
 
-/// Why a bus cannot be written or read.
+/// Error of writing or reading a bus.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// A file of it cannot be made, opened or locked.
+    /// A file cannot be created, opened or locked.
     #[error(transparent)]
     Segment(#[from] segment::Error),
-    /// The size of the ring is not one that a ring can have.
+    /// Invalid size of the ring.
     #[error("ring_bytes: {0}")]
     RingBytes(broadcast::Refused),
-    /// The ring is too small for the messages of a bus.
+    /// The ring is too small for the messages of the bus.
     #[error("ring_bytes: {bytes} bytes hold no message of a bus; give 4096 or more")]
     RingTooSmall {
-        /// As set.
+        /// The configured size.
         bytes: u64,
     },
-    /// What is in a file is not what should be there.
+    /// Unexpected content of a file.
     #[error("{path}: {what}")]
     Contents {
-        /// Which file.
+        /// File.
         path: String,
-        /// What is wrong with it.
+        /// Problem.
         what: String,
     },
-    /// It has a layout that this program cannot read.
+    /// The bus has a layout that this program cannot read.
     #[error(
         "bus {bus} has format {layout} (touchline {writer}); this program ({PROGRAM}) reads {LAYOUT}: use the program of the gateway's version, or start the gateway again with this one"
     )]
     Format {
         /// Name of the bus.
         bus: String,
-        /// Number of its layout.
+        /// Layout number.
         layout: u64,
         /// Version of the program that wrote it.
         writer: String,
     },
-    /// Something of it cannot be removed.
+    /// A file of the bus cannot be removed.
     #[error("cannot remove {path}: {source}")]
     Removal {
         /// The directory of the bus.
         path: String,
-        /// What the system said.
+        /// System error.
         source: std::io::Error,
     },
-    /// Its writer is just starting, and does not come to an end with it.
+    /// Its writer is starting, and did not finish in time.
     #[error("bus {bus} is half started; its gateway died while starting, or hangs: start it again")]
     HalfStarted {
         /// Name of the bus.
@@ -84,18 +84,18 @@ pub enum Error {
         bus: String,
         /// Name of the reader.
         name: String,
-        /// Who has it.
+        /// Process with this name.
         holder: Holder,
     },
-    /// As many readers have given a name as there may be.
+    /// All slots of registered readers are taken.
     #[error("bus {bus} has {readers_max} named readers already; stop one, or read without a name")]
     TooManyReaders {
         /// Name of the bus.
         bus: String,
-        /// How many there may be.
+        /// Number of slots.
         readers_max: usize,
     },
-    /// A named reader of a bus whose writer waits for nobody.
+    /// A registered reader on a bus whose writer does not wait.
     #[error(
         "bus {bus} is not lossless: its writer waits for no reader; join without a name, or make it lossless"
     )]
@@ -130,19 +130,19 @@ impl<const N: usize> Sizes<N> {
     }
 }
 
-/// What a writer writes.
+/// Files of a writer.
 #[derive(Debug)]
 pub struct Writing<const N: usize> {
-    /// The right to write it; held as long as this lives.
+    /// The right to write the bus, held by this value.
     pub lock: WriterLock,
     pub ring: broadcast::Writer<Mapping>,
     pub tables: [TableWriter; N],
-    /// Of a lossless bus.
+    /// Present on a lossless bus.
     pub policy: Option<SlowReaderPolicy>,
 }
 
 impl<const N: usize> Writing<N> {
-    /// Takes over what another writer has left, or begins anew where that does not fit.
+    /// Takes over the files of an earlier writer, or creates new ones if they do not fit.
     pub fn open(root: &Root, bus: &str, settings: &Layout<N>) -> Result<Writing<N>, Error> {
         let sizes = Sizes::new(settings)?;
         let lock = WriterLock::acquire(root.create(bus)?)?;
@@ -161,7 +161,7 @@ impl<const N: usize> Writing<N> {
     }
 }
 
-/// Those that a lossless bus waits for. Readers that are already there keep their places.
+/// Registered readers of a lossless bus. Existing readers keep their slots.
 struct Registered {
     cursors: Mapping,
     policy: SlowReaderPolicy,
@@ -191,7 +191,7 @@ impl Registered {
         })
     }
 
-    /// Continues a ring, and overtakes nobody with it.
+    /// Continues a ring without overrunning a registered reader.
     fn resume(&mut self, ring: &Mapping) -> Result<broadcast::Writer<Mapping>, broadcast::Refused> {
         loop {
             let cursors = Cursors::new(self.cursors.clone());
@@ -200,7 +200,7 @@ impl Registered {
                 other => return other,
             };
             let cursors = Cursors::new(&self.cursors);
-            // Before it is judged: who takes the slot after that is another.
+            // Before the check: a reader that takes the slot afterwards has another lease.
             let Some(lease) = cursors.lease(slot) else {
                 continue;
             };
@@ -218,17 +218,17 @@ struct Files<const N: usize> {
     tables: [Mapping; N],
 }
 
-/// The ring is complete when it is found; a new one has its writer already.
+/// The ring of an earlier writer, or a new one with its writer.
 enum Ring {
     Left(Mapping),
     New(broadcast::Writer<Mapping>),
 }
 
 impl<const N: usize> Files<N> {
-    /// What another writer has left, if all of it has these sizes and makes sense.
+    /// The files of an earlier writer, if all have these sizes and are consistent.
     ///
     /// # Errors
-    /// A file that another writer is still writing: it was brought here from the bus that it belongs to.
+    /// Another writer still writes a file, which was moved here from its own bus.
     fn existing(
         lock: &WriterLock,
         sizes: Sizes<N>,
@@ -246,12 +246,12 @@ impl<const N: usize> Files<N> {
             Ok(fits.then_some(mapping))
         };
         let options = table_options(settings);
-        // All of them before one is judged: none that is in use is to be removed.
+        // All files are opened before one is checked: no file in use may be removed.
         let ring = open(RING, &ring_options(settings), sizes.ring.words())?;
         let tables = each(sizes.tables, |(file, shape)| {
             Ok::<_, Error>(open(file, &options, shape.words())?)
         })?;
-        // Files of one length may hold tables of another shape, and their readers would keep that.
+        // Files of one length may contain tables of another shape, which their readers would keep.
         // mutant: image: a table of another shape is taken over
         let is_same = |(mapping, (_, shape)): (&Mapping, (&str, Shape))| {
             Shape::read(mapping.words()) == Ok(shape)
@@ -262,7 +262,8 @@ impl<const N: usize> Files<N> {
         let Ok(tables) = each(tables, |table| table.ok_or(())) else {
             return Ok(None);
         };
-        // Whether its last frames make sense shows when it is resumed; ask before anything is lost.
+        // Whether its last frames are consistent shows when it is resumed; check before anything is
+        // lost.
         let is_sound =
             tables.iter().zip(sizes.tables).all(is_same) && broadcast::Writer::can_resume(&ring);
         Ok(is_sound.then_some(Files {
@@ -271,7 +272,7 @@ impl<const N: usize> Files<N> {
         }))
     }
 
-    /// New files. Readers of old ones keep them, and see that they were replaced.
+    /// Creates new files. Readers of old ones keep them and detect the replacement.
     fn fresh(lock: &WriterLock, sizes: Sizes<N>, settings: &Layout<N>) -> Result<Files<N>, Error> {
         let page_bytes = lock.directory().page_bytes()?;
         let create = |file, options: &Options, words| {
@@ -297,8 +298,8 @@ impl<const N: usize> Files<N> {
         })
     }
 
-    /// The tables are emptied before the ring says that a new writer begins, and belong to it after
-    /// that: who joins in between waits.
+    /// Resets the tables before the ring announces the new writer, and assigns them to it
+    /// afterwards: a reader that joins in between waits.
     fn into_writing(
         self,
         lock: WriterLock,
@@ -338,7 +339,7 @@ impl<const N: usize> Files<N> {
     }
 }
 
-/// Does the same with each of an array, up to the first that fails.
+/// Maps each element of an array, up to the first error.
 fn each<T, U, E, const N: usize>(
     values: [T; N],
     mut make: impl FnMut(T) -> Result<U, E>,
@@ -353,19 +354,19 @@ fn each<T, U, E, const N: usize>(
     }
 }
 
-/// What a reader reads.
+/// Files of a reader.
 #[derive(Debug)]
 pub struct Reading<const N: usize> {
     pub directory: Directory,
     pub ring: broadcast::Reader<Mapping>,
-    /// The tables that it asked for, in that order.
+    /// The requested tables, in this order.
     pub tables: [TableReader; N],
-    /// The writer whose beginning is behind the ring's place, and the next one's is not.
+    /// The writer at the ring's position.
     pub generation: u64,
 }
 
 impl<const N: usize> Reading<N> {
-    /// Attaches, as a named reader if that is wanted; waits for a writer that is just starting.
+    /// Attaches, as a registered reader if requested; waits for a starting writer.
     pub fn join(
         root: &Root,
         bus: &str,
@@ -383,7 +384,7 @@ impl<const N: usize> Reading<N> {
         }
     }
 
-    /// The same without waiting: a writer that is just starting is an error.
+    /// [`Self::join`] without waiting: a starting writer is an error.
     pub fn try_join(
         root: &Root,
         bus: &str,
@@ -395,7 +396,7 @@ impl<const N: usize> Reading<N> {
         };
         let mut reading = Reading::open(root, bus, tables)?;
         let generation = reading.writer().ok_or_else(half_started)?;
-        // It has marked its beginning before the tables were its own.
+        // It published a join point before the tables were assigned to it.
         reading.ring.skip_to_join_point();
         let (reading, guard) = match registered {
             true => reading
@@ -403,7 +404,7 @@ impl<const N: usize> Reading<N> {
                 .map(|(reading, guard)| (reading, Some(guard)))?,
             false => (reading, None),
         };
-        // A join point of the next one would have told of it.
+        // A join point of the next writer would have announced it.
         if reading.ring.generation() != generation {
             return Err(half_started());
         }
@@ -416,21 +417,21 @@ impl<const N: usize> Reading<N> {
         ))
     }
 
-    /// Attaches to what stands there; the ring at its last join point.
+    /// Attaches to the present files; the ring at its last join point.
     fn open(root: &Root, bus: &str, tables: [&str; N]) -> Result<Reading<N>, Error> {
         let directory = root.open(bus)?;
         let options = Options {
             lock: Lock::No,
             ..Options::default()
         };
-        // A table is larger than what is in use of it.
+        // A table is larger than its used part.
         let sparse = Options {
             prefault: false,
             ..options.clone()
         };
         let open = |file, options| Mapping::open(&directory, file, Access::Read, options);
         let ring = open(RING, &options)?;
-        // Before anything else: in another layout there may be other files.
+        // First of all: another layout may have other files.
         // mutant: bus: whatever has a ring is read, in any layout
         readable(&ring, bus)?;
         let tables = each(tables, |file| open(file, &sparse))?;
@@ -447,7 +448,7 @@ impl<const N: usize> Reading<N> {
         })
     }
 
-    /// Takes a place among those that the writer waits for.
+    /// Takes a slot of a registered reader.
     fn registered(self) -> Result<(Reading<N>, SlotGuard), Error> {
         let options = Options {
             lock: Lock::No,
@@ -467,7 +468,7 @@ impl<const N: usize> Reading<N> {
         Ok((Reading { ring, ..self }, guard))
     }
 
-    /// The writer that the tables belong to; `None` while one is just beginning.
+    /// The writer that the tables belong to; `None` while one is starting.
     pub fn writer(&self) -> Option<u64> {
         let Some((first, others)) = self.tables.split_first() else {
             return Some(self.ring.generation());
@@ -477,46 +478,46 @@ impl<const N: usize> Reading<N> {
         (generation != 0 && is_one).then_some(generation)
     }
 
-    /// Whether the tables belong to this writer, its number in the ring.
+    /// Whether the tables belong to this writer.
     pub fn is_of_writer(&self, generation: u64) -> bool {
         let mut tables = self.tables.iter();
         tables.all(|table| table.generation() == generation)
     }
 
-    /// Whether the bus was begun anew in other files.
+    /// Whether the bus was created again in other files.
     pub fn is_replaced(&self) -> bool {
         self.ring.memory().is_replaced()
     }
 
-    /// Who writes the bus.
+    /// Process that publishes.
     pub fn publisher(&self) -> Result<Option<Holder>, Error> {
         Ok(WriterLock::holder(&self.directory)?)
     }
 
-    /// Whether somebody writes the bus. A look at its lock: nothing is allocated, and nobody is waited for.
+    /// Whether a process publishes. Checks the lock without allocating or waiting.
     pub fn is_published(&self) -> Result<bool, Error> {
         Ok(WriterLock::is_held(&self.directory)?)
     }
 
-    /// When the publisher last gave a sign of life; `None` of one that states no such thing.
+    /// Last activity of the publisher; `None` if it states none.
     pub fn liveness(&self) -> Option<Liveness> {
         Liveness::of(&self.ring)
     }
 
-    /// Whether the publisher's last sign of life is too long ago.
+    /// Whether the publisher's last activity is too old.
     pub fn is_stalled(&self) -> bool {
         self.liveness()
             .is_some_and(|liveness| liveness.is_stalled())
     }
 
-    /// Whether the files are as long as they were.
+    /// Whether no file was truncated.
     pub fn is_intact(&self) -> bool {
         let tables = self.tables.iter().map(last_value::Reader::memory);
         self.ring.memory().intact() && tables.into_iter().all(Mapping::intact)
     }
 }
 
-/// Whether a ring is of a layout that this program can read.
+/// Checks that a ring has a layout that this program can read.
 fn readable(ring: &Mapping, bus: &str) -> Result<(), Error> {
     match Format::read(ring.words()) {
         Some(format) if !format.is_readable() => Err(Error::Format {
@@ -524,12 +525,12 @@ fn readable(ring: &Mapping, bus: &str) -> Result<(), Error> {
             layout: format.layout,
             writer: format.writer().unwrap_or("of another version").to_owned(),
         }),
-        // What is no ring at all is refused where it is read.
+        // Memory without a ring is refused by the reader.
         Some(_) | None => Ok(()),
     }
 }
 
-/// Every message must fit, the shortest parts of long ones included.
+/// Checks that every message fits, including the shortest parts of long ones.
 fn ring_of(bytes: u64, message_bytes_min: usize) -> Result<Geometry, Error> {
     let geometry = Geometry::new(bytes).map_err(Error::RingBytes)?;
     if geometry.message_max() < message_bytes_min {
@@ -538,7 +539,7 @@ fn ring_of(bytes: u64, message_bytes_min: usize) -> Result<Geometry, Error> {
     Ok(geometry)
 }
 
-/// Whole pages; what is behind the last word is never used.
+/// Size in whole pages; bytes after the last word are unused.
 const fn bytes_of(words: usize, page_bytes: usize) -> usize {
     (words * 8).next_multiple_of(page_bytes)
 }

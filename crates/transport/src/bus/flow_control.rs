@@ -1,14 +1,14 @@
-//! Waiting for named readers: bounded, and never for the dead.
+//! Flow control: bounded waiting for registered readers.
 
 use super::Lossless;
 use super::damage::Damage;
 use std::time::{Duration, Instant};
 use touchline_shm::segment::SlotLocks;
 
-/// How often a reader that is waited for is asked whether it lives; each time is a system call.
+/// Interval of liveness checks of a reader that is waited for; each is a system call.
 const LIVENESS_EVERY: Duration = Duration::from_millis(1);
 
-/// Slow-reader policy: how long the writer waits for the slowest reader.
+/// Slow-reader policy: maximum wait for the slowest reader.
 #[derive(Debug)]
 pub struct SlowReaderPolicy {
     locks: SlotLocks,
@@ -16,12 +16,12 @@ pub struct SlowReaderPolicy {
     waiting: Option<Waiting>,
 }
 
-/// What waiting for slow readers came to.
+/// Counts of waits for slow readers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FlowCounts {
-    /// Times that the writer waited.
+    /// Number of waits of the writer.
     pub waits: u64,
-    /// Registered readers that died and are not waited for any more.
+    /// Registered readers that died.
     pub readers_dead: u64,
     /// Registered readers that were too slow for too long.
     pub readers_left_behind: u64,
@@ -34,14 +34,14 @@ struct Waiting {
     asked: Instant,
 }
 
-/// What to do about a reader that has not read what would be overwritten.
+/// Decision about a reader that blocks the writer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// Try again.
+    /// Wait and try again.
     Wait,
-    /// It is dead.
+    /// The reader is dead.
     Dead,
-    /// It lives, and was waited for long enough.
+    /// The reader lives, and the maximum wait is over.
     TooSlow,
 }
 
@@ -54,7 +54,7 @@ impl SlowReaderPolicy {
         }
     }
 
-    /// Judges the reader in `slot`, which keeps the writer waiting at this moment.
+    /// Decides about the reader in `slot`, which blocks the writer.
     pub fn judge(&mut self, slot: usize) -> Verdict {
         let now = Instant::now();
         let begun = Waiting {
@@ -80,12 +80,12 @@ impl SlowReaderPolicy {
         Verdict::Wait
     }
 
-    /// Whether the file in which readers take their places is still found by them.
+    /// Checks that readers still find the file with their slots.
     pub fn check(&self) -> Result<(), Damage> {
         Damage::of_name(self.locks.lost_name())
     }
 
-    /// The writer does not wait any more.
+    /// Ends a wait.
     pub fn relax(&mut self) {
         self.waiting = None;
     }

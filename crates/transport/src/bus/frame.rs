@@ -1,25 +1,24 @@
-//! Writing a message in place, piece by piece.
+//! Writes a message in place, piece by piece.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use zerocopy::{Immutable, IntoBytes};
 
-/// A message that is being written in place: pieces of any length, one behind the other.
+/// A message being written in place, from pieces of any length.
 ///
-/// Shared memory is written by whole words. A word that a piece fills in part is kept here until the next
-/// pieces fill it, or [`finish`](Frame::finish) ends the message: so each word is stored once, and none is
-/// read back.
+/// Shared memory is written in whole words. A partly filled word is kept here until the next pieces fill it, or
+/// [`finish`](Frame::finish) ends the message: each word is stored once, and none is read back.
 #[derive(Debug)]
 pub struct Frame<'a> {
-    /// What is not written yet.
+    /// Unwritten words.
     words: &'a [AtomicU64],
-    /// First bytes of the next word, in the byte order of memory; the others are 0.
+    /// First bytes of the next word, in memory order; the others are 0.
     part: u64,
-    /// Bits of it.
+    /// Number of its bits.
     bits: u32,
 }
 
 impl<'a> Frame<'a> {
-    /// At the beginning of a message whose words these are.
+    /// Starts a message in these words.
     #[inline(always)]
     pub(super) fn new(words: &'a [AtomicU64]) -> Frame<'a> {
         Frame {
@@ -29,10 +28,10 @@ impl<'a> Frame<'a> {
         }
     }
 
-    /// Writes a piece behind those that are written.
+    /// Appends a piece.
     ///
     /// # Panics
-    /// If there is no room for it: the length that was claimed is not that of the message.
+    /// There is no room: the claimed length differs from the message's.
     #[inline(always)]
     pub fn put<T: IntoBytes + Immutable + ?Sized>(&mut self, piece: &T) {
         let (whole, rest) = piece.as_bytes().as_chunks::<8>();
@@ -58,7 +57,7 @@ impl<'a> Frame<'a> {
         }
     }
 
-    /// Less than a word.
+    /// Appends less than a word.
     #[inline(always)]
     fn put_rest(&mut self, rest: &[u8]) {
         let mut last = [0; 8];
@@ -71,7 +70,7 @@ impl<'a> Frame<'a> {
             return;
         }
         self.store_part();
-        // All of the piece is in the word that was stored, if it filled that exactly.
+        // The whole piece is in the stored word if it filled that exactly.
         self.part = match bits - 64 {
             0 => 0,
             behind => value >> (rest.len() as u32 * 8 - behind),
@@ -79,7 +78,7 @@ impl<'a> Frame<'a> {
         self.bits = bits - 64;
     }
 
-    /// Ends the message: its last word, if that is not full, is filled with zeros.
+    /// Ends the message: pads its last word with zeros.
     #[inline(always)]
     pub fn finish(&mut self) {
         if self.bits > 0 {
@@ -103,7 +102,7 @@ impl<'a> Frame<'a> {
 mod tests {
     use super::*;
 
-    /// Whatever the pieces, the words are the bytes.
+    /// Pieces of any length yield the words of their bytes.
     #[test]
     fn pieces_of_any_length_lie_one_behind_the_other() {
         for seed in touchline_lab::random::seeds(200) {

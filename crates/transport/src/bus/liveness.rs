@@ -1,31 +1,32 @@
-//! Whether a publisher that has its bus still works: what it last stated, judged by the clock of the host.
+//! Liveness of a publisher: its last activity statement, compared with the host's clock.
 
 use std::time::Duration;
 use touchline_shm::broadcast::{Activity, Reader};
 use touchline_shm::clock::boot_ns;
 use touchline_shm::segment::Mapping;
 
-/// The last sign of life of a publisher with a duty cycle.
+/// Last activity of a publisher with a duty cycle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Liveness {
-    /// How long ago it was.
+    /// Age of the statement.
     pub age: Duration,
-    /// How long ago it may be.
+    /// Maximum age.
     pub timeout: Duration,
 }
 
 impl Liveness {
-    /// Whether the publisher is stopped, stuck, or behind its venue: its books are not to be called
+    /// Whether the publisher is stopped, stuck, or behind its venue: its books must not be shown as
     /// live.
     pub fn is_stalled(&self) -> bool {
         self.age > self.timeout
     }
 
-    /// As of now; `None` of a publisher that states no such thing, as a replay.
+    /// Present liveness; `None` if the publisher states none, as a replay.
     pub(crate) fn of(ring: &Reader<Mapping>) -> Option<Liveness> {
         let stated = ring.activity();
         let now_ns = boot_ns();
-        // A reader that was stopped between the two would take its own pause for the publisher's.
+        // Otherwise a reader that was stopped between the two would take its own pause for the
+        // publisher's.
         Liveness::judge(stated, ring.activity(), now_ns)
     }
 
@@ -34,7 +35,7 @@ impl Liveness {
         if again.at_ns == 0 || again.timeout_ns == 0 {
             return None;
         }
-        // A time that is ahead of ours is of another clock, and as far away as an old one.
+        // A time ahead of ours is of another clock, and treated as an old one.
         // mutant: live: who is stopped itself calls its publisher stalled
         let age_ns = match stated == again {
             // mutant: live: a clock that is ahead is a sign of life

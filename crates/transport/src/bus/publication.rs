@@ -1,4 +1,4 @@
-//! The writing side of a bus: messages of any kind into the ring, and its tables.
+//! Writing side of a bus: messages of any kind, and tables.
 
 use super::damage::Damage;
 use super::files::{Error, TableWriter, Writing};
@@ -8,26 +8,26 @@ use std::hint::spin_loop;
 use touchline_shm::broadcast::{self, NoRoom};
 use touchline_shm::segment::{Mapping, WriterLock};
 
-/// Publishes messages on a bus. It knows none of them: a message is bytes of a stated length.
+/// Publishes messages on a bus. It interprets none of them: a message is bytes of a stated length.
 ///
-/// A message is written once, in place: [`stage`](Publication::stage) claims its room in the ring and
-/// has it written there, [`release`](Publication::release) makes it visible. In between its tables are
-/// changed, with its position; a publisher that dies there leaves a message that never was.
+/// A message is written once, in place: [`stage`](Publication::stage) claims its room in the ring and writes it,
+/// [`release`](Publication::release) makes it visible. In between the tables are changed, with the message's position;
+/// a publisher that dies in between has not published the message.
 #[derive(Debug)]
 pub struct Publication {
     ring: broadcast::Writer<Mapping>,
     policy: Option<SlowReaderPolicy>,
     flow: FlowCounts,
-    /// The right to write; given back last.
+    /// The right to write; released last.
     lock: WriterLock,
 }
 
 impl Publication {
-    /// Takes over a bus that nobody writes, or begins it; gives its tables, in the order of the layout.
-    /// All memory is taken here.
+    /// Takes over a bus without a writer, or creates it; returns its tables, in the order of the layout. All memory is
+    /// reserved here.
     ///
     /// # Errors
-    /// Among others who writes it already, and how much memory is missing.
+    /// Among others [`Error::Segment`] with the present writer or the missing memory.
     pub fn open<const N: usize>(
         root: &Root,
         bus: &str,
@@ -48,11 +48,11 @@ impl Publication {
         Ok((publication, tables))
     }
 
-    /// Claims room for a message of `length` bytes and has `write` write it there, where no reader sees
-    /// it. Waits for slow readers, if the bus is lossless.
+    /// Claims room for a message of `length` bytes and calls `write` to fill it, invisible to readers. Waits for slow
+    /// readers if the bus is lossless.
     ///
     /// # Panics
-    /// If a message is staged already, or the ring holds none of this length.
+    /// A message is staged already, or the ring cannot contain one of this length.
     #[inline]
     pub fn stage<T>(&mut self, length: usize, write: impl FnOnce(&mut Frame<'_>) -> T) -> T {
         while let Err(no_room) = self.ring.stage(length) {
@@ -61,7 +61,7 @@ impl Publication {
         write(&mut Frame::new(self.ring.staged_words()))
     }
 
-    /// The message that is staged, with its place in the stream; `None` if there is none.
+    /// The staged message, with its position in the stream; `None` if there is none.
     #[inline]
     pub fn staged(&self) -> Option<Staged<'_>> {
         let broadcast::Staged { length, end } = self.ring.staged()?;
@@ -76,7 +76,7 @@ impl Publication {
     /// Makes the staged message visible, with these flags of its frame.
     ///
     /// # Panics
-    /// If no message is staged.
+    /// No message is staged.
     #[inline]
     pub fn release(&mut self, flags: Flags) {
         self.ring.commit_staged(flags);
@@ -91,17 +91,17 @@ impl Publication {
         self.ring.next().sequence
     }
 
-    /// Bytes of the longest message.
+    /// Maximum size of a message, bytes.
     pub fn message_bytes_max(&self) -> usize {
         self.ring.geometry().message_max()
     }
 
-    /// States that the duty cycle runs and that what was published is current.
+    /// States that the duty cycle runs and that published data is current.
     pub fn state_activity(&mut self, activity: Activity) {
         self.ring.state_activity(activity);
     }
 
-    /// What waiting for slow readers came to; `None` of a bus that is not lossless.
+    /// Counts of waits; `None` if the bus is not lossless.
     #[inline]
     pub fn flow_counts(&self) -> Option<&FlowCounts> {
         self.policy.as_ref().map(|_| &self.flow)
@@ -112,7 +112,7 @@ impl Publication {
         self.lock.directory().name()
     }
 
-    /// How many writers the bus had, this one included.
+    /// Number of writers that the bus has had, this one included.
     pub fn generation(&self) -> u64 {
         self.ring.generation()
     }
@@ -122,29 +122,29 @@ impl Publication {
         &self.lock
     }
 
-    /// What was asked of the system and could not be had, without which everything is but slower.
+    /// Rejected requests without which everything works, but slower.
     pub fn warnings(&self) -> &[Warning] {
         self.ring.memory().warnings()
     }
 
-    /// Whether its files are still what its readers find. Three system calls, five of a lossless bus.
+    /// Checks that readers still find its files. Three system calls, five on a lossless bus.
     ///
     /// # Errors
-    /// What somebody did to them.
+    /// The damage.
     pub fn check(&self) -> Result<(), Damage> {
         // mutant: names: the publisher does not look for its lock
         Damage::of_name(self.lock.lost_name())?;
         // mutant: names: the publisher does not look for its ring
         Damage::of_file(self.ring.memory())?;
         if let (Some(registered), Some(policy)) = (self.ring.registered(), &self.policy) {
-            // Not its length: readers of a group may cut it, and are not to end the publisher by that.
+            // Not its length: readers of a group may truncate it, and must not end the publisher by that.
             Damage::of_name(registered.memory().lost_name())?;
             policy.check()?;
         }
         Ok(())
     }
 
-    /// A reader of a lossless bus has not read what would be overwritten: wait a little, or give it up.
+    /// Handles a reader of a lossless bus that blocks the writer: waits briefly, or frees its slot.
     #[cold]
     fn wait(&mut self, no_room: NoRoom) {
         let (NoRoom::Full { slot }, Some(policy), Some(registered)) =
@@ -152,7 +152,7 @@ impl Publication {
         else {
             unreachable!("messages fit the ring, and only a lossless one is ever full");
         };
-        // Before it is judged: who takes the slot after that is another.
+        // Before the decision: a reader that takes the slot afterwards has another lease.
         let Some(lease) = registered.lease(slot) else {
             return;
         };
@@ -178,10 +178,10 @@ impl Publication {
 pub struct Staged<'a> {
     /// Its number.
     pub sequence: u64,
-    /// Position behind it.
+    /// Position after it.
     pub end: u64,
     /// Its bytes.
     pub length: usize,
-    /// Its words in place; the last one may hold zeros behind its end.
+    /// Its words in place; the last one may be padded with zeros.
     pub words: &'a [std::sync::atomic::AtomicU64],
 }

@@ -1,4 +1,4 @@
-//! How long a look at an image waits for a change to end. A subscriber never does.
+//! Retries of a snapshot read while a change is in progress. Subscribers do not use it.
 
 use std::hint::spin_loop;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -7,19 +7,18 @@ use std::time::{Duration, Instant};
 use touchline_shm::Words;
 use touchline_shm::last_value::{Change, Found, Reader};
 
-/// Longest wait for one image. A running writer needs microseconds for a change; one that lost its
-/// processor gets it back within this, or the look ends without that book.
+/// Maximum wait for one slot. A running writer needs microseconds for a change; a preempted one
+/// mostly continues within this time.
 pub const WAIT_MAX: Duration = Duration::from_millis(2);
-/// Most copies of one image: a book that changes during each of so many changes faster than it can be
-/// copied.
+/// Maximum copies of one slot: a book that changes during each of them changes faster than it can be copied.
 pub const COPIES_MAX: u32 = 16;
-/// Looks at a stamp before the processor is offered to others, the writer among them.
+/// Reads of a stamp before the processor is yielded.
 const SPINS: u32 = 64;
 
-/// Reads a table, and waits for its writer within limits.
+/// Reads a table with limited waits for its writer.
 ///
-/// A table has one writer, and that is in one change at a time. So while a change is in progress that
-/// outlasted a wait, no other is waited for: all images of a dead writer cost one wait together.
+/// A table has one writer, which makes one change at a time. So while a change is in progress that outlasted a wait, no
+/// other slot is waited for: all slots of a dead writer cost one wait together.
 #[derive(Debug, Default)]
 pub struct ReadRetry {
     /// The last change that outlasted a wait.
@@ -27,7 +26,7 @@ pub struct ReadRetry {
 }
 
 impl ReadRetry {
-    /// Makes attempts until one succeeds, or the limits are reached: then the last one's result.
+    /// Tries until an attempt succeeds or a limit is reached; then returns the last result.
     #[inline]
     pub fn read<M: Words>(
         &self,
@@ -60,7 +59,7 @@ impl ReadRetry {
         }
     }
 
-    /// Waits for a change to end; whether it did.
+    /// Waits for a change to end; returns whether it did.
     #[cold]
     fn await_end<M: Words>(
         &self,
@@ -73,7 +72,7 @@ impl ReadRetry {
             return false;
         }
         for looks in 0.. {
-            // Before the look: also a change that ends at once takes of the time.
+            // Before the read: a change that ends at once also counts towards the time.
             // mutant: image: a change that ends at once takes nothing of the time
             if !has_time() {
                 break;
@@ -91,13 +90,13 @@ impl ReadRetry {
         false
     }
 
-    /// A change is a value: whoever panicked with the lock left a whole one.
+    /// Locks; a panic leaves a complete value.
     fn stuck(&self) -> MutexGuard<'_, Option<Change>> {
         self.stuck.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// What is left for one image, from the first attempt that failed.
+/// Limits for one slot, from the first failed attempt.
 #[derive(Debug, Default)]
 struct Limits {
     end: Option<Instant>,
@@ -135,12 +134,12 @@ mod tests {
         content_words: 2,
     };
     const TICK: Duration = Duration::from_micros(100);
-    /// Looks at a clock of such ticks until a wait is over.
+    /// Clock readings until a wait is over.
     const MOST_LOOKS: u32 = (WAIT_MAX.as_nanos() / TICK.as_nanos()) as u32 + 1;
 
     type Memory = Arc<[AtomicU64]>;
 
-    /// A table with something in each slot, and where their stamps are.
+    /// A table with content in each slot, and the positions of their stamps.
     fn table() -> (Writer<Memory>, Reader<Memory>, [usize; 3]) {
         let memory = zeroed(SHAPE.words());
         let mut writer = Writer::create(memory.clone(), SHAPE).expect("there is room");
@@ -152,7 +151,7 @@ mod tests {
         (writer, reader, stamps)
     }
 
-    /// A clock that goes on by a tick with each look at it, and counts them.
+    /// A clock that advances by a tick at each reading, and counts the readings.
     fn clock(looks: &Cell<u32>) -> impl FnMut() -> Instant {
         let start = Instant::now();
         move || {
@@ -161,7 +160,7 @@ mod tests {
         }
     }
 
-    /// What reading a slot comes to, the attempts that took, and looks at the clock.
+    /// Result of a read, its attempts, and its clock readings.
     fn read(retry: &ReadRetry, table: &Reader<Memory>, slot: usize) -> (Found, u32, u32) {
         let (looks, mut attempts) = (Cell::new(0), 0);
         let found = retry.read_by(table, clock(&looks), |table| {
@@ -178,8 +177,7 @@ mod tests {
         assert_eq!(read, (Found::Content { position: 8 }, 1, 0));
     }
 
-    /// A writer that died in a change is waited for once, and for no longer than the limit; when its
-    /// successor is there, everything is as before.
+    /// A writer that died in a change is waited for once, within the limit; with its successor reads succeed again.
     #[test]
     fn a_change_that_never_ends_is_waited_for_once() {
         let (writer, reader, stamps) = table();
@@ -192,7 +190,7 @@ mod tests {
         let (found, attempts, looks) = read(&retry, &reader, 1);
         assert!(matches!(found, Found::Busy(_)));
         assert_eq!((attempts, looks), (1, MOST_LOOKS));
-        // A second one is nothing that a right writer leaves.
+        // A second one cannot be left by a correct writer.
         stop(2);
         for slot in [1, 2, 1] {
             let (found, attempts, looks) = read(&retry, &reader, slot);
@@ -226,7 +224,7 @@ mod tests {
         assert_eq!((found, looks), (Found::Content { position: 16 }, 5));
     }
 
-    /// A slot that is in another change at each attempt is given up as well.
+    /// A slot with another change at each attempt is given up.
     #[test]
     fn changes_that_end_at_once_are_not_waited_for_without_end() {
         let (mut writer, reader, _) = table();
@@ -242,8 +240,8 @@ mod tests {
         assert_eq!((attempts, looks.get()), (MOST_LOOKS.into(), MOST_LOOKS));
     }
 
-    /// A writer that changes a slot during each copy of it is given up after so many copies, or so
-    /// much time.
+    /// A slot that changes during each copy is given up after the maximum number of copies, or the
+    /// maximum time.
     #[test]
     fn a_slot_that_changes_during_each_copy_is_given_up() {
         for (tick, most) in [

@@ -1,4 +1,4 @@
-//! Removes a bus that is not needed any more.
+//! Removal of a bus.
 
 use super::{Error, Root};
 use std::fs;
@@ -7,9 +7,9 @@ use touchline_shm::segment::WriterLock;
 /// Removes the directory of a bus with everything in it. Readers that have its files mapped keep them.
 ///
 /// # Errors
-/// There is no such bus, somebody publishes it (it is left alone then), or the system refuses.
+/// The bus does not exist, is published (then it is left unchanged), or a system call failed.
 pub fn remove(root: &Root, bus: &str) -> Result<(), Error> {
-    // Held to the end: no publisher begins in files that are about to go.
+    // Held to the end: no publisher starts in files that are being removed.
     let lock = WriterLock::acquire(root.open(bus)?)?;
     let path = lock.directory().path();
     fs::remove_dir_all(&path).map_err(|source| Error::Removal {

@@ -1,35 +1,35 @@
-//! Files of a bus and their sizes, and how its writer treats slow readers.
+//! Files and sizes of a bus, and its slow-reader policy.
 
 use std::time::Duration;
 use touchline_shm::last_value::Shape;
 use touchline_shm::segment::Lock;
 
-/// Layout of a bus with `N` tables. All memory is taken from this at start.
+/// Layout of a bus with `N` tables. All memory is reserved from it at start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Layout<const N: usize> {
-    /// Bytes of messages that the ring holds: a power of two. How far a reader may fall behind.
+    /// Size of the ring in bytes, a power of two: the maximum lag of a reader.
     pub ring_bytes: u64,
-    /// Bytes that a message must be allowed to have: a ring that holds none so long is refused.
+    /// Message size that must fit, bytes: a ring that cannot contain it is refused.
     pub message_bytes_min: usize,
     /// Version of the schema of its messages.
     pub schema: u16,
     /// Tables of keyed latest values: name of the file, number and size of the slots.
     pub tables: [(&'static str, Shape); N],
-    /// Named readers that are waited for; `None` never waits.
+    /// Registered readers that are waited for; `None` never waits.
     pub lossless: Option<Lossless>,
-    /// Huge pages, where the system has them.
+    /// Huge pages, if the system has them.
     pub huge_pages: bool,
-    /// Whether memory is kept from being swapped out.
+    /// Locking of memory.
     pub lock: Lock,
 }
 
-/// How long a lossless bus waits, and for how many.
+/// Waiting of a lossless bus.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Lossless {
-    /// Named readers for which there is room at least; pages are whole, and each has room for 32.
+    /// Minimum number of slots for registered readers; each page has 32.
     pub readers_max: u32,
-    /// How long the slowest may stop the writer before it is left behind. A dead one is left behind
-    /// at once.
+    /// Maximum wait for the slowest reader before its slot is freed. The slot of a dead one is
+    /// freed at once.
     pub wait_max: Duration,
 }
 

@@ -1,56 +1,56 @@
-//! The raw reading side of a bus: messages as bytes, with number and position.
+//! Raw reading side of a bus: messages as bytes, with number and position.
 
 use super::files::{Error, Reading};
 use super::{Flags, Found, Holder, Liveness, Root, SlotGuard, Watch};
 use touchline_shm::broadcast::RingEvent;
 use zerocopy::IntoBytes;
 
-/// Subscription to the messages of a bus, whatever they are, and to `N` of its tables: for recorders and
-/// relays, and for what carries its own kind of messages.
+/// Subscription to the messages of a bus as bytes, and to `N` of its tables: for recorders, relays, and publications
+/// with their own kinds of messages.
 ///
-/// It begins at the last join point of the publisher. Everything before that which still holds is in the
-/// tables: [`latest`](Subscription::latest) gives each slot with the position behind its last change, and
-/// messages that end at or before that position are in it already.
+/// It starts at the last join point of the publisher. The tables contain everything older that is still valid:
+/// [`latest`](Subscription::latest) returns each slot with the position after its last change, and messages that end at
+/// or before that position are included in it.
 pub struct Subscription<const N: usize> {
     root: Root,
     bus: String,
     tables: [&'static str; N],
     registered: bool,
     reading: Reading<N>,
-    /// The place among named readers.
+    /// Slot of a registered reader.
     guard: Option<SlotGuard>,
     watch: Watch,
-    /// Another publisher has begun, and its beginning may be among what was lost.
+    /// Another publisher has started, and its announcement may be among the lost messages.
     restart_missed: bool,
     message: Box<[u64]>,
 }
 
-/// A message as it was published.
+/// A published message.
 #[derive(Clone, Copy, Debug)]
 pub struct Message<'a> {
     /// Its bytes.
     pub bytes: &'a [u8],
-    /// Its number in the publication, gap-free from 1.
+    /// Sequence number in the publication, gap-free from 1.
     pub sequence: u64,
-    /// Position behind it in the stream, bytes.
+    /// Position after it in the stream, bytes.
     pub end: u64,
-    /// Whether the batch of one packet ends with it.
+    /// Whether it ends the batch of one packet.
     pub is_batch_end: bool,
 }
 
-/// What a poll came to.
+/// Result of a poll.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Polled<T> {
-    /// Something was handed out, and this came of it.
+    /// A message was handed out, with this result.
     Given(T),
-    /// So many messages were there that are not for this subscriber; there may be more.
+    /// This many messages were not for this subscriber; there may be more.
     Passed(usize),
-    /// There is nothing.
+    /// No message.
     Nothing,
 }
 
 impl<T> Polled<T> {
-    /// What was handed out, if something was.
+    /// The result, if a message was handed out.
     #[inline]
     pub fn given(self) -> Option<T> {
         match self {
@@ -60,40 +60,41 @@ impl<T> Polled<T> {
     }
 }
 
-/// What happened to a subscription, instead of a message.
+/// Event of a subscription, instead of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BusEvent {
-    /// The publisher has overtaken this subscription, which goes on at the last join point.
+    /// The publisher has overrun this subscription, which continues at the last join point.
     Overrun {
-        /// Messages that were lost.
+        /// Lost messages.
         messages: u64,
-        /// Bytes of them.
+        /// Lost bytes.
         bytes: u64,
     },
-    /// Another publisher goes on: tables begin empty with it. Its number, from 1.
+    /// Another publisher has started, with empty tables.
     Restarted {
-        /// Counted from 1.
+        /// Its number, from 1.
         generation: u64,
     },
-    /// The publisher is gone.
+    /// The publisher has ended.
     PublisherGone,
-    /// The shared memory holds what no publisher writes; the subscription goes on at the last join point.
+    /// The shared memory contains an invalid message; the subscription continues at the last join point.
     Corrupt,
-    /// A file of the bus was made shorter by somebody: nothing can be read until it is begun again.
+    /// A file of the bus was truncated: nothing can be read until the bus is created again.
     Damaged,
-    /// Another publisher goes on in a layout that this program cannot read; the subscription waits for one that it can.
+    /// Another publisher has started with a layout that this program cannot read; the subscription waits for a readable
+    /// one.
     Incompatible {
-        /// Number of the layout.
+        /// Layout number.
         layout: u64,
     },
 }
 
 impl<const N: usize> Subscription<N> {
-    /// Joins a bus, with these tables of it. A registered subscription has a place among those that the
-    /// publisher of a lossless bus waits for.
+    /// Joins a bus with these tables. A registered subscription takes a slot, and the publisher of a lossless bus waits
+    /// for it.
     ///
     /// # Errors
-    /// Among others: there is no such bus, it is not ours to read, or has no such table.
+    /// Among others: the bus does not exist, does not belong to this user, or has no such table.
     pub fn join(
         root: &Root,
         bus: &str,
@@ -116,10 +117,10 @@ impl<const N: usize> Subscription<N> {
         })
     }
 
-    /// Hands the next message to `take`, if there is one; never waits.
+    /// Passes the next message to `take`, if there is one; never waits.
     ///
     /// # Errors
-    /// A [`BusEvent`] instead of a message; the next poll goes on behind it.
+    /// A [`BusEvent`] instead of a message; the next poll continues after it.
     #[inline]
     pub fn poll<T>(&mut self, take: impl FnOnce(Message<'_>) -> T) -> Result<Polled<T>, BusEvent> {
         if self.restart_missed {
@@ -146,23 +147,23 @@ impl<const N: usize> Subscription<N> {
         }
     }
 
-    /// Copies the latest value of a slot, as far as there is room. One attempt, which never waits.
+    /// Copies as much of a slot's latest value as fits. One attempt without waiting.
     ///
     /// # Panics
-    /// If there is no such table: they are counted as they were given to [`join`](Subscription::join).
+    /// There is no such table: tables are numbered as in [`join`](Subscription::join).
     pub fn latest(&self, table: usize, slot: usize, room: &mut [u64]) -> Found {
         self.reading.tables[table].read(slot, room)
     }
 
-    /// Slots of a table that are in use: all behind them are empty.
+    /// Number of slots in use; all later ones are empty.
     ///
     /// # Panics
-    /// If there is no such table.
+    /// There is no such table.
     pub fn slots(&self, table: usize) -> usize {
         self.reading.tables[table].used()
     }
 
-    /// Position in the stream of the next message, bytes.
+    /// Position of the next message, bytes.
     pub fn position(&self) -> u64 {
         self.reading.ring.next().position
     }
@@ -172,7 +173,7 @@ impl<const N: usize> Subscription<N> {
         self.reading.ring.next().sequence
     }
 
-    /// Number of the publisher that is read, from 1.
+    /// Number of the present publisher, from 1.
     pub fn generation(&self) -> u64 {
         self.reading.generation
     }
@@ -182,20 +183,20 @@ impl<const N: usize> Subscription<N> {
         &self.bus
     }
 
-    /// Who publishes at this moment; `None` if nobody does. A few system calls.
+    /// Process that publishes; `None` if there is none. A few system calls.
     ///
     /// # Errors
-    /// If the system does not say.
+    /// A system call failed.
     pub fn publisher(&self) -> Result<Option<Holder>, Error> {
         self.reading.publisher()
     }
 
-    /// When the publisher last gave a sign of life; `None` of one that states no such thing.
+    /// Last activity of the publisher; `None` if it states none.
     pub fn liveness(&self) -> Option<Liveness> {
         self.reading.liveness()
     }
 
-    /// Nothing is there: the publisher may be gone, or the bus begun again in other files.
+    /// No message: checks whether the publisher has ended, or the bus was created again.
     #[inline]
     fn nothing<T>(&mut self) -> Result<Polled<T>, BusEvent> {
         if std::mem::take(&mut self.watch.gone_seen) {
@@ -217,7 +218,7 @@ impl<const N: usize> Subscription<N> {
                     self.watch.damage_notified = true;
                     return Err(BusEvent::Incompatible { layout });
                 }
-                // It was said, or its publisher is just beginning.
+                // It was reported, or its publisher is starting.
                 Err(_) => {}
             }
         }
@@ -227,7 +228,7 @@ impl<const N: usize> Subscription<N> {
         let is_gone = matches!(self.reading.is_published(), Ok(false));
         self.watch.is_gone = is_gone;
         self.watch.gone_notified &= is_gone;
-        // It may have published until just now: told once everything is read.
+        // It may have published until just now: reported once everything is read.
         self.watch.gone_seen = is_gone && !self.watch.gone_notified;
         Ok(match self.watch.gone_seen {
             true => Polled::Passed(0),
@@ -235,7 +236,7 @@ impl<const N: usize> Subscription<N> {
         })
     }
 
-    /// A file of the bus is not what it was: says so once, and waits for another.
+    /// A file of the bus is damaged: reports it once, and waits for another.
     #[cold]
     fn damaged<T>(&mut self) -> Result<Polled<T>, BusEvent> {
         if !std::mem::replace(&mut self.watch.damage_notified, true) {
@@ -269,7 +270,7 @@ impl<const N: usize> Subscription<N> {
         }
     }
 
-    /// Another publisher has begun, and the ring may not say so any more: goes behind its beginning.
+    /// Another publisher has started, and its announcement may be lost: moves after its start.
     #[cold]
     fn find_restart<T>(&mut self) -> Result<Polled<T>, BusEvent> {
         let Some(generation) = self.reading.writer() else {
@@ -289,9 +290,9 @@ impl<const N: usize> Subscription<N> {
         Err(self.interrupted(RingEvent::Generation(generation)))
     }
 
-    /// The bus was begun again, in other files.
+    /// Attaches to a bus created again in other files.
     fn reattach(&mut self) -> Result<BusEvent, Error> {
-        // Its place was in the old files.
+        // Its slot was in the old files.
         self.guard = None;
         let (reading, guard) =
             Reading::try_join(&self.root, &self.bus, self.tables, self.registered)?;

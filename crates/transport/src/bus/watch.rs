@@ -1,33 +1,33 @@
-//! Looking now and then, while nothing comes, whether anything will.
+//! Periodic checks of the publisher while no messages arrive.
 
 use std::time::{Duration, Instant};
 
 /// Polls without a message before the clock is read.
 const POLLS: u32 = 64;
-/// Time between two looks; each is a few system calls.
+/// Interval of checks; each is a few system calls.
 const EVERY: Duration = Duration::from_millis(100);
 
-/// When to look, and what was seen.
+/// Time of the next check, and results of the last.
 #[derive(Debug)]
 pub struct Watch {
     polls: u32,
     looked: Option<Instant>,
-    /// Nobody publishes, as of the last look.
+    /// No process publishes, as of the last check.
     pub is_gone: bool,
-    /// The publisher gives no sign of life, and that was told: no book is handed out as live.
+    /// The publisher is stalled, and that was reported: no book is handed out as live.
     pub is_stalled: bool,
-    /// That has begun, or ended, and is to be told as soon as everything that was published is read.
+    /// A stall has started or ended, to be reported once everything published is read.
     pub turn_seen: bool,
-    /// It was seen and is to be told as soon as everything that was published is read.
+    /// The end of the publisher was detected, to be reported once everything published is read.
     pub gone_seen: bool,
-    /// That was told since the last message.
+    /// The end was reported since the last message.
     pub gone_notified: bool,
-    /// That the files are damaged was told.
+    /// Damage of the files was reported.
     pub damage_notified: bool,
 }
 
 impl Watch {
-    /// The first poll that finds nothing looks at once.
+    /// The first poll without a message checks at once.
     pub fn new(is_gone: bool, is_stalled: bool) -> Watch {
         Watch {
             polls: POLLS,
@@ -41,7 +41,7 @@ impl Watch {
         }
     }
 
-    /// Somebody publishes.
+    /// A publisher is present.
     pub fn is_back(&mut self) {
         self.is_gone = false;
         self.gone_seen = false;
@@ -50,18 +50,18 @@ impl Watch {
         self.turn_seen = false;
     }
 
-    /// The next poll that finds nothing looks.
+    /// Makes the next poll without a message check.
     pub fn look_again(&mut self) {
         self.polls = POLLS;
         self.looked = None;
     }
 
-    /// Whether something was seen that is to be told once everything is read.
+    /// Whether something is to be reported once everything is read.
     pub fn is_any_seen(&self) -> bool {
         self.gone_seen || self.turn_seen
     }
 
-    /// Whether to look now, after a poll that found nothing.
+    /// Whether a check is due, after a poll without a message.
     #[inline]
     pub fn is_due(&mut self) -> bool {
         self.polls += 1;

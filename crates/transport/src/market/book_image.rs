@@ -1,13 +1,12 @@
-//! How a book lies in the image table.
+//! Layout of a price book in its snapshot slot.
 //!
 //! ```text
 //!  counts │ state │ sequence │ exchange_ns │ receive_ns │ bids │ asks │ implied bids │ implied asks
 //! ```
 //!
-//! Each direct list has the same number of rows of three words (price, quantity, orders), each implied
-//! one as many, but no more than 16: no venue implies deep books. The worst level
-//! is in the first row: what changes most often is at the best end, and only the levels that are
-//! better than the one that comes or goes have to move.
+//! Each direct list has the same number of rows of three words (price, quantity, orders), each implied one as many, but
+//! at most 16, because no venue implies deep books. The worst level is in the first row: most changes are at the best
+//! end, and only levels better than the changed one move.
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -24,20 +23,20 @@ const RECEIVE_NS: usize = 4;
 const HEAD: usize = 5;
 const ROW: usize = 3;
 const LISTS: usize = 4;
-/// Rows that an implied list has at most.
+/// Maximum rows of an implied list.
 const IMPLIED_ROWS_MAX: usize = 16;
 
-/// Bit of the state: a list was longer than the image has rows, so that it holds no book.
+/// Bit of the state: a list was longer than its rows, so the slot has no book.
 const CUT: u64 = 1 << 8;
 /// Bit of an orders word: the level is known.
 const KNOWN: u64 = 1 << 32;
 
-/// Words of an image with so many rows a direct list.
+/// Words of a slot with this many rows per direct list.
 pub const fn words(levels_max: usize) -> usize {
     HEAD + first_row(LISTS, levels_max) * ROW
 }
 
-/// Rows a direct list of an image of so many words.
+/// Rows per direct list of a slot with this many words.
 pub const fn levels_max(words: usize) -> usize {
     let rows = words.saturating_sub(HEAD) / ROW;
     if rows <= LISTS * IMPLIED_ROWS_MAX {
@@ -47,10 +46,10 @@ pub const fn levels_max(words: usize) -> usize {
     }
 }
 
-/// Words of the head of an image.
+/// Words of the header of a slot.
 pub const HEAD_WORDS: usize = HEAD;
 
-/// Where the levels lie of an image with this head and so many rows a direct list.
+/// Word ranges of the levels in a slot with this header and this many rows per direct list.
 pub fn used(head: &[u64], levels_max: usize) -> [Range<usize>; LISTS] {
     let counts = head.first().copied().unwrap_or(0);
     std::array::from_fn(|list| {
@@ -61,7 +60,7 @@ pub fn used(head: &[u64], levels_max: usize) -> [Range<usize>; LISTS] {
     })
 }
 
-/// Rows before those of a list.
+/// Rows before a list.
 #[inline]
 const fn first_row(list: usize, levels_max: usize) -> usize {
     if list <= 2 {
@@ -85,27 +84,27 @@ const fn list(kind: BookKind, side: Side) -> usize {
     kind as usize * 2 + side as usize
 }
 
-/// What a message changes about a book beside its levels.
+/// Fields of a message apart from levels.
 #[derive(Clone, Copy, Debug)]
 pub struct Moment {
-    /// From here on.
+    /// New validity.
     pub validity: Validity,
     /// Number of the message.
     pub sequence: u64,
     /// The venue's time.
     pub exchange_ns: u64,
-    /// Ours.
+    /// Receive time.
     pub receive_ns: u64,
 }
 
-/// What the writer remembers of an image; it never believes what it reads back from shared memory.
+/// Writer's state of a slot; the writer never trusts what it reads back from shared memory.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Written {
     counts: [u16; LISTS],
     cut: bool,
 }
 
-/// Writer of a snapshot slot: an image that is being changed.
+/// Writer of a snapshot slot during a change.
 pub struct SlotWriter<'a> {
     content: &'a [AtomicU64],
     written: &'a mut Written,
@@ -113,7 +112,7 @@ pub struct SlotWriter<'a> {
 }
 
 impl<'a> SlotWriter<'a> {
-    /// Of the content of a slot.
+    /// Writer for the content of a slot.
     pub fn new(
         content: &'a [AtomicU64],
         written: &'a mut Written,
@@ -126,14 +125,14 @@ impl<'a> SlotWriter<'a> {
         }
     }
 
-    /// Applies the deltas of an update; false if the book is too deep for the image.
+    /// Applies the deltas of an update; false if the book is too deep for the slot.
     #[inline]
     pub fn apply_delta(&mut self, changes: &[LevelChange]) -> bool {
         changes.iter().for_each(|change| self.step(change));
         !self.written.cut
     }
 
-    /// Replaces the book; false if it is too deep for the image.
+    /// Replaces the book; false if it is too deep for the slot.
     pub fn replace(&mut self, book: &BookSnapshot<'_>) -> bool {
         *self.written = Written::default();
         let lists = [book.bids, book.asks, book.implied_bids, book.implied_asks];
@@ -150,7 +149,7 @@ impl<'a> SlotWriter<'a> {
         !self.written.cut
     }
 
-    /// Says when, and what the book is now.
+    /// Writes times and state.
     #[inline]
     pub fn sign(&self, moment: &Moment) {
         let counts = self.written.counts;
@@ -196,7 +195,7 @@ impl<'a> SlotWriter<'a> {
             LevelAction::Clear => {
                 self.written.counts[list] = 0;
             }
-            // Too deep, or what does not fit a book that is cut already.
+            // Too deep, or a change of a book that is cut already.
             LevelAction::Insert | LevelAction::Replace | LevelAction::Remove => {
                 self.written.cut = true;
             }
@@ -227,22 +226,22 @@ impl<'a> SlotWriter<'a> {
     }
 }
 
-/// A book taken from its image.
+/// A book read from its slot.
 #[derive(Clone, Debug)]
 pub struct BookImage {
-    /// How far it may be trusted.
+    /// Validity.
     pub validity: Validity,
-    /// Number of the last message that it holds.
+    /// Number of the last message that it contains.
     pub sequence: u64,
-    /// When the venue says that this happened, nanoseconds since the Unix epoch.
+    /// Time stated by the venue, nanoseconds since the Unix epoch.
     pub exchange_ns: u64,
-    /// When it was received, nanoseconds since the Unix epoch.
+    /// Receive time, nanoseconds since the Unix epoch.
     pub receive_ns: u64,
     lists: [Vec<Level>; LISTS],
 }
 
 impl BookImage {
-    /// An empty book, with room for so many levels a list.
+    /// An empty book with room for this many levels per list.
     pub fn with_room(levels_max: usize) -> BookImage {
         BookImage {
             validity: Validity::Recovering,
@@ -258,7 +257,7 @@ impl BookImage {
         &self.lists[list(kind, side)]
     }
 
-    /// As the snapshot of an instrument.
+    /// The book as a snapshot of an instrument.
     pub fn snapshot(&self, instrument: Instrument) -> BookSnapshot<'_> {
         let [bids, asks, implied_bids, implied_asks] = &self.lists;
         BookSnapshot {
@@ -277,7 +276,7 @@ impl BookImage {
         self.lists.iter_mut().for_each(Vec::clear);
     }
 
-    /// Takes the content of a slot; false if it holds no whole book, which is then empty.
+    /// Reads the content of a slot; false if it has no complete book, and the book is then empty.
     pub fn take(&mut self, content: &[u64], levels_max: usize) -> bool {
         self.clear(Validity::Recovering);
         let whole = content.len() >= words(levels_max)

@@ -1,29 +1,27 @@
-//! Image of a channel, what holds for every instrument of it: its state, the last reset, the last loss, and the
-//! venue's download.
+//! Snapshot of a channel: its state, the last reset, the last loss, and the venue's download.
 //!
-//! They lie in the first slot of the images. An image that is older than a reset is of an empty and
-//! live book, whatever it says; one that is older than a loss is not live.
+//! It is in the first slot of the price books. A slot older than a reset is an empty, live book
+//! regardless of its content; one older than a loss is not live.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use touchline_types::{ChannelState, Gap, Phase, Validity};
 
-/// Slot of the images where it lies; the instruments follow.
+/// Its slot among the price books; the instruments follow.
 pub const SLOT: usize = 0;
 
-/// Words of it.
+/// Number of its words.
 pub const WORDS: usize = 10;
 
-/// State of the channel, the last reset, the last loss and how far the download is, each with its place in the
-/// stream.
+/// State of the channel, last reset, last loss and download phase, each with its position in the stream.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ChannelImage {
-    /// Position behind the last reset.
+    /// Position after the last reset.
     pub reset: Option<u64>,
-    /// The last loss and the position behind it.
+    /// Last loss, and the position after it.
     pub gap: Option<(u64, Gap)>,
-    /// What was last said of the venue's download, and the position behind it.
+    /// Last download phase, and the position after it.
     pub download: Option<(u64, Phase)>,
-    /// State that was last published of the channel, and the position behind it.
+    /// Last published state, and the position after it.
     pub state: Option<(u64, ChannelState)>,
 }
 
@@ -81,7 +79,7 @@ impl ChannelImage {
             last,
             orders,
         };
-        // A validity that no publisher writes is none to trust.
+        // An invalid code is not trusted.
         let validity = |code| Validity::from_code(code).unwrap_or(Validity::Stale);
         let state = ChannelState {
             price: validity(validities as u8),
@@ -98,17 +96,17 @@ impl ChannelImage {
         }
     }
 
-    /// State of the channel: live as long as nothing else was published of it.
+    /// State of the channel; live if none was published.
     pub fn state(&self) -> ChannelState {
         self.state.map_or(ChannelState::LIVE, |(_, state)| state)
     }
 
-    /// Whether a reset came after what holds up to `position`.
+    /// Whether a reset followed `position`.
     pub fn is_reset_since(&self, position: u64) -> bool {
         self.reset.is_some_and(|reset| is_before(position, reset))
     }
 
-    /// What a book is that was this at `position`.
+    /// Present validity of a book that had this validity at `position`.
     pub fn validity_since(&self, position: u64, validity: Validity) -> Validity {
         let validity = if self.is_reset_since(position) {
             Validity::Live
@@ -128,7 +126,7 @@ impl ChannelImage {
     }
 }
 
-/// Whether a position of the stream comes before another; positions may wrap.
+/// Whether a position of the stream is before another; positions may wrap.
 #[inline]
 pub fn is_before(position: u64, other: u64) -> bool {
     (position.wrapping_sub(other) as i64) < 0

@@ -1,4 +1,4 @@
-//! What a publisher counts.
+//! Counters of a publisher.
 
 touchline_types::counters! {
     /// Counters of a publisher.

@@ -1,4 +1,4 @@
-//! Looking at a bus now and then: what stands there, without the stream.
+//! Occasional reads of a bus, without the stream.
 
 use super::Overview;
 use super::book_image::{self, BookImage};
@@ -13,38 +13,38 @@ use touchline_types::native::{Body, Message};
 use touchline_types::{Instrument, InstrumentDefinition, Validity};
 use zerocopy::IntoBytes;
 
-/// Definitions and books as they are at the moment of asking. For screens and reports: a book that
-/// changes a thousand times between two looks is read twice.
+/// Present definitions and books. For screens and reports: intermediate states between two reads
+/// are not seen.
 ///
-/// A book that is in the middle of a change is waited for, 2 ms at most. While a publisher is dead or
-/// stopped in that change, it is waited for no more: all books of a bus cost one wait together.
+/// A book with a change in progress is waited for, at most 2 ms. While a publisher is dead or stopped in that change,
+/// it is not waited for again: all books of a bus cost one wait together.
 #[derive(Debug)]
 pub struct Images {
     root: Root,
     bus: String,
     reading: MarketReading,
-    /// The writer whose tables are read.
+    /// Generation of the tables.
     generation: u64,
-    /// Who that is, as of the last look; `None` if it is gone.
+    /// Its process as of the last refresh; `None` if it has ended.
     publisher: Option<Holder>,
     content: Box<[u64]>,
     book: BookImage,
     last_values: Box<[u64]>,
-    /// How long each of the two tables is waited for.
+    /// Wait limits of each table.
     definitions_retry: ReadRetry,
     images_retry: ReadRetry,
 }
 
-/// Why a book cannot be seen.
+/// Reason why a book cannot be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Unseen {
-    /// Nothing was published of it.
-    #[error("no book of it was published yet")]
+    /// It was never published.
+    #[error("no book was published yet")]
     Nothing,
-    /// It is deeper than its image.
+    /// It is deeper than its slot.
     #[error("its book is deeper than its image: publish with more image_levels_max")]
     TooDeep,
-    /// Its publisher died or was stopped in the middle of a change.
+    /// Its publisher died or was stopped during a change.
     #[error(
         "its publisher died or was stopped while it changed the image: if it is gone, start it again"
     )]
@@ -52,16 +52,16 @@ pub enum Unseen {
     /// It changed during each copy.
     #[error("its book changes faster than it can be copied: look again")]
     Overwritten,
-    /// Another publisher has begun since the last look.
+    /// Another publisher has started since the last refresh.
     #[error("another publisher is just beginning: look again")]
     Restarted,
 }
 
 impl Images {
-    /// Looks at a bus for the first time.
+    /// Opens a bus.
     ///
     /// # Errors
-    /// Among others: there is no such bus, or it is not ours to read.
+    /// Among others: the bus does not exist or does not belong to this user.
     pub fn open(root: &Root, bus: &str) -> Result<Images, Error> {
         let (reading, _) = reading::join(root, bus, false)?;
         let content_words = reading.tables[IMAGES].shape().content_words;
@@ -79,11 +79,11 @@ impl Images {
         })
     }
 
-    /// Looks anew: who publishes, and whether another publisher has begun. `true` if so: then
-    /// instruments are numbered anew.
+    /// Updates the publisher. `true` if another publisher has started: then instrument indexes are
+    /// new.
     ///
     /// # Errors
-    /// As [`Images::open`].
+    /// As for [`Images::open`].
     pub fn refresh(&mut self) -> Result<bool, Error> {
         let is_same = !self.reading.is_replaced() && self.is_of_same_writer();
         if is_same {
@@ -94,11 +94,11 @@ impl Images {
         Ok(!is_same)
     }
 
-    /// The bus as a whole, at this moment, and just before that its named readers. As
-    /// [`Overview::with_readers`], without opening everything anew.
+    /// Present overview of the bus and its named readers, as [`Overview::with_readers`] without
+    /// opening the bus again.
     ///
     /// # Errors
-    /// As [`Images::open`].
+    /// As for [`Images::open`].
     pub fn overview(&mut self) -> Result<(Overview, Vec<ReaderView>), Error> {
         let mut readers = stats::views(&self.root, &self.bus)?;
         let overview = Overview::see(&mut self.reading, &self.bus)?;
@@ -106,17 +106,17 @@ impl Images {
         Ok((overview, readers))
     }
 
-    /// Who publishes; `None` if nobody does. As of the last look.
+    /// Publishing process as of the last refresh; `None` if there is none.
     pub fn publisher(&self) -> Option<&Holder> {
         self.publisher.as_ref()
     }
 
-    /// Which writer of the bus this is, counted from 1.
+    /// Number of the writer, from 1.
     pub fn generation(&self) -> u64 {
         self.generation
     }
 
-    /// All instruments that something was published of, and perhaps some between them.
+    /// All published instruments, possibly with unpublished ones between them.
     pub fn instruments(&self) -> impl Iterator<Item = Instrument> + use<> {
         let books = self.reading.tables[IMAGES].used().saturating_sub(1);
         (0..self.reading.tables[DEFINITIONS].used().max(books) as u32).map(Instrument)
@@ -125,7 +125,7 @@ impl Images {
     /// The definition of an instrument, if there is one.
     pub fn definition(&self, instrument: Instrument) -> Option<InstrumentDefinition> {
         let definitions = &self.reading.tables[DEFINITIONS];
-        // As long as its writer made the slots, whichever version that was.
+        // In the size of the slots, whichever version wrote them.
         let mut content = vec![0_u64; definitions.shape().content_words];
         let found = self.definitions_retry.read(definitions, |table| {
             table.read(instrument.index(), &mut content)
@@ -142,8 +142,8 @@ impl Images {
         }
     }
 
-    /// Where in the stream the definition of an instrument is; `None` if there is none, or it is being written. Whoever
-    /// remembers it sees whether the definition is another one, without reading it.
+    /// Stream position of an instrument's definition; `None` if there is none, or while it is written. A changed
+    /// position means a changed definition.
     pub fn definition_version(&self, instrument: Instrument) -> Option<u64> {
         match self.reading.tables[DEFINITIONS].read(instrument.index(), &mut []) {
             Found::Content { position } => Some(position),
@@ -156,15 +156,15 @@ impl Images {
         &self.root
     }
 
-    /// The book of an instrument. One that would be live is stale if its publisher is gone or
+    /// The book of an instrument. A live book is returned as stale if its publisher has ended or
     /// stalled.
     ///
     /// # Errors
-    /// Why it cannot be seen.
+    /// The reason why it cannot be read.
     pub fn book(&mut self, instrument: Instrument) -> Result<&BookImage, Unseen> {
         let levels_max = book_image::levels_max(self.content.len());
-        // Before the image as well: where a book of an earlier connection is taken back one by one, the channel is live
-        // again only behind that, and may become so between the two looks.
+        // Before the slot as well: if books of an earlier connection are withdrawn one by one, the channel becomes live
+        // only after that, possibly between the two reads.
         let before = self.channel();
         let images = &self.reading.tables[IMAGES];
         let found = self.images_retry.read(images, |table| {
@@ -175,7 +175,7 @@ impl Images {
                 |head| book_image::used(head, levels_max),
             )
         });
-        // After the image: a loss or a reset since then counts.
+        // After the slot: a loss or a reset since then counts.
         let channel = self.channel();
         if !self.is_of_same_writer() {
             return Err(Unseen::Restarted);
@@ -192,7 +192,7 @@ impl Images {
         let own = channel.validity_since(position, self.book.validity);
         self.book.validity = before.state().price_of(channel.state().price_of(own));
         let is_live = self.book.validity == Validity::Live;
-        // After the image: what it held was current when the publisher last said so.
+        // After the slot: its content was current at the publisher's last statement.
         // mutant: bus: the book of a publisher that is gone is live
         // mutant: live: the book of a stalled publisher is live to who looks
         if is_live && (self.publisher.is_none() || self.reading.is_stalled()) {
@@ -201,7 +201,7 @@ impl Images {
         Ok(&self.book)
     }
 
-    /// Last trade, trading status and figures of an instrument, as far as they are known and can be read.
+    /// Last trade, trading status and statistics of an instrument, as far as known and readable.
     pub fn last_values(&mut self, instrument: Instrument) -> impl Iterator<Item = LastValue> + '_ {
         let table = &self.reading.tables[LAST_VALUES];
         let content = &mut self.last_values;
@@ -215,13 +215,12 @@ impl Images {
         entries.filter_map(move |entry| last_values::read(content, entry, Some(instrument)))
     }
 
-    /// When the publisher last gave a sign of life, as of now; `None` of one that states no such
-    /// thing.
+    /// Present liveness of the publisher; `None` if it states no activity.
     pub fn liveness(&self) -> Option<Liveness> {
         self.reading.liveness()
     }
 
-    /// What holds for every book. Without it none can be judged.
+    /// State of the channel. Without it no book can be judged.
     fn channel(&self) -> Result<ChannelImage, Unseen> {
         let mut content = [0; channel_image::WORDS];
         let found = self
@@ -240,7 +239,7 @@ impl Images {
     }
 }
 
-/// Where in the ring a content is; `None` if there is no content.
+/// Stream position of a slot; `None` if it is empty.
 fn position(found: Found) -> Result<Option<u64>, Unseen> {
     match found {
         Found::Content { position } => Ok(Some(position)),

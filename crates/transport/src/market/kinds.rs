@@ -1,4 +1,4 @@
-//! Kinds of messages that a subscriber may leave out.
+//! Message kinds that a subscriber selects.
 
 use std::ops::BitOr;
 use touchline_types::native::Body;
@@ -8,13 +8,13 @@ use touchline_types::native::layout::{
     Trade, TradingStatus,
 };
 
-/// Kinds of messages. What concerns the channel or the subscription, and definitions, is of no kind: every
-/// subscriber gets it.
+/// Set of message kinds. Definitions and messages about the channel or the subscription belong to no kind: every
+/// subscriber receives them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Kinds(u8);
 
 impl Kinds {
-    /// Tops of book, each as it changes: of publications that give tops. At join the top of each image.
+    /// Tops of book at each change, on publications that publish tops. At join the top of each slot.
     pub const TOPS: Kinds = Kinds(1 << 0);
     /// Price books: whole ones and changes.
     pub const BOOKS: Kinds = Kinds(1 << 1);
@@ -22,28 +22,28 @@ impl Kinds {
     pub const ORDERS: Kinds = Kinds(1 << 2);
     /// Trades.
     pub const TRADES: Kinds = Kinds(1 << 3);
-    /// Figures of a session or a day.
+    /// Statistics of a session or a day.
     pub const STATISTICS: Kinds = Kinds(1 << 4);
-    /// Trading states.
+    /// Trading statuses.
     pub const STATUS: Kinds = Kinds(1 << 5);
     /// None of them.
     pub const NONE: Kinds = Kinds(0);
     /// All of them.
     pub const ALL: Kinds = Kinds(0x3F);
 
-    /// Whether some kind is in both.
+    /// Whether the sets overlap.
     #[inline]
     pub const fn has_any(self, other: Kinds) -> bool {
         self.0 & other.0 != 0
     }
 
-    /// Templates that are left out, a bit for each.
+    /// Templates that are left out, one bit each.
     pub(super) fn left_out(self) -> u64 {
         let templates = [
             (Kinds::TOPS, TopOfBook::TEMPLATE_ID),
             (Kinds::BOOKS, BookSnapshot::TEMPLATE_ID),
             (Kinds::BOOKS, BookUpdate::TEMPLATE_ID),
-            // A top is of a book: how far that may be trusted concerns both.
+            // A top belongs to a book: the validity concerns both.
             (Kinds::BOOKS | Kinds::TOPS, InstrumentState::TEMPLATE_ID),
             (Kinds::ORDERS, OrdersSnapshot::TEMPLATE_ID),
             (Kinds::ORDERS, OrderUpdate::TEMPLATE_ID),
@@ -66,7 +66,7 @@ impl BitOr for Kinds {
     }
 }
 
-/// Whether a message changes books or what holds for all of them.
+/// Whether a message changes books or the state of all of them.
 pub(super) fn is_of_books(body: &Body<'_>) -> bool {
     matches!(
         body,

@@ -1,5 +1,5 @@
-//! Last values of each instrument beside its book, for who joins late: its last trade, its trading status, and each
-//! figure of its session; and the status of each product group.
+//! Last values of each instrument for late joiners: last trade, trading status, and statistics of the session; and the
+//! status of each product group.
 //!
 //! ```text
 //!  slots of groups │ slots of instruments
@@ -15,7 +15,7 @@ use touchline_types::{
     TradingStatus, Update, UpdateAction,
 };
 
-/// Product groups whose status is kept; more are only told.
+/// Number of product groups whose status is kept; further ones are only published.
 pub const GROUPS: usize = 64;
 
 const CODES: usize = 0;
@@ -37,9 +37,9 @@ pub const ENTRIES: usize = FIGURES + StatisticKind::ALL.len();
 /// Words of a slot.
 pub const WORDS: usize = ENTRIES * ENTRY;
 
-/// Bit of the codes: there is something.
+/// Bit of the codes: the entry is present.
 const PRESENT: u64 = 1 << 63;
-/// Code of no aggressor.
+/// Code for no aggressor.
 const NOBODY: u64 = 0xFF;
 
 /// Slot of an instrument.
@@ -47,39 +47,39 @@ pub const fn slot_of(instrument: Instrument) -> usize {
     GROUPS + instrument.index()
 }
 
-/// What the writer remembers of a slot; it never believes what it reads back from shared memory.
+/// Writer's state of a slot; the writer never trusts what it reads back from shared memory.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Written {
-    /// Whether the slot is this writer's: else its entries are of an earlier one.
+    /// Whether this writer has written the slot: otherwise its entries are an earlier writer's.
     is_begun: bool,
-    /// The trade that stands there; 0 where none is, or it has no id.
+    /// Id of the trade in the slot; 0 if there is none, or it has no id.
     trade_id: u64,
 }
 
-/// A value that is kept, with its times.
+/// A kept value with its times.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LastValue {
-    /// What.
+    /// Value.
     pub value: Value,
-    /// When; only the venue's time and that of receipt.
+    /// Times; only the venue's time and the receive time.
     pub timestamps: Timestamps,
     /// Number of its message.
     pub sequence: u64,
 }
 
-/// What is kept.
+/// A kept value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Value {
     /// The last trade.
     Trade(Trade),
     /// The trading status.
     Status(TradingStatus),
-    /// A figure.
+    /// A statistic.
     Statistic(Statistic),
 }
 
 impl Value {
-    /// As an update.
+    /// The value as an update.
     pub fn update(&self) -> Update<'_> {
         match self {
             Value::Trade(trade) => Update::Trade(trade),
@@ -89,7 +89,7 @@ impl Value {
     }
 }
 
-/// Writes what an update changes in a slot.
+/// Writes the change of an update to a slot.
 fn store(
     content: &[AtomicU64],
     written: &mut Written,
@@ -98,7 +98,7 @@ fn store(
     sequence: u64,
 ) {
     if !std::mem::replace(&mut written.is_begun, true) {
-        // Entries of an earlier publisher are not this one's.
+        // Entries of an earlier publisher are removed.
         for entry in content.chunks_exact(ENTRY) {
             entry[CODES].store(0, Ordering::Relaxed);
         }
@@ -120,7 +120,7 @@ fn store(
     };
     match update {
         Update::Trade(trade) => {
-            // A correction or a bust is of the last trade, or of one that is not kept any more.
+            // A correction or a bust refers to the last trade, or to one that is no longer kept.
             let is_last = trade.trade_id != 0 && trade.trade_id == written.trade_id;
             let codes = match trade.action {
                 UpdateAction::New => trade_codes(trade),
@@ -166,7 +166,7 @@ fn group_word(group: &[u8; 6]) -> u64 {
     u64::from_le_bytes(bytes)
 }
 
-/// The value of an entry of a slot's content, if there is one. `instrument` is `None` for the slot of a group.
+/// The value of an entry in a slot's content, if present. `instrument` is `None` for the slot of a group.
 pub fn read(content: &[u64], entry: usize, instrument: Option<Instrument>) -> Option<LastValue> {
     let words: &[u64; ENTRY] = content.get(entry * ENTRY..)?.first_chunk()?;
     let codes = words[CODES];
@@ -217,22 +217,22 @@ pub fn read(content: &[u64], entry: usize, instrument: Option<Instrument>) -> Op
     })
 }
 
-/// The table, from the writer's side.
+/// Writing side of the table.
 #[derive(Debug)]
 pub struct LastValueTable {
     table: TableWriter,
     written: Vec<Written>,
-    /// Groups by their slots.
+    /// Groups by slot.
     groups: Vec<[u8; 6]>,
-    /// Slots that have memory.
+    /// Number of slots with reserved memory.
     reserved: usize,
 }
 
-/// Slots for which memory is taken at a time.
+/// Slots reserved at a time.
 const CHUNK: usize = 64;
 
 impl LastValueTable {
-    /// Takes memory for the groups.
+    /// Reserves memory for the groups.
     pub fn new(table: TableWriter) -> Result<LastValueTable, Error> {
         let mut values = LastValueTable {
             written: Vec::with_capacity(table.shape().slots),
@@ -244,7 +244,7 @@ impl LastValueTable {
         Ok(values)
     }
 
-    /// Keeps a trade, a status or a figure.
+    /// Keeps a trade, a status or a statistic.
     pub fn store(
         &mut self,
         update: &Update<'_>,
@@ -273,12 +273,12 @@ impl LastValueTable {
         stored.map_or(Stored::Refused, |()| Stored::Whole)
     }
 
-    /// What somebody did to the table.
+    /// Checks the table's file.
     pub fn check(&self) -> Result<(), Damage> {
         Damage::of_file(self.table.memory())
     }
 
-    /// The slot of a group, if there is one left.
+    /// Slot of a group, if one is left.
     fn group(&mut self, group: &[u8; 6]) -> Option<usize> {
         let known = self.groups.iter().position(|known| known == group);
         known.or_else(|| {
@@ -293,7 +293,7 @@ impl LastValueTable {
         slot < self.reserved || self.reserve(slot).is_ok_and(|()| slot < self.reserved)
     }
 
-    /// Takes memory for the slots up to one, if there are so many.
+    /// Reserves memory up to a slot, if the table has it.
     #[cold]
     fn reserve(&mut self, slot: usize) -> Result<(), Error> {
         let shape = self.table.shape();

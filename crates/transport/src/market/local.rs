@@ -1,11 +1,11 @@
-//! The publication inside one process: subscribers are called in place.
+//! Publication inside one process: subscribers are called directly.
 
 use crate::{Envelope, Publish, Subscribe};
 use touchline_types::{Timestamps, Update};
 
-/// Hands each update to its subscriber at once, on the publisher's thread.
+/// Passes each update to its subscriber at once, on the publisher's thread.
 ///
-/// For replays, tests and tools. Whoever must not slow the gateway reads a bus instead.
+/// For replays, tests and tools. A reader that must not slow the gateway uses a bus instead.
 #[derive(Debug, Default)]
 pub struct Local<S> {
     /// The subscriber.
@@ -14,7 +14,7 @@ pub struct Local<S> {
 }
 
 impl<S: Subscribe> Local<S> {
-    /// A publication with one subscriber; pairs of subscribers are one.
+    /// A publication with one subscriber; a pair of subscribers is one.
     pub fn new(subscriber: S) -> Local<S> {
         Local {
             subscriber,
@@ -22,7 +22,7 @@ impl<S: Subscribe> Local<S> {
         }
     }
 
-    /// How many updates were published.
+    /// Number of published updates.
     pub fn published(&self) -> u64 {
         self.sequence
     }

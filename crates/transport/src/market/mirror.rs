@@ -1,4 +1,4 @@
-//! A subscriber's own copy of the books, kept from updates alone.
+//! A subscriber's copy of the books, kept from updates only.
 
 use crate::{Envelope, Subscribe, SubscriptionEvent};
 use touchline_book::price::{DIRECT_MAX, IMPLIED_MAX};
@@ -8,25 +8,25 @@ use touchline_types::{
     OrderAction, OrderChange, OrderEvent, Phase, Side, Update, Validity,
 };
 
-/// Books and validities as a subscriber sees them.
+/// Books and validities of a subscriber.
 ///
-/// It knows no venue rule and no depth: an update's steps are enough. Memory grows with the
-/// instruments and orders seen, up to the limits given.
+/// It needs no venue rules and no depth: the steps of updates suffice. Memory grows with the
+/// instruments and orders received, up to the given limits.
 #[derive(Debug)]
 pub struct Mirror {
     prices: PriceBooks,
     orders: OrderBooks,
-    /// Of each price and order book by itself.
+    /// Own validity of each price and order book.
     validity: Vec<(Validity, Validity)>,
     channel: ChannelState,
-    /// What an instrument is that no update has named yet.
+    /// Validity of an instrument that no update has named yet.
     unnamed: (Validity, Validity),
     inconsistent_updates: u64,
     download: Option<Phase>,
     order_steps: Vec<OrderChange>,
 }
 
-/// What is known of an instrument before anything was told.
+/// Validity of an instrument before any update.
 const UNNAMED: (Validity, Validity) = (Validity::Gapped, Validity::Recovering);
 
 impl Mirror {
@@ -58,28 +58,27 @@ impl Mirror {
         &self.orders
     }
 
-    /// How far an instrument's price book may be trusted: the worse of its own validity and the
-    /// channel's.
+    /// Validity of an instrument's price book: the worse of its own and the channel's.
     pub fn validity(&self, instrument: Instrument) -> Validity {
         self.channel.price_of(self.validities(instrument).0)
     }
 
-    /// How far an instrument's order book may be trusted, likewise.
+    /// Validity of an instrument's order book, likewise.
     pub fn orders_validity(&self, instrument: Instrument) -> Validity {
         self.channel.orders_of(self.validities(instrument).1)
     }
 
-    /// State of the channel as it was last published; live where nothing was.
+    /// Last published state of the channel; live if none was published.
     pub fn channel(&self) -> &ChannelState {
         &self.channel
     }
 
-    /// Steps that did not fit the book they were for: 0 unless an update was missed.
+    /// Steps that did not fit their book: 0 unless an update was missed.
     pub fn inconsistent_updates(&self) -> u64 {
         self.inconsistent_updates
     }
 
-    /// How far the venue's download is; `None` where none was told of.
+    /// Download phase of the venue; `None` if none was published.
     pub fn download(&self) -> Option<Phase> {
         self.download
     }
@@ -105,14 +104,14 @@ impl Mirror {
         }
     }
 
-    /// Forgets every book, and calls each one recovering until it comes whole: for a reader that lost messages.
+    /// Empties every book and marks it as recovering until it arrives as a whole: for a reader that lost messages.
     pub fn begin_recovery(&mut self) {
         self.prices.clear();
         self.orders.clear_all();
         self.set_all(|_| (Validity::Recovering, Validity::Recovering));
     }
 
-    /// Live books are this from here on.
+    /// Changes the validity of live books.
     fn distrust(&mut self, instead: Validity) {
         let of = |validity| match validity {
             Validity::Live => instead,
@@ -258,7 +257,7 @@ impl Subscribe for Mirror {
             | SubscriptionEvent::PublisherStalled
             | SubscriptionEvent::Damaged
             | SubscriptionEvent::Incompatible { .. } => self.distrust(Validity::Stale),
-            // The books that are known follow.
+            // The known books follow.
             SubscriptionEvent::PublisherResumed => {
                 let of = |validity| match validity {
                     Validity::Stale => Validity::Live,

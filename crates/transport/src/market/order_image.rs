@@ -1,15 +1,15 @@
-//! How orders lie in the image tables.
+//! Layout of order books in their tables.
 //!
 //! ```text
 //!  order_books, by instrument   state │ cleared at │ cut at │ sequence │ exchange_ns │ receive_ns
 //!  orders, by row               key │ order id │ priority │ price │ quantity │ number
 //! ```
 //!
-//! Each slot has beside that the position behind the message that changed it last. A slot is one cache line.
+//! Each slot also has the position after the message that changed it last. A slot is one cache line.
 //!
-//! A row holds an order as long as its key says so. It counts only if its message is not before the last one that emptied the
-//! book of its instrument (`cleared at`), nor before the last reset or loss of the channel: so emptying a book, or all of
-//! them, is one slot. An order without a row is in no image, and its book has none until it is emptied again (`cut at`).
+//! A row has an order if its key says so. The order counts only if its message is not before the last one that emptied
+//! the book of its instrument (`cleared at`), nor before the last reset or loss of the channel: so emptying a book, or
+//! all of them, changes one slot. A book with an order that has no row is incomplete until it is emptied (`cut at`).
 
 use super::channel_image::{ChannelImage, is_before};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -22,28 +22,28 @@ pub const BOOK_WORDS: usize = 6;
 /// Words of the slot of an order.
 pub const ROW_WORDS: usize = 6;
 
-/// Bits of the state: the words behind it hold something.
+/// Bits of the state: the following words are set.
 const CLEARED: u64 = 1 << 8;
 const CUT: u64 = 1 << 9;
 
-/// Bits of the key: the side, and that the row holds an order.
+/// Bits of the key: the side, and presence of an order.
 const ASK: u64 = 1 << 32;
 const HELD: u64 = 1 << 33;
 
 /// Order book of an instrument, without its orders.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OrderBookImage {
-    /// How far it may be trusted, by itself.
+    /// Own validity.
     pub validity: Validity,
-    /// Position behind the message that published it whole last.
+    /// Position after the last message that published it as a whole.
     pub cleared_at: Option<u64>,
-    /// Position behind the last message with an order that has no row.
+    /// Position after the last message with an order without a row.
     pub cut_at: Option<u64>,
     /// Number of its last message.
     pub sequence: u64,
-    /// When the venue says that this happened, nanoseconds since the Unix epoch.
+    /// Time stated by the venue, nanoseconds since the Unix epoch.
     pub exchange_ns: u64,
-    /// When it was received, nanoseconds since the Unix epoch.
+    /// Receive time, nanoseconds since the Unix epoch.
     pub receive_ns: u64,
 }
 
@@ -70,7 +70,7 @@ impl OrderBookImage {
         }
     }
 
-    /// Reads it from the content of a slot; `None` if no publisher writes that.
+    /// Reads it from the content of a slot; `None` if the content is invalid.
     pub fn take(content: &[u64; BOOK_WORDS]) -> Option<OrderBookImage> {
         let [state, cleared_at, cut_at, sequence, exchange_ns, receive_ns] = *content;
         Some(OrderBookImage {
@@ -83,7 +83,7 @@ impl OrderBookImage {
         })
     }
 
-    /// Whether an order of a message that ends at `position` is in the book.
+    /// Whether an order whose message ends at `position` is in the book.
     pub fn counts(&self, position: u64, channel: &ChannelImage) -> bool {
         // mutant: orders: rows of a book that was emptied count
         let is_of_book = self
@@ -105,7 +105,8 @@ pub fn is_emptied_since(channel: &ChannelImage, position: u64) -> bool {
     reset || gap
 }
 
-/// What an order book is since the last reset or loss, which left it empty; `None` without any.
+/// Validity of an order book since the last reset or loss, which left it empty; `None` if there was
+/// none.
 pub fn emptied_validity(channel: &ChannelImage) -> Option<Validity> {
     match (channel.reset, channel.gap) {
         (Some(reset), Some((gap, _))) if is_before(gap, reset) => Some(Validity::Live),
@@ -115,7 +116,7 @@ pub fn emptied_validity(channel: &ChannelImage) -> Option<Validity> {
     }
 }
 
-/// Order of a row: the event that puts it into a book.
+/// The order of a row, as an event.
 pub fn order_of(content: &[u64; ROW_WORDS]) -> Option<OrderEvent> {
     let [key, order_id, priority, price, quantity, _] = *content;
     (key & HELD != 0).then_some(OrderEvent {
@@ -129,7 +130,7 @@ pub fn order_of(content: &[u64; ROW_WORDS]) -> Option<OrderEvent> {
     })
 }
 
-/// Number of the order that a row holds.
+/// Number of a row's order.
 #[inline]
 pub fn number_of(content: &[AtomicU64]) -> Option<u64> {
     let is_held = content[0].load(Ordering::Relaxed) & HELD != 0;

@@ -1,4 +1,4 @@
-//! Images of order books, writing side: a slot for the book of each instrument, and a row for each order.
+//! Writing side of the order books' tables: a slot for the book of each instrument, and a row for each order.
 
 use super::order_image::{
     BOOK_WORDS, OrderBookImage, ROW_WORDS, number_of, write_none, write_order,
@@ -13,7 +13,7 @@ pub const ORDER_BOOKS: &str = "order_books";
 /// File of the orders.
 pub const ORDERS: &str = "orders";
 
-/// Rows, and order books, for which memory is taken at a time: 256 KiB of either.
+/// Rows and order books reserved at a time: 256 KiB of either.
 const CHUNK: usize = 4_096;
 
 /// Sizes of the two tables.
@@ -31,36 +31,36 @@ pub fn shapes(instruments_max: usize, orders_max: usize) -> [Shape; 2] {
     ]
 }
 
-/// Keeps the order books for those who join late.
+/// Keeps the order books for late joiners.
 #[derive(Debug)]
 pub struct OrderTables {
     books: Reserved,
     rows: Reserved,
-    /// What was written of each book; what is read back from shared memory is not believed.
+    /// Written state of each book; data read back from shared memory is not trusted.
     written: Vec<Written>,
 }
 
-/// A table whose memory is taken as it is used.
+/// A table whose memory is reserved as it is used.
 #[derive(Debug)]
 struct Reserved {
     table: TableWriter,
-    /// Slots that have memory.
+    /// Number of slots with reserved memory.
     slots: usize,
 }
 
-/// Of an order book: where it was emptied and where it was cut last.
+/// Positions at which an order book was last emptied and cut.
 #[derive(Clone, Copy, Debug, Default)]
 struct Written {
     cleared_at: Option<u64>,
     cut_at: Option<u64>,
 }
 
-/// What a message says of an order book.
+/// Content of a message about an order book.
 #[derive(Clone, Copy, Debug)]
 pub struct OrdersMessage<'a> {
-    /// Which book.
+    /// Instrument.
     pub instrument: Instrument,
-    /// How far it may be trusted from here on.
+    /// New validity.
     pub validity: Validity,
     /// Whether these are all of its orders.
     pub is_whole: bool,
@@ -69,7 +69,7 @@ pub struct OrdersMessage<'a> {
 }
 
 impl OrderTables {
-    /// Takes memory for the first books and orders.
+    /// Reserves memory for the first books and orders.
     pub fn new(books: TableWriter, rows: TableWriter) -> Result<OrderTables, Error> {
         let mut tables = OrderTables {
             written: vec![Written::default(); books.shape().slots],
@@ -87,7 +87,7 @@ impl OrderTables {
         Ok(tables)
     }
 
-    /// Keeps what a message changes. A bus without order images keeps nothing.
+    /// Keeps the changes of a message. No effect on a bus without these tables.
     #[inline]
     pub fn store(
         &mut self,
@@ -134,7 +134,7 @@ impl OrderTables {
         }
     }
 
-    /// What somebody did to a table.
+    /// Checks the tables' files.
     pub fn check(&self) -> Result<(), Damage> {
         Damage::of_file(self.books.table.memory())?;
         Damage::of_file(self.rows.table.memory())
@@ -142,8 +142,8 @@ impl OrderTables {
 }
 
 impl Reserved {
-    /// Keeps an order in its row, or that it is gone; false if it has none. A newer order may have the row already, where the
-    /// messages of a batch are of other instruments than its events were, one after the other.
+    /// Writes an order to its row, or removes it; false if it has no row. A newer order may have the row already,
+    /// because the messages of a batch are grouped by instrument, unlike its events.
     #[inline]
     fn put(&mut self, instrument: Instrument, order: &OrderChange, end: u64) -> bool {
         let (row, number) = (order.row.index as usize, order.row.number);
@@ -164,13 +164,13 @@ impl Reserved {
         true
     }
 
-    /// Whether a slot has memory, which is taken if it is the first beyond what was taken.
+    /// Whether a slot has memory; reserves it if the slot is the first one beyond.
     #[inline]
     fn has(&mut self, slot: usize) -> bool {
         slot < self.slots || self.reserve(slot).is_ok_and(|()| slot < self.slots)
     }
 
-    /// Takes memory for the slots up to one, if there are so many.
+    /// Reserves memory up to a slot, if the table has it.
     #[cold]
     fn reserve(&mut self, slot: usize) -> Result<(), Error> {
         let shape = self.table.shape();

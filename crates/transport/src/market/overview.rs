@@ -1,4 +1,4 @@
-//! What can be said of a bus from outside: its publisher, its sizes, how far it is.
+//! Overview of a bus from outside: publisher, sizes, position.
 
 use super::reading::{self, DEFINITIONS, IMAGES, MarketReading};
 use crate::bus::{CURSORS, Directory, Error, Holder, Liveness, Root};
@@ -12,11 +12,11 @@ use touchline_shm::segment::{self, Access, Lock, Mapping, Options, SlotLocks, Wr
 pub struct Overview {
     /// Its name.
     pub bus: String,
-    /// Who publishes; `None` if nobody does.
+    /// Publishing process; `None` if there is none.
     pub publisher: Option<Holder>,
-    /// When the publisher last gave a sign of life; `None` of one that states no such thing.
+    /// Last activity of the publisher; `None` if it states none.
     pub liveness: Option<Liveness>,
-    /// How many publishers it had.
+    /// Number of publishers that the bus has had.
     pub generation: u64,
     /// Instruments with a definition.
     pub definitions: usize,
@@ -24,40 +24,40 @@ pub struct Overview {
     pub books: usize,
     /// Number of the last message.
     pub messages: u64,
-    /// Bytes of messages that the ring holds.
+    /// Size of the ring, bytes.
     pub ring_bytes: u64,
-    /// Bytes of the stream so far, since the bus was begun.
+    /// Bytes of the stream since the bus was created.
     pub position: u64,
-    /// The longest message in bytes.
+    /// Maximum size of a message, bytes.
     pub message_bytes_max: usize,
-    /// Memory that its files take.
+    /// Memory of its files.
     pub memory_bytes: u64,
-    /// Who is waited for; `None` if the bus is not lossless.
+    /// Readers that are waited for; `None` if the bus is not lossless.
     pub readers: Option<Vec<RegisteredReader>>,
 }
 
 /// A reader that the publisher of a lossless bus waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RegisteredReader {
-    /// Its place, from 0.
+    /// Slot, from 0.
     pub place: u32,
     /// Whether its process lives.
     pub is_alive: bool,
-    /// What it has not read yet; exact to a thirty-second of the ring, which is how often it says so.
+    /// Unread bytes, in steps of 1/32 of the ring, the interval of its reports.
     pub lag_bytes: u64,
 }
 
 impl Overview {
-    /// Looks at a bus, and disturbs nobody by it.
+    /// Reads a bus without affecting any process.
     ///
     /// # Errors
-    /// Among others: there is no such bus, or it is not ours to read.
+    /// Among others: the bus does not exist or does not belong to this user.
     pub fn of(root: &Root, bus: &str) -> Result<Overview, Error> {
         let (mut reading, _) = reading::join(root, bus, false)?;
         Overview::see(&mut reading, bus)
     }
 
-    /// The same of a bus that is open already.
+    /// [`Self::of`] an open bus.
     pub(super) fn see(reading: &mut MarketReading, bus: &str) -> Result<Overview, Error> {
         reading.ring.skip_to_join_point();
         read_to_end(reading);
@@ -79,20 +79,20 @@ impl Overview {
         })
     }
 
-    /// Whether somebody publishes and works: what its gateway counts of the present moment holds.
+    /// Whether a publisher is present and not stalled: the present values in its counters apply.
     pub fn is_live(&self) -> bool {
         self.publisher.is_some() && !self.is_stalled()
     }
 
-    /// Whether the publisher's last sign of life is too long ago.
+    /// Whether the publisher's last activity is too old.
     pub fn is_stalled(&self) -> bool {
         self.liveness.is_some_and(|liveness| liveness.is_stalled())
     }
 
-    /// The same with the named readers, as they were just before.
+    /// Overview with the named readers, read just before.
     ///
     /// # Errors
-    /// As [`Overview::of`]. A counters file that cannot be read is one that says so.
+    /// As for [`Overview::of`]. An unreadable counters file is an entry with its error.
     pub fn with_readers(root: &Root, bus: &str) -> Result<(Overview, Vec<ReaderView>), Error> {
         let mut readers = stats::views(root, bus)?;
         let overview = Overview::of(root, bus)?;
@@ -100,24 +100,24 @@ impl Overview {
         Ok((overview, readers))
     }
 
-    /// Who publishes on a bus, whatever its files are like; `None` if nobody does.
+    /// Publishing process, also if the files are damaged; `None` if there is none.
     ///
     /// # Errors
-    /// There is no such bus, or it is not ours to look at.
+    /// The bus does not exist, or this user may not read it.
     pub fn publisher_of(root: &Root, bus: &str) -> Result<Option<Holder>, Error> {
         Ok(WriterLock::holder(&root.open(bus)?)?)
     }
 }
 
-/// The readers of a bus that gave a name, by name; disturbs nobody.
+/// Named readers of a bus, by name, without affecting any process.
 ///
 /// # Errors
-/// As [`Overview::of`].
+/// As for [`Overview::of`].
 pub fn readers(root: &Root, bus: &str) -> Result<Vec<ReaderView>, Error> {
     Ok(Overview::with_readers(root, bus)?.1)
 }
 
-/// From the last join point, which is at most a block before the end; not for ever, if it is being written.
+/// Reads from the last join point, at most a block before the end; limited, because the bus may be written meanwhile.
 fn read_to_end(reading: &mut MarketReading) {
     for _ in 0..MESSAGES_MAX {
         match reading.ring.read(|_| ()) {
@@ -127,14 +127,14 @@ fn read_to_end(reading: &mut MarketReading) {
     }
 }
 
-/// As many as a block of 32 KiB has of the shortest.
+/// Number of the shortest messages in a block of 32 KiB.
 const MESSAGES_MAX: usize = 4096;
 
-/// Sparse files take less than they are long.
+/// Sparse files use less memory than their length.
 fn memory_bytes(directory: &Directory) -> Result<u64, Error> {
     let path = directory.path();
     let files = directory.files()?.into_iter();
-    // One that is gone in between takes nothing.
+    // A file removed meanwhile uses none.
     let sizes = files.map(|file| std::fs::symlink_metadata(path.join(file)));
     Ok(sizes.flatten().map(|file| file.blocks() * 512).sum())
 }

@@ -1,4 +1,4 @@
-//! The writing side of a bus.
+//! Writing side of a bus of market data.
 
 use super::Settings;
 use super::counters::PublisherCounters;
@@ -14,10 +14,10 @@ use touchline_types::native::{self, FLAGS_AT, Flags, Sink};
 use touchline_types::{Timestamps, Update};
 use zerocopy::{Immutable, IntoBytes};
 
-/// Publishes on a bus: messages into the ring, and each book into its image.
+/// Publisher of a bus: messages to the ring, and values to the tables.
 ///
-/// A message becomes visible when the next one comes, or the batch ends: only then is it known
-/// whether it is the last of its batch. Its image is changed just before that.
+/// A message becomes visible with the next one or at the end of the batch, because only then is it
+/// known whether it is the last of its batch. Its slot is changed just before that.
 #[derive(Debug)]
 pub struct Publisher {
     publication: Publication,
@@ -36,10 +36,10 @@ impl Sink for Frame<'_> {
 }
 
 impl Publisher {
-    /// Takes over a bus that nobody writes, or begins it. All memory is taken here.
+    /// Takes over a bus without a writer, or creates it. All memory is reserved here.
     ///
     /// # Errors
-    /// Among others who writes it already, and how much memory is missing.
+    /// Among others [`Error::Segment`] with the present writer or the missing memory.
     pub fn open(root: &Root, bus: &str, settings: &Settings) -> Result<Publisher, Error> {
         let (publication, tables) = Publication::open(root, bus, &settings.layout())?;
         stats::sweep_of(root, bus);
@@ -53,7 +53,7 @@ impl Publisher {
         })
     }
 
-    /// What it counted.
+    /// Counters.
     pub fn counters(&self) -> &PublisherCounters {
         &self.counters
     }
@@ -63,7 +63,7 @@ impl Publisher {
         self.publication.bus()
     }
 
-    /// How many writers the bus had, this one included.
+    /// Number of writers that the bus has had, this one included.
     pub fn generation(&self) -> u64 {
         self.publication.generation()
     }
@@ -73,12 +73,12 @@ impl Publisher {
         self.publication.lock()
     }
 
-    /// What was asked of the system and could not be had, without which everything is but slower.
+    /// Rejected requests without which everything works, but slower.
     pub fn warnings(&self) -> &[Warning] {
         self.publication.warnings()
     }
 
-    /// The top of book goes first: who waits for it alone has it soonest.
+    /// Publishes the top of book first, for readers that only need the top.
     #[inline]
     fn publish_top(&mut self, update: &Update<'_>, timestamps: &Timestamps) {
         let changed = self.tops.as_mut().and_then(|tops| tops.changed_by(update));
@@ -89,7 +89,7 @@ impl Publisher {
         self.counters.tops_published += 1;
     }
 
-    /// Writes one message behind those that are released, in place.
+    /// Writes one message in place after the released ones.
     #[inline(always)]
     fn stage(&mut self, length: usize, write: impl FnOnce(u64, &mut Frame<'_>)) {
         self.release(Flags::NONE);
@@ -102,7 +102,7 @@ impl Publisher {
         self.counters.bytes_published += length as u64;
     }
 
-    /// What a late joiner needs of the update whose last message is staged.
+    /// Keeps the values of the update whose last message is staged, for late joiners.
     #[inline]
     fn store(&mut self, update: &Update<'_>, timestamps: &Timestamps) {
         let staged = self.publication.staged();
@@ -120,7 +120,7 @@ impl Publisher {
         }
     }
 
-    /// Makes the staged message visible, if there is one; whether there was.
+    /// Makes the staged message visible; returns whether there was one.
     #[inline]
     fn release(&mut self, flags: Flags) -> bool {
         let Some(staged) = self.publication.staged() else {
@@ -128,7 +128,7 @@ impl Publisher {
         };
         let mut frame = FrameFlags::default();
         if flags.has(Flags::END_OF_BATCH) {
-            // The word was stored by this thread, and no reader looks at it before the head is there.
+            // The word was stored by this thread, and readers read it only after the header.
             let word = &staged.words[FLAGS_AT / 8];
             let bit = u64::from(Flags::END_OF_BATCH.0) << (FLAGS_AT % 8 * 8);
             let flagged = word.load(Ordering::Relaxed) | bit.to_le();
@@ -179,7 +179,7 @@ impl Publish for Publisher {
         Some(&self.counters)
     }
 
-    /// Seven system calls, nine of a lossless bus.
+    /// Seven system calls, nine on a lossless bus.
     fn check(&self) -> Result<(), Damage> {
         self.publication.check()?;
         // mutant: names: the publisher does not look for its tables
@@ -187,7 +187,7 @@ impl Publish for Publisher {
     }
 }
 
-/// What could not be had, as counters, so that it can be seen from outside.
+/// Rejected requests as counters, visible from outside.
 fn counted(warnings: &[Warning]) -> PublisherCounters {
     let mut counters = PublisherCounters::default();
     for warning in warnings {

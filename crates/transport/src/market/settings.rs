@@ -1,4 +1,4 @@
-//! Sizes and ways of a bus of market data.
+//! Settings of a bus of market data.
 
 use super::book_image;
 use super::channel_image;
@@ -9,25 +9,25 @@ use crate::bus::{Layout, Lock, Lossless};
 use touchline_shm::last_value::Shape;
 use touchline_types::native;
 
-/// How a bus is made. All memory is taken from these at start.
+/// Settings of a bus. All memory is reserved from them at start.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Settings {
-    /// Bytes of messages that the ring holds: a power of two. How far a reader may fall behind.
+    /// Size of the ring in bytes, a power of two: the maximum lag of a reader.
     pub ring_bytes: u64,
-    /// Instruments that have a definition and an image.
+    /// Number of instruments with a definition and a book.
     pub instruments_max: usize,
-    /// Levels of each list of an image. A deeper book has no image, and who joins waits until the
-    /// whole book is published.
+    /// Levels per list of a price book's slot. A deeper book has no snapshot; a late joiner waits
+    /// for the next whole publication.
     pub image_levels_max: usize,
-    /// Orders of all instruments that have an image, 64 bytes each; 0 is a bus without images of order books.
+    /// Number of orders of all instruments with a row, 64 bytes each; 0: no tables of order books.
     pub orders_max: usize,
-    /// Whether the top of book is published by itself whenever it changes.
+    /// Whether the top of book is published separately at each change.
     pub tops: bool,
-    /// Named readers that are waited for; `None` never waits.
+    /// Registered readers that are waited for; `None` never waits.
     pub lossless: Option<Lossless>,
-    /// Huge pages, where the system has them.
+    /// Huge pages, if the system has them.
     pub huge_pages: bool,
-    /// Whether memory is kept from being swapped out.
+    /// Locking of memory.
     pub lock: Lock,
 }
 
@@ -47,7 +47,7 @@ impl Default for Settings {
 }
 
 impl Settings {
-    /// Files of such a bus.
+    /// Files of the bus.
     pub(super) fn layout(&self) -> Layout<{ TABLES.len() }> {
         let content_words = book_image::words(self.image_levels_max).max(channel_image::WORDS);
         let definitions = Shape {

@@ -1,4 +1,4 @@
-//! The reading side of a bus.
+//! Reading side of a bus of market data.
 
 mod joining;
 mod order_scan;
@@ -19,33 +19,33 @@ use touchline_shm::broadcast;
 use touchline_types::native::{Body, Flags, Message, TopOfBook, Unfit};
 use touchline_types::{InstrumentDefinition, OrdersUpdate, State, Timestamps, Update};
 
-/// How to join a bus.
+/// Options for joining a bus.
 pub struct Join {
-    /// Shows this reader to those who look at the bus, by name; `None` reads unseen.
+    /// Statistics of this reader by name, visible to tools; `None`: not visible.
     pub reader_stats: Option<ReaderStats>,
-    /// Takes a place among the readers that a lossless publisher waits for.
+    /// Take a slot, so that a lossless publisher waits for this reader.
     pub registered: bool,
-    /// Hands out live books only, price books and order books: those that are live by themselves, of a channel that is live for
-    /// them. A book that stops being live is told of by its state alone; it comes back whole.
+    /// Hand out live books only, price books and order books: those that are live and whose channel is live for them. A
+    /// book that stops being live is reported by its state only; it returns as a whole.
     pub live_only: bool,
-    /// After a loss, takes every book from its image again at once. Without it each book comes back
-    /// from its image when it changes next.
+    /// After a loss, take every book from its slot at once. Otherwise each book is taken from its
+    /// slot at its next change.
     pub resync: bool,
-    /// Hands out last trades, figures and statuses with the books while joining, as images; a trade comes again
-    /// where the ring brings it, too.
+    /// Hand out last trades, statistics and statuses with the books while joining, as snapshots; a trade is handed out
+    /// again if the ring contains it.
     pub last_values: bool,
-    /// Which instruments; `None` is all of them.
+    /// Selected instruments; `None` is all.
     pub filter: Option<Filter>,
-    /// Which kinds of messages. The others are passed over by their heads, neither copied nor decoded.
+    /// Selected message kinds. Others are skipped by their headers, neither copied nor decoded.
     pub kinds: Kinds,
-    /// Most changes of one event, or levels of one book. Takes no memory where `kinds` leave price books out.
+    /// Maximum changes of one event or levels of one book. Takes no memory if `kinds` excludes price books.
     pub changes_max: usize,
-    /// Most orders of one whole order book in a message, or changes of one event. From its image an order book comes whatever
-    /// its length is, and so does one that was longer than this. Takes no memory where `kinds` leave order books out.
+    /// Maximum orders of one whole order book in a message, or changes of one event. From its table an order book of
+    /// any length is handed out, including one that exceeded this. Takes no memory if `kinds` excludes order books.
     pub orders_max: usize,
 }
 
-/// Says of an instrument whether it is wanted, when it is defined.
+/// Decides at the definition of an instrument whether it is selected.
 pub type Filter = Box<dyn FnMut(&InstrumentDefinition) -> bool + Send + Sync>;
 
 impl Default for Join {
@@ -64,31 +64,31 @@ impl Default for Join {
     }
 }
 
-/// A subscription to a bus, by [`poll`](Subscriber::poll) or by [`drain`](Subscriber::drain).
+/// Subscription to a bus, read by [`poll`](Subscriber::poll) or [`drain`](Subscriber::drain).
 pub struct Subscriber {
     root: Root,
     bus: String,
     settings: Join,
     reading: MarketReading,
-    /// The place among named readers.
+    /// Slot of a registered reader.
     guard: Option<SlotGuard>,
-    /// The writer that is being read, its number in the ring.
+    /// Number of the writer being read.
     generation: u64,
-    /// Another writer has begun, and its beginning may be among what was lost.
+    /// Another writer has started, and its announcement may be lost.
     restart_missed: bool,
     joining: Option<Joining>,
     rows: Rows,
     scratch: Scratch,
     watch: Watch,
-    /// Whether something of the batch that is being read was handed out.
+    /// Whether a message of the present batch was handed out.
     batch_open: bool,
-    /// Whether the ring's place is known to be between two batches.
+    /// Whether the ring's position is known to be between two batches.
     at_batch_end: bool,
-    /// Messages of templates that this program does not know.
+    /// Messages of unknown templates.
     unknown_messages: u64,
 }
 
-/// What a poll gives.
+/// Item of a poll.
 #[derive(Debug)]
 pub enum Item<'a> {
     /// An update.
@@ -97,39 +97,39 @@ pub enum Item<'a> {
     Top {
         /// Number of the message.
         sequence: u64,
-        /// When things happened: the venue's time and that of receipt.
+        /// Times: the venue's and the receive time.
         timestamps: Timestamps,
         /// The top.
         top: TopOfBook,
     },
     /// The batch of one packet ends, and its last message was not for this subscriber.
     BatchEnd,
-    /// About the subscription itself.
+    /// An event of the subscription.
     SubscriptionEvent(SubscriptionEvent),
 }
 
-/// An update as it was received.
+/// A received update.
 #[derive(Debug)]
 pub struct Received<'a> {
-    /// Number of its message in the publication; of the last one that it holds, if it is an image.
+    /// Number of its message; for a snapshot, of the last message that it contains.
     pub sequence: u64,
-    /// When things happened; of an image, only the venue's time and that of receipt.
+    /// Times; for a snapshot, only the venue's time and the receive time.
     pub timestamps: Timestamps,
     /// The update.
     pub update: Update<'a>,
-    /// Whether the batch of one packet ends with it: now is the time to act.
+    /// Whether it ends the batch of one packet: the reader may act.
     pub batch_end: bool,
-    /// Whether it was taken from a table, and not read from the ring.
+    /// Whether it was read from a table instead of the ring.
     pub is_image: bool,
 }
 
-/// What a step came to.
+/// Result of a step.
 enum Step<T> {
-    /// Something was handed out.
+    /// An item was handed out.
     Given(T),
-    /// There was something, and it is not to be handed out.
+    /// A message was skipped.
     Passed,
-    /// There is nothing.
+    /// No message.
     Nothing,
 }
 
@@ -140,23 +140,23 @@ struct Frame {
     sequence: u64,
     end: u64,
     is_batch_end: bool,
-    /// Whether its head says that it may be for this subscriber; else it may not have been copied.
+    /// Whether its header selects it; otherwise it may not have been copied.
     is_selected: bool,
 }
 
-/// Word of a message where its template is.
+/// Word of a message with its template.
 const TEMPLATE_WORD: usize = 0;
-/// Word of a message where its instrument is.
+/// Word of a message with its instrument.
 const INSTRUMENT_WORD: usize = 4;
 
-/// Messages that one poll may pass over.
+/// Maximum number of messages skipped by one poll.
 const PASSED_MAX: usize = 256;
 
 impl Subscriber {
-    /// Joins a bus: the first polls give definitions and books, then everything that is published.
+    /// Joins a bus: the first polls return definitions and books, then all published messages.
     ///
     /// # Errors
-    /// Among others: there is no such bus, or it is not ours to read.
+    /// Among others: the bus does not exist or does not belong to this user.
     pub fn join(root: &Root, bus: &str, settings: Join) -> Result<Subscriber, Error> {
         let (reading, guard) = reading::join(root, bus, settings.registered)?;
         let position = reading.ring.next().position;
@@ -187,14 +187,14 @@ impl Subscriber {
         Ok(subscriber)
     }
 
-    /// Hands the next thing that happened to `take`, if there is one.
+    /// Passes the next item to `take`, if there is one.
     ///
-    /// Passes over at most 256 messages that are not for this subscriber, and says how many: who gets that polls
-    /// again, and does not sleep.
+    /// Skips at most 256 messages that are not for this subscriber, and returns their number: the caller polls again
+    /// without idling.
     ///
-    /// Never waits: an image that the publisher is changing is tried again by the next poll, and this one
-    /// finds nothing. A publisher that died or was stopped in that change delays joining by 10 ms at most, if
-    /// it is not known to be gone already: then the book of that image is handed out as not live.
+    /// Never waits: a slot with a change in progress is tried again by the next poll. A publisher that died or was
+    /// stopped in that change delays joining by at most 10 ms, unless it is known to have ended; then that book is
+    /// handed out as not live.
     #[inline]
     pub fn poll<T>(&mut self, mut take: impl FnMut(Item<'_>) -> T) -> Polled<T> {
         for passed in 0..PASSED_MAX {
@@ -208,8 +208,7 @@ impl Subscriber {
         Polled::Passed(PASSED_MAX)
     }
 
-    /// Hands things to a handler until there is nothing, or `limit` were handed out or passed over. Says how many
-    /// there were: 0 if there was nothing.
+    /// Passes items to a handler until there are none, or `limit` were handed out or skipped. Returns their number.
     pub fn drain(&mut self, limit: usize, handler: &mut impl Subscribe) -> usize {
         let mut done = 0;
         while done < limit {
@@ -227,41 +226,40 @@ impl Subscriber {
         &self.bus
     }
 
-    /// Who publishes at this moment; `None` if nobody does. A few system calls.
+    /// Process that publishes; `None` if there is none. A few system calls.
     ///
     /// # Errors
-    /// If the system does not say.
+    /// A system call failed.
     pub fn publisher(&self) -> Result<Option<Holder>, Error> {
         self.reading.publisher()
     }
 
-    /// Whether anybody publishes at this moment: a look that allocates nothing. Who it is says
-    /// [`publisher`](Subscriber::publisher).
+    /// Whether a process publishes, without allocating. [`publisher`](Subscriber::publisher)
+    /// identifies it.
     ///
     /// # Errors
-    /// If the system does not say.
+    /// A system call failed.
     pub fn is_published(&self) -> Result<bool, Error> {
         self.reading.is_published()
     }
 
-    /// Whether the bus was begun again in other files, which the next poll that finds nothing goes to.
+    /// Whether the bus was created again in other files, to which the next poll without a message moves.
     pub fn is_replaced(&self) -> bool {
         self.reading.is_replaced()
     }
 
-    /// When the publisher last gave a sign of life, as of now; `None` of one that states no such
-    /// thing.
+    /// Present liveness of the publisher; `None` if it states no activity.
     pub fn liveness(&self) -> Option<Liveness> {
         self.reading.liveness()
     }
 
-    /// Has the next poll that finds nothing look whether the publisher is at work, however short ago
-    /// that was done: for who is about to say what the books are.
+    /// Makes the next poll without a message check the publisher, even if the last check was recent. For programs that
+    /// are about to report the state of the books.
     pub fn look_again(&mut self) {
         self.watch.look_again();
     }
 
-    /// What this reader shows of itself, if it gave a name.
+    /// Statistics of this reader, if it is named.
     pub fn reader_stats(&self) -> Option<&ReaderStats> {
         self.settings.reader_stats.as_ref()
     }
@@ -271,8 +269,7 @@ impl Subscriber {
         self.joining.is_some()
     }
 
-    /// Bytes of the publication that wait to be read, as of the publisher's last join point: exact to some
-    /// tens of KiB.
+    /// Unread bytes as of the publisher's last join point: exact to some tens of KiB.
     pub fn lag_bytes(&self) -> u64 {
         self.lag().1
     }
@@ -287,7 +284,7 @@ impl Subscriber {
         let read = self.reading.ring.read(|frame| {
             let is_batch_end = frame.flags.0 & END_OF_BATCH.0 != 0;
             let is_selected = rows.selects(frame.word(TEMPLATE_WORD), frame.word(INSTRUMENT_WORD));
-            // The last one of a batch says how long things took, to who shows that.
+            // The last message of a batch has the latencies for the reader's statistics.
             if is_selected || is_batch_end && is_seen {
                 frame.copy_to(message);
             }
@@ -305,13 +302,13 @@ impl Subscriber {
                 self.message(frame, take)
             }
             Ok(None) => self.nothing(take),
-            // Of a file that was made shorter nothing is read any more.
+            // A truncated file is not read any more.
             Err(_) if !self.reading.is_intact() => self.damaged(take),
             Err(event) => Step::Given(take(Item::SubscriptionEvent(self.interrupted(event)))),
         }
     }
 
-    /// A message was read: hands it out, or what is to be handed out instead.
+    /// Handles a read message: hands it out, or a replacement.
     #[inline]
     fn message<T>(&mut self, frame: Frame, take: &mut impl FnMut(Item<'_>) -> T) -> Step<T> {
         if !frame.is_selected {
@@ -333,7 +330,7 @@ impl Subscriber {
         };
         *unknown_messages += u64::from(matches!(message.body, Body::Unknown { .. }));
         let batch_end = message.flags().has(Flags::END_OF_BATCH);
-        // Before it is handed out: what the reader does with it is its own time.
+        // Before it is handed out: the time in the reader does not count.
         let consumed = match &mut settings.reader_stats {
             Some(reader_stats) if batch_end => Some(reader_stats.consumed(&message.timestamps())),
             Some(reader_stats) => {
@@ -360,8 +357,8 @@ impl Subscriber {
                     }
                     (_, Ok(Some(update))) => give(update),
                     (_, Ok(None)) => Step::Passed,
-                    // The beginning of a long update was before ours, or it is longer than we are
-                    // prepared for: its book is unknown until it comes whole.
+                    // The start of a long update was before ours, or it exceeds our limits: its
+                    // book is unknown until it arrives as a whole.
                     (Body::OrderUpdate(_) | Body::OrdersSnapshot(_), Err(_)) => {
                         let orders = message.instrument().map(|instrument| OrdersUpdate {
                             instrument,
@@ -401,7 +398,7 @@ impl Subscriber {
         self.close_batch(step, batch_end, take)
     }
 
-    /// A message is not for this subscriber, by its head.
+    /// Skips a message by its header.
     #[inline]
     fn pass_over<T>(&mut self, frame: Frame, take: &mut impl FnMut(Item<'_>) -> T) -> Step<T> {
         if let Some(reader_stats) = &mut self.settings.reader_stats {
@@ -416,7 +413,7 @@ impl Subscriber {
         self.close_batch(Step::Passed, frame.is_batch_end, take)
     }
 
-    /// What was handed out last may have been the end of the batch, or not for this subscriber.
+    /// Ends the batch if its last message was not for this subscriber.
     #[inline]
     fn close_batch<T>(
         &mut self,
@@ -436,7 +433,7 @@ impl Subscriber {
         }
     }
 
-    /// The reader was told something instead of a message.
+    /// Handles an event of the ring.
     #[cold]
     fn interrupted(&mut self, event: broadcast::RingEvent) -> SubscriptionEvent {
         self.scratch.decoder.forget();
@@ -477,7 +474,7 @@ impl Subscriber {
         }
     }
 
-    /// A message makes no sense.
+    /// Handles an invalid message.
     #[cold]
     fn corrupt<T>(&mut self, sequence: u64, take: &mut impl FnMut(Item<'_>) -> T) -> Step<T> {
         self.scratch.decoder.forget();
@@ -488,7 +485,7 @@ impl Subscriber {
         })))
     }
 
-    /// A file of the bus is not what it was: says so once, and waits for another.
+    /// Handles a damaged file: reports it once, and waits for another.
     #[cold]
     fn damaged<T>(&mut self, take: &mut impl FnMut(Item<'_>) -> T) -> Step<T> {
         self.joining = None;
@@ -502,7 +499,7 @@ impl Subscriber {
         }
     }
 
-    /// Nothing is there: books may be as of one place now, or the publisher gone.
+    /// Handles an empty ring: the reader may have caught up, or the publisher may have ended.
     #[inline]
     fn nothing<T>(&mut self, take: &mut impl FnMut(Item<'_>) -> T) -> Step<T> {
         if self.rows.has_caught_up(self.reading.ring.next().position) {
@@ -529,14 +526,14 @@ impl Subscriber {
         }
     }
 
-    /// Looks at files and publisher.
+    /// Checks files and publisher.
     #[cold]
     fn look(&mut self) -> Option<SubscriptionEvent> {
         if self.reading.is_replaced() {
             match self.reattach() {
                 Ok(event) => return Some(event),
                 Err(Error::Format { layout, .. }) => return self.incompatible(layout),
-                // Its publisher is just beginning.
+                // Its publisher is starting.
                 Err(_) => {}
             }
         }
@@ -553,7 +550,7 @@ impl Subscriber {
         None
     }
 
-    /// Shows on its counters file what happened to the subscription, and where it is now.
+    /// Writes an event of the subscription and its position to the reader's statistics.
     fn show(&mut self, note: impl FnOnce(&mut ReaderCounters)) {
         let place = self.guard.as_ref().map(|guard| guard.index() + 1);
         let position = self.reading.ring.next().position;
@@ -566,7 +563,7 @@ impl Subscriber {
     }
 }
 
-/// An update of the ring.
+/// An update from the ring.
 #[inline]
 fn received<'a>(frame: Frame, message: &Message<'_>, update: Update<'a>) -> Item<'a> {
     Item::Update(Received {
@@ -578,7 +575,7 @@ fn received<'a>(frame: Frame, message: &Message<'_>, update: Update<'a>) -> Item
     })
 }
 
-/// Hands an item to a handler.
+/// Passes an item to a handler.
 #[inline]
 fn hand(item: Item<'_>, handler: &mut impl Subscribe) {
     match item {

@@ -1,5 +1,4 @@
-//! The tables of a bus, from the writer's side: definitions, an image of each price book and each order book, and last
-//! values.
+//! Writing side of the tables: definitions, price books, order books, and last values.
 
 use super::book_image::{Moment, SlotWriter, Written, words};
 use super::channel_image::{self, ChannelImage};
@@ -12,22 +11,22 @@ use touchline_types::{Instrument, LevelChange, Timestamps, Update, Validity};
 
 /// File of the definitions.
 pub const DEFINITIONS: &str = "definitions";
-/// File of the images.
+/// File of the price books.
 pub const IMAGES: &str = "images";
-/// File of the last trades, figures and statuses.
+/// File of the last trades, statistics and statuses.
 pub const LAST_VALUES: &str = "last_values";
-/// Files of the tables, in the order in which they are written and read.
+/// Files of the tables, in their order.
 pub const TABLES: [&str; 5] = [DEFINITIONS, IMAGES, ORDER_BOOKS, ORDERS, LAST_VALUES];
 
-/// Bytes of a definition's message are in the slot's first word, the message follows.
+/// The first word of a definition's slot has the size of the message, which follows.
 pub const DEFINITION_WORDS: usize = 1 + native::PART_BYTES_MIN / 8;
 
-/// Instruments for which memory is taken at a time: so many, but no more than take so many words of
-/// images, and one at least.
+/// Instruments reserved at a time, at most; at most this many words of price books, and at least
+/// one instrument.
 const CHUNK: usize = 256;
 const CHUNK_WORDS: usize = 1 << 20;
 
-/// Keeps what a late joiner needs.
+/// Keeps values for late joiners.
 #[derive(Debug)]
 pub struct Tables {
     definitions: TableWriter,
@@ -35,21 +34,21 @@ pub struct Tables {
     orders: OrderTables,
     last_values: LastValueTable,
     channel: ChannelImage,
-    /// What stands in each image.
+    /// Written state of each slot.
     written: Vec<Written>,
     instruments_max: usize,
     levels_max: usize,
     chunk: usize,
-    /// Instruments that have memory.
+    /// Number of instruments with reserved memory.
     reserved: usize,
 }
 
-/// The published message of an update.
+/// Published message of an update.
 #[derive(Clone, Copy, Debug)]
 pub struct PublishedMessage<'a> {
-    /// Number of the last message of it.
+    /// Number of its last message.
     pub sequence: u64,
-    /// Position behind that.
+    /// Position after that.
     pub end: u64,
     /// Its words, in place.
     pub words: &'a [AtomicU64],
@@ -57,19 +56,19 @@ pub struct PublishedMessage<'a> {
     pub length: usize,
 }
 
-/// What became of an update in the tables.
+/// Result of keeping an update.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stored {
-    /// Who joins sees it.
+    /// Available to late joiners.
     Whole,
-    /// The book is deeper than its image.
+    /// The book is deeper than its slot.
     Cut,
-    /// The instrument has no place in the tables.
+    /// The instrument has no slot.
     Refused,
 }
 
 impl Tables {
-    /// Takes memory for the first instruments.
+    /// Reserves memory for the first instruments.
     pub fn new(
         [definitions, images, order_books, orders, last_values]: [TableWriter; TABLES.len()],
         instruments_max: usize,
@@ -92,7 +91,7 @@ impl Tables {
         Ok(tables)
     }
 
-    /// Keeps what an update changes for those who join after it.
+    /// Keeps the changes of an update for late joiners.
     #[inline]
     pub fn store(
         &mut self,
@@ -174,7 +173,7 @@ impl Tables {
         }
     }
 
-    /// What somebody did to a table.
+    /// Checks the tables' files.
     pub fn check(&self) -> Result<(), Damage> {
         Damage::of_file(self.definitions.memory())?;
         Damage::of_file(self.images.memory())?;
@@ -231,7 +230,7 @@ impl Tables {
         written.map_or(Stored::Refused, |()| Stored::Whole)
     }
 
-    /// Finds room for an instrument that was not seen before.
+    /// Reserves a slot for a new instrument.
     #[cold]
     fn admit(&mut self, index: usize) -> bool {
         if index >= self.instruments_max {
@@ -249,7 +248,7 @@ impl Tables {
         true
     }
 
-    /// Takes memory for the first `instruments`.
+    /// Reserves memory for the first `instruments`.
     fn reserve(&mut self, instruments: usize) -> Result<(), Error> {
         for (table, slots) in [
             (&self.definitions, instruments),
@@ -265,7 +264,7 @@ impl Tables {
 
 const NO_CHANGES: &[LevelChange] = &[];
 
-/// Slot of an instrument among the images.
+/// Slot of an instrument among the price books.
 pub const fn slot_of(instrument: Instrument) -> usize {
     instrument.index() + 1
 }

@@ -1,9 +1,9 @@
-//! The top of each book as it was published last.
+//! Last published top of each book.
 
 use touchline_types::native::TopOfBook;
 use touchline_types::{BookSnapshot, Instrument, Level, Price, Quantity, Update};
 
-/// Says when a top of book is another than before.
+/// Detects changes of tops.
 #[derive(Debug)]
 pub struct Tops {
     last: Vec<Option<TopOfBook>>,
@@ -11,7 +11,7 @@ pub struct Tops {
 }
 
 impl Tops {
-    /// Room for so many instruments, taken now; others have no top.
+    /// Allocates room for this many instruments; others have no top.
     pub fn new(instruments_max: usize) -> Tops {
         Tops {
             last: Vec::with_capacity(instruments_max),
@@ -19,7 +19,7 @@ impl Tops {
         }
     }
 
-    /// The instrument's top after an update, if it is another than before.
+    /// The instrument's top after an update, if it changed.
     #[inline]
     pub fn changed_by(&mut self, update: &Update<'_>) -> Option<TopOfBook> {
         let top = match update {
@@ -31,7 +31,7 @@ impl Tops {
                     .place(state.instrument)?
                     .unwrap_or(nothing(state.instrument))
             },
-            // They are told of every instrument at once; the next top of each is news again.
+            // All instruments change at once; the next top of each is news again.
             Update::Gap(_) | Update::Reset => {
                 self.last.fill(None);
                 return None;
@@ -70,7 +70,7 @@ fn nothing(instrument: Instrument) -> TopOfBook {
     }
 }
 
-/// The top of a whole book.
+/// Top of a whole book.
 pub fn top_of(book: &BookSnapshot<'_>) -> TopOfBook {
     let best = |levels: &[Level]| levels.first().copied().unwrap_or(Level::UNKNOWN);
     let (bid, ask) = (best(book.bids), best(book.asks));

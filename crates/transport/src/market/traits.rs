@@ -1,110 +1,111 @@
-//! The two sides of a publication.
+//! Traits of both sides of a publication.
 
 use super::PublisherCounters;
 use crate::bus::{Activity, Damage};
 use touchline_types::native::TopOfBook;
 use touchline_types::{Timestamps, Update};
 
-/// An update with what the publication adds to it.
+/// An update with number and times.
 #[derive(Clone, Copy, Debug)]
 pub struct Envelope<'a> {
     /// Gap-free number of the update in its publication, from 1.
     pub sequence: u64,
-    /// When things happened.
+    /// Times.
     pub timestamps: &'a Timestamps,
     /// The update.
     pub update: &'a Update<'a>,
 }
 
-/// Takes updates from a gateway.
+/// Receiver of a gateway's updates.
 pub trait Publish {
-    /// Takes one update. It must not block, allocate or fail: a slow reader is the reader's affair.
+    /// Takes one update. It must not block, allocate or fail: slow readers must not affect the
+    /// gateway.
     fn publish(&mut self, update: &Update<'_>, timestamps: &Timestamps);
 
-    /// The batch of one packet ends: what was published may be acted on.
+    /// Ends the batch of one packet: readers may act on it.
     fn commit(&mut self);
 
-    /// Says that the publication lives, where nothing else is to be said.
+    /// Publishes a heartbeat if nothing else is published.
     fn heartbeat(&mut self, _timestamps: &Timestamps) {}
 
-    /// States that the duty cycle runs and that what was published is current. Readers take the
-    /// publication for stalled when the timeout is over before it is stated again; one that never
-    /// states it is never stalled.
+    /// States that the duty cycle runs and that published data is current. Readers treat the
+    /// publication as stalled if the timeout passes without another statement; without any
+    /// statement it is never stalled.
     fn state_activity(&mut self, _activity: Activity) {}
 
-    /// What it has counted, if it counts.
+    /// Counters, if it has any.
     fn counters(&self) -> Option<&PublisherCounters> {
         None
     }
 
-    /// Whether what it publishes into is still what its readers find. To be asked a few times a second, by
-    /// everybody who publishes: who goes on without its name publishes beside the next one.
+    /// Checks that readers still find the publication. Every publisher must call it several times a second: one that
+    /// continues without its name would publish beside its successor.
     ///
     /// # Errors
-    /// What somebody did to it: it must be begun again.
+    /// The damage: the publication must be started again.
     fn check(&self) -> Result<(), Damage> {
         Ok(())
     }
 }
 
-/// Takes updates from a publication, in order.
+/// Consumer of a publication's updates, in order.
 pub trait Subscribe {
     /// One update.
     fn update(&mut self, envelope: &Envelope<'_>);
 
-    /// The top of a book changed; the whole change follows as an update. Only of publications that
-    /// give tops.
+    /// The top of a book changed; the complete change follows as an update. Only from publications
+    /// that publish tops.
     fn top(&mut self, _sequence: u64, _top: &TopOfBook) {}
 
-    /// The batch of one packet ends: now is the time to act.
+    /// The batch of one packet ends: the reader may act.
     fn batch_end(&mut self) {}
 
-    /// Something happened to the subscription itself.
+    /// An event of the subscription.
     fn event(&mut self, _notice: &SubscriptionEvent) {}
 }
 
-/// An event of a subscription, beside its messages.
+/// Event of a subscription, beside its messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SubscriptionEvent {
-    /// Every book that was told of is now as of one place in the stream: joining is over.
+    /// All books are consistent with one position of the stream: joining is complete.
     CaughtUp,
-    /// The publisher has overtaken this subscriber. Books follow as
-    /// snapshots, at once if that was asked for, else when they change next.
+    /// The publisher has overrun this subscriber. Books follow as snapshots, at once if requested,
+    /// else at their next change.
     Overrun {
-        /// Messages that were lost.
+        /// Lost messages.
         messages: u64,
-        /// Bytes of them.
+        /// Lost bytes.
         bytes: u64,
     },
-    /// Another publisher goes on: all that was told is void, instruments are numbered anew.
+    /// Another publisher has started: everything handed out is void, instrument indexes are new.
     Restarted {
         /// Its number, from 1.
         generation: u64,
     },
-    /// The publisher is gone: what books show is of the last moment.
+    /// The publisher has ended: books show their last contents.
     PublisherGone,
-    /// The publisher has its bus and gives no sign of life: it is stopped, stuck, or behind its venue.
-    /// Books are as it left them and stale, also what is handed out from here on.
+    /// The publisher runs without activity: it is stopped, stuck, or behind its venue. Its books are stale, including
+    /// those handed out from here on.
     PublisherStalled,
-    /// The publisher works again and has caught up with its venue. Each book follows as it is now;
-    /// those that were live are live again.
+    /// The publisher works again and has caught up with its venue. The present books follow; those
+    /// that were live are live again.
     PublisherResumed,
-    /// The shared memory holds what no publisher writes, from this message on: as overrun.
+    /// The shared memory contains an invalid message; the reader recovers as after an overrun.
     Corrupt {
-        /// Number of the message that was expected.
+        /// Number of the expected message.
         sequence: u64,
     },
-    /// A file of the bus was made shorter by somebody: nothing can be read until it is begun anew.
+    /// A file of the bus was truncated: nothing can be read until the bus is created again.
     Damaged,
-    /// Another publisher goes on in a layout that this program cannot read: books stay as they were and are stale, until one
-    /// begins that it can.
+    /// Another publisher has started with a layout that this program cannot read: books keep their contents and are
+    /// stale until a readable publisher starts.
     Incompatible {
-        /// Number of the layout.
+        /// Layout number.
         layout: u64,
     },
 }
 
-/// Two publications, one after the other; pairs nest.
+/// Two publications, one after the other; pairs may be nested.
 impl<A: Publish, B: Publish> Publish for (A, B) {
     #[inline]
     fn publish(&mut self, update: &Update<'_>, timestamps: &Timestamps) {
@@ -133,13 +134,13 @@ impl<A: Publish, B: Publish> Publish for (A, B) {
         self.1.state_activity(activity);
     }
 
-    /// Of the first one that counts.
+    /// Counters of the first one that has any.
     fn counters(&self) -> Option<&PublisherCounters> {
         self.0.counters().or_else(|| self.1.counters())
     }
 }
 
-/// A publication that may be absent.
+/// An optional publication.
 impl<P: Publish> Publish for Option<P> {
     #[inline]
     fn publish(&mut self, update: &Update<'_>, timestamps: &Timestamps) {
@@ -176,12 +177,12 @@ impl<P: Publish> Publish for Option<P> {
     }
 }
 
-/// Nobody listens.
+/// No listener.
 impl Subscribe for () {
     fn update(&mut self, _: &Envelope<'_>) {}
 }
 
-/// Two listeners, one after the other; pairs nest.
+/// Two listeners, one after the other; pairs may be nested.
 impl<A: Subscribe, B: Subscribe> Subscribe for (A, B) {
     fn update(&mut self, envelope: &Envelope<'_>) {
         self.0.update(envelope);
@@ -204,7 +205,7 @@ impl<A: Subscribe, B: Subscribe> Subscribe for (A, B) {
     }
 }
 
-/// A listener that may be absent.
+/// An optional listener.
 impl<S: Subscribe> Subscribe for Option<S> {
     fn update(&mut self, envelope: &Envelope<'_>) {
         if let Some(subscriber) = self {

@@ -1,4 +1,4 @@
-//! What a gateway counts, where every process can read it: the file `counters` of its bus.
+//! Counters of a gateway, readable by every process: the file `counters` of its bus.
 
 use crate::bus::{Damage, Error, Root};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -10,27 +10,26 @@ pub use touchline_shm::counters::{Description, HistogramView, Origin};
 
 const FILE: &str = "counters";
 
-/// The writing side: counters that are set now and then, and histograms.
+/// Writing side: counters that are set periodically, and histograms.
 #[derive(Debug)]
 pub struct CountersFile {
     writer: counters::Writer<Mapping>,
     file: Mapping,
 }
 
-/// The reading side, while the gateway runs and after it died.
+/// Reading side, for running and ended gateways.
 #[derive(Debug)]
 pub struct CountersView {
     reader: counters::Reader<Mapping>,
 }
 
 impl CountersFile {
-    /// Begins a counters file in the directory that `lock` gives the right to write, in the place of an
-    /// earlier one. Names must differ.
+    /// Creates a counters file in the directory locked by `lock`, replacing an earlier one. Names must be unique.
     ///
-    /// `ns_per_tick` is the length of a tick of the marks that are recorded in histograms.
+    /// `ns_per_tick` is the tick length of the values recorded in histograms.
     ///
     /// # Errors
-    /// No room for the file, or a table that is not in order.
+    /// No room for the file, or an invalid table.
     pub fn create<'a>(
         lock: &WriterLock,
         ns_per_tick: f64,
@@ -53,24 +52,24 @@ impl CountersFile {
         };
         let mut writer = counters::Writer::create(draft.mapping(), &origin, &counters, &histograms)
             .map_err(|refused| Error::contents(&draft.mapping(), refused))?;
-        // Nothing was counted yet, which is as good a figure as any.
+        // Nothing was counted yet, so zeros are valid.
         writer.state_written(origin.start_unix_ns);
         let file = draft.publish()?;
         Ok(CountersFile { writer, file })
     }
 
-    /// Says what was counted, in the order of the tables, and that this was just now.
+    /// Writes the counters, in the order of the tables, with the present time.
     ///
     /// # Panics
-    /// If there are more values than counters.
+    /// There are more values than counters.
     pub fn show(&mut self, values: impl IntoIterator<Item = u64>) {
         self.show_at(unix_ns(), values);
     }
 
-    /// The same at a time that is known: nanoseconds since 1970-01-01 UTC.
+    /// [`Self::show`] with a given time: nanoseconds since 1970-01-01 UTC.
     ///
     /// # Panics
-    /// If there are more values than counters.
+    /// There are more values than counters.
     #[inline]
     pub fn show_at(&mut self, unix_ns: u64, values: impl IntoIterator<Item = u64>) {
         self.writer.state_written(unix_ns);
@@ -79,24 +78,24 @@ impl CountersFile {
         }
     }
 
-    /// Puts a value into a histogram, by its place in the table. A load and a store.
+    /// Records a value in a histogram, by its index in the table. A load and a store.
     ///
     /// # Panics
-    /// If there is no such histogram.
+    /// There is no such histogram.
     #[inline]
     pub fn record(&mut self, histogram: usize, value: u64) {
         self.writer.record(histogram, value);
     }
 
-    /// Whether it is still what everybody reads.
+    /// Checks that readers still find the file.
     ///
     /// # Errors
-    /// What somebody did to it.
+    /// The damage.
     pub fn check(&self) -> Result<(), Damage> {
         Damage::of_file(&self.file)
     }
 
-    /// Whether somebody has removed it, or put another in its place: nobody finds it any more.
+    /// Whether the file was removed or replaced, so that readers cannot find it.
     pub(crate) fn is_orphaned(&self) -> bool {
         self.file.is_replaced()
     }
@@ -106,7 +105,7 @@ impl CountersView {
     /// The counters file of a bus; `None` if it has none.
     ///
     /// # Errors
-    /// Among others: there is no such bus, or it is not ours to read.
+    /// Among others: the bus does not exist or does not belong to this user.
     pub fn open(root: &Root, bus: &str) -> Result<Option<CountersView>, Error> {
         let directory = root.open(bus)?;
         let options = Options {
@@ -122,38 +121,38 @@ impl CountersView {
         Ok(Some(CountersView { reader }))
     }
 
-    /// Whose numbers these are.
+    /// Writing process.
     pub fn origin(&self) -> Origin {
         self.reader.origin()
     }
 
-    /// How long ago the counters were written, by the clock of the system; `None` where their process does not say
-    /// so. Counters that are older than their process writes them are of a process that died or hangs.
+    /// Age of the counters, by the system's clock; `None` if their process does not state it. Counters older than their
+    /// interval belong to a process that has died or hangs.
     pub fn age(&self) -> Option<Duration> {
         let written = self.reader.written_unix_ns()?;
-        // A time that is ahead of ours is of a clock that was set, and as far away as an old one.
+        // A time ahead of ours is of a clock that was set, and treated as an old one.
         Some(Duration::from_nanos(unix_ns().abs_diff(written)))
     }
 
-    /// Each counter with its value at this moment.
+    /// Each counter with its present value.
     pub fn counters(&self) -> impl Iterator<Item = (&Description, u64)> {
         self.reader.values()
     }
 
-    /// The value of a counter at this moment, by its name; `None` if there is none.
+    /// Present value of a counter by name; `None` if there is none.
     pub fn counter(&self, name: &str) -> Option<u64> {
         let mut counters = self.reader.counters().iter();
         let counter = counters.position(|description| description.name == name)?;
         Some(self.reader.value(counter))
     }
 
-    /// Each histogram with what it holds at this moment.
+    /// Each histogram with its present content.
     pub fn histograms(&self) -> impl Iterator<Item = (&Description, HistogramView)> {
         let numbered = self.reader.histograms().iter().enumerate();
         numbered.map(|(number, description)| (description, self.reader.histogram(number)))
     }
 
-    /// Whether another gateway has begun a counters file in its place.
+    /// Whether another gateway has created a counters file in its place.
     pub fn is_replaced(&self) -> bool {
         self.reader.memory().is_replaced()
     }

@@ -1,45 +1,45 @@
-//! What a process counts that has no bus, or counts apart from it: a counters file under a name of its own.
+//! Counters of a process without a bus, or beside its bus: a counters file with its own name.
 //!
 //! ```text
-//!  <root>/.processes/<name>/lock       who writes it, a lock that dies with it
+//!  <root>/.processes/<name>/lock       lock of the writer, released when it dies
 //!                          /counters
 //! ```
 //!
-//! A process that ends takes its file with it; that of one which died stays to be read, until the next of that name.
+//! A process that ends removes its file; the file of a process that died stays until the next process of that name.
 
 use super::counters_file::{CountersFile, CountersView};
 use crate::bus::{Error, Holder, Root};
 use touchline_shm::segment::WriterLock;
 use touchline_types::CounterInfo;
 
-/// No bus: names that begin so are not listed as buses.
+/// Not a bus: names that start with a period are not listed as buses.
 const FOLDER: &str = ".processes";
 
-/// The writing side: a name, and the counters file under it.
+/// Writing side: a name and its counters file.
 #[derive(Debug)]
 pub struct ProcessStats {
     counters_file: CountersFile,
-    /// The name, until this is dropped or its process dies.
+    /// Lock of the name, held until this is dropped or its process dies.
     lock: Option<WriterLock>,
 }
 
-/// A process that counts, at one moment.
+/// A counting process at one moment.
 #[derive(Debug)]
 pub struct ProcessView {
     /// Its name.
     pub name: String,
-    /// The process; `None` if it died and left the file.
+    /// Process; `None` if it died and left the file.
     pub process: Option<Holder>,
-    /// Its counters file, or why that cannot be read; `Ok(None)` while it is begun.
+    /// Counters file, or the reason why it cannot be read; `Ok(None)` while it is created.
     pub counters_file: Result<Option<CountersView>, Error>,
 }
 
 impl ProcessStats {
-    /// Takes a name (letters, digits, `-`, `_`, `.`, at most 64 of them), and begins a counters file. `ns_per_tick` is the
-    /// length of a tick of what is recorded in histograms.
+    /// Takes a name (letters, digits, `-`, `_`, `.`, at most 64 of them) and creates a counters file. `ns_per_tick` is
+    /// the tick length of values recorded in histograms.
     ///
     /// # Errors
-    /// Another process has the name, which says who; or no room for the file.
+    /// Another process has the name (it is in the error), or there is no room for the file.
     pub fn create<'a>(
         root: &Root,
         name: &str,
@@ -55,31 +55,32 @@ impl ProcessStats {
         })
     }
 
-    /// Its counters file, to be written.
+    /// The counters file, for writing.
     pub fn counters_file(&mut self) -> &mut CountersFile {
         &mut self.counters_file
     }
 }
 
-/// Who ends is not seen any more.
+/// Removes the file: an ended process is not shown.
 impl Drop for ProcessStats {
     fn drop(&mut self) {
         if let Some(lock) = self.lock.take() {
-            // What cannot be removed is seen as dead, and taken by the next of that name.
+            // A file that cannot be removed is shown as dead, and taken over by the next process of
+            // that name.
             let _ = lock.remove_directory();
         }
     }
 }
 
 impl ProcessView {
-    /// Every process that counts, by name, and those that died and left their files; disturbs nobody.
+    /// All counting processes by name, including those that died and left their files; no process is affected.
     ///
     /// # Errors
     /// The directory cannot be read.
     pub fn all(root: &Root) -> Result<Vec<ProcessView>, Error> {
         let folder = folder(root);
         let view = |name: String| {
-            // One that ends in between is not there.
+            // One that ends meanwhile is left out.
             let directory = folder.open(&name).ok()?;
             Some(ProcessView {
                 process: WriterLock::holder(&directory).ok()?,
@@ -88,7 +89,7 @@ impl ProcessView {
             })
         };
         let names = match folder.buses() {
-            // Without the root there is no folder in it, and no process.
+            // Without the root there is no such folder, and no process.
             Err(touchline_shm::segment::Error::NoParent { .. }) => {
                 root.buses().map(|_| Vec::new())?
             }

@@ -1,13 +1,12 @@
-//! Readers as they are seen from outside: each that gives a name keeps a counters file of its own.
+//! Statistics of named readers: each keeps a counters file.
 //!
 //! ```text
-//!  <root>/<bus>/boards/<name>/lock       who reads, a lock that dies with it
-//!                            /counters   how far it is, and how long things took to it
+//!  <root>/<bus>/boards/<name>/lock       lock of the reader, released when it dies
+//!                            /counters   its position and latencies
 //! ```
 //!
-//! The reader alone writes it, and nothing else: the publisher neither waits for it nor reads it. A
-//! reader that leaves takes its counters file with it; that of one which died stays to be looked at, until
-//! the next of that name, or for an hour.
+//! Only the reader writes it; the publisher neither reads it nor waits for it. A reader that leaves removes its
+//! counters file; that of a reader that died stays for an hour, or until the next reader of that name.
 
 use super::counters_file::{CountersFile, CountersView};
 use crate::bus::{Error, Holder, Root};
@@ -15,16 +14,16 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use touchline_shm::segment::{self, WriterLock};
 use touchline_types::{CounterInfo, Timestamps};
 
-/// Named readers that a bus may have at a time.
+/// Maximum number of named readers of a bus.
 pub const READERS_MAX: usize = 64;
 
-/// How long the counters file of a reader that died is kept.
+/// Time that the counters file of a dead reader is kept.
 const DEAD_KEPT: Duration = Duration::from_secs(3600);
 
-/// A receive stamp that is further away than this is of a recording, and no latency.
+/// A receive timestamp further away than this belongs to a recording, and is not a latency.
 const LATENCY_NS_MAX: u64 = 60_000_000_000;
 
-/// How long a reading of the system's clock is good for; the fine clock is 10 ns wrong by then.
+/// Validity of a reading of the system's clock, after which the fine clock has drifted by 10 ns.
 const ANCHOR_NS: f64 = 1e6;
 
 const FOLDER: &str = "boards";
@@ -46,7 +45,7 @@ touchline_types::counters! {
     }
 }
 
-/// Histograms of a named reader, one value for each batch: of its last message.
+/// Histograms of a named reader, one value per batch: of its last message.
 pub const READER_HISTOGRAMS: &[CounterInfo] = &[
     CounterInfo {
         name: "published_to_consumed_ns",
@@ -62,17 +61,18 @@ pub const READER_HISTOGRAMS: &[CounterInfo] = &[
 const PUBLISHED: usize = 0;
 const RECEIVED: usize = 1;
 
-/// The host's fine clock, that of the marks in messages.
+/// The host's fine clock, which the timestamps in messages use.
 #[derive(Clone, Copy, Debug)]
 pub struct FineClock {
-    /// Reads it.
+    /// Reads the clock.
     pub ticks: fn() -> u64,
     /// Length of a tick in nanoseconds, finite and above 0.
     pub ns_per_tick: f64,
 }
 
-/// The writing side: what a reader shows of itself. Given to a subscriber when it
-/// [joins](crate::market::Join::reader_stats), which keeps it; once a batch, a few stores.
+/// Writing side: statistics of a reader. A subscriber that
+/// [joins](crate::market::Join::reader_stats) with it keeps it up to date, with a few stores per
+/// batch.
 #[derive(Debug)]
 pub struct ReaderStats {
     root: Root,
@@ -83,11 +83,11 @@ pub struct ReaderStats {
     counters_file: CountersFile,
     /// Both clocks at one moment.
     anchor: Anchor,
-    /// The name, until this is dropped or its process dies.
+    /// Lock of the name, held until this is dropped or its process dies.
     lock: Option<WriterLock>,
 }
 
-/// The last message of a batch, just before it is handed out.
+/// Times of the last message of a batch, taken just before it is handed out.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Consumed {
     ticks: u64,
@@ -101,28 +101,28 @@ struct Anchor {
     unix_ns: u64,
 }
 
-/// A registered reader at one moment.
+/// A named reader at one moment.
 #[derive(Debug)]
 pub struct ReaderView {
     /// Its name.
     pub name: String,
-    /// Its process; `None` if that died and left the counters file.
+    /// Process; `None` if it died and left the counters file.
     pub process: Option<Holder>,
-    /// What it counted; zeros where its counters file cannot be read.
+    /// Counters; zeros if its counters file cannot be read.
     pub counters: ReaderCounters,
-    /// What it had not read yet.
+    /// Unread bytes.
     pub lag_bytes: u64,
-    /// Its counters file, or why that cannot be read.
+    /// Counters file, or the reason why it cannot be read.
     pub counters_file: Result<CountersView, Error>,
 }
 
 impl ReaderStats {
-    /// Takes a name on a bus that exists, and begins a counters file: letters, digits, `-`, `_`, `.`, at most 64
-    /// of them. The clock must be that of the publisher's marks: the host's.
+    /// Takes a name on an existing bus (letters, digits, `-`, `_`, `.`, at most 64 of them) and creates a counters
+    /// file. The clock must be the publisher's: the host's fine clock.
     ///
     /// # Errors
-    /// Another reader has that name, which says who, or there are as many as there may be. The bus
-    /// must be of this process's user: who reads another user's bus has no name.
+    /// Another reader has this name (it is in the error), or the maximum number is reached. The bus
+    /// must belong to this process's user: readers of another user's bus have no name.
     pub fn create(
         root: &Root,
         bus: &str,
@@ -162,12 +162,12 @@ impl ReaderStats {
         &self.name
     }
 
-    /// What it has counted.
+    /// Counters.
     pub fn counters(&self) -> &ReaderCounters {
         &self.counters
     }
 
-    /// A message with these stamps is about to be handed out.
+    /// A message with these times is about to be handed out.
     #[inline]
     pub(crate) fn consumed(&self, timestamps: &Timestamps) -> Consumed {
         Consumed {
@@ -177,14 +177,14 @@ impl ReaderStats {
         }
     }
 
-    /// A message was read, and its batch goes on.
+    /// Counts a message within a batch.
     #[inline]
     pub(crate) fn message(&mut self) {
         self.counters.messages += 1;
     }
 
-    /// The last message of a batch was read, and the reader is at `position` now. Not inlined: it
-    /// would stand in the way of messages that have no counters file to be shown on.
+    /// Counts the last message of a batch, with the reader at `position`. Not inlined, to keep it
+    /// out of the code for readers without statistics.
     #[inline(never)]
     pub(crate) fn batch(&mut self, consumed: Consumed, position: u64) {
         let Consumed {
@@ -198,7 +198,7 @@ impl ReaderStats {
             self.counters_file.record(PUBLISHED, ns as u64);
         }
         let now = self.unix_ns(ticks);
-        // The clocks of a network card and of the host may be a little apart, either way.
+        // The clocks of a network card and of the host may differ slightly in either direction.
         let latency = now.wrapping_sub(receive_ns) as i64;
         match latency.unsigned_abs() {
             _ if receive_ns == 0 => {}
@@ -210,7 +210,7 @@ impl ReaderStats {
         counters.messages += 1;
         counters.batches += 1;
         counters.written_unix_ns = now;
-        // The first of the table; the others have not changed.
+        // The first counters of the table; the others are unchanged.
         let changed = [position, counters.messages, counters.batches, now];
         self.counters_file.show_at(now, changed);
     }
@@ -221,7 +221,7 @@ impl ReaderStats {
         self.show();
     }
 
-    /// Something else happened to the subscription: shows it, with its position.
+    /// Counts another event of the subscription, and writes it with the position.
     #[cold]
     pub(crate) fn note(&mut self, position: u64, note: impl FnOnce(&mut ReaderCounters)) {
         note(&mut self.counters);
@@ -230,13 +230,13 @@ impl ReaderStats {
         self.show();
     }
 
-    /// The bus was begun anew; if its directory is another one, the counters file goes there.
+    /// The bus was created again; if its directory is another one, the counters file moves there.
     #[cold]
     pub(crate) fn follow(&mut self) {
         if !self.counters_file.is_orphaned() {
             return;
         }
-        // Somebody may have the name there already: then this reader is seen no more.
+        // Another process may have the name there: then this reader is no longer shown.
         if let Ok(mut new) = ReaderStats::create(&self.root, &self.bus, &self.name, self.clock) {
             new.counters = self.counters;
             *self = new;
@@ -248,7 +248,7 @@ impl ReaderStats {
             .show(self.counters.values().map(|(_, value)| value));
     }
 
-    /// The system's time at a moment of the fine clock that has just been.
+    /// The system's time at a recent moment of the fine clock.
     #[inline]
     fn unix_ns(&mut self, ticks: u64) -> u64 {
         let since = |anchor: Anchor| {
@@ -264,11 +264,11 @@ impl ReaderStats {
     }
 }
 
-/// Who leaves is not seen any more.
+/// Removes the file: a reader that leaves is not shown.
 impl Drop for ReaderStats {
     fn drop(&mut self) {
         if let Some(lock) = self.lock.take() {
-            // What cannot be removed is seen as dead, and removed by the next.
+            // A file that cannot be removed is shown as dead, and removed by the next reader.
             let _ = lock.remove_directory();
         }
     }
@@ -284,7 +284,7 @@ impl Anchor {
 }
 
 impl ReaderCounters {
-    /// As a counters file shows them; 0 for what it does not have.
+    /// Counters from a counters file; 0 for missing ones.
     fn of(counters_file: &CountersView) -> ReaderCounters {
         let value = |name: &str| counters_file.counter(name).unwrap_or(0);
         ReaderCounters {
@@ -303,12 +303,12 @@ impl ReaderCounters {
     }
 }
 
-/// The named readers of a bus, by name; disturbs nobody. How far each is behind is still to be
-/// [measured](measure), with a position that is read after this.
+/// Named readers of a bus, by name, without affecting any process. Their lag is still to be
+/// [measured](measure), with a position read after this.
 pub(crate) fn views(root: &Root, bus: &str) -> Result<Vec<ReaderView>, Error> {
     let stats = stats_of(root, bus)?;
     let view = |name: String| {
-        // One that leaves in between is not there.
+        // One that leaves meanwhile is left out.
         let process = holder(&stats, &name).ok()?;
         let counters_file = CountersView::open(&stats, &name).transpose()?;
         Some(ReaderView {
@@ -325,7 +325,7 @@ pub(crate) fn views(root: &Root, bus: &str) -> Result<Vec<ReaderView>, Error> {
     Ok(stats.buses()?.into_iter().filter_map(view).collect())
 }
 
-/// How far each is behind a publisher that is at `position`.
+/// Sets the lag of each reader behind a publisher at `position`.
 pub(crate) fn measure(readers: &mut [ReaderView], position: u64) {
     for reader in readers
         .iter_mut()
@@ -336,14 +336,15 @@ pub(crate) fn measure(readers: &mut [ReaderView], position: u64) {
     }
 }
 
-/// Removes the counters files of those who died long ago. For who begins something on the bus.
+/// Removes the counters files of readers that died long ago. Called by processes that start on the
+/// bus.
 pub(crate) fn sweep_of(root: &Root, bus: &str) {
     if let Ok(stats) = stats_of(root, bus) {
         sweep(&stats);
     }
 }
 
-/// Where the counters files are: a root of its own, whose "buses" are readers. Private, whoever may read the bus.
+/// Root of the counters files, whose "buses" are readers. Private, whatever the access to the bus.
 fn stats_of(root: &Root, bus: &str) -> Result<Root, Error> {
     Ok(Root::at(root.open(bus)?.path().join(FOLDER)))
 }
@@ -364,7 +365,7 @@ fn take_name(stats: &Root, bus: &str, name: &str) -> Result<WriterLock, Error> {
                 let what = "reader";
                 return Err(segment::Error::Name { what, name, why }.into());
             }
-            // The last of that name has just taken its directory away.
+            // The last holder of that name has just removed its directory.
             Err(segment::Error::Missing { .. } | segment::Error::System { .. })
                 if tries < TRIES =>
             {
@@ -385,7 +386,7 @@ fn holder(stats: &Root, name: &str) -> Result<Option<Holder>, Error> {
     Ok(WriterLock::holder(&stats.open(name)?)?)
 }
 
-/// What cannot be removed stays; there is always a next time.
+/// Removes old files; failures are ignored.
 fn sweep(stats: &Root) {
     let names = stats.buses().unwrap_or_default();
     let dead = |name: &&String| matches!(holder(stats, name), Ok(None));
@@ -401,14 +402,14 @@ fn sweep(stats: &Root) {
         if number >= too_many && written >= kept_since {
             continue;
         }
-        // Only who has taken the name may remove it.
+        // Only the holder of the name may remove it.
         if let Ok(lock) = stats.open(name).and_then(WriterLock::acquire) {
             let _ = lock.remove_directory();
         }
     }
 }
 
-/// 0 of a counters file that cannot be read.
+/// Time of the last update; 0 if the counters file cannot be read.
 fn last_written(stats: &Root, name: &str) -> u64 {
     let counters_file = CountersView::open(stats, name).ok().flatten();
     counters_file.map_or(0, |counters_file| {

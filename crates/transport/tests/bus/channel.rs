@@ -1,4 +1,4 @@
-//! The state of a channel: one message, however many instruments it has, and every reader, table and screen shows it.
+//! State of a channel: one message for any number of instruments, visible to every reader, table and screen.
 
 use crate::stage::{Market, Stage, mirror};
 use touchline_transport::shm::{Images, Join, Publisher, Settings, Subscriber};
@@ -7,7 +7,7 @@ use touchline_types::{ChannelState, Instrument, State, Timestamps, Update, Valid
 
 const INSTRUMENTS: u32 = 65_536;
 
-/// A silence of a channel of 65,536 instruments, and its end.
+/// A feed timeout of a channel of 65,536 instruments, and its end.
 const SILENT: ChannelState = ChannelState {
     price: Validity::Stale,
     orders: Validity::Gapped,
@@ -31,7 +31,7 @@ fn drain(subscriber: &mut Subscriber, mirror: &mut Mirror) {
     while subscriber.drain(usize::MAX, mirror) > 0 {}
 }
 
-/// Every price book is of this validity, in the mirror and in the table.
+/// Every price book has this validity, in the mirror and in the table.
 fn assert_all(mirror: &Mirror, images: &mut Images, validity: Validity) {
     images.refresh().expect("the bus is there");
     for instrument in (0..INSTRUMENTS).map(Instrument) {
@@ -92,7 +92,7 @@ fn every_reader_sees_the_worse_of_book_and_channel() {
         };
         let mut early = (stage.join(Join::default()), mirror());
         let mut early_live = (stage.join(live_only()), mirror());
-        // So that each has an image: a reset is seen in those alone.
+        // So that each has a slot: a reset is visible only in those.
         (0..100).for_each(|_| market.event(&mut publisher));
         for step in 0..2_000 {
             let context = format!("SEED={seed} step {step}");
@@ -119,7 +119,7 @@ fn every_reader_sees_the_worse_of_book_and_channel() {
     }
 }
 
-/// The message that says so is lost with others, and no book would bring it back.
+/// The message with the state is lost with others, and no book would bring it back.
 #[test]
 fn an_overtaken_reader_learns_the_state_of_its_channel() {
     for (seed, resync) in touchline_lab::random::seeds(8).zip([true, false].into_iter().cycle()) {
@@ -148,7 +148,7 @@ fn an_overtaken_reader_learns_the_state_of_its_channel() {
     }
 }
 
-/// What was said of a channel is void with the publisher who said it.
+/// The state of a channel ends with its publisher.
 #[test]
 fn another_publisher_begins_with_a_live_channel() {
     let stage = Stage::new();

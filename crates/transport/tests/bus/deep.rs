@@ -1,5 +1,5 @@
-//! Books of thousands of levels, kept by price: against a slow reference, and over a bus to readers
-//! that join at any moment.
+//! Books of thousands of levels, kept by price: compared with a slow reference, and over a bus with
+//! readers that join at any moment.
 
 use crate::stage::{Stage, counts, mirror};
 use touchline_book::{ApplyResult, PriceBook};
@@ -20,14 +20,14 @@ const DEPTH: Depth = Depth {
 
 const INSTRUMENT: Instrument = Instrument(0);
 
-/// A book, the reference, a mirror that plays its steps, and what happens to them.
+/// A book, the reference, a mirror that applies its steps, and random events.
 struct Venue {
     random: Random,
     book: PriceBook,
     sides: [KeyedSide; 2],
     mirror: PriceBook,
     changes: Vec<LevelChange>,
-    /// Half of the prices that levels may be at, a side.
+    /// Half of the price range of levels, per side.
     span: i64,
     middle: i64,
     seen: [u64; 3],
@@ -47,7 +47,7 @@ impl Venue {
         }
     }
 
-    /// Most near the middle, some anywhere, some at the far end.
+    /// Mostly near the middle, sometimes anywhere or at the far end.
     fn price(&mut self, side: Side) -> i64 {
         let away = match self.random.index(10) {
             0..6 => self.random.below(1 + self.span as u64 / 50),
@@ -92,7 +92,7 @@ impl Venue {
         assert!(self.changes.len() - before <= 2);
     }
 
-    /// Mostly what a right venue says of the book as it is; sometimes what it would not.
+    /// Mostly an event that is consistent with the book; sometimes not.
     fn step(&mut self) {
         let side = *self.random.pick(&Side::BOTH);
         let price = self.price(side);
@@ -113,7 +113,7 @@ impl Venue {
         }
     }
 
-    /// Empties everything, and perhaps fills it again, from a snapshot.
+    /// Empties everything, and possibly refills it, as a snapshot does.
     fn rebuild(&mut self, levels: i64) {
         self.book.clear(&mut self.changes);
         self.mirror.clear(&mut Vec::new());
@@ -158,8 +158,7 @@ fn copied<'a>(book: &PriceBook, side: Side, room: &'a mut Vec<Level>) -> &'a [Le
     room
 }
 
-/// More than a million events; what the book shows is what the slow one may show, and a mirror of the
-/// steps has the same.
+/// More than a million events; the book matches the slow reference, and a mirror of the steps matches the book.
 #[test]
 fn a_book_by_price_is_what_the_slow_one_is() {
     let mut seen = [0; 3];
@@ -192,7 +191,7 @@ fn a_book_by_price_is_what_the_slow_one_is() {
     }
 }
 
-/// What names its level in the way that the book is not kept changes nothing.
+/// Events of the other kind (position or price) change nothing.
 #[test]
 fn events_of_the_other_kind_change_nothing() {
     let event = |place, price| LevelEvent {
@@ -277,8 +276,8 @@ fn assert_mirrored(venue: &Venue, mirror: &Mirror, context: &str) {
     }
 }
 
-/// A book of 3,000 levels goes over a bus: the mirror is the book after every message, and whoever
-/// joins has it from the image.
+/// A book of 3,000 levels over a bus: the mirror equals the book after every message, and a late
+/// joiner receives it from its slot.
 #[test]
 fn readers_hold_every_level_after_every_message_whenever_they_join() {
     for seed in seeds(2) {
@@ -314,8 +313,8 @@ fn readers_hold_every_level_after_every_message_whenever_they_join() {
     }
 }
 
-/// A book that is deeper than its image has none, and is told so until it comes whole or the image
-/// holds it; the stream goes on.
+/// A book deeper than its slot is reported as such until it arrives as a whole or fits again; the
+/// stream continues.
 #[test]
 fn a_book_deeper_than_its_image_is_never_shown_in_part() {
     let stage = Stage::new();

@@ -1,4 +1,4 @@
-//! Joining at any moment gives the books of that moment, and everything after it once.
+//! Joining at any moment returns the books of that moment, and every later message once.
 
 use crate::stage::{Market, Stage, counts, mirror};
 use touchline_transport::shm::{Item, Join, Publisher, Subscriber};
@@ -38,8 +38,8 @@ fn whoever_joins_at_any_moment_holds_the_publishers_books() {
     }
 }
 
-/// Images are read while the publisher goes on, so they are ahead of the ring by different amounts,
-/// with losses and resets in between.
+/// Slots are read while the publisher continues, so they are ahead of the ring by different
+/// amounts, with losses and resets in between.
 #[test]
 fn joining_slowly_while_everything_changes_ends_with_the_publishers_books() {
     for seed in touchline_lab::random::seeds(60) {
@@ -136,8 +136,8 @@ fn a_filter_lets_its_instruments_through_and_ends_each_batch() {
     }
 }
 
-/// Whoever joins while a download goes on is told so before the first definition; whoever joins
-/// later, that it has ended, behind the last book.
+/// A reader that joins during a download is notified before the first definition; a later one is
+/// notified of its end, after the last book.
 #[test]
 fn a_download_is_told_in_its_place_and_once() {
     let stage = Stage::new();
@@ -168,7 +168,7 @@ fn a_download_is_told_in_its_place_and_once() {
     assert_eq!(mirror.download(), Some(Phase::Ended));
 }
 
-/// A letter for each item: capitals are images.
+/// A letter for each item: capitals are snapshots.
 fn told_by(subscriber: &mut Subscriber) -> String {
     let letter = |item: Item<'_>| match item {
         Item::Update(received) => {
@@ -192,8 +192,8 @@ fn told_by(subscriber: &mut Subscriber) -> String {
     std::iter::from_fn(|| subscriber.poll(letter).given()).collect()
 }
 
-/// Downloads follow each other while a reader joins slowly: each phase that it is told is the one
-/// that comes after what it was told before.
+/// Downloads follow each other while a reader joins slowly: each reported phase follows the
+/// previous one.
 #[test]
 fn joining_slowly_between_downloads_never_goes_back() {
     for seed in touchline_lab::random::seeds(40) {

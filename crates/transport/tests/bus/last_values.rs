@@ -1,4 +1,5 @@
-//! Last trades, figures and statuses: who joins late has them, and the ring does not set them back.
+//! Last trades, statistics and statuses: late joiners receive them, and the ring does not set them
+//! back.
 
 use crate::stage::{Market, Stage, definition};
 use touchline_transport::Publish;
@@ -63,7 +64,7 @@ fn asking() -> Join {
     }
 }
 
-/// Everything but books and definitions that is there, as text, images with a star.
+/// All pending items except books and definitions, as text, snapshots with a star.
 fn told(subscriber: &mut Subscriber) -> Vec<String> {
     let mut told = Vec::new();
     loop {
@@ -127,7 +128,7 @@ fn who_joins_late_has_the_last_trade_the_figures_and_the_statuses() {
     ];
     let mut late = stage.join(asking());
     let told_late = told(&mut late);
-    // Behind the images come the trades of the ring: they may have happened while it joined.
+    // After the snapshots the trades of the ring follow: they may have happened during joining.
     assert_eq!(&told_late[..5], expected);
     assert!(
         told_late[5..].iter().all(|text| text.starts_with("trade ")),
@@ -171,7 +172,7 @@ fn who_joins_late_has_the_last_trade_the_figures_and_the_statuses() {
     assert_eq!(images.last_values(Instrument(2)).count(), 0);
 }
 
-/// A correction and a bust are of the trade with their id, and of no other.
+/// A correction and a bust apply to the trade with their id only.
 #[test]
 fn a_bust_takes_the_last_trade_away_and_one_of_an_earlier_trade_does_not() {
     let stage = Stage::new();
@@ -208,7 +209,7 @@ fn a_bust_takes_the_last_trade_away_and_one_of_an_earlier_trade_does_not() {
     );
 }
 
-/// What an earlier publisher left in a slot is not of the next one.
+/// Entries of an earlier publisher are not the next one's.
 #[test]
 fn the_next_publisher_begins_without_last_values() {
     let stage = Stage::new();
@@ -239,7 +240,8 @@ fn the_next_publisher_begins_without_last_values() {
     assert_eq!(values, [Value::Statistic(high)]);
 }
 
-/// A reader that is behind the tables while it joins is not told older figures than it was handed.
+/// A reader that lags behind the tables while it joins does not receive older statistics than it
+/// already has.
 #[test]
 fn figures_of_the_ring_do_not_set_back_those_of_the_table() {
     let stage = Stage::new();

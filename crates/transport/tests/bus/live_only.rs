@@ -1,4 +1,4 @@
-//! Who asks for live books alone is handed nothing else.
+//! A subscriber of live books receives nothing else.
 
 use crate::stage::{Market, Stage, mirror};
 use touchline_transport::shm::{Item, Join, Received};
@@ -12,7 +12,7 @@ fn join() -> Join {
     }
 }
 
-/// Takes everything, and fails at contents of a book that is not live.
+/// Reads everything, and fails at contents of a book that is not live.
 fn drain(subscriber: &mut touchline_transport::shm::Subscriber, mirror: &mut Mirror) -> u64 {
     let mut withheld = 0;
     while subscriber

@@ -1,11 +1,11 @@
-//! A reader that is overtaken is told how much it lost, exactly, and finds its way back.
+//! An overrun reader is notified of the exact loss, and recovers.
 
 use crate::stage::{Market, Stage, mirror};
 use touchline_transport::shm::Join;
 use touchline_transport::{Publish, Subscribe, SubscriptionEvent};
 use touchline_types::Validity;
 
-/// Counts what comes from the ring, and what was lost.
+/// Counts received and lost messages.
 #[derive(Default)]
 struct Tally {
     lost_messages: u64,
@@ -64,7 +64,7 @@ fn without_resynchronising_each_book_comes_back_when_it_changes() {
         (0..50).for_each(|_| market.event(&mut publisher));
         while subscriber.drain(usize::MAX, &mut reader) > 0 {}
         (0..4_000).for_each(|_| market.event(&mut publisher));
-        // The loss is told before anything else, and no book is live with it.
+        // The loss is reported first, and no book is live at it.
         while reader.0.laps == 0 {
             assert!(subscriber.drain(1, &mut reader) > 0, "it was overtaken");
         }
@@ -72,7 +72,7 @@ fn without_resynchronising_each_book_comes_back_when_it_changes() {
             assert_ne!(reader.1.validity(instrument), Validity::Live);
         }
         assert!(reader.0.lost_bytes > reader.0.lost_messages * 70);
-        // What is live from then on is right.
+        // Live books are right from then on.
         for _ in 0..60 {
             market.event(&mut publisher);
             publisher.commit();

@@ -1,4 +1,4 @@
-//! A lossless bus waits for its named readers, for a while, and for nobody else.
+//! A lossless bus waits for its registered readers only, for a limited time.
 
 use crate::stage::{Market, Stage, counts, mirror, small};
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -1,5 +1,5 @@
-//! The bus: what is published by one side arrives at the other, whenever it joins and whatever
-//! happens to either.
+//! The bus: published messages reach the other side, whenever it joins and whatever happens to
+//! either.
 
 mod channel;
 mod deep;

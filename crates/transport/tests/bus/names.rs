@@ -1,5 +1,4 @@
-//! Files of a bus that somebody removes while it is written and read: nobody publishes beside the next
-//! publisher, and every reader comes to it.
+//! Removal of the files of a bus in use: no process publishes beside the next publisher, and every reader finds it.
 
 use crate::restarting::{Notified, drain, wait_for};
 use crate::stage::{Market, Stage, mirror, small};
@@ -20,7 +19,7 @@ fn lossless() -> Settings {
     }
 }
 
-/// What is done to a path.
+/// Action on a path.
 #[derive(Clone, Copy, Debug)]
 enum Deed {
     Remove,
@@ -50,8 +49,8 @@ impl Deed {
     }
 }
 
-/// Every file and folder, every deed, in an order of its own each time.
-/// Whoever reads counters judges how old they are, whether their process lives or not.
+/// Every file and folder, every action, in random order. Readers of counters see their age, whether
+/// the process lives or not.
 #[test]
 fn counters_say_how_old_they_are() {
     const COUNTERS: [CounterInfo; 1] = [CounterInfo {
@@ -128,10 +127,10 @@ fn who_publishes_learns_that_a_name_was_lost_and_its_readers_find_the_next() {
             panic!("{context}: {lost:?}");
         };
         assert_eq!(lost_path, &path, "{context}");
-        // What was published is whole all the same, and is of the past when this one ends.
+        // All published messages are complete, and stale when this publisher ends.
         drain(&mut subscriber, &mut reader);
         market.assert_equal(&reader.1, &context);
-        // Until it has ended nobody begins, but in another directory.
+        // Until it has ended no other publisher starts, except in another directory.
         match open() {
             Ok(_) => assert!(file.is_empty(), "{context}: two publishers"),
             Err(Error::Segment(error)) => {
@@ -170,7 +169,7 @@ fn who_publishes_learns_that_a_name_was_lost_and_its_readers_find_the_next() {
     }
 }
 
-/// The directory was moved away while it was written, and a file brought back.
+/// The directory was moved away while it was written, and a file moved back.
 #[test]
 fn a_ring_in_use_is_not_taken_over_in_another_directory() {
     let stage = Stage::new();

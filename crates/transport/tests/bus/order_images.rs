@@ -1,5 +1,5 @@
-//! Order books from their images: at once, whatever their size, beside a publisher at full speed, and what is said where they
-//! cannot be had.
+//! Order books from their tables: at once, of any size, beside a publisher at full speed, and their state if they
+//! cannot be read.
 
 use crate::orders::{OrderMarket, Orders, orders_of};
 use crate::stage::{Stage, counts, definition, mirror, small};
@@ -59,7 +59,7 @@ fn publish_change(publisher: &mut Publisher, instrument: Instrument, changes: &[
     publish(publisher, &Update::Orders(update));
 }
 
-/// From here on only the images have the books.
+/// From here on only the tables have the books.
 fn empty_ring(publisher: &mut Publisher) {
     (0..5_000).for_each(|_| publisher.heartbeat(&Timestamps::default()));
 }
@@ -72,7 +72,7 @@ fn settle(subscriber: &mut Subscriber, mirror: &mut Mirror) {
     }
 }
 
-/// Joins, and gives what it holds of the first instrument.
+/// Joins, and returns the first instrument's book.
 fn joined(stage: &Stage, join: Join) -> (Validity, usize) {
     let (mut subscriber, mut mirror) = (stage.join(join), mirror());
     settle(&mut subscriber, &mut mirror);
@@ -83,7 +83,7 @@ fn joined(stage: &Stage, join: Join) -> (Validity, usize) {
     )
 }
 
-/// More orders than any message may bring, best first, in one piece.
+/// More orders than a message may contain, best first, in one piece.
 #[test]
 fn a_book_of_a_hundred_thousand_orders_is_there_at_once() {
     const ORDERS: u64 = 100_000;
@@ -128,10 +128,10 @@ fn a_book_of_a_hundred_thousand_orders_is_there_at_once() {
     assert_eq!(seen, expected);
 }
 
-/// What each book was behind each message of it.
+/// Content of each book after each of its messages.
 type History = Mutex<HashMap<(u32, u64), Orders>>;
 
-/// A reader that holds each book that it is shown against what the publisher's was behind that very message.
+/// A reader that compares each received book with the publisher's after that message.
 struct Judge<'a> {
     mirror: Mirror,
     history: &'a History,
@@ -161,8 +161,8 @@ impl Subscribe for Judge<'_> {
     }
 }
 
-/// A publisher that never pauses, with books that are emptied and published whole now and then; readers join again and again, and
-/// follow for a while.
+/// A publisher without pauses, with books that are emptied and published whole occasionally; readers join repeatedly,
+/// and follow for a while.
 #[test]
 fn each_joined_book_is_what_it_was_at_its_message() {
     for seed in touchline_lab::random::seeds(4) {
@@ -205,7 +205,7 @@ fn each_joined_book_is_what_it_was_at_its_message() {
     }
 }
 
-/// Set also when a test fails: the other thread is waited for.
+/// Sets the flag also when a test fails, because the other thread is waited for.
 struct SetAtEnd<'a>(&'a AtomicBool);
 
 impl Drop for SetAtEnd<'_> {
@@ -214,7 +214,7 @@ impl Drop for SetAtEnd<'_> {
     }
 }
 
-/// A batch of the market, and what the books are behind each of its messages, told before they can be read.
+/// A batch of the market, with the books after each of its messages, recorded before they can be read.
 fn change(market: &mut OrderMarket, publisher: &mut Publisher, history: &History) {
     let before = counts(publisher).messages_published;
     if market.random.below(40) == 0 {
@@ -234,7 +234,8 @@ fn remember(market: &OrderMarket, history: &History, instrument: Instrument, seq
     history.insert((instrument.0, sequence), market.orders(instrument));
 }
 
-/// Who joins is told of no book that has no image, and gets it with the next message that has all of it.
+/// On a bus without tables of order books a joiner is notified of each missing book, and receives it with the next
+/// whole message.
 #[test]
 fn a_bus_without_images_of_order_books_has_them_in_its_messages() {
     let stage = Stage::new();
@@ -265,7 +266,8 @@ fn a_bus_without_images_of_order_books_has_them_in_its_messages() {
     assert_eq!(counts(&publisher).images_cut, 0);
 }
 
-/// An order beyond the rows has no image: its book has none, is not live to who joins, and is again when it is published whole.
+/// A book with an order beyond the rows has no snapshot: it is not live to a joiner, and is again when it is published
+/// whole.
 #[test]
 fn a_book_with_an_order_that_has_no_row_is_not_live_to_who_joins() {
     let stage = Stage::new();
@@ -290,12 +292,12 @@ fn a_book_with_an_order_that_has_no_row_is_not_live_to_who_joins() {
     publisher.commit();
     settle(&mut subscriber, &mut mirror);
     assert_eq!(mirror.orders_validity(INSTRUMENT), Validity::Live);
-    // The first order has a row still, of before its book was emptied.
+    // The first order still has a row, from before its book was emptied.
     empty_ring(&mut publisher);
     assert_eq!(joined(&stage, Join::default()), (Validity::Live, 1));
 }
 
-/// Who takes live books alone was not handed a change; what follows is not put on top of what it has.
+/// A subscriber of live books was not handed a change; later messages are not applied to its old book.
 #[test]
 fn a_change_that_was_not_live_is_in_the_image_that_follows() {
     let stage = Stage::new();
@@ -326,7 +328,7 @@ fn a_change_that_was_not_live_is_in_the_image_that_follows() {
     assert_eq!(mirror.orders().len_of(INSTRUMENT), 3);
 }
 
-/// An order is given the row of another that goes away in the same batch, and whose end is published behind it.
+/// An order gets the row of another that is removed in the same batch, and whose removal is published after it.
 #[test]
 fn an_order_keeps_a_row_that_another_left_in_the_same_batch() {
     let stage = Stage::new();
@@ -348,8 +350,8 @@ fn an_order_keeps_a_row_that_another_left_in_the_same_batch() {
     assert_eq!(joined(&stage, Join::default()), (Validity::Live, 1));
 }
 
-/// A publisher that stopped or died in the middle of a row, of a book or of a batch: no order book is called live. When it goes
-/// on, the next message brings them.
+/// A publisher that was stopped or died within a row, a book or a batch: no order book is reported live. When it
+/// continues, the next message brings them.
 #[test]
 fn order_books_that_cannot_be_had_are_not_live_and_come_with_the_next_message() {
     for (table, slot) in [("orders", 1), ("order_books", 0), ("images", 0)] {
@@ -387,7 +389,7 @@ fn order_books_that_cannot_be_had_are_not_live_and_come_with_the_next_message() 
     }
 }
 
-/// Who publishes is in the middle of a batch: rows may be of both of its ends, so order books are of neither.
+/// The publisher is within a batch: rows may be from before or after it, so no order book is usable.
 #[test]
 fn a_publisher_that_died_in_a_batch_leaves_no_order_book() {
     let stage = Stage::new();

@@ -1,5 +1,5 @@
-//! Order books by their images and by the ring: who joins, falls behind or was told of a stall holds them at once, with losses
-//! and resets in between that were told with the images already.
+//! Order books by their tables and by the ring: a reader that joins, is overrun or was notified of a stall receives
+//! them at once, with losses and resets in between that were reported with the tables.
 
 use crate::stage::{Stage, definition, mirror, stall, state};
 use std::collections::BTreeMap;
@@ -17,14 +17,14 @@ pub type Orders = BTreeMap<u64, i64>;
 
 const INSTRUMENTS: u32 = 3;
 
-/// Order books as a publisher has them, and all that they were.
+/// Order books of a publisher, and all their earlier states.
 pub struct OrderMarket {
     pub random: Random,
     next_id: u64,
     books: OrderBooks,
     validity: Vec<Validity>,
     channel: ChannelState,
-    /// Of each instrument, what its book was while it was live, in the order of time.
+    /// Live states of each instrument's book, in order of time.
     were: Vec<Vec<Orders>>,
 }
 
@@ -45,7 +45,7 @@ impl OrderMarket {
         }
     }
 
-    /// Anything that happens to order books.
+    /// A random event.
     fn event(&mut self, out: &mut Publisher) {
         match self.random.below(12) {
             0 => self.lose(out),
@@ -64,13 +64,13 @@ impl OrderMarket {
         Instrument(self.random.below(u64::from(INSTRUMENTS)) as u32)
     }
 
-    /// One batch: orders come, change and go, of books that are live. The books take all of it first, so that an order may
-    /// have the row of another whose end is published behind it.
+    /// One batch: orders are inserted, changed and removed in live books. The books take all of it first, so that an
+    /// order may get the row of another whose removal is published after it.
     fn change(&mut self, changes_max: u64, out: &mut Publisher) {
         self.change_telling(changes_max, out, &mut |_, _, _| ());
     }
 
-    /// The same; `told` hears of each message before it can be read.
+    /// [`Self::change`]; `told` is called for each message before it can be read.
     pub fn change_telling(
         &mut self,
         changes_max: u64,
@@ -140,7 +140,7 @@ impl OrderMarket {
         out.publish(&Update::OrdersSnapshot(snapshot), &Timestamps::default());
     }
 
-    /// A loss: no order book is known.
+    /// A loss: all order books are unknown.
     fn lose(&mut self, out: &mut Publisher) {
         self.books.clear_all();
         self.validity.fill(Validity::Recovering);
@@ -161,7 +161,7 @@ impl OrderMarket {
         out.commit();
     }
 
-    /// The order books of the channel may be trusted so far from here on.
+    /// Sets the validity of the channel's order books.
     fn state_channel(&mut self, orders: Validity, out: &mut Publisher) {
         self.channel.orders = orders;
         out.publish(&Update::Channel(&self.channel), &Timestamps::default());
@@ -188,7 +188,7 @@ pub fn orders_of(books: &OrderBooks, instrument: Instrument) -> Orders {
     orders
 }
 
-/// A subscriber, what it holds, and which of the states it was last shown of each book.
+/// A subscriber, its books, and the last seen state of each.
 struct Reader {
     subscriber: Subscriber,
     mirror: Mirror,
@@ -208,8 +208,8 @@ impl Reader {
         }
     }
 
-    /// Takes one thing, and holds what is live now against what it was: nothing that it never was, nor anything
-    /// older than what was shown before. Gives whether there was something to take.
+    /// Reads one item, and compares live books with the history: only states that existed, in order. Returns whether
+    /// there was an item.
     fn step(&mut self, market: &OrderMarket, context: &str) -> bool {
         let work = self.subscriber.drain(1, &mut self.mirror) > 0;
         assert_eq!(self.mirror.inconsistent_updates(), 0, "{context}");
@@ -234,13 +234,13 @@ impl Reader {
         orders_of(self.mirror.orders(), instrument)
     }
 
-    /// Reads everything, and looks at the publisher.
+    /// Reads everything, and checks the publisher.
     fn settle(&mut self, market: &OrderMarket, context: &str) {
         self.subscriber.look_again();
         while self.step(market, context) {}
     }
 
-    /// It holds every book that the market has live, and calls no other live.
+    /// The reader has every book that is live in the market, and no other live book.
     fn assert_equal(&self, market: &OrderMarket, context: &str) {
         for instrument in (0..INSTRUMENTS).map(Instrument) {
             let own = market.validity[instrument.index()];
@@ -259,8 +259,8 @@ impl Reader {
     }
 }
 
-/// The ring is put at a place when a reader joins, and the tables are read at its first poll and later: what happens
-/// in between was told with the images, though order books before it are read from the ring.
+/// The ring is positioned when a reader joins, and the tables are read at its first poll and later: events in between
+/// were reported with the tables, though earlier order books are read from the ring.
 #[test]
 fn a_slow_reader_is_shown_no_order_book_that_never_was() {
     for seed in seeds(60) {
@@ -304,8 +304,8 @@ fn a_slow_reader_is_shown_no_order_book_that_never_was() {
     }
 }
 
-/// Order books are of before a reset when a reader joins, and the price book is of behind it when it takes that: the reset
-/// itself is not handed out, and sets neither back.
+/// The order books are from before a reset when a reader joins, the price book from after it: the reset itself is not
+/// handed out, and sets neither back.
 #[test]
 fn a_price_book_is_not_set_back_by_a_reset_that_was_told() {
     for live_only in [false, true] {

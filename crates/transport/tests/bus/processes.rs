@@ -48,7 +48,8 @@ fn a_process_counts_under_its_own_name_and_takes_that_with_it() {
     assert!(left.is_empty());
 }
 
-/// Its last figures stay, with their age and without a process, until the next of its name.
+/// Last values of a killed process stay, with their age and without a process, until the next
+/// process of its name.
 #[test]
 fn what_a_killed_process_counted_can_be_read() {
     let stage = Stage::new();
@@ -83,7 +84,7 @@ fn what_a_killed_process_counted_can_be_read() {
 const ROOT: &str = "TOUCHLINE_TEST_PROCESS_ROOT";
 const READY: &str = "the process counts";
 
-/// The door through which that process enters; in the run of all tests it does nothing.
+/// Entry of the child process; without effect in the run of all tests.
 #[test]
 fn role() {
     let Some(root) = std::env::var_os(ROOT) else {
@@ -92,6 +93,6 @@ fn role() {
     let mut stats = begin(&Root::at(PathBuf::from(root))).expect("the name is free");
     stats.counters_file().show([9]);
     println!("{READY}");
-    // Until the one who started it is gone, or longer if this is killed first.
+    // Until the parent ends, or longer if this is killed first.
     let _ = std::io::stdin().read_to_end(&mut Vec::new());
 }

@@ -58,10 +58,10 @@ fn publish(bus: &mut (Publication, TableWriter), key: u64, value: u64, random: &
     publication.release(END_OF_BATCH);
 }
 
-/// What a reader holds of each key, with the position behind it.
+/// A reader's value of each key, with the position after it.
 type Held = [Option<(u64, u64)>; SLOTS];
 
-/// Takes the tables: what stands when a reader joins.
+/// Reads the tables at join.
 fn take_latest(subscription: &Subscription<1>) -> Held {
     std::array::from_fn(|slot| {
         let mut content = [0; 4];
@@ -77,7 +77,7 @@ fn word(bytes: &[u8], at: usize) -> u64 {
     u64::from_le_bytes(bytes[at..at + 8].try_into().expect("it has so many bytes"))
 }
 
-/// Follows the ring to its end; what tables hold already is passed over. Gives messages and those lost.
+/// Reads the ring to its end; skips messages contained in the tables. Returns messages and losses.
 fn follow(subscription: &mut Subscription<1>, held: &mut Held) -> (u64, u64) {
     let (mut taken, mut lost) = (0, 0);
     loop {
@@ -146,7 +146,7 @@ fn another_publisher_is_told_and_its_tables_are_empty() {
     publish(&mut bus, 3, 33, &mut random);
     let (mut reader, mut held) = (join(&stage), [None; SLOTS]);
     assert_eq!(follow(&mut reader, &mut held), (1, 0));
-    // One that is staged and not released never was.
+    // A staged message that is not released does not exist.
     bus.0.stage(64, |frame| frame.put(&[7_u64; 8]));
     drop(bus);
     let mut bus = open(&stage);
@@ -166,7 +166,7 @@ fn another_publisher_is_told_and_its_tables_are_empty() {
     assert_eq!(held[4].map(|(value, _)| value), Some(44));
 }
 
-/// A recorder of market data needs no update: bytes are messages of the native format, in order.
+/// A recorder of market data reads bytes: messages of the native format, in order.
 #[test]
 fn market_data_is_read_as_bytes() {
     let stage = Stage::new();

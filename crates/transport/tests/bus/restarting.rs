@@ -1,4 +1,4 @@
-//! Publishers come and go; readers stay.
+//! Restarts of publishers with attached readers.
 
 use crate::stage::{Market, Stage, counts, mirror, small};
 use std::os::unix::fs::FileExt;
@@ -7,7 +7,7 @@ use touchline_transport::shm::{Error, Item, Join, Overview, Publisher, Settings,
 use touchline_transport::{Mirror, Publish, Subscribe, SubscriptionEvent};
 use touchline_types::{Instrument, Timestamps, Validity};
 
-/// What a subscriber was told of itself.
+/// Events of a subscriber.
 #[derive(Default)]
 pub struct Notified(Vec<SubscriptionEvent>);
 
@@ -23,7 +23,7 @@ pub fn drain(subscriber: &mut Subscriber, reader: &mut (Notified, Mirror)) {
     while subscriber.drain(usize::MAX, reader) > 0 {}
 }
 
-/// Polls until this is told.
+/// Polls until this event.
 pub fn wait_for(
     subscriber: &mut Subscriber,
     reader: &mut (Notified, Mirror),
@@ -76,7 +76,7 @@ fn another_publisher_continues_and_books_begin_anew() {
         reader.0.0
     );
     market.assert_equal(&reader.1, "after the restart");
-    // Numbers go on: nothing of either publisher was lost.
+    // Sequence numbers continue: nothing of either publisher was lost.
     let mut last = 0;
     market.event(&mut publisher);
     publisher.commit();
@@ -92,7 +92,7 @@ fn another_publisher_continues_and_books_begin_anew() {
     assert_eq!(last, before + counts(&publisher).messages_published);
 }
 
-/// A program that trades again once it has caught up is told so behind each restart, in the same ring as in other files.
+/// `CaughtUp` follows each restart, in the same ring and in other files.
 #[test]
 fn a_reader_is_told_when_it_has_caught_up_with_the_next_publisher() {
     let stage = Stage::new();
@@ -167,7 +167,7 @@ fn who_was_overtaken_over_a_restart_is_told_of_both_and_has_the_new_books() {
     let mut publisher = stage.publisher();
     let mut market = Market::new(2, 6);
     market.define(&mut publisher);
-    // Three to four rings long, so that the beginning of this publisher is overwritten.
+    // Three to four rings long, so that the start of this publisher is overwritten.
     (0..1_500).for_each(|_| market.event(&mut publisher));
     publisher.commit();
     drain(&mut subscriber, &mut reader);
@@ -279,8 +279,8 @@ fn a_ring_that_holds_no_message_is_refused() {
     }
 }
 
-/// Images of other sizes in a file that is as long as before are new files all the same: who was there
-/// before joins again, and does not read the new table by the sizes of the old one.
+/// Tables of other sizes in files of the same length are new files: existing readers join again, and do not read the
+/// new table with old sizes.
 #[test]
 fn a_writer_with_other_sizes_in_as_many_pages_begins_new_files() {
     let stage = Stage::new();
@@ -321,18 +321,18 @@ fn a_writer_with_other_sizes_in_as_many_pages_begins_new_files() {
         );
         drain(&mut subscriber, &mut reader);
     }
-    // More than the ring holds, so that the book comes from its image.
+    // More than the ring contains, so that the book comes from its slot.
     (0..2_000).for_each(|_| market.event(&mut publisher));
     publisher.commit();
     drain(&mut subscriber, &mut reader);
     market.assert_equal(&reader.1, "from the new image");
 }
 
-/// Words of a ring's header that have their places in every layout: its number, the version of the schema.
+/// Words of a ring's header with the same place in every layout: layout, schema version.
 const LAYOUT: u64 = 1;
 const SCHEMA: u64 = 4;
 
-/// Writes a word into the header of the ring.
+/// Writes a word to the header of the ring.
 fn alter(stage: &Stage, word: u64, value: u64) {
     let path = stage.root().path().join("test/ring");
     let file = std::fs::File::options().write(true).open(path);
@@ -341,13 +341,13 @@ fn alter(stage: &Stage, word: u64, value: u64) {
         .expect("our file");
 }
 
-/// A bus of another layout is not read at all, and who joins is told which one it is and what to do.
+/// A bus of another layout is refused with an error that names it and the fix.
 #[test]
 fn a_bus_of_another_layout_is_refused() {
     let stage = Stage::new();
     let publisher = stage.publisher();
     alter(&stage, LAYOUT, 30);
-    // In another layout there may be other files.
+    // Another layout may have other files.
     let folder = stage.root().path().join("test");
     std::fs::remove_file(folder.join("images")).expect("our file");
     let refused = Subscriber::join(&stage.root(), "test", Join::default()).map(drop);
@@ -360,12 +360,12 @@ fn a_bus_of_another_layout_is_refused() {
         )
     );
     drop(publisher);
-    // The next publisher begins again in its own layout.
+    // The next publisher creates its own layout.
     let _publisher = stage.publisher();
     let _ = stage.join(Join::default());
 }
 
-/// A publisher of another layout goes on: who reads says so once, shows no book as live, and joins the next that it can read.
+/// A publisher of another layout starts: readers report it once, show no book as live, and join the next readable one.
 #[test]
 fn a_reader_waits_while_a_publisher_goes_on_in_another_layout() {
     let stage = Stage::new();
@@ -402,7 +402,7 @@ fn a_reader_waits_while_a_publisher_goes_on_in_another_layout() {
     market.assert_equal(&reader.1, "in the layout that it reads");
 }
 
-/// A newer schema of the same layout: what it adds is passed over and counted, and everything else is as ever.
+/// A newer schema of the same layout: additions are skipped and counted, everything else works.
 #[test]
 fn a_newer_schema_is_read_as_far_as_it_is_known() {
     const TEMPLATE_AT: u64 = 2;
@@ -417,7 +417,7 @@ fn a_newer_schema_is_read_as_far_as_it_is_known() {
     let mut reader = (Notified::default(), mirror());
     drain(&mut subscriber, &mut reader);
     assert_eq!(subscriber.unknown_messages(), 0);
-    // A message of a template that nobody knows: the next one, made such in place before it is read.
+    // A message of an unknown template: the next one, changed in place before it is read.
     let before = ring_position(&stage);
     publisher.heartbeat(&Timestamps::default());
     let path = stage.root().path().join("test/ring");
@@ -437,7 +437,7 @@ fn a_newer_schema_is_read_as_far_as_it_is_known() {
 /// Bytes of a ring's control page.
 const HEADER_BYTES: u64 = 4096;
 
-/// Bytes of the stream so far: in a ring that has not come round, the place of the next message.
+/// Bytes of the stream so far: in a ring that has not wrapped, the position of the next message.
 fn ring_position(stage: &Stage) -> u64 {
     let overview = Overview::of(&stage.root(), "test").expect("the bus is there");
     assert!(overview.position < overview.ring_bytes);

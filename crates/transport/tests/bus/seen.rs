@@ -1,5 +1,4 @@
-//! Readers that gave a name are seen from outside: how far they are, what they lost, how long things
-//! took to them, and whether they live.
+//! Named readers as seen from outside: position, losses, latencies, and whether they live.
 
 use crate::stage::{Market, Stage, mirror, small};
 use std::io::{BufRead, BufReader, Read};
@@ -67,7 +66,7 @@ fn who_reads_is_seen_with_what_it_has_not_read() {
     let overview = Overview::of(&stage.root(), "test").expect("the bus is there");
     let position = overview.position;
     assert_eq!(idle_seen.lag_bytes, position - idle_seen.counters.position);
-    // It joined at the last mark, before which nothing can be to read.
+    // It joined at the last join point, before which nothing is unread.
     assert!(idle_seen.lag_bytes > counters.bytes_published / 2);
     assert_eq!(quick_seen.counters.position, position);
     assert_eq!(quick_seen.counters.messages, counters.messages_published);
@@ -299,7 +298,7 @@ fn a_board_that_is_hostile_is_said_to_be_and_harms_nobody_else() {
     drain(&mut good);
 }
 
-/// Killed, it is seen as dead; the next of its name takes over, and who died long ago is swept away.
+/// A killed reader is shown as dead; the next of its name takes over, and old dead ones are removed.
 #[test]
 fn a_reader_that_is_killed_is_seen_as_dead_until_the_next_of_its_name() {
     let stage = Stage::new();
@@ -344,7 +343,7 @@ fn reader_pid(stage: &Stage) -> u32 {
         .pid
 }
 
-/// Makes a counters file one of long ago, in the words of its file: where it began, and when it was written.
+/// Makes a counters file an old one, by its start and update times.
 fn age(file: &Path) {
     let mut bytes = std::fs::read(file).expect("a board");
     let word = |bytes: &[u8], at: usize| {
@@ -369,7 +368,7 @@ fn age(file: &Path) {
 const ROOT: &str = "TOUCHLINE_TEST_ROOT";
 const READY: &str = "the reader is there";
 
-/// A reader called `killed` in a process of its own: this very program, started again.
+/// A reader called `killed` in a child process of this program.
 struct Player {
     child: Child,
 }
@@ -396,7 +395,7 @@ impl Player {
     }
 }
 
-/// The door through which that process enters; in the run of all tests it does nothing.
+/// Entry of the child process; without effect in the run of all tests.
 #[test]
 fn role() {
     let Some(root) = std::env::var_os(ROOT) else {
@@ -406,6 +405,6 @@ fn role() {
     let join = seen_as(&root, "killed").expect("the name is free");
     let _reader = Subscriber::join(&root, "test", join).expect("the bus is there");
     println!("{READY}");
-    // Until the one who started it is gone, or longer if this is killed first.
+    // Until the parent ends, or longer if this is killed first.
     let _ = std::io::stdin().read_to_end(&mut Vec::new());
 }

@@ -1,4 +1,5 @@
-//! Who selects by kind or instrument gets that and nothing else, and is told what was passed over.
+//! Selection by kind or instrument: only selected messages are handed out, and the number of
+//! skipped ones is returned.
 
 use crate::stage::{Market, Stage};
 use touchline_transport::Publish;
@@ -6,7 +7,7 @@ use touchline_transport::shm::{Item, Join, Kinds, Polled, Subscriber};
 use touchline_types::native::TopOfBook;
 use touchline_types::{Instrument, Price, Quantity, Timestamps, Trade, Update, UpdateAction};
 
-/// What a subscriber was handed.
+/// Items of a subscriber.
 #[derive(Debug, Default, PartialEq)]
 struct Given {
     tops: Vec<TopOfBook>,
@@ -85,7 +86,7 @@ fn kinds_that_are_left_out_are_passed_over() {
     assert!(all.tops.len() > 10, "too few to tell");
     assert_eq!(tops.tops, all.tops);
     assert!(trades.tops.is_empty());
-    // What came behind the trade.
+    // Messages after the trade.
     assert!(trades.passed > 0 && all.passed == 0);
 }
 

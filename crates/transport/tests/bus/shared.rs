@@ -1,4 +1,4 @@
-//! What a program may do with the two sides of a bus among its threads.
+//! Use of both sides of a bus by several threads.
 
 use touchline_transport::Mirror;
 use touchline_transport::bus::Subscription;
@@ -9,8 +9,8 @@ use touchline_transport::shm::{
 
 const fn is_shared<T: Send + Sync>() {}
 
-/// Readers may be handed to another thread and looked at from several, as classes of Python must be: the compiler says so.
-/// The writing side belongs to one thread.
+/// Readers can be moved to another thread and shared, as classes of Python must be; the compiler checks it. The writing
+/// side belongs to one thread.
 #[test]
 fn what_readers_hold_may_be_shared_between_threads() {
     const {

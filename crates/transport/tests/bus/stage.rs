@@ -1,4 +1,4 @@
-//! A bus in a folder of its own, and a market to publish on it.
+//! Fixture: a temporary bus, and a market to publish on it.
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -14,7 +14,7 @@ use touchline_types::{
     UpdateAction, Validity,
 };
 
-/// A folder that goes away with its buses.
+/// A temporary folder, removed with its buses.
 pub struct Stage {
     folder: PathBuf,
 }
@@ -48,7 +48,7 @@ impl Drop for Stage {
     }
 }
 
-/// Small enough that rings go round many times in a test.
+/// Small enough that rings wrap many times in a test.
 pub fn small() -> Settings {
     Settings {
         ring_bytes: 64 * 1024,
@@ -58,7 +58,7 @@ pub fn small() -> Settings {
     }
 }
 
-/// Order books of several instruments that change at random, and the publications of it.
+/// Random order books of several instruments, and their publications.
 pub struct Market {
     pub random: Random,
     books: PriceBooks,
@@ -82,7 +82,7 @@ impl Market {
         }
     }
 
-    /// The channel is of another validity as a whole; one time in two it is live again.
+    /// Changes the validity of the channel; every other time it becomes live.
     pub fn state_channel(&mut self, out: &mut impl Publish) {
         let doubtful = [Validity::Gapped, Validity::Stale];
         let price = match self.random.below(2) {
@@ -98,12 +98,12 @@ impl Market {
         out.commit();
     }
 
-    /// State of the channel as it was published last.
+    /// Last published state of the channel.
     pub fn channel(&self) -> &ChannelState {
         &self.channel
     }
 
-    /// How far a price book may be trusted, by itself and by its channel.
+    /// Visible validity of a price book: the worse of its own and the channel's.
     fn seen(&self, instrument: Instrument) -> Validity {
         self.channel.price_of(self.validity[instrument.index()])
     }
@@ -188,7 +188,8 @@ impl Market {
         out.commit();
     }
 
-    /// The instrument's book is emptied and refilled from what comes: it is right, and not whole.
+    /// Natural refresh: the instrument's book is emptied and refilled from updates; it is correct
+    /// and incomplete.
     pub fn natural(&mut self, out: &mut impl Publish) {
         let instrument = self.instrument();
         self.books.get_mut(instrument).clear(&mut Vec::new());
@@ -219,7 +220,7 @@ impl Market {
         }
     }
 
-    /// Those that are live equal those of the mirror, which has no other that is live.
+    /// Live books equal those of the mirror, which has no other live book.
     pub fn assert_live_equal(&self, mirror: &Mirror, context: &str) {
         assert_eq!(mirror.inconsistent_updates(), 0, "{context}");
         for instrument in (0..self.instruments).map(Instrument) {
@@ -236,7 +237,7 @@ impl Market {
         }
     }
 
-    /// What the mirror calls live equals ours, and the mirror missed nothing.
+    /// The mirror's live books equal ours, and the mirror missed nothing.
     pub fn assert_what_is_live(&self, mirror: &Mirror, context: &str) {
         assert_eq!(mirror.inconsistent_updates(), 0, "{context}");
         for instrument in (0..self.instruments).map(Instrument) {
@@ -269,7 +270,7 @@ impl Market {
     }
 }
 
-/// A mirror that a subscriber keeps.
+/// A mirror kept by a subscriber.
 pub fn mirror() -> Mirror {
     Mirror::new(64, 64)
 }
@@ -287,14 +288,14 @@ pub fn definition(index: u32) -> InstrumentDefinition {
     }
 }
 
-/// What a publisher counted.
+/// Counters of a publisher.
 pub fn counts(publisher: &Publisher) -> PublisherCounters {
     *publisher.counters()
 }
 
 const TIMEOUT_NS: u64 = 3_600_000_000_000;
 
-/// The publisher states that it is current, as of so long ago.
+/// States the publisher's activity, with this age.
 pub fn state(publisher: &mut Publisher, ago_ns: u64) {
     publisher.state_activity(Activity {
         at_ns: boot_ns() - ago_ns,

@@ -1,4 +1,4 @@
-//! A publisher that has its bus and does nothing: no book of it is live, and all are as they were when it resumes.
+//! A stalled publisher: none of its books is live, and all are restored when it resumes.
 
 use crate::stage::{Market, Stage, mirror, stall, state};
 use std::time::{Duration, Instant};
@@ -9,11 +9,10 @@ use touchline_types::{
     Side, Timestamps, Update, Validity,
 };
 
-/// Names that books of the market have, and one that orders have alone.
+/// Instruments with price books, and instruments with order books only.
 const BOOKS: u32 = 4;
 
-/// What a subscriber was told of itself, and which books were ever live while it was told that the publisher is
-/// stalled.
+/// Events of a subscriber, and books that were live during a reported stall.
 #[derive(Default)]
 struct Notified {
     events: Vec<SubscriptionEvent>,
@@ -51,7 +50,7 @@ fn reader() -> Reader {
     (Notified::default(), mirror())
 }
 
-/// Reads everything, and looks at the publisher.
+/// Reads everything, and checks the publisher.
 fn settle(subscriber: &mut Subscriber, reader: &mut Reader) {
     subscriber.look_again();
     while subscriber.drain(usize::MAX, reader) > 0 {}
@@ -69,7 +68,7 @@ fn one_order(index: u32, quantity: i64, action: OrderAction) -> OrderChange {
     }
 }
 
-/// An instrument's order book, whole, and one change of it.
+/// Publishes an instrument's whole order book, and one change of it.
 fn publish_orders(publisher: &mut Publisher, index: u32) {
     let snapshot = OrdersSnapshot {
         instrument: Instrument(index),
@@ -134,7 +133,7 @@ fn a_stalled_publisher_has_no_live_book_and_all_of_them_when_it_resumes() {
         market.assert_one_equal(&reader.1, instrument, "as it was left");
     }
     assert_eq!(reader.1.orders_validity(Instrument(0)), Validity::Stale);
-    // It goes on with old packets, and has not caught up.
+    // It continues with old packets, and has not caught up.
     (0..50).for_each(|_| market.event(&mut publisher));
     publisher.commit();
     change_orders(&mut publisher, 0, 9, Validity::Live);
@@ -164,14 +163,14 @@ fn a_stalled_publisher_has_no_live_book_and_all_of_them_when_it_resumes() {
     let count = |event| told.iter().filter(|told| **told == event).count();
     assert_eq!(count(SubscriptionEvent::PublisherStalled), 1, "{told:?}");
     assert_eq!(count(SubscriptionEvent::PublisherResumed), 1, "{told:?}");
-    // And from there on as ever.
+    // Then everything works again.
     (0..50).for_each(|_| market.event(&mut publisher));
     publisher.commit();
     settle(&mut subscriber, &mut reader);
     market.assert_equal(&reader.1, "after it");
 }
 
-/// Everything that was published before the publisher stated that it is current is read before a book is live.
+/// Everything published before the activity statement is read before a book is live.
 #[test]
 fn no_book_is_live_before_the_reader_has_read_what_came_before_the_statement() {
     let stage = Stage::new();
@@ -181,7 +180,7 @@ fn no_book_is_live_before_the_reader_has_read_what_came_before_the_statement() {
     market.lose(&mut publisher);
     state(&mut publisher, 0);
     subscriber.look_again();
-    // One thing at a time: whatever is live is so in the market's books, too.
+    // One item at a time: each live book is also live in the market.
     while subscriber.drain(1, &mut reader) > 0 {
         market.assert_what_is_live(&reader.1, "on the way");
         for instrument in (0..BOOKS).map(Instrument) {
@@ -196,7 +195,7 @@ fn no_book_is_live_before_the_reader_has_read_what_came_before_the_statement() {
     assert_eq!(reader.0.live_while_stalled, 0);
 }
 
-/// The venue began anew while the publisher was behind: its books are empty and live, and stale to readers.
+/// The venue restarted while the publisher was behind: its books are empty and live, and stale to readers.
 #[test]
 fn a_reset_by_a_stalled_publisher_makes_no_book_live() {
     let stage = Stage::new();
@@ -247,7 +246,7 @@ fn who_joins_a_stalled_bus_sees_stale_books_and_live_ones_later() {
     }
 }
 
-/// Whoever wants live books alone gets no change of a stalled one, and each book whole when it is live again.
+/// A subscriber of live books receives no change of a stalled one, and each book whole when it is live again.
 #[test]
 fn live_books_alone_come_back_whole() {
     let stage = Stage::new();
@@ -271,7 +270,7 @@ fn live_books_alone_come_back_whole() {
     state(&mut publisher, 0);
     settle(&mut subscriber, &mut reader);
     market.assert_equal(&reader.1, "resumed");
-    // A change of it was not handed out; its image has that.
+    // A change of it was not handed out; its slot has it.
     assert_eq!(reader.1.orders_validity(Instrument(0)), Validity::Live);
     assert_eq!(quantity_of(&reader.1, 0), 9);
 }
@@ -300,7 +299,7 @@ fn images_and_overview_say_that_the_publisher_is_stalled() {
     assert!(!overview.is_live());
 }
 
-/// What the last publisher stated is not said of the next, which may state nothing.
+/// The statement of the last publisher does not apply to the next one, which may make none.
 #[test]
 fn a_publisher_that_states_nothing_is_never_stalled() {
     let stage = Stage::new();
@@ -321,7 +320,7 @@ fn a_publisher_that_states_nothing_is_never_stalled() {
     assert!(overview.is_live() && overview.liveness.is_none());
 }
 
-/// Without being asked, a subscriber that finds nothing looks ten times a second.
+/// A subscriber without messages checks ten times a second by itself.
 #[test]
 fn a_stall_is_noticed_in_time() {
     let stage = Stage::new();

@@ -1,5 +1,5 @@
-//! A publisher that died or was stopped in the middle of a change: no reader stands still, no poll waits,
-//! and no book is called live that is not.
+//! A publisher that died or was stopped during a change: no reader blocks, no poll waits, and no book is wrongly
+//! reported live.
 
 use crate::stage::{Market, Stage, mirror, small};
 use std::fs::File;
@@ -16,7 +16,7 @@ use touchline_types::{
     Validity,
 };
 
-/// Slot of what holds for the channel; those of the books follow.
+/// Slot of the channel's state; those of the books follow.
 const CHANNEL: u64 = 0;
 const FIRST_BOOK: u64 = 1;
 
@@ -37,14 +37,14 @@ impl Stamp {
         Stamp { file, at }
     }
 
-    /// As a writer that gets no further than its first store of a change.
+    /// Imitates a writer that stops after its first store of a change.
     pub fn stop_in_a_change(&self) {
         let stamp = word(&self.file, self.at);
         assert_eq!(stamp % 2, 0, "nobody writes");
         self.store(stamp + 1);
     }
 
-    /// As that writer when it goes on, and ends the change.
+    /// Imitates that writer when it continues and ends the change.
     pub fn go_on(&self) {
         let stamp = word(&self.file, self.at);
         assert_eq!(stamp % 2, 1);
@@ -84,7 +84,7 @@ fn letter(item: &Item<'_>) -> char {
     }
 }
 
-/// Polls until nothing comes, and gives the letters of what came.
+/// Polls until no more items arrive, and returns their letters.
 fn polled(subscriber: &mut Subscriber, mirror: &mut Mirror) -> String {
     let mut told = String::new();
     while poll(subscriber, mirror, &mut told) {}
@@ -113,8 +113,7 @@ fn store(item: Item<'_>, mirror: &mut Mirror) {
     }
 }
 
-/// Polls until joining is done, which takes a while of its own where an image is being changed. None
-/// of these polls waits.
+/// Polls until joining is complete, which takes longer with a change in progress. No poll waits.
 fn join_at_length(subscriber: &mut Subscriber, mirror: &mut Mirror) -> String {
     let start = Instant::now();
     let mut told = String::new();
@@ -136,13 +135,13 @@ fn begun(instruments: u32) -> (Stage, Publisher, Market) {
     (stage, publisher, market)
 }
 
-/// So many events that each instrument had some, and that the ring went round.
+/// So many events that each instrument had some, and that the ring wrapped.
 fn go_round(market: &mut Market, publisher: &mut Publisher) {
     (0..2_000).for_each(|_| market.event(publisher));
     publisher.commit();
 }
 
-/// From here on only the images have the books: a mark of the ring is behind every message of them.
+/// From here on only the tables have the books: a join point is after every message of them.
 fn empty_ring(publisher: &mut Publisher) {
     (0..5_000).for_each(|_| publisher.heartbeat(&Timestamps::default()));
 }
@@ -170,8 +169,7 @@ fn publish_book(publisher: &mut Publisher, instrument: Instrument, levels: i64) 
     publisher.commit();
 }
 
-/// The deepest books: a look finds the torn one at once, and a subscriber that joins stays at it for
-/// not one poll.
+/// The deepest books: a read finds the torn one at once, and a joining subscriber does not block in any poll.
 #[test]
 fn a_writer_that_died_in_a_change_of_a_deep_book_holds_nobody_up() {
     let settings = Settings {
@@ -220,7 +218,7 @@ fn a_writer_that_died_in_a_change_of_a_deep_book_holds_nobody_up() {
     assert_eq!(mirror.inconsistent_updates(), 0);
 }
 
-/// The ring still has a whole book of the torn image: it is handed out, and then that nobody publishes.
+/// The ring still has a whole book of the torn slot: it is handed out, and then the end of the publisher.
 #[test]
 fn a_torn_book_that_the_ring_brings_is_stale_in_the_end() {
     let (stage, mut publisher, mut market) = begun(2);
@@ -239,8 +237,8 @@ fn a_torn_book_that_the_ring_brings_is_stale_in_the_end() {
     assert_eq!(mirror.validity(Instrument(0)), Validity::Stale, "{told}");
 }
 
-/// A change that ends is waited for over several polls, and nothing is lost: neither what holds for
-/// the channel, nor a definition, nor a book.
+/// A change that ends is retried over several polls, and nothing is lost: neither the channel's
+/// state, nor a definition, nor a book.
 #[test]
 fn an_image_that_is_being_changed_is_taken_by_a_later_poll() {
     for (table, slot, before) in [
@@ -262,7 +260,7 @@ fn an_image_that_is_being_changed_is_taken_by_a_later_poll() {
     }
 }
 
-/// A publisher that is stopped for longer holds up one book, and that comes with its next change.
+/// A publisher stopped for longer delays one book, which arrives with its next change.
 #[test]
 fn a_book_whose_publisher_is_stopped_comes_when_it_changes_next() {
     let (stage, mut publisher, mut market) = begun(3);
@@ -279,8 +277,8 @@ fn a_book_whose_publisher_is_stopped_comes_when_it_changes_next() {
     market.assert_equal(&mirror, "after the next change");
 }
 
-/// Without the last reset and the last loss no image can be judged, so no book is taken from one; they
-/// are when the message comes that was being written.
+/// Without the last reset and the last loss no slot can be judged, so no book is taken from one; they are when the
+/// message being written arrives.
 #[test]
 fn no_book_is_taken_while_it_is_not_known_what_holds_for_the_channel() {
     for says in [Market::lose, Market::reset, say_download] {
@@ -311,8 +309,8 @@ fn say_download(_: &mut Market, publisher: &mut Publisher) {
     publisher.commit();
 }
 
-/// After a loss without `resync`, each book comes from its image when it changes next. If the image is
-/// being changed just then, it comes with the change after that.
+/// After a loss without `resync`, each book is taken from its slot at its next change. If that slot has a change in
+/// progress, it is taken at the following change.
 #[test]
 fn a_book_that_cannot_be_taken_at_once_comes_with_the_next_message() {
     let (stage, mut publisher, mut market) = begun(1);
@@ -336,8 +334,8 @@ fn a_book_that_cannot_be_taken_at_once_comes_with_the_next_message() {
     market.assert_equal(&mirror, "from its image");
 }
 
-/// A publisher that never pauses: whoever joins meanwhile, and is overtaken by it, ends with its books,
-/// and what is looked at is whole.
+/// A publisher without pauses: a reader that joins meanwhile and is overrun ends with its books, and every read is
+/// consistent.
 #[test]
 fn readers_beside_a_publisher_at_full_speed_end_with_its_books() {
     let (stage, mut publisher, mut market) = begun(2);

@@ -1,14 +1,14 @@
-//! Joining: what holds for the channel, then each instrument's definition and book, then all order books, from the tables.
+//! Joining: state of the channel, then each instrument's definition and book, then all order books, from the tables.
 //!
-//! The ring was put at a join point before the first table is read, so a table holds everything up to
-//! there, or more. How much more is in each slot's position, and [`Rows`](super::rows::Rows) skips that
-//! much of the ring for each instrument.
+//! The ring is positioned at a join point before the first table is read, so a table contains everything up to that
+//! point, or more. Each slot's position states how much more, and [`Rows`](super::rows::Rows) skips that part of the
+//! ring for each instrument.
 //!
-//! No step waits for an image. One that is being changed is tried again by the next poll, and joining stays
-//! where it is; a running publisher ends a change within microseconds. When the publisher is gone, or
-//! [`MAX`](busy::MAX) has passed with images that were being changed, joining goes on without that image: its book is
-//! not live, and comes from its image when it changes next, or whole. The change in progress is of a message
-//! that is not in the ring yet, so a publisher that continues brings that next change.
+//! No step waits for a slot. One with a change in progress is tried again by the next poll, and joining stays there; a
+//! running publisher ends a change within microseconds. If the publisher has ended, or [`MAX`](busy::MAX) has passed
+//! with such slots, joining continues without that slot: its book is not live, and is taken from its slot at its next
+//! change, or arrives as a whole. The change in progress belongs to a message that is not in the ring yet, so a
+//! publisher that continues brings that next change.
 
 mod busy;
 mod last_values;
@@ -33,28 +33,28 @@ use touchline_types::{
     ChannelState, Instrument, PacketInfo, Phase, State, Timestamps, Update, Validity,
 };
 
-/// How far joining has come.
+/// State of joining.
 #[derive(Debug)]
 pub struct Joining {
-    /// `None` before it is read, and where it cannot be: then no book can be judged by its image.
+    /// `None` before it is read, and if it cannot be read: then no book can be judged by its slot.
     channel: Option<ChannelImage>,
     next: Part,
     busy: Busy,
-    /// Whether it is done again, after the publisher was stalled: the receiver holds books already, and
-    /// is to know which are live.
+    /// Whether joining is repeated after a stall of the publisher: the receiver has books already, and must learn which
+    /// are live.
     again: bool,
-    /// Whether nothing else than the order books is handed out.
+    /// Whether only order books are handed out.
     orders_alone: bool,
 }
 
-/// What is handed out next.
+/// Next part.
 #[derive(Clone, Copy, Debug)]
 enum Part {
-    /// What holds for the channel is to be read; nothing is handed out, but that nobody publishes.
+    /// Read the state of the channel; only the absence of a publisher is handed out.
     Channel,
-    /// State of the channel, before every book that it is the worse of; whether tables are read after that.
+    /// State of the channel, before every book that it may worsen; whether tables are read afterwards.
     State(bool),
-    /// The state of the channel is to be read, and nothing else.
+    /// Read only the state of the channel.
     StateAlone,
     /// Definition of an instrument.
     Definition(u32),
@@ -66,31 +66,31 @@ enum Part {
     Group(usize),
     /// The order books.
     Orders(OrderPart),
-    /// That the publisher is stalled, behind a message that says otherwise; whether tables are read
-    /// after that.
+    /// Report that the publisher is stalled, after a message that implies otherwise; whether tables
+    /// are read afterwards.
     Stalled(bool),
-    /// How far the venue's download is. One that goes on is told of before the definitions, one that
-    /// has ended behind the last book: who waits for that has everything then.
+    /// Download phase of the venue. A running download is reported before the definitions, a completed one after the
+    /// last book: the receiver has everything then.
     Download(Phase),
 }
 
-/// What an image gave.
+/// Result of reading a slot.
 enum SlotCopy {
     /// The scratch book.
     Book,
-    /// No book that may be handed out; what is to be said of it.
+    /// No usable book; its validity.
     Unfit(Validity),
-    /// There is no image.
+    /// Empty.
     Nothing,
-    /// It is being changed.
+    /// A change is in progress.
     Busy,
 }
 
-/// A slot is being changed: to be read again by the next poll.
+/// A change is in progress: the next poll reads the slot again.
 struct TryLater;
 
 impl Joining {
-    /// Begins, with the ring at its place already.
+    /// Starts joining, with the ring positioned.
     pub fn new() -> Joining {
         Joining {
             channel: None,
@@ -101,7 +101,7 @@ impl Joining {
         }
     }
 
-    /// Begins again, for a receiver that was told that the publisher is stalled.
+    /// Repeats joining, for a receiver that was notified of a stall.
     pub fn again() -> Joining {
         Joining {
             again: true,
@@ -109,7 +109,7 @@ impl Joining {
         }
     }
 
-    /// Says that the publisher is stalled, and no more.
+    /// Only reports that the publisher is stalled.
     pub fn stalled() -> Joining {
         Joining {
             next: Part::Stalled(false),
@@ -117,7 +117,7 @@ impl Joining {
         }
     }
 
-    /// Hands out order books, and nothing else.
+    /// Hands out only order books.
     pub fn orders_alone() -> Joining {
         Joining {
             next: Part::Orders(OrderPart::Begin),
@@ -126,7 +126,7 @@ impl Joining {
         }
     }
 
-    /// Hands out the state of the channel, and no table.
+    /// Hands out only the state of the channel.
     pub fn state_alone() -> Joining {
         Joining {
             next: Part::StateAlone,
@@ -134,7 +134,7 @@ impl Joining {
         }
     }
 
-    /// Reads the tables, after what is to be said first.
+    /// Reads the tables after the pending reports.
     pub fn begin_again(joining: &mut Option<Joining>) {
         match joining {
             Some(joining) => joining.next = Part::Stalled(true),
@@ -144,7 +144,7 @@ impl Joining {
 }
 
 impl Subscriber {
-    /// One part of joining.
+    /// One step of joining.
     pub(super) fn join_step<T>(&mut self, take: &mut impl FnMut(Item<'_>) -> T) -> Step<T> {
         let Some(joining) = &self.joining else {
             return Step::Passed;
@@ -207,7 +207,7 @@ impl Subscriber {
         }
     }
 
-    /// What holds for the channel; `None` where that cannot be had, and an error where the next poll tries again.
+    /// State of the channel; `None` if it cannot be read, and an error if the next poll must try again.
     fn read_channel(&mut self) -> Result<Option<ChannelImage>, TryLater> {
         let mut content = [0; channel_image::WORDS];
         let found = self.reading.tables[IMAGES].read(channel_image::SLOT, &mut content);
@@ -218,7 +218,7 @@ impl Subscriber {
             // mutant: image: a reset that is being written never was
             Found::Busy(_) | Found::Overwritten => None,
         };
-        // Who was told that it is doubtful is told that it is not.
+        // A receiver that was notified of a doubtful channel is notified of its recovery.
         if let Some(channel) = &mut channel
             && channel.state.is_none()
             && self.rows.is_doubted()
@@ -228,7 +228,7 @@ impl Subscriber {
         Ok(channel)
     }
 
-    /// What comes first of the tables, behind the state of the channel.
+    /// First part of the tables, after the state of the channel.
     fn first_part(&self) -> Part {
         match self.channel().download {
             Some((_, Phase::Begun)) => Part::Download(Phase::Begun),
@@ -236,7 +236,7 @@ impl Subscriber {
         }
     }
 
-    /// Hands out the state of the channel: what was handed out before may be from before a loss.
+    /// Hands out the state of the channel: earlier items may be from before a loss.
     fn join_state<T>(&mut self, goes_on: bool, take: &mut impl FnMut(Item<'_>) -> T) -> Step<T> {
         let state = self.rows.state();
         match goes_on {
@@ -247,7 +247,7 @@ impl Subscriber {
         Step::Given(take(image_item(0, Timestamps::default(), update)))
     }
 
-    /// Reads the state of the channel for a subscriber that takes no images after a loss: no book brings it back.
+    /// Reads the state of the channel for a subscriber that takes no snapshots after a loss: no book would bring it.
     fn join_state_alone<T>(&mut self) -> Step<T> {
         let Ok(channel) = self.read_channel() else {
             return Step::Nothing;
@@ -308,7 +308,7 @@ impl Subscriber {
         }
     }
 
-    /// Every order book was handed out.
+    /// All order books were handed out.
     fn end_orders(&mut self) {
         let is_alone = self
             .joining
@@ -329,7 +329,7 @@ impl Subscriber {
         Step::Given(take(image_item(0, Timestamps::default(), update)))
     }
 
-    /// Hands out the book of an instrument as it is in its image, or says that there is none yet.
+    /// Hands out the book of an instrument from its slot, or reports that there is none yet.
     fn join_book<T>(
         &mut self,
         instrument: Instrument,
@@ -362,7 +362,7 @@ impl Subscriber {
         }
     }
 
-    /// Says of a book whose image cannot be had that it is not live. The ring goes on to bring it.
+    /// Reports a book whose slot cannot be read as not live. The ring brings it later.
     fn join_without<T>(
         &mut self,
         instrument: Instrument,
@@ -370,7 +370,7 @@ impl Subscriber {
     ) -> Step<T> {
         let position = self.reading.ring.next().position;
         self.rows.image_copied(instrument, position, false);
-        // The ring may make it live once more: to be told again behind that.
+        // The ring may make it live once more: to be reported again after that.
         // mutant: image: a book that the ring brings of a dead publisher stays live
         self.watch.gone_seen |= self.watch.is_gone;
         let validity = match self.is_publisher_away() {
@@ -380,8 +380,8 @@ impl Subscriber {
         Step::Given(take(state_item(instrument, validity)))
     }
 
-    /// The image that is next is being changed: whether the next poll is to try again. Not if there is
-    /// nobody who would end that change, or that took long already.
+    /// The next slot has a change in progress: whether the next poll tries again. Not if no publisher can end the
+    /// change, or it has taken too long.
     #[cold]
     fn tries_later(&mut self) -> bool {
         let is_gone = self.watch.is_gone;
@@ -394,8 +394,8 @@ impl Subscriber {
         }
     }
 
-    /// A book that nothing was published of is live since the venue's last reset, if a receiver knows of
-    /// that, and was told that it is stale.
+    /// A book that was never published is live since the venue's last reset, if the receiver knows that reset and was
+    /// notified that the book is stale.
     fn join_unnamed<T>(
         &mut self,
         instrument: Instrument,
@@ -412,8 +412,8 @@ impl Subscriber {
         }
     }
 
-    /// Hands out a book from its image, where the steps that were read go on from another one. If it is
-    /// being changed, the message of that change is yet to come, and is the next occasion.
+    /// Hands out a book from its slot, because the receiver lacks the book that the message refers to. With a change in
+    /// progress, the message of that change follows, and is the next occasion.
     #[cold]
     pub(super) fn image_instead<T>(
         &mut self,
@@ -427,7 +427,7 @@ impl Subscriber {
         }
     }
 
-    /// Reads an image into the scratch book, as what it is by now. One attempt.
+    /// Reads a slot into the scratch book, with its present validity. One attempt.
     fn take_image(&mut self, instrument: Instrument) -> SlotCopy {
         let content = &mut self.scratch.content;
         let levels_max = book_image::levels_max(content.len());
@@ -456,7 +456,7 @@ impl Subscriber {
         if is_away && book.validity == Validity::Live {
             book.validity = Validity::Stale;
         }
-        // Who wants live books alone is told what they see of it; else readers judge that by the channel.
+        // For `live_only` the visible validity decides; other readers combine it with the channel's.
         let validity = match self.settings.live_only {
             true => self.rows.seen(book.validity),
             false => book.validity,
@@ -470,7 +470,7 @@ impl Subscriber {
         }
     }
 
-    /// The top of the scratch book, for who takes no books.
+    /// Top of the scratch book, for receivers without books.
     fn top_item(&self, instrument: Instrument) -> Item<'_> {
         let book = &self.scratch.book;
         Item::Top {
@@ -504,13 +504,13 @@ impl Subscriber {
         })
     }
 
-    /// Another writer may have begun while tables were read. Then joining ends here: the ring will
-    /// say so, and everything that was handed out is void.
+    /// Whether the tables still belong to the same writer. If not, joining ends here: the ring will
+    /// announce the restart, and everything handed out is void.
     fn is_of_the_same_writer(&mut self) -> bool {
         let same = self.reading.is_of_writer(self.generation);
         if !same {
             self.joining = None;
-            // What comes before the ring says so goes on from books that nobody was handed.
+            // Messages before that announcement refer to books that were not handed out.
             self.rows.await_restart();
         }
         same
@@ -522,7 +522,7 @@ impl Subscriber {
         channel.unwrap_or(NOTHING_HAPPENED)
     }
 
-    /// What would be live is stale.
+    /// Whether live books are to be handed out as stale.
     fn is_publisher_away(&self) -> bool {
         self.watch.is_gone || self.watch.is_stalled
     }
@@ -535,7 +535,7 @@ impl Subscriber {
     }
 }
 
-/// Of a channel without a reset or a loss.
+/// A channel without a reset or a loss.
 const NOTHING_HAPPENED: ChannelImage = ChannelImage {
     reset: None,
     gap: None,

@@ -1,10 +1,10 @@
-//! Order books from their images, as of one place in the stream: a fuzzy checkpoint.
+//! Order books from their tables as of one position of the stream: a fuzzy checkpoint.
 //!
-//! The rows are read one by one while the publisher goes on, so together they are of no one moment. The messages from the
-//! place where reading began, `P0`, bring them to one: each sets an order to what it is, or takes it away, or empties a book,
-//! whatever was read of it. An order that none of them names was the same all the time. So behind the last of them, at `S1`, every
-//! book is what the publisher's was. `S1` is the first end of a batch behind all that was read: within a batch a row may be given to
-//! another order before the message is out that takes the first one away.
+//! The rows are read one by one while the publisher continues, so together they belong to no single moment. The
+//! messages from the start position `P0` bring them to one: each sets an order, removes it, or empties a book, whatever
+//! was read before. An order that none of them names was unchanged meanwhile. So after the last of them, at `S1`, every
+//! book equals the publisher's. `S1` is the first end of a batch after everything that was read: within a batch a row
+//! may be reused for another order before the message that removes the first one.
 
 use crate::market::channel_image::{ChannelImage, is_before};
 use crate::market::order_image::{
@@ -16,53 +16,53 @@ use touchline_shm::segment::Mapping;
 use touchline_types::native::{Body, Flags, Message};
 use touchline_types::{Instrument, OrderChange, OrderEvent, OrdersSnapshot, Timestamps, Validity};
 
-/// What is known of the order books so far.
+/// State of the scan.
 pub struct OrderScan {
     books: OrderBooks,
     /// By instrument.
     states: Vec<State>,
     instruments_max: usize,
-    /// What holds for the channel, as far as it was read.
+    /// State of the channel, as far as read.
     channel: ChannelImage,
-    /// The ring from `P0` on, beside the place of the subscription.
+    /// The ring from `P0` on, independent of the subscription's position.
     ring: Option<broadcast::Reader<Mapping>>,
-    /// Behind everything that was read of the images.
+    /// Position after everything read from the tables.
     target: u64,
-    /// Whether the ring's place is between two batches.
+    /// Whether the ring's position is between two batches.
     at_batch_end: bool,
-    /// Whether anything was published of any order book.
+    /// Whether any order book was published.
     is_any: bool,
     /// `P0`.
     from: u64,
-    /// Nothing was merged yet.
+    /// No message was merged yet.
     is_fresh: bool,
-    /// The ring began in the middle of an update in parts, whose first ones no row had: begin behind it.
+    /// The ring started within a multi-part update, whose first parts no row had: restart after it.
     begins_inside: bool,
     steps: Vec<OrderChange>,
     snapshot: Vec<OrderChange>,
 }
 
-/// What is known of an order book.
+/// Completeness of an order book.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Known {
-    /// Nothing was published of it.
+    /// Never published.
     Nothing,
-    /// All of it.
+    /// Complete.
     Whole,
-    /// An order of it has no image.
+    /// An order of it has no row.
     Cut,
-    /// It has an image that cannot be had.
+    /// It cannot be read.
     Unknown,
 }
 
 #[derive(Clone, Copy, Debug)]
 struct State {
     known: Known,
-    /// Without its orders.
+    /// The book without its orders.
     image: OrderBookImage,
 }
 
-/// An order book as it is to be handed out.
+/// An order book to be handed out.
 #[derive(Debug)]
 pub struct ScannedBook<'a> {
     pub known: Known,
@@ -72,12 +72,12 @@ pub struct ScannedBook<'a> {
     pub snapshot: OrdersSnapshot<'a>,
 }
 
-/// What merging a message came to.
+/// Result of merging a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Merged {
-    /// There are more to come.
+    /// More messages follow.
     More,
-    /// The ring began in the middle of an update, and is behind it now: the images are to be read from here on.
+    /// The ring started within an update and is after it now: read the tables from here on.
     Again,
 }
 
@@ -94,7 +94,7 @@ const NOTHING: State = State {
 };
 
 impl OrderScan {
-    /// Room for as many books and orders as the bus has, taken now.
+    /// Allocates room for the books and orders of the bus.
     pub fn new(instruments_max: usize, orders_max: usize) -> OrderScan {
         OrderScan {
             books: OrderBooks::new(instruments_max, orders_max),
@@ -113,18 +113,18 @@ impl OrderScan {
         }
     }
 
-    /// Begins at the place of a ring, which is between two batches or may be within one.
+    /// Starts at the position of a ring, which is between two batches or possibly within one.
     pub fn begin(&mut self, ring: broadcast::Reader<Mapping>, at_batch_end: bool) {
         self.ring = Some(ring);
         self.at_batch_end = at_batch_end;
     }
 
-    /// The ring from where it began; `None` where nothing has begun.
+    /// The ring from its start position; `None` before a start.
     pub fn ring(&mut self) -> Option<&mut broadcast::Reader<Mapping>> {
         self.ring.as_mut()
     }
 
-    /// Takes what holds for the channel: first of all that is read.
+    /// Takes the state of the channel, before everything else.
     pub fn take_channel(&mut self, channel: ChannelImage) {
         self.books.clear_all();
         self.states.clear();
@@ -142,7 +142,7 @@ impl OrderScan {
             .for_each(|at| self.aim(at));
     }
 
-    /// Takes the book of the next instrument, without its orders; `None` if its image cannot be had.
+    /// Takes the book of the next instrument, without its orders; `None` if its slot cannot be read.
     pub fn take_book(&mut self, found: Option<(u64, &[u64; BOOK_WORDS])>) {
         let state = found.map_or(Some(NOTHING), |(position, content)| {
             self.is_any = true;
@@ -162,7 +162,7 @@ impl OrderScan {
         self.states.push(state.unwrap_or(UNKNOWN));
     }
 
-    /// The image of the next instrument's book cannot be had.
+    /// The slot of the next instrument's book cannot be read.
     pub fn take_no_book(&mut self) {
         self.is_any = true;
         self.states.push(UNKNOWN);
@@ -187,13 +187,13 @@ impl OrderScan {
         }
     }
 
-    /// Whether all books are as of the ring's place: `S1`.
+    /// Whether all books are as of the ring's position: `S1`.
     pub fn is_done(&self) -> bool {
         let is_empty = self.is_fresh && !self.is_any;
         is_empty || self.at_batch_end && !is_before(self.position(), self.target)
     }
 
-    /// Whether a reset or a loss is in the books that was not told with the images of price books.
+    /// Whether the books contain a reset or a loss that was not reported with the price books.
     pub fn is_ahead_of(&self, told: &ChannelImage) -> bool {
         let gap_of = |channel: &ChannelImage| channel.gap.map(|(gap, _)| gap);
         let is_new = |at: Option<u64>, told: Option<u64>| {
@@ -202,7 +202,7 @@ impl OrderScan {
         is_new(self.channel.reset, told.reset) || is_new(gap_of(&self.channel), gap_of(told))
     }
 
-    /// Takes a message of the ring, behind which the ring is now.
+    /// Merges a message of the ring, which is after it now.
     pub fn merge(
         &mut self,
         message: &Message<'_>,
@@ -250,7 +250,7 @@ impl OrderScan {
         Merged::More
     }
 
-    /// No book can be had.
+    /// Gives up all books.
     pub fn give_up(&mut self) {
         self.states.iter_mut().for_each(|state| {
             if state.known != Known::Nothing {
@@ -259,12 +259,12 @@ impl OrderScan {
         });
     }
 
-    /// Instruments that something may be known of.
+    /// Number of possibly known instruments.
     pub fn instruments(&self) -> usize {
         self.states.len()
     }
 
-    /// What an order book is that nothing was published of: empty since the last reset or loss, if there was one.
+    /// Validity of an order book that was never published: empty since the last reset or loss, if there was one.
     pub fn unnamed(&self) -> Option<Validity> {
         emptied_validity(&self.channel)
     }
@@ -292,14 +292,14 @@ impl OrderScan {
         }
     }
 
-    /// Ends it: the ring is not read from any more.
+    /// Ends the scan.
     pub fn end(&mut self) {
         self.ring = None;
         self.books.clear_all();
         self.states.clear();
     }
 
-    /// Something is known as of a position, so all must be.
+    /// Raises the target position.
     fn aim(&mut self, position: u64) {
         if is_before(self.target, position) {
             self.target = position;
@@ -356,7 +356,7 @@ impl OrderScan {
         };
     }
 
-    /// Every order book is empty.
+    /// Empties all order books.
     fn empty(&mut self, validity: Validity) {
         self.books.clear_all();
         for state in &mut self.states {

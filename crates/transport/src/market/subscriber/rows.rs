@@ -1,4 +1,4 @@
-//! What a subscriber was handed of each instrument, and what therefore is to be done with a message.
+//! Per instrument, the state handed out to a subscriber, and the resulting treatment of messages.
 
 use super::{Filter, Kinds};
 use crate::market::channel_image::{ChannelImage, is_before};
@@ -8,11 +8,10 @@ use touchline_types::native::layout::{self, Block};
 use touchline_types::native::{Body, DefinitionView, Message};
 use touchline_types::{ChannelState, Instrument, Validity};
 
-/// No bus has more instruments; a message of a higher one is from nobody who publishes.
+/// Maximum number of instruments of a bus; a message of a higher one is invalid.
 const INSTRUMENTS_MAX: usize = 1 << 20;
 
-/// Templates of messages that are passed over where their instrument is not wanted. Not definitions: they say
-/// whether it is.
+/// Templates skipped if their instrument is not selected. Without definitions, which decide the selection.
 const OF_INSTRUMENT: u64 = {
     let templates = [
         layout::InstrumentState::TEMPLATE_ID,
@@ -37,79 +36,79 @@ const OF_INSTRUMENT: u64 = {
 #[derive(Debug)]
 pub struct Rows {
     rows: Vec<Row>,
-    /// What an instrument is that no message has named yet.
+    /// Row of an instrument that no message has named yet.
     unseen: Row,
     live_only: bool,
     filtered: bool,
-    /// Templates that are left out, a bit for each.
+    /// Templates that are left out, one bit each.
     left_out: u64,
-    /// While joining and shortly after: images may be ahead of the ring, up to here.
+    /// While joining and shortly after: tables may be ahead of the ring, up to this position.
     ahead_until: Option<u64>,
-    /// The reset, the loss and the state that were told with the images.
+    /// Reset, loss and state reported with the tables.
     channel: ChannelImage,
-    /// State of the channel as it was handed out last.
+    /// Last handed-out state of the channel.
     state: ChannelState,
-    /// Nothing was told, since that was being changed: its message is yet to come.
+    /// The state could not be read because of a change in progress: its message follows.
     channel_unknown: bool,
-    /// Order books were taken from their images, which hold everything up to here.
+    /// Position up to which the order books from their tables are complete.
     orders_until: Option<u64>,
-    /// Statuses of product groups were taken, each as of a position.
+    /// Handed-out statuses of product groups, each with its position.
     groups: [Option<([u8; 6], u64)>; GROUPS],
-    /// Whether the bus has images of order books, and they are wanted.
+    /// Whether the bus has tables of order books, and they are selected.
     order_images: bool,
-    /// What was handed out is void: of books and the channel nothing more is, until the restart is told.
+    /// Everything handed out is void: nothing of books and the channel is handed out until the restart is reported.
     awaits_restart: bool,
 }
 
-/// What was handed out of an instrument.
+/// Handed-out state of an instrument.
 #[derive(Clone, Copy, Debug)]
 struct Row {
-    /// Position up to which its book is in what was handed out; of an image.
+    /// Position up to which its book was handed out from a slot.
     book: u64,
-    /// Likewise of its definition; `None` if none was handed out.
+    /// Position of its definition; `None` if none was handed out.
     definition: Option<u64>,
-    /// Position up to which its figures and its status are in what was handed out.
+    /// Position up to which its statistics and status were handed out.
     last_values: u64,
-    /// The filter wants it.
+    /// Selected by the filter.
     wanted: bool,
-    /// The receiver holds the price book as it was published, so steps go on from there.
+    /// The receiver has the published price book, so steps apply.
     book_held: bool,
-    /// Whether the receiver holds the order book as it was published.
+    /// State of the receiver's order book.
     orders: OrdersHeld,
 }
 
-/// What a receiver has of an order book.
+/// State of a receiver's order book.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OrdersHeld {
-    /// It as it was published, so steps go on from there.
+    /// As published, so steps apply.
     Held,
-    /// Nothing: the next message of it is the occasion to take the images.
+    /// Missing: its next message triggers a read of the tables.
     Wanted,
-    /// Nothing, and it has no image: it comes with a message that has all of it.
+    /// Missing, and without a table: it arrives with a message that contains all of it.
     Awaited,
 }
 
-/// What is to be done with a message.
+/// Treatment of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
     /// Hand it out.
     Deliver,
     /// Not for this subscriber, or handed out already.
     Skip,
-    /// The receiver does not hold the book that this goes on from: hand out the image instead.
+    /// The receiver lacks the book that it refers to: hand out the slot instead.
     Image(Instrument),
-    /// The book is not live any more, for who wants live books alone: say only that.
+    /// The book is no longer live, and the subscriber wants live books only: report its state.
     BookState(Instrument, Validity),
-    /// The same of the order book.
+    /// The same for the order book.
     OrdersState(Instrument, Validity),
-    /// Hand it out, and then every image again: some were handed out that are newer.
+    /// Hand it out, and then every slot again: some were handed out that are newer.
     DeliverAndRejoin,
-    /// The receiver does not hold the order book that this goes on from: hand out the images of order books instead.
+    /// The receiver lacks the order book that it refers to: hand out the tables of order books instead.
     OrderImages,
 }
 
 impl Rows {
-    /// Nothing was handed out; the ring is at `position`.
+    /// Nothing handed out; the ring is at `position`.
     pub fn new(filtered: bool, live_only: bool, position: u64) -> Rows {
         let unseen = Row {
             book: position,
@@ -136,21 +135,21 @@ impl Rows {
         }
     }
 
-    /// Order books have images, which this subscriber takes.
+    /// Sets whether order books have tables that this subscriber takes.
     pub fn take_order_images(&mut self, order_images: bool) {
         self.order_images = order_images;
-        // What it does not hold it can have.
+        // A missing book can be read from them.
         self.forget_orders();
     }
 
-    /// Messages of other kinds are not handed out.
+    /// Excludes messages of other kinds.
     pub fn leave_out(&mut self, kinds: Kinds, instruments_max: usize) {
         self.left_out = kinds.left_out();
         self.rows.reserve(instruments_max);
     }
 
-    /// Whether a message may be for this subscriber, by two words of it: that of its template, and that of its
-    /// instrument. Any two words have an answer; it is to be believed once they are validated.
+    /// Whether a message may be for this subscriber, by two of its words: template and instrument. Any words have an
+    /// answer; it applies once they are validated.
     #[inline]
     pub fn selects(&self, template: u64, instrument: u64) -> bool {
         let (template, instrument) = (template.to_le() >> 16 & 0xFFFF, instrument.to_le() as u32);
@@ -166,7 +165,7 @@ impl Rows {
         row.unwrap_or(&self.unseen).wanted
     }
 
-    /// Images are being taken, and this was told with them; `None` if it could not be had.
+    /// Tables are being read, with this state of the channel; `None` if it could not be read.
     pub fn begin_images(&mut self, position: u64, channel: Option<ChannelImage>) {
         self.state = channel
             .as_ref()
@@ -176,40 +175,39 @@ impl Rows {
         self.ahead_until = Some(position);
     }
 
-    /// The reset and the loss that were told with the images.
+    /// Reset and loss reported with the tables.
     pub fn told(&self) -> &ChannelImage {
         &self.channel
     }
 
-    /// State of the channel as it is to be handed out.
+    /// State of the channel to be handed out.
     pub fn state(&self) -> ChannelState {
         self.state
     }
 
-    /// Whether the channel was last handed out as one whose live books may not be trusted.
+    /// Whether the last handed-out state of the channel makes live books untrusted.
     pub fn is_doubted(&self) -> bool {
         (self.state.price, self.state.orders) != (Validity::Live, Validity::Live)
     }
 
-    /// The state of the channel is handed out by itself; `None` if it could not be had.
+    /// The state of the channel is handed out separately; `None` if it could not be read.
     pub fn note_channel(&mut self, channel: Option<&ChannelImage>) {
         self.channel.state = channel.and_then(|channel| channel.state);
         self.state = channel.map_or(ChannelState::UNKNOWN, ChannelImage::state);
         self.channel_unknown |= channel.is_none();
     }
 
-    /// What a reader sees of a price book that is `own` by itself.
+    /// Visible validity of a price book with this own validity.
     pub fn seen(&self, own: Validity) -> Validity {
         self.state.price_of(own)
     }
 
-    /// What a reader sees of an order book that is `own` by itself.
+    /// Visible validity of an order book with this own validity.
     pub fn orders_seen(&self, own: Validity) -> Validity {
         self.state.orders_of(own)
     }
 
-    /// The receiver has the book of an image that holds everything up to `position`, or was told
-    /// that there is none to be had.
+    /// The receiver has the book of a slot up to `position`, or was notified that there is none.
     pub fn image_copied(&mut self, instrument: Instrument, position: u64, held: bool) {
         let row = self.row(instrument);
         row.book = position;
@@ -217,19 +215,19 @@ impl Rows {
         self.go_ahead(position);
     }
 
-    /// The receiver is handed the last values of an instrument, which hold everything up to `position`.
+    /// The receiver has the last values of an instrument up to `position`.
     pub fn last_values_taken(&mut self, instrument: Instrument, position: u64) {
         self.row(instrument).last_values = position;
         self.go_ahead(position);
     }
 
-    /// The receiver is handed the status of a product group, likewise.
+    /// The receiver has the status of a product group, likewise.
     pub fn group_taken(&mut self, slot: usize, group: [u8; 6], position: u64) {
         self.groups[slot] = Some((group, position));
         self.go_ahead(position);
     }
 
-    /// Something was taken from a table that is ahead of the ring as far as this.
+    /// A table was read that is ahead of the ring up to this position.
     fn go_ahead(&mut self, position: u64) {
         let until = self.ahead_until.get_or_insert(position);
         if is_before(*until, position) {
@@ -237,27 +235,26 @@ impl Rows {
         }
     }
 
-    /// The receiver is about to be handed all order books, as their images and the ring have them up to `position`; or
-    /// none of them, where that cannot be had.
+    /// The receiver is about to receive all order books up to `position`, or none of them if they cannot be read.
     pub fn orders_taken(&mut self, position: u64, held: OrdersHeld) {
         self.set_orders(held);
         self.orders_until = Some(position);
         self.go_ahead(position);
     }
 
-    /// The receiver was not handed this order book.
+    /// The receiver did not receive this order book.
     pub fn set_orders_of(&mut self, instrument: Instrument, held: OrdersHeld) {
         self.row(instrument).orders = held;
     }
 
-    /// Another publisher has begun while tables were read: some books are ahead of the ring, others were not handed
-    /// out, and all are void when the ring comes to its beginning.
+    /// Another publisher started while tables were read: some books are ahead of the ring, others were not handed out,
+    /// and all are void at its start in the ring.
     pub fn await_restart(&mut self) {
         self.awaits_restart = true;
         self.ahead_until = None;
     }
 
-    /// What comes next of order books is not handed out, until the subscription begins again.
+    /// Order books are not handed out until the subscription restarts.
     pub fn await_orders(&mut self) {
         self.set_orders(OrdersHeld::Awaited);
     }
@@ -269,7 +266,7 @@ impl Rows {
         }
     }
 
-    /// What a receiver has that does not hold an order book.
+    /// State of a missing order book.
     fn orders_missing(&self) -> OrdersHeld {
         match self.order_images {
             true => OrdersHeld::Wanted,
@@ -277,8 +274,8 @@ impl Rows {
         }
     }
 
-    /// The receiver has a definition; gives whether it wants the instrument. `None` if it has it
-    /// already.
+    /// The receiver has a definition; returns whether its instrument is selected. `None` if it had
+    /// the definition already.
     pub fn definition_taken(
         &mut self,
         instrument: Instrument,
@@ -295,9 +292,9 @@ impl Rows {
         }
         row.definition = Some(position);
         let wanted = wanted();
-        // The steps before this were not handed out.
+        // Earlier steps were not handed out.
         row.book_held &= row.wanted || !wanted;
-        // Of one that no message has named yet there were none.
+        // An instrument that no message has named had none.
         if wanted && !row.wanted && !is_new {
             row.orders = missing;
         }
@@ -305,12 +302,12 @@ impl Rows {
         Some(wanted)
     }
 
-    /// Whether the receiver wants an instrument.
+    /// Whether an instrument is selected.
     pub fn is_wanted(&mut self, instrument: Instrument) -> bool {
         self.row(instrument).wanted
     }
 
-    /// Whether the ring has come to where the images were, for the first time since.
+    /// Whether the ring has reached the position of the tables, for the first time.
     pub fn has_caught_up(&mut self, position: u64) -> bool {
         let caught_up = self
             .ahead_until
@@ -321,7 +318,7 @@ impl Rows {
         caught_up
     }
 
-    /// Price books are unknown.
+    /// Marks all price books as unknown.
     pub fn forget_books(&mut self) {
         self.unseen.book_held = false;
         for row in &mut self.rows {
@@ -329,24 +326,24 @@ impl Rows {
         }
     }
 
-    /// An instrument's price book is unknown; gives what it is therefore.
+    /// Marks an instrument's price book as unknown; returns its resulting validity.
     pub fn forget_book_of(&mut self, instrument: Instrument) -> Validity {
         self.row(instrument).book_held = false;
         Validity::Recovering
     }
 
-    /// An instrument's order book is unknown; gives what it is therefore.
+    /// Marks an instrument's order book as unknown; returns its resulting validity.
     pub fn forget_orders_of(&mut self, instrument: Instrument) -> Validity {
         self.row(instrument).orders = self.orders_missing();
         Validity::Recovering
     }
 
-    /// Order books are unknown.
+    /// Marks all order books as unknown.
     pub fn forget_orders(&mut self) {
         self.set_orders(self.orders_missing());
     }
 
-    /// What to do with a message that ends at `end`.
+    /// Treatment of a message that ends at `end`.
     #[inline]
     pub fn judge(
         &mut self,
@@ -462,7 +459,7 @@ impl Rows {
         Verdict::Deliver
     }
 
-    /// What an image held is not handed out again.
+    /// Values contained in a snapshot are not handed out again.
     fn judge_last_value(&mut self, instrument: Instrument, end: u64) -> Verdict {
         let ahead = self.ahead_until.is_some();
         let row = self.row(instrument);
@@ -503,11 +500,11 @@ impl Rows {
         let is_published =
             self.ahead_until.is_some() && told.is_some_and(|told| !is_before(told, end));
         if is_published {
-            // Every book is newer: to be told of it now would set them back.
+            // Every book is newer: the message would set them back.
             // mutant: bus: a reset that was told sets price books back
             return Verdict::Skip;
         }
-        // A reset leaves books empty and live, a loss leaves them as they are and not live; either
+        // A reset leaves books empty and live, a loss leaves them unchanged and not live; either
         // empties the order books.
         let held = matches!(body, Body::Reset) || !self.live_only;
         let orders = match held {
@@ -529,7 +526,7 @@ impl Rows {
         }
     }
 
-    /// The status of a group that an image held, or an older one, is not told again.
+    /// The status of a group that a snapshot contained, or an older one, is not repeated.
     fn judge_group(&self, group: &[u8; 6], end: u64) -> Verdict {
         let mut taken = self.groups.iter().flatten();
         let taken = taken.find(|(taken, _)| taken == group);
@@ -539,7 +536,7 @@ impl Rows {
         }
     }
 
-    /// What was told with the images is not told again, nor what came before it.
+    /// A phase reported with the tables is not repeated, nor an earlier one.
     fn judge_download(&mut self, end: u64) -> Verdict {
         match self.channel.download {
             // mutant: bus: a download is told twice to who joins
@@ -549,7 +546,7 @@ impl Rows {
         }
     }
 
-    /// Live books that were held back, for who wants no others, come as images once the channel is live again.
+    /// For live books only: withheld books are handed out as snapshots once the channel is live again.
     fn judge_state(&mut self, state: &ChannelState, end: u64) -> Verdict {
         if let Some((told, _)) = self.channel.state
             && !is_before(told, end)
@@ -580,21 +577,21 @@ impl Rows {
         self.rows.resize(count, self.unseen);
     }
 
-    /// Another publisher begins, at this position.
+    /// Another publisher starts at this position.
     pub fn restart(&mut self, position: u64) {
-        // The memory of the rows stays.
+        // The memory of the rows is kept.
         let mut rows = std::mem::take(&mut self.rows);
         rows.clear();
         *self = Rows {
             rows,
             left_out: self.left_out,
             order_images: self.order_images,
-            // To be told again when everything that it published was handed out.
+            // Reported again when everything that it published was handed out.
             // mutant: bus: nobody learns when a restart is over
             ahead_until: Some(position),
             ..Rows::new(self.filtered, self.live_only, position)
         };
-        // Its books begin empty, and every order book with them.
+        // All books start empty.
         self.unseen.orders = OrdersHeld::Held;
     }
 }

@@ -1,4 +1,4 @@
-//! A subscriber's memory: all of it taken when it joins.
+//! Memory of a subscriber, allocated when it joins.
 
 use super::Join;
 use super::order_scan::OrderScan;
@@ -16,11 +16,11 @@ use zerocopy::IntoBytes;
 
 /// Buffers and the decoder.
 pub struct Scratch {
-    /// The message that was read last.
+    /// The message read last.
     pub message: Box<[u64]>,
-    /// The content of an image.
+    /// Content of a slot.
     pub content: Box<[u64]>,
-    /// The book of an image.
+    /// Book of a slot.
     pub book: BookImage,
     /// The content of a definition's slot.
     pub definition: Box<[u64]>,
@@ -30,7 +30,7 @@ pub struct Scratch {
     changes: Box<[LevelChange]>,
     levels: Box<[Level]>,
     orders: Box<[OrderChange]>,
-    /// Order books from their images; `None` without these.
+    /// Scan of order books; `None` without their tables.
     pub orders_scan: Option<OrderScan>,
 }
 
@@ -43,7 +43,7 @@ impl Scratch {
         } = *join;
         let [order_books, rows] =
             [ORDER_BOOKS, ORDERS].map(|table| reading.tables[table].shape().slots);
-        // What is not asked for is passed over by its head, and takes no memory.
+        // Kinds that are not selected are skipped by their headers, and take no memory.
         let asked = |kinds, entries| match join.kinds.has_any(kinds) {
             true => entries,
             false => 0,
@@ -69,7 +69,7 @@ impl Scratch {
         }
     }
 
-    /// The message of so many bytes, with what turns it into an update.
+    /// The message of this size, with the decoder for an update.
     #[inline]
     pub fn decoding(
         &mut self,

@@ -1,9 +1,8 @@
-//! A publisher that has its bus and does nothing: what it publishes is not handed out as live, until it has
-//! stated that it is current.
+//! Stalled publisher: its messages are not handed out as live until it states that it is current.
 //!
-//! A publisher that goes on after a pause finds old packets in its sockets first. It publishes them in their
-//! order, and states nothing until it has caught up. So books are followed meanwhile, as stale ones, and when the
-//! statement comes, everything that was published before it is read before any book is live.
+//! A publisher that continues after a pause first finds old packets in its sockets. It publishes them in order, and
+//! states no activity until it has caught up. So books are followed meanwhile as stale; when the statement arrives,
+//! everything published before it is read before any book is live.
 
 #[cfg(test)]
 mod tests;
@@ -14,14 +13,14 @@ use touchline_types::native::{Body, Message, mark_stale};
 use zerocopy::IntoBytes;
 
 impl Subscriber {
-    /// The publisher is stalled from here on, or is no more.
+    /// A stall of the publisher starts or ends.
     #[cold]
     pub(super) fn turn(&mut self) -> SubscriptionEvent {
         let is_stalled = !self.watch.is_stalled;
         self.watch.is_stalled = is_stalled;
         if is_stalled {
             if self.settings.live_only {
-                // Nothing is live: whatever will be comes whole.
+                // No book is live: live books arrive as a whole later.
                 self.rows.forget_books();
             }
             return SubscriptionEvent::PublisherStalled;
@@ -30,7 +29,7 @@ impl Subscriber {
         SubscriptionEvent::PublisherResumed
     }
 
-    /// The message in the buffer is not to be handed out as live.
+    /// Changes the message in the buffer so that it is not handed out as live.
     #[cold]
     pub(super) fn distrust_message(&mut self, length: usize) {
         let bytes = self.scratch.message.as_mut_bytes();
@@ -39,7 +38,7 @@ impl Subscriber {
             return;
         };
         if matches!(message.body, Body::Reset) {
-            // It makes every book live: what holds is said again behind it.
+            // It makes every book live: the stall is reported again after it.
             // mutant: live: a reset by a stalled publisher makes books live
             self.joining = Some(Joining::stalled());
         }

@@ -1,4 +1,5 @@
-//! Starting again: behind a loss, behind the beginning of another publisher, or in other files.
+//! Restart of a subscription: after a loss, after the start of another publisher, or in other
+//! files.
 
 use super::joining::Joining;
 use super::scratch::Scratch;
@@ -8,7 +9,7 @@ use crate::bus::{Error, Watch};
 use touchline_shm::broadcast;
 
 impl Subscriber {
-    /// After a loss. It may have been so long that another writer's beginning is lost with it.
+    /// After a loss, in which the start of another writer may be lost too.
     pub(super) fn resync(&mut self) {
         self.rows.forget_orders();
         self.restart_missed = self.reading.ring.generation() != self.generation;
@@ -23,7 +24,7 @@ impl Subscriber {
         }
     }
 
-    /// Another writer has begun, and the ring may not say so any more: goes behind its beginning.
+    /// Another writer has started, and its announcement may be lost: moves after its start.
     #[cold]
     pub(super) fn find_restart<T>(&mut self, take: &mut impl FnMut(Item<'_>) -> T) -> Step<T> {
         let Some(generation) = self.reading.writer() else {
@@ -50,13 +51,13 @@ impl Subscriber {
         Step::Given(take(Item::SubscriptionEvent(event)))
     }
 
-    /// What goes on cannot be read: said once.
+    /// The present bus cannot be read: reported once.
     pub(super) fn incompatible(&mut self, layout: u64) -> Option<SubscriptionEvent> {
         let is_new = !std::mem::replace(&mut self.watch.damage_notified, true);
         is_new.then_some(SubscriptionEvent::Incompatible { layout })
     }
 
-    /// Messages and bytes that wait to be read, as of the publisher's last join point: exact to some tens of KiB.
+    /// Unread messages and bytes as of the publisher's last join point: exact to some tens of KiB.
     pub fn lag(&self) -> (u64, u64) {
         let join_point = self.reading.ring.join_point().unwrap_or_default();
         let next = self.reading.ring.next();
@@ -68,19 +69,19 @@ impl Subscriber {
         )
     }
 
-    /// Instruments that the tables of the bus have room for.
+    /// Number of instruments for which the tables have room.
     pub fn instruments_max(&self) -> usize {
         self.reading.tables[reading::DEFINITIONS].shape().slots
     }
 
-    /// Messages of a newer schema that were passed over since this subscriber joined.
+    /// Messages of a newer schema skipped since this subscriber joined.
     pub fn unknown_messages(&self) -> u64 {
         self.unknown_messages
     }
 
-    /// The bus was begun anew, in other files.
+    /// Attaches to a bus created again in other files.
     pub(super) fn reattach(&mut self) -> Result<SubscriptionEvent, Error> {
-        // Its place was in the old files.
+        // Its slot was in the old files.
         self.guard = None;
         let (reading, guard) = reading::try_join(&self.root, &self.bus, self.settings.registered)?;
         let next = reading.ring.next();

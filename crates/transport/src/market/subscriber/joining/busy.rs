@@ -1,30 +1,29 @@
-//! How long joining comes back to images that are being changed. Nothing waits meanwhile: this is time
-//! between polls.
+//! Maximum time that joining retries slots with a change in progress. Nothing waits meanwhile: this is time between
+//! polls.
 
 use std::time::{Duration, Instant};
 
-/// Longest time at such images, all of them together. A publisher that lost its processor in the middle of
-/// a change gets it back within this, mostly.
+/// Maximum time at such slots together. A publisher preempted during a change mostly continues within this time.
 pub const MAX: Duration = Duration::from_millis(10);
 
-/// Time that joining spent at images that were being changed.
+/// Time spent at slots with a change in progress.
 #[derive(Debug, Default)]
 pub struct Busy {
-    /// The first and the last attempt at the image that is next.
+    /// First and last attempt at the present slot.
     attempts: Option<(Instant, Instant)>,
-    /// Time at those before it.
+    /// Time at earlier slots.
     spent: Duration,
 }
 
 impl Busy {
-    /// Another attempt has failed; whether it was the last one.
+    /// Records a failed attempt; returns whether the time is over.
     pub fn is_over(&mut self, now: Instant) -> bool {
         let (first, last) = self.attempts.get_or_insert((now, now));
         *last = now;
         self.spent + now.duration_since(*first) >= MAX
     }
 
-    /// Joining goes on.
+    /// Joining continues with the next slot.
     pub fn end(&mut self) {
         if let Some((first, last)) = self.attempts.take() {
             self.spent += last.duration_since(first);
@@ -43,7 +42,7 @@ mod tests {
         assert!(!busy.is_over(at(0)) && !busy.is_over(at(6)));
         busy.end();
         busy.end();
-        // What was between the two does not count.
+        // The time between the two does not count.
         assert!(!busy.is_over(at(1_000)) && !busy.is_over(at(1_003)) && busy.is_over(at(1_004)));
         busy.end();
         assert!(busy.is_over(at(2_000)), "nothing is left for any other");

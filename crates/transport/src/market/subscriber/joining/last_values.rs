@@ -1,7 +1,8 @@
-//! Last values of instruments and groups, behind each book while joining, for who asked for them.
+//! Last values of instruments and groups, handed out after each book while joining, if requested.
 //!
-//! They are what a receiver would know that had been there: a trade is handed out as an image, and again when the ring
-//! brings it, since it may have happened while its receiver joined. Figures and statuses that an image holds are not.
+//! They are what a receiver present earlier would know: a trade is handed out as a snapshot, and again if the ring
+//! contains it, since it may have happened during joining. Statistics and statuses contained in a snapshot are not
+//! repeated.
 
 use super::orders::OrderPart;
 use super::{Item, Part, Step, Subscriber, image_item};

@@ -1,7 +1,7 @@
-//! Joining, the order books: all of them as of one place in the stream, each in one piece however long it is.
+//! Joining, order books: all as of one position of the stream, each in one piece of any length.
 //!
-//! See [`OrderScan`]. A step reads some hundred slots or merges one message, so no poll takes long. What cannot be had, because the
-//! publisher died or was stopped in the middle of a change or of a batch, is handed out as not live.
+//! See [`OrderScan`]. A step reads some hundred slots or merges one message, so no poll takes long. Books that cannot
+//! be read, because the publisher died or was stopped during a change or a batch, are handed out as not live.
 
 use super::{NOTHING_HAPPENED, Part, image_item};
 use crate::bus::END_OF_BATCH;
@@ -19,25 +19,25 @@ use zerocopy::IntoBytes;
 /// Slots that one step reads.
 const SLOTS: usize = 256;
 
-/// What comes next of the order books.
+/// Next part of the order books.
 #[derive(Clone, Copy, Debug)]
 pub enum OrderPart {
-    /// The place where reading begins, and what holds for the channel.
+    /// Start position, and state of the channel.
     Begin,
-    /// What holds for the channel is to be read.
+    /// Read the state of the channel.
     Channel,
-    /// The book of an instrument, without its orders, is to be read.
+    /// Read the book of an instrument, without its orders.
     Book(usize),
-    /// A row is to be read.
+    /// Read a row.
     Row(usize),
-    /// A message of the ring is to be merged.
+    /// Merge a message of the ring.
     Merge,
-    /// An instrument's book is to be handed out.
+    /// Hand out an instrument's book.
     HandOut(u32),
 }
 
 impl Subscriber {
-    /// One part of joining the order books.
+    /// One step of joining the order books.
     pub(super) fn join_orders<T>(
         &mut self,
         part: OrderPart,
@@ -62,7 +62,8 @@ impl Subscriber {
         step
     }
 
-    /// Order books come with messages that have all of them, behind what was told of the channel.
+    /// Without tables, order books arrive with messages that contain all of them, after the
+    /// channel's state.
     fn join_without_order_images<T>(&mut self) -> Step<T> {
         let channel = self.channel();
         let told = channel
@@ -153,7 +154,7 @@ impl Subscriber {
 
     fn merge_message<T>(&mut self, scan: &mut OrderScan) -> Step<T> {
         if scan.is_done() {
-            // They would be set back by it when it comes.
+            // The reset would set them back when it arrives.
             // mutant: orders: a reset sets back the order books that hold it
             if scan.is_ahead_of(self.rows.told()) {
                 return self.join_all_again();
@@ -171,7 +172,7 @@ impl Subscriber {
             return self.leave_orders(scan);
         };
         let Some((length, is_batch_end)) = read else {
-            // A batch is in the middle, and its publisher at work, stopped or dead.
+            // Within a batch, with its publisher running, stopped or dead.
             return match self.tries_later() {
                 true => Step::Nothing,
                 false => self.give_up_orders(scan),
@@ -192,7 +193,7 @@ impl Subscriber {
         Step::Passed
     }
 
-    /// Price books are to be as new as order books.
+    /// Reads the tables again, so that price books are as recent as order books.
     #[cold]
     fn join_all_again<T>(&mut self) -> Step<T> {
         if let Some(joining) = &mut self.joining {
@@ -202,7 +203,7 @@ impl Subscriber {
         Step::Passed
     }
 
-    /// The ring has something else than a message there, which the subscription is about to meet as well.
+    /// The ring has an event here, which the subscription is about to meet as well.
     #[cold]
     fn leave_orders<T>(&mut self, scan: &mut OrderScan) -> Step<T> {
         scan.end();
@@ -211,7 +212,7 @@ impl Subscriber {
         Step::Passed
     }
 
-    /// What is needed for any book cannot be had.
+    /// A part needed for every book cannot be read.
     #[cold]
     fn give_up_orders<T>(&mut self, scan: &mut OrderScan) -> Step<T> {
         scan.give_up();
@@ -285,7 +286,7 @@ impl Subscriber {
         Step::Given(take(image_item(0, Timestamps::default(), update)))
     }
 
-    /// Goes on at a slot that is tried again, without another beginning.
+    /// Continues at a slot that is tried again, without a restart.
     fn go_on_at(&mut self, part: OrderPart) {
         if let Some(joining) = &mut self.joining {
             joining.next = Part::Orders(part);

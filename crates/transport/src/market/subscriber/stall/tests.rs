@@ -1,4 +1,4 @@
-//! What is published between a read that finds nothing and the look at the publisher that follows it.
+//! Messages published between an empty read and the following check of the publisher.
 
 use super::super::{Item, Join, Step, Subscriber};
 use crate::shm::{Activity, Publisher, Root, Settings};
@@ -20,7 +20,7 @@ impl Drop for Folder {
     }
 }
 
-/// What a subscriber is told of the order book, and of itself.
+/// Reports to a subscriber about the order book and the subscription.
 #[derive(Debug, PartialEq)]
 enum Notified {
     Orders(Validity),
@@ -47,7 +47,7 @@ fn publish(publisher: &mut Publisher, update: &Update<'_>) {
     publisher.commit();
 }
 
-/// The publisher gave its last sign of life so long ago, and so much is allowed.
+/// Sets the age and timeout of the publisher's last activity.
 fn state(publisher: &mut Publisher, ago_ns: u64, timeout_ns: u64) {
     publisher.state_activity(Activity {
         at_ns: boot_ns() - ago_ns,
@@ -55,13 +55,13 @@ fn state(publisher: &mut Publisher, ago_ns: u64, timeout_ns: u64) {
     });
 }
 
-/// Everything there is, up to a look at the publisher that shows nothing new.
+/// All items up to a check of the publisher without news.
 fn settle(subscriber: &mut Subscriber) -> Vec<Notified> {
     subscriber.look_again();
     std::iter::from_fn(|| subscriber.poll(told).given()).collect()
 }
 
-/// A bus with one live order book, which a subscriber holds.
+/// A bus with one live order book, which a subscriber has.
 fn begun(folder: &Folder) -> (Publisher, Subscriber) {
     let settings = Settings {
         ring_bytes: 1 << 16,
@@ -104,8 +104,8 @@ fn begun(folder: &Folder) -> (Publisher, Subscriber) {
     (publisher, subscriber)
 }
 
-/// A statement that was seen counts only behind what was published before it: the order book that was lost meanwhile is
-/// not called live on the way there.
+/// A seen statement counts only after the messages published before it: the order book lost meanwhile is not reported
+/// live before that.
 #[test]
 fn what_came_before_the_statement_is_read_though_the_look_came_first() {
     let name = format!("touchline-before-statement-{}", std::process::id());
@@ -117,7 +117,7 @@ fn what_came_before_the_statement_is_read_though_the_look_came_first() {
         SubscriptionEvent::PublisherStalled,
     )];
     assert_eq!(settle(&mut subscriber), stalled);
-    // A step, in its two halves: the read finds nothing, and behind it the publisher catches up.
+    // A step in two halves: the read finds nothing, and then the publisher catches up.
     assert!(matches!(subscriber.reading.ring.read(|_| ()), Ok(None)));
     let lost = OrdersUpdate {
         instrument: INSTRUMENT,
