@@ -1,4 +1,4 @@
-//! From events to updates: books take each event at once, subscribers see whole venue events.
+//! Books and the open event: events in, updates of complete venue events out.
 
 mod changes;
 mod rare;
@@ -24,23 +24,23 @@ use changes::EventChanges;
 use updates::FlushReason;
 use whole::WholeSides;
 
-/// Limits of the books and of one event; all memory is taken from these at start.
+/// Limits of the books and of one event; all memory is allocated from them at start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Most instruments.
+    /// Maximum number of instruments.
     pub instruments_max: usize,
-    /// Most orders in all books.
+    /// Maximum number of orders in all books.
     pub orders_max: usize,
-    /// Most changes in one venue event; of one with more, whole books are published at its end.
+    /// Maximum changes of one venue event; an event with more publishes whole books at its end.
     pub event_changes_max: usize,
     /// Depth of an instrument without a definition.
     pub default_depth: Depth,
-    /// Levels a side of a book that is kept by price.
+    /// Levels a side of a deep book.
     pub levels_max: usize,
 }
 
-/// Market books: the books, and the changes of the open event. Events in, updates out; what the feed must know of the books
-/// is left as [`Feedback`].
+/// Market books: the books, and the changes of the open event. Events in, updates out; results for the feed are left as
+/// [`Feedback`].
 #[derive(Debug)]
 pub struct MarketBooks {
     pub prices: PriceBooks,
@@ -54,24 +54,24 @@ pub struct MarketBooks {
     order_steps: Vec<OrderChange>,
     whole_book: Vec<OrderChange>,
     whole_sides: WholeSides,
-    /// The open event had more changes than there is room for.
+    /// Whether the open event had more changes than fit.
     spilled: bool,
-    /// Books of the open event that had an inconsistent update.
+    /// Books with an inconsistent update in the open event.
     inconsistent: Vec<Instrument>,
     /// Order books that were lost for lack of room, until they are rebuilt.
     overflowed: Vec<Instrument>,
-    /// Instruments that were announced to subscribers.
+    /// Number of instruments announced to subscribers.
     announced: usize,
-    /// Whether the venue is in the middle of an event.
+    /// Whether the venue is within an event.
     event_open: bool,
     rules: BookRules,
     feedback: Feedback,
-    /// Gaps that were not reported to the log yet.
+    /// Gaps not yet reported to the log.
     pub gaps: Option<GapReport>,
 }
 
 impl MarketBooks {
-    /// All memory is taken here.
+    /// Allocates all memory.
     pub fn new(limits: Limits, rules: BookRules) -> MarketBooks {
         let Limits {
             instruments_max,
@@ -107,8 +107,8 @@ impl MarketBooks {
         }
     }
 
-    /// Takes the events of one packet. `event_open` says whether the venue is in the middle of an event behind them, also
-    /// where nothing of it reached a book.
+    /// Takes the events of one packet. `event_open`: whether the venue is within an event after them, even if no event
+    /// reached a book.
     #[inline]
     pub fn apply(
         &mut self,
@@ -126,19 +126,20 @@ impl MarketBooks {
         }
     }
 
-    /// What the feed must know of the books since it was told last.
+    /// Results for the feed since the last call.
     #[inline]
     pub fn feedback(&mut self) -> &mut Feedback {
         &mut self.feedback
     }
 
-    /// Announces instruments that the venue names for the first time. Until their definition comes,
-    /// which may be long, or never in a short capture, this is how subscribers know them.
+    /// Announces instruments that the venue names for the first time. Until their definition
+    /// arrives, which may take long or never happen in a short capture, subscribers know them by
+    /// this message.
     #[cold]
     fn announce_instruments(&mut self, instruments: &Instruments, out: &mut impl Publish) {
         for instrument in instruments.iter().skip(self.announced) {
             let definition = instruments.definition(instrument);
-            // One that is defined already is told of by its own event.
+            // The definition event announces a defined one.
             // mutant: bus: an instrument has no name before its definition
             if !definition.defined {
                 self.publish(&Update::Definition(definition), out);
@@ -147,7 +148,7 @@ impl MarketBooks {
         self.announced = instruments.len();
     }
 
-    /// Takes one event.
+    /// Handles one event.
     #[inline]
     fn event(&mut self, event: &Event, instruments: &Instruments, out: &mut impl Publish) {
         match event {
@@ -187,7 +188,7 @@ impl MarketBooks {
         }
     }
 
-    /// A change did not do to a book kept by price what it said.
+    /// Handles a change of a deep book with an unexpected result.
     #[cold]
     fn inconsistent_update(&mut self, instrument: Instrument, result: ApplyResult) {
         match result {
@@ -230,7 +231,7 @@ impl MarketBooks {
         }
     }
 
-    /// The event ends: everything that it changed becomes visible.
+    /// Ends the event: all its changes become visible.
     #[inline]
     fn end_of_event(
         &mut self,
@@ -249,8 +250,8 @@ impl MarketBooks {
         out.publish(update, &self.timestamps);
     }
 
-    /// The books have taken what is published now. One reading serves both ticks: what lies
-    /// between them is the filling in of the update.
+    /// Takes the time at which the books are updated. One reading serves both timestamps: the
+    /// update is filled between them.
     #[inline]
     fn trace_applied(&mut self) {
         if self.trace {

@@ -1,4 +1,4 @@
-//! The bus of a gateway: opened as the configuration says.
+//! Bus of a gateway, opened from its configuration.
 
 use crate::config::{Config, LockMemory};
 use crate::venues::Venue;
@@ -9,24 +9,24 @@ use touchline_transport::shm::{
     Error, FineClock, Lock, Lossless, Publisher, ReaderStats, Root, Settings,
 };
 
-/// Takes over the bus that the configuration names, or begins it.
+/// Takes over or creates the configured bus.
 ///
 /// # Errors
-/// Among others who writes it already, and how much memory is missing.
+/// Among others another writer of the bus, or missing memory.
 pub fn open<V: Venue>(config: &Config<V>) -> Result<Publisher, Error> {
     let root = root(config.publication.directory.as_deref());
     Publisher::open(&root, &config.bus, &settings(config))
 }
 
-/// Where the buses are: in a directory that somebody chose, or in that of this user.
+/// Root of the buses: a given directory, or this user's.
 pub fn root(directory: Option<&Path>) -> Root {
     directory.map_or_else(Root::of_this_user, Root::at)
 }
 
-/// A name for a reader of a bus, under which it is seen. Takes 20 ms: the clock is calibrated.
+/// Registers a named reader of a bus. Takes 20 ms to calibrate the clock.
 ///
 /// # Errors
-/// Among others: another reader has that name.
+/// Among others another reader with this name.
 pub fn reader_stats(root: &Root, bus: &str, name: &str) -> Result<ReaderStats, Error> {
     let clock = FineClock {
         ticks,
@@ -40,7 +40,7 @@ fn settings<V: Venue>(config: &Config<V>) -> Settings {
     Settings {
         ring_bytes: publication.ring_bytes,
         instruments_max: V::instruments_max(&config.limits),
-        // An image that is cut is no book: who joins would wait for the next whole one.
+        // A truncated snapshot is not a book: joiners would wait for the next whole one.
         image_levels_max: publication.image_levels_max.max(config.venue.levels_max()),
         orders_max: V::orders_max(&config.limits),
         tops: publication.tops,

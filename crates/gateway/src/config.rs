@@ -1,8 +1,8 @@
-//! Configuration of one venue connection: a TOML file for people, and what the venue publishes.
+//! Configuration of one venue connection, as a TOML file.
 //!
-//! Everything has a default but the bus and what says which venue it is. Unknown keys are refused,
-//! since a misspelt limit is a limit that is not set. Each setting is described in
-//! `docs/configuration.md`.
+//! Everything has a default except the bus and the settings that identify the venue. Unknown keys
+//! are refused, because a misspelt limit would silently not apply. `docs/configuration.md`
+//! describes each setting.
 
 use std::fs::File;
 use std::io::Read;
@@ -29,38 +29,38 @@ pub use secret::SecretSource;
 pub use tls::Tls;
 pub use touchline_instruments::Symbols;
 
-/// The configuration of one gateway, complete with its defaults; `V` is what is said of the venue.
+/// Configuration of one gateway with all defaults; `V` is the venue's section.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(
     deny_unknown_fields,
     bound(serialize = "V: Venue", deserialize = "V: Venue")
 )]
 pub struct Config<V: Venue> {
-    /// Name of the bus to publish on: 1 to 64 letters, digits, `-`, `_` and `.`, the first one no `.`.
+    /// Name of the bus to publish on: 1 to 64 letters, digits, `-`, `_` and `.`, not starting with `.`.
     #[serde(deserialize_with = "publication::bus")]
     pub bus: String,
-    /// Where the data comes from.
+    /// Source of the data.
     pub venue: V,
-    /// What memory is taken at start, and so what is refused later.
+    /// Limits, from which memory is allocated at start.
     #[serde(default)]
     pub limits: V::Limits,
-    /// How packets are received, where there are any.
+    /// Receiving of packets, for venues that send them.
     #[serde(default, skip_serializing_if = "has_no_settings")]
     pub network: V::Network,
     /// The gateway's thread.
     #[serde(default, rename = "gateway")]
     pub duty: Duty,
-    /// How the bus is made.
+    /// The bus.
     #[serde(default)]
     pub publication: Publication,
 }
 
-/// Limits of a channel that memory is taken by. All are inclusive, and none can be changed while running.
+/// Limits of a channel, which determine its memory. All are inclusive and fixed while running.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Limits {
-    /// Packets that may wait behind a gap, 1..=1,048,576. Waiting takes this times
-    /// `packet_bytes_max` of memory.
+    /// Packets buffered behind a gap, 1..=1,048,576. The buffer takes this times `packet_bytes_max`
+    /// of memory.
     #[serde(deserialize_with = "within::<_, _, 1, 1_048_576>")]
     pub hold_packets_max: usize,
     /// Bytes of a packet's payload, 64..=65,507; a longer packet counts as not received.
@@ -80,8 +80,8 @@ pub struct Limits {
     pub event_changes_max: usize,
 }
 
-/// Limits of a session that memory is taken by: no packets wait, and no single orders come this way. All are inclusive, and
-/// none can be changed while running.
+/// Limits of a session, which determine its memory: there is no reorder buffer, and no market by order. All are
+/// inclusive and fixed while running.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct SessionLimits {
@@ -93,27 +93,27 @@ pub struct SessionLimits {
     pub event_changes_max: usize,
 }
 
-/// The settings of a venue that has none of a kind: any key is refused.
+/// Empty section of a venue without such settings: any key is refused.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct NoSettings {}
 
-/// Why a configuration cannot be used.
+/// Error of a configuration.
 ///
-/// Printed, it says file and line, what is wrong, and the fix, in one line.
+/// Printed as one line with file, line, problem and fix.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ConfigError {
-    /// The file that is wrong.
+    /// File.
     pub file: PathBuf,
-    /// The line, from 1, where there is one.
+    /// Line, from 1, if known.
     pub line: Option<u32>,
-    /// What is wrong.
+    /// Problem.
     pub what: String,
-    /// What to do about it.
+    /// Fix.
     pub fix: String,
 }
 
-/// A table of settings, all of which have a default.
+/// A table of settings with defaults.
 pub trait Section:
     Clone + std::fmt::Debug + PartialEq + Eq + Default + Serialize + serde::de::DeserializeOwned
 {
@@ -124,7 +124,7 @@ impl<T> Section for T where
 {
 }
 
-/// Whether a table has no settings, so that it is not written.
+/// Whether a table has no settings, so that it is not printed.
 fn has_no_settings<T: Section>(_: &T) -> bool {
     size_of::<T>() == 0
 }
@@ -133,14 +133,14 @@ impl<V: Venue> Config<V> {
     /// Reads a TOML file.
     ///
     /// # Errors
-    /// The file cannot be read, is no TOML, has an unknown key, lacks one, a value is out of range, or
-    /// its venue is of another kind.
+    /// The file cannot be read, is not TOML, has an unknown key or lacks one, a value is out of range, or its venue is
+    /// of another kind.
     pub fn read(path: impl AsRef<Path>) -> Result<Self, ConfigError> {
         let path = path.as_ref();
         Self::parse(VENUES, path, &read_text(path)?)
     }
 
-    /// Takes the text of a TOML file; `name` stands for the file in errors, and relative paths start there.
+    /// Parses the text of a TOML file; `name` is its name in errors, and relative paths start there.
     ///
     /// # Errors
     /// As [`Config::read`].
@@ -148,14 +148,14 @@ impl<V: Venue> Config<V> {
         Self::parse(VENUES, name.as_ref(), text)
     }
 
-    /// The effective configuration, defaults included, as a file that [`Config::read`] takes. What is
-    /// not Unicode in a path is replaced.
+    /// Effective configuration with defaults, as a file that [`Config::read`] accepts. Non-Unicode parts of paths are
+    /// replaced.
     pub fn to_toml(&self) -> String {
         toml::to_string(self).expect("tables of names and numbers can be written as TOML")
     }
 
-    /// The effective configuration as a file that works wherever it is saved: every path is absolute, and each
-    /// setting, set or not, has its meaning, its values with their unit, and its default above it.
+    /// Effective configuration as a file that can be saved anywhere: every path is absolute, and meaning, values with
+    /// unit, and default of each setting are comments above it.
     pub fn to_file(&self) -> String {
         let mut config = self.clone();
         if let Ok(here) = std::env::current_dir() {
@@ -172,7 +172,7 @@ impl<V: Venue> Config<V> {
         }
     }
 
-    /// As [`Config::from_text`], where these are the venues that there are.
+    /// [`Config::from_text`] for these venues.
     pub(crate) fn parse(venues: Venues, path: &Path, text: &str) -> Result<Self, ConfigError> {
         let kind = kind(venues, path, text)?;
         if !V::KINDS.contains(&kind.as_str()) {
@@ -194,7 +194,7 @@ impl<V: Venue> Config<V> {
     }
 }
 
-/// The kind of venue that a file is about: which other settings there are depends on it.
+/// Kind of venue of a file, which determines its other settings.
 pub(crate) fn kind(venues: Venues, path: &Path, text: &str) -> Result<String, ConfigError> {
     #[derive(Deserialize)]
     struct Any {
@@ -268,10 +268,10 @@ impl std::fmt::Display for ConfigError {
 
 impl std::error::Error for ConfigError {}
 
-/// Where an example is.
+/// Source of examples.
 const EXAMPLE: &str = "`touchline config --example cme` (or deribit, fix) prints one that works";
 
-/// A configuration beyond this is no configuration; CME's has 300 KB.
+/// Maximum size of a configuration; CME's config.xml has 300 KB.
 const FILE_BYTES_MAX: u64 = 16 * 1024 * 1024;
 
 pub(crate) fn read_text(path: &Path) -> Result<String, ConfigError> {
@@ -306,7 +306,7 @@ pub(crate) fn read_text(path: &Path) -> Result<String, ConfigError> {
     Ok(text)
 }
 
-/// A number that must be in `MIN..=MAX`; refused while reading, so that the message shows the place.
+/// Deserializes a number in `MIN..=MAX`; refused while parsing, so that the error names the place.
 pub(crate) fn within<'de, D, T, const MIN: i64, const MAX: i64>(
     deserializer: D,
 ) -> Result<T, D::Error>

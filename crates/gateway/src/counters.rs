@@ -1,4 +1,4 @@
-//! What the pipeline counts.
+//! Counters of the pipeline.
 
 touchline_types::counters! {
     /// Counters of one pipeline.

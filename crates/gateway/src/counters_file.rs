@@ -1,5 +1,5 @@
-//! What this gateway counts, in shared memory: one table of what the venue, the path, the publisher and
-//! the connection count, and the histograms.
+//! Counters file of the gateway: one table with the counters of the venue, the path, the publisher and the connection,
+//! and the histograms.
 
 use crate::counters::Counters;
 use crate::latency_trace::{HISTOGRAMS, LatencyTrace};
@@ -11,21 +11,21 @@ use touchline_transport::clock::Clock;
 use touchline_transport::shm::{self, Damage, Error, Publisher, PublisherCounters};
 use touchline_types::CounterInfo;
 
-/// How old the counters of a gateway at work can be.
+/// Interval at which counters are written.
 const EVERY: Duration = Duration::from_millis(100);
 
-/// The counters file of a gateway: histograms take each value, counters are shown now and then.
+/// Counters file of a gateway: histograms take each value, counters are written periodically.
 #[derive(Debug)]
 pub struct CountersFile {
     counters_file: shm::CountersFile,
     clock: Clock,
-    /// Ticks of the last showing.
+    /// Ticks of the last write.
     shown: u64,
 }
 
 impl CountersFile {
-    /// Begins a counters file on the publisher's bus for what `F` and the path count, and `more` behind it. The
-    /// clock is that of the trace.
+    /// Creates a counters file on the publisher's bus with the counters of `F` and the path, and `more`. The clock is
+    /// that of the trace.
     ///
     /// # Errors
     /// No room for the file.
@@ -44,7 +44,7 @@ impl CountersFile {
         })
     }
 
-    /// A packet went through the path.
+    /// Records the latencies of a packet.
     #[inline]
     pub fn packet(&mut self, trace: &LatencyTrace) {
         let CountersFile {
@@ -58,21 +58,21 @@ impl CountersFile {
         );
     }
 
-    /// Whether its file is still what everybody reads.
+    /// Checks that readers still find its file.
     ///
     /// # Errors
-    /// What somebody did to it.
+    /// The damage.
     pub fn check(&self) -> Result<(), Damage> {
         self.counters_file.check()
     }
 
-    /// Whether the counters are to be shown again; `now` in ticks.
+    /// Whether the counters must be written; `now` in ticks.
     #[inline]
     pub fn is_due(&self, now: u64) -> bool {
         self.clock.between_ns(self.shown, now) >= EVERY.as_nanos() as u64
     }
 
-    /// Shows what was counted until `now`, in ticks: by the path, and `more` as the counters file was begun with.
+    /// Writes the counters at `now`, in ticks: those of the path, and `more` as given at creation.
     pub fn show<F: Feed, P: Publish>(
         &mut self,
         now: u64,
@@ -88,7 +88,7 @@ impl CountersFile {
     }
 }
 
-/// Every counter there is, in the order in which they are shown.
+/// All counters, in file order.
 fn tables<F: Feed>(
     more: impl Iterator<Item = &'static CounterInfo>,
 ) -> impl Iterator<Item = &'static CounterInfo> {

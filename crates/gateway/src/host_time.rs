@@ -1,29 +1,29 @@
-//! Two clocks as one: the fine clock of marks, set by the system's.
+//! Two clocks combined: the fine clock, set by the system's clock.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use touchline_feed::ReceiveTime;
 use touchline_transport::clock::{Clock, ticks};
 
-/// The time of a look, twice.
+/// Both times of a moment.
 #[derive(Clone, Copy, Debug)]
 pub struct Now {
-    /// Of a clock that only goes forward, nanoseconds: what is waited for outside is measured by it.
+    /// Monotonic time, nanoseconds: for timeouts outside the path.
     pub steady_ns: u64,
-    /// When what comes now came.
+    /// Receive time of data polled now.
     pub time: ReceiveTime,
 }
 
-/// The clocks of a gateway.
+/// Clocks of a gateway.
 #[derive(Clone, Copy, Debug)]
 pub struct Clocks {
     time: HostTime,
     polled: PolledTime,
-    /// Ticks at the start, from which steady time is counted.
+    /// Ticks at the start of monotonic time.
     started: u64,
 }
 
 impl Clocks {
-    /// From now on. `idle_max` is how long a round can take that finds nothing.
+    /// Starts the clocks. `idle_max` is the maximum duration of an idle round.
     pub fn new(clock: Clock, idle_max: Duration) -> Clocks {
         Clocks {
             time: HostTime::new(clock),
@@ -37,24 +37,24 @@ impl Clocks {
         self.time.clock()
     }
 
-    /// A round ends at this tick.
+    /// Ends a round at this tick.
     #[inline]
     pub fn pass(&mut self, now: u64, is_busy: bool) {
         self.polled.pass(now, is_busy);
     }
 
-    /// Sets the wall clock by the system's; `now` is the present tick.
+    /// Sets the wall clock from the system's clock; `now` is the present tick.
     pub fn set(&mut self, now: u64) {
         self.time.set(now);
     }
 
-    /// Nanoseconds since the Unix epoch at a tick since the clock was set.
+    /// Nanoseconds since the Unix epoch at a tick after the clock was set.
     #[inline]
     pub fn wall_ns(&self, tick: u64) -> u64 {
         self.time.wall_ns(tick)
     }
 
-    /// What came with this receive stamp, and is polled now.
+    /// Receive time of data with this timestamp that is polled now.
     #[inline]
     pub fn receive_time(&self, receive_ns: u64) -> ReceiveTime {
         ReceiveTime {
@@ -63,7 +63,7 @@ impl Clocks {
         }
     }
 
-    /// This tick, as something that is received now.
+    /// Receive time of data received at this tick.
     #[inline]
     pub fn now(&self, tick: u64) -> Now {
         Now {
@@ -73,7 +73,8 @@ impl Clocks {
     }
 }
 
-/// The wall clock at any tick. The system is asked now and then, so that a reading costs no call.
+/// Wall clock at any tick. The system's clock is read periodically, so that a reading makes no
+/// call.
 #[derive(Clone, Copy, Debug)]
 pub struct HostTime {
     clock: Clock,
@@ -82,7 +83,7 @@ pub struct HostTime {
 }
 
 impl HostTime {
-    /// Set by the system's clock now.
+    /// Sets the clock from the system's.
     pub fn new(clock: Clock) -> HostTime {
         let mut time = HostTime {
             clock,
@@ -93,15 +94,15 @@ impl HostTime {
         time
     }
 
-    /// Sets it by the system's clock again; `now` is the present tick. The system's clock may have
-    /// been set, and it runs as its keepers let it.
+    /// Sets the clock from the system's again; `now` is the present tick. The system's clock may
+    /// have been set or slewed.
     pub fn set(&mut self, now: u64) {
         self.anchor_ticks = now;
         let since = SystemTime::now().duration_since(UNIX_EPOCH);
         self.anchor_ns = since.map_or(0, |since| since.as_nanos() as u64);
     }
 
-    /// Nanoseconds since the Unix epoch at a tick since the clock was set.
+    /// Nanoseconds since the Unix epoch at a tick after the clock was set.
     #[inline]
     pub fn wall_ns(&self, tick: u64) -> u64 {
         self.anchor_ns + self.clock.between_ns(self.anchor_ticks, tick)
@@ -113,25 +114,25 @@ impl HostTime {
     }
 }
 
-/// The time in which sockets were found empty, which is what waiting is measured by.
+/// Time during which sockets were found empty, the basis of gap and feed timeouts.
 ///
-/// What a gap waits for may lie in a socket already: behind other packets, or because the process was
-/// stopped for a while. So a round that found a packet counts for as long as a packet takes, and a round
-/// that found none for as long as a round can take. What it took beyond that counts once the next round
-/// finds the sockets empty as well: nothing can have lain in them. Else the time of a gateway that the
-/// scheduler of a busy host delays a little in each round would be slow, and silence noticed late.
+/// The packet that a gap waits for may already be in a socket: behind other packets, or because the process was
+/// stopped. So a round with a packet counts for at most the time of a packet, and an idle round for at most its maximum
+/// duration. The rest of a longer idle round counts once the next round finds the sockets empty as well, because then
+/// no packet was waiting. Otherwise the time of a gateway that a busy host delays in each round would run slow, and
+/// feed timeouts would be detected late.
 #[derive(Clone, Copy, Debug)]
 pub struct PolledTime {
     last: u64,
     passed: u64,
-    /// Of a long round that found nothing, what is not counted yet.
+    /// Part of a long idle round that is not counted yet.
     unsure: u64,
     busy_max: u64,
     idle_max: u64,
 }
 
 impl PolledTime {
-    /// From now on; a round that finds nothing counts for at most `idle_max` at once.
+    /// Starts; an idle round counts for at most `idle_max` at once.
     pub fn new(clock: &Clock, idle_max: Duration) -> PolledTime {
         PolledTime {
             last: ticks(),
@@ -142,7 +143,7 @@ impl PolledTime {
         }
     }
 
-    /// A round ends at this tick.
+    /// Ends a round at this tick.
     #[inline]
     pub fn pass(&mut self, now: u64, is_busy: bool) {
         let round = now.saturating_sub(self.last);
@@ -157,7 +158,7 @@ impl PolledTime {
         }
     }
 
-    /// Nanoseconds since an hour before the beginning, so that there is time before everything.
+    /// Nanoseconds since an hour before the start, so that there are earlier times.
     #[inline]
     pub fn ns(&self, clock: &Clock) -> u64 {
         const HOUR_NS: u64 = 3_600_000_000_000;
@@ -165,7 +166,8 @@ impl PolledTime {
     }
 }
 
-/// Ample for a packet. So many rounds that 20 ms pass hold 4,000 packets, as many as may wait.
+/// Upper bound for a packet. In 20 ms there are 4,000 such rounds, the capacity of the reorder
+/// buffer.
 const BUSY_MAX: Duration = Duration::from_micros(5);
 
 #[cfg(test)]
@@ -198,7 +200,7 @@ mod tests {
         assert_eq!(time.ns(&clock), before, "and it never steps back");
     }
 
-    /// Nobody waits in the sockets: a gateway that is delayed in each round notices silence as soon as any other.
+    /// With empty sockets a gateway that is delayed in each round detects timeouts as soon as any other.
     #[test]
     fn long_rounds_count_whole_when_the_next_one_finds_nothing_either() {
         let clock = Clock::calibrated();
@@ -209,7 +211,7 @@ mod tests {
             time.pass(time.last + round, false);
         }
         let passed_ms = (time.ns(&clock) - before) / 1_000_000;
-        // The last round is known for 1 ms of its 4.
+        // Of the last round 1 of 4 ms is counted.
         assert_eq!(passed_ms, 1_996);
     }
 
@@ -224,7 +226,8 @@ mod tests {
                 time.duration_since(UNIX_EPOCH)
                     .map_or(0, |ns| ns.as_nanos())
             };
-            // The calibration is good to some parts in a thousand; the readings are close together.
+            // The calibration is exact to a few parts in a thousand; the readings are close
+            // together.
             let slack = 1_000_000;
             assert!(u128::from(shown) + slack >= ns(before), "{shown}");
             assert!(u128::from(shown) <= ns(after) + slack, "{shown}");

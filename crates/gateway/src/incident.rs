@@ -1,21 +1,21 @@
-//! Incidents: what happened on the thread of the path, with details that counters do not have.
+//! Incidents: events of the path's thread with details beyond counters.
 //!
-//! The path returns them as values; the gateway hands them to the thread that writes the log, through a queue that never
-//! waits and takes no memory after start.
+//! The path returns them as values; the gateway passes them to the logging thread through a queue that never blocks and
+//! allocates nothing after start.
 
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 
-/// Something that a log tells with its details.
+/// An incident for the log.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Incident {
-    /// Numbers of the venue are lost.
+    /// Lost sequence numbers of the venue.
     Gap(GapReport),
     /// A connection to this host was made.
     Connected {
         /// Name and port.
         host: String,
     },
-    /// A connection could not be made.
+    /// A connection failed.
     ConnectionFailed(ConnectionError),
     /// The venue or the network ended the connection.
     ConnectionLost(ConnectionError),
@@ -23,39 +23,39 @@ pub enum Incident {
     ConnectionClosed(ConnectionError),
 }
 
-/// Gaps of one moment: the newest, and how many there were.
+/// Gaps since the last report: the newest, and totals.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct GapReport {
     /// First lost number of the newest gap.
     pub first: u64,
     /// Last lost number of the newest gap.
     pub last: u64,
-    /// Numbers lost in all of them.
+    /// Lost numbers of all gaps.
     pub packets: u64,
-    /// How many gaps.
+    /// Number of gaps.
     pub gaps: u64,
 }
 
-/// Why there is no connection.
+/// Reason for a missing connection.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConnectionError {
     /// Name and port of the venue.
     pub host: String,
-    /// What happened, for people.
+    /// Reason, as text.
     pub reason: String,
-    /// Until the next attempt, milliseconds.
+    /// Time until the next attempt, milliseconds.
     pub retry_ms: u64,
 }
 
-/// The side of the path.
+/// Sending side, on the path.
 #[derive(Clone, Debug)]
 pub struct IncidentSender(SyncSender<Incident>);
 
-/// The side of the log.
+/// Receiving side, for the log.
 #[derive(Debug)]
 pub struct Incidents(Receiver<Incident>);
 
-/// Incidents that wait for the log. It takes them fifty times a second; there is at most one of each kind a timer.
+/// Capacity of the queue. The log reads it fifty times a second; each timer adds at most one incident of each kind.
 const WAITING_MAX: usize = 256;
 
 /// A queue of incidents.
@@ -65,7 +65,7 @@ pub fn incidents() -> (IncidentSender, Incidents) {
 }
 
 impl IncidentSender {
-    /// Hands one over. Where the log does not keep up it is dropped: the counters have it.
+    /// Queues an incident. If the log is too slow it is dropped; the counters still count it.
     pub fn send(&self, incident: Incident) {
         match self.0.try_send(incident) {
             Ok(()) | Err(TrySendError::Full(_) | TrySendError::Disconnected(_)) => {}
@@ -74,14 +74,14 @@ impl IncidentSender {
 }
 
 impl Incidents {
-    /// The next one, if one is there.
+    /// The next incident, if there is one.
     pub fn next(&self) -> Option<Incident> {
         self.0.try_recv().ok()
     }
 }
 
 impl GapReport {
-    /// A gap, after those that were not reported yet.
+    /// A gap merged with earlier unreported ones.
     pub fn after(before: Option<GapReport>, first: u64, last: u64) -> GapReport {
         let packets = last.saturating_sub(first).saturating_add(1);
         GapReport {

@@ -1,4 +1,4 @@
-//! The latency trace: when a packet passed each stage of the path, and the histograms of that.
+//! Latency trace: times at which a packet passed the stages of the path, and their histograms.
 //!
 //! ```text
 //!  card or kernel      poll            events           books         published
@@ -8,8 +8,8 @@
 //!          └──────────────────── wire_to_published (network level) ────────────────────┘
 //! ```
 //!
-//! The trace is made of readings of the time stamp counter that the path takes anyway; what is done with
-//! them here happens behind the packet's last update.
+//! The trace consists of time stamp counter readings that the path takes anyway; it is processed after the packet's
+//! last update.
 
 use touchline_net::TimestampSource;
 use touchline_types::CounterInfo;
@@ -22,7 +22,7 @@ const fn histogram(name: &'static str, help: &'static str) -> CounterInfo {
     }
 }
 
-/// The histograms, in the order of the path. Packets of the incremental feed, first copies.
+/// Histograms in the order of the path, for first copies of incremental packets.
 pub const HISTOGRAMS: &[CounterInfo] = &[
     histogram(
         "wire_to_polled_ns",
@@ -57,24 +57,24 @@ const APPLIED_TO_PUBLISHED: usize = 3;
 const PACKET: usize = 4;
 const WIRE_TO_PUBLISHED: usize = 5;
 
-/// The latency trace of one packet, in ticks.
+/// Latency trace of one packet, in ticks.
 #[derive(Clone, Copy, Debug)]
 pub struct LatencyTrace {
-    /// The receive call returned it.
+    /// Return of the receive call.
     pub polled: u64,
-    /// It was decoded; of a packet before where this one gave no events.
+    /// Decoded; the value of an earlier packet if this one gave no events.
     pub decoded: u64,
-    /// The books had taken its last event; of a packet before where this one changed no book.
+    /// Books updated; the value of an earlier packet if this one changed no book.
     pub applied: u64,
-    /// Everything of it was published.
+    /// All updates published.
     pub done: u64,
-    /// How long it had been received when it was polled, nanoseconds; `None` where nobody but the
-    /// poll stamped it.
+    /// Time since it was received when it was polled, nanoseconds; `None` without a timestamp of
+    /// card or kernel.
     pub waited_ns: Option<u64>,
 }
 
 impl LatencyTrace {
-    /// How long a packet had been received when it was polled, by the wall clock.
+    /// Time since a packet was received when it was polled, by the wall clock.
     pub fn waited_ns(timestamp: TimestampSource, receive_ns: u64, polled_ns: u64) -> Option<u64> {
         match timestamp {
             TimestampSource::Hardware | TimestampSource::Kernel => {
@@ -84,7 +84,7 @@ impl LatencyTrace {
         }
     }
 
-    /// Each histogram that takes a value of this packet, with the value in nanoseconds.
+    /// Calls `record` for each histogram with a value of this packet, in nanoseconds.
     #[inline]
     pub fn values(&self, between_ns: impl Fn(u64, u64) -> u64, mut record: impl FnMut(usize, u64)) {
         let packet_ns = between_ns(self.polled, self.done);

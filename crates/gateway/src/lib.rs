@@ -1,21 +1,20 @@
 //! One venue connection: configuration, the pipeline, the duty cycle of a live gateway, replay.
 //!
-//! [`Pipeline`] is the path: it takes a packet through the venue's feed and the books to the
-//! publisher, in one function, on one thread, to completion. [`live::Gateway`] is the loop around it:
-//! a packet out of the sockets, and now and then a look at everything that is no packet.
+//! [`Pipeline`] is the path: it takes a packet through the venue's feed and the books to the publisher, in one
+//! function, on one thread, to completion. [`live::Gateway`] is the loop around it: packets from the sockets, and
+//! timers.
 //!
 //! # Never
-//! Reaches around `transport`; knows a message of a venue; lets a stage call another.
+//! Bypasses `transport`; knows a venue's messages; lets a stage call another.
 //!
 //! # Path
-//! [`Pipeline::packet_at`] is where a packet enters; what it changed leaves through
+//! A packet enters at [`Pipeline::packet_at`]; its changes leave through
 //! [`touchline_transport::Publish`] at the end of the venue's event.
 //!
 //! # Tests
-//! The rules of a channel one by one in `tests/gateway/rules`; TCP replay against a server in every mood in
-//! `tests/gateway/recovery.rs`; whole sessions with faults in
-//! `crates/touchline/tests/system/sessions`; live, over sockets and with processes that are killed, in
-//! `crates/touchline/tests/live`.
+//! The rules of a channel one by one in `tests/gateway/rules`; TCP replay with every behaviour of a server in
+//! `tests/gateway/recovery.rs`; complete sessions with faults in `crates/touchline/tests/system/sessions`; live tests
+//! over sockets and with killed processes in `crates/touchline/tests/live`.
 #![forbid(unsafe_code)]
 
 mod books;

@@ -1,8 +1,7 @@
 //! The live gateway: one thread, one loop, from the sockets to the bus.
 //!
-//! [`Gateway::do_work`] is a round of it: a packet through the path, if there is one, and now and then
-//! a look at everything that is no packet. It returns how much it did; who calls it decides what an
-//! idle round costs.
+//! [`Gateway::do_work`] is one round: a packet through the path, if there is one, and due timers. It returns the amount
+//! of work; the caller decides the cost of an idle round.
 
 mod affinity;
 mod client_link;
@@ -29,7 +28,7 @@ pub use feed_link::{FeedLink, Work};
 pub use liveness::Pause;
 pub use multicast::{Multicast, MulticastCounters};
 
-/// A gateway at work.
+/// A running gateway.
 #[derive(Debug)]
 pub struct Gateway<L: FeedLink, P> {
     link: L,
@@ -42,35 +41,36 @@ pub struct Gateway<L: FeedLink, P> {
     counters: LiveCounters,
 }
 
-/// Why a gateway cannot go on.
+/// Error that ends a gateway.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// A socket failed.
     #[error(transparent)]
     Source(#[from] touchline_net::Error),
-    /// The bus cannot be written any more.
+    /// The bus can no longer be written.
     #[error(transparent)]
     Bus(#[from] Damage),
 }
 
-/// An idle round that takes longer, its sleep aside, was not one: the process did not run.
+/// Maximum duration of an idle round without its sleep; a longer one means that the process was
+/// stopped.
 const ROUND_MAX: Duration = Duration::from_millis(1);
 
-/// How often the files of the bus are looked for. A second gateway is refused as long as this one lives; one
-/// whose name was lost must not live much longer than that takes to be seen.
+/// Interval of checks of the bus's files. A second gateway is refused while this one lives; a gateway
+/// whose files were removed must end soon.
 const INTACT_EVERY: Duration = Duration::from_millis(250);
 
-/// When what is due, in ticks.
+/// Due times, in ticks.
 #[derive(Debug)]
 struct Timers {
     control: Every,
     intact: Every,
     heartbeat: Every,
-    /// Messages published when the heartbeat was looked at last.
+    /// Messages published at the last heartbeat check.
     published: u64,
 }
 
-/// Something that is due again and again.
+/// A periodic timer.
 #[derive(Debug)]
 struct Every {
     ticks: u64,
@@ -91,14 +91,14 @@ impl Every {
         now >= self.due
     }
 
-    /// Counts from now on again: what was missed is not made up for.
+    /// Restarts the period: missed ones are skipped.
     fn restart(&mut self, now: u64) {
         self.due = now.wrapping_add(self.ticks);
     }
 }
 
 impl<L: FeedLink, P: Publish> Gateway<L, P> {
-    /// A gateway that has received nothing yet. `clock` is that of the counters file.
+    /// A gateway before its first packet. `clock` is that of the counters file.
     pub fn new(
         link: L,
         pipeline: Pipeline<L::Feed, P>,
@@ -118,21 +118,21 @@ impl<L: FeedLink, P: Publish> Gateway<L, P> {
         }
     }
 
-    /// Incidents go to a log.
+    /// Sends incidents to a log.
     pub fn report_to(&mut self, incidents: IncidentSender) {
         self.incidents = Some(incidents);
     }
 
-    /// What the counters file of such a gateway shows beside what the path counts.
+    /// Counters of such a gateway beside those of the path.
     pub fn tables() -> impl Iterator<Item = &'static CounterInfo> {
         let link = L::TABLES.iter().copied().flatten();
         LiveCounters::TABLE.iter().chain(link)
     }
 
-    /// One round: at most one packet, and what is due. Says how much there was to do.
+    /// One round: at most one packet, and due timers. Returns the amount of work.
     ///
     /// # Errors
-    /// The link failed, or the bus cannot be written any more.
+    /// The link failed, or the bus can no longer be written.
     #[inline]
     pub fn do_work(&mut self) -> Result<usize, Error> {
         let work = self.receive()?;
@@ -144,7 +144,7 @@ impl<L: FeedLink, P: Publish> Gateway<L, P> {
         Ok(work)
     }
 
-    /// A packet through the path.
+    /// Takes a packet through the path.
     #[inline]
     fn receive(&mut self) -> Result<usize, Error> {
         match self.link.receive(&mut self.pipeline, &self.clocks)? {
@@ -163,12 +163,13 @@ impl<L: FeedLink, P: Publish> Gateway<L, P> {
         Ok(1)
     }
 
-    /// The timers: everything that is not a packet, each part of it short.
+    /// Runs due timers; each part is short.
     #[cold]
     fn run_timers(&mut self, now: u64, is_empty: bool) -> Result<(), Error> {
         self.record_timer(now);
         self.clocks.set(now);
-        // While sockets hold packets, what waits may be among them, and the channel is not silent.
+        // While sockets hold packets, an awaited packet may be among them, and the channel has not
+        // timed out.
         if is_empty {
             self.pipeline.advance_at(self.clocks.now(now).time);
         }
@@ -194,7 +195,7 @@ impl<L: FeedLink, P: Publish> Gateway<L, P> {
         Ok(())
     }
 
-    /// Hands over what happened since the last timer, for the log.
+    /// Passes incidents since the last timer to the log.
     fn report(&mut self) {
         let gaps = self.pipeline.take_gaps().map(Incident::Gap);
         let happened = gaps.into_iter().chain(self.link.take_incident());
@@ -211,7 +212,8 @@ impl<L: FeedLink, P: Publish> Gateway<L, P> {
         self.timers.control.restart(now);
     }
 
-    /// Subscribers must be able to tell a quiet venue from a gateway that is gone.
+    /// Publishes a heartbeat, so that subscribers can distinguish a quiet venue from an ended
+    /// gateway.
     fn send_heartbeat(&mut self, now: u64) {
         let published = self.messages_published();
         if published != self.timers.published {
@@ -229,7 +231,7 @@ impl<L: FeedLink, P: Publish> Gateway<L, P> {
         }
     }
 
-    /// States that the bus is current, or, after a pause of the duty cycle, nothing until it is.
+    /// States that the bus is current; after a pause of the duty cycle, only once it has caught up.
     fn state_activity(&mut self, is_empty: bool) {
         let now_ns = boot_ns();
         let dropped = self.counters.packets_dropped_kernel;
@@ -243,7 +245,7 @@ impl<L: FeedLink, P: Publish> Gateway<L, P> {
         let timeout_ns = self.liveness.timeout_ns();
         let at_ns = match self.liveness.pause() {
             None => now_ns,
-            // What was stated before the pause holds no longer, however short the pause was.
+            // The earlier statement is withdrawn, however short the pause was.
             Some(_) if has_paused => now_ns.saturating_sub(timeout_ns + 1).max(1),
             Some(_) => return,
         };
@@ -264,7 +266,7 @@ impl<L: FeedLink, P: Publish> Gateway<L, P> {
         }
     }
 
-    /// Brings together what is counted elsewhere.
+    /// Collects the counters of all parts.
     fn count(&mut self) {
         let totals = self.link.tally();
         let book_health = match self.liveness.pause() {
@@ -293,13 +295,13 @@ impl<L: FeedLink, P: Publish> Gateway<L, P> {
         };
     }
 
-    /// Logs out of the venue, where there is a session; false if it is not over yet.
+    /// Logs out of the venue if there is a session; false while it is not finished.
     pub fn log_out(&mut self) -> bool {
         let now = ticks();
         self.link.log_out(&mut self.pipeline, self.clocks.now(now))
     }
 
-    /// The end: nothing waits any longer, and the last figures are shown.
+    /// Ends the gateway: buffered packets are released, and the last counters written.
     pub fn finish(&mut self) {
         self.pipeline.finish();
         self.report();
@@ -311,7 +313,7 @@ impl<L: FeedLink, P: Publish> Gateway<L, P> {
         &self.pipeline
     }
 
-    /// What was counted until the figures were shown last.
+    /// Counters at the last write.
     pub fn counters(&self) -> &LiveCounters {
         &self.counters
     }

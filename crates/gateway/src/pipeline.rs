@@ -1,4 +1,4 @@
-//! The path of a packet, on one screen.
+//! The path of a packet.
 
 use crate::books::{Limits, MarketBooks};
 use crate::counters::Counters;
@@ -11,7 +11,7 @@ use touchline_instruments::Instruments;
 use touchline_transport::Publish;
 use touchline_transport::clock::ticks;
 
-/// One venue connection's path: feed, books, publisher, in this order, on the caller's thread.
+/// Path of one venue connection: feed, books, publisher, in this order, on the caller's thread.
 #[derive(Debug)]
 pub struct Pipeline<F, P> {
     feed: F,
@@ -23,7 +23,7 @@ pub struct Pipeline<F, P> {
 }
 
 impl<F: Feed, P: Publish> Pipeline<F, P> {
-    /// All memory is taken here.
+    /// Allocates all memory.
     pub fn new(mut feed: F, publisher: P, limits: Limits) -> Pipeline<F, P> {
         Pipeline {
             instruments: feed.instruments(),
@@ -35,7 +35,7 @@ impl<F: Feed, P: Publish> Pipeline<F, P> {
         }
     }
 
-    /// Takes a packet of a capture through. `polled` is the tick of the receive call, 0 without a trace.
+    /// Processes a packet of a capture. `polled` is the tick of the receive call, 0 without a trace.
     #[inline]
     pub fn packet(
         &mut self,
@@ -47,8 +47,8 @@ impl<F: Feed, P: Publish> Pipeline<F, P> {
         self.packet_at(source, payload, ReceiveTime::at(receive_ns), polled)
     }
 
-    /// Takes a packet through, or a piece of a stream. `polled` is the tick of the receive call, 0 without a trace. Whether
-    /// a packet was processed in its order: this one, or one that waited for it.
+    /// Processes a packet or a part of a stream. `polled` is the tick of the receive call, 0 without a trace. Returns
+    /// whether a packet was processed in sequence: this one, or one that waited for it.
     #[inline]
     pub fn packet_at(
         &mut self,
@@ -77,12 +77,12 @@ impl<F: Feed, P: Publish> Pipeline<F, P> {
         }
     }
 
-    /// Time passed without a packet.
+    /// Advances the time without a packet.
     pub fn advance(&mut self, now_ns: u64) {
         self.advance_at(ReceiveTime::at(now_ns));
     }
 
-    /// Time passed without a packet: the wall clock, and the clock of what waits. The feed is called when something is due.
+    /// Advances both clocks without a packet. The feed is called if it has due work.
     pub fn advance_at(&mut self, now: ReceiveTime) {
         let next_ns = self.feed.next_timeout();
         if next_ns.is_some_and(|next_ns| now.mono_ns >= next_ns) {
@@ -91,29 +91,29 @@ impl<F: Feed, P: Publish> Pipeline<F, P> {
         }
     }
 
-    /// No packet will come any more.
+    /// Ends the input.
     pub fn finish(&mut self) {
         self.feed.finish();
         self.run();
     }
 
-    /// What is to be done outside of the path.
+    /// Request of the feed to be carried out outside of the path.
     pub fn request(&self) -> Option<Request> {
         self.feed.request()
     }
 
-    /// Whether the request that stood last was filled; told once.
+    /// Whether the last request was filled; reported once.
     pub fn take_filled(&mut self) -> bool {
         self.feed.take_filled()
     }
 
-    /// The request came to nothing; none is wanted before `again_ns`.
+    /// The request failed; the next one is allowed from `again_ns` on.
     pub fn request_failed(&mut self, again_ns: u64) {
         self.feed.request_failed(again_ns);
         self.run();
     }
 
-    /// Takes everything through that is due without further input.
+    /// Processes everything that is due without further input.
     #[inline]
     fn run(&mut self) {
         while self.feed.poll(&mut self.instruments, &mut self.batch) {
@@ -121,7 +121,7 @@ impl<F: Feed, P: Publish> Pipeline<F, P> {
         }
     }
 
-    /// The stages in order: the events of one packet, books, out; then back what the feed must know of the books.
+    /// Runs the stages in order: the events of one packet, books, publisher; then the feedback to the feed.
     #[inline]
     fn apply(&mut self) {
         let Pipeline {
@@ -149,23 +149,23 @@ impl<F: Feed, P: Publish> Pipeline<F, P> {
         noted.commit();
     }
 
-    /// What was published of the books and the channel.
+    /// Published states of the books and the channel.
     pub fn states(&self) -> &PublishedStates {
         &self.states
     }
 
-    /// Gaps since this was called last.
+    /// Gaps since the last call.
     pub fn take_gaps(&mut self) -> Option<GapReport> {
         self.books.gaps.take()
     }
 
-    /// How the channel stands for subscribers.
+    /// Book health as seen by subscribers.
     pub fn book_health(&self) -> BookHealth {
         let (known, is_defined) = (self.instruments.len(), self.feed.is_defined());
         self.states.book_health(known, is_defined)
     }
 
-    /// When the packet that went through last passed each stage.
+    /// Latency trace of the last packet.
     #[inline]
     pub fn latency_trace(&self, polled: u64, done: u64, waited_ns: Option<u64>) -> LatencyTrace {
         LatencyTrace {
@@ -177,7 +177,7 @@ impl<F: Feed, P: Publish> Pipeline<F, P> {
         }
     }
 
-    /// Whether updates carry a latency trace; they do unless told otherwise.
+    /// Sets whether updates carry a latency trace; the default is yes.
     pub fn set_trace(&mut self, trace: bool) {
         self.books.trace = trace;
     }
@@ -192,7 +192,7 @@ impl<F: Feed, P: Publish> Pipeline<F, P> {
         &self.instruments
     }
 
-    /// The price books, as they are between two packets; an open event may be half in them.
+    /// The price books between two packets; they may contain half of an open event.
     pub fn prices(&self) -> &PriceBooks {
         &self.books.prices
     }
@@ -202,7 +202,7 @@ impl<F: Feed, P: Publish> Pipeline<F, P> {
         &self.books.orders
     }
 
-    /// What happened so far.
+    /// Counters.
     pub fn counters(&self) -> &Counters {
         &self.books.counters
     }
@@ -219,25 +219,25 @@ impl<F: Feed, P: Publish> Pipeline<F, P> {
 }
 
 impl<F: SessionFeed, P: Publish> Pipeline<F, P> {
-    /// The connection to the venue is there.
+    /// The connection to the venue is established.
     pub fn connected(&mut self, time: ReceiveTime) {
         self.feed.connected(time);
         self.run();
     }
 
-    /// The connection to the venue is gone, or was never made.
+    /// The connection to the venue was lost or failed.
     pub fn disconnected(&mut self, time: ReceiveTime) {
         self.feed.disconnected(time);
         self.run();
     }
 
-    /// The connection is to be logged out.
+    /// Requests a logout.
     pub fn log_out(&mut self, time: ReceiveTime) {
         self.feed.log_out(time);
         self.run();
     }
 
-    /// So many bytes of what the venue wants sent were sent.
+    /// This many bytes of the feed's output were sent.
     #[inline]
     pub fn sent(&mut self, bytes: usize, time: ReceiveTime) {
         self.feed.sent(bytes, time);

@@ -1,12 +1,12 @@
-//! Published states: what subscribers were told of each book and of the channel, counted as it is told.
+//! Published states of each book and of the channel, counted when they are published.
 //!
-//! Whoever asks how a channel stands reads these, so that nobody asks the feed, and nobody has to look at every instrument.
+//! They answer questions about the health of a channel without a call to the feed or a scan of all instruments.
 
 use touchline_transport::Publish;
 use touchline_transport::shm::{Activity, Damage, PublisherCounters};
 use touchline_types::{ChannelState, Instrument, Timestamps, Update, Validity};
 
-/// Book health: how many books are live for subscribers.
+/// Book health: number of books that are live for subscribers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct BookHealth {
     /// Instruments of the channel.
@@ -19,7 +19,7 @@ pub struct BookHealth {
     pub ready: bool,
 }
 
-/// States of the books as they were published.
+/// Published states of the books.
 #[derive(Debug)]
 pub struct PublishedStates {
     prices: States,
@@ -29,17 +29,17 @@ pub struct PublishedStates {
 
 /// States of the books of one kind.
 ///
-/// Invariant: `live` is how many of `rows` are live.
+/// Invariant: `live` is the number of live books in `rows`.
 #[derive(Debug)]
 struct States {
     rows: Vec<Validity>,
     live: usize,
-    /// What a book is that no update has named yet.
+    /// State of a book that no update has named yet.
     unnamed: Validity,
 }
 
 impl PublishedStates {
-    /// Room for `instruments_max` instruments is taken now.
+    /// Allocates room for `instruments_max` instruments.
     pub fn new(instruments_max: usize) -> PublishedStates {
         PublishedStates {
             prices: States::new(instruments_max, Validity::Gapped),
@@ -48,9 +48,9 @@ impl PublishedStates {
         }
     }
 
-    /// How the channel stands, of so many instruments; `is_defined` says that these are all there are.
+    /// Book health of this many instruments; `is_defined`: these are all.
     pub fn book_health(&self, known: usize, is_defined: bool) -> BookHealth {
-        // Where the channel is not, they are shown as gapped or stale.
+        // If the channel is not live, its books are shown as gapped or stale.
         let count = |state, books: &States| match state {
             Validity::Live => books.live_among(known) as u64,
             _ => 0,
@@ -64,17 +64,17 @@ impl PublishedStates {
         }
     }
 
-    /// What an instrument's price book was published as, by itself.
+    /// Own published state of an instrument's price book.
     pub fn price(&self, instrument: Instrument) -> Validity {
         self.prices.get(instrument)
     }
 
-    /// What an instrument's order book was published as, by itself.
+    /// Own published state of an instrument's order book.
     pub fn orders(&self, instrument: Instrument) -> Validity {
         self.orders.get(instrument)
     }
 
-    /// Takes down what an update says. It is what a subscriber makes of it.
+    /// Records the states in an update, as a subscriber does.
     #[inline]
     fn note(&mut self, update: &Update<'_>) {
         match update {
@@ -122,7 +122,7 @@ impl States {
         }
     }
 
-    /// How many of so many books are live.
+    /// Number of live books among this many.
     fn live_among(&self, known: usize) -> usize {
         let unnamed = known.saturating_sub(self.rows.len());
         self.live + unnamed * usize::from(self.unnamed == Validity::Live)
@@ -168,7 +168,7 @@ impl States {
     }
 }
 
-/// A publisher, and the states of what goes through it.
+/// A publisher with the states of its updates.
 #[derive(Debug)]
 pub struct Noted<'a, P> {
     pub states: &'a mut PublishedStates,
@@ -222,7 +222,7 @@ mod tests {
         orders: Validity::Recovering,
     });
 
-    /// What was published last counts, of each book once, and of all of them when the channel is lost.
+    /// The last published state of each book counts once, and of all books when the channel is lost.
     #[test]
     fn live_books_are_counted_as_they_are_published() {
         let mut states = PublishedStates::new(4);
@@ -248,7 +248,7 @@ mod tests {
         assert_eq!((health.live, health.orders_live), (2, 2));
     }
 
-    /// Books of a channel that is not live are none for a subscriber, and are again when it is.
+    /// Books of a channel that is not live do not count, and count again when it is.
     #[test]
     fn of_a_silent_channel_no_book_is_live() {
         let mut states = PublishedStates::new(1);
@@ -265,7 +265,7 @@ mod tests {
         assert!(states.book_health(1, true).ready);
     }
 
-    /// Behind a reset an instrument that nobody has named is empty, so it is live as soon as it is named.
+    /// After a reset an instrument that was never named is empty, so it is live once it is named.
     #[test]
     fn whoever_is_named_behind_a_reset_is_live() {
         let mut states = PublishedStates::new(3);

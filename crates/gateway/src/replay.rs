@@ -1,4 +1,4 @@
-//! Replay: the path fed from captures, in capture order.
+//! Replay of captures through the path, in capture order.
 
 use crate::{CountersFile, Pipeline, Routes};
 use hdrhistogram::Histogram;
@@ -12,7 +12,7 @@ use touchline_transport::Publish;
 use touchline_transport::clock::{Clock, ticks};
 use touchline_transport::shm::Damage;
 
-/// How fast captured time runs.
+/// Speed of a replay.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub enum Speed {
     /// Without waiting.
@@ -22,56 +22,55 @@ pub enum Speed {
     Times(f64),
 }
 
-/// What a replay saw of its packets; what became of them is in the feed's counters.
+/// Counts of a replay's packets; the feed's counters have their treatment.
 #[derive(Debug)]
 pub struct Report<S> {
     /// Packets by stream and line of the venue.
     pub packets: BTreeMap<S, u64>,
     /// Packets to groups and ports that the channel does not have, by destination.
     pub unrouted: BTreeMap<SocketAddrV4, u64>,
-    /// Nanoseconds from a packet's bytes in memory to its updates handed over; only packets of the
-    /// incremental feed that were the first copy.
+    /// Nanoseconds from a packet's bytes in memory to its published updates; only first copies of
+    /// incremental packets.
     pub packet_ns: Histogram<u64>,
     /// Capture time of the first and the last packet, nanoseconds since the Unix epoch.
     pub span_ns: Option<(u64, u64)>,
-    /// How long the replay took.
+    /// Duration of the replay.
     pub elapsed: Duration,
 }
 
-/// A replay that ended before its source did.
+/// A replay that ended before its source.
 #[derive(Debug)]
 pub struct Interrupted<S> {
-    /// What was replayed until then, nothing waiting any more.
+    /// The report so far, with no packets waiting.
     pub report: Box<Report<S>>,
-    /// Why it could not go on.
+    /// Error.
     pub error: Error,
 }
 
-/// Why a replay ended early.
+/// Error of a replay.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// The source could not go on: a capture that is damaged.
+    /// Error of the source: a damaged capture.
     #[error(transparent)]
     Source(#[from] touchline_net::Error),
-    /// The bus cannot be written any more.
+    /// The bus can no longer be written.
     #[error(transparent)]
     Bus(#[from] Damage),
 }
 
-/// How often the bus is looked at, and how long a packet is waited for at a time.
+/// Interval of checks of the bus, and maximum wait for a packet at a time.
 const CHECK_EVERY: Duration = Duration::from_millis(250);
 
-/// Destinations counted one by one; more are counted under the last.
+/// Destinations counted separately; others are counted with the last one.
 const UNROUTED_MAX: usize = 64;
 
-/// Feeds every packet of `source` to the pipeline and lets nothing wait at the end.
+/// Feeds every packet of `source` to the pipeline, and releases waiting packets at the end.
 ///
-/// `observe` sees each packet, with its stream and line if the channel has its destination, before
-/// the pipeline does; it may end the replay there, before this packet. `counters_file` is kept up to date, if
-/// there is one.
+/// `observe` is called with each packet before the pipeline, with its stream and line if the channel has its
+/// destination; it may end the replay before this packet. `counters_file` is kept up to date, if given.
 ///
 /// # Errors
-/// A capture that is damaged, or a bus. What came before has been processed.
+/// A damaged capture or bus. Everything before the error was processed.
 pub fn replay<F: Feed, P: Publish>(
     source: &mut impl PacketSource,
     routes: &Routes<F::Source>,
@@ -103,7 +102,7 @@ where
         let Some(route) = route else { continue };
         if pace.left_until(packet.receive_ns).is_some() {
             show(counters_file, pipeline, ticks());
-            // The bus may be gone by the end of a long wait.
+            // The bus may be lost at the end of a long wait.
             let waited = pace.wait_until(packet.receive_ns, || check(counters_file, pipeline));
             if let Err(damage) = waited {
                 break Err(damage.into());
@@ -132,7 +131,7 @@ where
             }
         }
     };
-    // Nothing more goes where nobody looks.
+    // Nothing more is published to a bus that readers cannot find.
     if !matches!(outcome, Err(Error::Bus(_))) {
         // mutant: bus: what was counted last is not shown
         pipeline.finish();
@@ -148,7 +147,7 @@ where
     }
 }
 
-/// Shows on the counters file what was counted until now, in ticks.
+/// Writes the counters at `now`, in ticks.
 fn show<F: Feed, P: Publish>(
     counters_file: &mut Option<CountersFile>,
     pipeline: &Pipeline<F, P>,
@@ -159,7 +158,7 @@ fn show<F: Feed, P: Publish>(
     }
 }
 
-/// Whether what is published is still found by its readers.
+/// Checks that readers still find the bus.
 fn check<F: Feed, P: Publish>(
     counters_file: &Option<CountersFile>,
     pipeline: &Pipeline<F, P>,
@@ -211,7 +210,7 @@ pub fn latency_histogram() -> Histogram<u64> {
     Histogram::new_with_bounds(1, 60_000_000_000, 3).expect("the bounds are in range")
 }
 
-/// An absolute schedule: what is late once does not push everything after it back.
+/// An absolute schedule: one delay does not shift later packets.
 struct Pace {
     speed: Speed,
     start: Instant,
@@ -227,7 +226,7 @@ impl Pace {
         }
     }
 
-    /// How long it is until a packet is due; `None` if that is now or was.
+    /// Time until a packet is due; `None` if it is due.
     #[inline]
     fn left_until(&mut self, capture_ns: u64) -> Option<Duration> {
         match self.speed {
@@ -243,7 +242,7 @@ impl Pace {
         due.checked_sub(self.start.elapsed())
     }
 
-    /// Waits until a packet is due, and checks something now and then where that is long.
+    /// Waits until a packet is due, with periodic checks during long waits.
     fn wait_until<E>(
         &mut self,
         capture_ns: u64,

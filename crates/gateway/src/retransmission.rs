@@ -1,4 +1,4 @@
-//! What carries out a feed's wish to have packets again.
+//! Retransmission of packets that a feed awaits.
 
 use crate::Pipeline;
 use crate::host_time::Now;
@@ -7,19 +7,20 @@ use touchline_feed::Feed;
 use touchline_transport::Publish;
 use touchline_types::CounterInfo;
 
-/// Retransmission: carries out [`touchline_feed::Request::Retransmit`] of a feed beside the path, in the venue's way.
+/// Retransmission: carries out [`touchline_feed::Request::Retransmit`] of a feed beside the path, by the venue's
+/// protocol.
 pub trait Retransmission<F: Feed> {
-    /// What it counts.
+    /// Its counters.
     const TABLE: &'static [CounterInfo];
 
-    /// What was counted so far, in the order of [`Retransmission::TABLE`]; zeros where nothing is asked for.
+    /// Present values, in the order of [`Retransmission::TABLE`]; zeros without a client.
     fn counted(this: Option<&Self>) -> impl Iterator<Item = u64>;
 
-    /// Does what can be done now, and never waits.
+    /// Does all work possible now; never waits.
     fn poll<P: Publish>(&mut self, pipeline: &mut Pipeline<F, P>, now: Now);
 }
 
-/// Of a venue that sends nothing again.
+/// For venues without retransmission.
 impl<F: Feed> Retransmission<F> for Infallible {
     const TABLE: &'static [CounterInfo] = &[];
 

@@ -1,18 +1,18 @@
-//! Which stream of a venue the packets to an address belong to.
+//! Routes: the stream of a venue for each destination address.
 
 use std::net::SocketAddrV4;
 
-/// Routes of a channel: for each group and port the source that its feed knows it as.
+/// Routes of a channel: the feed's source for each group and port.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Routes<S>(Box<[(u64, S)]>);
 
-/// An address as one number, which is compared at once.
+/// An address as one number, for fast comparison.
 #[inline]
 fn key(address: SocketAddrV4) -> u64 {
     u64::from(address.ip().to_bits()) << 16 | u64::from(address.port())
 }
 
-/// An address that stands for two sources.
+/// An address with two sources.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("{0} stands for two streams of the channel")]
 pub struct Doubled(pub SocketAddrV4);
@@ -36,7 +36,7 @@ impl<S: Copy> Routes<S> {
         }
     }
 
-    /// The source of packets to this group and port; `None` if the channel does not have it.
+    /// Source of packets to this group and port; `None` if the channel does not have it.
     #[inline]
     #[must_use]
     pub fn find(&self, destination: SocketAddrV4) -> Option<S> {
@@ -45,13 +45,13 @@ impl<S: Copy> Routes<S> {
         found.ok().map(|at| self.0[at].1)
     }
 
-    /// How many there are.
+    /// Number of routes.
     #[must_use]
     pub fn len(&self) -> usize {
         self.0.len()
     }
 
-    /// Whether there is none.
+    /// Whether there are none.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()

@@ -5,10 +5,10 @@ use touchline_transport::Publish;
 use touchline_transport::shm::{Activity, Damage, PublisherCounters};
 use touchline_types::{Timestamps, Update};
 
-/// Passes on what concerns the symbols that the configuration names.
+/// Publisher of the configured symbols only.
 ///
-/// Every book is kept, so that nothing is missing when a definition comes late; an instrument
-/// without a definition has no symbol and is passed on only where every symbol is.
+/// All books are kept, so that nothing is missing when a definition arrives late; an instrument
+/// without a definition has no symbol and is published only if all symbols are selected.
 #[derive(Debug)]
 pub struct Selected<P> {
     publisher: P,
@@ -16,7 +16,7 @@ pub struct Selected<P> {
 }
 
 impl<P: Publish> Selected<P> {
-    /// Room for `instruments_max` instruments is taken now.
+    /// Allocates room for `instruments_max` instruments.
     pub fn new(publisher: P, symbols: Symbols, instruments_max: usize) -> Selected<P> {
         Selected {
             publisher,
@@ -24,12 +24,12 @@ impl<P: Publish> Selected<P> {
         }
     }
 
-    /// The publisher behind.
+    /// The inner publisher.
     pub fn inner(&self) -> &P {
         &self.publisher
     }
 
-    /// The publisher behind.
+    /// The inner publisher.
     pub fn inner_mut(&mut self) -> &mut P {
         &mut self.publisher
     }

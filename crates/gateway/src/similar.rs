@@ -1,16 +1,16 @@
-//! Names that somebody may have meant: of settings, of buses.
+//! Nearest names, for misspelt settings and buses.
 
 use strsim::osa_distance;
 
-/// The name that is most like a misspelt one: a third of its letters differs at most, or one of the two is a part of
-/// the other. `None` if none is.
+/// The name nearest to a misspelt one: at most a third of its letters differ, or one contains the other. `None` if
+/// there is none.
 pub fn nearest<'a>(misspelt: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let letters = misspelt.chars().count();
-    // Of one letter nothing is left that could be alike.
+    // One letter leaves nothing to compare.
     let most = (letters / 3).max(1).min(letters.saturating_sub(1));
     let likeness = |name: &&'a str| {
         let distance = osa_distance(misspelt, name);
-        // Parts come behind what is misspelt; one of two letters is in many names by chance.
+        // Containment ranks after spelling; a name of two letters is contained in many by chance.
         let is_long = misspelt.len().min(name.len()) > 2;
         let is_part = is_long && (name.contains(misspelt) || misspelt.contains(name));
         match (distance <= most && most > 0, is_part) {

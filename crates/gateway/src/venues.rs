@@ -1,7 +1,7 @@
-//! The venues that a gateway can connect to: the table, and what each of them brings.
+//! Venues of a gateway: the table, and the trait of a venue.
 //!
-//! A venue is one file here (and its folder): its section of the configuration, its limits, its routes, and how it is
-//! opened. Outside of these files and of the table nothing in this crate knows a venue by name.
+//! A venue is one file here (and its folder): its section of the configuration, limits, routes, and opening. Outside of
+//! these files and the table nothing in this crate knows a venue by name.
 
 pub mod cme;
 pub mod fix;
@@ -16,107 +16,107 @@ use std::path::Path;
 
 pub use start::{AnyConfig, RunError, Running, StartError, StartEvent, Work};
 
-/// Every venue, a line each.
+/// All venues, one line each.
 pub const VENUES: Venues = Venues(&[Entry::of::<cme::CmeVenue>(), Entry::of::<fix::FixVenue>()]);
 
-/// A table of venues. No kind stands in it twice.
+/// Table of venues. Kinds are unique.
 #[derive(Clone, Copy, Debug)]
 pub struct Venues(pub &'static [Entry]);
 
-/// Reads the text of a file of that path; the table is for what is said of a mistake.
+/// Parser of a configuration file; the table is needed for error texts.
 type Read = fn(Venues, &Path, &str) -> Result<Box<dyn AnyConfig>, ConfigError>;
 
-/// A venue in the table.
+/// Entry of a venue.
 #[derive(Clone, Copy)]
 pub struct Entry {
-    /// What `kind` is in its configuration; several where venues differ little.
+    /// Values of `kind` in its configuration; several for similar venues.
     pub kinds: &'static [&'static str],
-    /// An example of each kind.
+    /// One example for each kind.
     examples: &'static [&'static str],
-    /// Where its settings are described.
+    /// Documentation of its settings.
     pub guide: Guide,
     read: Read,
 }
 
 /// A venue: its section of the configuration, and how it is opened.
 pub trait Venue: fmt::Debug + Clone + Serialize + for<'de> Deserialize<'de> + 'static {
-    /// What `kind` can be.
+    /// Values of `kind`.
     const KINDS: &'static [&'static str];
 
-    /// A commented configuration of each of [`Venue::KINDS`] that can be read as it stands.
+    /// A commented valid configuration for each of [`Venue::KINDS`].
     const EXAMPLES: &'static [&'static str];
 
-    /// Where its settings are described.
+    /// Documentation of its settings.
     const GUIDE: Guide;
 
-    /// What memory is taken by.
+    /// Limits, which determine its memory.
     type Limits: Section;
 
-    /// How its packets are received; [`crate::config::NoSettings`] where it has none.
+    /// Receiving settings; [`crate::config::NoSettings`] if it has none.
     type Network: Section;
 
-    /// What connects the path to it.
+    /// Link between the path and the venue.
     type Link: FeedLink<Feed: Send> + Send + 'static;
 
-    /// Which of [`Venue::KINDS`] it is.
+    /// Its kind, one of [`Venue::KINDS`].
     fn kind(&self) -> &'static str;
 
-    /// What tells it from other connections to the same venue: a name and a value, for each line of the log.
+    /// Identity among connections to the same venue: a name and a value, in each log line.
     fn identity(&self) -> (&'static str, String);
 
     /// The symbols to publish.
     fn symbols(&self) -> &Symbols;
 
-    /// Paths of a file that lies in `folder` become paths that can be opened as they stand.
+    /// Resolves relative paths from `folder`.
     fn resolve(&mut self, folder: &Path);
 
-    /// Most instruments.
+    /// Maximum number of instruments.
     fn instruments_max(limits: &Self::Limits) -> usize;
 
-    /// Most orders in all books; 0 of a venue without order books.
+    /// Maximum number of orders in all books; 0 for a venue without order books.
     fn orders_max(limits: &Self::Limits) -> usize;
 
-    /// Levels a side that its books can have, so that their images must hold as many.
+    /// Maximum levels a side of its books, for which their snapshot slots need room.
     fn levels_max(&self) -> usize {
         0
     }
 
-    /// Reads the files and secrets that the configuration names, and says in one clause what is received from where.
+    /// Reads the configured files and secrets, and returns one clause about what is received from where.
     ///
     /// # Errors
-    /// One of them cannot be used.
+    /// One of them is invalid.
     fn check(config: &Config<Self>) -> Result<String, ConfigError>;
 
-    /// Everything that can be refused, before the bus is touched: files, passwords, sockets.
+    /// Opens everything that may fail before the bus is changed: files, passwords, sockets.
     ///
     /// # Errors
-    /// The configuration cannot be used, or a socket not be had.
+    /// The configuration is invalid, or a socket cannot be opened.
     fn open(config: &Config<Self>) -> Result<Opened<Self::Link>, StartError>;
 }
 
-/// A venue that is open: its parts, and what there is to say of it.
+/// Parts of an open venue.
 #[derive(Debug)]
 pub struct Opened<L: FeedLink> {
-    /// What connects the path to the venue.
+    /// Link between the path and the venue.
     pub link: L,
-    /// The venue's feed, which has received nothing yet.
+    /// The venue's feed, before its first packet.
     pub feed: L::Feed,
     /// The limits of the books.
     pub limits: Limits,
-    /// What could not be had as it was wanted.
+    /// Requests that were only partly granted.
     pub warnings: Vec<String>,
-    /// How it reaches the venue.
+    /// Start of the connection.
     pub opening: Opening,
 }
 
-/// How an open venue is reached.
+/// Start of an open venue.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Opening {
-    /// Its packets come to this host.
+    /// Packets are received.
     Listening {
-        /// Multicast groups that are joined.
+        /// Number of joined multicast groups.
         groups: usize,
-        /// On which interface.
+        /// Interface.
         interface: String,
     },
     /// The first connection starts now.
@@ -127,7 +127,7 @@ pub enum Opening {
 }
 
 impl Entry {
-    /// The line of a venue.
+    /// Entry of a venue.
     pub const fn of<V: Venue>() -> Entry {
         Entry {
             kinds: V::KINDS,
@@ -156,7 +156,7 @@ impl Venues {
         self.from_text(path, &read_text(path)?)
     }
 
-    /// The same of the text of a file; `name` stands for the file in errors, and relative paths start there.
+    /// [`Self::read`] for a text; `name` is the file's name in errors, and relative paths start there.
     ///
     /// # Errors
     /// As [`Venues::read`].
@@ -179,7 +179,7 @@ impl Venues {
         self.0.iter().find(|entry| entry.kinds.contains(&kind))
     }
 
-    /// A commented configuration of this kind that can be read as it stands.
+    /// A commented valid configuration of this kind.
     #[must_use]
     pub fn example(self, kind: &str) -> Option<&'static str> {
         let entry = self.find(kind)?;
@@ -187,7 +187,7 @@ impl Venues {
         entry.examples.get(at).copied()
     }
 
-    /// Every setting there is: the tables of all venues first, then those of each.
+    /// All settings: common tables first, then those of each venue.
     #[must_use]
     pub fn settings(self) -> Vec<SettingsTable> {
         let of_all = SettingsTable::of_all();
@@ -196,7 +196,7 @@ impl Venues {
         of_all.into_iter().chain(own).collect()
     }
 
-    /// Every kind, in the order of the table.
+    /// All kinds, in the order of the table.
     pub fn kinds(self) -> impl Iterator<Item = &'static str> {
         self.0.iter().flat_map(|entry| entry.kinds).copied()
     }

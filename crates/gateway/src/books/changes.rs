@@ -1,24 +1,23 @@
-//! What the open event has changed so far, by instrument.
+//! Changes of the open event, by instrument.
 
 use touchline_types::{Instrument, InstrumentDefinition, Validity};
 
 const NONE: u32 = u32::MAX;
 
-/// An instrument that the open event touched.
+/// An instrument changed by the open event.
 #[derive(Clone, Copy, Debug)]
 pub struct InstrumentChanges {
-    /// Which.
+    /// Instrument.
     pub instrument: Instrument,
-    /// The venue's identifier: updates of one event go out in its order.
+    /// Security id: updates of one event are published in this order.
     pub security_id: i64,
-    /// What its book is with the last change.
+    /// Validity of its book after the last change.
     pub validity: Validity,
-    /// Whether the direct book was touched, not only the implied one.
+    /// Whether the direct book changed, not only the implied one.
     pub direct: bool,
-    /// Whether the whole book is to be published: it was rebuilt during the event, or there was no room
-    /// for all of its changes.
+    /// Whether the whole book must be published: it was rebuilt during the event, or not all of its changes fitted.
     pub rebuilt: bool,
-    /// Its row among the touched, in order of appearance.
+    /// Its row, in order of appearance.
     row: u32,
 }
 
@@ -26,19 +25,19 @@ pub struct InstrumentChanges {
 #[derive(Debug)]
 pub struct EventChanges<T> {
     changes: Vec<T>,
-    /// Per change the row in `touched`, [`NONE`] if it was forgotten.
+    /// Row of each change in `touched`, [`NONE`] if it was dropped.
     owners: Vec<u32>,
     touched: Vec<InstrumentChanges>,
-    /// Per instrument its row in `touched`, [`NONE`] if the open event has not touched it.
+    /// Row of each instrument in `touched`, [`NONE`] if the open event has not changed it.
     rows: Vec<u32>,
     sorted: Vec<T>,
     ends: Vec<u32>,
-    /// Venue ids and rows, small enough to be sorted fast.
+    /// Security ids and rows, small enough for fast sorting.
     order: Vec<(i64, u32)>,
 }
 
 impl<T: Copy> EventChanges<T> {
-    /// Room for `changes_max` changes of `instruments_max` instruments, taken now.
+    /// Allocates room for `changes_max` changes of `instruments_max` instruments.
     pub fn new(changes_max: usize, instruments_max: usize) -> EventChanges<T> {
         EventChanges {
             changes: Vec::with_capacity(changes_max),
@@ -51,19 +50,19 @@ impl<T: Copy> EventChanges<T> {
         }
     }
 
-    /// Whether the event has touched nothing.
+    /// Whether the event has no changes.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.touched.is_empty()
     }
 
-    /// How many more changes there is room for.
+    /// Number of further changes that fit.
     #[inline]
     pub fn room(&self) -> usize {
         self.changes.capacity() - self.changes.len()
     }
 
-    /// The row of an instrument, made if the event has not touched it yet.
+    /// Row of an instrument; created at its first change in the event.
     #[inline]
     pub fn touch(
         &mut self,
@@ -76,7 +75,7 @@ impl<T: Copy> EventChanges<T> {
         touched
     }
 
-    /// Lets `change` append what it does to an instrument, and gives the instrument's row.
+    /// Lets `change` append the changes of an instrument, and returns the instrument's row.
     #[inline]
     pub fn add(
         &mut self,
@@ -92,8 +91,8 @@ impl<T: Copy> EventChanges<T> {
         touched
     }
 
-    /// Forgets the changes of an instrument, whose book was emptied and is `validity` now. That it
-    /// was touched stays known.
+    /// Drops the changes of an instrument whose book was emptied and is `validity` now. The
+    /// instrument stays in the event.
     pub fn forget(&mut self, instrument: Instrument, validity: Validity) {
         let Some(&row) = self
             .rows
@@ -113,8 +112,8 @@ impl<T: Copy> EventChanges<T> {
         };
     }
 
-    /// Makes room for more changes: the books that have some are published whole at the end of the
-    /// event, so that no subscriber sees half of it.
+    /// Makes room for more changes: books with changes are published whole at the end of the event,
+    /// so that no subscriber sees half of it.
     #[cold]
     pub fn spill(&mut self) {
         for owner in self.owners.iter().filter(|owner| **owner != NONE) {
@@ -125,7 +124,7 @@ impl<T: Copy> EventChanges<T> {
         self.owners.clear();
     }
 
-    /// Forgets everything.
+    /// Drops everything.
     #[inline]
     pub fn clear(&mut self) {
         for touched in &self.touched {
@@ -136,18 +135,19 @@ impl<T: Copy> EventChanges<T> {
         self.owners.clear();
     }
 
-    /// Gives each touched instrument with its changes, by ascending venue id, and forgets all.
+    /// Passes each changed instrument with its changes to `publish`, by ascending security id, and
+    /// clears all.
     #[inline]
     pub fn drain(&mut self, mut publish: impl FnMut(&InstrumentChanges, &[T])) {
         match self.touched.as_slice() {
-            // Most events touch one instrument, and nothing of it was forgotten.
+            // Most events change one instrument, and dropped nothing.
             [touched] if self.owners.first() != Some(&NONE) => publish(touched, &self.changes),
             _ => self.drain_sorted(publish),
         }
         self.clear();
     }
 
-    /// Sorts the changes by instrument: count, sum up, place.
+    /// Sorts the changes by instrument: count, prefix sums, placement.
     fn drain_sorted(&mut self, mut publish: impl FnMut(&InstrumentChanges, &[T])) {
         let EventChanges {
             changes,

@@ -1,4 +1,4 @@
-//! Events that are not on the path: losses, resets, whole books, validities, definitions.
+//! Rare events: losses, resets, whole books, validities, definitions.
 
 use super::MarketBooks;
 use super::updates::FlushReason;
@@ -67,18 +67,18 @@ impl MarketBooks {
             }
             Event::Channel(ref state) => self.publish(&Update::Channel(state), out),
             Event::Download(phase) => self.publish(&Update::Download(phase), out),
-            // Its book may hold half of the event until the event ends.
+            // Its book may contain half of the event until the event ends.
             Event::Confirmed(instrument) => {
                 self.levels
                     .touch(instruments.definition(instrument), Validity::Live);
             }
-            // On the path, see above.
+            // On the path, handled above.
             Event::Level(..) | Event::Order(..) | Event::EndOfEvent { .. } => {}
             Event::Trade(..) | Event::Statistic(_) => {}
         }
     }
 
-    /// The venue emptied a book as part of an event.
+    /// Handles a book that the venue emptied within an event.
     fn book_emptied(
         &mut self,
         instrument: Instrument,
@@ -95,7 +95,7 @@ impl MarketBooks {
         levels.add(definition, validity, clear).direct = true;
     }
 
-    /// The definition may be what makes the instrument one to publish: its books come with it.
+    /// Handles a definition, which may select the instrument: its books are published with it.
     fn defined(
         &mut self,
         instrument: Instrument,
@@ -113,7 +113,7 @@ impl MarketBooks {
         }
     }
 
-    /// Packets are lost: say so first, then show what the open event had changed until then.
+    /// Handles lost packets: first reports the loss, then publishes the changes of the open event.
     fn lost(&mut self, first: u64, last: u64, instruments: &Instruments, out: &mut impl Publish) {
         self.gaps = Some(GapReport::after(self.gaps, first, last));
         self.orders.clear_all();
@@ -143,8 +143,8 @@ impl MarketBooks {
         self.publish(&Update::Reset, out);
     }
 
-    /// The validity of an unchanged book is told at once, or at the end of the event that the book
-    /// may hold half of.
+    /// Publishes the validity of an unchanged book at once, or at the end of the event that the
+    /// book may contain half of.
     fn validity(
         &mut self,
         instrument: Instrument,
@@ -166,7 +166,7 @@ impl MarketBooks {
         }
     }
 
-    /// A whole book is shown at once, or at the end of the event that it may hold half of.
+    /// Publishes a whole book at once, or at the end of the event that it may contain half of.
     fn show_book(
         &mut self,
         instrument: Instrument,
@@ -199,8 +199,8 @@ impl MarketBooks {
         }
     }
 
-    /// Whether a book may hold half an event. The venue is at the end of the packet already, so what
-    /// waits here counts, too.
+    /// Whether a book may contain half an event. Changes waiting here count even if the venue is at the end of the
+    /// packet.
     pub(super) fn is_event_open(&self) -> bool {
         // mutant: gateway: a recovered book is seen in the middle of an event
         self.event_open || !self.levels.is_empty() || !self.order_changes.is_empty()
@@ -217,7 +217,7 @@ impl MarketBooks {
         self.order_changes.forget(instrument, validity);
     }
 
-    /// An order of a snapshot.
+    /// Inserts an order of a snapshot.
     fn rebuild_order(&mut self, order: &OrderEvent, instruments: &Instruments) {
         self.order_steps.clear();
         if self.orders.apply(order, &mut self.order_steps).is_err() {
@@ -225,7 +225,7 @@ impl MarketBooks {
         }
     }
 
-    /// The limit of orders is reached: this order book is unknown from here on.
+    /// Handles a full order table: this order book is unknown from here on.
     #[cold]
     pub(super) fn orders_overflowed(&mut self, instrument: Instrument, instruments: &Instruments) {
         if !self.overflowed.contains(&instrument) {

@@ -1,4 +1,4 @@
-//! The books alone: events in, updates out, no feed.
+//! Tests of the books without a feed: events in, updates out.
 
 use super::{Limits, MarketBooks};
 use touchline_feed::BookRules;
@@ -79,7 +79,7 @@ impl Bench {
         }
     }
 
-    /// What is published of a batch.
+    /// Updates of a batch.
     fn apply(&mut self, events: &[Event], event_open: bool) -> Vec<String> {
         self.books
             .apply(events, event_open, &self.instruments, &mut self.out);
@@ -157,7 +157,7 @@ fn orders_without_room_are_told_back_and_unknown_until_they_are_rebuilt() {
         "once"
     );
     bench.books.feedback().clear();
-    // In a later batch as well, whatever the event says.
+    // In a later batch as well, whatever its events are.
     let shown = bench.apply(&[order(5), END], false);
     assert_eq!(shown, ["orders recovering changes 1"]);
     let rebuilt = [

@@ -1,4 +1,4 @@
-//! Updates out of the changes of the open event.
+//! Makes updates from the changes of the open event.
 
 use super::MarketBooks;
 use super::whole::snapshot;
@@ -8,7 +8,7 @@ use touchline_transport::Publish;
 use touchline_types::{BookUpdate, OrdersSnapshot, OrdersUpdate, Side, Update, Validity};
 
 impl MarketBooks {
-    /// Publishes what the open event has changed, in the order of the venue's ids.
+    /// Publishes the changes of the open event, by ascending security id.
     #[inline]
     pub(super) fn flush(
         &mut self,
@@ -29,7 +29,7 @@ impl MarketBooks {
         self.flush_orders(out);
     }
 
-    /// Nobody is to take a book for right that a change did not fit, not even for a moment.
+    /// Books with an inconsistent update are published as not live.
     #[cold]
     fn distrust(&mut self, instruments: &Instruments) {
         for instrument in &self.inconsistent {
@@ -123,7 +123,7 @@ impl MarketBooks {
     }
 }
 
-/// Why what the open event has changed is published now.
+/// Reason to publish the changes of the open event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum FlushReason {
     /// The event ended.
@@ -133,7 +133,7 @@ pub(super) enum FlushReason {
 }
 
 impl FlushReason {
-    /// What a book is that was `validity` with its last change.
+    /// Validity to publish for a book that was `validity` after its last change.
     fn validity(self, validity: Validity) -> Validity {
         match (self, validity) {
             // mutant: gateway: a book that was cut stays live

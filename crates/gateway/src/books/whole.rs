@@ -46,7 +46,7 @@ impl MarketBooks {
     }
 }
 
-/// Room for the sides of a book that does not lie best level first.
+/// Buffer for the sides of a book that is not stored best first.
 #[derive(Debug, Default)]
 pub struct WholeSides {
     bids: Vec<Level>,
@@ -54,7 +54,7 @@ pub struct WholeSides {
 }
 
 impl WholeSides {
-    /// For sides of so many levels, taken now.
+    /// Allocates room for sides with this many levels.
     pub fn with_room(levels_max: usize) -> WholeSides {
         WholeSides {
             bids: Vec::with_capacity(levels_max),

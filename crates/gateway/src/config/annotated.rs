@@ -1,22 +1,21 @@
-//! A configuration with what each setting means, its values and its default as comments. The words are those of the
-//! tables in `docs/configuration.md`, so that they are written once.
+//! Commented configuration: meaning, values and default of each setting as comments. The texts are those of the tables
+//! in `docs/configuration.md`.
 
 use std::fmt::Write;
 
-/// The page that describes the settings of every gateway.
+/// The page with the settings of every gateway.
 pub const CONFIGURATION: &str = include_str!("../../../../docs/configuration.md");
 
-/// Guide: where the settings of a venue are described, in Markdown.
+/// Documentation of a venue's settings, in Markdown.
 #[derive(Clone, Copy, Debug)]
 pub struct Guide {
     /// The text.
     pub text: &'static str,
-    /// The venue's own tables, in the order in which they are written, and below which line of the text the rows of each
-    /// begin.
+    /// The venue's own tables in output order, each with the line of the text after which its rows start.
     pub tables: &'static [(&'static str, &'static str)],
 }
 
-/// Tables of every gateway, before and behind the venue's own.
+/// Tables of every gateway, before and after the venue's own.
 const BEFORE: &[(&str, &str)] = &[("", "## A gateway's configuration")];
 const BEHIND: &[(&str, &str)] = &[
     ("gateway", "### `[gateway]`"),
@@ -24,10 +23,10 @@ const BEHIND: &[(&str, &str)] = &[
     ("publication.lossless", "`[publication.lossless]`"),
 ];
 
-/// Where `kind` is described, whatever the venue is.
+/// Section with the row of `kind`, for every venue.
 const KIND: &str = "### `[venue]`";
 
-/// One setting, as its row of the guide has it.
+/// A setting, as its row in the documentation.
 #[derive(Clone, Copy, Debug)]
 pub struct Setting {
     /// Its key.
@@ -40,33 +39,33 @@ pub struct Setting {
 /// The settings of one TOML table.
 #[derive(Clone, Debug)]
 pub struct SettingsTable {
-    /// As in its heading; empty above the first one.
+    /// Heading; empty for the part above the first table.
     pub name: &'static str,
-    /// The kinds of venue that have it; empty where all have.
+    /// Kinds of venue that have it; empty if all have it.
     pub kinds: &'static [&'static str],
     /// Its keys.
     pub settings: Vec<Setting>,
 }
 
 impl Setting {
-    /// What it means.
+    /// Meaning.
     pub fn meaning(&self) -> String {
         plain(self.meaning)
     }
 
-    /// What it takes, with the unit; empty where that is a table.
+    /// Values with their unit; empty if the value is a table.
     pub fn values(&self) -> String {
         plain(self.values)
     }
 
-    /// What it is where it is not set.
+    /// Default.
     pub fn default(&self) -> String {
         plain(self.default)
     }
 }
 
 impl SettingsTable {
-    /// Those of every gateway.
+    /// Settings of every gateway.
     pub fn of_all() -> Vec<SettingsTable> {
         let tables = BEFORE.iter().chain(BEHIND);
         let table = |&(name, line): &(&'static str, &'static str)| SettingsTable {
@@ -77,7 +76,7 @@ impl SettingsTable {
         tables.map(table).collect()
     }
 
-    /// Those of a venue alone.
+    /// Settings of one venue.
     pub fn of(kinds: &'static [&'static str], guide: &Guide) -> Vec<SettingsTable> {
         let tables = guide.tables.iter();
         let table = |&(name, _): &(&'static str, &'static str)| SettingsTable {
@@ -89,13 +88,13 @@ impl SettingsTable {
     }
 }
 
-/// The tables that the configuration of a venue can have, in the order in which they are written.
+/// Tables of a venue's configuration, in output order.
 pub(super) fn tables(guide: &Guide) -> Vec<&'static str> {
     let all = BEFORE.iter().chain(guide.tables).chain(BEHIND);
     all.map(|(table, _)| *table).collect()
 }
 
-/// The settings of a TOML table, as the guide has them.
+/// Settings of a TOML table, from the documentation.
 pub(super) fn settings(table: &str, guide: &Guide) -> Vec<Setting> {
     let of = |tables: &[(&str, &'static str)]| {
         let found = tables.iter().find(|(name, _)| *name == table);
@@ -113,7 +112,7 @@ pub(super) fn settings(table: &str, guide: &Guide) -> Vec<Setting> {
     settings
 }
 
-/// The rows of the first table behind a line.
+/// Rows of the first Markdown table after a line.
 fn rows(text: &'static str, line: &str) -> Vec<Setting> {
     let behind = text.lines().skip_while(|each| !each.starts_with(line));
     let rows = behind
@@ -133,8 +132,8 @@ fn setting(row: &'static str) -> Option<Setting> {
     })
 }
 
-/// Writes comments to a configuration as TOML writes it: a key on one line, a table's keys behind its heading.
-/// Settings that are not set, and tables that are not there, stand in comments alone.
+/// Adds comments to a configuration in TOML's output format: one line per key, a table's keys after its heading.
+/// Settings and tables that are not set are added as comments.
 pub(super) fn annotated(toml: &str, guide: &Guide) -> String {
     let mut text = String::from(
         "# The configuration of a gateway, complete: what is set, what is not, and what it means. Paths are absolute.\n\n",
@@ -157,7 +156,7 @@ pub(super) fn annotated(toml: &str, guide: &Guide) -> String {
                 "" => setting.name.to_owned(),
                 _ => format!("{table}.{}", setting.name),
             };
-            // A table of its own follows below, with its own words.
+            // A table follows below, with its own description.
             if key.is_none() && tables.contains(&below.as_str()) {
                 continue;
             }
@@ -182,7 +181,7 @@ pub(super) fn annotated(toml: &str, guide: &Guide) -> String {
     text
 }
 
-/// What a table is for, above it.
+/// Description of a table, above it.
 fn describe(text: &mut String, table: &str, guide: &Guide) {
     let (parent, name) = table.rsplit_once('.').unwrap_or(("", table));
     let settings = settings(parent, guide);
@@ -215,7 +214,7 @@ fn push_words(text: &mut String, setting: &Setting) {
     text.push_str(".\n");
 }
 
-/// Without the marks of Markdown: of a link its words, and no back-ticks.
+/// Removes Markdown: of a link the text stays; back-ticks are dropped.
 pub(super) fn plain(cell: &str) -> String {
     let mut text = String::new();
     let mut rest = cell;
@@ -234,7 +233,7 @@ pub(super) fn plain(cell: &str) -> String {
     text.replace('`', "")
 }
 
-/// The tables of a TOML text, each with its lines.
+/// Tables of a TOML text, each with its lines.
 fn sections(toml: &str) -> Vec<(&str, Vec<&str>)> {
     let mut sections = vec![("", Vec::new())];
     for line in toml.lines().filter(|line| !line.is_empty()) {
@@ -289,7 +288,7 @@ mod tests {
                 parse(Path::new("/elsewhere/saved.toml"), &original.to_file()).to_toml(),
                 original.to_toml()
             );
-            // Of a file that was named by a relative path, too.
+            // A file named by a relative path too.
             let relative = parse(Path::new("a/gateway.toml"), text);
             let printed = relative.to_file();
             assert_eq!(
@@ -300,7 +299,7 @@ mod tests {
         }
     }
 
-    /// The keys that serde knows of a table: it lists them where it is given another.
+    /// Keys that serde knows for a table: it lists them in the error for an unknown one.
     fn keys(text: &str) -> BTreeSet<String> {
         let error = match text.contains("kind = \"cme\"") {
             true => toml::from_str::<Config<CmeVenue>>(text).map(|_| ()),

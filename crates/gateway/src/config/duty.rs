@@ -1,4 +1,4 @@
-//! The gateway's thread: where it runs, what it does when there is nothing to do, how often it looks up.
+//! Settings of the gateway's thread: processor, idle strategy, timers.
 
 use super::within;
 use serde::de::{Error as _, Visitor};
@@ -11,47 +11,46 @@ use touchline_transport::{BackOff, Idle};
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Duty {
-    /// Processor that the thread is bound to; it goes where the system puts it if absent.
+    /// Processor that the thread is bound to; chosen by the system if absent.
     #[serde(
         skip_serializing_if = "Option::is_none",
         deserialize_with = "processor"
     )]
     pub loop_cpu_affinity: Option<usize>,
-    /// What a round does that found nothing.
+    /// Idle strategy.
     pub idle: IdleKind,
-    /// How long such a round sleeps at most, 0..=1 s, with `idle` as `sleep` or `backoff`.
+    /// Maximum sleep of an idle round, 0..=1 s, for `idle` of `sleep` or `backoff`.
     #[serde(with = "LoopSleep")]
     pub loop_sleep: Duration,
-    /// How often timers are looked at, 1 us..=1 s: gaps that waited long enough, and everything
-    /// that is not a packet.
+    /// Interval of the timers, 1 us..=1 s: gap timeouts, and all work besides packets.
     #[serde(with = "LoopTimer")]
     pub loop_timer_freq: Duration,
-    /// A sign of life on the bus where nothing else was published for so long, milliseconds,
+    /// Interval after which a heartbeat is published if nothing else was, milliseconds,
     /// 10..=60,000.
     #[serde(deserialize_with = "within::<_, _, 10, 60_000>")]
     pub heartbeat_ms: u64,
-    /// Books are stale after so long without any packet of the incremental feed, milliseconds,
-    /// 0..=3,600,000; 0 means never.
+    /// Feed timeout: books are stale after this time without a packet of the incremental feed,
+    /// milliseconds, 0..=3,600,000; 0 disables it.
     #[serde(deserialize_with = "within::<_, _, 0, 3_600_000>")]
     pub stale_after_ms: u64,
 }
 
-/// What a round of the loop does that found nothing.
+/// Idle strategy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum IdleKind {
-    /// Looks again at once: the lowest latency, and a processor of its own.
+    /// Polls again at once: lowest latency, needs its own processor.
     Spin,
-    /// Lets others run that wait for the processor.
+    /// Yields to other threads.
     Yield,
-    /// Spins, yields, then sleeps longer and longer, up to `loop_sleep`.
+    /// Spins, yields, then sleeps increasingly long, up to `loop_sleep`.
     BackOff,
     /// Sleeps for `loop_sleep`.
     Sleep,
 }
 
 impl Duty {
-    /// The idle strategy that these settings make.
+    /// The idle strategy of these settings.
     pub fn idle(&self) -> Idle {
         match self.idle {
             IdleKind::Spin => Idle::BusySpin,
@@ -113,7 +112,7 @@ fn write_duration(duration: Duration) -> String {
     format!("{}{unit}", ns / unit_ns)
 }
 
-/// A duration that must be in a range; refused while reading, so that the message shows the place.
+/// Deserializes a duration in a range; refused while parsing, so that the error names the place.
 fn duration_within<'de, D: Deserializer<'de>>(
     deserializer: D,
     least: Duration,
@@ -145,7 +144,7 @@ impl Visitor<'_> for DurationVisitor {
     }
 }
 
-/// How `loop_sleep` is written.
+/// Format of `loop_sleep`.
 struct LoopSleep;
 
 impl LoopSleep {
@@ -158,7 +157,7 @@ impl LoopSleep {
     }
 }
 
-/// How `loop_timer_freq` is written.
+/// Format of `loop_timer_freq`.
 struct LoopTimer;
 
 impl LoopTimer {

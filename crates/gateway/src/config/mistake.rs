@@ -1,7 +1,7 @@
-//! What is wrong with a configuration, in the terms of the person who wrote it: which setting, what it is, what it takes.
+//! Errors of a configuration in the user's terms: setting, value, accepted values.
 //!
-//! The parser says where, and in its own words what. The words for a setting are those of the guide, as in a
-//! configuration that is printed.
+//! The parser reports the place and its own message. The texts about a setting are those of the documentation, as in a
+//! printed configuration.
 
 use super::annotated::{plain, settings, tables};
 use super::duty::read_duration;
@@ -13,10 +13,10 @@ use std::path::Path;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-/// What is wrong, and what to do.
+/// Problem and fix.
 type Words = (String, String);
 
-/// A mistake that the parser found; `venue` is what the file is about, as far as that is known.
+/// Explains an error of the parser; `venue` is the venue of the file, if known.
 pub(super) fn explained(
     path: &Path,
     text: &str,
@@ -29,13 +29,14 @@ pub(super) fn explained(
     let (what, fix) = match DeTable::parse(text) {
         Err(_) => no_toml(text.lines().nth(line - 1).unwrap_or_default(), message),
         Ok(document) => {
-            // Of something that is missing above the first table the span is empty.
+            // The span of a key missing above the first table is empty.
             let span = error.span().filter(|span| !span.is_empty());
             let place = span.and_then(|span| Place::find(document.get_ref(), &span));
             Mistake {
                 place: place.unwrap_or_default(),
                 venues,
-                // Where the venue is not known, what is said of all is in the words of the first.
+                // If the venue is unknown, texts about common settings are taken from the first
+                // one.
                 guide: &venue.unwrap_or(&venues.0[0]).guide,
             }
             .words(message)
@@ -44,7 +45,7 @@ pub(super) fn explained(
     refused(path, line, (what, fix))
 }
 
-/// A kind that no venue of the table has.
+/// Error: unknown kind of venue.
 pub(super) fn unknown_kind(
     path: &Path,
     text: &str,
@@ -70,7 +71,7 @@ pub(super) fn quoted(names: &[&str]) -> String {
     names.join(" and ")
 }
 
-/// The line that a span begins on, from 1.
+/// Line on which a span starts, from 1.
 fn line_of(text: &str, span: Option<Range<usize>>) -> usize {
     let start = span.map_or(0, |span| span.start);
     let before = &text.as_bytes()[..start.min(text.len())];
@@ -86,7 +87,7 @@ fn refused(path: &Path, line: usize, (what, fix): Words) -> ConfigError {
     }
 }
 
-/// Letters of a mistake that are shown: a key or a text in the file may have any, and any number of them.
+/// Maximum length of an error: a key or text in the file may have any length.
 const LETTERS_MAX: usize = 500;
 
 fn one_line(text: &str) -> String {
@@ -97,23 +98,23 @@ fn one_line(text: &str) -> String {
         .collect()
 }
 
-/// Where in the file a span is.
+/// Place of a span in the file.
 #[derive(Debug, Default)]
 struct Place {
-    /// The table, as in its heading; empty above the first one.
+    /// Table, as in its heading; empty above the first one.
     table: String,
-    /// The setting in it, unless the table itself is meant.
+    /// Setting in it; `None` for the table itself.
     key: Option<String>,
     /// Whether the value of the setting is a table, or a list of some.
     is_table: bool,
     /// Whether the value is a list.
     is_list: bool,
-    /// Whether something in that list is meant.
+    /// Whether the span is an item of that list.
     is_in_list: bool,
 }
 
 impl Place {
-    /// The innermost setting or table of a table that a span is in.
+    /// Innermost setting or table that contains a span.
     fn find(table: &DeTable<'_>, span: &Range<usize>) -> Option<Place> {
         let is_around = |outer: Range<usize>| outer.start <= span.start && span.end <= outer.end;
         table.iter().find_map(|(key, value)| {
@@ -134,7 +135,7 @@ impl Place {
                 is_list: items.is_some(),
                 is_in_list: items.is_some() && value.span() != *span && key.span() != *span,
             };
-            // What stands in a table need not stand between its heading and the next one.
+            // A subtable need not be between the table's heading and the next one.
             match inner.map(|inner| Place::find(inner, span)) {
                 _ if is_around(key.span()) => Some(own()),
                 Some(Some(place)) => Some(place.inside(key.get_ref())),
@@ -163,7 +164,7 @@ impl Place {
     }
 }
 
-/// A mistake at a place.
+/// An error at a place.
 struct Mistake {
     place: Place,
     venues: Venues,
@@ -171,7 +172,7 @@ struct Mistake {
 }
 
 impl Mistake {
-    /// The parser's message in other words.
+    /// Rewords the parser's message.
     fn words(&self, message: &str) -> Words {
         let key = self.key();
         if self.place.is_list && self.place.is_table && tables(self.guide).contains(&key) {
@@ -196,10 +197,10 @@ impl Mistake {
         }
     }
 
-    /// What our own rules say of a value.
+    /// Rewords messages of our own checks.
     fn of_another_value(&self, message: &str) -> Words {
         let what = match message.split_once(" is not in the range ") {
-            // The range stands among the values, with its unit.
+            // The range is part of the values, with its unit.
             Some((number, _)) => format!("{}is {number}, which is out of range", self.label(" ")),
             None if message == "wanted string or table" => {
                 format!("{}must be {TEXT}", self.label(" "))
@@ -216,7 +217,7 @@ impl Mistake {
         self.place.key.as_deref().unwrap_or_default()
     }
 
-    /// The setting, where one is meant.
+    /// Text for the setting, if the error is about one.
     fn label(&self, behind: &str) -> String {
         match &self.place.key {
             Some(key) if self.place.is_in_list => format!("an item of `{key}`{behind}"),
@@ -249,7 +250,7 @@ impl Mistake {
         (what, fix)
     }
 
-    /// Where a setting of this name belongs: in this table, of another venue, or in another table.
+    /// Text about the right place of this setting: this table of another venue, or another table.
     fn other_home(&self, name: &str) -> Option<String> {
         let has_it = |venue: &&Entry| names(&self.place.table, &venue.guide).contains(&name);
         if let Some(venue) = self.venues.0.iter().find(has_it) {
@@ -274,7 +275,7 @@ impl Mistake {
         }
         let row = setting(&self.place.table, name, self.guide);
         let meaning = row.map_or(String::new(), |row| plain(row.meaning));
-        // Behind that are the details.
+        // Details follow after these characters.
         let meaning = meaning.split([':', ';']).next().unwrap_or_default();
         let what = format!("{inside} has no `{name}`, {meaning}");
         (what, format!("add it; {}", self.values(name)))
@@ -299,7 +300,7 @@ impl Mistake {
         let takes = expected_in_words(expected);
         let key = self.key();
         let takes = match takes {
-            // Of a number only what it may not be is wrong with it.
+            // For a number only the forbidden part is named.
             WHOLE_NUMBER if found.starts_with("integer") => "a whole number from 0 up",
             takes => takes,
         };
@@ -316,7 +317,7 @@ impl Mistake {
         )
     }
 
-    /// What the guide says that a setting takes.
+    /// Accepted values of a setting, from the documentation.
     fn values(&self, name: &str) -> String {
         let Some(setting) = setting(&self.place.table, name, self.guide) else {
             return format!("see {GUIDE}");
@@ -356,7 +357,7 @@ fn setting(table: &str, name: &str, guide: &Guide) -> Option<super::annotated::S
     all.find(|setting| setting.name == name)
 }
 
-/// Values of which there must be one.
+/// List of alternative values.
 fn either(values: &[String]) -> String {
     match values {
         [others @ .., last] if !others.is_empty() => format!("{} or {last}", others.join(", ")),
@@ -372,7 +373,7 @@ fn listed(names: &[&str]) -> String {
     }
 }
 
-/// The parser's name of a value, and the text if it is one.
+/// Name of a value's type, and the text if it is one.
 fn found_in_words(found: &str) -> (String, Option<&str>) {
     let inner = found.split('`').nth(1).unwrap_or_default();
     let text = found
@@ -404,7 +405,7 @@ fn expected_in_words(expected: &str) -> &str {
     }
 }
 
-/// The number that a text was meant to be: one in quotes, or a duration where the unit is in the name.
+/// The intended number of a text: a quoted number, or a duration for a key with a unit in its name.
 fn number_meant(key: &str, text: &str) -> Option<String> {
     if text.parse::<i64>().is_ok() {
         return Some(format!("write `{key} = {text}`, without quotes"));
@@ -421,7 +422,7 @@ fn number_meant(key: &str, text: &str) -> Option<String> {
     is_whole.then(|| format!("write `{key} = {}`, the unit is in the name", ns / unit_ns))
 }
 
-/// A line that is not TOML. Nothing but a word or number of it is shown.
+/// Error for a line that is not TOML. Only a word or number of it is shown.
 fn no_toml(line: &str, message: &str) -> Words {
     if message.starts_with("duplicate key") {
         return (repeated(line), "remove one of the two".to_owned());
@@ -443,14 +444,14 @@ fn no_toml(line: &str, message: &str) -> Words {
     (format!("not valid TOML: {message}"), fix)
 }
 
-/// A line whose setting or table stands further up. Nothing but a name of it is shown.
+/// Error for a line whose setting or table occurs further up. Only its name is shown.
 fn repeated(line: &str) -> String {
     let line = line.trim();
     let name = line.trim_matches(['[', ']']).split('=').next();
     let name = name.unwrap_or_default().trim();
     let is_letter = |letter: char| letter.is_alphanumeric() || "_.-".contains(letter);
     match (1..=64).contains(&name.len()) && name.chars().all(is_letter) {
-        true if line.starts_with('[') => format!("[{name}] is there twice, first further up"),
+        true if line.starts_with('[') => format!("[{name}] occurs twice, first further up"),
         true => format!("`{name}` is set twice, first further up"),
         false => "this line repeats a setting or table from further up".to_owned(),
     }

@@ -1,4 +1,4 @@
-//! How packets are received: sockets, their buffers, their stamps.
+//! Settings of receiving: sockets, buffers, timestamps.
 
 use super::within;
 use serde::{Deserialize, Serialize};
@@ -7,33 +7,32 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Network {
-    /// Whose packets are taken.
+    /// Accepted sources of packets.
     pub sources: Sources,
-    /// Receive buffer of each socket in bytes, 4,096..=1,073,741,824; what the kernel grants is checked.
+    /// Receive buffer of each socket in bytes, 4,096..=1,073,741,824; the granted size is checked.
     #[serde(deserialize_with = "within::<_, _, 4_096, 1_073_741_824>")]
     pub receive_buffer_bytes: usize,
-    /// Microseconds that the kernel polls the network card in a receive call, 0..=1,000; 0 leaves it
-    /// to interrupts.
+    /// Microseconds that the kernel polls the network card in a receive call, 0..=1,000; 0 leaves it to interrupts.
     #[serde(deserialize_with = "within::<_, _, 0, 1_000>")]
     pub busy_poll_us: u32,
-    /// Most packets of one receive call, 1..=64.
+    /// Maximum packets per receive call, 1..=64.
     #[serde(deserialize_with = "within::<_, _, 1, 64>")]
     pub batch: usize,
-    /// Whether the kernel, or the card, stamps each packet.
+    /// Whether the kernel or the card timestamps each packet.
     pub stamps: bool,
 }
 
-/// Whose packets are taken from a group.
+/// Accepted sources of a group.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Sources {
-    /// Those of the hosts that the venue publishes for it; anybody's where it publishes none.
+    /// The hosts that the venue publishes; all hosts if it publishes none.
     #[default]
     Published,
-    /// The same; groups are joined for everybody, and packets of others are dropped here, counted: for
+    /// The same, but groups are joined for all sources, and packets of others are dropped here and counted: for
     /// networks without IGMPv3.
     Filtered,
-    /// Anybody's.
+    /// All hosts.
     Any,
 }
 

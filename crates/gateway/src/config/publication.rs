@@ -1,61 +1,61 @@
-//! How a gateway's bus is made: the part of the configuration that readers never see.
+//! Settings of a gateway's bus.
 
 use super::within;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::path::{Path, PathBuf};
 
-/// The files of the bus and what they hold.
+/// Files of the bus and their sizes.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Publication {
     /// Directory of all buses; `/dev/shm/touchline-<uid>` if absent. In the file, a relative path
-    /// starts at the folder of the file; here it can be used as it stands.
+    /// starts at the folder of the file; here it is resolved.
     #[serde(
         skip_serializing_if = "Option::is_none",
         serialize_with = "lossy",
         deserialize_with = "directory"
     )]
     pub directory: Option<PathBuf>,
-    /// Bytes of messages that the ring holds, a power of two from 4,096 to 2^40.
+    /// Size of the ring in bytes, a power of two from 4,096 to 2^40.
     #[serde(deserialize_with = "ring_bytes")]
     pub ring_bytes: u64,
-    /// Levels of each list of an image, 1..=65,535, of an implied list 16 at most; a deeper book has no
-    /// image.
+    /// Levels of each list of a snapshot slot, 1..=65,535, of an implied list at most 16; a deeper book has no
+    /// snapshot.
     #[serde(deserialize_with = "within::<_, _, 1, 65_535>")]
     pub image_levels_max: usize,
-    /// Whether each new top of book is published by itself, ahead of the change that made it.
+    /// Whether each new top of book is published separately, ahead of its change.
     pub tops: bool,
-    /// Whether huge pages are asked for.
+    /// Whether huge pages are requested.
     pub huge_pages: bool,
-    /// Whether the memory is kept from being swapped out.
+    /// Locking of memory.
     pub lock_memory: LockMemory,
-    /// Named readers that are waited for; nobody is if absent.
+    /// Registered readers that are waited for; none if absent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub lossless: Option<Lossless>,
 }
 
-/// Whether memory is kept from being swapped out.
+/// Locking of memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum LockMemory {
-    /// It is not.
+    /// Not locked.
     No,
-    /// It is, if the limits of the process allow it.
+    /// Locked if the limits of the process allow it.
     #[default]
     IfAllowed,
-    /// It is, or the gateway does not start.
+    /// Locked, or the gateway does not start.
     Required,
 }
 
-/// How many readers are waited for, and how long.
+/// Limits of waiting for readers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Lossless {
-    /// Most named readers, 1..=1,024.
+    /// Maximum number of registered readers, 1..=1,024.
     #[serde(deserialize_with = "within::<_, _, 1, 1_024>")]
     pub readers_max: u32,
-    /// How long a reader may stop the gateway before it is left behind, milliseconds, 0..=60,000.
+    /// Maximum wait for a reader before its slot is freed, milliseconds, 0..=60,000.
     #[serde(deserialize_with = "within::<_, _, 0, 60_000>")]
     pub wait_ms: u64,
 }
@@ -83,11 +83,10 @@ impl Default for Lossless {
     }
 }
 
-/// Whether a bus may have this name, and why not. It names files in shared memory, so its letters
-/// are those that are safe in a file name.
+/// Validates the name of a bus. It is also a file name, so only safe characters are allowed.
 ///
 /// # Errors
-/// What names a bus may have.
+/// The valid names.
 pub fn bus_name(name: &str) -> Result<String, String> {
     let safe = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
     if (1..=64).contains(&name.len()) && name.chars().all(safe) && !name.starts_with('.') {

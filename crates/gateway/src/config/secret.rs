@@ -1,8 +1,8 @@
-//! The one place where secrets are read: out of a file that is ours alone, or the environment.
+//! Secrets, read from a private file or the environment only.
 //!
-//! A configuration says where a secret is, never what it is: `password = { file = "…" }` or
-//! `password = { env = "NAME" }`. So it can be printed, copied and shown in an error. The command line
-//! has no secrets either, since every user of the host can read it.
+//! A configuration names the place of a secret: `password = { file = "…" }` or `password = { env = "NAME" }`. So it can
+//! be printed, copied and shown in an error. The command line never has secrets, because every user of the host can
+//! read it.
 
 use super::ConfigError;
 use rustix::fs::OFlags;
@@ -18,47 +18,46 @@ use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use touchline_session::Secret;
 
-/// Where a secret is.
+/// Place of a secret.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum SecretSource {
-    /// The first line of a file that belongs to us and nobody else may read. In the configuration, a
-    /// relative path starts at the folder of the configuration; here it can be opened as it stands.
+    /// First line of a file of this user that no other user may read. In the configuration, a relative path starts at
+    /// the folder of the configuration; here it is resolved.
     #[serde(serialize_with = "super::lossy")]
     File(PathBuf),
-    /// A variable of the environment.
+    /// An environment variable.
     Env(String),
 }
 
-/// A longer file or variable is no secret.
+/// Maximum length of a secret, bytes.
 const SECRET_BYTES_MAX: usize = 1_024;
 
-/// Nor is a longer one a key.
+/// Maximum length of a key, bytes.
 const KEY_BYTES_MAX: usize = 65_536;
 
-/// Longest name of a variable, bytes.
+/// Maximum length of a variable's name, bytes.
 const VARIABLE_BYTES_MAX: usize = 128;
 
-/// What to do about a secret in the wrong place.
+/// Fix for a secret in the wrong place.
 const RIGHT_PLACE: &str = "write it into a file of this user with mode 0600 and give its path here, \
                            `{ file = \"PATH\" }` or `{ env = \"NAME\" }` for an environment variable \
                            (in [venue.replay] `password_file = \"PATH\"`); see docs/configuration.md";
 
 impl SecretSource {
-    /// Reads the secret. From then on this process writes no core file, which would have it.
+    /// Reads the secret. From then on this process writes no core file, which would contain it.
     ///
     /// # Errors
-    /// There is none, it is empty or longer than 1,024 bytes, or the file is open to others, not ours
-    /// or no regular file. No text has the secret.
+    /// The secret is missing, empty or longer than 1,024 bytes, or the file is accessible to others, of another user,
+    /// or not a regular file. Errors never contain the secret.
     pub fn read(&self) -> Result<Secret, ConfigError> {
         self.read_with(SECRET_BYTES_MAX, |name| std::env::var_os(name))
     }
 
-    /// Reads a private key in PEM, which has more lines than one. Else as [`SecretSource::read`], up to
-    /// 65,536 bytes.
+    /// Reads a private key in PEM, which has several lines. Otherwise as [`SecretSource::read`], up to 65,536 bytes.
     ///
     /// # Errors
-    /// As of [`SecretSource::read`].
+    /// As for [`SecretSource::read`].
     pub fn read_key(&self) -> Result<Secret, ConfigError> {
         self.read_with(KEY_BYTES_MAX, |name| std::env::var_os(name))
     }
@@ -99,7 +98,7 @@ impl SecretSource {
         })
     }
 
-    /// A relative path starts at `folder` from now on.
+    /// Resolves a relative path from `folder`.
     pub fn starts_at(&mut self, folder: &Path) {
         if let SecretSource::File(path) = self {
             *path = folder.join(&path);
@@ -107,7 +106,7 @@ impl SecretSource {
     }
 }
 
-/// Where it comes from, for people.
+/// Place of the secret as text.
 impl fmt::Display for SecretSource {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -117,24 +116,24 @@ impl fmt::Display for SecretSource {
     }
 }
 
-/// A core file would have every secret. The other processes of this user cannot read our memory
-/// or environment either.
+/// Prevents core files, which would contain every secret. Other processes of this user can then not
+/// read our memory or environment either.
 fn keep_out_of_core_files() -> Result<(), String> {
     set_dumpable_behavior(DumpableBehavior::NotDumpable)
         .map_err(|error| format!("cannot keep it out of core files: {error}"))
 }
 
-/// What stands in a file that is ours and nobody else can read, without the end of its last line.
+/// Reads a private file, without its last line end.
 fn read_file(path: &Path, bytes_max: usize) -> Result<Secret, String> {
     let cannot = |error: io::Error| format!("cannot read it: {error}");
-    // A pipe in its place must not stop the start.
+    // A pipe under this name must not block the start.
     let file = OpenOptions::new()
         .read(true)
         .custom_flags(OFlags::NONBLOCK.bits() as i32)
         .open(path)
         .map_err(cannot)?;
     check_file(&file)?;
-    // With room for all, so that it is not moved while it grows.
+    // With full capacity, so that the bytes are not moved while reading.
     let mut bytes = Vec::with_capacity(bytes_max + 64);
     let read = file.take(bytes_max as u64 + 3).read_to_end(&mut bytes);
     let ends = bytes
@@ -147,14 +146,14 @@ fn read_file(path: &Path, bytes_max: usize) -> Result<Secret, String> {
     Ok(secret)
 }
 
-/// Holds the open file, not its name, to the rules.
+/// Checks the open file instead of its name.
 fn check_file(file: &File) -> Result<(), String> {
     let about = file
         .metadata()
         .map_err(|error| format!("cannot look at it: {error}"))?;
     let me = rustix::process::geteuid().as_raw();
     if !about.is_file() {
-        return Err("it is no regular file".to_owned());
+        return Err("it is not a regular file".to_owned());
     }
     if about.uid() != me && about.uid() != 0 {
         return Err(format!(
@@ -195,9 +194,9 @@ impl<'de> Visitor<'de> for SourceVisitor {
         match kind.as_str() {
             "file" if !place.is_empty() => Ok(SecretSource::File(place.into())),
             "env" if is_variable(&place) => Ok(SecretSource::Env(place)),
-            "file" => Err(A::Error::custom("an empty path is no file")),
+            "file" => Err(A::Error::custom("an empty path is not a file")),
             "env" => Err(A::Error::custom(
-                "this is no name of a variable: letters, digits and `_`, the first one no digit",
+                "this is not a variable name: letters, digits and `_`, not starting with a digit",
             )),
             _ => Err(one),
         }
@@ -211,7 +210,7 @@ fn is_variable(name: &str) -> bool {
         && !name.as_bytes()[0].is_ascii_digit()
 }
 
-/// Words in the names of keys whose values are secrets.
+/// Words in names of keys whose values are secrets.
 const SECRET_WORDS: [&str; 9] = [
     "password",
     "passwd",
@@ -224,13 +223,13 @@ const SECRET_WORDS: [&str; 9] = [
     "credential",
 ];
 
-/// Endings of such names that say that the value is a place.
+/// Endings of such names for values that are places.
 const PLACE_ENDINGS: [&str; 2] = ["_file", "_env"];
 
-/// Refuses a text that has a secret in it, before anything of it can be shown in an error.
+/// Refuses a text that contains a secret, before any of it can be shown in an error.
 ///
 /// # Errors
-/// The line, and where a secret belongs. The text has nothing of the value.
+/// The line, and the right place of a secret. The text contains nothing of the value.
 pub(super) fn refuse_written(path: &Path, text: &str) -> Result<(), ConfigError> {
     let Some((line, key)) = written(text) else {
         return Ok(());
@@ -245,7 +244,7 @@ pub(super) fn refuse_written(path: &Path, text: &str) -> Result<(), ConfigError>
     })
 }
 
-/// The first key that is set to a secret, and its line.
+/// First key that is set to a secret, and its line.
 fn written(text: &str) -> Option<(u32, &'static str)> {
     for (number, line) in (1..).zip(text.lines()) {
         if line.trim_start().starts_with('#') {

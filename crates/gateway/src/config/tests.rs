@@ -111,7 +111,7 @@ fn a_file_that_is_not_there_is_said() {
 #[test]
 fn a_configuration_with_a_secret_in_it_is_refused_before_anything_of_it_is_shown() {
     let table = "[venue.replay]\nuser = \"firm\"\npassword = \"sentinel\"\n";
-    // What else is wrong comes first in the file, and would be shown with its place.
+    // Another error precedes it in the file, and would be shown with its place.
     for text in [
         format!("{LEAST}{table}"),
         format!("{LEAST}wait_sm = 20 # sentinel\n{table}"),

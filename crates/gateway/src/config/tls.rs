@@ -1,4 +1,4 @@
-//! TLS to a venue: whom to trust, and who we are.
+//! TLS settings of a venue's connection.
 
 use super::{ConfigError, SecretSource};
 use serde::{Deserialize, Serialize, Serializer};
@@ -6,21 +6,21 @@ use std::path::{Path, PathBuf};
 use touchline_net::tls::{Client, Identity, Pin, Settings, SetupError};
 use touchline_session::Secret;
 
-/// TLS of a venue's connection. That the server is who it should be cannot be left unchecked.
+/// TLS of a venue's connection. Verification of the server cannot be disabled.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Tls {
-    /// The name to ask for and to find in the server's certificate; that of the host if absent.
+    /// Name to request and to find in the server's certificate; that of the host if absent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub server_name: Option<String>,
-    /// Certificates of issuers, in PEM; those whom Mozilla trusts if absent. In the configuration, a
-    /// relative path starts at the folder of the configuration; here it can be opened as it stands.
+    /// Certificates of issuers, in PEM; Mozilla's if absent. In the configuration, a relative path starts at the folder
+    /// of the configuration; here it is resolved.
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "lossy")]
     pub roots_file: Option<PathBuf>,
-    /// SHA-256 of keys of which the server must have one, in hexadecimal digits.
+    /// SHA-256 of public keys of which the server must have one, in hexadecimal digits.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub pins: Vec<String>,
-    /// Our certificate, and those that lead to its issuer, in PEM. Paths as above.
+    /// Client certificate with its chain, in PEM. Paths as above.
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "lossy")]
     pub client_certificate_file: Option<PathBuf>,
     /// Its private key, in PEM.
@@ -28,14 +28,14 @@ pub struct Tls {
     pub client_key: Option<SecretSource>,
 }
 
-/// Certificates beyond this are no certificates; Mozilla's have 200 KB.
+/// Maximum size of a file of certificates; Mozilla's has 200 KB.
 const CERTIFICATES_BYTES_MAX: u64 = 4 * 1024 * 1024;
 
 impl Tls {
-    /// Reads every file, and gives what connects to `host`.
+    /// Reads every file and returns the TLS client for `host`.
     ///
     /// # Errors
-    /// The file or setting that cannot be used, and why. No text has anything of a key.
+    /// The invalid file or setting, and why. Errors never contain any part of a key.
     pub fn client(&self, host: &str) -> Result<Client, ConfigError> {
         let server_name = self.server_name.as_deref().unwrap_or(host);
         let pins = self.pins.iter().map(|pin| {
@@ -57,7 +57,7 @@ impl Tls {
         Client::new(&settings).map_err(|error| self.refused(error, Path::new(server_name)))
     }
 
-    /// Relative paths start at `folder` from now on.
+    /// Resolves relative paths from `folder`.
     pub fn starts_at(&mut self, folder: &Path) {
         let files = [&mut self.roots_file, &mut self.client_certificate_file];
         for path in files.into_iter().flatten() {
@@ -87,7 +87,7 @@ impl Tls {
         }
     }
 
-    /// The place is the file that is meant, or the value itself.
+    /// Error of TLS settings; its place is the file concerned, or the value itself.
     fn refused(&self, error: SetupError, value: &Path) -> ConfigError {
         let file = match error {
             SetupError::NoRoots => self.roots_file.clone(),
@@ -115,7 +115,7 @@ fn read_certificates(path: &Path) -> Result<Vec<u8>, ConfigError> {
     let about = about.map_err(|error| refuse(format!("cannot read it: {error}")))?;
     if !about.is_file() || about.len() > CERTIFICATES_BYTES_MAX {
         return Err(refuse(format!(
-            "it is no regular file of at most {CERTIFICATES_BYTES_MAX} bytes"
+            "it is not a regular file of at most {CERTIFICATES_BYTES_MAX} bytes"
         )));
     }
     std::fs::read(path).map_err(|error| refuse(format!("cannot read it: {error}")))
@@ -158,7 +158,7 @@ mod tests {
             (
                 "roots_file = \"/dev/null\"",
                 "/dev/null: ",
-                "no regular file",
+                "not a regular file",
             ),
             ("client_certificate_file = \"c.pem\"", "c.pem: ", "no key"),
             (

@@ -1,8 +1,8 @@
-//! The processor of the gateway's thread.
+//! Processor affinity of the gateway's thread.
 
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
-/// Why a thread cannot be bound to a processor.
+/// Error of binding a thread to a processor.
 #[derive(Debug, thiserror::Error)]
 #[error("loop_cpu_affinity = {processor}: {reason}; this process may run on {allowed}")]
 pub struct NotBound {
@@ -14,7 +14,7 @@ pub struct NotBound {
 /// Binds the calling thread to a processor.
 ///
 /// # Errors
-/// There is no such processor, or it is not this process's to use.
+/// The processor does not exist, or this process may not use it.
 pub fn bind_to(processor: usize) -> Result<(), NotBound> {
     let refuse = |reason| NotBound {
         processor,
@@ -29,7 +29,7 @@ pub fn bind_to(processor: usize) -> Result<(), NotBound> {
     sched_setaffinity(None, &set).map_err(refuse)
 }
 
-/// The processors that this process may run on, as `0, 1`.
+/// Processors allowed for this process, as `0, 1`.
 fn allowed() -> String {
     let Ok(set) = sched_getaffinity(None) else {
         return "none that the system names".to_owned();

@@ -1,8 +1,8 @@
-//! The link to a venue that is spoken with over a connection of its own.
+//! Link to a venue over a connection of its own.
 //!
-//! It connects, hands what comes to the path, and sends what the feed wants sent. When the connection is
-//! lost, or the feed wants it closed, it connects again: to the next host, after a backoff that
-//! grows and depends on chance, so that nobody who lost the same venue comes back at the same moment.
+//! It connects, passes received bytes to the path, and sends the feed's output. When the connection is lost, or the
+//! feed closes it, it connects again: to the next host, after an increasing backoff with a random part, so that clients
+//! of one venue do not reconnect together.
 
 mod host;
 
@@ -24,16 +24,17 @@ use touchline_types::CounterInfo;
 pub use host::Host;
 use host::{Failed, resolve};
 
-/// How a venue is reached.
+/// Connection settings.
 #[derive(Debug)]
 pub struct Dial {
-    /// Tried in turn; at least one. A name with several addresses gives another one each time.
+    /// Hosts, tried in turn; at least one. A name with several addresses gives another one each
+    /// time.
     pub hosts: Vec<Host>,
-    /// A connection must stand by then.
+    /// Connect timeout.
     pub connect_ns: u64,
-    /// The backoff after a first connection that failed or was lost.
+    /// Backoff after a first failed or lost connection.
     pub backoff_ns: u64,
-    /// The longest backoff.
+    /// Maximum backoff.
     pub backoff_ns_max: u64,
 }
 
@@ -49,70 +50,70 @@ touchline_types::counters! {
     }
 }
 
-/// The connection, or what is done to have one.
+/// State of the connection.
 #[derive(Debug)]
 enum Line {
-    /// Until then nothing is done.
+    /// Backoff.
     BackingOff { until_ns: u64 },
-    /// A name is looked up, on a thread of its own: the system takes its time.
+    /// A name is looked up on a separate thread, because the system call blocks.
     Resolving(JoinHandle<Result<SocketAddrV4, Failed>>),
-    /// It must stand soon.
+    /// Connecting.
     Connecting(Connection),
-    /// It stands.
+    /// Established.
     Up(Connection),
 }
 
-/// How far the connection to a venue has come.
+/// Phase of the connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Phase {
-    /// There is none, until the backoff is over.
+    /// None, during the backoff.
     BackingOff,
-    /// The name of its host is looked up.
+    /// Name lookup of the host.
     Resolving,
-    /// It is being made, with TLS where that is wanted.
+    /// Connecting, with TLS if configured.
     Connecting,
-    /// It stands: what is sent and received goes over it.
+    /// Established.
     Up,
 }
 
-/// Client link: a connection to a venue, made again after each loss.
+/// Client link: a connection to a venue that is established again after each loss.
 #[derive(Debug)]
 pub struct ClientLink<F> {
     dial: Dial,
     line: Line,
-    /// Whose turn it is.
+    /// Index of the next host.
     turn: usize,
-    /// How often all hosts had their turn.
+    /// Number of rounds over all hosts.
     rounds: usize,
-    /// The longest that the next backoff can be.
+    /// Maximum of the next backoff.
     backoff_ns: u64,
     chance: u64,
     room: Box<[u8]>,
     counters: ClientLinkCounters,
-    /// The connection was found to be gone; the next look carries it out.
+    /// Error found on the connection; the next call handles it.
     broken: Option<Broken>,
-    /// When the connection stood.
+    /// Time at which the connection was established.
     up_ns: u64,
-    /// Since when it is to be closed.
+    /// Time since which it is to be closed.
     over_ns: Option<u64>,
-    /// What became of the connection, for the log.
+    /// Pending incident for the log.
     incident: Option<Incident>,
     bytes_received: u64,
     reads: u64,
     feed: PhantomData<F>,
 }
 
-/// How long a connection that is to be closed may take to send what is to be sent.
+/// Maximum time to send the remaining output of a closing connection.
 const FLUSH_TIMEOUT_NS: u64 = 2_000_000_000;
 
-/// How long a venue takes at most to send what had no room on its way while nobody read it: some round trips.
+/// Maximum time for a venue to send data that was blocked while nothing was read: several round trips.
 const SETTLE_NS: u64 = 500_000_000;
 
-/// Bytes of one read.
+/// Size of one read, bytes.
 const READ_BYTES: usize = 64 * 1024;
 
 impl<F: SessionFeed<Source = ()>> ClientLink<F> {
-    /// Nothing is connected yet. `chance` is any number, best another one with each start.
+    /// No connection yet. `chance` is a random seed, which should differ between starts.
     pub fn new(dial: Dial, chance: u64) -> ClientLink<F> {
         ClientLink {
             line: Line::BackingOff { until_ns: 0 },
@@ -133,7 +134,7 @@ impl<F: SessionFeed<Source = ()>> ClientLink<F> {
         }
     }
 
-    /// How far the connection has come.
+    /// Phase of the connection.
     pub fn phase(&self) -> Phase {
         match self.line {
             Line::BackingOff { .. } => Phase::BackingOff,
@@ -143,7 +144,7 @@ impl<F: SessionFeed<Source = ()>> ClientLink<F> {
         }
     }
 
-    /// Sends what the feed wants sent, as far as it can be sent at once.
+    /// Sends as much of the feed's output as possible at once.
     fn send<P: Publish>(&mut self, pipeline: &mut Pipeline<F, P>, time: ReceiveTime) {
         let Line::Up(stream) = &mut self.line else {
             return;
@@ -160,7 +161,7 @@ impl<F: SessionFeed<Source = ()>> ClientLink<F> {
         }
     }
 
-    /// The connection is gone, or is given up.
+    /// Ends the connection.
     fn disconnect<P: Publish>(
         &mut self,
         pipeline: &mut Pipeline<F, P>,
@@ -173,7 +174,7 @@ impl<F: SessionFeed<Source = ()>> ClientLink<F> {
             self.counters.connected = 0;
             pipeline.disconnected(now.time);
         }
-        // Half of the backoff is certain, the other half is chance.
+        // Half of the backoff is fixed, half is random.
         let backoff_ns = self.backoff_ns / 2 + self.next_chance() % (self.backoff_ns / 2).max(1);
         self.backoff_ns = (2 * self.backoff_ns).min(self.dial.backoff_ns_max);
         let until_ns = now.steady_ns + backoff_ns;
@@ -185,7 +186,7 @@ impl<F: SessionFeed<Source = ()>> ClientLink<F> {
         }
     }
 
-    /// Steps on to a connection.
+    /// Advances the connect.
     fn connect<P: Publish>(
         &mut self,
         pipeline: &mut Pipeline<F, P>,
@@ -217,7 +218,7 @@ impl<F: SessionFeed<Source = ()>> ClientLink<F> {
         Ok(())
     }
 
-    /// It is the next host's turn.
+    /// Starts the lookup of the next host.
     fn look_up(&mut self) -> Result<(), Failed> {
         self.turn = (self.turn + 1) % self.dial.hosts.len();
         self.rounds += usize::from(self.turn == 0);
@@ -241,7 +242,7 @@ impl<F: SessionFeed<Source = ()>> ClientLink<F> {
         }
     }
 
-    /// xorshift: nobody has to guess it, two gateways must only differ.
+    /// xorshift: needs to differ between gateways, not to be unpredictable.
     fn next_chance(&mut self) -> u64 {
         let mut word = self.chance | 1;
         word ^= word << 13;
@@ -306,7 +307,7 @@ impl<F: SessionFeed<Source = ()>> FeedLink for ClientLink<F> {
             let since_ns = *self.over_ns.get_or_insert(now.steady_ns);
             let is_late = now.steady_ns.saturating_sub(since_ns) >= FLUSH_TIMEOUT_NS;
             if is_late || self.broken.is_some() || pipeline.feed().outgoing().is_empty() {
-                // Also where the venue hung up first: what it said tells more than that it did.
+                // Also if the venue closed first: its message has more information than the close.
                 let reason = pipeline.feed().reason();
                 self.counters.connections_closed += 1;
                 let error = self.disconnect(pipeline, reason, now);
@@ -317,8 +318,8 @@ impl<F: SessionFeed<Source = ()>> FeedLink for ClientLink<F> {
             let error = self.disconnect(pipeline, broken.to_string(), now);
             self.incident = Some(Incident::ConnectionLost(error));
         } else if now.steady_ns.saturating_sub(self.up_ns) >= self.dial.backoff_ns_max {
-            // It has stood for a while: the next backoff is short again. To be let in is not enough, or a venue
-            // that lets us in and fails each time would be stormed.
+            // The connection has lasted: the next backoff is short again. A successful logon is not enough, or a venue
+            // that accepts a logon and then fails would be flooded.
             self.backoff_ns = self.dial.backoff_ns;
         }
     }
@@ -327,7 +328,7 @@ impl<F: SessionFeed<Source = ()>> FeedLink for ClientLink<F> {
         self.incident.take()
     }
 
-    /// What was received is processed, and what the venue could not send meanwhile had the time to come.
+    /// Whether all received data is processed, and data blocked at the venue has had time to arrive.
     fn is_caught_up(&mut self, pause: &Pause) -> bool {
         !matches!(self.line, Line::Up(_)) || pause.is_drained && pause.ran_ns >= SETTLE_NS
     }

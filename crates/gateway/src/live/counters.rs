@@ -1,11 +1,11 @@
-//! What a live gateway counts beside the path.
+//! Counters of a live gateway beside those of the path.
 
-/// Counters of the present moment that hold only while their gateway works: of one that is gone or stalled they
-/// are 0, whatever it wrote last.
+/// Counters of the present moment: tools report them as 0 for a gateway that has ended or stalled, whatever it wrote
+/// last.
 pub const OF_A_LIVE_GATEWAY: [&str; 3] = ["ready", "books_live", "order_books_live"];
 
 touchline_types::counters! {
-    /// Counters of the sockets and of the duty cycle. A unit that ends in `now` goes up and down.
+    /// Counters of the sockets and the duty cycle. A unit that ends in `now` is a gauge.
     pub struct LiveCounters {
         packets_received: "packets" = "Packets received from the sockets.",
         bytes_received: "bytes" = "Payload bytes of these packets.",

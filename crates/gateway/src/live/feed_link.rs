@@ -1,4 +1,4 @@
-//! What connects the path to its venue.
+//! Link between the path and its venue.
 
 use super::{Error, Pause};
 use crate::host_time::{Clocks, Now};
@@ -9,63 +9,63 @@ use touchline_net::udp::Totals;
 use touchline_transport::Publish;
 use touchline_types::CounterInfo;
 
-/// Feed link: brings what the venue sends to the path, and carries out what the venue's feed wants done.
+/// Feed link: passes received data to the path, and carries out the requests of the venue's feed.
 pub trait FeedLink {
-    /// Whose.
+    /// The venue's feed.
     type Feed: Feed;
 
-    /// What it counts beside what every gateway counts.
+    /// Its counters.
     const TABLES: &'static [&'static [CounterInfo]];
 
-    /// Fields of a gap in the log: which lines lost it, and what recovers the books.
+    /// Fields of a gap in the log: affected lines, and recovery action.
     const GAP_FIELDS: &'static [(&'static str, &'static str)];
 
-    /// What was counted so far, in the order of [`FeedLink::TABLES`].
+    /// Present values, in the order of [`FeedLink::TABLES`].
     fn counted(&self) -> impl Iterator<Item = u64>;
 
-    /// Takes what was received through the path, at most one packet of it, and never waits.
+    /// Takes received data through the path, at most one packet, without waiting.
     ///
     /// # Errors
-    /// It cannot go on.
+    /// The link failed.
     fn receive<P: Publish>(
         &mut self,
         pipeline: &mut Pipeline<Self::Feed, P>,
         clocks: &Clocks,
     ) -> Result<Work, Error>;
 
-    /// Does what is no packet: asks again, connects, sends. It never waits.
+    /// Does work other than receiving: requests, connects, sends. Never waits.
     fn control<P: Publish>(&mut self, pipeline: &mut Pipeline<Self::Feed, P>, now: Now);
 
-    /// What became of the connection since this was called last; at most one a [`FeedLink::control`].
+    /// Incident of the connection since the last call; [`FeedLink::control`] adds at most one.
     fn take_incident(&mut self) -> Option<Incident> {
         None
     }
 
-    /// Logs out of the venue, where there is a session; false if it is not over yet.
+    /// Logs out of the venue if there is a session; false while it is not finished.
     fn log_out<P: Publish>(&mut self, _pipeline: &mut Pipeline<Self::Feed, P>, _now: Now) -> bool {
         true
     }
 
-    /// Whether the path has taken everything that the venue sent during a pause of the duty cycle. Asked
-    /// with each look until it has.
+    /// Whether the path has processed everything that the venue sent during a pause of the duty cycle. Called with each
+    /// timer until it has.
     fn is_caught_up(&mut self, pause: &Pause) -> bool;
 
-    /// What happened at the sockets so far. May ask the kernel.
+    /// Totals of the sockets. May query the kernel.
     fn tally(&mut self) -> Totals;
 }
 
-/// What a round of the loop had to do.
+/// Work of a round.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Work {
-    /// Nothing was there.
+    /// None.
     None,
-    /// Something that is not measured: a copy, or what is not of the venue.
+    /// Unmeasured work: a duplicate, or data not from the venue.
     Done,
-    /// Something new went through the path.
+    /// A new packet went through the path.
     Packet {
-        /// Ticks when it was polled.
+        /// Ticks at the poll.
         polled: u64,
-        /// How long it had waited until then, if somebody stamped it before.
+        /// Time between its timestamp and the poll, if it has a timestamp.
         waited_ns: Option<u64>,
     },
 }

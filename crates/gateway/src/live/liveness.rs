@@ -1,45 +1,45 @@
-//! Liveness: what the gateway states of itself, so that readers can tell a quiet venue from a gateway that is
+//! Liveness: activity statements of the gateway, by which readers distinguish a quiet venue from a gateway that is
 //! stopped, stuck, or behind.
 //!
-//! Each look of the duty cycle states that the bus is current. After a pause nothing is stated until the packets
-//! that waited in the sockets are processed: they are published in their order, and readers take them for stale.
+//! Each timer of the duty cycle states that the bus is current. After a pause nothing is stated until the packets in
+//! the sockets are processed: they are published in order, and readers treat them as stale.
 
 use crate::config::Duty;
 use std::time::Duration;
 
-/// Heartbeats without which a publisher is stalled.
+/// Missed heartbeats after which a publisher is stalled.
 const HEARTBEATS: u32 = 2;
-/// Rounds of the duty cycle without which it is, where those are longer.
+/// Missed timer rounds after which it is stalled, if that is longer.
 const ROUNDS: u32 = 8;
-/// No publisher is stalled sooner: the scheduler of a busy host takes a process off for tens of milliseconds.
+/// Minimum timeout: the scheduler of a busy host preempts a process for tens of milliseconds.
 const TIMEOUT_MIN: Duration = Duration::from_millis(100);
 
-/// Whether the duty cycle runs without pauses.
+/// Pauses of the duty cycle.
 #[derive(Debug)]
 pub struct Liveness {
     timeout_ns: u64,
-    /// When it last looked up, by the clock of the host.
+    /// Time of the last timer, by the host's clock.
     ticked_ns: u64,
-    /// What the kernel had dropped before that.
+    /// Kernel drops known before it.
     dropped: u64,
     pause: Option<Pause>,
 }
 
-/// A pause of the duty cycle that is not made up for yet.
+/// A pause of the duty cycle whose backlog is not processed yet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pause {
-    /// When it was noticed, by the clock of the host.
+    /// Time of detection, by the host's clock.
     pub noticed_ns: u64,
-    /// Packets that the kernel had dropped before it.
+    /// Kernel drops before it.
     pub dropped: u64,
-    /// Every socket was found empty since.
+    /// Whether every socket was found empty since.
     pub is_drained: bool,
-    /// How long the duty cycle has run since, nanoseconds.
+    /// Running time of the duty cycle since, nanoseconds.
     pub ran_ns: u64,
 }
 
 impl Liveness {
-    /// A duty cycle that begins at `now_ns`, by the clock of the host.
+    /// A duty cycle that starts at `now_ns`, by the host's clock.
     pub fn new(duty: &Duty, now_ns: u64) -> Liveness {
         let round = duty.loop_timer_freq + duty.loop_sleep;
         let timeout = (HEARTBEATS * Duration::from_millis(duty.heartbeat_ms))
@@ -53,13 +53,13 @@ impl Liveness {
         }
     }
 
-    /// How long readers wait for the next statement.
+    /// Timeout of the statement for readers.
     pub fn timeout_ns(&self) -> u64 {
         self.timeout_ns
     }
 
-    /// The duty cycle looks up; gives whether it stood still since the last time. `dropped` is what the kernel
-    /// had dropped when it was asked last, `is_empty` whether the round found nothing.
+    /// Records a timer; returns whether the cycle was paused since the last one. `dropped` is the last known number of
+    /// kernel drops, `is_empty` whether the round found no data.
     pub fn tick(&mut self, now_ns: u64, dropped: u64, is_empty: bool) -> bool {
         let passed_ns = now_ns.saturating_sub(self.ticked_ns);
         self.ticked_ns = now_ns;
@@ -69,26 +69,26 @@ impl Liveness {
                 noticed_ns: now_ns,
                 // mutant: live: what the kernel dropped in the pause was dropped before it
                 dropped: self.dropped,
-                // The round may have asked the sockets before the pause.
+                // The round may have polled the sockets before the pause.
                 // mutant: live: a gateway is current in the round in which it was stopped
                 is_drained: false,
                 ran_ns: 0,
             });
         } else if let Some(pause) = &mut self.pause {
             pause.ran_ns = now_ns - pause.noticed_ns;
-            // A channel that never leaves a moment has its backlog behind it by then.
+            // A channel without idle moments has processed its backlog by then.
             pause.is_drained |= is_empty || pause.ran_ns >= self.timeout_ns;
         }
         self.dropped = dropped;
         has_paused
     }
 
-    /// The pause that is not made up for yet.
+    /// The present pause.
     pub fn pause(&self) -> Option<&Pause> {
         self.pause.as_ref()
     }
 
-    /// It is made up for.
+    /// The backlog is processed.
     pub fn caught_up(&mut self) {
         self.pause = None;
     }

@@ -1,4 +1,4 @@
-//! The link to a venue that sends packets to everybody: sockets, and somebody who asks for what was lost.
+//! Link to a multicast venue: sockets, and retransmission of lost packets.
 
 use super::feed_link::{FeedLink, Work};
 use super::{Error, Pause};
@@ -14,16 +14,16 @@ use touchline_transport::Publish;
 use touchline_transport::clock::ticks;
 use touchline_types::CounterInfo;
 
-/// The sockets of one channel, `S`, of any venue's feed, and what asks for packets that were lost.
+/// Sockets `S` of one channel of any venue's feed, and its retransmission client.
 #[derive(Debug)]
 pub struct Multicast<S, F: Feed, R> {
     source: S,
     routes: Routes<F::Source>,
     retransmission: Option<R>,
     counters: MulticastCounters,
-    /// Packets that were delivered in their order as they came.
+    /// Packets delivered in sequence on arrival.
     delivered: u64,
-    /// How many that were when the sockets were found empty after a pause.
+    /// Their number when the sockets were found empty after a pause.
     drained_at: Option<u64>,
 }
 
@@ -35,7 +35,7 @@ touchline_types::counters! {
 }
 
 impl<S: PacketSource, F: Feed, R: Retransmission<F>> Multicast<S, F, R> {
-    /// A link that has received nothing yet. The pipeline must know how far `retransmission` reaches.
+    /// A link that has received nothing yet. The pipeline must know the limits of `retransmission`.
     pub fn new(
         source: S,
         routes: Routes<F::Source>,
@@ -89,7 +89,7 @@ impl<S: PacketSource, F: Feed, R: Retransmission<F>> FeedLink for Multicast<S, F
         Ok(Work::Packet { polled, waited_ns })
     }
 
-    /// Asks again for what is awaited, and takes what came. Keeps the groups joined.
+    /// Requests awaited packets, and takes their answers. Keeps the groups joined.
     fn control<P: Publish>(&mut self, pipeline: &mut Pipeline<F, P>, now: Now) {
         self.source.look_after();
         if let Some(retransmission) = &mut self.retransmission {
@@ -97,8 +97,8 @@ impl<S: PacketSource, F: Feed, R: Retransmission<F>> FeedLink for Multicast<S, F
         }
     }
 
-    /// What waited is processed, and either nothing was dropped behind it, or the incremental feed has been
-    /// heard in order since.
+    /// Whether the backlog is processed, and either nothing was dropped meanwhile, or the incremental feed has been
+    /// received in sequence since.
     fn is_caught_up(&mut self, pause: &Pause) -> bool {
         if !pause.is_drained {
             self.drained_at = None;

@@ -1,4 +1,4 @@
-//! CME Globex: MDP 3.0 over multicast, its channels in a `config.xml`, TCP replay beside them.
+//! CME Globex: MDP 3.0 over multicast, channels of a `config.xml`, TCP replay.
 
 mod channel_file;
 mod endpoints;
@@ -32,7 +32,7 @@ pub type CmePipeline<P> = Pipeline<CmeFeed, Selected<P>>;
 /// The sockets of one CME channel, with TCP replay.
 pub type CmeMulticast<S> = Multicast<S, CmeFeed, Recovery>;
 
-/// What a replay saw of the packets of a CME channel.
+/// Counts of a replay of a CME channel.
 pub type CmeReport = Report<(FeedType, Line)>;
 
 impl Venue for CmeVenue {
@@ -103,7 +103,7 @@ impl Venue for CmeVenue {
         ))
     }
 
-    /// The sockets of a channel, and whom to ask for what both lines lose.
+    /// Opens the sockets of a channel, and the client of TCP replay.
     fn open(config: &CmeConfig) -> Result<Opened<Self::Link>, StartError> {
         let venue = &config.venue;
         let channel = ChannelConfig::read(&venue.config_xml, venue.channel)?;
@@ -126,14 +126,14 @@ impl Venue for CmeVenue {
     }
 }
 
-/// Builds the path of a capture: nothing can be asked for again. All memory is taken here.
+/// Builds the path for a capture, without retransmission. Allocates all memory.
 pub fn pipeline<P: Publish>(config: &CmeConfig, publisher: P) -> CmePipeline<P> {
     let symbols = config.venue.symbols.clone();
     build(settings(config), limits(config), symbols, publisher)
 }
 
-/// Builds the path of a live gateway, whose gaps wait for TCP replay if there is any. Its channel
-/// repeats the definitions, so no book is live before its own.
+/// Builds the path of a live gateway; its gaps wait for TCP replay if configured. The channel
+/// repeats its definitions, so no book is live before its own.
 pub fn live_pipeline<P: Publish>(
     config: &CmeConfig,
     replay: Option<cme::Replay>,
@@ -187,7 +187,7 @@ pub fn limits(config: &CmeConfig) -> Limits {
         orders_max: config.limits.orders_max,
         event_changes_max: config.limits.event_changes_max,
         default_depth: Settings::default().default_depth,
-        // Every book is kept by position.
+        // All books are kept by position.
         levels_max: 0,
     }
 }

@@ -1,4 +1,4 @@
-//! Venues that are reached by a FIX 4.4 session: Deribit, and whoever sends market data as the standard has it.
+//! Venues with a FIX 4.4 session: Deribit, and any source of standard market data.
 
 mod numbers;
 mod section;
@@ -104,10 +104,10 @@ impl Venue for FixVenue {
         ))
     }
 
-    /// The session, which connects when the gateway begins to work.
+    /// Opens the session, which connects when the gateway starts to work.
     fn open(config: &Config<FixVenue>) -> Result<Opened<FixLink>, StartError> {
         let venue = &config.venue;
-        // A password that cannot be read is no reason to take a bus away from somebody.
+        // An unreadable password must not take a bus away from another gateway.
         let settings = settings(config)?;
         let feed = FixFeed::with_store(settings, Numbers::open(venue)?);
         Ok(Opened {
@@ -122,10 +122,10 @@ impl Venue for FixVenue {
     }
 }
 
-/// Builds the path. All memory is taken here, and nothing is connected yet.
+/// Builds the path. Allocates all memory, and connects to nothing yet.
 ///
 /// # Errors
-/// No password where one is named, nothing to ask for, or no store.
+/// The password is missing, no instruments are selected, or the store cannot be opened.
 pub fn pipeline<P: Publish>(
     config: &Config<FixVenue>,
     publisher: P,
@@ -138,10 +138,10 @@ pub fn pipeline<P: Publish>(
     Ok(Pipeline::new(feed, publisher, limits))
 }
 
-/// The connection that the configuration wants.
+/// The configured connection.
 ///
 /// # Errors
-/// TLS cannot be had as it is wanted, or no randomness is to be had.
+/// Invalid TLS settings, or no random numbers.
 pub fn link(config: &Config<FixVenue>) -> Result<FixLink, ConfigError> {
     let venue = &config.venue;
     let host = |name: &String| {
@@ -168,7 +168,7 @@ pub fn link(config: &Config<FixVenue>) -> Result<FixLink, ConfigError> {
 /// The feed's settings.
 ///
 /// # Errors
-/// No password where one is named, or nothing to ask for.
+/// The password is missing, or no instruments are selected.
 pub fn settings(config: &Config<FixVenue>) -> Result<Settings, ConfigError> {
     let venue = &config.venue;
     let dialect = match venue.kind {
@@ -219,10 +219,10 @@ fn session(venue: &FixVenue, dialect: Dialect) -> fix::Settings {
     session.heartbeat_s = venue.heartbeat_s;
     session.reset_on_logon = venue.store.is_none();
     if dialect == Dialect::Deribit {
-        // Market data that is late is late; it is not to be rejected for it.
+        // Late market data is still accepted.
         session.sending_time_s = 0;
     }
-    // Venues have fields of their own. What is read of market data is held to its types as it is read.
+    // Venues have their own fields. Market data is validated when it is parsed.
     session.checks = Checks::Nothing;
     session.limits.message_bytes_max = venue.message_bytes_max;
     session.limits.logon_bytes_max = 64 * 1024;
@@ -235,7 +235,7 @@ fn session(venue: &FixVenue, dialect: Dialect) -> fix::Settings {
 fn limits(config: &Config<FixVenue>) -> Limits {
     Limits {
         instruments_max: config.limits.instruments_max,
-        // No single orders come this way.
+        // There is no market by order.
         orders_max: 1,
         event_changes_max: config.limits.event_changes_max,
         default_depth: Depth {
@@ -246,7 +246,7 @@ fn limits(config: &Config<FixVenue>) -> Limits {
     }
 }
 
-/// Fills `bytes` with what nobody can guess.
+/// Fills `bytes` with unpredictable random bytes.
 fn random(bytes: &mut [u8]) -> Result<(), ConfigError> {
     const SOURCE: &str = "/dev/urandom";
     let read = File::open(SOURCE).and_then(|mut file| file.read_exact(bytes));

@@ -1,6 +1,6 @@
-//! From a configuration of any venue to a gateway at work.
+//! Start of a gateway from a configuration of any venue.
 //!
-//! This is where the venue's types end: what is behind is the same for all, and no call through a table is made on the path.
+//! The venue's types end here: code behind it is the same for all, and the path makes no call through a table.
 
 use super::{Opened, Opening, Venue};
 use crate::config::{Config, ConfigError, Duty};
@@ -17,18 +17,18 @@ use touchline_transport::Idler;
 use touchline_transport::clock::Clock;
 use touchline_transport::shm::{self, CountersView, Publisher};
 
-/// A configuration, whatever its venue.
+/// A configuration of any venue.
 pub trait AnyConfig: fmt::Debug {
     /// The name of its bus.
     fn bus(&self) -> &str;
 
-    /// Another bus takes its place.
+    /// Overrides the bus.
     fn set_bus(&mut self, name: &str);
 
-    /// Another directory of the buses takes its place.
+    /// Overrides the directory of the buses.
     fn set_directory(&mut self, directory: PathBuf);
 
-    /// Its thread.
+    /// Settings of its thread.
     fn duty(&self) -> &Duty;
 
     /// As [`Config::to_toml`].
@@ -37,42 +37,42 @@ pub trait AnyConfig: fmt::Debug {
     /// As [`Config::to_file`].
     fn to_file(&self) -> String;
 
-    /// Reads the files and secrets that it names, and says what a gateway would do.
+    /// Reads the configured files and secrets, and describes what a gateway would do.
     ///
     /// # Errors
-    /// One of them cannot be used.
+    /// One of them is invalid.
     fn check(&self) -> Result<String, ConfigError>;
 
-    /// What tells it from other connections to the same venue: a name and a value, for each line of the log.
+    /// Identity among connections to the same venue: a name and a value, in each log line.
     fn identity(&self) -> (&'static str, String);
 
-    /// Opens the venue, then takes over the bus. `log` gets each event of the start.
+    /// Opens the venue, then takes over the bus. `log` receives each event of the start.
     ///
     /// # Errors
-    /// What cannot be had; nothing was changed unless it is the bus.
+    /// The part that failed; nothing was changed except possibly the bus.
     fn start(&self, log: &mut dyn FnMut(StartEvent)) -> Result<Running, StartError>;
 }
 
-/// What happens while a gateway starts.
+/// Event during the start of a gateway.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum StartEvent {
-    /// A socket could not be had as it was wanted.
+    /// A socket option was not granted.
     SocketWarning(String),
-    /// The bus could not be had as it was wanted.
+    /// A request for the bus's memory was not granted.
     BusWarning(String),
-    /// The venue is open, and the bus is there.
+    /// Venue and bus are open.
     Open {
-        /// How the venue is reached.
+        /// Start of the connection.
         opening: Opening,
-        /// How many publishers the bus had, with this one.
+        /// Number of publishers that the bus has had, this one included.
         generation: u64,
     },
 }
 
-/// Why a gateway cannot begin.
+/// Error of the start.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
-    /// The configuration, or a file that it names.
+    /// Invalid configuration, or an invalid file that it names.
     #[error(transparent)]
     Config(#[from] ConfigError),
     /// The sockets.
@@ -86,30 +86,30 @@ pub enum StartError {
     Bus(#[from] shm::Error),
 }
 
-/// Why a gateway at work ended.
+/// Error that ended a running gateway.
 #[derive(Debug, thiserror::Error)]
 pub enum RunError {
-    /// Its thread cannot be bound.
+    /// Its thread cannot be bound to the processor.
     #[error(transparent)]
     NotBound(#[from] NotBound),
-    /// It cannot go on.
+    /// The gateway failed.
     #[error(transparent)]
     Live(#[from] live::Error),
 }
 
-/// A gateway that can begin.
+/// A gateway ready to run.
 pub struct Running {
-    /// Works on the caller's thread until that is set.
+    /// Runs on the caller's thread until the flag is set.
     pub work: Box<Work>,
-    /// What happens to it, for the log.
+    /// Incidents for the log.
     pub incidents: Incidents,
-    /// Fields of a gap in the log: which lines lost it, and what recovers the books.
+    /// Fields of a gap in the log: affected lines, and recovery action.
     pub gap_fields: &'static [(&'static str, &'static str)],
-    /// What it counts, as others see it.
+    /// Its counters, as seen by other processes.
     pub counters_file: Option<CountersView>,
 }
 
-/// The whole life of a gateway on its thread.
+/// Complete run of a gateway on its thread.
 pub type Work = dyn FnOnce(&AtomicBool) -> Result<(), RunError> + Send;
 
 impl<V: Venue> AnyConfig for Config<V> {
@@ -171,7 +171,7 @@ impl<V: Venue> AnyConfig for Config<V> {
         for warning in publisher.warnings() {
             log(StartEvent::BusWarning(warning.to_string()));
         }
-        // Before anybody is told that the bus is there: whoever is told may remove it.
+        // Before the bus is announced: a process that is notified may remove it.
         let clock = Clock::calibrated();
         let tables = Gateway::<V::Link, Selected<Publisher>>::tables();
         let counters_file =
@@ -199,7 +199,7 @@ impl<V: Venue> AnyConfig for Config<V> {
     }
 }
 
-/// How long a venue has to answer our leave.
+/// Timeout of our Logout.
 const LOGOUT_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// The thread of the path.

@@ -89,8 +89,8 @@ impl Root {
         self.open_in(self.open_root()?.as_fd(), bus)
     }
 
-    /// The names of the buses here, sorted; [`WriterLock::holder`](super::WriterLock::holder) says whether one has a
-    /// writer. A root that does not exist has none; one that has no place to be in is an error.
+    /// Names of the buses below this root, sorted; [`WriterLock::holder`](super::WriterLock::holder) tells whether a
+    /// bus has a writer. A root that does not exist has no buses; a root whose parent does not exist is an error.
     pub fn buses(&self) -> Result<Vec<String>, Error> {
         match self.open_root() {
             Ok(root) => names(root.as_fd(), &self.path),

@@ -46,8 +46,8 @@ pub enum Lock {
 /// Mapping options of a segment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Options {
-    /// Asks for huge pages. On a `hugetlbfs` mount all pages are huge, with or without it; elsewhere
-    /// the system may or may not follow, and if it is known not to, there is a [`Warning`].
+    /// Asks for huge pages. On a `hugetlbfs` mount all pages are huge, with or without this option; elsewhere
+    /// the kernel may refuse, and a refusal that it reports is a [`Warning`].
     pub huge_pages: bool,
     /// Maps every page before the call returns, so that no access waits for a page later.
     pub prefault: bool,

@@ -1,4 +1,4 @@
-//! Bad files and what is said of each, word by word.
+//! Invalid files and the exact error of each.
 
 use super::super::Config;
 use crate::venues::cme::CmeVenue;
@@ -12,7 +12,7 @@ fn said(text: &str) -> String {
     read.expect_err(text).to_string()
 }
 
-/// A line more in a table: its number stands first in what is said.
+/// An additional line in a table: the error starts with its line number.
 #[test]
 fn a_wrong_line_is_said_with_what_would_be_right() {
     for (table, line, expected) in [
@@ -307,7 +307,7 @@ fn a_wrong_line_is_said_with_what_would_be_right() {
     }
 }
 
-/// Something of the least file is missing, twice there or wrong.
+/// Something in the smallest file is missing, repeated or wrong.
 #[test]
 fn a_wrong_file_is_said_with_what_would_be_right() {
     let without = |line: &str| LEAST.replace(line, "");
@@ -366,7 +366,7 @@ fn a_wrong_file_is_said_with_what_would_be_right() {
         ),
         (
             format!("{LEAST}[venue]\n"),
-            r#"6: [venue] is there twice, first further up; remove one of the two"#,
+            r#"6: [venue] occurs twice, first further up; remove one of the two"#,
         ),
         (
             format!("{LEAST}[venue.replay]\n"),
@@ -382,7 +382,7 @@ fn a_wrong_file_is_said_with_what_would_be_right() {
     }
 }
 
-/// Whatever stands in the file.
+/// Errors for random files are one short line.
 #[test]
 fn a_mistake_is_one_short_line() {
     let long = "x".repeat(100_000);

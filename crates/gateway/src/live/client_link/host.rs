@@ -1,36 +1,36 @@
-//! Where a venue may be reached, and why it cannot be.
+//! Hosts of a venue, and connection errors.
 
 use std::net::{SocketAddr, SocketAddrV4, ToSocketAddrs};
 use touchline_net::stream::Error as Broken;
 use touchline_net::tls::Client;
 
-/// Where a venue may be reached.
+/// Host of a venue.
 #[derive(Debug)]
 pub struct Host {
     /// Name or address, with its port.
     pub name: String,
-    /// Who is talked to over TLS there.
+    /// TLS client for it.
     pub tls: Option<Client>,
 }
 
-/// Why there is no connection.
+/// Reason for a missing connection.
 #[derive(Debug, thiserror::Error)]
 pub enum Failed {
-    /// Nobody knows the name.
+    /// The name cannot be resolved.
     #[error("name not found: {0}; check the name, and the DNS of this host")]
     Unknown(std::io::Error),
-    /// Only IPv4 is spoken so far.
+    /// Only IPv4 is supported.
     #[error("no IPv4 address; give a host that has one")]
     NoIpv4,
-    /// The system gives no thread to look a name up, or the thread died.
+    /// No thread for the lookup could be started, or it panicked.
     #[error("no thread to resolve the name: the limit of processes is reached (ulimit -u)")]
     NoThread,
-    /// The connection could not be made.
+    /// The connection failed.
     #[error(transparent)]
     Broken(#[from] Broken),
 }
 
-/// An address of a name, in each round another one; only IPv4 so far.
+/// An address of a name, another one in each round; IPv4 only.
 pub fn resolve(host: &str, round: usize) -> Result<SocketAddrV4, Failed> {
     let found = host.to_socket_addrs().map_err(Failed::Unknown)?;
     choose(found, round).ok_or(Failed::NoIpv4)

@@ -1,7 +1,6 @@
 //! CME's `config.xml`: the channels, and for each feed and line its group and port.
 //!
-//! The file is read as CME publishes it. Elements that are not known here are passed over, and so are
-//! all channels but the one asked for.
+//! The file is read as CME publishes it. Unknown elements and all other channels are skipped.
 
 use std::net::{Ipv4Addr, SocketAddrV4};
 use std::path::Path;
@@ -19,13 +18,13 @@ pub use owners::channels_with;
 /// One channel as CME publishes it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ChannelConfig {
-    /// CME's number of the channel.
+    /// CME's channel number.
     pub id: u32,
-    /// What CME calls it.
+    /// CME's name of it.
     pub label: String,
     /// The products whose data the channel carries.
     pub products: Vec<Product>,
-    /// Every connection in the order of the file, also of feeds that are not read here.
+    /// Connections in file order, including feeds that are not read here.
     pub connections: Vec<Connection>,
     routes: Routes<(FeedType, Line)>,
 }
@@ -44,23 +43,23 @@ pub struct Product {
 pub struct Connection {
     /// CME's name of the connection, such as `310IA`.
     pub id: String,
-    /// The type of feed as published: `I`, `S`, `SMBO`, `N`, `H`, or one that came later.
+    /// Type of feed as published: `I`, `S`, `SMBO`, `N`, `H`, or a later one.
     pub feed_type: String,
-    /// The feed, if it is one that is read here.
+    /// The feed, if it is read here.
     pub feed: Option<FeedType>,
     /// The line.
     pub line: Line,
-    /// How it is carried.
+    /// Transport protocol.
     pub protocol: Protocol,
     /// The multicast group; TCP has none.
     pub group: Option<Ipv4Addr>,
     /// The port of the group, or of the hosts under TCP.
     pub port: u16,
-    /// The hosts that send, or that take connections under TCP.
+    /// Sending hosts, or hosts that accept connections under TCP.
     pub hosts: Vec<Ipv4Addr>,
 }
 
-/// How a connection is carried.
+/// Transport protocol of a connection.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Protocol {
     /// `UDP/IP`: multicast.
@@ -72,17 +71,17 @@ pub enum Protocol {
 }
 
 impl ChannelConfig {
-    /// Reads one channel out of a `config.xml`.
+    /// Reads one channel of a `config.xml`.
     ///
     /// # Errors
-    /// The file cannot be read, is no XML or no channel configuration, does not have the channel or
-    /// has it twice, or a connection of the channel cannot be understood.
+    /// The file cannot be read, is not XML or not a channel configuration, lacks the channel or has
+    /// it twice, or a connection of the channel is invalid.
     pub fn read(path: impl AsRef<Path>, channel: u32) -> Result<Self, ConfigError> {
         let path = path.as_ref();
         Self::parse(path, &read_text(path)?, channel)
     }
 
-    /// The feed and line that packets to each group and port belong to.
+    /// Feed and line of each group and port.
     pub fn routes(&self) -> &Routes<(FeedType, Line)> {
         &self.routes
     }
@@ -102,7 +101,7 @@ impl ChannelConfig {
     }
 }
 
-/// A file while it is read: what is needed to say where something is wrong.
+/// A file being read, with its position for errors.
 #[derive(Clone, Copy)]
 struct Source<'a> {
     file: &'a Path,
@@ -190,7 +189,7 @@ impl<'a> Source<'a> {
         })
     }
 
-    /// The routes of all feeds that are read; each group and port must mean one thing.
+    /// Routes of all feeds that are read; each group and port must be unique.
     fn routes(
         self,
         channel: Node<'a, 'a>,
@@ -256,7 +255,7 @@ impl<'a> Source<'a> {
         }
     }
 
-    /// The one child of that name.
+    /// The child with this name, which must exist once.
     fn required(self, node: Node<'a, 'a>, name: &str) -> Result<Node<'a, 'a>, ConfigError> {
         self.optional(node, name)?.ok_or_else(|| {
             let what = format!("connection {} has no <{name}>", attribute(node, "id"));
@@ -264,7 +263,7 @@ impl<'a> Source<'a> {
         })
     }
 
-    /// The child of that name, if there is one; two are one too many.
+    /// The optional child with this name; two are an error.
     fn optional(self, node: Node<'a, 'a>, name: &str) -> Result<Option<Node<'a, 'a>>, ConfigError> {
         let mut found = elements(node, name);
         match (found.next(), found.next()) {
@@ -308,7 +307,7 @@ fn feed(feed_type: &str) -> Option<FeedType> {
     }
 }
 
-/// The channels whose numbers are nearest to `id`, in words.
+/// Channels with the numbers nearest to `id`, as text.
 fn nearest(root: Node<'_, '_>, id: u32) -> String {
     let mut ids: Vec<u32> = elements(root, "channel").filter_map(number).collect();
     ids.sort_by_key(|other| (other.abs_diff(id), *other));
@@ -334,7 +333,7 @@ fn elements<'a>(node: Node<'a, 'a>, name: &str) -> impl Iterator<Item = Node<'a,
         .filter(move |child| child.has_tag_name(name))
 }
 
-/// The elements two levels down: `<outer><inner/>…</outer>`.
+/// Elements two levels down: `<outer><inner/>…</outer>`.
 fn below<'a>(node: Node<'a, 'a>, outer: &str, inner: &str) -> impl Iterator<Item = Node<'a, 'a>> {
     elements(node, outer).flat_map(move |outer| elements(outer, inner))
 }
@@ -527,7 +526,7 @@ mod tests {
         }
     }
 
-    /// Channels of the files that CME published, where these are at hand.
+    /// Channels of CME's published files, if available.
     #[test]
     fn cme_s_own_files_are_read_whole() {
         let Some(folder) = std::env::var_os("TOUCHLINE_SCHEMAS") else {

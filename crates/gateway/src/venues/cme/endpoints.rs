@@ -1,11 +1,11 @@
-//! The sockets of a channel: one for each feed and line, as the venue's configuration says.
+//! Sockets of a channel: one for each feed and line of the venue's configuration.
 
 use super::{ChannelConfig, CmeConfig, Connection, Protocol};
 use crate::config::Sources;
 use touchline_feed::cme::FeedType;
 use touchline_net::udp::{Endpoint, Settings};
 
-/// Where to listen: every feed and line that is read here. Those of the incremental feed are urgent.
+/// Endpoints of every feed and line that is read. Those of the incremental feed are urgent.
 pub fn endpoints(config: &CmeConfig, channel: &ChannelConfig) -> Vec<Endpoint> {
     let is_read = |connection: &&Connection| {
         connection.feed.is_some() && connection.protocol == Protocol::Udp

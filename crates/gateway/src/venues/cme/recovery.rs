@@ -1,8 +1,8 @@
-//! Carries out what the feed wants to have again: TCP replay, beside the path.
+//! TCP replay client: requests packets that the feed awaits, beside the path.
 //!
-//! The feed says which packets it awaits ([`Request`]); here they are asked for, one
-//! connection at a time, and handed to the path as they come. Each look does what can be done at
-//! once. What fails goes back to the feed, which then goes on to snapshots.
+//! The feed states the packets it awaits ([`Request`]); this client requests them, over one
+//! connection at a time, and passes them to the path. Each call does as much as is possible at
+//! once. A failure is reported to the feed, which then uses snapshots.
 
 mod counters;
 mod pace;
@@ -24,16 +24,16 @@ use touchline_transport::Publish;
 use touchline_transport::clock::ticks;
 use touchline_types::CounterInfo;
 
-/// Reads of one look: what is more waits in the kernel, so that packets of the lines do not.
+/// Maximum reads per call, so that packets of the lines are not delayed.
 const READS_MAX: usize = 4;
 
-/// The client of a channel's TCP replay.
+/// TCP replay client of a channel.
 #[derive(Debug)]
 pub struct Recovery {
     reach: Replay,
     attempts_max: u32,
     hosts: Box<[SocketAddrV4]>,
-    /// Whose turn it is, not yet divided by their number.
+    /// Index of the next host, modulo their number.
     turn: usize,
     session: Session,
     work: Option<Work>,
@@ -43,44 +43,44 @@ pub struct Recovery {
     failure: Option<Failure>,
 }
 
-/// What is being asked for.
+/// A request.
 #[derive(Clone, Copy, Debug)]
 struct Work {
     request: Request,
-    /// Connections begun for it.
+    /// Number of connections for it.
     attempts: u32,
-    /// When the present one is given up.
+    /// Deadline of the present connection.
     until_ns: u64,
 }
 
-/// Why one connection did not bring what is awaited.
+/// Reason why a connection did not bring the awaited packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Failure {
     /// The venue ended its answer too early.
     Short,
-    /// The venue refused; [`Recovery::reason`] has its words.
+    /// The venue refused; [`Recovery::reason`] has its text.
     Refused,
-    /// The connection could not be made, or was lost.
+    /// The connection failed or was lost.
     Unreachable(stream::Error),
-    /// It took too long.
+    /// Timeout.
     TimedOut,
-    /// What came was no answer.
+    /// The answer was invalid.
     Broken,
 }
 
-/// How far a conversation is.
+/// Progress of a connection.
 enum Progress {
     Waiting,
-    /// Nothing is awaited any more.
+    /// No packets are awaited any more.
     Done,
 }
 
 impl Recovery {
-    /// The client that a configuration asks for; `None` if it asks for none. All memory is taken
-    /// here, and nothing is connected yet.
+    /// The configured client; `None` if there is none. Allocates all memory, and connects to
+    /// nothing yet.
     ///
     /// # Errors
-    /// No host to ask, or no password.
+    /// No host, or no password.
     pub fn open(
         config: &CmeConfig,
         channel: &ChannelConfig,
@@ -105,7 +105,7 @@ impl Recovery {
         Ok(Some(recovery.with_limits(attempts_max, per_day_max)))
     }
 
-    /// A client of these hosts with the default limits. Without a host it does nothing but fail.
+    /// A client of these hosts with default limits. Without hosts every request fails.
     pub fn new(
         reach: Replay,
         credentials: Credentials,
@@ -127,7 +127,7 @@ impl Recovery {
         }
     }
 
-    /// The same with so many connections for one gap, at least 1, and so many in a day.
+    /// Sets the maximum number of connections per gap, at least 1, and per day.
     #[must_use]
     pub fn with_limits(mut self, attempts_max: u32, requests_per_day_max: u32) -> Recovery {
         self.attempts_max = attempts_max.max(1);
@@ -135,27 +135,27 @@ impl Recovery {
         self
     }
 
-    /// How far it reaches: what the path must know.
+    /// Limits that the path must know.
     pub fn reach(&self) -> Replay {
         self.reach
     }
 
-    /// What was counted so far.
+    /// Counters.
     pub fn counters(&self) -> &RecoveryCounters {
         &self.counters
     }
 
-    /// Why a connection failed last.
+    /// Last failure of a connection.
     pub fn failure(&self) -> Option<Failure> {
         self.failure
     }
 
-    /// What the venue said as it refused last: any bytes, to be escaped where they are shown.
+    /// Text of the venue's last refusal: arbitrary bytes, to be escaped for display.
     pub fn reason(&self) -> &[u8] {
         self.session.reason()
     }
 
-    /// What was asked for is not awaited any more, for better or worse.
+    /// Ends a request that is filled or given up.
     fn settle<P: Publish>(&mut self, pipeline: &mut Pipeline<CmeFeed, P>, now: Now) {
         self.disconnect();
         let is_filled = pipeline.take_filled();
@@ -177,7 +177,7 @@ impl Recovery {
         pipeline.request_failed(now.time.mono_ns.saturating_add(backoff_ns));
     }
 
-    /// Begins with the next host, if one may be asked.
+    /// Connects to the next host, if the limits allow it.
     fn connect<P: Publish>(
         &mut self,
         pipeline: &mut Pipeline<CmeFeed, P>,
@@ -197,7 +197,7 @@ impl Recovery {
         let host = self.hosts[self.turn % (count + 1)];
         self.turn = self.turn.wrapping_add(1);
         work.attempts += 1;
-        // Each attempt has its share, so that a host that is silent leaves time for the next.
+        // Each attempt has its share of the time, so that a silent host leaves time for the next.
         work.until_ns = now.steady_ns + self.reach.wait_ns / u64::from(self.attempts_max);
         self.counters.replay_requests += 1;
         let stream = Stream::connect(host, work.until_ns).map_err(Failure::Unreachable)?;
@@ -208,7 +208,7 @@ impl Recovery {
         Ok(Progress::Waiting)
     }
 
-    /// Sends and receives what can be at once.
+    /// Sends and receives as much as is possible at once.
     fn converse<P: Publish>(
         &mut self,
         pipeline: &mut Pipeline<CmeFeed, P>,
@@ -253,7 +253,7 @@ impl Recovery {
         Ok(Progress::Waiting)
     }
 
-    /// The connection did not bring it: the next one, or none.
+    /// Handles a failed connection: the next one, or none.
     fn failed<P: Publish>(
         &mut self,
         failure: Failure,
@@ -294,7 +294,7 @@ impl Retransmission<CmeFeed> for Recovery {
         let wanted = pipeline.request();
         if self.work.map(|work| work.request) != wanted {
             self.settle(pipeline, now);
-            // To settle may be to give up what is wanted now.
+            // Ending the old request may give up the present one.
             self.work = pipeline.request().map(|request| Work {
                 request,
                 attempts: 0,

@@ -1,4 +1,4 @@
-//! How packets that both lines lost are asked for over TCP: whom, as whom, how often.
+//! Settings of TCP replay: hosts, credentials, limits.
 
 use super::{ChannelConfig, Protocol};
 use crate::config::{ConfigError, SecretSource, within};
@@ -8,46 +8,45 @@ use std::path::{Path, PathBuf};
 use touchline_feed::cme::FeedType;
 use touchline_feed::cme::replay::Credentials;
 
-/// TCP replay, the first thing that is tried after a loss.
+/// TCP replay, the first step of recovery after a loss.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Replay {
-    /// Whether it is used.
+    /// Whether it is enabled.
     #[serde(default = "default_enabled")]
     pub enabled: bool,
-    /// Who we are to the venue, 1 to 64 visible ASCII characters.
+    /// User name at the venue, 1 to 64 visible ASCII characters.
     pub user: String,
-    /// A file with the password, which nobody else may read; the environment's
-    /// `TOUCHLINE_REPLAY_PASSWORD` if absent. In the configuration, a relative path starts at the folder of
-    /// the configuration; here it can be used as it stands.
+    /// File with the password, which no other user may read; the environment variable `TOUCHLINE_REPLAY_PASSWORD` if
+    /// absent. In the configuration, a relative path starts at the folder of the configuration; here it is resolved.
     #[serde(
         default,
         skip_serializing_if = "Option::is_none",
         serialize_with = "lossy"
     )]
     pub password_file: Option<PathBuf>,
-    /// Addresses and ports that are asked, in turn; those of `config.xml` if there are none.
+    /// Hosts, tried in turn; those of `config.xml` if empty.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub hosts: Vec<SocketAddrV4>,
-    /// Connections that are tried for one gap, 1..=16.
+    /// Connections per gap, 1..=16.
     #[serde(
         default = "default_attempts_max",
         deserialize_with = "within::<_, _, 1, 16>"
     )]
     pub attempts_max: u32,
-    /// How long a gap waits for all of them, milliseconds, 1..=60,000; it is lost then.
+    /// Maximum wait of a gap for all of them, milliseconds, 1..=60,000; then it is lost.
     #[serde(
         default = "default_wait_ms",
         deserialize_with = "within::<_, _, 1, 60_000>"
     )]
     pub wait_ms: u64,
-    /// Packets that are asked for at once, 1..=2,000; a longer gap is lost at once.
+    /// Maximum packets per request, 1..=2,000; a longer gap is lost at once.
     #[serde(
         default = "default_packets_max",
         deserialize_with = "within::<_, _, 1, 2_000>"
     )]
     pub packets_max: u32,
-    /// Connections of one day, 1..=100,000; after that the day goes on without.
+    /// Connections per day, 1..=100,000; after that there is no replay until the next day.
     #[serde(
         default = "default_requests_per_day_max",
         deserialize_with = "within::<_, _, 1, 100_000>"
@@ -55,14 +54,14 @@ pub struct Replay {
     pub requests_per_day_max: u32,
 }
 
-/// Where the password is where no file is named.
+/// Environment variable of the password if no file is named.
 pub const PASSWORD_VARIABLE: &str = "TOUCHLINE_REPLAY_PASSWORD";
 
 impl Replay {
-    /// Who is asked, in turn.
+    /// Hosts, tried in turn.
     ///
     /// # Errors
-    /// Neither the configuration nor the channel names anybody.
+    /// Neither the configuration nor the channel names a host.
     pub fn hosts_of(
         &self,
         config_xml: &Path,
@@ -78,7 +77,7 @@ impl Replay {
                     .map(|host| SocketAddrV4::new(*host, each.port))
             });
         let mut hosts = Vec::new();
-        // CME's file has the same host more than once.
+        // CME's file lists the same host more than once.
         for host in self
             .hosts
             .iter()
@@ -103,11 +102,11 @@ impl Replay {
         }
     }
 
-    /// Who we are, with the password from its file or the environment.
+    /// Credentials, with the password from its file or the environment.
     ///
     /// # Errors
-    /// There is none, the file is open to others or not ours, or it cannot be sent. No text has the
-    /// password.
+    /// The password is missing, its file is accessible to others or of another user, or it cannot
+    /// be sent. Errors never contain the password.
     pub fn credentials(&self) -> Result<Credentials, ConfigError> {
         let source = match &self.password_file {
             Some(file) => SecretSource::File(file.clone()),

@@ -1,4 +1,4 @@
-//! One channel of CME: which, and how it is joined.
+//! Settings of one CME channel.
 
 use super::Replay;
 use crate::config::{Config, Duty, Limits, Network, Publication, Symbols, lossy, within};
@@ -11,24 +11,23 @@ use touchline_feed::cme::Join;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CmeVenue {
-    /// Which venue's rules apply.
+    /// Kind of venue.
     pub kind: Kind,
     /// The venue's number of the channel.
     pub channel: u32,
-    /// CME's `config.xml`. In the file, a relative path starts at the folder of the file; here it can
-    /// be opened as it stands.
+    /// CME's `config.xml`. In the file, a relative path starts at the folder of the file; here it is resolved.
     #[serde(serialize_with = "lossy")]
     pub config_xml: PathBuf,
-    /// What to do with a book that misses something until a snapshot fits.
+    /// Content of a book in recovery until a snapshot fits.
     #[serde(default, with = "JoinName")]
     pub join: Join,
-    /// How long packets behind a gap wait for it, milliseconds, 0..=10,000.
+    /// Gap timeout: how long packets received ahead of a gap wait for it, milliseconds, 0..=10,000.
     #[serde(
         default = "default_wait_ms",
         deserialize_with = "within::<_, _, 0, 10_000>"
     )]
     pub wait_ms: u64,
-    /// Network interface to join the groups on, by name or address; the system's choice if absent.
+    /// Network interface for the groups, by name or address; the system's choice if absent.
     #[serde(
         default,
         skip_serializing_if = "Option::is_none",
@@ -38,12 +37,12 @@ pub struct CmeVenue {
     /// The symbols to publish.
     #[serde(default)]
     pub symbols: Symbols,
-    /// How packets that both lines lost are asked for again; they are not, if absent.
+    /// TCP replay; disabled if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub replay: Option<Replay>,
 }
 
-/// The kinds that have this section.
+/// Kinds with this section.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Kind {
@@ -52,8 +51,8 @@ pub enum Kind {
 }
 
 impl Config<CmeVenue> {
-    /// The configuration of one CME channel with every default, for those who need no file; its bus
-    /// is `cme-` and the channel's number.
+    /// Configuration of one CME channel with all defaults, without a file; its bus is `cme-` and
+    /// the channel's number.
     pub fn of_cme_channel(config_xml: impl Into<PathBuf>, channel: u32) -> Self {
         Self {
             bus: format!("cme-{channel}"),
@@ -75,7 +74,7 @@ impl Config<CmeVenue> {
     }
 }
 
-/// How [`Join`] is written.
+/// Spelling of [`Join`].
 #[derive(Serialize, Deserialize)]
 #[serde(remote = "Join", rename_all = "lowercase")]
 enum JoinName {

@@ -1,4 +1,4 @@
-//! Where the numbers and messages of a session are kept.
+//! Store of a session's numbers and messages.
 
 use super::{FixVenue, Kind};
 use crate::config::ConfigError;
@@ -6,21 +6,21 @@ use crate::venues::StartError;
 use touchline_session::file_store::{FileStore, Limits, Sync, file_name};
 use touchline_session::fix::{Memory, Store, StoreError};
 
-/// The store of a session, of one of two kinds.
+/// Store of a session.
 #[derive(Debug)]
 pub enum Numbers {
-    /// They end with the process, and begin at 1 with each connection.
+    /// In memory: numbers restart at 1 with each connection.
     Memory(Memory),
-    /// They outlive the process.
+    /// In a file: numbers outlive the process.
     File(Box<FileStore>),
 }
 
 impl Numbers {
-    /// The store that the configuration wants.
+    /// The configured store.
     ///
     /// # Errors
-    /// The venue begins its numbers with each Logon, the CompIDs make no name of a file, or the store is damaged, in use, or
-    /// open to others.
+    /// The venue restarts its numbers with each Logon, the CompIDs do not fit a file name, or the store is damaged, in
+    /// use, or accessible to others.
     pub fn open(venue: &FixVenue) -> Result<Numbers, StartError> {
         let Some(folder) = &venue.store else {
             return Ok(Numbers::Memory(Memory::default()));

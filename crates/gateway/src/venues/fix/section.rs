@@ -1,4 +1,4 @@
-//! A venue that is reached by a FIX session: where, as whom, and what is asked for.
+//! Settings of a FIX session: hosts, credentials, instruments.
 
 use crate::config::{SecretSource, Symbols, Tls, within};
 use serde::de::Error as _;
@@ -9,56 +9,56 @@ use std::path::{Path, PathBuf};
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct FixVenue {
-    /// Which venue's rules apply.
+    /// Kind of venue.
     pub kind: Kind,
     /// Names or addresses with their port, such as `fix.deribit.com:9883`, tried in turn.
     #[serde(deserialize_with = "hosts")]
     pub hosts: Vec<String>,
-    /// Who we are: SenderCompID (49).
+    /// SenderCompID (49).
     #[serde(deserialize_with = "comp_id")]
     pub sender: String,
-    /// Who the venue is: TargetCompID (56); Deribit's is known.
+    /// TargetCompID (56); has a default for Deribit.
     #[serde(default = "deribit_server", deserialize_with = "comp_id")]
     pub target: String,
-    /// Our sub id (50), where the venue wants one.
+    /// SenderSubID (50), if the venue requires one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sender_sub: Option<String>,
-    /// The venue's sub id (57), where it wants one.
+    /// TargetSubID (57), if the venue requires one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub target_sub: Option<String>,
     /// Username (553); at Deribit the client id of the API key.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub user: Option<String>,
-    /// Where the password is; at Deribit the client secret of the API key.
+    /// Password; at Deribit the client secret of the API key.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub password: Option<SecretSource>,
-    /// Folder of the session's store: its numbers and messages outlive the gateway, and go on with the next connection. Without
-    /// it they begin at 1 with each connection. In the file, a relative path starts at the folder of the file; here it can be
-    /// opened as it stands.
+    /// Folder of the session's store: its numbers and messages outlive the gateway and continue with the next
+    /// connection. Without it they restart at 1 with each connection. In the file, a relative path starts at the folder
+    /// of the file; here it is resolved.
     #[serde(
         default,
         skip_serializing_if = "Option::is_none",
         serialize_with = "lossy"
     )]
     pub store: Option<PathBuf>,
-    /// TLS, where the venue is reached over it.
+    /// TLS settings, if the venue uses it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tls: Option<Box<Tls>>,
-    /// The instruments: names, names with `*`, and `/regular expressions/`; all, if there are none.
-    /// Kind `fix` has no list of instruments to choose from, so it needs names.
+    /// Instruments: names, names with `*`, and `/regular expressions/`; empty: all. Kind `fix` has
+    /// no list of instruments, so it needs names.
     #[serde(default)]
     pub symbols: Symbols,
     /// MarketDepth (264), levels a side, 0..=10,000; 0 is every level.
     #[serde(default, deserialize_with = "within::<_, _, 0, 10_000>")]
     pub depth: u32,
-    /// Levels a side of a book that are kept, 16..=65,000; what is beyond is counted, and the book is
-    /// right as far as it goes.
+    /// Levels a side of a book that are kept, 16..=65,000; levels beyond are counted, and the book is correct up to
+    /// there.
     #[serde(
         default = "default_levels_max",
         deserialize_with = "within::<_, _, 16, 65_000>"
     )]
     pub levels_max: usize,
-    /// Whether trades are asked for.
+    /// Whether trades are requested.
     #[serde(default = "default_true")]
     pub trades: bool,
     /// HeartBtInt (108), seconds, 1..=3,600.
@@ -67,40 +67,39 @@ pub struct FixVenue {
         deserialize_with = "within::<_, _, 1, 3_600>"
     )]
     pub heartbeat_s: u32,
-    /// Longest message that is taken, bytes, 4,096..=67,108,864: a list of all instruments, or the
-    /// snapshot of the deepest book.
+    /// Maximum size of a received message, bytes, 4,096..=67,108,864: a list of all instruments, or
+    /// the snapshot of the deepest book.
     #[serde(
         default = "default_message_bytes_max",
         deserialize_with = "within::<_, _, 4_096, 67_108_864>"
     )]
     pub message_bytes_max: usize,
-    /// Instruments of one request of kind `deribit`, 1..=1,000; kind `fix` asks for each by itself.
+    /// Instruments per request for kind `deribit`, 1..=1,000; kind `fix` requests each separately.
     #[serde(
         default = "default_symbols_per_request",
         deserialize_with = "within::<_, _, 1, 1_000>"
     )]
     pub symbols_per_request: usize,
-    /// Further fields of our Logon, as `"9001=Y"`.
+    /// Additional fields of our Logon, as `"9001=Y"`.
     #[serde(default, deserialize_with = "fields")]
     pub logon_fields: Vec<String>,
-    /// Further fields of each MarketDataRequest, as `"9011=Y"`.
+    /// Additional fields of each MarketDataRequest, as `"9011=Y"`.
     #[serde(default, deserialize_with = "fields")]
     pub request_fields: Vec<String>,
-    /// A connection must stand, and its Logon be answered, within so many milliseconds,
-    /// 100..=60,000.
+    /// Timeout of a connection including its Logon, milliseconds, 100..=60,000.
     #[serde(
         default = "default_connect_ms",
         deserialize_with = "within::<_, _, 100, 60_000>"
     )]
     pub connect_ms: u64,
-    /// The rest after a first connection that failed or was lost, milliseconds, 10..=60,000. Each
-    /// further one is up to twice as long, by chance, until `reconnect_ms_max`.
+    /// Backoff after a first failed or lost connection, milliseconds, 10..=60,000. Each further one
+    /// is up to twice as long, with a random part, until `reconnect_ms_max`.
     #[serde(
         default = "default_reconnect_ms",
         deserialize_with = "within::<_, _, 10, 60_000>"
     )]
     pub reconnect_ms: u64,
-    /// The longest rest, milliseconds, 10..=600,000.
+    /// Maximum backoff, milliseconds, 10..=600,000.
     #[serde(
         default = "default_reconnect_ms_max",
         deserialize_with = "within::<_, _, 10, 600_000>"
@@ -108,18 +107,18 @@ pub struct FixVenue {
     pub reconnect_ms_max: u64,
 }
 
-/// The kinds that have this section.
+/// Kinds with this section.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Kind {
     /// Deribit, FIX 4.4.
     Deribit,
-    /// A FIX 4.4 session that sends market data, as banks and aggregators have it.
+    /// A FIX 4.4 session for market data, as offered by banks and aggregators.
     Fix,
 }
 
 impl FixVenue {
-    /// Fields of the configuration as tags and values.
+    /// Configured fields as tags and values.
     pub fn pairs(fields: &[String]) -> Vec<(u32, Vec<u8>)> {
         fields.iter().filter_map(|text| pair(text)).collect()
     }
@@ -134,7 +133,7 @@ fn pair(text: &str) -> Option<(u32, Vec<u8>)> {
 
 fn fields<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
     let fields = Vec::<String>::deserialize(deserializer)?;
-    // What must not be set here, because the session sets it, or because it is a secret.
+    // Tags that must not be configured: set by the session, or secret.
     const OURS: [u32; 13] = [8, 9, 10, 34, 35, 49, 52, 56, 96, 98, 108, 554, 925];
     for text in &fields {
         match pair(text) {
@@ -182,7 +181,7 @@ fn comp_id<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Erro
     match is_text {
         true => Ok(id),
         false => Err(D::Error::custom(format_args!(
-            "{id:?} is no CompID: 1 to 64 visible characters"
+            "{id:?} is not a CompID: 1 to 64 visible characters"
         ))),
     }
 }
@@ -278,7 +277,7 @@ mod tests {
         assert!(read(&no_port).is_err_and(|error| error.to_string().contains("is not a host")));
     }
 
-    /// What only a multicast venue has would be a limit that limits nothing.
+    /// Settings of multicast venues would have no effect here: they are refused.
     #[test]
     fn settings_of_packets_are_refused() {
         for (table, key) in [("limits", "orders_max"), ("network", "batch")] {

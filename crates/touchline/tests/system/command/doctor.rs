@@ -77,9 +77,9 @@ fn a_host_that_is_not_fit_is_said_to_be() {
 fn what_is_no_processor_or_interface_is_refused() {
     let desk = Desk::bare("doctor-refused");
     desk.run("doctor --cpus x")
-        .refused(2, &["no list of processors", "2,3"]);
+        .refused(2, &["not a list of processors", "2,3"]);
     desk.run("doctor --cpus 3-1")
-        .refused(2, &["no list of processors"]);
+        .refused(2, &["not a list of processors"]);
     for name in ["../x", "..", "a/b", "a-name-too-long-", "a:1"] {
         desk.run(&format!("doctor --interface {name}"))
             .refused(2, &["cannot be an interface"]);

@@ -1,4 +1,4 @@
-//! Whose group and port a destination is: for the question whether a capture is of this channel.
+//! Channels of a destination, for an error about a capture of another channel.
 
 use std::net::SocketAddrV4;
 use std::path::Path;
@@ -8,9 +8,9 @@ use roxmltree::{Document, Node};
 use super::{below, elements, number, text};
 use crate::config::read_text;
 
-/// The numbers of all channels of a `config.xml` that send to this group and port.
+/// Numbers of all channels of a `config.xml` that send to this group and port.
 ///
-/// It answers to an error that has happened already, so whatever cannot be read is passed over.
+/// Used for an error text, so unreadable parts are skipped.
 pub fn channels_with(path: impl AsRef<Path>, destination: SocketAddrV4) -> Vec<u32> {
     let text = read_text(path.as_ref()).unwrap_or_default();
     let Ok(document) = Document::parse(&text) else {

@@ -1,4 +1,4 @@
-//! What is counted of asking for lost packets.
+//! Counters of TCP replay.
 
 touchline_types::counters! {
     /// Counters of TCP replay, as its client.

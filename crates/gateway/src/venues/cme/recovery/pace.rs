@@ -1,28 +1,27 @@
-//! How often a venue is asked: a budget for each day, and a longer and longer backoff after failures.
+//! Limits of requests: a daily budget, and an increasing backoff after failures.
 
 const SECOND_NS: u64 = 1_000_000_000;
 const DAY_NS: u64 = 86_400 * SECOND_NS;
 
-/// The backoff after a first failure; each further one doubles it.
+/// Backoff after a first failure; doubled by each further one.
 const BACKOFF_NS: u64 = SECOND_NS;
 
-/// The longest backoff.
+/// Maximum backoff.
 const BACKOFF_NS_MAX: u64 = 60 * SECOND_NS;
 
-/// What keeps our recovery from being a burden to the venue, or a reason to ban us. Times are of a
-/// clock that only goes forward.
+/// Budget and backoff, which keep the load on the venue low. Times are of a monotonic clock.
 #[derive(Debug)]
 pub struct Pace {
     requests_per_day_max: u32,
     /// Requests since `day_ns`.
     requests: u32,
     day_ns: u64,
-    /// The next backoff.
+    /// Next backoff.
     backoff_ns: u64,
 }
 
 impl Pace {
-    /// Nothing was asked yet.
+    /// No requests yet.
     pub fn new(requests_per_day_max: u32) -> Pace {
         Pace {
             requests_per_day_max,
@@ -32,7 +31,7 @@ impl Pace {
         }
     }
 
-    /// Takes one request out of the budget. `false`: it is used up.
+    /// Takes one request from the budget. `false`: it is used up.
     pub fn take(&mut self, now_ns: u64) -> bool {
         if now_ns.saturating_sub(self.day_ns) >= DAY_NS {
             (self.requests, self.day_ns) = (0, now_ns);
@@ -42,17 +41,17 @@ impl Pace {
         is_left
     }
 
-    /// Nanoseconds until the budget is new.
+    /// Nanoseconds until the budget is renewed.
     pub fn until_next_day_ns(&self, now_ns: u64) -> u64 {
         (self.day_ns + DAY_NS).saturating_sub(now_ns)
     }
 
-    /// It worked: the next backoff is short again.
+    /// Success: the next backoff is short again.
     pub fn succeeded(&mut self) {
         self.backoff_ns = BACKOFF_NS;
     }
 
-    /// It failed: nanoseconds to back off now.
+    /// Failure: returns the backoff in nanoseconds.
     pub fn failed(&mut self) -> u64 {
         let backoff_ns = self.backoff_ns;
         self.backoff_ns = (2 * backoff_ns).min(BACKOFF_NS_MAX);
