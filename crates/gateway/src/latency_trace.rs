@@ -34,11 +34,11 @@ pub const HISTOGRAMS: &[CounterInfo] = &[
     ),
     histogram(
         "decoded_to_applied_ns",
-        "From a packet's events to the books that have taken them.",
+        "From a packet's events to the books that have applied them.",
     ),
     histogram(
         "applied_to_published_ns",
-        "From the books to everything of the packet published.",
+        "From the books to all updates of the packet published.",
     ),
     histogram(
         "packet_ns",
@@ -46,7 +46,7 @@ pub const HISTOGRAMS: &[CounterInfo] = &[
     ),
     histogram(
         "wire_to_published_ns",
-        "From the card's or the kernel's timestamp to the updates published: the network level, as far as the gateway.",
+        "From the card's or the kernel's timestamp to the updates published: the network level, up to the gateway.",
     ),
 ];
 

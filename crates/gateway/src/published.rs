@@ -15,7 +15,7 @@ pub struct BookHealth {
     pub live: u64,
     /// Order books that are live.
     pub orders_live: u64,
-    /// Every definition was seen and every price book is live.
+    /// Every definition was received and every price book is live.
     pub ready: bool,
 }
 

@@ -41,11 +41,11 @@ pub struct Dial {
 touchline_types::counters! {
     /// Counters of the connection to a venue. A unit that ends in `now` goes up and down.
     pub struct ClientLinkCounters {
-        connected: "yes/no now" = "The connection to the venue stands.",
+        connected: "yes/no now" = "The connection to the venue is established.",
         connections: "connections" = "Connections to the venue that were established.",
         connections_failed: "connections" = "Connections that failed: the host is unknown, refused, or did not answer.",
         connections_lost: "connections" = "Connections that the venue or the network closed without a Logout.",
-        connections_closed: "connections" = "Connections that were closed by the session: a Logout of either side, or an error that the feed found.",
+        connections_closed: "connections" = "Connections that the session closed: after a Logout of either side, or an error that the feed detected.",
         bytes_sent: "bytes" = "Bytes that were sent to the venue.",
     }
 }

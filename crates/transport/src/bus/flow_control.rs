@@ -23,7 +23,7 @@ pub struct FlowCounts {
     pub waits: u64,
     /// Registered readers that died.
     pub readers_dead: u64,
-    /// Registered readers that were too slow for too long.
+    /// Registered readers that were too slow for longer than the limit.
     pub readers_left_behind: u64,
 }
 

@@ -31,17 +31,17 @@ const FOLDER: &str = "boards";
 touchline_types::counters! {
     /// Counters of a named reader.
     pub struct ReaderCounters {
-        position: "bytes" = "Position in the stream up to which everything was read.",
+        position: "bytes" = "Position in the stream up to which the reader has read.",
         messages: "messages" = "Messages read from the ring, including those that a filter dropped.",
-        batches: "batches" = "Batches read: what one packet caused.",
-        written_unix_ns: "ns" = "When this was written last, since 1970-01-01 UTC.",
+        batches: "batches" = "Batches read: all messages caused by one packet.",
+        written_unix_ns: "ns" = "Time of the last write of these counters, since 1970-01-01 UTC.",
         overruns: "times" = "The publisher overran this reader.",
         overrun_messages: "messages" = "Messages lost to overruns.",
         overrun_bytes: "bytes" = "Bytes of the stream lost to overruns.",
-        corrupt: "times" = "Shared memory contained data that no publisher writes.",
+        corrupt: "times" = "Shared memory contained invalid data.",
         restarts: "times" = "Another publisher started.",
-        receive_timestamps_far: "batches" = "The receive timestamp was more than a minute away, as that of a recording is: no latency.",
-        place: "place" = "Place among the readers that a lossless publisher waits for, from 1; 0 is none.",
+        receive_timestamps_far: "batches" = "The receive timestamp differed by more than a minute from the clock, as in a replay of a recording: no latency measured.",
+        place: "place" = "Place among the readers that a lossless publisher waits for, from 1; 0 if it has none.",
     }
 }
 
@@ -50,12 +50,12 @@ pub const READER_HISTOGRAMS: &[CounterInfo] = &[
     CounterInfo {
         name: "published_to_consumed_ns",
         unit: "ns",
-        help: "From an update handed to the publisher to the reader's hands, by the fine clock.",
+        help: "From an update given to the publisher to its delivery to the reader, by the time stamp counter.",
     },
     CounterInfo {
         name: "received_to_consumed_ns",
         unit: "ns",
-        help: "From the packet's receive timestamp to the reader's hands, by the system's clock.",
+        help: "From the packet's receive timestamp to the delivery to the reader, by the system's clock.",
     },
 ];
 const PUBLISHED: usize = 0;
