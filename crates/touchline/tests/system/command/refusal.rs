@@ -71,15 +71,15 @@ fn arguments_are_refused() {
         ),
         (
             format!("replay {pcap} --config cme.toml --books session.pcap"),
-            &["session.pcap", "read by this run", "another name"],
+            &["session.pcap", "an input of this run", "another name"],
         ),
         (
             format!("replay {pcap} --config cme.toml --orders ./config.xml"),
-            &["./config.xml", "read by this run"],
+            &["./config.xml", "an input of this run"],
         ),
         (
             format!("replay {pcap} --config cme.toml --tops cme.toml"),
-            &["cme.toml", "read by this run"],
+            &["cme.toml", "an input of this run"],
         ),
         (
             format!("replay {pcap} --config cme.toml --books - --tops -"),
@@ -262,7 +262,7 @@ fn outputs_that_cannot_be_written_are_refused() {
             "nowhere/books",
             &["nowhere/books: cannot be written", "choose a folder"][..],
         ),
-        ("folder", &["folder: it is a folder", "give a file in it"]),
+        ("folder", &["folder: is a folder", "give a file in it"]),
         (text(&beyond), &["cme.toml/books: cannot be written"]),
         ("/dev/full", &["/dev/full: cannot be written", "make room"]),
     ] {

@@ -401,7 +401,7 @@ fn what_cannot_be_done_is_refused_in_one_line() {
         (
             "--fault old~a~12",
             2,
-            &["no packet is sent before it", "give it to --commands"],
+            &["no packet was sent before it", "give it to --commands"],
         ),
         (
             "--fault forge~a~1",
