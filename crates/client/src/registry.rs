@@ -200,6 +200,7 @@ impl Registry {
     pub fn restart(&mut self) {
         self.slots.clear();
         for row in &mut self.rows {
+            // mutant: client: an instrument that does not come back has the book of another
             row.publisher = None;
         }
     }
@@ -241,5 +242,6 @@ impl Registry {
 
 /// Whether a definition continues an earlier one of the same venue and id: an id may be reassigned to another contract.
 fn is_same(old: &Definition, new: &Definition) -> bool {
+    // mutant: client: an id that names another contract keeps its handle
     old.symbol == new.symbol || old.symbol.is_empty() || new.symbol.is_empty()
 }

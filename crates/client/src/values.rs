@@ -136,6 +136,7 @@ impl StoredValues {
     #[inline]
     pub fn is_news(&self, instrument: Instrument, top: &TopOfBook) -> bool {
         let row = self.rows.get(instrument.index());
+        // mutant: client: a top that says nothing new is given
         row.is_none_or(|row| row.top.as_ref() != Some(top))
     }
 
@@ -239,6 +240,7 @@ impl StoredValues {
     pub fn happened(&mut self, event: &SubscriptionEvent) {
         match event {
             SubscriptionEvent::Overrun { .. } | SubscriptionEvent::Corrupt { .. } => {
+                // mutant: client: an overrun leaves books as they were
                 self.mirror.begin_recovery();
                 for row in &mut self.rows {
                     row.top = None;

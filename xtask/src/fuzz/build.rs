@@ -3,6 +3,8 @@
 use anyhow::{Context, Result, bail};
 use std::{
     env,
+    fs::{self, Permissions},
+    os::unix::fs::PermissionsExt,
     path::{Path, PathBuf},
     process::Command,
 };
@@ -74,43 +76,64 @@ impl Program {
     }
 }
 
-/// Builds the program; with `asan`, under AddressSanitizer.
+/// Builds the program: quickly, or with `asan` everything instrumented and under AddressSanitizer.
 ///
 /// # Errors
 /// When there is no C++ compiler, or the build fails.
 pub fn build(root: &Path, asan: bool) -> Result<Program> {
     require_cxx()?;
-    let host = crate::host()?;
-    let folder = crate::target_folder(root).join(if asan { "fuzz-asan" } else { "fuzz" });
-    let mut flags = INSTRUMENTATION.to_vec();
     let mut cargo = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-    if asan {
-        // The sanitizer is there on stable, behind a flag that the compiler wants to be asked for.
-        flags.push("-Zsanitizer=address");
-        cargo.env("RUSTC_BOOTSTRAP", "1");
-    }
+    cargo
+        .args(["build", "--quiet", "--bin", "libfuzzer"])
+        .args(["--features", "touchline-fuzz/libfuzzer"])
+        .current_dir(root);
+    let program = match asan {
+        true => instrument_everything(root, &mut cargo)?,
+        false => instrument_ours(root, &mut cargo)?,
+    };
     let status = cargo
-        .args([
-            "build",
-            "--quiet",
-            "--package",
-            "touchline-fuzz",
-            "--features",
-            "libfuzzer",
-            "--bin",
-            "libfuzzer",
-        ])
-        // With a target named, build scripts and macros are not instrumented; they could not be linked.
-        .args(["--profile", "fuzz", "--target", &host])
-        .current_dir(root)
-        .env("RUSTFLAGS", flags.join(" "))
-        .env("CARGO_TARGET_DIR", &folder)
         .status()
         .context("cannot run cargo build; is cargo on the PATH?")?;
     if !status.success() {
         bail!("the fuzz targets do not build; cargo's reason stands above");
     }
-    Ok(Program(folder.join(host).join("fuzz/libfuzzer")))
+    Ok(Program(program))
+}
+
+/// The crates of the workspace alone, in the profile of the tests: their dependencies are those of the tests, and are not
+/// built again.
+fn instrument_ours(root: &Path, cargo: &mut Command) -> Result<PathBuf> {
+    let folder = crate::target_folder(root);
+    let compiler = folder.join("instrumenting-rustc");
+    let flags = INSTRUMENTATION.join(" ");
+    fs::create_dir_all(&folder)?;
+    fs::write(&compiler, format!("#!/bin/sh\nexec \"$@\" {flags}\n"))?;
+    fs::set_permissions(&compiler, Permissions::from_mode(0o755))?;
+    let programs = folder.join("fuzz");
+    cargo
+        .arg("--workspace")
+        .env("RUSTC_WORKSPACE_WRAPPER", compiler)
+        .env("CARGO_TARGET_DIR", &programs)
+        .env("CARGO_BUILD_BUILD_DIR", &folder);
+    Ok(programs.join("debug/libfuzzer"))
+}
+
+/// Every crate, and optimised: for long searches.
+fn instrument_everything(root: &Path, cargo: &mut Command) -> Result<PathBuf> {
+    let host = crate::host()?;
+    let folder = crate::target_folder(root).join("fuzz-asan");
+    cargo
+        .args(["--package", "touchline-fuzz"])
+        // With a target named, build scripts and macros are not instrumented; they could not be linked.
+        .args(["--profile", "fuzz", "--target", &host])
+        // The sanitizer is there on stable, behind a flag that the compiler wants to be asked for.
+        .env("RUSTC_BOOTSTRAP", "1")
+        .env(
+            "RUSTFLAGS",
+            format!("{} -Zsanitizer=address", INSTRUMENTATION.join(" ")),
+        )
+        .env("CARGO_TARGET_DIR", &folder);
+    Ok(folder.join(host).join("fuzz/libfuzzer"))
 }
 
 /// Whether there is a C++ compiler: libFuzzer is written in C++, and nothing else here is.

@@ -72,8 +72,8 @@ pub const SESSION: &[Mutant] = &[
     },
     Mutant {
         name: "fix market data: a request of an earlier connection is sent again",
-        find: "resend: ResendPolicy::GapFill,",
-        replace: "resend: ResendPolicy::SendAgain,",
+        find: "&APPLICATION_THAT_GOES_ON",
+        replace: "&APPLICATION",
         test: "-p touchline-feed --test fix_md goes_on",
     },
     Mutant {

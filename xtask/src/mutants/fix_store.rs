@@ -66,8 +66,8 @@ pub const STORE: &[Mutant] = &[
     },
     Mutant {
         name: "fix store: the name comes before the bytes",
-        find: "Rewrite::write_head,\n        Rewrite::write_records,\n        Rewrite::synchronise,\n        Rewrite::rename,",
-        replace: "        Rewrite::rename,\n        Rewrite::write_head,\n        Rewrite::write_records,\n        Rewrite::synchronise,\n",
+        find: "Rewrite::write_head,\n            Rewrite::write_records,\n            Rewrite::synchronise,\n            Rewrite::rename,",
+        replace: "Rewrite::rename,\n            Rewrite::write_head,\n            Rewrite::write_records,\n            Rewrite::synchronise,",
         test: "-p touchline-session --lib a_death_after_any_step",
     },
     Mutant {

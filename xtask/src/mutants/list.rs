@@ -199,8 +199,8 @@ const PACKETS: &[Mutant] = &[
     },
     Mutant {
         name: "gateway: a dead replay server gets no rest",
-        find: "backoff_ns\n    }",
-        replace: "        0\n    }",
+        find: "backoff_ns\n",
+        replace: "backoff_ns * 0\n",
         test: "-p touchline-gateway --test gateway a_dead_server_is_not_stormed",
     },
 ];
@@ -405,8 +405,8 @@ const SEGMENTS: &[Mutant] = &[
     },
     Mutant {
         name: "shm: buckets are wider than said",
-        find: "const PRECISION_BITS: u32 = 7;",
-        replace: "const PRECISION_BITS: u32 = 6;",
+        find: "(value >> shift) as usize",
+        replace: "((value >> shift) as usize & !1)",
         test: "-p touchline-shm --test shm quantiles_are_those_of_the_values_within_the_bound",
     },
     Mutant {

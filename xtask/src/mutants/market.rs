@@ -93,6 +93,42 @@ pub const SHOWN: &[Mutant] = &[
         test: "-p touchline --test system another_ending_is_refused",
     },
     Mutant {
+        name: "client: the last event of a packet does not say so",
+        find: "event.mark_end_of_batch();",
+        replace: "                    let _ = &mut event;",
+        test: "-p touchline-client --test client a_top_comes_before_the_book_change",
+    },
+    Mutant {
+        name: "client: an id that names another contract keeps its handle",
+        find: "old.symbol == new.symbol || old.symbol.is_empty() || new.symbol.is_empty()",
+        replace: "    let _ = (old, new);\n    true",
+        test: "-p touchline-client --test client an_id_with_another_symbol",
+    },
+    Mutant {
+        name: "client: an instrument that does not come back has the book of another",
+        find: "row.publisher = None;",
+        replace: "            let _ = row;",
+        test: "-p touchline-client --test client a_publisher_that_numbers_anew",
+    },
+    Mutant {
+        name: "client: an overrun leaves books as they were",
+        find: "self.mirror.begin_recovery();",
+        replace: "",
+        test: "-p touchline-client --test client an_overrun_is_told_once",
+    },
+    Mutant {
+        name: "client: a top that says nothing new is given",
+        find: "row.is_none_or(|row| row.top.as_ref() != Some(top))",
+        replace: "        let _ = (row, top);\n        true",
+        test: "-p touchline-client --test client a_top_comes_before_the_book_change",
+    },
+    Mutant {
+        name: "client: a poll gives nothing while there is something",
+        find: "Step::Progress => {}",
+        replace: "                Step::Progress => return None,",
+        test: "-p touchline-client --test client a_poll_reads_on",
+    },
+    Mutant {
         name: "joining: after a restart in its middle the ring continues from books that nobody was handed",
         find: "if self.awaits_restart && is_of_books(&message.body) {",
         replace: "        if false && is_of_books(&message.body) {",

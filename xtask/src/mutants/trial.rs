@@ -24,12 +24,13 @@ use std::{
 /// What is not copied: what was built, and version control.
 pub const SKIPPED: &[&str] = &["target", ".git"];
 
-/// Each mutant is built once and run once on few inputs: what counts is how long building takes.
-const QUICK_TO_BUILD: [(&str, &str); 3] = [
+/// Each mutant is built once and run once on few inputs: what counts is how long building takes. Dependencies keep the
+/// profile of the workspace, whose build they share.
+const QUICK_TO_BUILD: [(&str, &str); 2] = [
     ("CARGO_INCREMENTAL", "1"),
-    ("CARGO_PROFILE_TEST_OPT_LEVEL", "0"),
-    ("CARGO_PROFILE_TEST_DEBUG", "0"),
+    ("CARGO_PROFILE_DEV_OPT_LEVEL", "0"),
 ];
+const DEPENDENCY_PROFILE: &str = "profile.dev.package.'*'.opt-level=1";
 
 /// How a mutant fared.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -62,7 +63,10 @@ impl fmt::Display for Outcome {
 #[derive(Debug)]
 pub struct Trial<'a> {
     copy: PathBuf,
+    /// Programs and outputs of the copy.
     build: PathBuf,
+    /// Where cargo keeps what it compiles: that of the workspace, since the dependencies are the same.
+    compiled: PathBuf,
     sources: &'a Sources,
     plan: &'a Plan<'a>,
     run_time_max: Duration,
@@ -89,6 +93,7 @@ impl<'a> Trial<'a> {
         Ok(Self {
             copy,
             build,
+            compiled: crate::target_folder(root),
             sources,
             plan,
             run_time_max,
@@ -190,7 +195,9 @@ impl<'a> Trial<'a> {
         command
             .arg("test")
             .current_dir(&self.copy)
+            .args(["--config", DEPENDENCY_PROFILE])
             .env("CARGO_TARGET_DIR", &self.build)
+            .env("CARGO_BUILD_BUILD_DIR", &self.compiled)
             .envs(QUICK_TO_BUILD)
             .stdin(Stdio::null());
         command

@@ -32,6 +32,7 @@ impl<S: Store> FixFeed<S> {
     /// The same, for a session that continues where its store ends.
     pub fn with_store(settings: Settings, store: S) -> FixFeed<S> {
         let mut session = settings.session.clone();
+        // mutant: fix market data: a request of an earlier connection is sent again
         let application = match session.reset_on_logon {
             true => &APPLICATION,
             false => &APPLICATION_THAT_GOES_ON,

@@ -56,7 +56,6 @@ pub const VERIFIED: &[&[u8]] = &[b"W", b"X"];
 /// The same in a session whose numbers continue with the next connection. Requests that the venue has not seen are of
 /// an earlier connection, and everything is requested again.
 pub const APPLICATION_THAT_GOES_ON: Application<'static> = Application {
-    // mutant: fix market data: a request of an earlier connection is sent again
     resend: ResendPolicy::GapFill,
     ..APPLICATION
 };

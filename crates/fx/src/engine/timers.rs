@@ -16,7 +16,12 @@ impl Engine {
                 self.wake_ns = due_ns;
                 break;
             }
-            self.instant(due_ns.max(self.now()), out);
+            let now_ns = due_ns.max(self.now());
+            self.instant(now_ns, out);
+            assert!(
+                self.wake_ns > now_ns,
+                "what-is-due-is-done: a timer that stays due would run for ever"
+            );
         }
     }
 

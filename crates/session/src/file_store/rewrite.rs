@@ -26,15 +26,17 @@ type Step<'a> = fn(&mut Rewrite<'a>) -> std::io::Result<()>;
 
 impl<'a> Rewrite<'a> {
     /// Order: the bytes of a file are on the disk before it gets its name.
-    pub const STEPS: [Step<'a>; 6] = [
-        Rewrite::create,
-        // mutant: fix store: the name comes before the bytes
-        Rewrite::write_head,
-        Rewrite::write_records,
-        Rewrite::synchronise,
-        Rewrite::rename,
-        Rewrite::synchronise_name,
-    ];
+    pub fn steps() -> [Step<'a>; 6] {
+        [
+            Rewrite::create,
+            // mutant: fix store: the name comes before the bytes
+            Rewrite::write_head,
+            Rewrite::write_records,
+            Rewrite::synchronise,
+            Rewrite::rename,
+            Rewrite::synchronise_name,
+        ]
+    }
 
     /// A new store.
     pub fn begin(folder: &'a File, name: &'a str) -> Rewrite<'a> {
@@ -70,7 +72,7 @@ impl<'a> Rewrite<'a> {
     /// Runs all steps and returns the new, locked file. No other process opens or rewrites a store in this folder
     /// meanwhile.
     pub fn run(mut self) -> std::io::Result<(File, Slot)> {
-        for step in Self::STEPS {
+        for step in Self::steps() {
             step(&mut self)?;
         }
         let slot = self.slots()[1];

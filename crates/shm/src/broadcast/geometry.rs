@@ -155,7 +155,7 @@ impl Geometry {
 
     /// The first whole block at or above a position.
     #[inline]
-    pub const fn block_end(self, position: u64) -> u64 {
+    pub fn block_end(self, position: u64) -> u64 {
         // mutant: ring: the block that a frame begins in is announced, not the one it ends in
         position.wrapping_add(self.block - 1) & !(self.block - 1)
     }

@@ -5,7 +5,6 @@
 use std::ops::RangeInclusive;
 
 /// Bits of a value that its bucket keeps, besides the first.
-// mutant: shm: buckets are wider than said
 const PRECISION_BITS: u32 = 7;
 
 /// Buckets of a histogram.
@@ -16,6 +15,7 @@ pub const BUCKETS: usize = ((64 - PRECISION_BITS as usize) + 1) << PRECISION_BIT
 pub fn bucket_of(value: u64) -> usize {
     const EXACT: u64 = (2 << PRECISION_BITS) - 1;
     let shift = EXACT.leading_zeros() - (value | EXACT).leading_zeros();
+    // mutant: shm: buckets are wider than said
     ((shift as usize) << PRECISION_BITS) + (value >> shift) as usize
 }
 

@@ -10,14 +10,10 @@ use std::time::{Duration, Instant};
 /// How long something may take on a loaded host.
 pub const PATIENCE: Duration = Duration::from_secs(60);
 
-/// A set of groups of this process: an exchange on groups that another one has is refused, and other tests may run.
-pub fn groups() -> u32 {
-    1 + std::process::id() % 16_000
-}
-
 /// A folder of its own, gone with the session unless it failed.
 pub struct Stage {
     folder: PathBuf,
+    number: u32,
     /// What a command is begun with, to run in another place: of the exchange, of all others.
     places: [Vec<String>; 2],
 }
@@ -53,7 +49,17 @@ impl Stage {
         let name = format!("touchline-live-{name}-{}-{number}", std::process::id());
         let folder = std::env::temp_dir().join(name);
         fs::create_dir_all(&folder).expect("a temporary folder");
-        Stage { folder, places }
+        Stage {
+            folder,
+            number,
+            places,
+        }
+    }
+
+    /// The session's set of multicast groups: the simulator refuses groups that another exchange uses, and other sessions
+    /// run at the same time, of this process and of others.
+    pub fn groups(&self) -> u32 {
+        1 + (std::process::id() * 16 + self.number) % 16_000
     }
 
     /// A file of the session.

@@ -4,11 +4,11 @@
 //! After each command every book is live again within two snapshot loops, and right. What any reader called live on the
 //! way, price book or order book, in the stream or in the images, is a state that the exchange's book had, in order.
 
-use crate::alone;
-use crate::cast::{Actor, PATIENCE, Place, Stage, groups};
+use crate::cast::{Actor, PATIENCE, Place, Stage};
 use crate::expected_books::{equals, hash_of, judge, judge_states};
 use crate::matrix::{gateway, settled, subscriber};
 use crate::pauses::{live_books, rows};
+use crate::together;
 use serde_json::Value;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -60,7 +60,7 @@ const EFFECT: Duration = Duration::from_millis(400);
 
 #[test]
 fn whoever_sends_what_no_false_book_is_live_and_two_loops_heal_everything() {
-    let _alone = alone();
+    let _together = together();
     for seed in seeds(1) {
         let stage = Stage::new("hostile");
         let mut turns = TURNS.to_vec();
@@ -78,7 +78,7 @@ fn whoever_sends_what_no_false_book_is_live_and_two_loops_heal_everything() {
 /// The gateway listens already when the exchange opens, and hears something else first.
 #[test]
 fn what_comes_before_the_exchange_does_not_blind_the_gateway() {
-    let _alone = alone();
+    let _together = together();
     for first in [
         "forge a 5000000 -120",
         "forge ab 4294967295 -2000000000",
@@ -89,7 +89,7 @@ fn what_comes_before_the_exchange_does_not_blind_the_gateway() {
         let stage = Stage::new("first");
         let line = format!(
             "sim cme --groups {} --events-per-second 0 --seconds 1 --write @",
-            groups()
+            stage.groups()
         );
         stage
             .start(Place::Exchange, "maker", &line, &[])
@@ -292,7 +292,7 @@ fn exchange(stage: &Stage, seed: u64, more: &[&str]) -> Actor {
         "sim cme --groups {} --seed {seed} --instruments 6 --events-per-second 600 --commands --write @ \
          --truth-books @/truth-books.jsonl --truth-orders @/truth-orders.jsonl --truth-log @/truth.log \
          --truth-order-log @/truth.orders",
-        groups()
+        stage.groups()
     );
     let mut exchange = stage.start(Place::Exchange, "exchange", &line, more);
     exchange.wait_for("sending");

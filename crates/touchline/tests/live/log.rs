@@ -1,7 +1,7 @@
 //! The log of a gateway over the simulated exchange: a gap, a silent line, a feed timeout, a restart of the exchange and a
 //! lost connection are lines of their own, as text, as JSON and for journald.
 
-use crate::cast::{Actor, PATIENCE, Place, Stage, groups};
+use crate::cast::{Actor, PATIENCE, Place, Stage};
 use serde_json::Value;
 use std::os::unix::fs::MetadataExt;
 use std::thread;
@@ -13,7 +13,7 @@ const STALE_AFTER_MS: u64 = 1_500;
 fn exchange(stage: &Stage) -> Actor {
     let line = format!(
         "sim cme --groups {} --seed 3 --instruments 4 --events-per-second 400 --commands --write @",
-        groups()
+        stage.groups()
     );
     let mut exchange = stage.start(Place::Exchange, "exchange", &line, &[]);
     exchange.wait_for("sending");
@@ -60,7 +60,7 @@ fn count(gateway: &Actor) -> usize {
 
 #[test]
 fn what_happens_to_a_channel_is_a_line_each() {
-    let _alone = crate::alone();
+    let _together = crate::together();
     let stage = Stage::new("log");
     let mut exchange = exchange(&stage);
     let gateway = gateway(&stage, "");
@@ -129,7 +129,7 @@ fn what_happens_to_a_channel_is_a_line_each() {
 
 #[test]
 fn a_program_reads_every_line_as_json() {
-    let _alone = crate::alone();
+    let _together = crate::together();
     let stage = Stage::new("log-json");
     let mut exchange = exchange(&stage);
     let mut gateway = gateway(&stage, "--log-format json");
@@ -188,7 +188,7 @@ fn a_program_reads_every_line_as_json() {
 /// The device and inode of standard error are those that `JOURNAL_STREAM` names, or it is somebody else's stream.
 #[test]
 fn under_journald_a_line_begins_with_its_priority() {
-    let _alone = crate::alone();
+    let _together = crate::together();
     let stage = Stage::new("log-journal");
     let exchange = exchange(&stage);
     let log = stage.path("journal");

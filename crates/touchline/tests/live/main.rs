@@ -7,7 +7,8 @@
 //! `SEED=n` runs that one, `SEEDS=n` runs so many. In network namespaces where that is allowed, with
 //! a pair of virtual Ethernet devices between exchange and gateway.
 //!
-//! A program of its own: what is held against limits of time shares the machine with no other test.
+//! A program of its own: sessions that are held against limits of time share the machine with no other test. The others
+//! wait for processes most of their time and run side by side.
 
 mod cast;
 mod expected_books;
@@ -20,10 +21,17 @@ mod resources;
 mod soak;
 mod stops;
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
-/// Loopback has one set of groups: one session at a time.
-fn alone() -> MutexGuard<'static, ()> {
-    static ONE: Mutex<()> = Mutex::new(());
-    ONE.lock().unwrap_or_else(PoisonError::into_inner)
+/// Sessions of which some are held against limits of time.
+static MACHINE: RwLock<()> = RwLock::new(());
+
+/// Shares the machine with other sessions, each on its own multicast groups.
+fn together() -> RwLockReadGuard<'static, ()> {
+    MACHINE.read().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Has the machine to itself: for sessions that are held against limits of time.
+fn alone() -> RwLockWriteGuard<'static, ()> {
+    MACHINE.write().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,9 +1,9 @@
 //! The fault matrix: R4 and R5 over sockets, with subscribers that join at any time.
 
-use crate::alone;
-use crate::cast::{Actor, PATIENCE, Place, Stage, groups};
+use crate::cast::{Actor, PATIENCE, Place, Stage};
 use crate::expected_books::{equals, judge};
 use crate::namespaces::Namespaces;
+use crate::together;
 use std::thread;
 use std::time::{Duration, Instant};
 use touchline_lab::random::{Random, seeds};
@@ -11,7 +11,7 @@ use touchline_lab::random::{Random, seeds};
 /// Each packet arrives on one line at least: nothing is lost, no book is ever in doubt.
 #[test]
 fn loss_on_one_line_costs_nothing() {
-    let _alone = alone();
+    let _together = together();
     let mut struck = 0;
     for seed in seeds(3) {
         let faults = faults_of_one_line(&mut Random::from_seed(seed));
@@ -25,7 +25,7 @@ fn loss_on_one_line_costs_nothing() {
 /// Loss on both lines, and everything else at once: noticed, said, healed.
 #[test]
 fn loss_on_both_lines_is_healed() {
-    let _alone = alone();
+    let _together = together();
     let mut gaps = 0;
     for seed in seeds(5) {
         let faults = faults_of_both_lines(&mut Random::from_seed(seed));
@@ -144,7 +144,7 @@ fn exchange(stage: &Stage, seed: u64, interface: &str, faults: &[String]) -> Act
          --interface {interface} --write @ --truth-books @/truth-books.jsonl \
          --truth-orders @/truth-orders.jsonl --truth-log @/truth.log \
          --truth-order-log @/truth.orders",
-        groups()
+        stage.groups()
     );
     let faults: Vec<&str> = faults
         .iter()

@@ -5,7 +5,7 @@
 //! then, so that only one state of each book is right.
 
 use crate::alone;
-use crate::cast::{Actor, PATIENCE, Place, Stage, groups};
+use crate::cast::{Actor, PATIENCE, Place, Stage};
 use crate::expected_books::judge;
 use crate::matrix::subscriber;
 use serde_json::Value;
@@ -166,7 +166,7 @@ fn exchange(stage: &Stage, seed: u64) -> Actor {
     let line = format!(
         "sim cme --groups {} --seed {seed} --instruments 6 --events-per-second 600 --commands --write @ \
          --truth-books @/truth-books.jsonl --truth-log @/truth.log --truth-order-log @/truth.orders",
-        groups()
+        stage.groups()
     );
     let mut exchange = stage.start(Place::Exchange, "exchange", &line, &[]);
     exchange.wait_for("sending");

@@ -5,10 +5,10 @@
 //! exchange that comes back is another one, whose numbers begin anew and whose market takes another
 //! course; its instruments are the same.
 
-use crate::alone;
-use crate::cast::{Actor, Place, Stage, groups};
+use crate::cast::{Actor, Place, Stage};
 use crate::expected_books::{equals, judge};
 use crate::matrix::{gateway, settled, subscriber};
+use crate::together;
 use std::thread;
 use std::time::{Duration, Instant};
 use touchline_lab::random::{Random, amount, seeds};
@@ -23,7 +23,7 @@ const SUBSCRIBERS: usize = 3;
 
 #[test]
 fn whatever_is_killed_comes_back_and_no_wrong_book_is_called_live() {
-    let _alone = alone();
+    let _together = together();
     for seed in seeds(1) {
         let stage = Stage::new("soak");
         let mut troupe = Troupe::start(&stage, seed);
@@ -78,7 +78,7 @@ impl<'a> Troupe<'a> {
             "sim cme --groups {} --seed {seed} --course {run} --instruments 6 --events-per-second 800 --commands --write @ \
              --truth-books @/truth-books.jsonl --truth-orders @/truth-orders.jsonl \
              --truth-log @/truth-{run}.log --truth-order-log @/truth-{run}.orders",
-            groups()
+            self.stage.groups()
         );
         let faults = [
             "drop ab 0.02",

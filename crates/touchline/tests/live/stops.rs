@@ -6,7 +6,7 @@
 //! Meanwhile memory and descriptors of each process must not grow.
 
 use crate::alone;
-use crate::cast::{Actor, Place, Stage, groups};
+use crate::cast::{Actor, Place, Stage};
 use crate::expected_books::{equals, hash_of, judge, judge_states};
 use crate::matrix::{settled, subscriber};
 use crate::pauses::{live_books, nothing_says_that_all_is_well};
@@ -324,7 +324,7 @@ fn exchange(stage: &Stage, seed: u64) -> Actor {
         "sim cme --groups {} --seed {seed} --instruments 6 --events-per-second 600 --commands --write @ \
          --truth-books @/truth-books.jsonl --truth-orders @/truth-orders.jsonl --truth-log @/truth.log \
          --truth-order-log @/truth.orders",
-        groups()
+        stage.groups()
     );
     let faults = [
         "drop ab 0.01",

@@ -33,7 +33,6 @@ pub enum Likeness {
 
 /// Two packets of one number that were sent so close to each other claim the same place of the same stream. More than a
 /// packet may be sent before the one processed last: what is ahead by a little more stands against the clock.
-// mutant: feed: what is forged a second ahead is denied by nothing
 const SAME_PLACE_NS: u64 = 2 * CLOCK_BACK_NS;
 
 impl SentTimes {
@@ -70,6 +69,7 @@ impl SentTimes {
             false => 0,
         };
         let is_before = behind_ns == 0 || sending_ns <= behind_ns;
+        // mutant: feed: what is forged a second ahead is denied by nothing
         let is_near = self.slot(sequence).sending_ns.abs_diff(sending_ns) < SAME_PLACE_NS;
         is_near && is_before && sending_ns >= before_ns
     }

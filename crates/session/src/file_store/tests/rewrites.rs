@@ -108,7 +108,7 @@ fn a_start_rewrites_what_is_too_large() {
 /// other file.
 #[test]
 fn a_death_after_any_step_leaves_a_whole_store() {
-    for steps in 0..=Rewrite::STEPS.len() {
+    for steps in 0..=Rewrite::steps().len() {
         let folder = Folder::new("steps");
         let mut store = filled(&folder, 10);
         store.limits.bytes_max = 600;
@@ -122,7 +122,7 @@ fn a_death_after_any_step_leaves_a_whole_store() {
             from..store.end,
             first,
         );
-        for step in &Rewrite::STEPS[..steps] {
+        for step in &Rewrite::steps()[..steps] {
             step(&mut rewrite).expect("room");
         }
         drop(rewrite);
@@ -145,11 +145,11 @@ fn a_death_after_any_step_leaves_a_whole_store() {
 /// A crash during creation leaves a complete store or none.
 #[test]
 fn a_death_at_the_beginning_leaves_no_half_store() {
-    for steps in 0..=Rewrite::STEPS.len() {
+    for steps in 0..=Rewrite::steps().len() {
         let folder = Folder::new("begin");
         let handle = folder::open(&folder.0).expect("a folder");
         let mut rewrite = Rewrite::begin(&handle, "a.session");
-        for step in &Rewrite::STEPS[..steps] {
+        for step in &Rewrite::steps()[..steps] {
             step(&mut rewrite).expect("room");
         }
         drop(rewrite);

@@ -115,6 +115,13 @@ fn lines(pipe: impl Read + Send + 'static) -> (Arc<Mutex<Vec<String>>>, JoinHand
     (lines, reader)
 }
 
+/// Builds the examples with the features of the workspace: `cargo test --workspace` has built nearly all of it.
+fn build_examples() {
+    let mut build =
+        cargo("build --quiet --workspace --examples --features touchline-client/signals");
+    assert!(build.status().expect("cargo").success());
+}
+
 fn example(name: &str) -> PathBuf {
     built().join("examples").join(name)
 }
@@ -202,8 +209,7 @@ fn the_first_subscriber_is_built_as_the_page_says_and_prints_what_it_shows() {
 /// The other programs of the page, each run over a second session of the publisher.
 #[test]
 fn the_other_examples_print_what_the_page_shows() {
-    let mut build = cargo("build --quiet --package touchline-client --examples --all-features");
-    assert!(build.status().expect("cargo").success());
+    build_examples();
 
     let desk = published("examples");
     let other = format!("{PUBLISH} --bus other");
@@ -258,8 +264,7 @@ fn the_other_examples_print_what_the_page_shows() {
 
 #[test]
 fn a_lossless_recorder_prints_what_the_page_shows_and_is_refused_elsewhere() {
-    let mut build = cargo("build --quiet --package touchline-client --examples --all-features");
-    assert!(build.status().expect("cargo").success());
+    build_examples();
     let desk = published("lossless");
     let refused = Command::new(example("lossless"))
         .env("TOUCHLINE_DIR", desk.path("buses"))
@@ -293,8 +298,7 @@ fn a_lossless_recorder_prints_what_the_page_shows_and_is_refused_elsewhere() {
 /// As `head` does: the program ends, and says nothing.
 #[test]
 fn an_example_whose_reader_has_gone_ends_quietly() {
-    let mut build = cargo("build --quiet --package touchline-client --examples --all-features");
-    assert!(build.status().expect("cargo").success());
+    build_examples();
     let desk = published("gone");
     let mut child = Command::new(example("top_of_book"))
         .env("TOUCHLINE_DIR", desk.path("buses"))
