@@ -46,6 +46,10 @@ pub fn root() -> PathBuf {
     package.parent().unwrap_or(package).to_owned()
 }
 
+/// An argument of cargo's `--config`: the profile of dependencies in Cargo.toml. A build of the workspace with another
+/// optimisation shares them so with the tests.
+pub const DEPENDENCY_PROFILE: &str = "profile.dev.package.'*'.opt-level=1";
+
 /// Where cargo builds, and where the chores keep what they make.
 pub fn target_folder(root: &Path) -> PathBuf {
     env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from)

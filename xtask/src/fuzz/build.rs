@@ -100,8 +100,7 @@ pub fn build(root: &Path, asan: bool) -> Result<Program> {
     Ok(Program(program))
 }
 
-/// The crates of the workspace alone, in the profile of the tests: their dependencies are those of the tests, and are not
-/// built again.
+/// The crates of the workspace alone: their dependencies are those of the tests, and are not built again.
 fn instrument_ours(root: &Path, cargo: &mut Command) -> Result<PathBuf> {
     let folder = crate::target_folder(root);
     let compiler = folder.join("instrumenting-rustc");
@@ -112,6 +111,13 @@ fn instrument_ours(root: &Path, cargo: &mut Command) -> Result<PathBuf> {
     let programs = folder.join("fuzz");
     cargo
         .arg("--workspace")
+        .args(["--config", crate::DEPENDENCY_PROFILE])
+        // Optimised, a comparison of a few bytes is one of numbers, whose operands libFuzzer sees.
+        .env("CARGO_PROFILE_DEV_OPT_LEVEL", "3")
+        .args([
+            "--config",
+            "profile.dev.package.touchline-gateway.opt-level=3",
+        ])
         .env("RUSTC_WORKSPACE_WRAPPER", compiler)
         .env("CARGO_TARGET_DIR", &programs)
         .env("CARGO_BUILD_BUILD_DIR", &folder);

@@ -30,7 +30,6 @@ const QUICK_TO_BUILD: [(&str, &str); 2] = [
     ("CARGO_INCREMENTAL", "1"),
     ("CARGO_PROFILE_DEV_OPT_LEVEL", "0"),
 ];
-const DEPENDENCY_PROFILE: &str = "profile.dev.package.'*'.opt-level=1";
 
 /// How a mutant fared.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -195,7 +194,7 @@ impl<'a> Trial<'a> {
         command
             .arg("test")
             .current_dir(&self.copy)
-            .args(["--config", DEPENDENCY_PROFILE])
+            .args(["--config", crate::DEPENDENCY_PROFILE])
             .env("CARGO_TARGET_DIR", &self.build)
             .env("CARGO_BUILD_BUILD_DIR", &self.compiled)
             .envs(QUICK_TO_BUILD)
