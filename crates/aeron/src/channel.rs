@@ -9,10 +9,11 @@ use std::net::IpAddr;
 const BYTES_MAX: usize = 4096;
 const PREFIX: &str = "aeron:";
 
-/// A channel, such as `aeron:udp?endpoint=239.10.0.40:40456|interface=10.0.0.0/24`.
+/// A channel, such as `aeron:udp?endpoint=239.10.0.41:40456|interface=10.0.0.0/24`.
 ///
-/// Aeron itself reads the URI; this knows its form, and refuses multicast without an interface: Aeron would send to whatever
-/// interface the routing table names, and market data would leave the trading network.
+/// Aeron itself reads the URI; this knows its form. Multicast without an interface is refused: Aeron would send to whatever interface
+/// the routing table names, and market data would leave the trading network. So is a group whose last byte is even: receivers
+/// report to the group above, and Aeron takes odd ones only.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Channel {
     text: CString,
@@ -42,6 +43,12 @@ impl Channel {
         if channel.is_multicast() && channel.parameter("interface").is_none() {
             return Err(refuse(
                 "multicast without an interface; add |interface=ADDRESS/BITS of the network that the group belongs to",
+            ));
+        }
+        let group = channel.parameter("endpoint").and_then(address);
+        if group.is_some_and(|group| group.is_multicast() && last_byte(group).is_multiple_of(2)) {
+            return Err(refuse(
+                "the last byte of the group is even; choose an odd one: Aeron's receivers report to the group above",
             ));
         }
         Ok(channel)
@@ -88,6 +95,13 @@ fn address(endpoint: &str) -> Option<IpAddr> {
     host.trim_matches(['[', ']']).parse().ok()
 }
 
+fn last_byte(address: IpAddr) -> u8 {
+    match address {
+        IpAddr::V4(address) => address.octets()[3],
+        IpAddr::V6(address) => address.octets()[15],
+    }
+}
+
 impl fmt::Display for Channel {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.as_str())
@@ -106,7 +120,7 @@ mod tests {
 
     #[test]
     fn channels_of_aeron_are_read() {
-        let group = "aeron:udp?endpoint=239.10.0.40:40456|interface=10.0.0.0/24";
+        let group = "aeron:udp?endpoint=239.10.0.41:40456|interface=10.0.0.0/24";
         let channel = Channel::new(group).expect("a channel");
         assert!(channel.is_multicast() && !channel.is_ipc());
         assert_eq!(channel.parameter("interface"), Some("10.0.0.0/24"));
@@ -127,6 +141,10 @@ mod tests {
             ("aeron:ipc\0", "zero byte"),
             (long.as_str(), "4095 bytes"),
             ("aeron:udp?endpoint=239.1.1.1:40456", "interface="),
+            (
+                "aeron:udp?endpoint=239.1.1.2:40456|interface=10.0.0.0/24",
+                "odd",
+            ),
         ] {
             let said = Channel::new(text).expect_err(text).to_string();
             assert!(said.contains(why), "{said}");

@@ -16,6 +16,7 @@ mod gateway;
 mod help;
 mod interrupt;
 mod ladder;
+mod load;
 mod log;
 mod metrics;
 mod missing;
@@ -73,6 +74,7 @@ enum Command {
     Doctor(doctor::Arguments),
     Config(config::Arguments),
     Bench(bench::Arguments),
+    Load(load::Arguments),
     Help(help::Arguments),
 }
 
@@ -115,6 +117,10 @@ fn main() -> ExitCode {
         Command::Bench(arguments) => {
             platform::check_clock();
             bench::run(&arguments)
+        }
+        Command::Load(arguments) => {
+            platform::check_clock();
+            load::run(&arguments)
         }
     };
     match outcome {

@@ -2,6 +2,8 @@
 #![cfg(feature = "aeron")]
 #![forbid(unsafe_code)]
 
+mod failures;
+mod loss;
 mod streams;
 
 use std::path::PathBuf;

@@ -1,0 +1,124 @@
+//! A process of a step, from the side that started it.
+
+use crate::Failed;
+use crate::part::START_MAX;
+use serde_json::Value;
+use std::io::{BufRead, BufReader, Write};
+use std::process::{Child, ChildStdin, Command, Stdio};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::time::{Duration, Instant};
+
+/// A process. It ends with this value, whatever happens.
+#[derive(Debug)]
+pub struct Process {
+    /// Its name in the figures.
+    pub name: String,
+    child: Child,
+    orders: Option<ChildStdin>,
+    lines: Receiver<String>,
+}
+
+impl Process {
+    /// Starts a process that plays a role.
+    ///
+    /// # Errors
+    /// It cannot be started.
+    pub fn start(name: String, mut command: Command) -> Result<Process, Failed> {
+        command.stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut child = command.spawn().map_err(|error| {
+            let program = command.get_program().to_string_lossy();
+            Failed(format!("{program}: {error}"))
+        })?;
+        let orders = child.stdin.take();
+        let stdout = child.stdout.take().expect("it is piped");
+        let (line, lines) = channel();
+        std::thread::spawn(move || {
+            let said = BufReader::new(stdout).lines().map_while(Result::ok);
+            // Nobody listens any more when the value is dropped.
+            let _ = said.into_iter().try_for_each(|said| line.send(said));
+        });
+        Ok(Process {
+            name,
+            child,
+            orders,
+            lines,
+        })
+    }
+
+    /// Its number.
+    pub fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// Waits until it is ready.
+    ///
+    /// # Errors
+    /// It failed, or did not become ready in time.
+    pub fn wait_until_ready(&self) -> Result<(), Failed> {
+        self.wait_for("ready", START_MAX + Duration::from_secs(5))
+            .map(|_| ())
+    }
+
+    /// Tells it when to begin.
+    ///
+    /// # Errors
+    /// It is gone.
+    pub fn go(&mut self, begin_ns: u64) -> Result<(), Failed> {
+        let orders = self.orders.as_mut().expect("it was not stopped");
+        writeln!(orders, "go {begin_ns}").map_err(|error| Failed(format!("{}: {error}", self.name)))
+    }
+
+    /// Tells it to stop.
+    pub fn stop(&mut self) {
+        self.orders = None;
+    }
+
+    /// Waits for what it says under this name.
+    ///
+    /// # Errors
+    /// It failed, or says nothing in time.
+    pub fn wait_for(&self, what: &str, most: Duration) -> Result<Value, Failed> {
+        let begin = Instant::now();
+        loop {
+            let left = most.saturating_sub(begin.elapsed());
+            let line = match self.lines.recv_timeout(left) {
+                Ok(line) => line,
+                Err(RecvTimeoutError::Timeout) => {
+                    let seconds = most.as_secs_f32();
+                    return Err(Failed(format!(
+                        "{}: nothing within {seconds:.1} s",
+                        self.name
+                    )));
+                }
+                Err(RecvTimeoutError::Disconnected) => {
+                    return Err(Failed(format!("{}: ended before it was done", self.name)));
+                }
+            };
+            let mut line: Value = serde_json::from_str(&line).unwrap_or_default();
+            if let Some(why) = line["failed"].as_str() {
+                return Err(Failed(format!("{}: {why}", self.name)));
+            }
+            match line[what].take() {
+                Value::Null => {}
+                said => return Ok(said),
+            }
+        }
+    }
+
+    /// Waits until it has ended by itself, and kills it if it does not.
+    pub fn end(mut self, most: Duration) {
+        self.stop();
+        let begin = Instant::now();
+        while begin.elapsed() < most && matches!(self.child.try_wait(), Ok(None)) {
+            std::thread::sleep(Duration::from_millis(2));
+        }
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        // It may be gone already.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}

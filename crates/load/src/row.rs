@@ -1,0 +1,203 @@
+//! A row of the figures: one subject at one rate in one round, as a line of JSON.
+
+use crate::Failed;
+use crate::check::Received;
+use crate::sample::{HostUse, ProcessUse};
+use crate::schedule::Profile;
+use hdrhistogram::Histogram;
+use hdrhistogram::serialization::{Deserializer, Serializer, V2DeflateSerializer};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// What came of a step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Verdict {
+    /// The subject carried the rate, complete and in time.
+    Kept,
+    /// It did not.
+    NotKept,
+    /// The publisher stood still: the step says nothing about the subject.
+    Invalid,
+}
+
+/// A row.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Row {
+    /// Version of this form.
+    pub load: u32,
+    /// Name of the subject.
+    pub subject: String,
+    /// Number of the round, from 1.
+    pub round: u32,
+    /// Shape of the load.
+    pub profile: Profile,
+    /// Readers, the slow one not among them.
+    pub readers: usize,
+    /// Messages a second that were due.
+    pub rate: u64,
+    /// Messages a second that the slowest reader received, from when the first measured message was due to the last arrival.
+    pub kept_rate: f64,
+    /// What came of it.
+    pub verdict: Verdict,
+    /// Why it was not kept, or is invalid; empty otherwise.
+    pub reason: String,
+    /// Whether it repeats a step that was not kept or was disturbed.
+    pub is_repeated: bool,
+    /// Whether others took more of the host's processors than the limit.
+    pub is_disturbed: bool,
+    /// Messages sent, warm-up included.
+    pub sent: u64,
+    /// Messages that the publisher gave up.
+    pub unsent: u64,
+    /// Sums over all readers.
+    pub received: Received,
+    /// Turns in which the transport had no room.
+    pub blocked_turns: u64,
+    /// How long the publisher stood still at most.
+    pub pause_ns_max: u64,
+    /// From when a message was due to when it came: quantiles in nanoseconds, by name.
+    pub latency_ns: BTreeMap<String, u64>,
+    /// All of it: a histogram in the V2 form of HdrHistogram, compressed, in base64.
+    pub histogram: String,
+    /// What each process did in the measured window.
+    pub processes: Vec<ProcessUse>,
+    /// What the host did in the measured window.
+    pub host: HostUse,
+    /// Bytes of files in shared memory.
+    pub shm_bytes: u64,
+    /// What the transport itself counts, by name; sums over all processes.
+    pub counts: BTreeMap<String, u64>,
+    /// Round trip of a cache line before and after the round, nanoseconds; empty while the round runs.
+    pub floor_ns: Vec<u64>,
+}
+
+/// The quantiles that are quoted, with their names.
+pub const QUANTILES: [(&str, f64); 6] = [
+    ("p50", 0.5),
+    ("p90", 0.9),
+    ("p99", 0.99),
+    ("p99_9", 0.999),
+    ("p99_99", 0.9999),
+    ("max", 1.0),
+];
+
+impl Row {
+    /// A quantile of the latency, nanoseconds.
+    pub fn quantile_ns(&self, name: &str) -> u64 {
+        self.latency_ns.get(name).copied().unwrap_or(0)
+    }
+
+    /// Seconds of processors that all processes took for a second.
+    pub fn cpus(&self) -> f64 {
+        let seconds: f64 = self.processes.iter().map(ProcessUse::cpu_s).sum();
+        seconds / self.host.window_s.max(1e-6)
+    }
+
+    /// The histogram.
+    ///
+    /// # Errors
+    /// Not a histogram.
+    pub fn decoded(&self) -> Result<Histogram<u64>, Failed> {
+        decode(&self.histogram)
+    }
+}
+
+/// Quantiles by name.
+pub fn quantiles(histogram: &Histogram<u64>) -> BTreeMap<String, u64> {
+    let value =
+        |(name, quantile): (&str, f64)| (name.to_owned(), histogram.value_at_quantile(quantile));
+    QUANTILES.into_iter().map(value).collect()
+}
+
+/// A histogram as text: compressed V2 in base64.
+///
+/// # Errors
+/// It has more counts than the form holds.
+pub fn encode(histogram: &Histogram<u64>) -> Result<String, Failed> {
+    let mut bytes = Vec::new();
+    V2DeflateSerializer::new()
+        .serialize(histogram, &mut bytes)
+        .map_err(|error| Failed(format!("histogram: {error}")))?;
+    Ok(to_base64(&bytes))
+}
+
+/// A histogram from text.
+///
+/// # Errors
+/// Not one.
+pub fn decode(text: &str) -> Result<Histogram<u64>, Failed> {
+    let bytes = from_base64(text).ok_or_else(|| Failed("histogram: not base64".to_owned()))?;
+    Deserializer::new()
+        .deserialize(&mut bytes.as_slice())
+        .map_err(|error| Failed(format!("histogram: {error}")))
+}
+
+const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+
+fn to_base64(bytes: &[u8]) -> String {
+    let mut text = String::with_capacity(bytes.len().div_ceil(3) * 4);
+    for chunk in bytes.chunks(3) {
+        let mut three = [0; 4];
+        three[1..=chunk.len()].copy_from_slice(chunk);
+        let bits = u32::from_be_bytes(three);
+        for digit in 0..4 {
+            let value = (bits >> (18 - 6 * digit)) as usize & 63;
+            text.push(if digit <= chunk.len() {
+                char::from(DIGITS[value])
+            } else {
+                '='
+            });
+        }
+    }
+    text
+}
+
+fn from_base64(text: &str) -> Option<Vec<u8>> {
+    let mut bytes = Vec::with_capacity(text.len() / 4 * 3);
+    let digits = text.trim_end_matches('=').as_bytes();
+    for chunk in digits.chunks(4) {
+        let mut bits = 0_u32;
+        for place in 0..4 {
+            let value = match chunk.get(place) {
+                Some(digit) => DIGITS.iter().position(|known| known == digit)?,
+                None => 0,
+            };
+            bits = bits << 6 | value as u32;
+        }
+        let whole = chunk.len().checked_sub(1)?;
+        bytes.extend_from_slice(bits.to_be_bytes().get(1..=whole)?);
+    }
+    Some(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn base64_is_that_of_everybody() {
+        for (bytes, text) in [
+            ("", ""),
+            ("f", "Zg=="),
+            ("fo", "Zm8="),
+            ("foo", "Zm9v"),
+            ("foobar", "Zm9vYmFy"),
+        ] {
+            assert_eq!(to_base64(bytes.as_bytes()), text);
+            assert_eq!(from_base64(text).as_deref(), Some(bytes.as_bytes()));
+        }
+        assert_eq!(from_base64("Zm9v!"), None);
+    }
+
+    #[test]
+    fn a_histogram_survives_as_text() {
+        let mut histogram = Histogram::new_with_bounds(1, 3_600_000_000_000, 3).expect("bounds");
+        for value in [1, 350, 351, 1_000_000, 3_000_000_000_000] {
+            histogram.record_n(value, value % 7 + 1).expect("in range");
+        }
+        let decoded = decode(&encode(&histogram).expect("encoded")).expect("decoded");
+        assert_eq!(decoded, histogram);
+        assert!(decode("Zm9v").is_err());
+    }
+}

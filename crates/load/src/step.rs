@@ -1,0 +1,459 @@
+//! A step: one subject at one rate, by fresh processes.
+
+use crate::Failed;
+use crate::check::Received;
+use crate::clock::Timebase;
+use crate::part::{Part, ReadReport, Role, Wait};
+use crate::process::Process;
+use crate::publish::{GRACE_NS, Published};
+use crate::row::{self, Row, Verdict};
+use crate::sample::{HostSample, HostUse, ProcessSample, ProcessUse};
+use crate::schedule::{Profile, Schedule};
+use crate::subject::{Kind, Place, folder_bytes};
+use hdrhistogram::Histogram;
+use std::collections::BTreeMap;
+use std::net::{Ipv4Addr, TcpListener};
+use std::path::PathBuf;
+use std::process::Command;
+use std::sync::atomic::{AtomicI32, Ordering};
+use std::time::Duration;
+
+/// What all steps of a run have in common.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// Shape of the load.
+    pub profile: Profile,
+    /// Readers.
+    pub readers: usize,
+    /// Microseconds that one more reader spends on each message.
+    pub slow_us: Option<u64>,
+    /// Seconds of warm-up.
+    pub warmup_s: f64,
+    /// Seconds that are measured.
+    pub measured_s: f64,
+    /// Processors of the publisher and of the readers.
+    pub cpus: [usize; 2],
+    /// How processes wait.
+    pub wait: Wait,
+    /// Interface whose packets are counted.
+    pub interface: String,
+    /// Limits of a step that is kept.
+    pub limits: Limits,
+    /// The shared clock.
+    pub clock: Timebase,
+}
+
+/// Limits of a step that is kept. They are absolute: a subject that is slow at its lowest rate is not forgiven at others.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Limits {
+    /// Longest median of the latency.
+    pub p50_max: Duration,
+    /// Longest 99th percentile.
+    pub p99_max: Option<Duration>,
+    /// Least part of the rate that arrives, 0 to 1.
+    pub rate_min: f64,
+    /// Longest time that the publisher may stand still.
+    pub pause_max: Duration,
+    /// Most of the host's processors that others may take, 0 to 1.
+    pub foreign_max: f64,
+}
+
+impl Default for Limits {
+    fn default() -> Limits {
+        Limits {
+            p50_max: Duration::from_millis(1),
+            p99_max: None,
+            rate_min: 0.98,
+            pause_max: Duration::from_millis(50),
+            foreign_max: 0.015,
+        }
+    }
+}
+
+/// A subject: one of this program, or another program that plays the same roles.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Subject {
+    /// Its name in the figures.
+    pub name: String,
+    /// The program that plays its roles, with its first arguments; the role follows.
+    pub program: PathBuf,
+    /// Arguments before the role.
+    pub arguments: Vec<String>,
+    /// Whether a driver process belongs to it.
+    pub has_driver: bool,
+    /// Whether it promises to lose nothing.
+    pub is_lossless: bool,
+    /// How it is set up.
+    pub settings: String,
+}
+
+impl Subject {
+    /// A transport of this program.
+    pub fn own(name: &str, kind: Kind, program: PathBuf, arguments: &[&str]) -> Subject {
+        Subject {
+            name: name.to_owned(),
+            program,
+            arguments: arguments.iter().map(|text| (*text).to_owned()).collect(),
+            has_driver: kind.has_driver(),
+            is_lossless: kind.is_lossless(),
+            settings: kind.settings().to_owned(),
+        }
+    }
+
+    fn command(&self, role: &Role) -> Result<Command, Failed> {
+        let mut command = Command::new(&self.program);
+        command
+            .args(&self.arguments)
+            .arg(serde_json::to_string(role)?);
+        Ok(command)
+    }
+}
+
+/// What the processes of a step did.
+struct Measured {
+    published: Published,
+    reads: Vec<ReadReport>,
+    processes: Vec<ProcessUse>,
+    host: HostUse,
+    shm_bytes: u64,
+    begin_ns: u64,
+}
+
+/// Runs a step and gives its row. A subject that fails has a row, too, with the reason.
+///
+/// # Errors
+/// No folder or port for the step.
+pub fn run(subject: &Subject, rate: u64, round: u32, settings: &Settings) -> Result<Row, Failed> {
+    let schedule = Schedule::new(
+        settings.profile,
+        rate,
+        settings.warmup_s,
+        settings.measured_s,
+    );
+    let folder = Folder::new()?;
+    let measured = measure(subject, &schedule, &folder, settings);
+    let mut row = empty_row(subject, rate, round, settings);
+    match measured {
+        Ok(measured) => fill(&mut row, &measured, &schedule, settings)?,
+        Err(Failed(why)) => {
+            row.verdict = Verdict::NotKept;
+            row.reason = why;
+        }
+    }
+    Ok(row)
+}
+
+fn measure(
+    subject: &Subject,
+    schedule: &Schedule,
+    folder: &Folder,
+    settings: &Settings,
+) -> Result<Measured, Failed> {
+    let slow = settings.slow_us.map(|us| (settings.readers, us));
+    let readers = settings.readers + usize::from(slow.is_some());
+    let role = Role {
+        part: Part::Publish,
+        subject: subject.name.clone(),
+        place: place(folder, readers)?,
+        schedule: *schedule,
+        clock: settings.clock,
+        wait: settings.wait,
+        cpu: Some(settings.cpus[0]),
+        reader: 0,
+        delay_us: 0,
+    };
+    let start = |name: String, role: &Role| Process::start(name, subject.command(role)?);
+    let mut helpers = Vec::new();
+    if subject.has_driver {
+        let driver = start(
+            "driver".to_owned(),
+            &Role {
+                part: Part::Drive,
+                cpu: Some(settings.cpus[1]),
+                ..role.clone()
+            },
+        )?;
+        driver.wait_until_ready()?;
+        helpers.push(driver);
+    }
+    let publisher = start("publisher".to_owned(), &role)?;
+    let reader = |reader: usize| {
+        let delay_us = slow
+            .filter(|(slow, _)| *slow == reader)
+            .map_or(0, |(_, us)| us);
+        let name = if delay_us > 0 {
+            "slow-reader".to_owned()
+        } else {
+            format!("reader-{reader}")
+        };
+        let cpu = Some(settings.cpus[(reader + 1) % 2]);
+        start(
+            name,
+            &Role {
+                part: Part::Read,
+                reader,
+                delay_us,
+                cpu,
+                ..role.clone()
+            },
+        )
+    };
+    let all_readers = (0..readers).map(reader).collect::<Result<Vec<_>, _>>()?;
+    let mut processes: Vec<Process> = [publisher].into_iter().chain(all_readers).collect();
+    for process in &processes {
+        process.wait_until_ready()?;
+    }
+    let watched: Vec<u32> = processes.iter().chain(&helpers).map(Process::pid).collect();
+    let begin_ns = settings.clock.now_ns() + 20_000_000;
+    for process in processes.iter_mut().rev() {
+        process.go(begin_ns)?;
+    }
+    let window = watch(begin_ns, schedule, &watched, settings);
+    let grace = Duration::from_nanos(GRACE_NS);
+    let published = processes[0].wait_for("published", grace * 5)?;
+    // What is on its way has as long as what was not sent had; then readers are asked for what they have.
+    let shm_bytes = folder_bytes(&folder.path);
+    let reads = collect(&mut processes[1..], settings.readers, grace)?;
+    let names: Vec<String> = processes
+        .iter()
+        .chain(&helpers)
+        .map(|process| process.name.clone())
+        .collect();
+    processes
+        .into_iter()
+        .chain(helpers)
+        .for_each(|process| process.end(Duration::from_secs(2)));
+    let uses: Vec<ProcessUse> = window.uses(&names);
+    let own_s = uses.iter().map(ProcessUse::cpu_s).sum::<f64>() + window.controller_s();
+    Ok(Measured {
+        published: serde_json::from_value(published)?,
+        reads,
+        host: window.host(own_s),
+        processes: uses,
+        shm_bytes,
+        begin_ns,
+    })
+}
+
+/// What each reader read; the slow one is not asked.
+fn collect(
+    processes: &mut [Process],
+    readers: usize,
+    grace: Duration,
+) -> Result<Vec<ReadReport>, Failed> {
+    let mut reads = Vec::new();
+    for process in processes.iter_mut().take(readers) {
+        let said = match process.wait_for("read", grace) {
+            Ok(said) => said,
+            Err(_) => {
+                process.stop();
+                process.wait_for("read", grace * 5)?
+            }
+        };
+        reads.push(serde_json::from_value(said)?);
+    }
+    Ok(reads)
+}
+
+/// Samples before and after the measured window.
+struct Window {
+    before: (HostSample, Vec<ProcessSample>),
+    after: (HostSample, Vec<ProcessSample>),
+    controller: ProcessUse,
+}
+
+fn watch(begin_ns: u64, schedule: &Schedule, pids: &[u32], settings: &Settings) -> Window {
+    let own = std::process::id();
+    let sleep_until = |at_ns: u64| {
+        let left = at_ns.saturating_sub(settings.clock.now_ns());
+        std::thread::sleep(Duration::from_nanos(left));
+    };
+    let sample = || {
+        let processes = pids.iter().map(|pid| ProcessSample::of(*pid)).collect();
+        (HostSample::now(&settings.interface), processes)
+    };
+    sleep_until(begin_ns + schedule.measured_from_ns());
+    let controller = ProcessSample::of(own);
+    let before = sample();
+    sleep_until(begin_ns + schedule.end_ns());
+    let after = sample();
+    Window {
+        before,
+        after,
+        controller: ProcessSample::of(own).since(&controller, "controller"),
+    }
+}
+
+impl Window {
+    fn uses(&self, names: &[String]) -> Vec<ProcessUse> {
+        let pairs = self.after.1.iter().zip(&self.before.1).zip(names);
+        pairs
+            .map(|((after, before), name)| after.since(before, name))
+            .collect()
+    }
+
+    fn host(&self, own_s: f64) -> HostUse {
+        let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        self.after.0.since(&self.before.0, own_s, cores)
+    }
+
+    fn controller_s(&self) -> f64 {
+        self.controller.cpu_s()
+    }
+}
+
+fn empty_row(subject: &Subject, rate: u64, round: u32, settings: &Settings) -> Row {
+    Row {
+        load: 1,
+        subject: subject.name.clone(),
+        round,
+        profile: settings.profile,
+        readers: settings.readers,
+        rate,
+        kept_rate: 0.0,
+        verdict: Verdict::Kept,
+        reason: String::new(),
+        is_repeated: false,
+        is_disturbed: false,
+        sent: 0,
+        unsent: 0,
+        received: Received::default(),
+        blocked_turns: 0,
+        pause_ns_max: 0,
+        latency_ns: BTreeMap::new(),
+        histogram: String::new(),
+        processes: Vec::new(),
+        host: HostUse::default(),
+        shm_bytes: 0,
+        counts: BTreeMap::new(),
+        floor_ns: Vec::new(),
+    }
+}
+
+fn fill(
+    row: &mut Row,
+    measured: &Measured,
+    schedule: &Schedule,
+    settings: &Settings,
+) -> Result<(), Failed> {
+    let published = &measured.published;
+    row.sent = published.sent;
+    row.unsent = published.unsent;
+    row.blocked_turns = published.blocked_turns;
+    row.pause_ns_max = published.pause_ns_max;
+    row.processes = measured.processes.clone();
+    row.host = measured.host.clone();
+    row.shm_bytes = measured.shm_bytes;
+    let mut latency = Histogram::new_with_bounds(1, 3_600_000_000_000, 3)?;
+    let from_ns = measured.begin_ns + schedule.measured_from_ns();
+    let mut slowest = f64::INFINITY;
+    for read in &measured.reads {
+        // Messages behind the last that came are lost, too.
+        let missing = published.sent.saturating_sub(read.received.next);
+        let took_s = read.received.last_ns.saturating_sub(from_ns) as f64 / 1e9;
+        slowest = slowest.min(read.received.measured as f64 / took_s.max(1e-6));
+        add(&mut row.received, &read.received, missing);
+        latency.add(row::decode(&read.latency_ns)?)?;
+    }
+    row.kept_rate = if row.received.measured == 0 {
+        0.0
+    } else {
+        slowest
+    };
+    row.latency_ns = row::quantiles(&latency);
+    row.histogram = row::encode(&latency)?;
+    let counts = measured
+        .reads
+        .iter()
+        .map(|read| &read.counts)
+        .chain([&published.counts]);
+    for (name, count) in counts.flatten() {
+        *row.counts.entry(name.clone()).or_default() += count;
+    }
+    row.is_disturbed = row.host.foreign + row.host.steal > settings.limits.foreign_max;
+    (row.verdict, row.reason) = judge(row, &settings.limits);
+    Ok(())
+}
+
+fn add(sum: &mut Received, received: &Received, missing: u64) {
+    sum.messages += received.messages;
+    sum.measured += received.measured;
+    sum.lost += received.lost + missing;
+    sum.duplicates += received.duplicates;
+    sum.reordered += received.reordered;
+    sum.torn += received.torn;
+    sum.next = sum.next.max(received.next);
+    sum.last_ns = sum.last_ns.max(received.last_ns);
+}
+
+/// Whether the rate was kept, and why not.
+fn judge(row: &Row, limits: &Limits) -> (Verdict, String) {
+    let us = |ns: u64| ns as f64 / 1000.0;
+    let longest = |limit: Duration| u64::try_from(limit.as_nanos()).unwrap_or(u64::MAX);
+    if row.pause_ns_max > longest(limits.pause_max) {
+        let ms = row.pause_ns_max / 1_000_000;
+        return (
+            Verdict::Invalid,
+            format!("the publisher stood still for {ms} ms"),
+        );
+    }
+    let received = &row.received;
+    let faults = [
+        (received.torn, "torn"),
+        (received.duplicates, "doubled"),
+        (received.reordered, "out of order"),
+        (received.lost, "lost"),
+        (row.unsent, "not sent"),
+    ];
+    if let Some((count, what)) = faults.into_iter().find(|(count, _)| *count > 0) {
+        return (Verdict::NotKept, format!("{count} {what}"));
+    }
+    if row.kept_rate < row.rate as f64 * limits.rate_min {
+        let percent = row.kept_rate * 100.0 / row.rate as f64;
+        return (
+            Verdict::NotKept,
+            format!("{percent:.1} % of the rate arrived"),
+        );
+    }
+    let quantiles = [("p50", Some(limits.p50_max)), ("p99", limits.p99_max)];
+    for (name, limit) in quantiles {
+        let ns = row.quantile_ns(name);
+        if limit.is_some_and(|limit| ns > longest(limit)) {
+            return (Verdict::NotKept, format!("{name} of {:.1} µs", us(ns)));
+        }
+    }
+    (Verdict::Kept, String::new())
+}
+
+/// Folder, port and stream of a step alone: a subscriber on an old stream would see the end of the run before.
+fn place(folder: &Folder, readers: usize) -> Result<Place, Failed> {
+    static STREAM: AtomicI32 = AtomicI32::new(1000);
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
+    Ok(Place {
+        folder: folder.path.clone(),
+        port: listener.local_addr()?.port(),
+        stream: STREAM.fetch_add(1, Ordering::Relaxed),
+        readers,
+    })
+}
+
+/// A folder in shared memory that ends with the step.
+struct Folder {
+    path: PathBuf,
+}
+
+impl Folder {
+    fn new() -> Result<Folder, Failed> {
+        let path = PathBuf::from(format!("/dev/shm/touchline-load-{}", std::process::id()));
+        let _ = std::fs::remove_dir_all(&path);
+        std::fs::create_dir(&path)
+            .map_err(|error| Failed(format!("{}: {error}", path.display())))?;
+        Ok(Folder { path })
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.path);
+    }
+}

@@ -1,0 +1,102 @@
+//! Plain UDP over the loopback: a datagram for each message and reader, and nothing that repairs a loss.
+
+use super::{Place, Receiver, Sender, Sent};
+use crate::Failed;
+use crate::message::BYTES;
+use socket2::SockRef;
+use std::io::ErrorKind;
+use std::net::{Ipv4Addr, UdpSocket};
+
+const BUFFER_BYTES: usize = 2 * 1024 * 1024;
+/// Datagrams taken in one turn.
+const TURN: usize = 64;
+
+pub struct UdpSender {
+    /// One for each reader.
+    sockets: Vec<UdpSocket>,
+    /// Readers that have this message already, when one before had no room.
+    served: usize,
+}
+
+impl UdpSender {
+    pub fn open(place: &Place) -> Result<UdpSender, Failed> {
+        let connected = |reader: usize| {
+            let socket = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0))?;
+            socket.connect((Ipv4Addr::LOCALHOST, port(place, reader)?))?;
+            socket.set_nonblocking(true)?;
+            SockRef::from(&socket).set_send_buffer_size(BUFFER_BYTES)?;
+            Ok::<_, Failed>(socket)
+        };
+        Ok(UdpSender {
+            sockets: (0..place.readers)
+                .map(connected)
+                .collect::<Result<_, _>>()?,
+            served: 0,
+        })
+    }
+}
+
+impl Sender for UdpSender {
+    #[inline]
+    fn send(&mut self, message: &[u8; BYTES]) -> Result<Sent, Failed> {
+        while self.served < self.sockets.len() {
+            match self.sockets[self.served].send(message) {
+                Ok(_) => {}
+                Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(Sent::NoRoom),
+                // Of an earlier datagram whose reader was not there: it is lost, which the reader will tell.
+                Err(error) if error.kind() == ErrorKind::ConnectionRefused => {}
+                Err(error) => return Err(error.into()),
+            }
+            self.served += 1;
+        }
+        self.served = 0;
+        Ok(Sent::Yes)
+    }
+
+    fn turn(&mut self) -> Result<(), Failed> {
+        Ok(())
+    }
+
+    fn is_ready(&mut self) -> Result<bool, Failed> {
+        Ok(true)
+    }
+}
+
+pub struct UdpReceiver {
+    socket: UdpSocket,
+}
+
+impl UdpReceiver {
+    pub fn open(place: &Place, reader: usize) -> Result<UdpReceiver, Failed> {
+        let socket = UdpSocket::bind((Ipv4Addr::LOCALHOST, port(place, reader)?))?;
+        socket.set_nonblocking(true)?;
+        SockRef::from(&socket).set_recv_buffer_size(BUFFER_BYTES)?;
+        Ok(UdpReceiver { socket })
+    }
+}
+
+impl Receiver for UdpReceiver {
+    #[inline]
+    fn poll(&mut self, take: &mut dyn FnMut(&[u8])) -> Result<usize, Failed> {
+        let mut bytes = [0; BYTES + 1];
+        for taken in 0..TURN {
+            match self.socket.recv(&mut bytes) {
+                Ok(count) => take(&bytes[..count]),
+                Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(taken),
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Ok(TURN)
+    }
+
+    fn is_ready(&mut self) -> Result<bool, Failed> {
+        Ok(true)
+    }
+}
+
+/// Port of a reader: those of a step lie side by side.
+fn port(place: &Place, reader: usize) -> Result<u16, Failed> {
+    let reader = u16::try_from(reader).ok();
+    let port = reader.and_then(|reader| place.port.checked_add(reader));
+    port.ok_or_else(|| Failed("too many readers for the ports behind the first".to_owned()))
+}
