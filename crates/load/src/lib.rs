@@ -19,11 +19,14 @@
 
 pub mod check;
 pub mod clock;
+pub mod hlog;
 pub mod message;
 pub mod part;
 pub mod process;
 pub mod publish;
+pub mod ramp;
 pub mod receive;
+pub mod report;
 pub mod row;
 pub mod sample;
 pub mod schedule;

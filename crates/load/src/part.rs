@@ -9,7 +9,7 @@ use crate::clock::Timebase;
 use crate::publish::publish;
 use crate::receive::receive;
 use crate::schedule::Schedule;
-use crate::subject::{self, Kind, Place};
+use crate::subject::{self, Kind, Place, Receiver, Sender};
 use crate::{Failed, row};
 use rustix::thread::{CpuSet, sched_setaffinity};
 use serde::{Deserialize, Serialize};
@@ -93,34 +93,67 @@ pub struct ReadReport {
 /// How long processes wait for each other at the beginning.
 pub const START_MAX: Duration = Duration::from_secs(20);
 
-/// Plays the role that the line describes, to its end. What happens is said on standard output.
+/// Plays the role that the line describes, with a transport of this program.
 ///
 /// # Errors
-/// What was said there as a failure.
+/// What was said on standard output as a failure.
 pub fn play(role: &str) -> Result<(), Failed> {
+    let kind = |role: &Role| {
+        let kind = Kind::ALL.iter().find(|(name, _)| *name == role.subject);
+        let unknown = || Failed(format!("{}: not a subject of this build", role.subject));
+        kind.map(|(_, kind)| *kind).ok_or_else(unknown)
+    };
+    let transport = Transport {
+        drive: |role: &Role, orders: &Orders| {
+            subject::drive(kind(role)?, &role.place, say_ready, || orders.is_stopped())
+        },
+        sender: |role: &Role| subject::sender(kind(role)?, &role.place),
+        receiver: |role: &Role| subject::receiver(kind(role)?, &role.place, role.reader),
+    };
+    play_with(role, &transport)
+}
+
+/// How the two sides of a transport, and its driver process, are opened for a role.
+#[derive(Clone, Copy, Debug)]
+pub struct Transport<D, S, R> {
+    /// Runs the driver process until it is told to stop.
+    pub drive: D,
+    /// Opens the sending side.
+    pub sender: S,
+    /// Opens the receiving side.
+    pub receiver: R,
+}
+
+/// Plays the role that the line describes, with any transport: other programs become subjects by this.
+///
+/// # Errors
+/// What was said on standard output as a failure.
+pub fn play_with<D, S, R>(role: &str, transport: &Transport<D, S, R>) -> Result<(), Failed>
+where
+    D: Fn(&Role, &Orders) -> Result<(), Failed>,
+    S: Fn(&Role) -> Result<Box<dyn Sender>, Failed>,
+    R: Fn(&Role) -> Result<Box<dyn Receiver>, Failed>,
+{
+    let orders = Orders::listen();
     let played = serde_json::from_str(role)
         .map_err(|error| Failed(format!("no role: {error}")))
-        .and_then(|role| play_role(&role));
+        .and_then(|role: Role| match role.part {
+            Part::Drive => (transport.drive)(&role, &orders),
+            Part::Publish => play_publisher(&role, || (transport.sender)(&role), &orders),
+            Part::Read => play_reader(&role, || (transport.receiver)(&role), &orders),
+        });
     if let Err(Failed(why)) = &played {
         say(&json!({ "failed": why }));
     }
     played
 }
 
-fn play_role(role: &Role) -> Result<(), Failed> {
-    let kind = Kind::ALL.iter().find(|(name, _)| *name == role.subject);
-    let (_, kind) =
-        kind.ok_or_else(|| Failed(format!("{}: not a subject of this build", role.subject)))?;
-    let orders = Orders::listen();
-    match role.part {
-        Part::Drive => subject::drive(*kind, &role.place, say_ready, || orders.is_stopped()),
-        Part::Publish => play_publisher(role, *kind, &orders),
-        Part::Read => play_reader(role, *kind, &orders),
-    }
-}
-
-fn play_publisher(role: &Role, kind: Kind, orders: &Orders) -> Result<(), Failed> {
-    let mut sender = retry(|| subject::sender(kind, &role.place))?;
+fn play_publisher(
+    role: &Role,
+    open: impl Fn() -> Result<Box<dyn Sender>, Failed>,
+    orders: &Orders,
+) -> Result<(), Failed> {
+    let mut sender = retry(open)?;
     pin(role.cpu)?;
     wait_until_ready(|| sender.is_ready())?;
     let begin_ns = orders.wait_for_go(|| sender.turn())?;
@@ -141,8 +174,12 @@ fn play_publisher(role: &Role, kind: Kind, orders: &Orders) -> Result<(), Failed
     Ok(())
 }
 
-fn play_reader(role: &Role, kind: Kind, orders: &Orders) -> Result<(), Failed> {
-    let mut receiver = retry(|| subject::receiver(kind, &role.place, role.reader))?;
+fn play_reader(
+    role: &Role,
+    open: impl Fn() -> Result<Box<dyn Receiver>, Failed>,
+    orders: &Orders,
+) -> Result<(), Failed> {
+    let mut receiver = retry(open)?;
     pin(role.cpu)?;
     wait_until_ready(|| receiver.is_ready())?;
     orders.wait_for_go(|| receiver.poll(&mut |_| {}).map(|_| ()))?;
@@ -170,7 +207,8 @@ fn play_reader(role: &Role, kind: Kind, orders: &Orders) -> Result<(), Failed> {
 }
 
 /// What this process is told.
-struct Orders {
+#[derive(Debug)]
+pub struct Orders {
     begin_ns: Arc<AtomicU64>,
     is_stopped: Arc<AtomicBool>,
 }
@@ -194,8 +232,9 @@ impl Orders {
         orders
     }
 
+    /// Whether it is told to stop.
     #[inline]
-    fn is_stopped(&self) -> bool {
+    pub fn is_stopped(&self) -> bool {
         self.is_stopped.load(Ordering::Acquire)
     }
 

@@ -14,9 +14,9 @@ use std::collections::BTreeMap;
 #[serde(rename_all = "kebab-case")]
 pub enum Verdict {
     /// The subject carried the rate, complete and in time.
-    Kept,
+    Sustained,
     /// It did not.
-    NotKept,
+    NotSustained,
     /// The publisher stood still: the step says nothing about the subject.
     Invalid,
 }
@@ -37,12 +37,12 @@ pub struct Row {
     /// Messages a second that were due.
     pub rate: u64,
     /// Messages a second that the slowest reader received, from when the first measured message was due to the last arrival.
-    pub kept_rate: f64,
+    pub received_rate: f64,
     /// What came of it.
     pub verdict: Verdict,
-    /// Why it was not kept, or is invalid; empty otherwise.
+    /// Why it was not sustained, or is invalid; empty otherwise.
     pub reason: String,
-    /// Whether it repeats a step that was not kept or was disturbed.
+    /// Whether it repeats a step that was not sustained or was disturbed.
     pub is_repeated: bool,
     /// Whether others took more of the host's processors than the limit.
     pub is_disturbed: bool,

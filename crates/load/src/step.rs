@@ -31,19 +31,19 @@ pub struct Settings {
     pub warmup_s: f64,
     /// Seconds that are measured.
     pub measured_s: f64,
-    /// Processors of the publisher and of the readers.
-    pub cpus: [usize; 2],
+    /// Processors of the publisher and of the first reader; `None` leaves all to the scheduler.
+    pub cpus: Option<[usize; 2]>,
     /// How processes wait.
     pub wait: Wait,
     /// Interface whose packets are counted.
     pub interface: String,
-    /// Limits of a step that is kept.
+    /// Limits of a step that is sustained.
     pub limits: Limits,
     /// The shared clock.
     pub clock: Timebase,
 }
 
-/// Limits of a step that is kept. They are absolute: a subject that is slow at its lowest rate is not forgiven at others.
+/// Limits of a step that is sustained. They are absolute: a subject that is slow at its lowest rate is not forgiven at others.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Limits {
     /// Longest median of the latency.
@@ -88,6 +88,18 @@ pub struct Subject {
 }
 
 impl Subject {
+    /// Another program that plays the roles; its transport promises nothing that is known here.
+    pub fn other(name: &str, program: PathBuf) -> Subject {
+        Subject {
+            name: name.to_owned(),
+            settings: format!("{} load", program.display()),
+            program,
+            arguments: vec!["load".to_owned()],
+            has_driver: false,
+            is_lossless: false,
+        }
+    }
+
     /// A transport of this program.
     pub fn own(name: &str, kind: Kind, program: PathBuf, arguments: &[&str]) -> Subject {
         Subject {
@@ -136,7 +148,7 @@ pub fn run(subject: &Subject, rate: u64, round: u32, settings: &Settings) -> Res
     match measured {
         Ok(measured) => fill(&mut row, &measured, &schedule, settings)?,
         Err(Failed(why)) => {
-            row.verdict = Verdict::NotKept;
+            row.verdict = Verdict::NotSustained;
             row.reason = why;
         }
     }
@@ -158,7 +170,7 @@ fn measure(
         schedule: *schedule,
         clock: settings.clock,
         wait: settings.wait,
-        cpu: Some(settings.cpus[0]),
+        cpu: settings.cpus.map(|cpus| cpus[0]),
         reader: 0,
         delay_us: 0,
     };
@@ -169,7 +181,7 @@ fn measure(
             "driver".to_owned(),
             &Role {
                 part: Part::Drive,
-                cpu: Some(settings.cpus[1]),
+                cpu: settings.cpus.map(|cpus| cpus[1]),
                 ..role.clone()
             },
         )?;
@@ -186,7 +198,7 @@ fn measure(
         } else {
             format!("reader-{reader}")
         };
-        let cpu = Some(settings.cpus[(reader + 1) % 2]);
+        let cpu = settings.cpus.map(|cpus| cpus[(reader + 1) % 2]);
         start(
             name,
             &Role {
@@ -310,8 +322,8 @@ fn empty_row(subject: &Subject, rate: u64, round: u32, settings: &Settings) -> R
         profile: settings.profile,
         readers: settings.readers,
         rate,
-        kept_rate: 0.0,
-        verdict: Verdict::Kept,
+        received_rate: 0.0,
+        verdict: Verdict::Sustained,
         reason: String::new(),
         is_repeated: false,
         is_disturbed: false,
@@ -355,7 +367,7 @@ fn fill(
         add(&mut row.received, &read.received, missing);
         latency.add(row::decode(&read.latency_ns)?)?;
     }
-    row.kept_rate = if row.received.measured == 0 {
+    row.received_rate = if row.received.measured == 0 {
         0.0
     } else {
         slowest
@@ -386,7 +398,7 @@ fn add(sum: &mut Received, received: &Received, missing: u64) {
     sum.last_ns = sum.last_ns.max(received.last_ns);
 }
 
-/// Whether the rate was kept, and why not.
+/// Whether the rate was sustained, and why not.
 fn judge(row: &Row, limits: &Limits) -> (Verdict, String) {
     let us = |ns: u64| ns as f64 / 1000.0;
     let longest = |limit: Duration| u64::try_from(limit.as_nanos()).unwrap_or(u64::MAX);
@@ -406,12 +418,12 @@ fn judge(row: &Row, limits: &Limits) -> (Verdict, String) {
         (row.unsent, "not sent"),
     ];
     if let Some((count, what)) = faults.into_iter().find(|(count, _)| *count > 0) {
-        return (Verdict::NotKept, format!("{count} {what}"));
+        return (Verdict::NotSustained, format!("{count} {what}"));
     }
-    if row.kept_rate < row.rate as f64 * limits.rate_min {
-        let percent = row.kept_rate * 100.0 / row.rate as f64;
+    if row.received_rate < row.rate as f64 * limits.rate_min {
+        let percent = row.received_rate * 100.0 / row.rate as f64;
         return (
-            Verdict::NotKept,
+            Verdict::NotSustained,
             format!("{percent:.1} % of the rate arrived"),
         );
     }
@@ -419,10 +431,10 @@ fn judge(row: &Row, limits: &Limits) -> (Verdict, String) {
     for (name, limit) in quantiles {
         let ns = row.quantile_ns(name);
         if limit.is_some_and(|limit| ns > longest(limit)) {
-            return (Verdict::NotKept, format!("{name} of {:.1} µs", us(ns)));
+            return (Verdict::NotSustained, format!("{name} of {:.1} µs", us(ns)));
         }
     }
-    (Verdict::Kept, String::new())
+    (Verdict::Sustained, String::new())
 }
 
 /// Folder, port and stream of a step alone: a subscriber on an old stream would see the end of the run before.
@@ -446,14 +458,61 @@ impl Folder {
     fn new() -> Result<Folder, Failed> {
         let path = PathBuf::from(format!("/dev/shm/touchline-load-{}", std::process::id()));
         let _ = std::fs::remove_dir_all(&path);
-        std::fs::create_dir(&path)
-            .map_err(|error| Failed(format!("{}: {error}", path.display())))?;
+        make(&path).map_err(|error| Failed(format!("{}: {error}", path.display())))?;
         Ok(Folder { path })
     }
+}
+
+/// A folder that nobody else reads: the bus trusts no other.
+fn make(path: &std::path::Path) -> std::io::Result<()> {
+    use std::os::unix::fs::DirBuilderExt;
+    std::fs::DirBuilder::new().mode(0o700).create(path)
 }
 
 impl Drop for Folder {
     fn drop(&mut self) {
         let _ = std::fs::remove_dir_all(&self.path);
+    }
+}
+
+/// A row of a step that never ran.
+#[cfg(test)]
+pub fn made_up_row(subject: &str, rate: u64, round: u32, verdict: Verdict) -> Row {
+    let mut latency = Histogram::new_with_bounds(1, 3_600_000_000_000, 3).expect("bounds");
+    (0..1000).for_each(|value| latency.saturating_record(300 + value));
+    Row {
+        load: 1,
+        subject: subject.to_owned(),
+        round,
+        profile: Profile::Steady,
+        readers: 1,
+        rate,
+        received_rate: rate as f64,
+        verdict,
+        reason: String::new(),
+        is_repeated: false,
+        is_disturbed: false,
+        sent: rate,
+        unsent: 0,
+        received: Received {
+            measured: rate,
+            ..Received::default()
+        },
+        blocked_turns: 0,
+        pause_ns_max: 0,
+        latency_ns: row::quantiles(&latency),
+        histogram: row::encode(&latency).expect("encoded"),
+        processes: vec![ProcessUse {
+            process: "publisher".to_owned(),
+            user_s: 1.0,
+            ..ProcessUse::default()
+        }],
+        host: HostUse {
+            window_s: 1.0,
+            ..HostUse::default()
+        },
+        shm_bytes: 1 << 20,
+        counts: BTreeMap::new(),
+        floor_ns: Vec::new(),
     }
 }

@@ -5,7 +5,7 @@ mod decode_fix;
 mod event;
 mod feed;
 mod hash;
-mod ipc;
+pub mod ipc;
 mod ipc_rtt;
 mod ipc_throughput;
 mod publish;

@@ -1,61 +1,294 @@
-//! `touchline load`: how much each transport carries, how regularly and at what cost.
+//! `touchline load`: how much each transport carries, how regularly, and at what cost.
 
-use crate::output::Failure;
+mod arguments;
+mod session;
+
+use crate::output::{Failure, Output};
+use session::Session;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
+use touchline_lab::bench::Host;
 use touchline_load::clock::Timebase;
 use touchline_load::part::{self, Wait};
+use touchline_load::ramp::{self, Ramp};
+use touchline_load::report::{self, Facts};
+use touchline_load::row::Row;
 use touchline_load::schedule::Profile;
-use touchline_load::step::{self, Limits, Settings, Subject};
+use touchline_load::step::{Limits, Settings, Subject};
 use touchline_load::subject::Kind;
-use touchline_load::{Failed, row::Row};
+use touchline_load::{Failed, hlog};
 
-/// Raise the rate of each transport until it no longer keeps up.
+/// Raise the rate of each transport until it no longer keeps up, and show latency, processors, memory and network.
+///
+/// A publisher sends messages of 70 bytes by a schedule that nothing slows; readers check every message. Latency counts from when a
+/// message was due. A rate is sustained if all of it arrives, once and in order, with a median below the limit.
 #[derive(Debug, clap::Args)]
+#[command(after_help = AFTER_HELP)]
 pub struct Arguments {
-    /// Subjects to measure; all without one.
+    /// Transports to measure: all of this build without one.
     #[arg(value_name = "SUBJECT")]
     subjects: Vec<String>,
     /// A process of a step, with its role.
     #[arg(long, value_name = "ROLE", hide = true, exclusive = true)]
     role: Option<String>,
-    /// Messages a second, instead of a ramp.
-    #[arg(long, value_name = "RATE")]
-    rate: Option<u64>,
+    /// Rates in messages a second, rising, such as 10k,100k,1M; without them the ramp from 10k to 10M.
+    #[arg(long, value_name = "RATE", value_delimiter = ',', value_parser = arguments::rate)]
+    rates: Vec<u64>,
+    /// Rates tried between the last that was sustained and the first that was not.
+    #[arg(long, value_name = "N", default_value_t = 2)]
+    halvings: u32,
+    /// Rounds of the whole ramp.
+    #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..))]
+    rounds: u32,
+    /// Seconds of a step that are measured.
+    #[arg(long, value_name = "SECONDS", default_value_t = 2.0, value_parser = arguments::seconds)]
+    seconds: f64,
+    /// Seconds of a step before those.
+    #[arg(long, value_name = "SECONDS", default_value_t = 0.5, value_parser = arguments::seconds)]
+    warmup: f64,
+    /// Shape of the load: steady; bursts of 100 messages; sparse, which is 100 messages a second.
+    #[arg(long, value_enum, default_value = "steady")]
+    profile: arguments::Shape,
+    /// Readers, each a process; several numbers are measured alternately.
+    #[arg(long, value_name = "N", value_delimiter = ',', default_value = "1", value_parser = clap::value_parser!(u8).range(1..=16))]
+    readers: Vec<u8>,
+    /// One more reader, which spends so many microseconds on each message and is not measured.
+    #[arg(long, value_name = "MICROSECONDS")]
+    slow: Option<u64>,
+    /// How processes wait that have nothing to do: the same for all subjects.
+    #[arg(long, value_enum, default_value = "spin")]
+    wait: arguments::Waiting,
+    /// Processors of the publisher and of the first reader; further readers alternate.
+    #[arg(long, value_name = "A,B", default_value = "0,1", value_parser = crate::bench::ipc::cpus)]
+    cpus: (usize, usize),
+    /// Longest median of a rate that is sustained, such as 1ms.
+    #[arg(long, value_name = "TIME", default_value = "1ms", value_parser = arguments::time)]
+    p50_max: Duration,
+    /// Longest 99th percentile of a rate that is sustained.
+    #[arg(long, value_name = "TIME", value_parser = arguments::time)]
+    p99_max: Option<Duration>,
+    /// Interface whose bytes and packets are counted.
+    #[arg(long, value_name = "NAME", default_value = "lo")]
+    interface: String,
+    /// Transports of other programs, such as zeromq-tcp. Build them with competitors/install.
+    #[arg(long, value_name = "NAME", num_args = 1.., value_delimiter = ',')]
+    against: Vec<String>,
+    /// Folder of those programs.
+    #[arg(long, value_name = "DIR", default_value = "competitors/target/bin")]
+    rivals: PathBuf,
+    /// A test of correctness in seconds: two low rates, no limit of latency. Exit status 1 if a message is torn or doubled, or lost by a
+    /// transport that promises to lose none.
+    #[arg(long)]
+    quick: bool,
+    /// One JSON object a line instead of a table.
+    #[arg(long)]
+    json: bool,
+    /// Write the rows as JSON lines to this file, too.
+    #[arg(long, value_name = "FILE")]
+    output: Option<PathBuf>,
+    /// Write all histograms to this file, in HdrHistogram's interval log.
+    #[arg(long, value_name = "FILE")]
+    hlog: Option<PathBuf>,
+    /// Write a page with charts to this file; it works without a network.
+    #[arg(long, value_name = "FILE")]
+    report: Option<PathBuf>,
+    /// Measure nothing: read the rows of an earlier run from this file.
+    #[arg(long, value_name = "FILE")]
+    from: Option<PathBuf>,
 }
+
+const AFTER_HELP: &str = "\
+Examples:
+  touchline load --output load.jsonl --report load.html
+  touchline load touchline tcp --rates 10k,100k --rounds 1
+  touchline load --profile bursts --readers 1,3
+  touchline load --from load.jsonl --report load.html
+  touchline load --quick
+
+Exit status 1 if a message was torn or doubled, or lost by a transport that promises to lose none.";
 
 /// Runs the command.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     if let Some(role) = &arguments.role {
-        // The process that started this one says why.
+        // The process that started this one reports why.
         return part::play(role).map_err(|_| Failure::Logged(1));
     }
-    let settings = Settings {
-        profile: Profile::Steady,
-        readers: 1,
-        slow_us: None,
-        warmup_s: 0.5,
-        measured_s: 2.0,
-        cpus: [0, 1],
-        wait: Wait::Spin,
-        interface: "lo".to_owned(),
-        limits: Limits::default(),
-        clock: Timebase::new(),
-    };
-    let program = std::env::current_exe().map_err(Failure::run)?;
-    for (name, kind) in Kind::ALL {
-        if arguments.subjects.is_empty() || arguments.subjects.iter().any(|wanted| wanted == name) {
-            let subject = Subject::own(name, *kind, program.clone(), &["load", "--role"]);
-            let row = step::run(&subject, arguments.rate.unwrap_or(10_000), 1, &settings)
-                .map_err(failure)?;
-            print(&row);
-        }
+    if let Some(file) = &arguments.from {
+        let (rows, facts) = session::read(file)?;
+        return arguments.write(&rows, &facts);
     }
-    let _ = Duration::ZERO;
-    Ok(())
+    let subjects = arguments.find_subjects()?;
+    let clock = Timebase::new();
+    let entries: Vec<(Subject, Settings)> = arguments
+        .readers
+        .iter()
+        .flat_map(|readers| {
+            let settings = arguments.settings(usize::from(*readers), clock);
+            subjects
+                .iter()
+                .map(move |subject| (subject.clone(), settings.clone()))
+        })
+        .collect();
+    let facts = arguments.facts(&subjects);
+    let ramp = arguments.ramp();
+    let mut session = Session::begin(entries, arguments.json, arguments.output.as_deref(), &facts)?;
+    let rows = ramp::run(&ramp, session.subjects(), &mut session).map_err(failure)?;
+    session.end(&rows)?;
+    arguments.write(&rows, &facts)?;
+    let is_lossless = |name: &str| {
+        let mut own = subjects.iter().filter(|subject| subject.is_lossless);
+        own.any(|subject| name.split(' ').next() == Some(subject.name.as_str()))
+    };
+    match ramp::faults(&rows, is_lossless).first() {
+        Some(fault) => Err(Failure::run(fault)),
+        None => Ok(()),
+    }
 }
 
-fn print(row: &Row) {
-    println!("{}", serde_json::to_string(row).unwrap_or_default());
+impl Arguments {
+    fn find_subjects(&self) -> Result<Vec<Subject>, Failure> {
+        let program = std::env::current_exe().map_err(Failure::run)?;
+        let names = || Kind::ALL.iter().map(|(name, _)| *name);
+        if let Some(unknown) = self
+            .subjects
+            .iter()
+            .find(|wanted| !names().any(|name| name == wanted.as_str()))
+        {
+            let known: Vec<&str> = names().collect();
+            return Err(Failure::usage(format!(
+                "no transport {unknown:?} in this build; there are {}; those of other programs come with --against, those of Aeron with \
+                 a build with --features aeron",
+                known.join(", ")
+            )));
+        }
+        let is_wanted = |name: &str| match (self.subjects.is_empty(), self.against.is_empty()) {
+            (true, _) => true,
+            (false, _) => self.subjects.iter().any(|wanted| wanted == name),
+        };
+        let own = Kind::ALL.iter().filter(|(name, _)| is_wanted(name));
+        let mut subjects: Vec<Subject> = own
+            .map(|(name, kind)| Subject::own(name, *kind, program.clone(), &["load", "--role"]))
+            .collect();
+        for name in &self.against {
+            let program = self.rivals.join(name);
+            if !program.is_file() {
+                let program = program.display();
+                return Err(Failure::usage(format!(
+                    "{program}: not there; build it with competitors/install"
+                )));
+            }
+            subjects.push(Subject::other(name, program));
+        }
+        Ok(subjects)
+    }
+
+    fn settings(&self, readers: usize, clock: Timebase) -> Settings {
+        let (measuring, other) = self.cpus;
+        let mut settings = Settings {
+            profile: match self.profile {
+                arguments::Shape::Bursts => Profile::Bursts,
+                arguments::Shape::Steady | arguments::Shape::Sparse => Profile::Steady,
+            },
+            readers,
+            slow_us: self.slow,
+            warmup_s: self.warmup,
+            measured_s: self.seconds,
+            cpus: Some([measuring, other]),
+            wait: match self.wait {
+                arguments::Waiting::Sleep => Wait::Sleep,
+                // Processes that share a processor let each other run.
+                arguments::Waiting::Spin if readers > 1 || self.slow.is_some() => Wait::Yield,
+                arguments::Waiting::Spin => Wait::Spin,
+            },
+            interface: self.interface.clone(),
+            limits: Limits {
+                p50_max: self.p50_max,
+                p99_max: self.p99_max,
+                ..Limits::default()
+            },
+            clock,
+        };
+        if self.quick {
+            settings.warmup_s = 0.1;
+            settings.measured_s = 0.4;
+            settings.cpus = None;
+            settings.wait = Wait::Sleep;
+            settings.limits = Limits {
+                p50_max: Duration::MAX,
+                p99_max: None,
+                rate_min: 0.0,
+                pause_max: Duration::MAX,
+                foreign_max: f64::INFINITY,
+            };
+        }
+        settings
+    }
+
+    fn ramp(&self) -> Ramp {
+        let default = Ramp::default();
+        let rates = match (&self.rates[..], self.profile) {
+            ([], _) if self.quick => vec![2_000, 20_000],
+            ([], arguments::Shape::Sparse) => vec![100],
+            ([], _) => default.rates,
+            (rates, _) => rates.to_vec(),
+        };
+        match self.quick {
+            true => Ramp {
+                rates,
+                halvings: 0,
+                rounds: 1,
+            },
+            false => Ramp {
+                rates,
+                halvings: self.halvings,
+                rounds: self.rounds,
+            },
+        }
+    }
+
+    fn facts(&self, subjects: &[Subject]) -> Facts {
+        let given: Vec<String> = std::env::args().skip(1).collect();
+        Facts {
+            rows: vec![
+                ("host".to_owned(), Host::here().to_string()),
+                (
+                    "build".to_owned(),
+                    format!("touchline {}", crate::version::LONG),
+                ),
+                (
+                    "command".to_owned(),
+                    format!("touchline {}", given.join(" ")),
+                ),
+                (
+                    "message".to_owned(),
+                    "70 bytes: SBE header 8, symbol 30, bid and ask, ts_event".to_owned(),
+                ),
+            ],
+            subjects: subjects
+                .iter()
+                .map(|subject| (subject.name.clone(), subject.settings.clone()))
+                .collect(),
+        }
+    }
+
+    /// The files beside the rows.
+    fn write(&self, rows: &[Row], facts: &Facts) -> Result<(), Failure> {
+        if let Some(path) = &self.hlog {
+            let mut text = Vec::new();
+            hlog::write(rows, &mut text).map_err(failure)?;
+            write(path, &String::from_utf8_lossy(&text))?;
+        }
+        if let Some(path) = &self.report {
+            write(path, &report::page(rows, facts))?;
+        }
+        Ok(())
+    }
+}
+
+fn write(path: &Path, text: &str) -> Result<(), Failure> {
+    let mut output = Output::open(path)?;
+    output.text(text)?;
+    output.finish()
 }
 
 fn failure(Failed(why): Failed) -> Failure {

@@ -84,6 +84,11 @@ const PACKAGES: &[Package] = &[
         ],
     ),
     package(
+        "touchline-load",
+        4,
+        &["touchline-shm", "touchline-aeron", "touchline-transport"],
+    ),
+    package(
         "touchline",
         5,
         &[
@@ -100,6 +105,7 @@ const PACKAGES: &[Package] = &[
             "touchline-gateway",
             "touchline-fx",
             "touchline-client",
+            "touchline-load",
             LAB,
         ],
     ),

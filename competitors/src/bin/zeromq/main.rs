@@ -1,5 +1,7 @@
 //! ZeroMQ over Unix sockets (`--transport ipc`) and over TCP on the loopback (`--transport tcp`), through libzmq.
 
+mod load;
+
 use anyhow::{Context as _, Result, bail, ensure};
 use harness::{Bench, Peer, Reader, Request};
 use std::{ffi::c_int, fs, process::ExitCode};
@@ -18,6 +20,15 @@ const OPTIONS: &[(&str, &str)] = &[
 ];
 
 fn main() -> ExitCode {
+    let mut arguments = std::env::args().skip(1);
+    if arguments.next().as_deref() == Some("load") {
+        let role = arguments.next().unwrap_or_default();
+        return match load::play(&role) {
+            Ok(()) => ExitCode::SUCCESS,
+            // The command that started this process says why.
+            Err(_) => ExitCode::FAILURE,
+        };
+    }
     harness::main("zeromq", OPTIONS, run)
 }
 

@@ -1,0 +1,372 @@
+//! The ramp: each rate for all subjects before the next rate, until a subject no longer keeps up; then halvings around its knee.
+
+use crate::Failed;
+use crate::row::{Row, Verdict};
+
+/// Rates of a ramp.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Ramp {
+    /// Messages a second, rising.
+    pub rates: Vec<u64>,
+    /// Rates that are tried between the last that was sustained and the first that was not, each in the middle of the logarithm.
+    pub halvings: u32,
+    /// Rounds of the whole ramp.
+    pub rounds: u32,
+}
+
+impl Default for Ramp {
+    fn default() -> Ramp {
+        Ramp {
+            rates: vec![
+                10_000, 30_000, 100_000, 300_000, 1_000_000, 3_000_000, 10_000_000,
+            ],
+            halvings: 2,
+            rounds: 3,
+        }
+    }
+}
+
+/// What the ramp asks for.
+pub trait Bench {
+    /// Runs a step: subject by number, rate, round.
+    fn step(&mut self, subject: usize, rate: u64, round: u32) -> Result<Row, Failed>;
+    /// Measures the round trip of a cache line, nanoseconds.
+    fn floor(&mut self) -> Result<u64, Failed>;
+    /// A row that has just been measured, for the screen.
+    fn show(&mut self, row: &Row);
+    /// The rows of a round that is over.
+    fn finish(&mut self, rows: &[Row]) -> Result<(), Failed>;
+    /// Whether the run is to end.
+    fn is_stopped(&self) -> bool;
+}
+
+/// What is known of a subject in a round.
+#[derive(Clone, Debug, Default)]
+struct Progress {
+    sustained: Option<u64>,
+    failed: Vec<u64>,
+    /// Rates in a row that were not sustained.
+    misses: u32,
+}
+
+/// After so many rates in a row that were not sustained the ramp of a subject is over. One is not enough: curves are not monotonous.
+const MISSES_MAX: u32 = 2;
+
+impl Progress {
+    fn take(&mut self, row: &Row) {
+        if row.verdict == Verdict::Sustained {
+            self.sustained = self.sustained.max(Some(row.rate));
+            self.failed.retain(|rate| *rate != row.rate);
+            self.misses = 0;
+        } else {
+            if !self.failed.contains(&row.rate) {
+                self.failed.push(row.rate);
+            }
+            self.misses += 1;
+        }
+    }
+
+    fn is_over(&self) -> bool {
+        self.misses >= MISSES_MAX
+    }
+
+    /// The rate in the middle between the last that was sustained and the first above it that was not.
+    fn middle(&self) -> Option<u64> {
+        let sustained = self.sustained?;
+        let above = self.failed.iter().filter(|rate| **rate > sustained).min()?;
+        let middle = round((sustained as f64 * *above as f64).sqrt());
+        (sustained < middle && middle < *above).then_some(middle)
+    }
+}
+
+/// Two significant digits.
+fn round(rate: f64) -> u64 {
+    let unit = 10_f64.powf(rate.log10().floor() - 1.0).max(1.0);
+    ((rate / unit).round() * unit) as u64
+}
+
+/// Runs the ramp and gives all rows.
+///
+/// # Errors
+/// A step cannot be run at all, or rows cannot be written.
+pub fn run(ramp: &Ramp, subjects: usize, bench: &mut dyn Bench) -> Result<Vec<Row>, Failed> {
+    let mut all = Vec::new();
+    for round in 1..=ramp.rounds {
+        let mut floor_ns = vec![bench.floor()?];
+        let mut rows = Vec::new();
+        run_round(ramp, subjects, round, bench, &mut rows)?;
+        floor_ns.push(bench.floor()?);
+        for row in &mut rows {
+            row.floor_ns.clone_from(&floor_ns);
+        }
+        bench.finish(&rows)?;
+        all.extend(rows);
+        if bench.is_stopped() {
+            break;
+        }
+    }
+    Ok(all)
+}
+
+fn run_round(
+    ramp: &Ramp,
+    subjects: usize,
+    round: u32,
+    bench: &mut dyn Bench,
+    rows: &mut Vec<Row>,
+) -> Result<(), Failed> {
+    let mut progress = vec![Progress::default(); subjects];
+    let mut step = |subject: usize, rate: u64, is_repeated: bool, progress: &mut [Progress]| {
+        if bench.is_stopped() {
+            return Ok(());
+        }
+        let mut row = bench.step(subject, rate, round)?;
+        row.is_repeated = is_repeated;
+        bench.show(&row);
+        progress[subject].take(&row);
+        rows.push(row);
+        Ok::<(), Failed>(())
+    };
+    for rate in &ramp.rates {
+        for subject in 0..subjects {
+            if !progress[subject].is_over() {
+                step(subject, *rate, false, &mut progress)?;
+            }
+        }
+    }
+    // At the end and not at once: what somebody else did in that moment is over.
+    for subject in 0..subjects {
+        for rate in progress[subject].failed.clone() {
+            step(subject, rate, true, &mut progress)?;
+        }
+    }
+    for _ in 0..ramp.halvings {
+        for subject in 0..subjects {
+            if let Some(rate) = progress[subject].middle() {
+                step(subject, rate, false, &mut progress)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The highest rate that a subject sustained in each round; 0 for a round in which it sustained none.
+pub fn knees(rows: &[Row], subject: &str) -> Vec<u64> {
+    let rounds = rows.iter().map(|row| row.round).max().unwrap_or(0);
+    let knee = |round: u32| {
+        let sustained = rows.iter().filter(|row| {
+            row.subject == subject && row.round == round && row.verdict == Verdict::Sustained
+        });
+        sustained.map(|row| row.rate).max().unwrap_or(0)
+    };
+    (1..=rounds).map(knee).collect()
+}
+
+/// What speaks against the figures, a sentence each.
+pub fn doubts(rows: &[Row]) -> Vec<String> {
+    let mut doubts = Vec::new();
+    let disturbed = rows.iter().filter(|row| row.is_disturbed).count();
+    if disturbed > 0 {
+        let total = rows.len();
+        doubts.push(format!(
+            "others took processors in {disturbed} of {total} steps; measure again on a quiet host"
+        ));
+    }
+    let mut rounds: Vec<(u32, u64)> = rows.iter().map(|row| (row.round, row.rate)).collect();
+    rounds.sort_unstable();
+    rounds.dedup();
+    for (round, rate) in rounds {
+        let first = |row: &&Row| row.round == round && row.rate == rate && !row.is_repeated;
+        let (sustained, failed): (Vec<&Row>, Vec<&Row>) = rows
+            .iter()
+            .filter(first)
+            .partition(|row| row.verdict == Verdict::Sustained);
+        let again = |row: &&&Row| {
+            rows.iter().any(|other| {
+                other.is_repeated
+                    && (&other.subject, other.round, other.rate) == (&row.subject, round, rate)
+                    && other.verdict == Verdict::Sustained
+            })
+        };
+        let recovered = failed.iter().filter(again).count();
+        if recovered >= 2 && recovered > sustained.len() {
+            doubts.push(format!(
+                "round {round}: {recovered} subjects did not sustain {rate} messages/s and sustained it when it was repeated; suspect the host"
+            ));
+        }
+    }
+    let floors: Vec<u64> = rows
+        .iter()
+        .flat_map(|row| row.floor_ns.iter().copied())
+        .collect();
+    if let (Some(least), Some(most)) = (floors.iter().min(), floors.iter().max())
+        && *most as f64 > *least as f64 * 1.25
+    {
+        doubts.push(format!(
+            "the cache-line round trip moved from {least} to {most} ns between rounds"
+        ));
+    }
+    doubts
+}
+
+/// What a subject did that it must never do, a sentence each: tearing and doubling, and losing where it promises to lose nothing.
+pub fn faults(rows: &[Row], is_lossless: impl Fn(&str) -> bool) -> Vec<String> {
+    let mut faults = Vec::new();
+    for row in rows {
+        let received = &row.received;
+        let mut counts = vec![(received.torn, "torn"), (received.duplicates, "doubled")];
+        if is_lossless(&row.subject) {
+            counts.extend([
+                (received.lost, "lost"),
+                (received.reordered, "out of order"),
+            ]);
+        }
+        for (count, what) in counts.into_iter().filter(|(count, _)| *count > 0) {
+            let (subject, rate) = (&row.subject, row.rate);
+            faults.push(format!(
+                "{subject} at {rate} messages/s: {count} messages {what}"
+            ));
+        }
+        if received.messages == 0 {
+            let (subject, rate, reason) = (&row.subject, row.rate, &row.reason);
+            faults.push(format!(
+                "{subject} at {rate} messages/s: nothing arrived: {reason}"
+            ));
+        }
+    }
+    faults
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::step::made_up_row;
+
+    /// Subjects that sustain every rate up to their own, but for what is scripted.
+    struct Scripted {
+        knees: Vec<u64>,
+        /// Subject, rate and the step, from 1, that fails though the rate is low.
+        burst: Option<u64>,
+        steps: Vec<(usize, u64)>,
+        finished: usize,
+    }
+
+    impl Bench for Scripted {
+        fn step(&mut self, subject: usize, rate: u64, round: u32) -> Result<Row, Failed> {
+            let is_burst = self.burst == Some(rate) && !self.steps.contains(&(subject, rate));
+            self.steps.push((subject, rate));
+            let is_sustained = rate <= self.knees[subject] && !is_burst;
+            let verdict = if is_sustained {
+                Verdict::Sustained
+            } else {
+                Verdict::NotSustained
+            };
+            Ok(made_up_row(
+                &format!("subject-{subject}"),
+                rate,
+                round,
+                verdict,
+            ))
+        }
+
+        fn floor(&mut self) -> Result<u64, Failed> {
+            Ok(350)
+        }
+
+        fn show(&mut self, _: &Row) {}
+
+        fn finish(&mut self, rows: &[Row]) -> Result<(), Failed> {
+            assert!(rows.iter().all(|row| row.floor_ns == [350, 350]));
+            self.finished += 1;
+            Ok(())
+        }
+
+        fn is_stopped(&self) -> bool {
+            false
+        }
+    }
+
+    fn ran(knees: &[u64], burst: Option<u64>, halvings: u32) -> (Vec<Row>, Scripted) {
+        let mut bench = Scripted {
+            knees: knees.to_vec(),
+            burst,
+            steps: Vec::new(),
+            finished: 0,
+        };
+        let ramp = Ramp {
+            halvings,
+            rounds: 1,
+            ..Ramp::default()
+        };
+        let rows = run(&ramp, knees.len(), &mut bench).expect("no step fails");
+        (rows, bench)
+    }
+
+    #[test]
+    fn each_rate_is_for_all_subjects_before_the_next() {
+        let (_, bench) = ran(&[20_000, 200_000_000], None, 0);
+        let expected = [
+            (0, 10_000),
+            (1, 10_000),
+            (0, 30_000),
+            (1, 30_000),
+            (0, 100_000),
+            (1, 100_000),
+            (1, 300_000),
+        ];
+        assert_eq!(bench.steps[..7], expected);
+        assert_eq!(bench.finished, 1);
+    }
+
+    #[test]
+    fn halvings_close_in_on_the_knee() {
+        let (rows, _) = ran(&[1_300_000], None, 3);
+        assert_eq!(knees(&rows, "subject-0"), [1_300_000]);
+        let (rows, _) = ran(&[1_250_000], None, 2);
+        assert_eq!(knees(&rows, "subject-0"), [1_000_000]);
+        assert_eq!(round(1_732_050.0), 1_700_000);
+    }
+
+    #[test]
+    fn a_burst_of_somebody_else_costs_no_subject_its_knee() {
+        let (rows, bench) = ran(&[5_000_000, 5_000_000, 5_000_000], Some(300_000), 0);
+        for subject in 0..3 {
+            assert_eq!(knees(&rows, &format!("subject-{subject}")), [3_000_000]);
+            assert!(
+                bench.steps.contains(&(subject, 1_000_000)),
+                "one miss does not end a ramp"
+            );
+        }
+        assert!(
+            doubts(&rows)
+                .iter()
+                .any(|doubt| doubt.contains("suspect the host"))
+        );
+    }
+
+    #[test]
+    fn a_loss_is_a_fault_of_who_promises_none() {
+        let mut row = made_up_row("x", 10, 1, Verdict::NotSustained);
+        row.received.messages = 10;
+        row.received.lost = 3;
+        let faults_of = |row: &Row, is_lossless| faults(std::slice::from_ref(row), |_| is_lossless);
+        assert_eq!(faults_of(&row, false), [""; 0]);
+        assert_eq!(
+            faults_of(&row, true),
+            ["x at 10 messages/s: 3 messages lost"]
+        );
+        row.received.torn = 1;
+        assert_eq!(faults_of(&row, false).len(), 1);
+        row.received = crate::check::Received::default();
+        assert_eq!(faults_of(&row, true).len(), 1);
+    }
+
+    #[test]
+    fn a_subject_that_keeps_nothing_has_no_knee() {
+        let (rows, bench) = ran(&[0], None, 2);
+        assert_eq!(knees(&rows, "subject-0"), [0]);
+        // Two rates, and each of them again.
+        assert_eq!(bench.steps.len(), 4);
+        assert!(doubts(&rows).is_empty());
+    }
+}

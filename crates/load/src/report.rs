@@ -1,0 +1,462 @@
+//! The page of a load test: one file of HTML that needs nothing else.
+
+pub mod svg;
+
+use crate::ramp::{doubts, knees};
+use crate::row::{Row, Verdict};
+use std::fmt::Write;
+use svg::{BarChart, Line, LineChart, escape};
+
+/// What the page says beside the rows.
+#[derive(Clone, Debug, Default)]
+pub struct Facts {
+    /// Facts about host, build and settings: name and value.
+    pub rows: Vec<(String, String)>,
+    /// Each subject and how it is set up.
+    pub subjects: Vec<(String, String)>,
+}
+
+const STYLE: &str = "body{font:15px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem;color:#222;background:#fff}\
+h1{font-size:1.6rem}h2{font-size:1.15rem;margin-top:2.2rem}svg{width:100%;height:auto;font-size:12px}\
+svg text{fill:#444}.axis{font-weight:600}.grid{stroke:#ddd}.legend span{margin-right:1rem;white-space:nowrap}\
+.key{width:24px;height:8px;margin-right:5px;vertical-align:middle}table{border-collapse:collapse;font-size:13px}\
+td,th{padding:.2rem .6rem;border-bottom:1px solid #e5e5e5;text-align:right;white-space:nowrap}\
+td:first-child,th:first-child,td.text{text-align:left;white-space:normal}.doubt{background:#fff3cd;padding:.5rem .8rem}\
+.scroll{overflow-x:auto}";
+
+/// The page.
+pub fn page(rows: &[Row], facts: &Facts) -> String {
+    let names = names(rows);
+    let mut page = format!(
+        "<!doctype html><html lang=en><meta charset=utf-8><meta name=viewport content='width=device-width'>\
+         <title>touchline load</title><style>{STYLE}</style><h1>Load test of transports</h1>"
+    );
+    for doubt in doubts(rows) {
+        let _ = write!(page, "<p class=doubt>{}</p>", escape(&doubt));
+    }
+    section(
+        &mut page,
+        "Highest rate sustained",
+        KNEES,
+        &knee_table(rows, &names),
+    );
+    section(
+        &mut page,
+        "Latency against offered rate",
+        LATENCY,
+        &latency_chart(rows, &names).draw(),
+    );
+    section(
+        &mut page,
+        "Rate sustained against offered rate",
+        RECEIVED,
+        &received_chart(rows, &names).draw(),
+    );
+    if let Some(rate) = shared_rate(rows, &names) {
+        let at = |text: &str| format!("{text} At {} messages/s.", si(rate as f64));
+        section(
+            &mut page,
+            "Latency by percentile",
+            &at(PERCENTILES),
+            &percentile_chart(rows, &names, rate).draw(),
+        );
+        section(
+            &mut page,
+            "Processors by process",
+            &at(PROCESSORS),
+            &processor_chart(rows, &names, rate).draw(),
+        );
+        section(
+            &mut page,
+            "Memory",
+            &at(MEMORY),
+            &memory_chart(rows, &names, rate).draw(),
+        );
+        let network = network_charts(rows, &names, rate);
+        section(
+            &mut page,
+            "Network for each message",
+            &at(NETWORK),
+            &network,
+        );
+    }
+    section(
+        &mut page,
+        "Host, build and settings",
+        "",
+        &fact_table(facts),
+    );
+    section(&mut page, "All steps", STEPS, &step_table(rows));
+    page + "</html>\n"
+}
+
+const KNEES: &str = "Messages of 70 bytes a second, complete, in order, with a median under the limit, in each round.";
+const LATENCY: &str = "From when a message was due to when a reader had it: median as a line, 99.9th percentile with dashes.";
+const RECEIVED: &str =
+    "What the slowest reader received. A subject that sustains the rate lies on the diagonal.";
+const PERCENTILES: &str = "All rounds together.";
+const PROCESSORS: &str = "Processors taken in the measured window. A process that spins takes a whole one, whatever it does.";
+const MEMORY: &str = "Resident memory of all processes, and files in shared memory. Pages that several processes touch count in each.";
+const NETWORK: &str = "What the interface sent, headers and acknowledgements included.";
+const STEPS: &str = "Every step, also those that were repeated.";
+
+fn section(page: &mut String, heading: &str, text: &str, body: &str) {
+    let _ = write!(page, "<h2>{heading}</h2>");
+    if !text.is_empty() {
+        let _ = write!(page, "<p>{}</p>", escape(text));
+    }
+    page.push_str(body);
+}
+
+/// Subjects in the order in which they were measured.
+fn names(rows: &[Row]) -> Vec<String> {
+    let mut names: Vec<String> = Vec::new();
+    for row in rows {
+        if !names.contains(&row.subject) {
+            names.push(row.subject.clone());
+        }
+    }
+    names
+}
+
+/// Rates of a subject, rising, each with the rows that say something about it.
+fn by_rate<'a>(rows: &'a [Row], subject: &str) -> Vec<(u64, Vec<&'a Row>)> {
+    let of_subject = |row: &&Row| {
+        row.subject == subject && row.verdict != Verdict::Invalid && row.received.measured > 0
+    };
+    let mut rates: Vec<u64> = rows.iter().filter(of_subject).map(|row| row.rate).collect();
+    rates.sort_unstable();
+    rates.dedup();
+    let at = |rate: u64| {
+        rows.iter()
+            .filter(of_subject)
+            .filter(|row| row.rate == rate)
+            .collect()
+    };
+    rates.into_iter().map(|rate| (rate, at(rate))).collect()
+}
+
+/// The median of what rows say.
+fn median(rows: &[&Row], value: impl Fn(&Row) -> f64) -> f64 {
+    let mut values: Vec<f64> = rows.iter().map(|row| value(row)).collect();
+    values.sort_by(f64::total_cmp);
+    values.get(values.len() / 2).copied().unwrap_or(0.0)
+}
+
+/// The highest rate that every subject sustained at least once; else the lowest rate of all.
+fn shared_rate(rows: &[Row], names: &[String]) -> Option<u64> {
+    let is_sustained = |name: &String, rate: u64| {
+        rows.iter().any(|row| {
+            row.subject == *name && row.rate == rate && row.verdict == Verdict::Sustained
+        })
+    };
+    let rates = || rows.iter().map(|row| row.rate);
+    let shared = rates().filter(|rate| names.iter().all(|name| is_sustained(name, *rate)));
+    shared.max().or_else(|| rates().min())
+}
+
+fn at_rate<'a>(rows: &'a [Row], subject: &str, rate: u64) -> Vec<&'a Row> {
+    let found = by_rate(rows, subject)
+        .into_iter()
+        .find(|(found, _)| *found == rate);
+    found.map(|(_, rows)| rows).unwrap_or_default()
+}
+
+fn latency_chart(rows: &[Row], names: &[String]) -> LineChart {
+    let line = |(number, name): (usize, &String), quantile: &'static str, is_dashed: bool| Line {
+        name: format!("{name} {quantile}"),
+        points: by_rate(rows, name)
+            .iter()
+            .map(|(rate, rows)| {
+                (
+                    *rate as f64,
+                    median(rows, |row| row.quantile_ns(quantile) as f64),
+                )
+            })
+            .collect(),
+        colour: number,
+        is_dashed,
+    };
+    let p50 = names
+        .iter()
+        .enumerate()
+        .map(|named| line(named, "p50", false));
+    let p99_9 = names
+        .iter()
+        .enumerate()
+        .map(|named| line(named, "p99_9", true));
+    LineChart {
+        x: "offered, messages/s",
+        y: "latency",
+        x_text: si,
+        y_text: time,
+        lines: p50.chain(p99_9).collect(),
+    }
+}
+
+fn received_chart(rows: &[Row], names: &[String]) -> LineChart {
+    let line = |(number, name): (usize, &String)| Line {
+        name: name.clone(),
+        points: by_rate(rows, name)
+            .iter()
+            .map(|(rate, rows)| (*rate as f64, median(rows, |row| row.received_rate)))
+            .collect(),
+        colour: number,
+        is_dashed: false,
+    };
+    LineChart {
+        x: "offered, messages/s",
+        y: "received, messages/s",
+        x_text: si,
+        y_text: si,
+        lines: names.iter().enumerate().map(line).collect(),
+    }
+}
+
+/// Shares of messages that are later than a point of the chart: "1 of N".
+const ONE_OF: [f64; 13] = [
+    1.0, 2.0, 4.0, 10.0, 20.0, 50.0, 100.0, 200.0, 500.0, 1e3, 1e4, 1e5, 1e6,
+];
+
+fn percentile_chart(rows: &[Row], names: &[String], rate: u64) -> LineChart {
+    let line = |(number, name): (usize, &String)| {
+        let histograms = at_rate(rows, name, rate)
+            .into_iter()
+            .filter_map(|row| row.decoded().ok());
+        let all = histograms.reduce(|mut sum, next| {
+            // They have the same bounds.
+            let _ = sum.add(next);
+            sum
+        });
+        let points = all.map(|all| {
+            let counted = ONE_OF.iter().filter(|one_of| **one_of <= all.len() as f64);
+            counted
+                .map(|one_of| (*one_of, all.value_at_quantile(1.0 - 1.0 / one_of) as f64))
+                .collect()
+        });
+        Line {
+            name: name.clone(),
+            points: points.unwrap_or_default(),
+            colour: number,
+            is_dashed: false,
+        }
+    };
+    LineChart {
+        x: "one message of so many is later",
+        y: "latency",
+        x_text: si,
+        y_text: time,
+        lines: names.iter().enumerate().map(line).collect(),
+    }
+}
+
+fn processor_chart(rows: &[Row], names: &[String], rate: u64) -> BarChart {
+    let mut parts: Vec<String> = Vec::new();
+    for row in rows {
+        for used in &row.processes {
+            if !parts.contains(&used.process) {
+                parts.push(used.process.clone());
+            }
+        }
+    }
+    let bar = |name: &String| {
+        let rows = at_rate(rows, name, rate);
+        let of = |part: &String| {
+            median(&rows, |row| {
+                let used = row.processes.iter().filter(|used| used.process == *part);
+                used.map(crate::sample::ProcessUse::cpu_s).sum::<f64>()
+                    / row.host.window_s.max(1e-6)
+            })
+        };
+        (name.clone(), parts.iter().map(of).collect())
+    };
+    BarChart {
+        unit: "processors",
+        text: |value| format!("{value:.2}"),
+        bars: names.iter().map(bar).collect(),
+        parts,
+    }
+}
+
+fn memory_chart(rows: &[Row], names: &[String], rate: u64) -> BarChart {
+    let bar = |name: &String| {
+        let rows = at_rate(rows, name, rate);
+        let resident =
+            |row: &Row| row.processes.iter().map(|used| used.rss_bytes).sum::<u64>() as f64;
+        let values = vec![
+            median(&rows, resident),
+            median(&rows, |row| row.shm_bytes as f64),
+        ];
+        (name.clone(), values)
+    };
+    BarChart {
+        unit: "bytes",
+        text: |value| format!("{:.0} MiB", value / 1_048_576.0),
+        parts: vec!["resident".to_owned(), "files in shared memory".to_owned()],
+        bars: names.iter().map(bar).collect(),
+    }
+}
+
+fn network_charts(rows: &[Row], names: &[String], rate: u64) -> String {
+    let chart = |unit, text: fn(f64) -> String, value: fn(&Row) -> u64| {
+        let of = |row: &Row| value(row) as f64 / (row.rate as f64 * row.host.window_s).max(1.0);
+        BarChart {
+            unit,
+            text,
+            parts: vec![unit.to_owned()],
+            bars: names
+                .iter()
+                .map(|name| (name.clone(), vec![median(&at_rate(rows, name, rate), of)]))
+                .collect(),
+        }
+    };
+    let bytes = chart(
+        "bytes",
+        |value| format!("{value:.0} bytes"),
+        |row| row.host.interface_bytes,
+    );
+    let packets = chart(
+        "packets",
+        |value| format!("{value:.3} packets"),
+        |row| row.host.interface_packets,
+    );
+    bytes.draw() + &packets.draw()
+}
+
+fn knee_table(rows: &[Row], names: &[String]) -> String {
+    let mut table = String::from("<table><tr><th>subject<th>each round<th>median");
+    for name in names {
+        let mut knees = knees(rows, name);
+        let each: Vec<String> = knees.iter().map(|knee| si(*knee as f64)).collect();
+        knees.sort_unstable();
+        let middle = knees.get(knees.len() / 2).copied().unwrap_or(0);
+        let _ = write!(
+            table,
+            "<tr><td>{}<td>{}<td>{}",
+            escape(name),
+            each.join(", "),
+            si(middle as f64)
+        );
+    }
+    table + "</table>"
+}
+
+fn fact_table(facts: &Facts) -> String {
+    let mut table = String::from("<table>");
+    for (name, value) in facts.rows.iter().chain(&facts.subjects) {
+        let _ = write!(
+            table,
+            "<tr><td>{}<td class=text>{}",
+            escape(name),
+            escape(value)
+        );
+    }
+    table + "</table>"
+}
+
+fn step_table(rows: &[Row]) -> String {
+    let mut table = String::from(
+        "<div class=scroll><table><tr><th>subject<th>round<th>offered<th>received<th>p50<th>p99<th>p99.9<th>max<th>processors<th>foreign\
+         <th>result",
+    );
+    for row in rows {
+        let quantile = |name| time(row.quantile_ns(name) as f64);
+        let mut result = match row.verdict {
+            Verdict::Sustained => "sustained".to_owned(),
+            Verdict::NotSustained => format!("not sustained: {}", row.reason),
+            Verdict::Invalid => format!("invalid: {}", row.reason),
+        };
+        if row.is_repeated {
+            result += " (repeated)";
+        }
+        let _ = write!(
+            table,
+            "<tr><td>{}<td>{}<td>{}<td>{}<td>{}<td>{}<td>{}<td>{}<td>{:.2}<td>{:.1} %<td class=text>{}",
+            escape(&row.subject),
+            row.round,
+            si(row.rate as f64),
+            si(row.received_rate),
+            quantile("p50"),
+            quantile("p99"),
+            quantile("p99_9"),
+            quantile("max"),
+            row.cpus(),
+            row.host.foreign * 100.0,
+            escape(&result)
+        );
+    }
+    table + "</table></div>"
+}
+
+/// A number with k or M.
+pub fn si(value: f64) -> String {
+    let (value, unit) = match value {
+        value if value >= 1e6 => (value / 1e6, " M"),
+        value if value >= 1e3 => (value / 1e3, " k"),
+        value => (value, ""),
+    };
+    let digits = usize::from(value < 100.0 && value.fract() >= 0.05);
+    format!("{value:.digits$}{unit}")
+}
+
+/// Nanoseconds with a unit.
+pub fn time(ns: f64) -> String {
+    match ns {
+        ns if ns >= 1e9 => format!("{:.1} s", ns / 1e9),
+        ns if ns >= 1e6 => format!("{:.1} ms", ns / 1e6),
+        ns if ns >= 1e3 => format!("{:.1} µs", ns / 1e3),
+        ns => format!("{ns:.0} ns"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::step::made_up_row;
+
+    #[test]
+    fn the_page_is_one_file_and_shows_every_subject() {
+        let mut rows = Vec::new();
+        for (subject, most) in [("touchline", 1_000_000), ("tcp", 100_000)] {
+            for rate in [10_000, 100_000, 1_000_000] {
+                let verdict = if rate <= most {
+                    Verdict::Sustained
+                } else {
+                    Verdict::NotSustained
+                };
+                rows.push(made_up_row(subject, rate, 1, verdict));
+            }
+        }
+        let facts = Facts {
+            rows: vec![("host".to_owned(), "a <quick> host".to_owned())],
+            subjects: Vec::new(),
+        };
+        let page = page(&rows, &facts);
+        for text in [
+            "touchline",
+            "tcp",
+            "Latency by percentile",
+            "At 100 k messages/s",
+            "a &lt;quick&gt; host",
+            "1 M",
+        ] {
+            assert!(page.contains(text), "{text}");
+        }
+        for outside in ["http://", "https://", "<script", "<link", "src="] {
+            assert!(!page.contains(outside), "{outside}");
+        }
+        assert_eq!(page.matches("<svg").count(), page.matches("</svg>").count());
+    }
+
+    #[test]
+    fn numbers_are_short() {
+        assert_eq!(
+            [10.0, 1_500.0, 30_000.0, 1_700_000.0].map(si),
+            ["10", "1.5 k", "30 k", "1.7 M"]
+        );
+        assert_eq!(
+            [350.0, 8_700.0, 2e6, 3e9].map(time),
+            ["350 ns", "8.7 µs", "2.0 ms", "3.0 s"]
+        );
+    }
+}

@@ -1,0 +1,85 @@
+//! Values of the arguments.
+
+use std::time::Duration;
+
+/// Shape of the load.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum Shape {
+    /// One message after the other at equal distances.
+    Steady,
+    /// 100 messages back to back, at equal distances.
+    Bursts,
+    /// 100 messages a second.
+    Sparse,
+}
+
+/// How processes wait.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum Waiting {
+    /// They look again at once, or let others run where processes share a processor.
+    Spin,
+    /// They sleep for 20 µs.
+    Sleep,
+}
+
+/// A rate: a number, or one with k or M.
+pub fn rate(text: &str) -> Result<u64, String> {
+    let (number, unit) = match text.strip_suffix(['k', 'K']) {
+        Some(number) => (number, 1e3),
+        None => text
+            .strip_suffix('M')
+            .map_or((text, 1.0), |number| (number, 1e6)),
+    };
+    let rate = number.parse::<f64>().ok().map(|number| number * unit);
+    let rate = rate.filter(|rate| (1.0..=1e9).contains(rate));
+    rate.map(|rate| rate as u64)
+        .ok_or_else(|| "give messages a second, such as 10k or 1.5M".to_owned())
+}
+
+/// Seconds.
+pub fn seconds(text: &str) -> Result<f64, String> {
+    let seconds = text
+        .parse::<f64>()
+        .ok()
+        .filter(|seconds| (0.0..=3600.0).contains(seconds));
+    seconds.ok_or_else(|| "give seconds, at most 3600".to_owned())
+}
+
+/// A time with a unit: us, ms or s.
+pub fn time(text: &str) -> Result<Duration, String> {
+    let units = [("us", 1e-6), ("µs", 1e-6), ("ms", 1e-3), ("s", 1.0)];
+    let found = units.iter().find_map(|(unit, length)| {
+        let number = text.strip_suffix(unit)?.parse::<f64>().ok()?;
+        (0.0..=3600.0).contains(&number).then_some(number * length)
+    });
+    found
+        .map(Duration::from_secs_f64)
+        .ok_or_else(|| "give a time, such as 200us or 1ms".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rates_and_times_have_units() {
+        assert_eq!(
+            ["300", "10k", "1.5M"].map(rate),
+            [Ok(300), Ok(10_000), Ok(1_500_000)]
+        );
+        assert!(
+            ["", "k", "-1", "0", "1e99", "nan"]
+                .iter()
+                .all(|text| rate(text).is_err())
+        );
+        assert_eq!(time("200us"), Ok(Duration::from_micros(200)));
+        assert_eq!(time("1ms"), Ok(Duration::from_millis(1)));
+        assert_eq!(time("2s"), Ok(Duration::from_secs(2)));
+        assert!(
+            ["", "ms", "1", "-1ms", "nans"]
+                .iter()
+                .all(|text| time(text).is_err())
+        );
+        assert!(seconds("-1").is_err() && seconds("0.5").is_ok());
+    }
+}
