@@ -25,6 +25,7 @@ mod mdp3_channel;
 mod must_fail;
 mod native_message;
 mod pcap_reader;
+mod relay;
 mod ring_reader;
 mod sbe_mdp3_packet;
 mod schema_compiler;
@@ -45,6 +46,7 @@ pub const TARGETS: &[Target] = &[
     fix_session::TARGET,
     fx_session::TARGET,
     config::TARGET,
+    relay::TARGET,
     schema_compiler::TARGET,
 ];
 

@@ -177,6 +177,13 @@ fn pages(root: &Path, folder: &Path) -> Result<Vec<(String, Vec<u8>)>> {
     Ok(pages)
 }
 
+/// Units of systemd that are installed.
+const UNITS: [&str; 3] = [
+    "touchline-gateway@.service",
+    "touchline-metrics.service",
+    "touchline-relay@.service",
+];
+
 const SBOM: &str = "share/doc/touchline/touchline.cdx.json";
 
 /// What a release puts below `/usr`.
@@ -192,7 +199,7 @@ fn usr(
         tree.file(to, bytes);
         Ok(())
     };
-    for unit in ["touchline-gateway@.service", "touchline-metrics.service"] {
+    for unit in UNITS {
         copy(
             &format!("ops/systemd/{unit}"),
             &format!("lib/systemd/system/{unit}"),
@@ -244,7 +251,7 @@ fn place_of_page(name: &str) -> Result<String> {
 /// A tarball is unpacked below `/usr/local`, and its units start the command there.
 fn for_usr_local(usr: &Tree) -> Result<Tree> {
     let mut tree = usr.clone();
-    for unit in ["touchline-gateway@.service", "touchline-metrics.service"] {
+    for unit in UNITS {
         let path = format!("lib/systemd/system/{unit}");
         let text = usr.bytes(&path).context("a unit is missing")?;
         let text = String::from_utf8_lossy(text);
@@ -279,7 +286,7 @@ mod tests {
     #[test]
     fn the_units_of_a_tarball_start_what_it_unpacks() {
         let mut usr = Tree::default();
-        for unit in ["touchline-gateway@.service", "touchline-metrics.service"] {
+        for unit in UNITS {
             let text = fs::read(crate::root().join("ops/systemd").join(unit)).unwrap();
             usr.file(&format!("lib/systemd/system/{unit}"), text);
         }

@@ -7,7 +7,7 @@ use crate::{Error, error};
 use std::path::Path;
 use touchline_transport::shm::Root;
 pub use touchline_transport::shm::{
-    CountersView, Description, HistogramView, Holder, Liveness, Origin, Overview,
+    CountersView, Description, HistogramView, Holder, Liveness, Origin, Overview, ProcessView,
     READER_HISTOGRAMS, READERS_MAX, ReaderCounters, ReaderView, RegisteredReader,
 };
 
@@ -55,6 +55,15 @@ impl Monitor {
     pub fn counters(&self, bus: &str) -> Result<Option<CountersView>, Error> {
         let view = CountersView::open(&self.root, bus);
         view.map_err(|error| error::of_bus(&self.root, bus, error))
+    }
+
+    /// Processes that count apart from any bus, by name.
+    ///
+    /// # Errors
+    /// The directory cannot be read.
+    pub fn processes(&self) -> Result<Vec<ProcessView>, Error> {
+        let processes = ProcessView::all(&self.root);
+        processes.map_err(|error| error::of_bus(&self.root, "", error))
     }
 
     /// Process that publishes on a bus, also if its files are damaged; `None` if there is none.

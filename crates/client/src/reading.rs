@@ -98,6 +98,8 @@ impl Reading {
                 };
                 self.top(&top, meta)
             }
+            // Not asked for.
+            Item::Undecoded(_) => Took::Applied { batch_end: false },
             Item::BatchEnd => Took::Applied { batch_end: true },
             Item::SubscriptionEvent(event) => {
                 self.stored.kind = Kind::Subscription(event);

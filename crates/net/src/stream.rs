@@ -7,7 +7,7 @@ mod listener;
 
 pub use listener::Listener;
 
-use crate::tls::{Client, Refusal, Tls};
+use crate::tls::{Client, Refusal, Server, Tls};
 use socket2::{Domain, Protocol, Socket, Type};
 use std::io::{self, Read};
 use std::net::SocketAddrV4;
@@ -137,6 +137,21 @@ pub enum Connection {
 }
 
 impl Connection {
+    /// A client that was accepted; with TLS its handshake must be over at `until_ns`.
+    ///
+    /// # Errors
+    /// TLS cannot begin.
+    pub fn accept(
+        stream: Stream,
+        tls: Option<&Server>,
+        until_ns: u64,
+    ) -> Result<Connection, Error> {
+        Ok(match tls {
+            None => Connection::Plain(stream),
+            Some(server) => Connection::Tls(Box::new(Tls::accept(stream, server, until_ns)?)),
+        })
+    }
+
     /// Starts to connect, with TLS if a client is given. `until_ns` is the deadline for everything,
     /// in the clock of [`Connection::is_ready`].
     ///

@@ -1,21 +1,23 @@
-//! TLS of a client over a [`Stream`], without waiting, with mandatory verification of the server.
+//! TLS over a [`Stream`], of a client or of a server, without waiting, with mandatory verification of the other side.
 //!
 //! TLS 1.2 and 1.3. The server's certificate is verified against the roots, the host's name and the host's time; no
-//! setting disables that. If pins are given, its key must be one of them. Sessions are not resumed: each connection is
-//! verified.
+//! setting disables that. If pins are given, its key must be one of them. A server accepts no client without a certificate of its
+//! issuers. Sessions are not resumed: each connection is verified.
 //!
 //! Meant for sessions outside the path: each record allocates memory in the TLS library for a
 //! moment.
 
 mod client;
 mod refusal;
+mod server;
 mod verify;
 
 pub use client::{Client, Identity, Pin, Settings, SetupError};
 pub use refusal::Refusal;
+pub use server::{Server, ServerSettings};
 
 use crate::stream::{Error, Stream};
-use rustls::ClientConnection;
+use rustls::Connection;
 use std::io::{self, Read, Write};
 
 /// Maximum number of encrypted bytes waiting for the system.
@@ -28,7 +30,7 @@ const EMPTY_RECORDS_MAX: usize = 16;
 #[derive(Debug)]
 pub struct Tls {
     stream: Stream,
-    session: ClientConnection,
+    session: Connection,
     /// Deadline of the handshake.
     until_ns: u64,
 }
@@ -39,13 +41,26 @@ impl Tls {
     /// # Errors
     /// The TLS library refuses to start.
     pub(crate) fn over(stream: Stream, client: &Client, until_ns: u64) -> Result<Tls, Error> {
-        let mut session = client.session().map_err(refused)?;
+        let session = client.session().map_err(refused)?;
+        Ok(Tls::speaking(stream, session.into(), until_ns))
+    }
+
+    /// Takes a connection of a client that was accepted, and speaks TLS on it: the handshake must be over at `until_ns`.
+    ///
+    /// # Errors
+    /// The library refuses to begin.
+    pub fn accept(stream: Stream, server: &Server, until_ns: u64) -> Result<Tls, Error> {
+        let session = server.session().map_err(refused)?;
+        Ok(Tls::speaking(stream, session.into(), until_ns))
+    }
+
+    fn speaking(stream: Stream, mut session: Connection, until_ns: u64) -> Tls {
         session.set_buffer_limit(Some(UNSENT_BYTES_MAX));
-        Ok(Tls {
+        Tls {
             stream,
             session,
             until_ns,
-        })
+        }
     }
 
     /// Whether the connection is established and the server is verified.
@@ -123,7 +138,7 @@ impl Tls {
             Err(error) => {
                 // Sends the alert with the reason, if the peer still reads.
                 let _ = self.flush();
-                Err(refused(error))
+                Err(self.refused(&error))
             }
         }
     }
@@ -148,10 +163,18 @@ impl Tls {
     fn said_before(&mut self, error: Error) -> Error {
         while let Ok(1..) = self.session.read_tls(&mut Wire::over(&mut self.stream)) {
             if let Err(refusal) = self.session.process_new_packets() {
-                return refused(refusal);
+                return self.refused(&refusal);
             }
         }
         error
+    }
+
+    /// In the words of the side that this is.
+    fn refused(&self, error: &rustls::Error) -> Error {
+        Error::Tls(match &self.session {
+            Connection::Client(_) => Refusal::of(error),
+            Connection::Server(_) => Refusal::of_client(error),
+        })
     }
 }
 

@@ -27,6 +27,7 @@ mod paint;
 mod place;
 mod platform;
 mod record;
+mod relay;
 mod replay;
 mod rm;
 mod screen;
@@ -62,6 +63,7 @@ enum Command {
     Demo(demo::Arguments),
     Gateway(gateway::Arguments),
     Follow(follow::Arguments),
+    Relay(relay::Arguments),
     Replay(replay::Arguments),
     Fx(fx::Arguments),
     Tail(tail::Arguments),
@@ -102,6 +104,10 @@ fn main() -> ExitCode {
             gateway::run(&arguments)
         }
         Command::Follow(arguments) => follow::run(&arguments),
+        Command::Relay(arguments) => {
+            platform::check_clock();
+            relay::run(&arguments)
+        }
         Command::Replay(arguments) => replay::run(&arguments),
         Command::Fx(arguments) => fx::run(&arguments),
         Command::Tail(arguments) => tail::run(&arguments),
@@ -174,7 +180,11 @@ mod tests {
         let ops = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../ops");
         let read = |name: &str| std::fs::read_to_string(ops.join(name)).expect(name);
         let mut commands = Vec::new();
-        for unit in ["touchline-gateway@.service", "touchline-metrics.service"] {
+        for unit in [
+            "touchline-gateway@.service",
+            "touchline-metrics.service",
+            "touchline-relay@.service",
+        ] {
             let text = read(&format!("systemd/{unit}"));
             let start = text
                 .lines()
@@ -187,7 +197,7 @@ mod tests {
                 commands.push(serde_json::from_str(command).expect(command));
             }
         }
-        assert_eq!(commands.len(), 5);
+        assert_eq!(commands.len(), 6);
         for command in commands {
             let words = ["touchline".to_owned()].into_iter().chain(command.clone());
             let parsed = Arguments::try_parse_from(words);

@@ -12,7 +12,9 @@ use crate::place::{Place, bus_name};
 use crate::{rm, screen};
 use counters::Past;
 use touchline_client::Error;
-use touchline_client::monitor::{CountersView, Description, Monitor, Overview, ReaderView};
+use touchline_client::monitor::{
+    CountersView, Description, Monitor, Overview, ProcessView, ReaderView,
+};
 
 /// List the buses, or show one: publisher, position, readers and counters.
 ///
@@ -70,6 +72,8 @@ struct Bus {
     overview: Overview,
     readers: Vec<ReaderView>,
     counters_file: Option<CountersView>,
+    /// Relays that send it.
+    relays: Vec<ProcessView>,
 }
 
 /// Row of the list, or the reason why the bus cannot be read.
@@ -130,7 +134,11 @@ fn one(
 ) -> Result<String, Failure> {
     let refused = |error: Error| missing::refused_at(monitor.path(), bus, error);
     let (overview, readers) = monitor.overview(bus).map_err(refused)?;
+    let of_bus = format!("relay-{bus}-");
+    let mut relays = monitor.processes().unwrap_or_default();
+    relays.retain(|process| process.name.starts_with(&of_bus));
     let bus = Bus {
+        relays,
         overview,
         readers,
         counters_file: monitor.counters(bus).map_err(refused)?,

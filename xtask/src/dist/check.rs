@@ -252,6 +252,7 @@ fn user(root: &Path) -> Result<()> {
 fn units(root: &Path) -> Result<()> {
     for unit in [
         "touchline-gateway@cme-340.service",
+        "touchline-relay@links.service",
         "touchline-metrics.service",
     ] {
         let mut analyze = Command::new("systemd-analyze");

@@ -72,6 +72,16 @@ const PACKAGES: &[Package] = &[
         ],
     ),
     package(
+        "touchline-relay",
+        4,
+        &[
+            "touchline-types",
+            "touchline-net",
+            "touchline-book",
+            "touchline-transport",
+        ],
+    ),
+    package(
         LAB,
         4,
         &[
@@ -103,6 +113,7 @@ const PACKAGES: &[Package] = &[
             "touchline-transport",
             "touchline-client",
             "touchline-gateway",
+            "touchline-relay",
             "touchline-fx",
             "touchline-client",
             "touchline-load",
@@ -133,6 +144,7 @@ const PACKAGES: &[Package] = &[
             "touchline-feed",
             "touchline-fx",
             "touchline-transport",
+            "touchline-relay",
             "touchline-gateway",
             LAB,
             "xtask",

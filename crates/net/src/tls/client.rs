@@ -127,7 +127,10 @@ fn library_verifier(
         .map_err(|_| SetupError::NoRoots)
 }
 
-fn certificates(pem: &[u8], none: SetupError) -> Result<Vec<CertificateDer<'static>>, SetupError> {
+pub(super) fn certificates(
+    pem: &[u8],
+    none: SetupError,
+) -> Result<Vec<CertificateDer<'static>>, SetupError> {
     let all: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(pem).collect();
     all.ok().filter(|all| !all.is_empty()).ok_or(none)
 }

@@ -57,6 +57,22 @@ pub enum Refusal {
     /// The server ended the handshake with an unknown alert.
     #[error("the server refused the handshake; check that the port is the one for TLS clients")]
     Refused,
+    /// A client has no certificate.
+    #[error("the client showed no certificate; give it one of the issuers in `client_roots_file`")]
+    ClientWithout,
+    /// A client's certificate is not accepted.
+    #[error(
+        "the client's certificate is not of an issuer in `client_roots_file`, or its time is over"
+    )]
+    ClientRefused,
+    /// A client that does not speak TLS, or none as new as 1.2.
+    #[error("the client speaks no TLS as new as 1.2; check that its address begins with tls://")]
+    ClientNotTls,
+    /// A client ended the handshake.
+    #[error(
+        "the client refused this server's certificate; compare its `roots_file` and `server_name`"
+    )]
+    ServerRefused,
     /// The connection ended without close_notify.
     #[error("the connection was cut without the end that TLS asks for; connect again")]
     Cut,
@@ -79,6 +95,17 @@ impl Refusal {
             Error::PeerIncompatible(_) => Refusal::Refused,
             Error::InvalidMessage(_) => Refusal::NotTls,
             Error::AlertReceived(alert) => Refusal::of_alert(*alert),
+            _ => Refusal::Broken,
+        }
+    }
+
+    /// Of a client, as its server sees it.
+    pub(super) fn of_client(error: &Error) -> Refusal {
+        match error {
+            Error::NoCertificatesPresented => Refusal::ClientWithout,
+            Error::InvalidCertificate(_) => Refusal::ClientRefused,
+            Error::InvalidMessage(_) | Error::PeerIncompatible(_) => Refusal::ClientNotTls,
+            Error::AlertReceived(_) => Refusal::ServerRefused,
             _ => Refusal::Broken,
         }
     }

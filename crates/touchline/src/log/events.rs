@@ -233,6 +233,56 @@ events! {
     CLIENT_REFUSED = Warn Limited "client_refused" [count fix]
         "connections or Logons were rejected: an address that is not allowed, wrong names or secrets, or a pause after failed Logons"
         "check --from, CompIDs and credentials; an address with failed Logons waits up to a minute";
+
+    // Links to other hosts (relay); `link` is from where to where.
+    RELAY_STARTED = Info Each "relay_started" [link]
+        "a link was started"
+        "nothing";
+    RELAY_WAITING = Warn Each "relay_waiting" [link reason]
+        "the bus to be sent is not there yet; the relay looks for it four times a second"
+        "start its gateway";
+    RELAY_SENDING = Info Each "relay_sending" [link epoch]
+        "the bus is sent from now on; another epoch starts the bus again on every receiving host"
+        "nothing";
+    RELAY_SOURCE_DOWN = Warn Each "relay_source_down" [link]
+        "the publisher of the sent bus is gone or stalled: books are stale on every receiving host"
+        "look at the gateway that writes the bus";
+    RELAY_SOURCE_BACK = Info Each "relay_source_back" [link]
+        "the publisher of the sent bus is back"
+        "nothing";
+    RELAY_LAPPED = Warn Limited "relay_lapped" [link messages]
+        "the publisher overtook the relay on the bus: messages were lost before the link, and books follow whole"
+        "give the relay a CPU of its own (cpu_affinity, wait = \"spin\"), or the bus a larger ring_bytes";
+    RELAY_RECEIVER_CONNECTED = Info Each "relay_receiver_connected" [link receiver]
+        "a receiver connected and is sent a refresh of every book"
+        "nothing";
+    RELAY_RECEIVER_GONE = Warn Each "relay_receiver_gone" [link receiver reason]
+        "the connection of a receiver ended"
+        "look at the receiving host; it connects again by itself";
+    RELAY_RECEIVER_SLOW = Warn Limited "relay_receiver_slow" [link receiver queued_bytes]
+        "a receiver did not read for so long that its queue was full; it was disconnected, and no other receiver waited"
+        "look at the CPU and the network of that host; it connects again and is refreshed";
+    RELAY_RECEIVER_REFUSED = Warn Limited "relay_receiver_refused" [link receiver reason]
+        "a connection was refused: no request in time, another version, TLS refused, or too many receivers"
+        "do what reason says; connections of strangers are a matter for the firewall";
+    RELAY_UP = Info Each "relay_up" [link]
+        "the link is up: books are as trustworthy as on the other side"
+        "nothing";
+    RELAY_DOWN = Warn Each "relay_down" [link reason]
+        "nothing comes from the sender, or its publisher is gone: books are stale"
+        "look at the sending relay and the network; the link comes back by itself";
+    RELAY_STREAM = Info Each "relay_stream" [link source epoch]
+        "a stream is received from its source; another epoch starts the bus again"
+        "nothing";
+    RELAY_GAP = Warn Limited "relay_gap" [link messages]
+        "messages of the link were lost: books are gapped until they are refreshed"
+        "nothing for one gap after a broken connection; for many, look at the network";
+    RELAY_RECOVERED = Info Limited "relay_recovered" [link]
+        "a whole round of refreshes came: every book is complete"
+        "nothing";
+    RELAY_REFUSED = Warn Limited "relay_refused" [link batches reason]
+        "batches were not taken: another source, a second sender, too many hops, another version, or malformed"
+        "compare source on both sides; for version install the same release on both; for hops look for a loop";
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ use super::{ladder, names};
 use crate::counted::{self, Freshness};
 use crate::version;
 use touchline_client::Error;
-use touchline_client::monitor::{CountersView, Monitor, Overview};
+use touchline_client::monitor::{CountersView, Monitor, Overview, ProcessView};
 
 /// Maximum number of buses on the page, by name; the others are counted.
 const BUSES_MAX: usize = 64;
@@ -104,6 +104,14 @@ pub fn of(monitor: &Monitor) -> String {
     let mut readers = Readers::default();
     for bus in buses.iter().take(BUSES_MAX) {
         write_bus(&mut page, &mut readers, monitor, bus);
+    }
+    for process in monitor
+        .processes()
+        .unwrap_or_default()
+        .iter()
+        .take(BUSES_MAX)
+    {
+        write_process(&mut page, process);
     }
     let not_shown = buses.len().saturating_sub(BUSES_MAX);
     let numbers = [
@@ -204,6 +212,21 @@ fn write_counters_file(page: &mut Page, overview: &Overview, counters_file: &Cou
     write_histograms(page, "", &[("bus", bus)], counters_file);
 }
 
+/// What a process counts apart from any bus.
+fn write_process(page: &mut Page, process: &ProcessView) {
+    let name = process.name.as_str();
+    let help = "1 while a process lives that counts apart from any bus.";
+    if let Some(mut samples) = page.family("touchline_process_up", Kind::Gauge, help) {
+        samples.add(&[("process", name)], u64::from(process.process.is_some()));
+    }
+    let Ok(Some(counters_file)) = &process.counters_file else {
+        return;
+    };
+    for (what, value) in counters_file.counters() {
+        write_labelled(page, ("process", name), &names::of_counter(what), value);
+    }
+}
+
 /// Every histogram of a counters file; `of` is the prefix of its name.
 pub(super) fn write_histograms(
     page: &mut Page,
@@ -221,10 +244,14 @@ pub(super) fn write_histograms(
 }
 
 fn write_counter(page: &mut Page, bus: &str, shown: &names::Shown, value: u64) {
+    write_labelled(page, ("bus", bus), shown, value);
+}
+
+fn write_labelled(page: &mut Page, of: (&str, &str), shown: &names::Shown, value: u64) {
     let Some(mut samples) = page.family(&shown.name, shown.kind, &shown.help) else {
         return;
     };
-    let labels = [("bus", bus), ("line", shown.line.unwrap_or_default())];
+    let labels = [of, ("line", shown.line.unwrap_or_default())];
     let labels = &labels[..1 + usize::from(shown.line.is_some())];
     match shown.unit.is_base() {
         // Counts may exceed the exact range of floating point.

@@ -11,10 +11,12 @@ use touchline_gateway::CountersFile;
 use touchline_gateway::live::Gateway;
 use touchline_gateway::venues::cme::CmeMulticast;
 use touchline_net::UdpSource;
+use touchline_relay::{ReceiverCounters, SenderCounters};
 use touchline_transport::clock::{Clock, ticks};
 use touchline_transport::shm::Activity;
 use touchline_transport::shm::{
-    CountersView, FineClock, Join, Lossless, Publisher, ReaderStats, Root, Settings, Subscriber,
+    CountersView, FineClock, Join, Lossless, ProcessStats, Publisher, ReaderStats, Root, Settings,
+    Subscriber,
 };
 use touchline_transport::{Publish, boot_ns};
 use touchline_types::{
@@ -72,6 +74,10 @@ impl Everything {
             registered: true,
             ..Join::default()
         };
+        let relay = [SenderCounters::TABLE, ReceiverCounters::TABLE];
+        let relay = relay.into_iter().flatten();
+        let stats = ProcessStats::create(&root, "relay-bus-1", 1.0, relay, []);
+        let _relay = stats.expect("a free name");
         let _subscriber = Subscriber::join(&root, "bus", join).expect("the bus is there");
         let text = page::of(&Monitor::new(Some(root.path())));
         let counters_file = CountersView::open(&root, "bus").expect("the bus is there");

@@ -7,7 +7,7 @@ use crate::paint::Paint;
 use std::fmt::Write;
 use std::path::Path;
 use touchline_client::monitor::{
-    CountersView, Overview, READER_HISTOGRAMS, ReaderView, RegisteredReader,
+    CountersView, Overview, ProcessView, READER_HISTOGRAMS, ReaderView, RegisteredReader,
 };
 
 /// One line for each bus.
@@ -59,6 +59,9 @@ pub fn bus(bus: &Bus, shown: &Shown, past: Option<&mut Past>) -> String {
     match &bus.counters_file {
         Some(counters_file) => counters::write(&mut text, bus, counters_file, shown, past),
         None => text.push_str("\nno counters: the publisher of this bus writes no counters file\n"),
+    }
+    for relay in &bus.relays {
+        write_relay(&mut text, relay, shown, paint);
     }
     text
 }
@@ -161,6 +164,22 @@ fn write_readers(text: &mut String, bus: &Bus, paint: Paint) {
     }
     let note = "p50 and p99: time from published to consumed";
     let _ = writeln!(text, "  {}", paint.dim(note));
+}
+
+/// A link that sends the bus to other hosts.
+fn write_relay(text: &mut String, relay: &ProcessView, shown: &Shown, paint: Paint) {
+    let Ok(Some(counters_file)) = &relay.counters_file else {
+        return;
+    };
+    let state = match &relay.process {
+        Some(process) => process.to_string(),
+        None => paint.yellow("gone: these are its last figures"),
+    };
+    let _ = writeln!(text, "\n{} {state}", paint.dim(&relay.name));
+    let all = counters_file.counters();
+    for (what, value) in all.filter(|(what, value)| shown.has(what, *value)) {
+        let _ = writeln!(text, "{:<26} {:>16} {}", what.name, count(value), what.unit);
+    }
 }
 
 fn reader_line(

@@ -22,6 +22,7 @@ mod names;
 mod ops;
 mod output;
 mod refusal;
+mod relay;
 mod rm;
 mod secrets;
 mod series;

@@ -13,6 +13,7 @@ mod lines;
 mod path;
 mod recovery;
 mod reference;
+mod relay;
 mod replay;
 mod watch;
 

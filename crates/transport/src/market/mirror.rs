@@ -68,6 +68,11 @@ impl Mirror {
         self.channel.orders_of(self.validities(instrument).1)
     }
 
+    /// How far an instrument's price book and order book may be trusted by themselves, whatever holds for the channel.
+    pub fn own_validity(&self, instrument: Instrument) -> (Validity, Validity) {
+        self.validities(instrument)
+    }
+
     /// Last published state of the channel; live if none was published.
     pub fn channel(&self) -> &ChannelState {
         &self.channel

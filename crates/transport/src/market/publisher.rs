@@ -171,6 +171,14 @@ impl Publish for Publisher {
         self.release(Flags::END_OF_BATCH);
     }
 
+    /// A heartbeat takes the place of its message in the ring.
+    fn keep(&mut self, update: &Update<'_>, timestamps: &Timestamps) {
+        self.stage(native::HEARTBEAT_BYTES, |sequence, frame| {
+            native::write_heartbeat(sequence, Flags::NONE, timestamps, frame);
+        });
+        self.store(update, timestamps);
+    }
+
     fn state_activity(&mut self, activity: Activity) {
         self.publication.state_activity(activity);
     }

@@ -1,5 +1,6 @@
 //! Reading side of a bus of market data.
 
+mod join;
 mod joining;
 mod order_scan;
 mod rows;
@@ -7,62 +8,17 @@ mod scratch;
 mod stall;
 mod starting_again;
 
-use super::Kinds;
 use super::reading::{self, MarketReading};
 use crate::bus::{END_OF_BATCH, Error, Holder, Liveness, Polled, Root, SlotGuard, Watch};
 use crate::stats::{ReaderCounters, ReaderStats};
 use crate::{Envelope, Subscribe, SubscriptionEvent};
+pub use join::{Filter, Join};
 use joining::Joining;
 use rows::{Rows, Verdict};
 use scratch::Scratch;
 use touchline_shm::broadcast;
 use touchline_types::native::{Body, Flags, Message, TopOfBook, Unfit};
-use touchline_types::{InstrumentDefinition, OrdersUpdate, State, Timestamps, Update};
-
-/// Options for joining a bus.
-pub struct Join {
-    /// Statistics of this reader by name, visible to tools; `None`: not visible.
-    pub reader_stats: Option<ReaderStats>,
-    /// Take a slot, so that a lossless publisher waits for this reader.
-    pub registered: bool,
-    /// Hand out live books only, price books and order books: those that are live and whose channel is live for them. A
-    /// book that stops being live is reported by its state only; it returns as a whole.
-    pub live_only: bool,
-    /// After a loss, take every book from its slot at once. Otherwise each book is taken from its
-    /// slot at its next change.
-    pub resync: bool,
-    /// Hand out last trades, statistics and statuses with the books while joining, as snapshots; a trade is handed out
-    /// again if the ring contains it.
-    pub last_values: bool,
-    /// Selected instruments; `None` is all.
-    pub filter: Option<Filter>,
-    /// Selected message kinds. Others are skipped by their headers, neither copied nor decoded.
-    pub kinds: Kinds,
-    /// Maximum changes of one event or levels of one book. Takes no memory if `kinds` excludes price books.
-    pub changes_max: usize,
-    /// Maximum orders of one whole order book in a message, or changes of one event. From its table an order book of
-    /// any length is handed out, including one that exceeded this. Takes no memory if `kinds` excludes order books.
-    pub orders_max: usize,
-}
-
-/// Decides at the definition of an instrument whether it is selected.
-pub type Filter = Box<dyn FnMut(&InstrumentDefinition) -> bool + Send + Sync>;
-
-impl Default for Join {
-    fn default() -> Join {
-        Join {
-            reader_stats: None,
-            registered: false,
-            live_only: false,
-            resync: true,
-            last_values: false,
-            filter: None,
-            kinds: Kinds::ALL,
-            changes_max: 65_536,
-            orders_max: 65_536,
-        }
-    }
-}
+use touchline_types::{OrdersUpdate, State, Timestamps, Update};
 
 /// Subscription to a bus, read by [`poll`](Subscriber::poll) or [`drain`](Subscriber::drain).
 pub struct Subscriber {
@@ -102,6 +58,9 @@ pub enum Item<'a> {
         /// The top.
         top: TopOfBook,
     },
+    /// A message that gives no update by itself: a part of a longer update, a heartbeat, or of a template that this program does not
+    /// know. Only if [`Join::undecoded`] asks for it.
+    Undecoded(&'a [u8]),
     /// The batch of one packet ends, and its last message was not for this subscriber.
     BatchEnd,
     /// An event of the subscription.
@@ -121,6 +80,9 @@ pub struct Received<'a> {
     pub batch_end: bool,
     /// Whether it was read from a table instead of the ring.
     pub is_image: bool,
+    /// Its message as it was published; the last one of an update of several parts. `None` of an image, and where the update is
+    /// not what the message says.
+    pub bytes: Option<&'a [u8]>,
 }
 
 /// Result of a step.
@@ -324,7 +286,7 @@ impl Subscriber {
             unknown_messages,
             ..
         } = self;
-        let (message, decoder, room) = scratch.decoding(frame.length);
+        let (bytes, message, decoder, room) = scratch.decoding(frame.length);
         let Ok(message) = message else {
             return self.corrupt(frame.sequence, take);
         };
@@ -339,7 +301,7 @@ impl Subscriber {
             }
             None => None,
         };
-        let mut give = |update| Step::Given(take(received(frame, &message, update)));
+        let mut give = |update, bytes| Step::Given(take(received(frame, &message, update, bytes)));
         let step = match rows.judge(&message, frame.end, &mut settings.filter) {
             verdict @ (Verdict::Deliver | Verdict::DeliverAndRejoin) => {
                 if verdict == Verdict::DeliverAndRejoin {
@@ -355,7 +317,10 @@ impl Subscriber {
                             top,
                         }))
                     }
-                    (_, Ok(Some(update))) => give(update),
+                    (_, Ok(Some(update))) => give(update, Some(bytes)),
+                    (_, Ok(None)) if settings.undecoded => {
+                        Step::Given(take(Item::Undecoded(bytes)))
+                    }
                     (_, Ok(None)) => Step::Passed,
                     // The start of a long update was before ours, or it exceeds our limits: its
                     // book is unknown until it arrives as a whole.
@@ -365,14 +330,14 @@ impl Subscriber {
                             validity: rows.forget_orders_of(instrument),
                             changes: &[],
                         });
-                        orders.map_or(Step::Passed, |orders| give(Update::Orders(orders)))
+                        orders.map_or(Step::Passed, |orders| give(Update::Orders(orders), None))
                     }
                     (_, Err(Unfit::PartMissing | Unfit::NoRoom)) => {
                         let state = message.instrument().map(|instrument| State {
                             instrument,
                             validity: rows.forget_book_of(instrument),
                         });
-                        state.map_or(Step::Passed, |state| give(Update::State(state)))
+                        state.map_or(Step::Passed, |state| give(Update::State(state), None))
                     }
                 }
             }
@@ -382,15 +347,21 @@ impl Subscriber {
                 Step::Passed
             }
             Verdict::Image(instrument) => self.image_instead(instrument, batch_end, take),
-            Verdict::BookState(instrument, validity) => give(Update::State(State {
-                instrument,
-                validity,
-            })),
-            Verdict::OrdersState(instrument, validity) => give(Update::Orders(OrdersUpdate {
-                instrument,
-                validity,
-                changes: &[],
-            })),
+            Verdict::BookState(instrument, validity) => {
+                let state = State {
+                    instrument,
+                    validity,
+                };
+                give(Update::State(state), None)
+            }
+            Verdict::OrdersState(instrument, validity) => {
+                let orders = OrdersUpdate {
+                    instrument,
+                    validity,
+                    changes: &[],
+                };
+                give(Update::Orders(orders), None)
+            }
         };
         if let (Some(consumed), Some(reader_stats)) = (consumed, &mut self.settings.reader_stats) {
             reader_stats.batch(consumed, frame.end);
@@ -402,7 +373,7 @@ impl Subscriber {
     #[inline]
     fn pass_over<T>(&mut self, frame: Frame, take: &mut impl FnMut(Item<'_>) -> T) -> Step<T> {
         if let Some(reader_stats) = &mut self.settings.reader_stats {
-            match (frame.is_batch_end, self.scratch.decoding(frame.length).0) {
+            match (frame.is_batch_end, self.scratch.decoding(frame.length).1) {
                 (true, Ok(message)) => {
                     let consumed = reader_stats.consumed(&message.timestamps());
                     reader_stats.batch(consumed, frame.end);
@@ -565,13 +536,19 @@ impl Subscriber {
 
 /// An update from the ring.
 #[inline]
-fn received<'a>(frame: Frame, message: &Message<'_>, update: Update<'a>) -> Item<'a> {
+fn received<'a>(
+    frame: Frame,
+    message: &Message<'_>,
+    update: Update<'a>,
+    bytes: Option<&'a [u8]>,
+) -> Item<'a> {
     Item::Update(Received {
         sequence: frame.sequence,
         timestamps: message.timestamps(),
         update,
         batch_end: message.flags().has(Flags::END_OF_BATCH),
         is_image: false,
+        bytes,
     })
 }
 
@@ -590,6 +567,7 @@ fn hand(item: Item<'_>, handler: &mut impl Subscribe) {
             }
         }
         Item::Top { sequence, top, .. } => handler.top(sequence, &top),
+        Item::Undecoded(_) => {}
         Item::BatchEnd => handler.batch_end(),
         Item::SubscriptionEvent(event) => handler.event(&event),
     }

@@ -33,6 +33,10 @@ pub trait Publish {
     /// statement it is never stalled.
     fn state_activity(&mut self, _activity: Activity) {}
 
+    /// Keeps a value for those who join later, and tells nobody: a value that is known already, or came too late to be news.
+    /// Where nothing is kept for late joiners there is nothing to do.
+    fn keep(&mut self, _update: &Update<'_>, _timestamps: &Timestamps) {}
+
     /// Counters, if it has any.
     fn counters(&self) -> Option<&PublisherCounters> {
         None
@@ -124,6 +128,11 @@ impl<A: Publish, B: Publish> Publish for (A, B) {
         self.1.heartbeat(timestamps);
     }
 
+    fn keep(&mut self, update: &Update<'_>, timestamps: &Timestamps) {
+        self.0.keep(update, timestamps);
+        self.1.keep(update, timestamps);
+    }
+
     fn check(&self) -> Result<(), Damage> {
         self.0.check()?;
         self.1.check()
@@ -165,6 +174,12 @@ impl<P: Publish> Publish for Option<P> {
     fn state_activity(&mut self, activity: Activity) {
         if let Some(publication) = self {
             publication.state_activity(activity);
+        }
+    }
+
+    fn keep(&mut self, update: &Update<'_>, timestamps: &Timestamps) {
+        if let Some(publication) = self {
+            publication.keep(update, timestamps);
         }
     }
 

@@ -83,7 +83,7 @@ fn definitions_come_first_then_books_then_the_stream() {
                 (_, false) => '.',
             },
             Item::Top { .. } => '.',
-            Item::BatchEnd => '|',
+            Item::BatchEnd | Item::Undecoded(_) => '|',
             Item::SubscriptionEvent(SubscriptionEvent::CaughtUp) => '!',
             Item::SubscriptionEvent(_) => '?',
         })
@@ -185,7 +185,7 @@ fn told_by(subscriber: &mut Subscriber) -> String {
             }
         }
         Item::Top { .. } => '.',
-        Item::BatchEnd => '|',
+        Item::BatchEnd | Item::Undecoded(_) => '|',
         Item::SubscriptionEvent(SubscriptionEvent::CaughtUp) => '!',
         Item::SubscriptionEvent(_) => '?',
     };

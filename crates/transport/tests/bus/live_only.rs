@@ -37,7 +37,7 @@ fn drain(subscriber: &mut touchline_transport::shm::Subscriber, mirror: &mut Mir
                 });
             }
             Item::Top { top, .. } => assert_eq!(top.validity, Validity::Live),
-            Item::BatchEnd => {}
+            Item::BatchEnd | Item::Undecoded(_) => {}
             Item::SubscriptionEvent(event) => mirror.event(&event),
         })
         .given()

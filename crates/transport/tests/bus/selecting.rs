@@ -28,7 +28,7 @@ fn take(subscriber: &mut Subscriber) -> Given {
                 Update::Definition(_) => given.definitions += 1,
                 _ => {}
             },
-            Item::BatchEnd | Item::SubscriptionEvent(_) => {}
+            Item::BatchEnd | Item::Undecoded(_) | Item::SubscriptionEvent(_) => {}
         });
         match polled {
             Polled::Given(()) => {}

@@ -80,7 +80,7 @@ fn letter(item: &Item<'_>) -> char {
         Item::SubscriptionEvent(SubscriptionEvent::PublisherGone) => 'G',
         Item::SubscriptionEvent(SubscriptionEvent::CaughtUp) => '!',
         Item::SubscriptionEvent(_) => '?',
-        Item::Top { .. } | Item::BatchEnd => '.',
+        Item::Top { .. } | Item::BatchEnd | Item::Undecoded(_) => '.',
     }
 }
 
@@ -109,7 +109,7 @@ fn store(item: Item<'_>, mirror: &mut Mirror) {
             update: &received.update,
         }),
         Item::SubscriptionEvent(event) => mirror.event(&event),
-        Item::Top { .. } | Item::BatchEnd => {}
+        Item::Top { .. } | Item::BatchEnd | Item::Undecoded(_) => {}
     }
 }
 

@@ -116,6 +116,7 @@ fn look(item: &Item<'_>, newest: &mut Option<Timestamps>, consumed: &mut Consume
             *newest = Some(*timestamps);
             false
         }
+        Item::Undecoded(_) => false,
         Item::BatchEnd => true,
         Item::SubscriptionEvent(event) => {
             consumed.overruns += u64::from(matches!(event, SubscriptionEvent::Overrun { .. }));

@@ -62,6 +62,10 @@ fn units_are_understood() {
             unit("touchline-gateway@.service"),
         ),
         (
+            "touchline-relay@links.service",
+            unit("touchline-relay@.service"),
+        ),
+        (
             "wrong.service",
             metrics.replace("NoNewPrivileges=yes", "NoNewPrivilege=yes"),
         ),

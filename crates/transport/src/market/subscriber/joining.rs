@@ -501,6 +501,7 @@ impl Subscriber {
             update: Update::BookSnapshot(book.snapshot(instrument)),
             batch_end,
             is_image: true,
+            bytes: None,
         })
     }
 
@@ -558,5 +559,6 @@ fn image_item<'a>(sequence: u64, timestamps: Timestamps, update: Update<'a>) -> 
         update,
         batch_end: false,
         is_image: true,
+        bytes: None,
     })
 }

@@ -1,6 +1,7 @@
 //! Per instrument, the state handed out to a subscriber, and the resulting treatment of messages.
 
-use super::{Filter, Kinds};
+use super::Filter;
+use crate::market::Kinds;
 use crate::market::channel_image::{ChannelImage, is_before};
 use crate::market::kinds::is_of_books;
 use crate::market::last_values::GROUPS;

@@ -69,12 +69,13 @@ impl Scratch {
         }
     }
 
-    /// The message of this size, with the decoder for an update.
+    /// The message of this size, as bytes and parsed, with the decoder for an update.
     #[inline]
     pub fn decoding(
         &mut self,
         length: usize,
     ) -> (
+        &[u8],
         Result<Message<'_>, Malformed>,
         &mut Decoder,
         native::Scratch<'_>,
@@ -85,7 +86,7 @@ impl Scratch {
             orders: &mut self.orders,
             levels: &mut self.levels,
         };
-        (Message::parse(bytes), &mut self.decoder, room)
+        (bytes, Message::parse(bytes), &mut self.decoder, room)
     }
 
     /// The definition in the content of its slot.

@@ -1,0 +1,70 @@
+//! Settings of a server before any connection: its certificate, and whose certificates its clients must have.
+
+use super::SetupError;
+use super::client::certificates;
+use rustls::crypto::ring;
+use rustls::pki_types::PrivateKeyDer;
+use rustls::pki_types::pem::PemObject;
+use rustls::server::{NoServerSessionStorage, WebPkiClientVerifier};
+use rustls::{Error, RootCertStore, ServerConfig, ServerConnection};
+use std::fmt;
+use std::sync::Arc;
+
+/// Of the certificates and keys that are given, all in PEM.
+#[derive(Clone, Copy)]
+pub struct ServerSettings<'a> {
+    /// Our certificate first, then those that lead to its issuer.
+    pub certificates: &'a [u8],
+    /// The private key of the first one.
+    pub key: &'a [u8],
+    /// Issuers of clients: a client without a certificate of theirs is refused.
+    pub client_roots: &'a [u8],
+}
+
+/// A server that accepts clients with certificates.
+#[derive(Clone)]
+pub struct Server {
+    config: Arc<ServerConfig>,
+}
+
+impl Server {
+    /// Reads and checks everything.
+    ///
+    /// # Errors
+    /// What cannot be used. The text has nothing of a key.
+    pub fn new(settings: &ServerSettings<'_>) -> Result<Server, SetupError> {
+        let provider = Arc::new(ring::default_provider());
+        let mut roots = RootCertStore::empty();
+        for root in certificates(settings.client_roots, SetupError::NoRoots)? {
+            roots.add(root).map_err(|_| SetupError::NoRoots)?;
+        }
+        let verifier =
+            WebPkiClientVerifier::builder_with_provider(Arc::new(roots), Arc::clone(&provider))
+                .build()
+                .map_err(|_| SetupError::NoRoots)?;
+        let chain = certificates(settings.certificates, SetupError::NoCertificate)?;
+        let key = PrivateKeyDer::from_pem_slice(settings.key).map_err(|_| SetupError::NoKey)?;
+        let mut config = ServerConfig::builder_with_provider(provider)
+            .with_safe_default_protocol_versions()
+            .map_err(|_| SetupError::NoRoots)?
+            .with_client_cert_verifier(verifier)
+            .with_single_cert(chain, key)
+            .map_err(|_| SetupError::NotOurs)?;
+        // Each connection verifies again.
+        config.session_storage = Arc::new(NoServerSessionStorage {});
+        config.send_tls13_tickets = 0;
+        Ok(Server {
+            config: Arc::new(config),
+        })
+    }
+
+    pub(super) fn session(&self) -> Result<ServerConnection, Error> {
+        ServerConnection::new(Arc::clone(&self.config))
+    }
+}
+
+impl fmt::Debug for Server {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Server")
+    }
+}

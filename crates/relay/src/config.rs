@@ -1,0 +1,402 @@
+//! Configuration of a relay: many links in one TOML file, or one link from the command line.
+//!
+//! Unknown keys are refused, with the name that may have been meant.
+
+mod address;
+mod tls;
+
+pub use address::{Address, BadAddress, Carrier};
+pub use tls::{ReceiveTls, SendTls};
+
+use crate::head::Source;
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer};
+use std::fmt;
+use std::path::{Path, PathBuf};
+use strsim::osa_distance;
+
+/// Links of one process.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Config {
+    /// Directory of the buses; `/dev/shm/touchline-UID` if absent.
+    pub directory: Option<PathBuf>,
+    /// How the thread waits that finds nothing to do.
+    pub wait: Wait,
+    /// CPU that the thread is bound to; any if absent.
+    pub cpu_affinity: Option<usize>,
+    /// Buses that are sent.
+    pub send: Vec<SendConfig>,
+    /// Buses that are received.
+    pub receive: Vec<ReceiveConfig>,
+}
+
+/// How a thread waits.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Wait {
+    /// Spins: lowest latency, one CPU.
+    Spin,
+    /// Spins, yields, then sleeps up to a millisecond.
+    #[default]
+    BackOff,
+}
+
+/// A bus that is sent.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SendConfig {
+    /// Name of the bus.
+    pub bus: String,
+    /// Where receivers find it: `tcp://ADDRESS:PORT` or `tls://ADDRESS:PORT` to listen on.
+    #[serde(deserialize_with = "address")]
+    pub to: Address,
+    /// Origin of the data, 1 to 8 characters; the end of the host's name if absent.
+    #[serde(default, deserialize_with = "source")]
+    pub source: Option<Source>,
+    /// Whether a bus that a relay writes is sent on.
+    #[serde(default)]
+    pub forward: bool,
+    /// Receivers at once.
+    #[serde(default = "clients_max")]
+    pub clients_max: usize,
+    /// Bytes that may wait for a receiver before it is disconnected.
+    #[serde(default = "queue_bytes_max")]
+    pub queue_bytes_max: usize,
+    /// Orders of all instruments, for refreshes.
+    #[serde(default = "orders_max")]
+    pub orders_max: usize,
+    /// Milliseconds between two batches, at most.
+    #[serde(default = "heartbeat_ms")]
+    pub heartbeat_ms: u64,
+    /// TLS of a `tls://` link.
+    #[serde(default)]
+    pub tls: Option<SendTls>,
+}
+
+/// A bus that is received.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ReceiveConfig {
+    /// The sender: `tcp://HOST:PORT` or `tls://HOST:PORT`.
+    #[serde(deserialize_with = "address")]
+    pub from: Address,
+    /// Name of the bus that is written on this host.
+    pub bus: String,
+    /// Source that is accepted; any if absent.
+    #[serde(default, deserialize_with = "source")]
+    pub source: Option<Source>,
+    /// Milliseconds without a batch after which books are stale.
+    #[serde(default = "link_timeout_ms")]
+    pub link_timeout_ms: u64,
+    /// Bytes of messages that the ring of the bus holds: a power of two.
+    #[serde(default = "ring_bytes")]
+    pub ring_bytes: u64,
+    /// Instruments of the bus.
+    #[serde(default = "instruments_max")]
+    pub instruments_max: usize,
+    /// Levels of each side that a late joiner is given.
+    #[serde(default = "image_levels_max")]
+    pub image_levels_max: usize,
+    /// Orders of all instruments.
+    #[serde(default = "orders_max")]
+    pub orders_max: usize,
+    /// Whether the top of book is published by itself whenever it changes.
+    #[serde(default = "yes")]
+    pub tops: bool,
+    /// TLS of a `tls://` link.
+    #[serde(default)]
+    pub tls: Option<ReceiveTls>,
+}
+
+const fn clients_max() -> usize {
+    64
+}
+const fn queue_bytes_max() -> usize {
+    8 * 1024 * 1024
+}
+const fn orders_max() -> usize {
+    65_536
+}
+const fn heartbeat_ms() -> u64 {
+    100
+}
+const fn link_timeout_ms() -> u64 {
+    350
+}
+const fn ring_bytes() -> u64 {
+    16 * 1024 * 1024
+}
+const fn instruments_max() -> usize {
+    65_536
+}
+const fn image_levels_max() -> usize {
+    16
+}
+const fn yes() -> bool {
+    true
+}
+
+impl SendConfig {
+    /// A bus and an address, everything else as by default.
+    pub fn new(bus: &str, to: Address) -> SendConfig {
+        SendConfig {
+            bus: bus.to_owned(),
+            to,
+            source: None,
+            forward: false,
+            clients_max: clients_max(),
+            queue_bytes_max: queue_bytes_max(),
+            orders_max: orders_max(),
+            heartbeat_ms: heartbeat_ms(),
+            tls: None,
+        }
+    }
+}
+
+impl ReceiveConfig {
+    /// An address and a bus, everything else as by default.
+    pub fn new(from: Address, bus: &str) -> ReceiveConfig {
+        ReceiveConfig {
+            from,
+            bus: bus.to_owned(),
+            source: None,
+            link_timeout_ms: link_timeout_ms(),
+            ring_bytes: ring_bytes(),
+            instruments_max: instruments_max(),
+            image_levels_max: image_levels_max(),
+            orders_max: orders_max(),
+            tops: true,
+            tls: None,
+        }
+    }
+}
+
+/// Reason why a configuration cannot be used: file, line, what is wrong, what to do.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ConfigError {
+    /// The file.
+    pub file: PathBuf,
+    /// The line, from 1, where there is one.
+    pub line: Option<usize>,
+    /// What is wrong.
+    pub what: String,
+    /// What to do.
+    pub fix: String,
+}
+
+impl fmt::Display for ConfigError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.file.display())?;
+        if let Some(line) = self.line {
+            write!(f, ":{line}")?;
+        }
+        write!(f, ": {}; {}", self.what, self.fix)
+    }
+}
+
+impl std::error::Error for ConfigError {}
+
+/// Bytes of a configuration beyond which it is none.
+const CONFIG_BYTES_MAX: u64 = 1024 * 1024;
+
+impl Config {
+    /// Reads a file.
+    ///
+    /// # Errors
+    /// It cannot be read, or what is wrong in it.
+    pub fn read(path: &Path) -> Result<Config, ConfigError> {
+        let refused = |what: String| ConfigError {
+            file: path.to_owned(),
+            line: None,
+            what,
+            fix: "give the path of a configuration in TOML".to_owned(),
+        };
+        let about =
+            std::fs::metadata(path).map_err(|error| refused(format!("cannot read it: {error}")))?;
+        if !about.is_file() || about.len() > CONFIG_BYTES_MAX {
+            return Err(refused(format!(
+                "not a regular file of at most {CONFIG_BYTES_MAX} bytes"
+            )));
+        }
+        let text = std::fs::read_to_string(path);
+        let text = text.map_err(|error| refused(format!("cannot read it: {error}")))?;
+        let mut config = Config::parse(path, &text)?;
+        let folder = path.parent().unwrap_or(Path::new(""));
+        for tls in config.send.iter_mut().filter_map(|link| link.tls.as_mut()) {
+            tls.starts_at(folder);
+        }
+        for tls in config
+            .receive
+            .iter_mut()
+            .filter_map(|link| link.tls.as_mut())
+        {
+            tls.starts_at(folder);
+        }
+        Ok(config)
+    }
+
+    /// Reads the text of a file.
+    ///
+    /// # Errors
+    /// What is wrong in it.
+    pub fn parse(path: &Path, text: &str) -> Result<Config, ConfigError> {
+        let config: Config = toml::from_str(text).map_err(|error| {
+            let start = error.span().map_or(0, |span| span.start);
+            let before = &text.as_bytes()[..start.min(text.len())];
+            let (what, fix) = words(error.message());
+            ConfigError {
+                file: path.to_owned(),
+                line: Some(1 + before.iter().filter(|byte| **byte == b'\n').count()),
+                what,
+                fix,
+            }
+        })?;
+        config.check(path)?;
+        Ok(config)
+    }
+
+    /// What the parser cannot know.
+    fn check(&self, path: &Path) -> Result<(), ConfigError> {
+        let refused = |what: String, fix: &str| ConfigError {
+            file: path.to_owned(),
+            line: None,
+            what,
+            fix: fix.to_owned(),
+        };
+        if self.send.is_empty() && self.receive.is_empty() {
+            let fix = "add a table [[send]] or [[receive]]";
+            return Err(refused("it has no link".to_owned(), fix));
+        }
+        let mut written: Vec<&str> = self.receive.iter().map(|link| link.bus.as_str()).collect();
+        written.sort_unstable();
+        if let Some(twice) = written.windows(2).find(|pair| pair[0] == pair[1]) {
+            let what = format!("two links write bus {}", twice[0]);
+            return Err(refused(what, "give each [[receive]] a bus of its own"));
+        }
+        for link in &self.receive {
+            if !link.ring_bytes.is_power_of_two() {
+                let what = format!(
+                    "ring_bytes = {} of bus {} is not a power of two",
+                    link.ring_bytes, link.bus
+                );
+                return Err(refused(what, "16777216 holds some 100,000 messages"));
+            }
+            if link.link_timeout_ms < 50 {
+                let what = format!(
+                    "link_timeout_ms = {} of bus {} is below 50",
+                    link.link_timeout_ms, link.bus
+                );
+                return Err(refused(what, "set three heartbeats of the sender or more"));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The parser's message as what is wrong and what to do.
+fn words(message: &str) -> (String, String) {
+    let Some((unknown, expected)) = message
+        .strip_prefix("unknown field `")
+        .and_then(|rest| rest.split_once('`'))
+    else {
+        let what = message.lines().collect::<Vec<_>>().join(" ");
+        return (what, "see docs/relay.md".to_owned());
+    };
+    // Of the list every second piece is a name.
+    let names = expected.split('`').skip(1).step_by(2);
+    let nearest = names
+        .map(|name| (osa_distance(unknown, name), name))
+        .min()
+        .filter(|(distance, name)| {
+            *distance <= (unknown.len() / 3).max(1) || name.contains(unknown)
+        });
+    let fix = match nearest {
+        Some((_, name)) => format!("did you mean \"{name}\"?"),
+        None => "remove it; docs/relay.md lists the settings".to_owned(),
+    };
+    (format!("unknown setting \"{unknown}\""), fix)
+}
+
+fn address<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Address, D::Error> {
+    let text = String::deserialize(deserializer)?;
+    text.parse().map_err(D::Error::custom)
+}
+
+fn source<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Source>, D::Error> {
+    let text = String::deserialize(deserializer)?;
+    Source::named(&text).map(Some).map_err(D::Error::custom)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(text: &str) -> Result<Config, String> {
+        Config::parse(Path::new("relay.toml"), text).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn links_are_read_with_their_defaults() {
+        let config = parse(
+            "[[send]]\nbus = \"cme-340\"\nto = \"tcp://0.0.0.0:7340\"\nsource = \"gw1\"\n\
+             [[receive]]\nfrom = \"tcp://gw2:7341\"\nbus = \"cme-341\"\n",
+        )
+        .expect("a configuration");
+        let send = SendConfig {
+            source: Source::named("gw1").ok(),
+            ..SendConfig::new("cme-340", "tcp://0.0.0.0:7340".parse().expect("an address"))
+        };
+        assert_eq!(config.send, [send]);
+        let from = "tcp://gw2:7341".parse().expect("an address");
+        assert_eq!(config.receive, [ReceiveConfig::new(from, "cme-341")]);
+    }
+
+    #[test]
+    fn what_is_wrong_is_said_in_one_line_with_the_fix() {
+        for (text, line, said) in [
+            (
+                "[[send]]\nbus = \"a\"\nto = \"tcp://a:1\"\nforwrad = true",
+                4,
+                "did you mean \"forward\"?",
+            ),
+            ("[[sned]]\nbus = \"a\"", 1, "did you mean \"send\"?"),
+            (
+                "[[send]]\nbus = \"a\"\nto = \"udp://a:1\"",
+                3,
+                "tcp://HOST:PORT",
+            ),
+            (
+                "[[receive]]\nfrom = \"tcp://a:1\"\nbus = \"b\"\nsource = \"too long a name\"",
+                4,
+                "1 to 8",
+            ),
+            ("[[send]]\nto = \"tcp://a:1\"", 1, "missing field `bus`"),
+        ] {
+            let error = parse(text).expect_err(text);
+            assert!(
+                error.starts_with(&format!("relay.toml:{line}: ")) && error.contains(said),
+                "{error}"
+            );
+            assert_eq!(error.lines().count(), 1, "{error}");
+        }
+        for (text, said) in [
+            ("", "no link"),
+            (
+                "[[receive]]\nfrom = \"tcp://a:1\"\nbus = \"b\"\n[[receive]]\nfrom = \"tcp://a:2\"\nbus = \"b\"",
+                "two links write bus b",
+            ),
+            (
+                "[[receive]]\nfrom = \"tcp://a:1\"\nbus = \"b\"\nring_bytes = 1000",
+                "power of two",
+            ),
+            (
+                "[[receive]]\nfrom = \"tcp://a:1\"\nbus = \"b\"\nlink_timeout_ms = 10",
+                "below 50",
+            ),
+        ] {
+            let error = parse(text).expect_err(text);
+            assert!(error.contains(said), "{error}");
+        }
+    }
+}

@@ -1,0 +1,93 @@
+//! Addresses of links.
+
+use std::fmt;
+use std::str::FromStr;
+
+/// Where a link leads.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Address {
+    /// What carries it.
+    pub carrier: Carrier,
+    /// Host and port of TCP and TLS.
+    pub host: String,
+}
+
+/// What carries batches.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Carrier {
+    /// TCP, in the open.
+    Tcp,
+    /// TCP with TLS.
+    Tls,
+}
+
+/// A text that is no address of a link.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("not an address of a link: {0:?}; write tcp://HOST:PORT or tls://HOST:PORT")]
+pub struct BadAddress(String);
+
+impl FromStr for Address {
+    type Err = BadAddress;
+
+    fn from_str(text: &str) -> Result<Address, BadAddress> {
+        let carriers = [("tcp://", Carrier::Tcp), ("tls://", Carrier::Tls)];
+        let bad = || BadAddress(text.chars().take(200).collect());
+        let (carrier, host) = carriers
+            .into_iter()
+            .find_map(|(scheme, carrier)| Some((carrier, text.strip_prefix(scheme)?)))
+            .ok_or_else(bad)?;
+        let (name, port) = host.rsplit_once(':').ok_or_else(bad)?;
+        let is_fit =
+            !name.is_empty() && !name.contains(['/', ' ', ':']) && port.parse::<u16>().is_ok();
+        match is_fit {
+            true => Ok(Address {
+                carrier,
+                host: host.to_owned(),
+            }),
+            false => Err(bad()),
+        }
+    }
+}
+
+impl Address {
+    /// The host without its port.
+    pub fn name(&self) -> &str {
+        self.host
+            .rsplit_once(':')
+            .map_or(&self.host, |(name, _)| name)
+    }
+}
+
+impl fmt::Display for Address {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let scheme = match self.carrier {
+            Carrier::Tcp => "tcp",
+            Carrier::Tls => "tls",
+        };
+        write!(f, "{scheme}://{}", self.host)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_has_a_carrier_a_host_and_a_port() {
+        for text in ["tcp://gw1:7340", "tls://10.0.0.1:7341"] {
+            assert_eq!(text.parse::<Address>().expect(text).to_string(), text);
+        }
+        for text in [
+            "",
+            "gw1:7340",
+            "tcp://gw1",
+            "tcp://:1",
+            "tcp://a:70000",
+            "udp://a:1",
+            "tcp://a/b:1",
+        ] {
+            let error = text.parse::<Address>().expect_err(text).to_string();
+            assert!(error.contains("tcp://HOST:PORT"), "{error}");
+        }
+    }
+}

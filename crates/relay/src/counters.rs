@@ -1,0 +1,52 @@
+//! What a link counts, on either side.
+
+touchline_types::counters! {
+    /// Counters of the sending side of a link.
+    pub struct SenderCounters {
+        relay_messages_sent: "messages" = "Messages of the bus sent on the link, each once however many receivers there are.",
+        relay_bytes_sent: "bytes" = "Bytes of batches handed to the link, heads and refreshes included.",
+        relay_batches_sent: "batches" = "Batches handed to the link, refreshes and heartbeats included.",
+        relay_refreshes_sent: "instruments" = "Refreshes of one instrument sent.",
+        relay_rounds_sent: "rounds" = "Whole rounds of refreshes sent.",
+        relay_refreshes_requested: "requests" = "Requests of receivers for a refresh, joins included.",
+        relay_lapped: "times" = "The publisher overtook the relay on the bus: messages were lost before the link.",
+        relay_lapped_messages: "messages" = "Messages lost that way.",
+        relay_source_down: "buses now" = "1 while the publisher of the bus is gone or stalled.",
+        relay_back_pressure: "times" = "The link took no batch, and the bus waited in its ring.",
+        relay_behind_bytes: "bytes now" = "Bytes of the bus that wait to be sent, exact to some tens of KiB.",
+        relay_receivers: "receivers now" = "Receivers connected now; 0 on links that do not know theirs.",
+        relay_queued_bytes: "bytes now" = "Bytes that wait for the slowest receiver.",
+        relay_receivers_slow: "receivers" = "Receivers disconnected because their queue was full.",
+        relay_receivers_refused: "receivers" = "Connections refused: no request within the time, another version, TLS refused, or too many.",
+    }
+}
+
+touchline_types::counters! {
+    /// Counters of the receiving side of a link.
+    pub struct ReceiverCounters {
+        relay_up: "links now" = "1 while the link is up and its source publishes: books are as trustworthy as on the other side.",
+        relay_messages: "messages" = "Messages taken from the link, in sequence.",
+        relay_bytes: "bytes" = "Bytes of batches received.",
+        relay_batches: "batches" = "Batches received, refreshes and heartbeats included.",
+        relay_position: "messages" = "Number of the last message taken from the link.",
+        relay_duplicates: "batches" = "Batches received again, or late: dropped.",
+        relay_gaps: "gaps" = "Gaps in the numbers of the link.",
+        relay_lost: "messages" = "Messages lost in these gaps.",
+        relay_refreshes_taken: "instruments" = "Instruments recovered from a refresh.",
+        relay_refreshes_passed: "batches" = "Batches of refreshes passed over, because nothing in them was lost here.",
+        relay_refreshes_asked: "requests" = "Requests for a refresh.",
+        relay_withheld: "updates" = "Updates of books that wait for a refresh: not published.",
+        relay_timeouts: "times" = "Nothing came for link_timeout_ms: books were stale.",
+        relay_disconnects: "times" = "The connection to the sender ended or could not be made.",
+        relay_restarts: "times" = "Another source or run of a sender was taken: the bus was started again.",
+        relay_other_source: "batches" = "Batches of a second sender while the first one sends.",
+        relay_refused_sources: "batches" = "Batches of a source that is not accepted here.",
+        relay_refused_hops: "batches" = "Batches that passed too many relays, or came back to their origin.",
+        relay_malformed: "batches" = "Batches or messages that break the format.",
+        relay_refused_versions: "batches" = "Batches of another version of the format.",
+        relay_hops: "relays now" = "Relays that the data of this bus has passed, this one included.",
+        relay_origin: "name now" = "Name of the origin, 8 characters as a little-endian number.",
+        relay_latency_ns: "ns now" = "Newest time from sender to here, by the clocks of both hosts: right only if these are synchronised.",
+        relay_orders_full: "updates" = "Orders beyond orders_max: their book is recovering.",
+    }
+}

@@ -1,0 +1,180 @@
+//! What a sender keeps of each instrument beside its books, for a refresh: definition, last trade, status, figures.
+
+use touchline_types::{
+    Instrument, InstrumentDefinition, PacketInfo, Statistic, StatisticKind, Timestamps, Trade,
+    TradingStatus, Update, UpdateAction,
+};
+
+/// Product groups whose status is kept, as many as a bus keeps.
+const GROUPS_MAX: usize = 64;
+
+/// A value with the two times that outlive its message.
+#[derive(Clone, Copy, Debug)]
+pub struct Timed<T> {
+    /// The value.
+    pub value: T,
+    exchange_ns: u64,
+    receive_ns: u64,
+}
+
+impl<T> Timed<T> {
+    fn new(value: T, timestamps: &Timestamps) -> Timed<T> {
+        Timed {
+            value,
+            exchange_ns: timestamps.exchange_ns,
+            receive_ns: timestamps.packet.receive_ns,
+        }
+    }
+
+    /// Its times: those of the venue and of receipt.
+    pub fn timestamps(&self) -> Timestamps {
+        Timestamps {
+            exchange_ns: self.exchange_ns,
+            packet: PacketInfo {
+                receive_ns: self.receive_ns,
+                ..PacketInfo::default()
+            },
+            ..Timestamps::default()
+        }
+    }
+}
+
+/// Of one instrument.
+#[derive(Clone, Debug, Default)]
+pub struct Values {
+    /// Its definition.
+    pub definition: Option<Timed<InstrumentDefinition>>,
+    /// Its last trade.
+    pub trade: Option<Timed<Trade>>,
+    /// Its trading status.
+    pub status: Option<Timed<TradingStatus>>,
+    /// Its figures, by kind.
+    pub statistics: [Option<Timed<Statistic>>; StatisticKind::ALL.len()],
+    /// Whether something was published of its price book.
+    pub has_book: bool,
+    /// Whether something was published of its order book.
+    pub has_orders: bool,
+}
+
+/// Of every instrument, and of groups.
+#[derive(Debug)]
+pub struct Kept {
+    values: Vec<Values>,
+    groups: Vec<Timed<TradingStatus>>,
+    instruments_max: usize,
+}
+
+impl Kept {
+    /// Nothing yet, with room for so many instruments.
+    pub fn new(instruments_max: usize) -> Kept {
+        Kept {
+            values: Vec::with_capacity(instruments_max),
+            groups: Vec::with_capacity(GROUPS_MAX),
+            instruments_max,
+        }
+    }
+
+    /// The bus has so many instruments since it was started again.
+    pub fn set_instruments_max(&mut self, instruments_max: usize) {
+        self.instruments_max = instruments_max;
+    }
+
+    /// Forgets everything.
+    pub fn clear(&mut self) {
+        self.values.clear();
+        self.groups.clear();
+    }
+
+    /// Instruments that something is known of, and perhaps some between them.
+    pub fn instruments(&self) -> u32 {
+        self.values.len() as u32
+    }
+
+    /// What is kept of an instrument.
+    pub fn of(&self, instrument: Instrument) -> Option<&Values> {
+        self.values.get(instrument.index())
+    }
+
+    /// Statuses of product groups.
+    pub fn groups(&self) -> &[Timed<TradingStatus>] {
+        &self.groups
+    }
+
+    /// Keeps what a refresh says of an update.
+    pub fn update(&mut self, update: &Update<'_>, timestamps: &Timestamps) {
+        match update {
+            Update::Book(book) => self.with(book.instrument, |values| values.has_book = true),
+            Update::BookSnapshot(book) => {
+                self.with(book.instrument, |values| values.has_book = true);
+            }
+            Update::State(state) => self.with(state.instrument, |values| values.has_book = true),
+            Update::Orders(orders) => {
+                self.with(orders.instrument, |values| values.has_orders = true);
+            }
+            Update::OrdersSnapshot(orders) => {
+                self.with(orders.instrument, |values| values.has_orders = true);
+            }
+            Update::Definition(definition) => self.with(definition.instrument, |values| {
+                values.definition = Some(Timed::new(**definition, timestamps));
+            }),
+            Update::Trade(trade) => {
+                self.with(trade.instrument, |values| {
+                    values.take_trade(trade, timestamps)
+                });
+            }
+            Update::Statistic(statistic) => self.with(statistic.instrument, |values| {
+                values.statistics[statistic.kind as usize] = match statistic.action {
+                    UpdateAction::Delete => None,
+                    _ => Some(Timed::new(**statistic, timestamps)),
+                };
+            }),
+            Update::Status(status) => self.status(status, timestamps),
+            Update::Gap(_) | Update::Reset | Update::Download(_) | Update::Channel(_) => {}
+        }
+    }
+
+    fn status(&mut self, status: &TradingStatus, timestamps: &Timestamps) {
+        let timed = Timed::new(*status, timestamps);
+        let Some(instrument) = status.instrument else {
+            let group = status.group;
+            let known = self
+                .groups
+                .iter()
+                .position(|known| known.value.group == group);
+            match known {
+                Some(place) => self.groups[place] = timed,
+                None if self.groups.len() < GROUPS_MAX => self.groups.push(timed),
+                None => {}
+            }
+            return;
+        };
+        self.with(instrument, |values| values.status = Some(timed));
+    }
+
+    #[inline]
+    fn with(&mut self, instrument: Instrument, change: impl FnOnce(&mut Values)) {
+        let index = instrument.index();
+        if index >= self.values.len() {
+            // The bus has no room for it either.
+            if index >= self.instruments_max {
+                return;
+            }
+            self.values.resize(index + 1, Values::default());
+        }
+        change(&mut self.values[index]);
+    }
+}
+
+impl Values {
+    /// A correction or a bust is of the last trade, or of one that is not kept any more.
+    fn take_trade(&mut self, trade: &Trade, timestamps: &Timestamps) {
+        let last = self.trade.map_or(0, |last| last.value.trade_id);
+        let is_last = trade.trade_id != 0 && trade.trade_id == last;
+        match trade.action {
+            UpdateAction::New => self.trade = Some(Timed::new(*trade, timestamps)),
+            UpdateAction::Delete if is_last => self.trade = None,
+            _ if is_last => self.trade = Some(Timed::new(*trade, timestamps)),
+            _ => {}
+        }
+    }
+}

@@ -1,0 +1,425 @@
+//! The sending end: a port, and a queue for each client.
+
+use crate::SenderCounters;
+use crate::batch::Batch;
+use crate::head::{BadHead, HEAD_BYTES, Head, HeadFlags};
+use crate::link::{Kind, SendLink};
+use std::collections::VecDeque;
+use std::net::SocketAddrV4;
+use touchline_net::Connection;
+use touchline_net::stream::{Error, Listener};
+use touchline_net::tls::Server;
+
+/// Settings of the sending end.
+#[derive(Clone, Copy, Debug)]
+pub struct TcpSendSettings {
+    /// Clients at once.
+    pub clients_max: usize,
+    /// Bytes that may wait for a client before it is disconnected.
+    pub queue_bytes_max: usize,
+    /// Time within which a client must have sent its request.
+    pub request_ns_max: u64,
+}
+
+impl Default for TcpSendSettings {
+    fn default() -> TcpSendSettings {
+        TcpSendSettings {
+            clients_max: 64,
+            queue_bytes_max: 8 * 1024 * 1024,
+            request_ns_max: 2_000_000_000,
+        }
+    }
+}
+
+/// What happened to a client, for the log.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum SendEvent {
+    /// It receives from now on.
+    Connected {
+        /// Its address.
+        address: SocketAddrV4,
+    },
+    /// It is gone.
+    Disconnected {
+        /// Its address.
+        address: SocketAddrV4,
+        /// Why.
+        reason: Error,
+    },
+    /// Its queue was full.
+    TooSlow {
+        /// Its address.
+        address: SocketAddrV4,
+        /// Bytes that waited for it.
+        queued_bytes: usize,
+    },
+    /// It was refused.
+    Refused {
+        /// Its address.
+        address: SocketAddrV4,
+        /// Why.
+        reason: Refusal,
+    },
+}
+
+/// Reason why a client was refused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Refusal {
+    /// It sent no request in time.
+    #[error("it sent no request in time")]
+    Silent,
+    /// What it sent is no request of this version.
+    #[error("its request: {0}")]
+    Request(BadHead),
+    /// There are as many clients as may be.
+    #[error("there are as many clients as clients_max allows")]
+    TooMany,
+    /// The connection, TLS above all.
+    #[error("{0}")]
+    Connection(Error),
+}
+
+/// Time between two looks at the port and at what clients say.
+const LOOK_NS: u64 = 1_000_000;
+/// Events kept for the log; what is more is not told.
+const EVENTS_MAX: usize = 64;
+
+/// The sending end.
+#[derive(Debug)]
+pub struct TcpSend {
+    listener: Listener,
+    tls: Option<Server>,
+    settings: TcpSendSettings,
+    clients: Vec<Client>,
+    /// Clients that began to receive or asked, since the sender was told last.
+    asked: u32,
+    looked_ns: u64,
+    events: VecDeque<SendEvent>,
+    slow: u64,
+    refused: u64,
+}
+
+/// A receiver.
+#[derive(Debug)]
+struct Client {
+    connection: Connection,
+    address: SocketAddrV4,
+    /// When it must have sent its request; `None` once it has.
+    request_until_ns: Option<u64>,
+    /// What it sent of a request.
+    request: [u8; HEAD_BYTES],
+    requested: usize,
+    refresh: RefreshState,
+    /// Bytes that the system has not taken.
+    queue: VecDeque<u8>,
+    /// How it ended.
+    end: Option<SendEvent>,
+}
+
+/// Which refreshes a client gets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum RefreshState {
+    /// The next whole round.
+    Wanted,
+    /// The round that runs.
+    InRound,
+    /// None.
+    Done,
+}
+
+impl TcpSend {
+    /// Listens; with TLS, clients need a certificate.
+    ///
+    /// # Errors
+    /// The address is not of this host, or in use.
+    pub fn bind(
+        address: SocketAddrV4,
+        tls: Option<Server>,
+        settings: TcpSendSettings,
+    ) -> Result<TcpSend, Error> {
+        Ok(TcpSend {
+            listener: Listener::bind(address)?,
+            tls,
+            clients: Vec::with_capacity(settings.clients_max),
+            settings,
+            asked: 0,
+            looked_ns: 0,
+            events: VecDeque::with_capacity(EVENTS_MAX),
+            slow: 0,
+            refused: 0,
+        })
+    }
+
+    /// Where it listens.
+    pub fn address(&self) -> SocketAddrV4 {
+        self.listener.address()
+    }
+
+    /// The client that is furthest behind, and the bytes that wait for it; `None` if nothing waits.
+    pub fn slowest(&self) -> Option<(SocketAddrV4, usize)> {
+        let waiting = self
+            .clients
+            .iter()
+            .filter(|client| !client.queue.is_empty());
+        let slowest = waiting.max_by_key(|client| client.queue.len())?;
+        Some((slowest.address, slowest.queue.len()))
+    }
+
+    fn accept(&mut self, now_ns: u64) -> usize {
+        let mut accepted = 0;
+        // An error of the port is that of one connection, or of too many files: the next look tries again.
+        while let Ok(Some((stream, address))) = self.listener.accept() {
+            accepted += 1;
+            if self.clients.len() >= self.settings.clients_max {
+                let reason = Refusal::TooMany;
+                self.end(SendEvent::Refused { address, reason });
+                continue;
+            }
+            let until_ns = now_ns + self.settings.request_ns_max;
+            let connection = match Connection::accept(stream, self.tls.as_ref(), until_ns) {
+                Ok(connection) => connection,
+                Err(reason) => {
+                    let reason = Refusal::Connection(reason);
+                    self.end(SendEvent::Refused { address, reason });
+                    continue;
+                }
+            };
+            self.clients.push(Client {
+                connection,
+                address,
+                request_until_ns: Some(until_ns),
+                request: [0; HEAD_BYTES],
+                requested: 0,
+                refresh: RefreshState::Wanted,
+                queue: VecDeque::with_capacity(64 * 1024),
+                end: None,
+            });
+        }
+        accepted
+    }
+
+    /// Removes clients that ended.
+    fn sweep(&mut self) {
+        let mut index = 0;
+        while index < self.clients.len() {
+            match self.clients[index].end.take() {
+                None => index += 1,
+                Some(event) => {
+                    self.clients.swap_remove(index);
+                    self.end(event);
+                }
+            }
+        }
+    }
+
+    fn end(&mut self, event: SendEvent) {
+        match event {
+            SendEvent::TooSlow { .. } => self.slow += 1,
+            SendEvent::Refused { .. } => self.refused += 1,
+            _ => {}
+        }
+        self.tell(event);
+    }
+
+    fn tell(&mut self, event: SendEvent) {
+        if self.events.len() < EVENTS_MAX {
+            self.events.push_back(event);
+        }
+    }
+}
+
+impl SendLink for TcpSend {
+    #[inline]
+    fn send(&mut self, batch: &Batch, kind: Kind) -> bool {
+        let frame = batch.frame();
+        let mut has_ended = false;
+        for client in &mut self.clients {
+            if client.wants(kind) {
+                client.send(frame, self.settings.queue_bytes_max);
+                has_ended |= client.end.is_some();
+            }
+        }
+        if has_ended {
+            self.sweep();
+        }
+        true
+    }
+
+    /// Not while a client that waits for a refresh has not read the one before.
+    fn has_room(&self) -> bool {
+        let mut waiting = self
+            .clients
+            .iter()
+            .filter(|client| client.refresh != RefreshState::Done);
+        waiting.all(|client| client.queue.is_empty())
+    }
+
+    fn asked(&mut self) -> u32 {
+        std::mem::take(&mut self.asked)
+    }
+
+    fn work(&mut self, now_ns: u64) -> usize {
+        let mut work = 0;
+        for client in &mut self.clients {
+            if !client.queue.is_empty() {
+                work += client.flush();
+            }
+        }
+        if now_ns.saturating_sub(self.looked_ns) < LOOK_NS {
+            return work;
+        }
+        self.looked_ns = now_ns;
+        work += self.accept(now_ns);
+        let mut connected = Vec::new();
+        for client in &mut self.clients {
+            let was_waiting = client.request_until_ns.is_some();
+            self.asked += client.listen(now_ns);
+            if was_waiting && client.request_until_ns.is_none() {
+                connected.push(client.address);
+            }
+        }
+        for address in connected {
+            self.tell(SendEvent::Connected { address });
+        }
+        self.sweep();
+        work
+    }
+
+    fn count(&self, counters: &mut SenderCounters) {
+        let clients = self.clients.iter();
+        let receivers = clients.filter(|client| client.request_until_ns.is_none());
+        counters.relay_receivers = receivers.count() as u64;
+        counters.relay_receivers_slow = self.slow;
+        counters.relay_receivers_refused = self.refused;
+        counters.relay_queued_bytes = self.slowest().map_or(0, |(_, bytes)| bytes as u64);
+    }
+
+    fn event(&mut self) -> Option<SendEvent> {
+        self.events.pop_front()
+    }
+}
+
+impl Client {
+    /// Whether a batch is for it; a round of refreshes begins and ends for it on the way.
+    #[inline]
+    fn wants(&mut self, kind: Kind) -> bool {
+        if self.request_until_ns.is_some() || self.end.is_some() {
+            return false;
+        }
+        let Kind::Refresh { begins, ends } = kind else {
+            return true;
+        };
+        if begins && self.refresh == RefreshState::Wanted {
+            self.refresh = RefreshState::InRound;
+        }
+        let wants = self.refresh == RefreshState::InRound;
+        if ends && wants {
+            self.refresh = RefreshState::Done;
+        }
+        wants
+    }
+
+    /// Sends a frame, or keeps what the system does not take.
+    #[inline]
+    fn send(&mut self, frame: &[u8], queue_bytes_max: usize) {
+        let mut sent = 0;
+        if self.queue.is_empty() {
+            match self.connection.send(frame) {
+                Ok(bytes) => sent = bytes,
+                Err(reason) => return self.disconnect(reason),
+            }
+        }
+        let rest = &frame[sent..];
+        if self.queue.len() + rest.len() > queue_bytes_max {
+            self.end = Some(SendEvent::TooSlow {
+                address: self.address,
+                queued_bytes: self.queue.len(),
+            });
+            return;
+        }
+        self.queue.extend(rest);
+    }
+
+    /// Sends what waits; returns whether something went.
+    fn flush(&mut self) -> usize {
+        let mut work = 0;
+        while !self.queue.is_empty() {
+            let (front, _) = self.queue.as_slices();
+            match self.connection.send(front) {
+                Ok(0) => break,
+                Ok(bytes) => {
+                    self.queue.drain(..bytes);
+                    work = 1;
+                }
+                Err(reason) => {
+                    self.disconnect(reason);
+                    break;
+                }
+            }
+        }
+        work
+    }
+
+    /// Reads requests; returns how many there were.
+    fn listen(&mut self, now_ns: u64) -> u32 {
+        let mut requests = 0;
+        if self.end.is_some() || !self.is_ready(now_ns) {
+            return 0;
+        }
+        loop {
+            match self.connection.receive(&mut self.request[self.requested..]) {
+                Ok(0) => break,
+                Ok(bytes) => self.requested += bytes,
+                Err(reason) => {
+                    self.disconnect(reason);
+                    return requests;
+                }
+            }
+            if self.requested < HEAD_BYTES {
+                continue;
+            }
+            self.requested = 0;
+            match Head::read(&self.request) {
+                Ok(head) if head.flags.has(HeadFlags::REQUEST) => {
+                    self.request_until_ns = None;
+                    self.refresh = RefreshState::Wanted;
+                    requests += 1;
+                }
+                Ok(_) => return self.refuse(Refusal::Request(BadHead::Flags)),
+                Err(bad) => return self.refuse(Refusal::Request(bad)),
+            }
+        }
+        if self.request_until_ns.is_some_and(|until| now_ns >= until) {
+            return self.refuse(Refusal::Silent);
+        }
+        requests
+    }
+
+    /// Whether TLS, if there is any, has come to its end.
+    fn is_ready(&mut self, now_ns: u64) -> bool {
+        match self.connection.is_ready(now_ns) {
+            Ok(is_ready) => is_ready,
+            Err(reason) => {
+                self.refuse(Refusal::Connection(reason));
+                false
+            }
+        }
+    }
+
+    fn refuse(&mut self, reason: Refusal) -> u32 {
+        let address = self.address;
+        self.end = Some(SendEvent::Refused { address, reason });
+        0
+    }
+
+    fn disconnect(&mut self, reason: Error) {
+        let address = self.address;
+        self.end = Some(match self.request_until_ns {
+            None => SendEvent::Disconnected { address, reason },
+            Some(_) => SendEvent::Refused {
+                address,
+                reason: Refusal::Connection(reason),
+            },
+        });
+    }
+}

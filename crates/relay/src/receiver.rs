@@ -1,0 +1,325 @@
+//! The receiving side, without I/O: batches in, updates out to a publication.
+//!
+//! Each message is taken once, by its number on the link. After a gap no book is believed until it comes whole, in the stream or in a
+//! refresh; updates of it are withheld until then. Orders get rows of this host, since those of the sender's host are of its
+//! own tables.
+
+mod apply;
+mod books;
+mod peer;
+mod refresh;
+mod trust;
+
+use crate::ReceiverCounters;
+use crate::batch::{BadBatch, Received};
+use crate::head::{BadHead, Epoch, HOPS_MAX, Head, HeadFlags, Source};
+use crate::sender::Now;
+use apply::Room;
+use books::Books;
+use peer::Peer;
+use refresh::Progress;
+use touchline_transport::Publish;
+use touchline_types::native::{Decoder, Message};
+use touchline_types::{ChannelState, Gap, Timestamps, Update, Validity};
+
+/// Settings of a receiver.
+#[derive(Clone, Debug)]
+pub struct ReceiverSettings {
+    /// Sources that are accepted; empty for any.
+    pub sources: Vec<Source>,
+    /// Name of this host as an origin: data of it that passed another relay is refused.
+    pub own: Source,
+    /// Instruments of the local bus.
+    pub instruments_max: usize,
+    /// Orders of all instruments.
+    pub orders_max: usize,
+    /// Most changes of one event, levels of one book, or orders of one order book.
+    pub entries_max: usize,
+    /// Time without a batch after which books are stale.
+    pub link_timeout_ns: u64,
+    /// Longest random wait before a request, for links with several receivers.
+    pub request_delay_ns_max: u64,
+}
+
+/// The receiving side of a link.
+#[derive(Debug)]
+pub struct Receiver {
+    settings: ReceiverSettings,
+    peer: Option<Peer>,
+    books: Books,
+    progress: Progress,
+    /// State of the channel as it was published last.
+    published: Option<ChannelState>,
+    /// Relays that the data has passed, this one included.
+    hops: u8,
+    decoder: Decoder,
+    room: Room,
+    counters: ReceiverCounters,
+}
+
+/// What became of a batch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Taken {
+    /// It was taken, or passed over for a reason that is counted.
+    Done,
+    /// It is of another run of a sender: the bus must be started again. [`Receiver::restart`], then the same batch again.
+    Restart,
+    /// It breaks the format. On a stream nothing behind it can be understood.
+    Malformed(BadBatch),
+}
+
+impl Receiver {
+    /// A receiver that has heard nothing. All memory is taken here.
+    pub fn new(settings: ReceiverSettings) -> Receiver {
+        Receiver {
+            peer: None,
+            books: Books::new(
+                settings.instruments_max,
+                settings.orders_max,
+                settings.entries_max,
+            ),
+            progress: Progress::default(),
+            published: None,
+            hops: 0,
+            decoder: Decoder::new(),
+            room: Room::new(settings.entries_max),
+            counters: ReceiverCounters::default(),
+            settings,
+        }
+    }
+
+    /// What it counted.
+    pub fn counters(&mut self) -> &mut ReceiverCounters {
+        &mut self.counters
+    }
+
+    /// Whether books are as trustworthy as those of the sender's bus.
+    pub fn is_up(&self) -> bool {
+        self.peer.as_ref().is_some_and(Peer::is_live)
+    }
+
+    /// Whether everything is known: nothing waits for a refresh.
+    pub fn is_complete(&self) -> bool {
+        self.peer.is_some() && !self.progress.is_incomplete
+    }
+
+    /// Source and run of the sender that is received.
+    pub fn stream(&self) -> Option<(Source, Epoch)> {
+        self.peer.as_ref().map(|peer| (peer.source, peer.epoch))
+    }
+
+    /// Origin and hops of what is received, for who sends it on.
+    pub fn origin(&self) -> Option<(Source, u8)> {
+        self.peer.as_ref().map(|peer| (peer.source, self.hops))
+    }
+
+    /// Says on a new bus that no book is live yet.
+    pub fn begin(&mut self, out: &mut impl Publish) {
+        self.published = None;
+        self.state_channel(out);
+    }
+
+    /// The bus was started again: all that was known is void.
+    pub fn restart(&mut self, out: &mut impl Publish) {
+        self.peer = None;
+        self.counters.relay_restarts += 1;
+        self.begin(out);
+    }
+
+    /// Takes a batch that arrived at `arrived`, in ticks of this host.
+    #[inline]
+    pub fn take(&mut self, bytes: &[u8], now: Now, arrived: u64, out: &mut impl Publish) -> Taken {
+        let batch = match Received::read(bytes) {
+            Ok(batch) => batch,
+            Err(bad) => {
+                match bad {
+                    BadBatch::Head(BadHead::Version(_)) => {
+                        self.counters.relay_refused_versions += 1
+                    }
+                    _ => self.counters.relay_malformed += 1,
+                }
+                return Taken::Malformed(bad);
+            }
+        };
+        self.counters.relay_batches += 1;
+        self.counters.relay_bytes += bytes.len() as u64;
+        let head = batch.head;
+        if head.flags.has(HeadFlags::REQUEST) || !self.accepts(&head) {
+            return Taken::Done;
+        }
+        match &self.peer {
+            Some(peer) if (peer.source, peer.epoch) == (head.source, head.epoch) => {}
+            Some(peer) => {
+                let timeout_ns = self.settings.link_timeout_ns;
+                if peer.gives_way_to(&head, now.mono_ns, timeout_ns) {
+                    return Taken::Restart;
+                }
+                self.counters.relay_other_source += 1;
+                return Taken::Done;
+            }
+            None => self.adopt(&head, now.mono_ns),
+        }
+        self.of_stream(&batch, now, arrived, out);
+        Taken::Done
+    }
+
+    /// The link says that the sender is gone.
+    pub fn disconnected(&mut self, out: &mut impl Publish) {
+        self.counters.relay_disconnects += 1;
+        if let Some(peer) = &mut self.peer {
+            peer.is_silent = true;
+            peer.has_ended = true;
+        }
+        self.progress.interrupt();
+        self.state_channel(out);
+    }
+
+    /// Timers: whether the sender is silent. Returns the request to send, if something is lacking.
+    pub fn tick(&mut self, now: Now, out: &mut impl Publish) -> Option<Head> {
+        let timeout_ns = self.settings.link_timeout_ns;
+        let peer = self.peer.as_mut()?;
+        if !peer.is_silent && now.mono_ns.saturating_sub(peer.heard_ns) > timeout_ns {
+            peer.is_silent = true;
+            self.counters.relay_timeouts += 1;
+            self.state_channel(out);
+        }
+        let peer = self.peer.as_ref()?;
+        let delay_ns_max = self.settings.request_delay_ns_max;
+        if peer.is_silent || !self.progress.asks(now.mono_ns, delay_ns_max) {
+            return None;
+        }
+        self.counters.relay_refreshes_asked += 1;
+        Some(Head {
+            source: peer.source,
+            epoch: peer.epoch,
+            first_sequence: peer.next,
+            count: 0,
+            hops: 0,
+            flags: HeadFlags::REQUEST,
+            sent_ns: now.wall_ns,
+        })
+    }
+
+    fn accepts(&mut self, head: &Head) -> bool {
+        let ReceiverSettings { sources, own, .. } = &self.settings;
+        if !sources.is_empty() && !sources.contains(&head.source) {
+            self.counters.relay_refused_sources += 1;
+            return false;
+        }
+        // What comes straight from this host is a link of its own; what was elsewhere in between is a loop.
+        if head.hops >= HOPS_MAX || head.hops > 0 && head.source == *own {
+            self.counters.relay_refused_hops += 1;
+            return false;
+        }
+        true
+    }
+
+    /// Begins with a stream, on a bus that nothing was published on.
+    fn adopt(&mut self, head: &Head, now_ns: u64) {
+        // Who is there from the first message on has missed nothing.
+        let is_whole = head.first_sequence == 1;
+        self.peer = Some(Peer::new(head, now_ns));
+        self.hops = head.hops + 1;
+        self.counters.relay_hops = u64::from(self.hops);
+        self.counters.relay_origin = head.source.number();
+        self.books.reset(is_whole);
+        self.progress = Progress::new(!is_whole, now_ns);
+        self.decoder.forget();
+    }
+
+    /// A batch of the stream that is received.
+    fn of_stream(&mut self, batch: &Received<'_>, now: Now, arrived: u64, out: &mut impl Publish) {
+        let head = batch.head;
+        let is_refresh = head.flags.has(HeadFlags::REFRESH);
+        let numbered = if is_refresh { 0 } else { u64::from(head.count) };
+        let Some(peer) = &mut self.peer else { return };
+        peer.hear(now.mono_ns);
+        let next = peer.next;
+        let behind = head.first_sequence + numbered;
+        if head.first_sequence < next && behind <= next {
+            // Of a refresh that came late nothing is as of now.
+            self.counters.relay_duplicates += 1;
+            return self.state_channel(out);
+        }
+        self.counters.relay_latency_ns = now.wall_ns.saturating_sub(head.sent_ns);
+        peer.is_source_down = head.flags.has(HeadFlags::SOURCE_DOWN);
+        if head.first_sequence > next {
+            self.gap(next, head.first_sequence, now.mono_ns, out);
+        }
+        if is_refresh {
+            self.refresh(batch, now.mono_ns, arrived, out);
+        } else {
+            let known = next.saturating_sub(head.first_sequence) as usize;
+            let is_image = head.flags.has(HeadFlags::IMAGE);
+            for bytes in batch.messages().skip(known) {
+                self.message(bytes, is_image, now.mono_ns, arrived, out);
+            }
+        }
+        self.state_channel(out);
+    }
+
+    /// A message of the stream.
+    #[inline]
+    fn message(
+        &mut self,
+        bytes: &[u8],
+        is_image: bool,
+        now_ns: u64,
+        arrived: u64,
+        out: &mut impl Publish,
+    ) {
+        let Some(peer) = &mut self.peer else { return };
+        let number = peer.next;
+        peer.next += 1;
+        self.counters.relay_messages += 1;
+        self.counters.relay_position = number;
+        match Message::parse(bytes) {
+            Ok(message) => self.apply(&message, is_image, now_ns, arrived, out),
+            Err(_) => {
+                // What it said is lost, whatever it was.
+                self.counters.relay_malformed += 1;
+                self.gap(number, number + 1, now_ns, out);
+            }
+        }
+    }
+
+    /// Messages `first` to `next - 1` were lost.
+    #[cold]
+    fn gap(&mut self, first: u64, next: u64, now_ns: u64, out: &mut impl Publish) {
+        self.counters.relay_gaps += 1;
+        self.counters.relay_lost = self.counters.relay_lost.wrapping_add(next - first);
+        if let Some(peer) = &mut self.peer {
+            peer.next = next;
+        }
+        self.books.lose_all();
+        self.decoder.forget();
+        self.progress.lose(now_ns);
+        let gap = Gap {
+            first,
+            last: next - 1,
+            orders: Validity::Recovering,
+        };
+        out.publish(&Update::Gap(gap), &Timestamps::default());
+        out.commit();
+    }
+
+    /// Publishes the state of the channel, if it is another one now: that of the source, or stale while it cannot be known.
+    fn state_channel(&mut self, out: &mut impl Publish) {
+        let is_known = self.books.trust.is_channel_known && self.is_up();
+        self.counters.relay_up = u64::from(self.is_up());
+        let state = match is_known {
+            true => self.books.channel,
+            false => ChannelState {
+                price: Validity::Stale,
+                orders: Validity::Stale,
+                sequence: self.books.channel.sequence,
+            },
+        };
+        if self.published == Some(state) {
+            return;
+        }
+        self.published = Some(state);
+        out.publish(&Update::Channel(&state), &Timestamps::default());
+        out.commit();
+    }
+}

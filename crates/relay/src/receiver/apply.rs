@@ -1,0 +1,160 @@
+//! Messages to updates: the decoder, its room, and times of this host.
+
+use super::Receiver;
+use touchline_transport::Publish;
+use touchline_types::native::{Body, Flags, Message, Scratch};
+use touchline_types::{
+    BookKind, Level, LevelAction, LevelChange, OrderAction, OrderChange, OrderRow, Price, Quantity,
+    Side, Timestamps,
+};
+
+/// Room for the entries of one update.
+#[derive(Debug)]
+pub struct Room {
+    changes: Box<[LevelChange]>,
+    levels: Box<[Level]>,
+    orders: Box<[OrderChange]>,
+}
+
+const NO_CHANGE: LevelChange = LevelChange {
+    level: Level::UNKNOWN,
+    book: BookKind::Direct,
+    side: Side::Bid,
+    action: LevelAction::Clear,
+    index: 0,
+};
+
+const NO_ORDER: OrderChange = OrderChange {
+    order_id: 0,
+    priority: 0,
+    price: Price::NULL,
+    quantity: Quantity::NULL,
+    side: Side::Bid,
+    action: OrderAction::Delete,
+    row: OrderRow::NONE,
+};
+
+impl Room {
+    /// Room for so many entries, taken now.
+    pub fn new(entries_max: usize) -> Room {
+        Room {
+            changes: vec![NO_CHANGE; entries_max].into(),
+            levels: vec![Level::UNKNOWN; entries_max].into(),
+            orders: vec![NO_ORDER; entries_max].into(),
+        }
+    }
+
+    /// The same memory each time, as the decoder needs it.
+    #[inline]
+    pub fn lend(&mut self) -> Scratch<'_> {
+        Scratch {
+            changes: &mut self.changes,
+            orders: &mut self.orders,
+            levels: &mut self.levels,
+        }
+    }
+}
+
+/// Times of a message on this host: those of the venue and of receipt as they are. Ticks are of the sender's host, so the
+/// time of arrival here stands in for them.
+#[inline]
+fn timestamps_here(message: &Message<'_>, arrived: u64) -> Timestamps {
+    Timestamps {
+        polled: arrived,
+        decoded: 0,
+        applied: 0,
+        published: arrived,
+        ..message.timestamps()
+    }
+}
+
+impl Receiver {
+    /// Publishes what a message of the stream says, unless its book waits for a refresh.
+    #[inline]
+    pub(super) fn apply(
+        &mut self,
+        message: &Message<'_>,
+        is_image: bool,
+        now_ns: u64,
+        arrived: u64,
+        out: &mut impl Publish,
+    ) {
+        let timestamps = timestamps_here(message, arrived);
+        let Receiver {
+            decoder,
+            room,
+            books,
+            counters,
+            ..
+        } = self;
+        match decoder.update(message, room.lend()) {
+            Ok(Some(update)) => books.apply(&update, &timestamps, is_image, counters, out),
+            Ok(None) => {}
+            Err(_) => self.unfit(message, &timestamps, is_image, now_ns, out),
+        }
+        if message.flags().has(Flags::END_OF_BATCH) {
+            out.commit();
+        }
+    }
+
+    /// A part is missing, or there is no room for all entries: its book is not known until it comes whole. A message that only
+    /// stood behind such a part is taken.
+    #[cold]
+    fn unfit(
+        &mut self,
+        message: &Message<'_>,
+        timestamps: &Timestamps,
+        is_image: bool,
+        now_ns: u64,
+        out: &mut impl Publish,
+    ) {
+        let Receiver {
+            decoder,
+            room,
+            books,
+            counters,
+            progress,
+            ..
+        } = self;
+        let (Some(instrument), is_of_orders) = (
+            message.instrument(),
+            matches!(message.body, Body::OrderUpdate(_) | Body::OrdersSnapshot(_)),
+        ) else {
+            return;
+        };
+        match message.body {
+            Body::BookUpdate(_)
+            | Body::BookSnapshot(_)
+            | Body::OrderUpdate(_)
+            | Body::OrdersSnapshot(_) => {
+                books.lose(instrument, is_of_orders, timestamps, out);
+                progress.lose(now_ns);
+            }
+            _ => {
+                if let Ok(Some(update)) = decoder.update(message, room.lend()) {
+                    books.apply(&update, timestamps, is_image, counters, out);
+                }
+            }
+        }
+    }
+
+    /// Publishes what a message of a refresh says, as far as it is lacking.
+    pub(super) fn apply_refreshed(
+        &mut self,
+        message: &Message<'_>,
+        arrived: u64,
+        out: &mut impl Publish,
+    ) {
+        let timestamps = timestamps_here(message, arrived);
+        let Receiver {
+            decoder,
+            room,
+            books,
+            counters,
+            ..
+        } = self;
+        if let Ok(Some(update)) = decoder.update(message, room.lend()) {
+            books.refresh(&update, &timestamps, counters, out);
+        }
+    }
+}

@@ -1,0 +1,271 @@
+//! What is published of books: which updates a book may take, and rows of its orders on this host.
+
+use super::trust::Trust;
+use crate::ReceiverCounters;
+use touchline_book::OrderBooks;
+use touchline_transport::Publish;
+use touchline_types::{
+    ChannelState, Instrument, OrderChange, OrderEvent, OrdersSnapshot, OrdersUpdate, State,
+    Timestamps, Update, Validity,
+};
+
+/// What is known of books here, and the orders with their rows.
+#[derive(Debug)]
+pub struct Books {
+    /// What is as at the sender.
+    pub trust: Trust,
+    /// State of the channel as the source says it.
+    pub channel: ChannelState,
+    orders: OrderBooks,
+    steps: Vec<OrderChange>,
+}
+
+impl Books {
+    /// Nothing is known.
+    pub fn new(instruments_max: usize, orders_max: usize, entries_max: usize) -> Books {
+        Books {
+            trust: Trust::new(instruments_max),
+            channel: ChannelState::LIVE,
+            orders: OrderBooks::new(instruments_max, orders_max),
+            steps: Vec::with_capacity(entries_max),
+        }
+    }
+
+    /// Another stream: known from its beginning, or not at all.
+    pub fn reset(&mut self, is_whole: bool) {
+        self.trust.reset(is_whole);
+        self.channel = ChannelState::LIVE;
+        self.orders.clear_all();
+    }
+
+    /// Messages were lost: they may have been of anything.
+    pub fn lose_all(&mut self) {
+        self.trust.lose_all();
+        self.orders.clear_all();
+    }
+
+    /// A book cannot be known until it comes whole.
+    pub fn lose(
+        &mut self,
+        instrument: Instrument,
+        is_of_orders: bool,
+        timestamps: &Timestamps,
+        out: &mut impl Publish,
+    ) {
+        let Some(known) = self.trust.of_mut(instrument) else {
+            return;
+        };
+        known.values = false;
+        let validity = Validity::Recovering;
+        if is_of_orders {
+            known.orders = false;
+            self.orders.clear(instrument);
+            out.publish(&no_orders(instrument, validity), timestamps);
+        } else {
+            known.price = false;
+            let state = State {
+                instrument,
+                validity,
+            };
+            out.publish(&Update::State(state), timestamps);
+        }
+    }
+
+    /// Publishes an update of the stream.
+    #[inline]
+    pub fn apply(
+        &mut self,
+        update: &Update<'_>,
+        timestamps: &Timestamps,
+        is_image: bool,
+        counters: &mut ReceiverCounters,
+        out: &mut impl Publish,
+    ) {
+        match update {
+            Update::Book(book) if self.trust.of(book.instrument).price => {
+                out.publish(update, timestamps);
+            }
+            Update::Orders(orders) if self.trust.of(orders.instrument).orders => {
+                self.change_orders(orders, timestamps, counters, out);
+            }
+            Update::State(state) if self.trust.of(state.instrument).price => {
+                out.publish(update, timestamps);
+            }
+            Update::Book(_) | Update::Orders(_) | Update::State(_) => counters.relay_withheld += 1,
+            _ => self.apply_rare(update, timestamps, is_image, counters, out),
+        }
+    }
+
+    #[inline(never)]
+    fn apply_rare(
+        &mut self,
+        update: &Update<'_>,
+        timestamps: &Timestamps,
+        is_image: bool,
+        counters: &mut ReceiverCounters,
+        out: &mut impl Publish,
+    ) {
+        match update {
+            Update::BookSnapshot(_) | Update::OrdersSnapshot(_) => {
+                return self.replace(update, timestamps, counters, out);
+            }
+            Update::Gap(_) => {
+                self.orders.clear_all();
+                self.trust.all_orders_are_known();
+            }
+            Update::Reset => {
+                self.orders.clear_all();
+                self.trust.all_books_are_known();
+            }
+            // Published with what holds for the link.
+            Update::Channel(state) => {
+                self.channel = **state;
+                self.trust.is_channel_known = true;
+                return;
+            }
+            Update::Trade(_) if is_image => return out.keep(update, timestamps),
+            _ => {}
+        }
+        out.publish(update, timestamps);
+    }
+
+    /// Publishes an update of a refresh, if it is of something that is lacking.
+    pub fn refresh(
+        &mut self,
+        update: &Update<'_>,
+        timestamps: &Timestamps,
+        counters: &mut ReceiverCounters,
+        out: &mut impl Publish,
+    ) {
+        match update {
+            Update::BookSnapshot(_) | Update::OrdersSnapshot(_) => {
+                self.replace(update, timestamps, counters, out);
+            }
+            Update::Channel(state) => {
+                self.channel = **state;
+                self.trust.is_channel_known = true;
+            }
+            // Old: for those who join later, and no news.
+            Update::Trade(_) => out.keep(update, timestamps),
+            _ => out.publish(update, timestamps),
+        }
+    }
+
+    /// Publishes a whole book.
+    fn replace(
+        &mut self,
+        update: &Update<'_>,
+        timestamps: &Timestamps,
+        counters: &mut ReceiverCounters,
+        out: &mut impl Publish,
+    ) {
+        match update {
+            Update::OrdersSnapshot(snapshot) => {
+                self.replace_orders(snapshot, timestamps, counters, out);
+            }
+            Update::BookSnapshot(book) => {
+                out.publish(update, timestamps);
+                if let Some(known) = self.trust.of_mut(book.instrument) {
+                    known.price = true;
+                }
+            }
+            _ => {}
+        }
+    }
+
+    #[inline]
+    fn change_orders(
+        &mut self,
+        update: &OrdersUpdate<'_>,
+        timestamps: &Timestamps,
+        counters: &mut ReceiverCounters,
+        out: &mut impl Publish,
+    ) {
+        self.steps.clear();
+        let is_whole = take_orders(
+            &mut self.orders,
+            update.instrument,
+            update.changes,
+            &mut self.steps,
+        );
+        if !is_whole {
+            return self.orders_full(update.instrument, timestamps, counters, out);
+        }
+        let update = OrdersUpdate {
+            changes: &self.steps,
+            ..*update
+        };
+        out.publish(&Update::Orders(update), timestamps);
+    }
+
+    fn replace_orders(
+        &mut self,
+        snapshot: &OrdersSnapshot<'_>,
+        timestamps: &Timestamps,
+        counters: &mut ReceiverCounters,
+        out: &mut impl Publish,
+    ) {
+        let instrument = snapshot.instrument;
+        self.orders.clear(instrument);
+        self.steps.clear();
+        let orders = snapshot.orders;
+        if !take_orders(&mut self.orders, instrument, orders, &mut self.steps) {
+            return self.orders_full(instrument, timestamps, counters, out);
+        }
+        let snapshot = OrdersSnapshot {
+            orders: &self.steps,
+            ..*snapshot
+        };
+        out.publish(&Update::OrdersSnapshot(snapshot), timestamps);
+        if let Some(known) = self.trust.of_mut(instrument) {
+            known.orders = true;
+        }
+    }
+
+    /// There is no room for an order of the book: it is empty and recovering, and so it stays until it comes whole.
+    #[cold]
+    fn orders_full(
+        &mut self,
+        instrument: Instrument,
+        timestamps: &Timestamps,
+        counters: &mut ReceiverCounters,
+        out: &mut impl Publish,
+    ) {
+        counters.relay_orders_full += 1;
+        self.orders.clear(instrument);
+        if let Some(known) = self.trust.of_mut(instrument) {
+            known.orders = false;
+        }
+        out.publish(&no_orders(instrument, Validity::Recovering), timestamps);
+    }
+}
+
+fn no_orders<'a>(instrument: Instrument, validity: Validity) -> Update<'a> {
+    Update::OrdersSnapshot(OrdersSnapshot {
+        instrument,
+        validity,
+        orders: &[],
+    })
+}
+
+/// Applies changes to the orders kept here, and leaves them in `steps` with rows of this host; `false` if there is no room for one.
+#[inline]
+fn take_orders(
+    orders: &mut OrderBooks,
+    instrument: Instrument,
+    changes: &[OrderChange],
+    steps: &mut Vec<OrderChange>,
+) -> bool {
+    changes.iter().all(|change| {
+        let event = OrderEvent {
+            order_id: change.order_id,
+            priority: Some(change.priority),
+            price: change.price,
+            quantity: change.quantity,
+            instrument,
+            action: change.action,
+            side: change.side,
+        };
+        orders.apply(&event, steps).is_ok()
+    })
+}

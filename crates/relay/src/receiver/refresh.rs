@@ -1,0 +1,189 @@
+//! Refreshes on the receiving side: which are taken, when everything is known again, and when to ask.
+
+use super::Receiver;
+use crate::batch::Received;
+use crate::head::HeadFlags;
+use touchline_transport::Publish;
+use touchline_types::Instrument;
+use touchline_types::native::{Body, Flags, Message};
+
+/// Time without a refresh after which it is asked for again.
+const ASK_AGAIN_NS: u64 = 250_000_000;
+
+/// How far recovery has come.
+#[derive(Debug, Default)]
+pub struct Progress {
+    /// Something was lost, and no whole round of refreshes has come since.
+    pub is_incomplete: bool,
+    /// Number of the next message of refreshes; `None` where one may be missing.
+    next: Option<u64>,
+    /// A round has come without a loss since its beginning.
+    is_in_round: bool,
+    /// The instrument that is being refreshed; `None` where its first message is missing.
+    unit: Unit,
+    /// When to ask; 0 is at once.
+    ask_at_ns: u64,
+}
+
+/// What the messages that come are of.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Unit {
+    /// A message is missing: nothing is taken before the next unit.
+    #[default]
+    Broken,
+    /// The next message is the first of a unit.
+    Between,
+    /// Of the channel and its groups.
+    Channel,
+    /// Of an instrument.
+    Of(Instrument),
+}
+
+impl Progress {
+    /// At the beginning of a stream.
+    pub fn new(is_incomplete: bool, now_ns: u64) -> Progress {
+        Progress {
+            is_incomplete,
+            ask_at_ns: now_ns,
+            ..Progress::default()
+        }
+    }
+
+    /// Messages of the stream were lost.
+    pub fn lose(&mut self, now_ns: u64) {
+        if !self.is_incomplete {
+            self.ask_at_ns = now_ns;
+        }
+        self.is_incomplete = true;
+        self.is_in_round = false;
+        self.unit = Unit::Broken;
+        self.next = None;
+    }
+
+    /// The connection ended: the rest of a round does not come.
+    pub fn interrupt(&mut self) {
+        self.is_in_round = false;
+        self.unit = Unit::Broken;
+        self.next = None;
+        self.ask_at_ns = 0;
+    }
+
+    /// Whether to ask for a refresh now. Receivers of one link wait differently long, and are silent once a refresh comes.
+    pub fn asks(&mut self, now_ns: u64, delay_ns_max: u64) -> bool {
+        if !self.is_incomplete || now_ns < self.ask_at_ns {
+            return false;
+        }
+        // As good as random: receivers do not lose at the same nanosecond.
+        let delay_ns = now_ns.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 32;
+        let delay_ns = if delay_ns_max == 0 {
+            0
+        } else {
+            delay_ns % delay_ns_max
+        };
+        self.ask_at_ns = now_ns + ASK_AGAIN_NS + delay_ns;
+        true
+    }
+
+    /// A batch of a refresh came.
+    fn hear(&mut self, now_ns: u64) {
+        self.ask_at_ns = now_ns + ASK_AGAIN_NS;
+    }
+}
+
+impl Receiver {
+    /// Takes what is lacking out of a refresh, which holds as of the next message of the stream.
+    pub(super) fn refresh(
+        &mut self,
+        batch: &Received<'_>,
+        now_ns: u64,
+        arrived: u64,
+        out: &mut impl Publish,
+    ) {
+        let flags = batch.head.flags;
+        self.progress.hear(now_ns);
+        if !self.progress.is_incomplete {
+            self.counters.relay_refreshes_passed += 1;
+            // Its numbers are not followed: a unit is not joined in the middle.
+            self.progress.next = None;
+            return;
+        }
+        if flags.has(HeadFlags::ROUND_BEGIN) {
+            self.progress.is_in_round = true;
+            self.progress.unit = Unit::Between;
+            self.progress.next = None;
+        }
+        for bytes in batch.messages() {
+            let Ok(message) = Message::parse(bytes) else {
+                self.counters.relay_malformed += 1;
+                self.break_refresh();
+                continue;
+            };
+            self.refresh_message(&message, arrived, out);
+        }
+        let ends = flags.has(HeadFlags::ROUND_END);
+        if ends && std::mem::take(&mut self.progress.is_in_round) {
+            self.progress.is_incomplete = false;
+        }
+    }
+
+    fn break_refresh(&mut self) {
+        self.progress.unit = Unit::Broken;
+        self.progress.is_in_round = false;
+        self.decoder.forget();
+    }
+
+    fn refresh_message(&mut self, message: &Message<'_>, arrived: u64, out: &mut impl Publish) {
+        let number = message.sequence();
+        if self.progress.next.is_some_and(|next| next != number) {
+            self.break_refresh();
+        }
+        self.progress.next = Some(number.wrapping_add(1));
+        if self.progress.unit == Unit::Between {
+            self.progress.unit = match message.instrument() {
+                Some(instrument) => Unit::Of(instrument),
+                None => Unit::Channel,
+            };
+        }
+        let ends = message.flags().has(Flags::END_OF_BATCH);
+        match self.progress.unit {
+            Unit::Broken | Unit::Between => {}
+            Unit::Channel => self.apply_refreshed(message, arrived, out),
+            Unit::Of(instrument) => {
+                self.refresh_instrument(instrument, message, arrived, ends, out);
+            }
+        }
+        if ends {
+            // The next unit is whole again, whatever this one was.
+            self.progress.unit = Unit::Between;
+            out.commit();
+        }
+    }
+
+    fn refresh_instrument(
+        &mut self,
+        instrument: Instrument,
+        message: &Message<'_>,
+        arrived: u64,
+        ends: bool,
+        out: &mut impl Publish,
+    ) {
+        if message
+            .instrument()
+            .is_some_and(|other| other != instrument)
+        {
+            return self.break_refresh();
+        }
+        let known = self.books.trust.of(instrument);
+        let lacks = match message.body {
+            Body::BookSnapshot(_) => !known.price,
+            Body::OrdersSnapshot(_) => !known.orders,
+            _ => !known.values,
+        };
+        if lacks {
+            self.apply_refreshed(message, arrived, out);
+        }
+        if ends && self.books.trust.end_of_refresh(instrument) {
+            self.counters.relay_refreshes_taken += 1;
+        }
+    }
+}

@@ -1,0 +1,148 @@
+//! Links at work: a bus, a sender or receiver, and a carrier in one duty cycle, stepped by the caller.
+
+mod receive;
+mod send;
+
+pub use receive::{ReceiveSettings, Receiving};
+pub use send::{SendSettings, Sending};
+
+use crate::head::{Epoch, Source};
+use crate::link::SendEvent;
+use crate::sender::Now;
+use std::time::{SystemTime, UNIX_EPOCH};
+use touchline_transport::shm::{Damage, Error};
+
+/// A link at work.
+pub trait Work {
+    /// One round of the duty cycle; returns how much work there was, so that the caller idles where there is none.
+    ///
+    /// # Errors
+    /// The link cannot go on.
+    fn work(&mut self) -> Result<usize, RunError>;
+
+    /// The next event, for the log.
+    fn event(&mut self) -> Option<RunEvent>;
+}
+
+/// Reason why a link cannot go on.
+#[derive(Debug, thiserror::Error)]
+pub enum RunError {
+    /// A bus.
+    #[error(transparent)]
+    Bus(#[from] Error),
+    /// Somebody removed or damaged the files of the bus that is written.
+    #[error(transparent)]
+    Damaged(#[from] Damage),
+    /// The bus is written by a relay.
+    #[error("bus {bus} is written by a relay from {origin}; set forward to send it on")]
+    Forward {
+        /// The bus.
+        bus: String,
+        /// The origin of its data.
+        origin: Source,
+    },
+    /// The data has passed too many relays.
+    #[error(
+        "the data of bus {bus} has passed {hops} relays already, and may pass 3; connect to its origin ({origin}) instead"
+    )]
+    Hops {
+        /// The bus.
+        bus: String,
+        /// The origin of its data.
+        origin: Source,
+        /// Relays that it passed.
+        hops: u64,
+    },
+}
+
+/// What happened, for the log.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum RunEvent {
+    /// The bus to be sent is not there yet.
+    Waiting {
+        /// Why.
+        reason: String,
+    },
+    /// The bus is sent from now on.
+    Sending {
+        /// Run of the sender.
+        epoch: Epoch,
+    },
+    /// The publisher of the sent bus is gone or stalled, or is back.
+    SourceState {
+        /// Whether it publishes.
+        is_live: bool,
+    },
+    /// The relay was overrun on the bus.
+    Lapped {
+        /// Messages lost.
+        messages: u64,
+    },
+    /// A receiver of a sending link.
+    Receiver(SendEvent),
+    /// The receiving link is up or down.
+    Link {
+        /// Whether books are as trustworthy as at the sender.
+        is_up: bool,
+        /// Why it is down, where that is known.
+        reason: Option<String>,
+    },
+    /// A stream is received.
+    Stream {
+        /// Origin of the data.
+        source: Source,
+        /// Run of the sender.
+        epoch: Epoch,
+    },
+    /// Messages of the link were lost.
+    Gap {
+        /// How many.
+        messages: u64,
+    },
+    /// Everything is known: nothing waits for a refresh.
+    Recovered,
+    /// Batches were refused.
+    Refused {
+        /// How many.
+        batches: u64,
+        /// Why.
+        reason: &'static str,
+    },
+}
+
+/// The two clocks of a duty cycle. The wall clock is read now and then: it is only for what is shown.
+#[derive(Debug)]
+struct Clocks {
+    offset_ns: u64,
+    read_ns: u64,
+}
+
+/// How old the offset between the clocks may be.
+const OFFSET_NS_MAX: u64 = 100_000_000;
+
+impl Clocks {
+    fn new() -> Clocks {
+        Clocks {
+            offset_ns: 0,
+            read_ns: 0,
+        }
+    }
+
+    #[inline]
+    fn now(&mut self) -> Now {
+        let mono_ns = touchline_transport::boot_ns();
+        if self.read_ns == 0 || mono_ns.saturating_sub(self.read_ns) > OFFSET_NS_MAX {
+            self.read_ns = mono_ns;
+            self.offset_ns = unix_ns().wrapping_sub(mono_ns);
+        }
+        Now {
+            mono_ns,
+            wall_ns: mono_ns.wrapping_add(self.offset_ns),
+        }
+    }
+}
+
+fn unix_ns() -> u64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH);
+    since.map_or(0, |since| since.as_nanos() as u64)
+}

@@ -1,0 +1,256 @@
+//! A receiving link at work.
+
+use super::{Clocks, RunError, RunEvent, Work};
+use crate::ReceiverCounters;
+use crate::head::{Epoch, HEAD_BYTES, Source};
+use crate::link::{LinkEvent, ReceiveLink};
+use crate::receiver::{Receiver, ReceiverSettings, Taken};
+use crate::sender::Now;
+use std::collections::VecDeque;
+use touchline_transport::Publish;
+use touchline_transport::clock::{Clock, ticks};
+use touchline_transport::shm::{
+    Activity, CountersFile, Publisher, PublisherCounters, Root, Settings,
+};
+
+/// Settings of a receiving link.
+#[derive(Clone, Debug)]
+pub struct ReceiveSettings {
+    /// Directory of the buses.
+    pub root: Root,
+    /// The bus that is written.
+    pub bus: String,
+    /// How it is made.
+    pub publication: Settings,
+    /// What is received.
+    pub receiver: ReceiverSettings,
+}
+
+/// A bus that is received.
+pub struct Receiving<L> {
+    link: L,
+    side: Side,
+    clocks: Clocks,
+    next_tick_ns: u64,
+    checked_ns: u64,
+    events: VecDeque<RunEvent>,
+    /// As of the last look, for the log.
+    was_up: bool,
+    was_complete: bool,
+    stream: Option<(Source, Epoch)>,
+    seen: ReceiverCounters,
+    reason: Option<String>,
+}
+
+/// Receiver and bus.
+struct Side {
+    settings: ReceiveSettings,
+    receiver: Receiver,
+    publisher: Option<Publisher>,
+    counters_file: Option<CountersFile>,
+    clock: Clock,
+    /// Why the bus could not be started again.
+    failed: Option<RunError>,
+}
+
+const TICK_NS: u64 = 1_000_000;
+const LOOK_NS: u64 = 100_000_000;
+
+impl<L: ReceiveLink> Receiving<L> {
+    /// Begins the bus, or takes it over; its books are stale until the link is up. Takes 20 ms: the clock is calibrated.
+    ///
+    /// # Errors
+    /// Among others who writes the bus already.
+    pub fn open(settings: ReceiveSettings, link: L) -> Result<Receiving<L>, RunError> {
+        let mut side = Side {
+            receiver: Receiver::new(settings.receiver.clone()),
+            settings,
+            publisher: None,
+            counters_file: None,
+            clock: Clock::calibrated(),
+            failed: None,
+        };
+        side.open()?;
+        if let Some(publisher) = &mut side.publisher {
+            side.receiver.begin(publisher);
+        }
+        Ok(Receiving {
+            link,
+            side,
+            clocks: Clocks::new(),
+            next_tick_ns: 0,
+            checked_ns: 0,
+            events: VecDeque::with_capacity(64),
+            was_up: false,
+            was_complete: false,
+            stream: None,
+            seen: ReceiverCounters::default(),
+            reason: None,
+        })
+    }
+
+    fn tick(&mut self, now: Now) -> Result<(), RunError> {
+        let timeout_ns = self.side.settings.receiver.link_timeout_ns;
+        let Some(publisher) = &mut self.side.publisher else {
+            return Ok(());
+        };
+        if let Some(request) = self.side.receiver.tick(now, publisher) {
+            let mut bytes = [0; HEAD_BYTES];
+            request.write(&mut bytes);
+            self.link.request(&bytes);
+        }
+        publisher.state_activity(Activity {
+            at_ns: now.mono_ns,
+            timeout_ns,
+        });
+        if now.mono_ns.saturating_sub(self.checked_ns) >= LOOK_NS {
+            self.checked_ns = now.mono_ns;
+            publisher.check()?;
+            self.look();
+        }
+        Ok(())
+    }
+
+    /// Shows counters, and tells what has changed since the last time.
+    fn look(&mut self) {
+        self.side.show();
+        let receiver = &mut self.side.receiver;
+        if receiver.stream() != self.stream {
+            self.stream = receiver.stream();
+            if let Some((source, epoch)) = self.stream {
+                self.events.push_back(RunEvent::Stream { source, epoch });
+            }
+        }
+        let (is_up, is_complete) = (receiver.is_up(), receiver.is_complete());
+        if std::mem::replace(&mut self.was_up, is_up) != is_up {
+            let reason = self.reason.take();
+            self.events.push_back(RunEvent::Link { is_up, reason });
+        }
+        if !std::mem::replace(&mut self.was_complete, is_complete) && is_complete {
+            self.events.push_back(RunEvent::Recovered);
+        }
+        let counters = *receiver.counters();
+        let seen = std::mem::replace(&mut self.seen, counters);
+        let messages = counters.relay_lost.wrapping_sub(seen.relay_lost);
+        if messages > 0 {
+            self.events.push_back(RunEvent::Gap { messages });
+        }
+        for (now, before, reason) in [
+            (
+                counters.relay_refused_sources,
+                seen.relay_refused_sources,
+                "source",
+            ),
+            (counters.relay_refused_hops, seen.relay_refused_hops, "hops"),
+            (
+                counters.relay_refused_versions,
+                seen.relay_refused_versions,
+                "version",
+            ),
+            (counters.relay_malformed, seen.relay_malformed, "malformed"),
+            (
+                counters.relay_other_source,
+                seen.relay_other_source,
+                "second sender",
+            ),
+        ] {
+            if now > before {
+                let batches = now - before;
+                self.events.push_back(RunEvent::Refused { batches, reason });
+            }
+        }
+    }
+}
+
+impl<L: ReceiveLink> Work for Receiving<L> {
+    fn work(&mut self) -> Result<usize, RunError> {
+        let now = self.clocks.now();
+        let side = &mut self.side;
+        let (batches, event) = self
+            .link
+            .receive(now.mono_ns, &mut |bytes| side.take(bytes, now));
+        if let Some(failed) = self.side.failed.take() {
+            return Err(failed);
+        }
+        if event == Some(LinkEvent::Disconnected) {
+            if let Some(publisher) = &mut self.side.publisher {
+                self.side.receiver.disconnected(publisher);
+            }
+            let reason = self.link.last_error();
+            if reason.is_some() && self.was_up || self.reason.is_none() {
+                self.reason.clone_from(&reason);
+                if !self.was_up {
+                    self.events.push_back(RunEvent::Link {
+                        is_up: false,
+                        reason,
+                    });
+                }
+            }
+        }
+        if now.mono_ns >= self.next_tick_ns {
+            self.next_tick_ns = now.mono_ns + TICK_NS;
+            self.tick(now)?;
+        }
+        Ok(batches)
+    }
+
+    fn event(&mut self) -> Option<RunEvent> {
+        self.events.pop_front()
+    }
+}
+
+impl Side {
+    /// Begins the bus and its counters file.
+    fn open(&mut self) -> Result<(), RunError> {
+        // One at a time writes it.
+        self.counters_file = None;
+        self.publisher = None;
+        let ReceiveSettings {
+            root,
+            bus,
+            publication,
+            ..
+        } = &self.settings;
+        let publisher = Publisher::open(root, bus, publication)?;
+        let tables = [ReceiverCounters::TABLE, PublisherCounters::TABLE];
+        let tables = tables.into_iter().flatten();
+        let ns_per_tick = self.clock.ns_per_tick();
+        let file = CountersFile::create(publisher.lock(), ns_per_tick, tables, [])?;
+        self.counters_file = Some(file);
+        self.publisher = Some(publisher);
+        self.show();
+        Ok(())
+    }
+
+    fn show(&mut self) {
+        if let (Some(file), Some(publisher)) = (&mut self.counters_file, &self.publisher) {
+            let counters = self.receiver.counters().counts();
+            file.show(counters.chain(publisher.counters().counts()));
+        }
+    }
+
+    /// Takes a batch; `false` ends the connection.
+    #[inline]
+    fn take(&mut self, bytes: &[u8], now: Now) -> bool {
+        // The second time it is of a bus that was started again.
+        for _ in 0..2 {
+            let Some(publisher) = &mut self.publisher else {
+                return false;
+            };
+            match self.receiver.take(bytes, now, ticks(), publisher) {
+                Taken::Done => return true,
+                Taken::Malformed(_) => return false,
+                Taken::Restart => {
+                    if let Err(failed) = self.open() {
+                        self.failed = Some(failed);
+                        return false;
+                    }
+                    if let Some(publisher) = &mut self.publisher {
+                        self.receiver.restart(publisher);
+                    }
+                }
+            }
+        }
+        true
+    }
+}

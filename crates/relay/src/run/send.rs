@@ -1,0 +1,248 @@
+//! A sending link at work.
+
+use super::{Clocks, RunError, RunEvent, Work, unix_ns};
+use crate::head::{Epoch, HOPS_MAX, Source};
+use crate::link::SendLink;
+use crate::sender::{Cyclic, Now, Sender, SenderSettings};
+use std::collections::VecDeque;
+use touchline_transport::SubscriptionEvent;
+use touchline_transport::clock::{Clock, ticks};
+use touchline_transport::market::{Item, Join, Kinds};
+use touchline_transport::shm::{
+    CountersView, FineClock, Polled, ProcessStats, ReaderStats, Root, Subscriber,
+};
+
+/// Settings of a sending link.
+#[derive(Clone, Debug)]
+pub struct SendSettings {
+    /// Directory of the buses.
+    pub root: Root,
+    /// The bus.
+    pub bus: String,
+    /// Origin of the data, for a bus that no relay writes.
+    pub source: Source,
+    /// Whether a bus that a relay writes is sent on.
+    pub forward: bool,
+    /// Orders of all instruments.
+    pub orders_max: usize,
+    /// Longest batch.
+    pub batch_bytes_max: usize,
+    /// Time between two batches, at most.
+    pub heartbeat_ns: u64,
+    /// Cyclic refreshes.
+    pub cyclic: Option<Cyclic>,
+    /// Name under which its counters are seen.
+    pub name: String,
+}
+
+/// A bus that is sent.
+pub struct Sending<L> {
+    settings: SendSettings,
+    link: L,
+    bus: Option<(Subscriber, Sender)>,
+    stats: ProcessStats,
+    clocks: Clocks,
+    ns_per_tick: f64,
+    next_try_ns: u64,
+    next_tick_ns: u64,
+    shown_ns: u64,
+    is_waiting_told: bool,
+    was_down: bool,
+    events: VecDeque<RunEvent>,
+}
+
+/// Messages of the bus in one round.
+const MESSAGES_MAX: usize = 256;
+const TRY_NS: u64 = 250_000_000;
+const TICK_NS: u64 = 1_000_000;
+const SHOW_NS: u64 = 100_000_000;
+
+impl<L: SendLink> Sending<L> {
+    /// A link that sends as soon as the bus is there. Takes 20 ms: the clock is calibrated.
+    ///
+    /// # Errors
+    /// Another process has the name of its counters.
+    pub fn new(settings: SendSettings, link: L) -> Result<Sending<L>, RunError> {
+        let table = crate::SenderCounters::TABLE;
+        let stats = ProcessStats::create(&settings.root, &settings.name, 1.0, table, [])?;
+        Ok(Sending {
+            settings,
+            link,
+            bus: None,
+            stats,
+            clocks: Clocks::new(),
+            ns_per_tick: Clock::calibrated().ns_per_tick(),
+            next_try_ns: 0,
+            next_tick_ns: 0,
+            shown_ns: 0,
+            is_waiting_told: false,
+            was_down: false,
+            events: VecDeque::with_capacity(64),
+        })
+    }
+
+    /// The carrier.
+    pub fn link(&self) -> &L {
+        &self.link
+    }
+
+    fn join(&mut self, now: Now) -> Result<(), RunError> {
+        if now.mono_ns < self.next_try_ns {
+            return Ok(());
+        }
+        self.next_try_ns = now.mono_ns + TRY_NS;
+        let SendSettings { root, bus, .. } = &self.settings;
+        // Seen among the readers of the bus, with its lag; a name that another process has is done without.
+        let clock = FineClock {
+            ticks,
+            ns_per_tick: self.ns_per_tick,
+        };
+        let reader_stats = ReaderStats::create(root, bus, &self.settings.name, clock).ok();
+        let join = Join {
+            reader_stats,
+            last_values: true,
+            undecoded: true,
+            kinds: Kinds::BOOKS | Kinds::ORDERS | Kinds::TRADES | Kinds::STATISTICS | Kinds::STATUS,
+            ..Join::default()
+        };
+        let subscriber = match Subscriber::join(root, bus, join) {
+            Ok(subscriber) => subscriber,
+            Err(error) => {
+                if !std::mem::replace(&mut self.is_waiting_told, true) {
+                    let reason = error.to_string();
+                    self.events.push_back(RunEvent::Waiting { reason });
+                }
+                return Ok(());
+            }
+        };
+        let (source, hops) = self.origin(&subscriber)?;
+        let settings = SenderSettings {
+            source,
+            hops,
+            instruments_max: subscriber.instruments_max(),
+            orders_max: self.settings.orders_max,
+            batch_bytes_max: self.settings.batch_bytes_max,
+            heartbeat_ns: self.settings.heartbeat_ns,
+            cyclic: self.settings.cyclic,
+        };
+        let epoch = Epoch::starting_at(unix_ns());
+        self.events.push_back(RunEvent::Sending { epoch });
+        self.bus = Some((subscriber, Sender::new(settings, epoch)));
+        Ok(())
+    }
+
+    /// Where the data of the bus comes from: from here, or from where the relay has it that writes the bus.
+    fn origin(&self, subscriber: &Subscriber) -> Result<(Source, u8), RunError> {
+        let SendSettings {
+            root, bus, source, ..
+        } = &self.settings;
+        let here = (*source, 0);
+        let Ok(Some(counters)) = CountersView::open(root, bus) else {
+            return Ok(here);
+        };
+        // Counters of a process that writes the bus no more say nothing of its data.
+        let writer = subscriber.publisher()?.map(|holder| holder.pid);
+        if writer != Some(counters.origin().pid) {
+            return Ok(here);
+        }
+        let hops = counters.counter("relay_hops").unwrap_or(0);
+        if hops == 0 {
+            return Ok(here);
+        }
+        let origin = counters.counter("relay_origin").unwrap_or(0);
+        let origin = Source::of_number(origin).unwrap_or(*source);
+        let bus = bus.clone();
+        if !self.settings.forward {
+            return Err(RunError::Forward { bus, origin });
+        }
+        match u8::try_from(hops) {
+            Ok(hops) if hops < HOPS_MAX => Ok((origin, hops)),
+            _ => Err(RunError::Hops { bus, origin, hops }),
+        }
+    }
+
+    /// Sends what the bus has.
+    fn send(&mut self, now: Now) -> usize {
+        let Sending {
+            bus, link, events, ..
+        } = self;
+        let Some((subscriber, sender)) = bus else {
+            return 0;
+        };
+        let mut messages = 0;
+        let mut is_restarted = false;
+        while messages < MESSAGES_MAX && !sender.is_blocked() {
+            let polled = subscriber.poll(|item| {
+                if let Item::SubscriptionEvent(event) = &item {
+                    is_restarted |= matches!(event, SubscriptionEvent::Restarted { .. });
+                    events.extend(told(event));
+                }
+                sender.item(&item, now, link);
+            });
+            match polled {
+                Polled::Given(()) => messages += 1,
+                Polled::Passed(passed) => messages += passed.max(1),
+                Polled::Nothing => break,
+            }
+        }
+        if messages > 0 || sender.is_blocked() {
+            sender.flush(now, link);
+        }
+        if is_restarted {
+            sender.set_instruments_max(subscriber.instruments_max());
+            let epoch = sender.epoch();
+            events.push_back(RunEvent::Sending { epoch });
+        }
+        messages
+    }
+
+    fn show(&mut self, now: Now) {
+        if now.mono_ns.saturating_sub(self.shown_ns) < SHOW_NS {
+            return;
+        }
+        self.shown_ns = now.mono_ns;
+        let Some((subscriber, sender)) = &mut self.bus else {
+            self.stats.counters_file().show([]);
+            return;
+        };
+        let counters = sender.counters();
+        counters.relay_behind_bytes = subscriber.lag_bytes();
+        self.link.count(counters);
+        self.stats.counters_file().show(counters.counts());
+        let is_down = counters.relay_source_down > 0;
+        if std::mem::replace(&mut self.was_down, is_down) != is_down {
+            let is_live = !is_down;
+            self.events.push_back(RunEvent::SourceState { is_live });
+        }
+    }
+}
+
+impl<L: SendLink> Work for Sending<L> {
+    fn work(&mut self) -> Result<usize, RunError> {
+        let now = self.clocks.now();
+        if self.bus.is_none() {
+            self.join(now)?;
+        }
+        let mut work = self.send(now) + self.link.work(now.mono_ns);
+        if let Some((_, sender)) = &mut self.bus
+            && (now.mono_ns >= self.next_tick_ns || work == 0)
+        {
+            self.next_tick_ns = now.mono_ns + TICK_NS;
+            work += sender.tick(now, &mut self.link);
+        }
+        self.show(now);
+        Ok(work)
+    }
+
+    fn event(&mut self) -> Option<RunEvent> {
+        let event = self.events.pop_front();
+        event.or_else(|| self.link.event().map(RunEvent::Receiver))
+    }
+}
+
+fn told(event: &SubscriptionEvent) -> Option<RunEvent> {
+    match *event {
+        SubscriptionEvent::Overrun { messages, .. } => Some(RunEvent::Lapped { messages }),
+        _ => None,
+    }
+}

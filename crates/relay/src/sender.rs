@@ -1,0 +1,385 @@
+//! The sending side, without I/O: what a subscriber of the bus is given, as numbered batches.
+//!
+//! The stream of the link is what the subscriber hands out, in that order: messages of the ring byte for byte, and what comes
+//! from tables (at join, after an overrun) as messages of the same format. Books are kept from this very stream, so a
+//! refresh holds as of its place in it, and no receiver matches numbers.
+
+mod refresh;
+
+use crate::SenderCounters;
+use crate::batch::{Batch, MESSAGE_LENGTH_BYTES};
+use crate::head::{Epoch, HEAD_BYTES, HOPS_MAX, Head, HeadFlags, Source};
+use crate::kept::Kept;
+use crate::link::{Kind, SendLink};
+use refresh::Refresh;
+use std::collections::VecDeque;
+use touchline_transport::market::Item;
+use touchline_transport::{Envelope, Mirror, Subscribe, SubscriptionEvent};
+use touchline_types::native::{self, Flags};
+use touchline_types::{Gap, Level, OrderChange, Timestamps, Update, Validity};
+
+/// Settings of a sender.
+#[derive(Clone, Copy, Debug)]
+pub struct SenderSettings {
+    /// Origin of the data.
+    pub source: Source,
+    /// Relays that the data has passed.
+    pub hops: u8,
+    /// Instruments of the bus.
+    pub instruments_max: usize,
+    /// Orders of all instruments.
+    pub orders_max: usize,
+    /// Longest batch, head included; a longer message goes alone.
+    pub batch_bytes_max: usize,
+    /// Time between two batches, at most: a heartbeat is sent.
+    pub heartbeat_ns: u64,
+    /// Cyclic refreshes, for links whose receivers may lose batches.
+    pub cyclic: Option<Cyclic>,
+}
+
+/// Pace of cyclic refreshes.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Cyclic {
+    /// Share of the bytes sent.
+    pub share: f64,
+    /// Longest time of one round, nanoseconds.
+    pub round_ns_max: u64,
+}
+
+/// The sending side of a link.
+#[derive(Debug)]
+pub struct Sender {
+    settings: SenderSettings,
+    epoch: Epoch,
+    /// Number of the next message.
+    next: u64,
+    /// Whether messages of `open` come from tables.
+    is_image: bool,
+    /// Whether the publisher of the bus is gone or stalled.
+    is_down: bool,
+    /// Whether the state of the source changed since the last batch.
+    is_to_tell: bool,
+    /// The batch that is being filled.
+    open: Batch,
+    /// Batches that the link has not taken.
+    waiting: VecDeque<(Batch, Kind)>,
+    /// Batches to be filled again.
+    spare: Vec<Batch>,
+    mirror: Mirror,
+    kept: Kept,
+    refresh: Refresh,
+    /// When the last batch was handed to the link.
+    sent_at_ns: u64,
+    counters: SenderCounters,
+    orders: Vec<OrderChange>,
+    bids: Vec<Level>,
+    asks: Vec<Level>,
+}
+
+/// Time of one step: nanoseconds of a steady clock, and since 1970.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Now {
+    /// Of a clock that is never set.
+    pub mono_ns: u64,
+    /// Since 1970.
+    pub wall_ns: u64,
+}
+
+impl Sender {
+    /// A sender whose stream begins now. All memory is taken here, but for instruments that are defined later.
+    ///
+    /// # Panics
+    /// If the data has passed [`HOPS_MAX`] relays: the caller refuses that.
+    pub fn new(settings: SenderSettings, epoch: Epoch) -> Sender {
+        assert!(
+            settings.hops < HOPS_MAX,
+            "data that passed {HOPS_MAX} relays is not sent on"
+        );
+        Sender {
+            epoch,
+            next: 1,
+            is_image: false,
+            is_down: false,
+            is_to_tell: true,
+            open: Batch::new(),
+            waiting: VecDeque::with_capacity(16),
+            spare: Vec::with_capacity(16),
+            mirror: Mirror::new(settings.instruments_max, settings.orders_max),
+            kept: Kept::new(settings.instruments_max),
+            refresh: Refresh::new(settings.cyclic),
+            sent_at_ns: 0,
+            counters: SenderCounters::default(),
+            orders: Vec::with_capacity(1_024),
+            bids: Vec::with_capacity(64),
+            asks: Vec::with_capacity(64),
+            settings,
+        }
+    }
+
+    /// What it counted.
+    pub fn counters(&mut self) -> &mut SenderCounters {
+        &mut self.counters
+    }
+
+    /// Number of the next message of the link.
+    pub fn next_sequence(&self) -> u64 {
+        self.next
+    }
+
+    /// Which run this is.
+    pub fn epoch(&self) -> Epoch {
+        self.epoch
+    }
+
+    /// Books kept from the stream so far.
+    pub fn books(&self) -> &Mirror {
+        &self.mirror
+    }
+
+    /// The bus has so many instruments since it was started again.
+    pub fn set_instruments_max(&mut self, instruments_max: usize) {
+        self.kept.set_instruments_max(instruments_max);
+    }
+
+    /// Whether the link has not taken everything: then nothing more is to be read from the bus.
+    pub fn is_blocked(&self) -> bool {
+        !self.waiting.is_empty()
+    }
+
+    /// Takes one item of the bus.
+    #[inline]
+    pub fn item(&mut self, item: &Item<'_>, now: Now, link: &mut impl SendLink) {
+        match item {
+            Item::Update(received) => {
+                self.mirror.update(&Envelope {
+                    sequence: received.sequence,
+                    timestamps: &received.timestamps,
+                    update: &received.update,
+                });
+                self.kept.update(&received.update, &received.timestamps);
+                match received.bytes {
+                    Some(bytes) => self.message(bytes, now, link),
+                    None => {
+                        let end = Flags::END_OF_BATCH.when(received.batch_end || received.is_image);
+                        let (update, timestamps) = (&received.update, &received.timestamps);
+                        self.encode(update, end, timestamps, received.is_image, now, link);
+                    }
+                }
+            }
+            Item::Undecoded(bytes) => self.message(bytes, now, link),
+            // Tops are not asked for: the publisher of the receiving bus makes its own.
+            Item::Top { .. } => {}
+            Item::BatchEnd => self.end_of_batch(now, link),
+            Item::SubscriptionEvent(event) => self.event(event, now, link),
+        }
+    }
+
+    /// Hands over what was taken. To be called when the bus is empty, and now and then while it is not.
+    pub fn flush(&mut self, now: Now, link: &mut impl SendLink) {
+        self.retry(now, link);
+        if self.open.count() > 0 {
+            self.close(now, link);
+        }
+    }
+
+    /// Heartbeats, refreshes, and what receivers have asked for; returns how many batches were handed to the link.
+    ///
+    /// A refresh of one instrument is sent as a whole, between two batches: nothing of the stream comes in between.
+    pub fn tick(&mut self, now: Now, link: &mut impl SendLink) -> usize {
+        let before = self.counters.relay_batches_sent;
+        self.flush(now, link);
+        self.counters.relay_source_down = u64::from(self.is_down);
+        let asked = link.asked();
+        self.counters.relay_refreshes_requested += u64::from(asked);
+        if asked > 0 {
+            self.refresh.demand(now.mono_ns);
+            // Who has just come learns at once where the stream is.
+            self.is_to_tell = true;
+        }
+        let silent_ns = now.mono_ns.saturating_sub(self.sent_at_ns);
+        if !self.is_blocked() && (self.is_to_tell || silent_ns >= self.settings.heartbeat_ns) {
+            self.is_to_tell = false;
+            self.close(now, link);
+        }
+        if !self.is_blocked() && link.has_room() {
+            self.refresh_some(now, link);
+        }
+        (self.counters.relay_batches_sent - before) as usize
+    }
+
+    /// A message of the ring as it was published.
+    #[inline]
+    fn message(&mut self, bytes: &[u8], now: Now, link: &mut impl SendLink) {
+        self.make_room(bytes.len(), false, now, link);
+        self.open
+            .push(bytes.len(), |place| place.copy_from_slice(bytes));
+        self.count_message();
+    }
+
+    /// Bytes of the longest message that is encoded here: it fits a batch.
+    fn part_bytes_max(&self) -> usize {
+        self.settings.batch_bytes_max.min(native::PART_BYTES_MAX)
+            - HEAD_BYTES
+            - MESSAGE_LENGTH_BYTES
+    }
+
+    /// An update that is not a message of the ring.
+    fn encode(
+        &mut self,
+        update: &Update<'_>,
+        flags: Flags,
+        timestamps: &Timestamps,
+        is_image: bool,
+        now: Now,
+        link: &mut impl SendLink,
+    ) {
+        for part in native::parts(update, self.part_bytes_max()) {
+            self.make_room(part.len(), is_image, now, link);
+            let sequence = self.next;
+            self.open.push(part.len(), |mut place| {
+                part.write(sequence, flags, timestamps, &mut place);
+            });
+            self.count_message();
+        }
+    }
+
+    /// The batch of one packet ended with a message that is not sent.
+    fn end_of_batch(&mut self, now: Now, link: &mut impl SendLink) {
+        self.make_room(native::HEARTBEAT_BYTES, false, now, link);
+        let sequence = self.next;
+        self.open.push(native::HEARTBEAT_BYTES, |mut place| {
+            let timestamps = Timestamps::default();
+            native::write_heartbeat(sequence, Flags::END_OF_BATCH, &timestamps, &mut place);
+        });
+        self.count_message();
+    }
+
+    #[cold]
+    fn event(&mut self, event: &SubscriptionEvent, now: Now, link: &mut impl SendLink) {
+        match *event {
+            SubscriptionEvent::CaughtUp => {}
+            SubscriptionEvent::Overrun { messages, .. } => {
+                self.counters.relay_lapped += 1;
+                self.counters.relay_lapped_messages += messages;
+                self.lost(now, link);
+            }
+            SubscriptionEvent::Corrupt { .. } => self.lost(now, link),
+            SubscriptionEvent::Restarted { .. } => self.restart(now, link),
+            // Books keep their own validity: the head of each batch says that none is to be taken for live.
+            SubscriptionEvent::PublisherGone
+            | SubscriptionEvent::PublisherStalled
+            | SubscriptionEvent::Damaged
+            | SubscriptionEvent::Incompatible { .. } => self.set_down(true, now, link),
+            SubscriptionEvent::PublisherResumed => self.set_down(false, now, link),
+        }
+        if matches!(
+            event,
+            SubscriptionEvent::Overrun { .. }
+                | SubscriptionEvent::Corrupt { .. }
+                | SubscriptionEvent::Restarted { .. }
+        ) {
+            self.mirror.event(event);
+        }
+    }
+
+    /// Messages of the bus were lost before the link. For receivers that is a gap of the channel: books are gapped, order books
+    /// empty, until they come from the tables, which follow in the stream.
+    fn lost(&mut self, now: Now, link: &mut impl SendLink) {
+        let gap = Update::Gap(Gap {
+            first: 0,
+            last: 0,
+            orders: Validity::Recovering,
+        });
+        let timestamps = Timestamps::default();
+        self.encode(&gap, Flags::END_OF_BATCH, &timestamps, false, now, link);
+    }
+
+    /// Another publisher goes on: its instruments have other numbers, so the stream starts again under another epoch.
+    fn restart(&mut self, now: Now, link: &mut impl SendLink) {
+        self.flush(now, link);
+        self.epoch = self.epoch.restarted();
+        self.next = 1;
+        self.kept.clear();
+        self.refresh.restart();
+        self.is_down = false;
+        self.is_to_tell = true;
+    }
+
+    fn set_down(&mut self, is_down: bool, now: Now, link: &mut impl SendLink) {
+        if self.is_down != is_down {
+            self.flush(now, link);
+            self.is_down = is_down;
+            self.is_to_tell = true;
+        }
+    }
+
+    /// Room for a message of the stream in the open batch.
+    #[inline]
+    fn make_room(&mut self, length: usize, is_image: bool, now: Now, link: &mut impl SendLink) {
+        let has_room = self.open.has_room(length, self.settings.batch_bytes_max);
+        if !has_room || self.is_image != is_image && self.open.count() > 0 {
+            self.close(now, link);
+        }
+        self.is_image = is_image;
+    }
+
+    #[inline]
+    fn count_message(&mut self) {
+        self.next += 1;
+        self.counters.relay_messages_sent += 1;
+    }
+
+    /// Ends the open batch of the stream, which may be empty: a heartbeat.
+    fn close(&mut self, now: Now, link: &mut impl SendLink) {
+        let count = self.open.count();
+        let is_image = self.is_image && count > 0;
+        let flags = HeadFlags::IMAGE.when(is_image);
+        let first = self.next - u64::from(count);
+        self.send(flags, first, Kind::Stream, now, link);
+    }
+
+    /// Hands the open batch to the link, or keeps it until the link takes it.
+    fn send(
+        &mut self,
+        flags: HeadFlags,
+        first_sequence: u64,
+        kind: Kind,
+        now: Now,
+        link: &mut impl SendLink,
+    ) {
+        self.open.close(&Head {
+            source: self.settings.source,
+            epoch: self.epoch,
+            first_sequence,
+            count: self.open.count(),
+            hops: self.settings.hops,
+            flags: flags | HeadFlags::SOURCE_DOWN.when(self.is_down),
+            sent_ns: now.wall_ns,
+        });
+        self.sent_at_ns = now.mono_ns;
+        self.counters.relay_batches_sent += 1;
+        self.counters.relay_bytes_sent += self.open.datagram().len() as u64;
+        if self.waiting.is_empty() && link.send(&self.open, kind) {
+            self.open.clear();
+            return;
+        }
+        self.counters.relay_back_pressure += 1;
+        let next = self.spare.pop().unwrap_or_default();
+        let full = std::mem::replace(&mut self.open, next);
+        self.waiting.push_back((full, kind));
+    }
+
+    /// Hands over what the link did not take before.
+    fn retry(&mut self, now: Now, link: &mut impl SendLink) {
+        while let Some((batch, kind)) = self.waiting.front() {
+            if !link.send(batch, *kind) {
+                return;
+            }
+            self.sent_at_ns = now.mono_ns;
+            if let Some((mut batch, _)) = self.waiting.pop_front() {
+                batch.clear();
+                self.spare.push(batch);
+            }
+        }
+    }
+}

@@ -1,0 +1,293 @@
+//! Refreshes: what a receiver needs that joins or has lost something, one instrument after the other.
+//!
+//! A round begins with what holds for the channel, and goes over all instruments. A refresh of one instrument is its
+//! definition, price book, order book, trading status, figures and last trade; its last message ends a batch of the native format.
+//! Messages of refreshes are numbered by themselves, so that a receiver sees whether one is missing.
+
+use super::{Cyclic, Now, Sender};
+use crate::head::HeadFlags;
+use crate::kept::Values;
+use crate::link::{Kind, SendLink};
+use touchline_types::native::{self, Flags};
+use touchline_types::{
+    BookKind, BookSnapshot, Instrument, OrdersSnapshot, Side, Timestamps, Update, Validity,
+};
+
+/// How far rounds of refreshes have come.
+#[derive(Debug)]
+pub struct Refresh {
+    cyclic: Option<Cyclic>,
+    /// The next instrument; `None` between rounds.
+    cursor: Option<u32>,
+    /// A round that begins from now on is wanted.
+    is_demanded: bool,
+    /// Whether the round that runs was demanded: it is not slowed down.
+    is_urgent: bool,
+    /// Number of the next message of refreshes.
+    next: u64,
+    /// Bytes of all batches when the last refresh was sent.
+    bytes_at: u64,
+    /// When the last round began.
+    round_began_ns: u64,
+    /// Whether messages of the unit that is being written are the first of a round.
+    begins_round: bool,
+}
+
+impl Refresh {
+    /// Nothing was sent.
+    pub fn new(cyclic: Option<Cyclic>) -> Refresh {
+        Refresh {
+            cyclic,
+            cursor: None,
+            is_demanded: false,
+            is_urgent: false,
+            next: 0,
+            bytes_at: 0,
+            round_began_ns: 0,
+            begins_round: false,
+        }
+    }
+
+    /// Somebody lacks something.
+    pub fn demand(&mut self, _now_ns: u64) {
+        self.is_demanded = true;
+    }
+
+    /// The stream starts again.
+    pub fn restart(&mut self) {
+        self.cursor = None;
+    }
+
+    /// Whether the next refresh is due.
+    fn is_due(&self, now_ns: u64, bytes_sent: u64, instruments: u32) -> bool {
+        if self.is_urgent || self.is_demanded {
+            return true;
+        }
+        let Some(cyclic) = self.cyclic else {
+            return false;
+        };
+        let since = bytes_sent.saturating_sub(self.bytes_at) as f64;
+        let in_round_ns = now_ns.saturating_sub(self.round_began_ns);
+        // As far as the round must be at this time, so that it ends within its time.
+        let share = in_round_ns as f64 / cyclic.round_ns_max as f64;
+        let must = (share * f64::from(instruments)) as u32;
+        match self.cursor {
+            // A refresh of an instrument has some 500 bytes: so many that of the others it is the share.
+            Some(cursor) => cursor < must || since * cyclic.share >= REFRESH_BYTES,
+            None => in_round_ns >= cyclic.round_ns_max || since * cyclic.share >= REFRESH_BYTES,
+        }
+    }
+}
+
+/// Bytes of a usual refresh of one instrument: definition and a book of ten levels.
+const REFRESH_BYTES: f64 = 1_000.0;
+
+/// Instruments that one tick refreshes at most, when somebody waits for them.
+const URGENT_MAX: usize = 16;
+
+impl Sender {
+    /// Sends the refreshes that are due.
+    pub(super) fn refresh_some(&mut self, now: Now, link: &mut impl SendLink) {
+        for _ in 0..URGENT_MAX {
+            let sent = self.counters.relay_bytes_sent;
+            let instruments = self.kept.instruments();
+            if self.is_blocked()
+                || !link.has_room()
+                || !self.refresh.is_due(now.mono_ns, sent, instruments)
+            {
+                return;
+            }
+            let ends = match self.refresh.cursor {
+                None => {
+                    self.begin_round(now, link);
+                    instruments == 0
+                }
+                Some(cursor) => {
+                    self.refresh_instrument(Instrument(cursor), now, link);
+                    self.refresh.cursor = Some(cursor + 1);
+                    cursor + 1 >= instruments
+                }
+            };
+            if ends {
+                self.end_round(now, link);
+            }
+            self.refresh.bytes_at = self.counters.relay_bytes_sent;
+            if !self.refresh.is_urgent && !self.refresh.is_demanded {
+                return;
+            }
+        }
+    }
+
+    /// What holds for the channel.
+    fn begin_round(&mut self, now: Now, link: &mut impl SendLink) {
+        let refresh = &mut self.refresh;
+        refresh.is_urgent = std::mem::take(&mut refresh.is_demanded);
+        refresh.cursor = Some(0);
+        refresh.round_began_ns = now.mono_ns;
+        refresh.begins_round = true;
+        let none = Timestamps::default();
+        for index in 0..self.kept.groups().len() {
+            let group = self.kept.groups()[index];
+            self.write(
+                &Update::Status(&group.value),
+                &group.timestamps(),
+                false,
+                now,
+                link,
+            );
+        }
+        if let Some(phase) = self.mirror.download() {
+            self.write(&Update::Download(phase), &none, false, now, link);
+        }
+        let channel = *self.mirror.channel();
+        self.write(&Update::Channel(&channel), &none, true, now, link);
+        self.send_refresh(HeadFlags::NONE, now, link);
+    }
+
+    /// The round is complete.
+    fn end_round(&mut self, now: Now, link: &mut impl SendLink) {
+        self.refresh.cursor = None;
+        self.refresh.is_urgent = false;
+        self.send_refresh(HeadFlags::ROUND_END, now, link);
+        self.counters.relay_rounds_sent += 1;
+    }
+
+    fn refresh_instrument(&mut self, instrument: Instrument, now: Now, link: &mut impl SendLink) {
+        let Some(values) = self.kept.of(instrument) else {
+            return;
+        };
+        // Taken for the time of writing: writing needs the whole sender.
+        let values = values.clone();
+        self.write_books(instrument, &values, now, link);
+        if let Some(status) = values.status {
+            self.write(
+                &Update::Status(&status.value),
+                &status.timestamps(),
+                false,
+                now,
+                link,
+            );
+        }
+        for statistic in values.statistics.iter().flatten() {
+            let timestamps = statistic.timestamps();
+            self.write(
+                &Update::Statistic(&statistic.value),
+                &timestamps,
+                false,
+                now,
+                link,
+            );
+        }
+        if let Some(trade) = values.trade {
+            self.write(
+                &Update::Trade(&trade.value),
+                &trade.timestamps(),
+                false,
+                now,
+                link,
+            );
+        }
+        self.end_unit(now, link);
+        self.send_refresh(HeadFlags::NONE, now, link);
+        self.counters.relay_refreshes_sent += 1;
+    }
+
+    fn write_books(
+        &mut self,
+        instrument: Instrument,
+        values: &Values,
+        now: Now,
+        link: &mut impl SendLink,
+    ) {
+        let none = Timestamps::default();
+        if let Some(definition) = &values.definition {
+            let update = Update::Definition(&definition.value);
+            self.write(&update, &definition.timestamps(), false, now, link);
+        }
+        let (price, orders) = self.mirror.own_validity(instrument);
+        // A book that nothing was published of may still be live and empty: after a reset of the channel.
+        if values.has_book || price != Validity::Gapped {
+            let (mut bids, mut asks) = (
+                std::mem::take(&mut self.bids),
+                std::mem::take(&mut self.asks),
+            );
+            let mut lists = [const { Vec::new() }; 2];
+            bids.clear();
+            asks.clear();
+            if let Some(book) = self.mirror.book(instrument) {
+                bids.extend(book.levels(BookKind::Direct, Side::Bid).iter().copied());
+                asks.extend(book.levels(BookKind::Direct, Side::Ask).iter().copied());
+                lists = [Side::Bid, Side::Ask].map(|side| book.implied(side).to_vec());
+            }
+            let snapshot = Update::BookSnapshot(BookSnapshot {
+                instrument,
+                validity: price,
+                bids: &bids,
+                asks: &asks,
+                implied_bids: &lists[0],
+                implied_asks: &lists[1],
+            });
+            self.write(&snapshot, &none, false, now, link);
+            (self.bids, self.asks) = (bids, asks);
+        }
+        if values.has_orders || orders != Validity::Recovering {
+            let mut all = std::mem::take(&mut self.orders);
+            self.mirror.orders().gather(instrument, &mut all);
+            let snapshot = Update::OrdersSnapshot(OrdersSnapshot {
+                instrument,
+                validity: orders,
+                orders: &all,
+            });
+            self.write(&snapshot, &none, false, now, link);
+            self.orders = all;
+        }
+    }
+
+    /// The refresh of one instrument ends: whoever has taken all of it has the instrument.
+    fn end_unit(&mut self, now: Now, link: &mut impl SendLink) {
+        self.room_in_refresh(native::HEARTBEAT_BYTES, now, link);
+        let sequence = self.refresh.next;
+        self.refresh.next += 1;
+        self.open.push(native::HEARTBEAT_BYTES, |mut place| {
+            let none = Timestamps::default();
+            native::write_heartbeat(sequence, Flags::END_OF_BATCH, &none, &mut place);
+        });
+    }
+
+    /// Writes an update into batches of a refresh.
+    fn write(
+        &mut self,
+        update: &Update<'_>,
+        timestamps: &Timestamps,
+        is_last: bool,
+        now: Now,
+        link: &mut impl SendLink,
+    ) {
+        let part_bytes_max = self.part_bytes_max();
+        for part in native::parts(update, part_bytes_max) {
+            self.room_in_refresh(part.len(), now, link);
+            let sequence = self.refresh.next;
+            self.refresh.next += 1;
+            let flags = Flags::END_OF_BATCH.when(is_last);
+            self.open.push(part.len(), |mut place| {
+                part.write(sequence, flags, timestamps, &mut place);
+            });
+        }
+    }
+
+    fn room_in_refresh(&mut self, length: usize, now: Now, link: &mut impl SendLink) {
+        if !self.open.has_room(length, self.settings.batch_bytes_max) {
+            self.send_refresh(HeadFlags::NONE, now, link);
+        }
+    }
+
+    fn send_refresh(&mut self, flags: HeadFlags, now: Now, link: &mut impl SendLink) {
+        let begins = std::mem::take(&mut self.refresh.begins_round);
+        let kind = Kind::Refresh {
+            begins,
+            ends: flags.has(HeadFlags::ROUND_END),
+        };
+        let flags = flags | HeadFlags::REFRESH | HeadFlags::ROUND_BEGIN.when(begins);
+        self.send(flags, self.next, kind, now, link);
+    }
+}

@@ -1,0 +1,165 @@
+//! From a configuration to links at work.
+
+use crate::config::{Address, Carrier, Config, ReceiveConfig, SendConfig};
+use crate::head::Source;
+use crate::link::tcp::{TcpReceive, TcpSend, TcpSendSettings};
+use crate::receiver::ReceiverSettings;
+use crate::run::{ReceiveSettings, Receiving, RunError, SendSettings, Sending, Work};
+use std::net::{SocketAddr, SocketAddrV4, ToSocketAddrs};
+use touchline_transport::shm::{Lock, Root, Settings};
+
+/// A link that was started, with its name for the log.
+pub struct Started {
+    /// Name of its bus.
+    pub bus: String,
+    /// Its address: for a port that was 0, the one that the system gave.
+    pub address: String,
+    /// Whether it sends.
+    pub sends: bool,
+    /// The link.
+    pub work: Box<dyn Work + Send>,
+}
+
+/// Reason why links cannot be started.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// A setting: a later try fails the same way.
+    #[error("{0}")]
+    Setting(String),
+    /// An address.
+    #[error("cannot listen on {address}: {reason}")]
+    Listen {
+        /// The address.
+        address: Address,
+        /// Why.
+        reason: String,
+    },
+    /// A bus or a counters file.
+    #[error(transparent)]
+    Run(#[from] RunError),
+}
+
+/// Longest batch of a stream: one write, and no receiver waits for more.
+const STREAM_BATCH_BYTES_MAX: usize = 32 * 1024;
+/// Most changes of one event, levels of a book, or orders of an order book.
+const ENTRIES_MAX: usize = 65_536;
+
+/// Starts every link of a configuration; `host` is the name of this host.
+///
+/// # Errors
+/// The first link that cannot be started.
+pub fn start(config: &Config, root: &Root, host: &str) -> Result<Vec<Started>, StartError> {
+    let own = Source::of_host(host);
+    let mut started = Vec::new();
+    for link in &config.receive {
+        started.push(receive(link, root, own)?);
+    }
+    for link in &config.send {
+        started.push(send(link, root, own)?);
+    }
+    Ok(started)
+}
+
+fn send(config: &SendConfig, root: &Root, own: Source) -> Result<Started, StartError> {
+    let refused = |reason: String| StartError::Listen {
+        address: config.to.clone(),
+        reason,
+    };
+    let address = listen_address(&config.to).map_err(refused)?;
+    let settings = TcpSendSettings {
+        clients_max: config.clients_max,
+        queue_bytes_max: config.queue_bytes_max,
+        ..TcpSendSettings::default()
+    };
+    let tls = match (config.to.carrier, &config.tls) {
+        (Carrier::Tcp, None) => None,
+        (Carrier::Tls, Some(tls)) => Some(tls.server().map_err(StartError::Setting)?),
+        (Carrier::Tls, None) => return Err(no_tls(&config.to, "send")),
+        (Carrier::Tcp, Some(_)) => return Err(tls_unused(&config.to, "send")),
+    };
+    let scheme = if tls.is_some() { "tls" } else { "tcp" };
+    let link = TcpSend::bind(address, tls, settings).map_err(|error| refused(error.to_string()))?;
+    let bound = link.address();
+    let settings = SendSettings {
+        root: root.clone(),
+        bus: config.bus.clone(),
+        source: config.source.unwrap_or(own),
+        forward: config.forward,
+        orders_max: config.orders_max,
+        batch_bytes_max: STREAM_BATCH_BYTES_MAX,
+        heartbeat_ns: config.heartbeat_ms * 1_000_000,
+        cyclic: None,
+        name: format!("relay-{}-{}", config.bus, bound.port()),
+    };
+    Ok(Started {
+        bus: config.bus.clone(),
+        address: format!("{scheme}://{bound}"),
+        sends: true,
+        work: Box::new(Sending::new(settings, link)?),
+    })
+}
+
+fn receive(config: &ReceiveConfig, root: &Root, own: Source) -> Result<Started, StartError> {
+    let tls = match (config.from.carrier, &config.tls) {
+        (Carrier::Tcp, None) => None,
+        (Carrier::Tls, Some(tls)) => {
+            let client = tls.client(config.from.name());
+            Some(client.map_err(StartError::Setting)?)
+        }
+        (Carrier::Tls, None) => return Err(no_tls(&config.from, "receive")),
+        (Carrier::Tcp, Some(_)) => return Err(tls_unused(&config.from, "receive")),
+    };
+    let settings = ReceiveSettings {
+        root: root.clone(),
+        bus: config.bus.clone(),
+        publication: Settings {
+            ring_bytes: config.ring_bytes,
+            instruments_max: config.instruments_max,
+            image_levels_max: config.image_levels_max,
+            orders_max: config.orders_max,
+            tops: config.tops,
+            lossless: None,
+            huge_pages: false,
+            lock: Lock::IfAllowed,
+        },
+        receiver: ReceiverSettings {
+            sources: config.source.into_iter().collect(),
+            own,
+            instruments_max: config.instruments_max,
+            orders_max: config.orders_max,
+            entries_max: ENTRIES_MAX,
+            link_timeout_ns: config.link_timeout_ms * 1_000_000,
+            // The sender alone hears a client.
+            request_delay_ns_max: 0,
+        },
+    };
+    let link = TcpReceive::new(&config.from.host, tls);
+    Ok(Started {
+        bus: config.bus.clone(),
+        address: config.from.to_string(),
+        sends: false,
+        work: Box::new(Receiving::open(settings, link)?),
+    })
+}
+
+fn listen_address(address: &Address) -> Result<SocketAddrV4, String> {
+    let found = address.host.to_socket_addrs();
+    let mut found = found.map_err(|error| error.to_string())?;
+    let v4 = found.find_map(|address| match address {
+        SocketAddr::V4(address) => Some(address),
+        SocketAddr::V6(_) => None,
+    });
+    v4.ok_or_else(|| "the host has no IPv4 address".to_owned())
+}
+
+fn no_tls(address: &Address, table: &str) -> StartError {
+    StartError::Setting(format!(
+        "{address} needs certificates; name their files in [{table}.tls] of a configuration (--config)"
+    ))
+}
+
+fn tls_unused(address: &Address, table: &str) -> StartError {
+    StartError::Setting(format!(
+        "{address} has a table [{table}.tls]; write tls:// or remove the table"
+    ))
+}

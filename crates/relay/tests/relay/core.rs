@@ -1,0 +1,265 @@
+//! The rules of the receiver, batch by batch: what is taken, refused, stale and asked for.
+
+use crate::stage::{MS, receiver, times};
+use touchline_relay::batch::Batch;
+use touchline_relay::{
+    Epoch, HOPS_MAX, Head, HeadFlags, Now, Receiver, ReceiverSettings, Source, Taken,
+};
+use touchline_transport::{Local, Mirror};
+use touchline_types::native::{Flags, parts};
+use touchline_types::{
+    BookSnapshot, Gap, Instrument, Level, Price, Quantity, State, Update, Validity,
+};
+
+/// A receiver that publishes into a mirror, at a time that the test says.
+struct Stand {
+    receiver: Receiver,
+    out: Local<Mirror>,
+    now: Now,
+}
+
+impl Stand {
+    fn new(settings: ReceiverSettings) -> Stand {
+        let mut stand = Stand {
+            receiver: Receiver::new(settings),
+            out: Local::new(Mirror::new(64, 64)),
+            now: Now {
+                mono_ns: 1_000 * MS,
+                wall_ns: 0,
+            },
+        };
+        stand.receiver.begin(&mut stand.out);
+        stand
+    }
+
+    fn take(&mut self, head: Head, updates: &[Update<'_>]) -> Taken {
+        let bytes = batch(head, updates);
+        self.receiver.take(&bytes, self.now, 7, &mut self.out)
+    }
+
+    fn validity(&self) -> Validity {
+        self.out.subscriber.validity(Instrument(0))
+    }
+
+    fn wait_ms(&mut self, ms: u64) -> Option<Head> {
+        self.now.mono_ns += ms * MS;
+        self.receiver.tick(self.now, &mut self.out)
+    }
+}
+
+fn head(first_sequence: u64) -> Head {
+    Head {
+        source: Source::named("gw1").expect("a name"),
+        epoch: Epoch(5 << 12),
+        first_sequence,
+        count: 0,
+        hops: 0,
+        flags: HeadFlags::NONE,
+        sent_ns: 0,
+    }
+}
+
+fn batch(mut head: Head, updates: &[Update<'_>]) -> Vec<u8> {
+    let mut batch = Batch::new();
+    for update in updates {
+        for part in parts(update, 1_300) {
+            let number = head.first_sequence + u64::from(batch.count());
+            batch.push(part.len(), |mut place| {
+                part.write(number, Flags::END_OF_BATCH, &times(), &mut place);
+            });
+        }
+    }
+    head.count = batch.count();
+    batch.close(&head);
+    batch.datagram().to_vec()
+}
+
+const LEVEL: Level = Level {
+    price: Price(100),
+    quantity: Quantity(1),
+    orders: 1,
+    known: true,
+};
+
+fn book() -> Update<'static> {
+    Update::BookSnapshot(BookSnapshot {
+        instrument: Instrument(0),
+        validity: Validity::Live,
+        bids: &[LEVEL],
+        asks: &[],
+        implied_bids: &[],
+        implied_asks: &[],
+    })
+}
+
+#[test]
+fn a_message_is_taken_once_and_a_gap_costs_the_trust_until_the_book_comes_whole() {
+    let mut stand = Stand::new(receiver());
+    assert_eq!(stand.validity(), Validity::Gapped);
+    stand.take(head(1), &[book()]);
+    assert_eq!(stand.validity(), Validity::Live);
+    let published = stand.out.published();
+    stand.take(head(1), &[book()]);
+    assert_eq!(stand.out.published(), published, "a batch that came twice");
+    let state = Update::State(State {
+        instrument: Instrument(0),
+        validity: Validity::Live,
+    });
+    stand.take(head(5), &[state]);
+    let counters = *stand.receiver.counters();
+    assert_eq!(
+        (
+            counters.relay_duplicates,
+            counters.relay_gaps,
+            counters.relay_lost,
+            counters.relay_withheld
+        ),
+        (1, 1, 3, 1)
+    );
+    assert_ne!(
+        stand.validity(),
+        Validity::Live,
+        "a book that lacks messages is live"
+    );
+    assert!(stand.wait_ms(0).is_some(), "nothing is asked for");
+    stand.take(head(6), &[book()]);
+    // The state of the channel may have been among what was lost.
+    assert_eq!(stand.validity(), Validity::Stale);
+    let refresh = Head {
+        flags: HeadFlags::REFRESH | HeadFlags::ROUND_BEGIN | HeadFlags::ROUND_END,
+        ..head(7)
+    };
+    stand.take(
+        refresh,
+        &[Update::Channel(&touchline_types::ChannelState::LIVE)],
+    );
+    assert_eq!(stand.validity(), Validity::Live);
+    assert!(stand.receiver.is_complete());
+}
+
+#[test]
+fn a_silent_link_is_stale_and_what_fits_makes_it_live_again() {
+    let mut stand = Stand::new(receiver());
+    stand.take(head(1), &[book()]);
+    stand.wait_ms(350);
+    assert_eq!(stand.validity(), Validity::Live);
+    stand.wait_ms(1);
+    assert_eq!(stand.validity(), Validity::Stale);
+    stand.take(head(2), &[]);
+    assert_eq!(stand.validity(), Validity::Live, "nothing was lost");
+    let down = Head {
+        flags: HeadFlags::SOURCE_DOWN,
+        ..head(2)
+    };
+    stand.take(down, &[]);
+    assert_eq!(
+        stand.validity(),
+        Validity::Stale,
+        "the publisher over there is gone"
+    );
+    stand.take(head(2), &[]);
+    stand.receiver.disconnected(&mut stand.out);
+    assert_eq!(stand.validity(), Validity::Stale, "the connection ended");
+    stand.take(head(2), &[]);
+    assert_eq!(stand.validity(), Validity::Live);
+}
+
+#[test]
+fn a_second_sender_is_counted_and_taken_when_the_first_is_silent() {
+    let mut stand = Stand::new(receiver());
+    stand.take(head(1), &[book()]);
+    let second = Head {
+        source: Source::named("gw2").expect("a name"),
+        ..head(1)
+    };
+    assert_eq!(stand.take(second, &[book()]), Taken::Done);
+    assert_eq!(stand.receiver.counters().relay_other_source, 1);
+    stand.wait_ms(351);
+    assert_eq!(stand.take(second, &[book()]), Taken::Restart);
+    stand.receiver.restart(&mut stand.out);
+    assert_eq!(stand.take(second, &[book()]), Taken::Done);
+    assert_eq!(stand.receiver.stream(), Some((second.source, second.epoch)));
+    // The same sender on a bus that was started again does not wait.
+    let restarted = Head {
+        epoch: second.epoch.restarted(),
+        ..second
+    };
+    assert_eq!(stand.take(restarted, &[book()]), Taken::Restart);
+}
+
+#[test]
+fn other_sources_loops_and_long_ways_are_refused() {
+    let settings = ReceiverSettings {
+        sources: vec![
+            Source::named("gw1").expect("a name"),
+            Source::named("here").expect("a name"),
+        ],
+        ..receiver()
+    };
+    let mut stand = Stand::new(settings);
+    let from = |source: &str, hops| Head {
+        source: Source::named(source).expect("a name"),
+        hops,
+        ..head(1)
+    };
+    for (head, counted) in [
+        (from("gw2", 0), (1, 0)),
+        (from("here", 1), (1, 1)),
+        (from("gw1", HOPS_MAX), (1, 2)),
+        (from("gw1", HOPS_MAX - 1), (1, 2)),
+    ] {
+        assert_eq!(stand.take(head, &[book()]), Taken::Done);
+        let counters = *stand.receiver.counters();
+        assert_eq!(
+            (counters.relay_refused_sources, counters.relay_refused_hops),
+            counted,
+            "{head:?}"
+        );
+    }
+    assert_eq!(
+        stand.receiver.origin().map(|(_, hops)| hops),
+        Some(HOPS_MAX)
+    );
+}
+
+/// A refresh of which a datagram is missing makes nothing live.
+#[test]
+fn a_refresh_with_a_missing_message_is_not_taken_for_whole() {
+    let mut stand = Stand::new(receiver());
+    let refresh = |first: u64, flags: HeadFlags| Head {
+        flags: HeadFlags::REFRESH | flags,
+        ..head(first)
+    };
+    let channel = touchline_types::ChannelState::LIVE;
+    // Joined in the middle of the stream: message 10 is the next.
+    let begin = batch(
+        refresh(10, HeadFlags::ROUND_BEGIN),
+        &[Update::Channel(&channel)],
+    );
+    stand.receiver.take(&begin, stand.now, 7, &mut stand.out);
+    let mut numbered = batch(refresh(10, HeadFlags::NONE), &[book()]);
+    // Its number among refreshes is not the one behind 10.
+    let at = 40 + 2 + 8;
+    numbered[at..at + 8].copy_from_slice(&12_u64.to_le_bytes());
+    stand.receiver.take(&numbered, stand.now, 7, &mut stand.out);
+    let end = batch(refresh(10, HeadFlags::ROUND_END), &[]);
+    stand.receiver.take(&end, stand.now, 7, &mut stand.out);
+    assert!(!stand.receiver.is_complete());
+    assert_ne!(stand.validity(), Validity::Live);
+}
+
+#[test]
+fn a_gap_of_the_source_is_a_gap_here() {
+    let mut stand = Stand::new(receiver());
+    stand.take(head(1), &[book()]);
+    let gap = Update::Gap(Gap {
+        first: 3,
+        last: 4,
+        orders: Validity::Recovering,
+    });
+    stand.take(head(2), &[gap]);
+    assert_eq!(stand.validity(), Validity::Gapped);
+    stand.take(head(3), &[book()]);
+    assert_eq!(stand.validity(), Validity::Live);
+    assert_eq!(stand.receiver.counters().relay_gaps, 0);
+}

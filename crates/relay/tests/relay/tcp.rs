@@ -1,0 +1,288 @@
+//! Buses over TCP on the loopback: joining, restarts of each part, slow and hostile clients.
+
+use crate::stage::{Market, Stage, is_alive, step, until};
+use std::io::{Read, Write};
+use std::net::{SocketAddrV4, TcpStream};
+use std::time::{Duration, Instant};
+use touchline_relay::link::SendEvent;
+use touchline_relay::link::tcp::{Refusal, TcpReceive, TcpSend, TcpSendSettings};
+use touchline_relay::run::{RunEvent, Sending};
+use touchline_relay::{BadHead, HEAD_BYTES};
+use touchline_transport::shm::{Images, Value};
+use touchline_types::{Instrument, Validity};
+
+const ANY_PORT: SocketAddrV4 = SocketAddrV4::new(std::net::Ipv4Addr::LOCALHOST, 0);
+
+fn listening(settings: TcpSendSettings) -> (TcpSend, String) {
+    let link = TcpSend::bind(ANY_PORT, None, settings).expect("a free port");
+    let address = link.address().to_string();
+    (link, address)
+}
+
+fn sending(stage: &Stage) -> (Sending<TcpSend>, String) {
+    let (link, address) = listening(TcpSendSettings::default());
+    (stage.sending("a", "gw1", link), address)
+}
+
+#[test]
+fn books_values_and_orders_are_the_same_for_who_joins_on_either_side() {
+    let stage = Stage::new();
+    let mut publisher = stage.publisher("a");
+    let mut market = Market::new(1);
+    market.define(&mut publisher);
+    market.events(500, &mut publisher);
+    let (mut send, address) = sending(&stage);
+    let mut receive = stage.receiving("b", TcpReceive::new(&address, None));
+    for _ in 0..20 {
+        market.events(200, &mut publisher);
+        until(&mut [&mut send, &mut receive], "books differ", || {
+            stage.is_same("a", "b")
+        });
+    }
+    let last_values = |bus: &str| {
+        let mut images = Images::open(&stage.root(), bus).expect("the bus is there");
+        let mut all = Vec::new();
+        for index in 0..16 {
+            let instrument = Instrument(index);
+            let definition = images.definition(instrument);
+            all.push((
+                definition.map(|definition| definition.symbol),
+                values(&mut images, instrument),
+            ));
+        }
+        all
+    };
+    assert_eq!(last_values("a"), last_values("b"));
+    assert!(
+        last_values("a").iter().any(|(_, values)| values.len() == 3),
+        "no values: no test"
+    );
+    assert_eq!(stage.counter("b", "relay_gaps"), 0);
+    until(&mut [&mut send, &mut receive], "not refreshed", || {
+        stage.counter("b", "relay_refreshes_taken") == 16
+    });
+}
+
+fn values(images: &mut Images, instrument: Instrument) -> Vec<(Value, u64)> {
+    let values = images.last_values(instrument);
+    values
+        .map(|last| (last.value, last.timestamps.exchange_ns))
+        .collect()
+}
+
+#[test]
+fn books_are_stale_within_the_timeout_and_live_again_without_a_refresh_if_nothing_was_lost() {
+    let stage = Stage::new();
+    let mut publisher = stage.publisher("a");
+    let mut market = Market::new(2);
+    market.define(&mut publisher);
+    market.events(300, &mut publisher);
+    let (mut send, address) = sending(&stage);
+    let mut receive = stage.receiving("b", TcpReceive::new(&address, None));
+    until(&mut [&mut send, &mut receive], "books differ", || {
+        stage.is_same("a", "b")
+    });
+    let is_live = || stage.joined("b").validity(Instrument(1)) == Validity::Live;
+    assert!(is_live());
+    // The sender stands still: no batch, no heartbeat, and the connection stays.
+    let stopped = Instant::now();
+    until(&mut [&mut receive], "not stale", || !is_live());
+    let stale_ms = stopped.elapsed().as_millis();
+    assert!(
+        stale_ms >= 200,
+        "stale after {stale_ms} ms: before the timeout"
+    );
+    assert_eq!(stage.joined("b").validity(Instrument(1)), Validity::Stale);
+    let refreshes = stage.counter("b", "relay_refreshes_taken");
+    until(&mut [&mut send, &mut receive], "not live again", is_live);
+    assert_eq!(stage.counter("b", "relay_refreshes_taken"), refreshes);
+    assert!(stage.is_same("a", "b"));
+}
+
+#[test]
+fn a_publisher_that_dies_makes_books_stale_there_and_the_next_one_starts_the_bus_again() {
+    let stage = Stage::new();
+    let mut publisher = stage.publisher("a");
+    let mut market = Market::new(3);
+    market.define(&mut publisher);
+    market.events(300, &mut publisher);
+    let (mut send, address) = sending(&stage);
+    let mut receive = stage.receiving("b", TcpReceive::new(&address, None));
+    until(&mut [&mut send, &mut receive], "books differ", || {
+        stage.is_same("a", "b")
+    });
+    drop(publisher);
+    let validity = || stage.joined("b").validity(Instrument(1));
+    let events = until(&mut [&mut send, &mut receive], "not stale", || {
+        validity() == Validity::Stale
+    });
+    let _ = events;
+    let mut publisher = stage.publisher("a");
+    let mut market = Market::new(4);
+    market.define(&mut publisher);
+    market.events(100, &mut publisher);
+    until(&mut [&mut send, &mut receive], "books differ", || {
+        validity() == Validity::Live && stage.is_same("a", "b")
+    });
+    // Counters are written every 100 ms.
+    until(&mut [&mut send, &mut receive], "not counted", || {
+        stage.counter("b", "relay_restarts") == 1
+    });
+}
+
+#[test]
+fn either_relay_may_start_again_at_any_time() {
+    let stage = Stage::new();
+    let mut publisher = stage.publisher("a");
+    let mut market = Market::new(5);
+    market.define(&mut publisher);
+    market.events(300, &mut publisher);
+    let (mut send, address) = sending(&stage);
+    let mut receive = stage.receiving("b", TcpReceive::new(&address, None));
+    until(&mut [&mut send, &mut receive], "books differ", || {
+        stage.is_same("a", "b")
+    });
+    for round in 0..4 {
+        market.events(100, &mut publisher);
+        is_alive(&mut publisher);
+        if round % 2 == 0 {
+            drop(receive);
+            receive = stage.receiving("b", TcpReceive::new(&address, None));
+        } else {
+            drop(send);
+            // The same port: a receiver looks nowhere else.
+            let port = address.parse().expect("an address");
+            let link = TcpSend::bind(port, None, TcpSendSettings::default());
+            send = stage.sending("a", "gw1", link.expect("the port is free again"));
+        }
+        market.events(100, &mut publisher);
+        until(&mut [&mut send, &mut receive], "books differ", || {
+            stage.joined("b").validity(Instrument(1)) == Validity::Live && stage.is_same("a", "b")
+        });
+    }
+}
+
+/// A connection that is cut while the market goes on: a gap, and a refresh.
+#[test]
+fn what_was_lost_while_a_connection_was_down_is_refreshed() {
+    let stage = Stage::new();
+    let mut publisher = stage.publisher("a");
+    let mut market = Market::new(6);
+    market.define(&mut publisher);
+    market.events(300, &mut publisher);
+    let settings = TcpSendSettings {
+        queue_bytes_max: 4 * 1024,
+        ..TcpSendSettings::default()
+    };
+    let (link, address) = listening(settings);
+    let mut send = stage.sending("a", "gw1", link);
+    let mut receive = stage.receiving("b", TcpReceive::new(&address, None));
+    until(&mut [&mut send, &mut receive], "books differ", || {
+        stage.is_same("a", "b")
+    });
+    // The receiver reads nothing until it is disconnected.
+    let mut events = Vec::new();
+    let start = Instant::now();
+    while !events
+        .iter()
+        .any(|event| matches!(event, RunEvent::Receiver(SendEvent::TooSlow { .. })))
+    {
+        market.events(500, &mut publisher);
+        events.extend(step(&mut [&mut send]));
+        assert!(
+            start.elapsed() < Duration::from_secs(20),
+            "a client that does not read is kept"
+        );
+    }
+    market.events(100, &mut publisher);
+    until(&mut [&mut send, &mut receive], "books differ", || {
+        stage.joined("b").validity(Instrument(1)) == Validity::Live && stage.is_same("a", "b")
+    });
+    // Counters are written every 100 ms.
+    until(&mut [&mut send, &mut receive], "not counted", || {
+        let counted = |name: &str| stage.counter("b", name);
+        counted("relay_gaps") > 0 && counted("relay_lost") > 0 && counted("relay_disconnects") > 0
+    });
+}
+
+#[test]
+fn what_is_no_receiver_is_refused_for_its_reason_and_disturbs_nobody() {
+    let stage = Stage::new();
+    let mut publisher = stage.publisher("a");
+    let mut market = Market::new(7);
+    market.define(&mut publisher);
+    let settings = TcpSendSettings {
+        clients_max: 4,
+        request_ns_max: 50_000_000,
+        ..TcpSendSettings::default()
+    };
+    let (link, address) = listening(settings);
+    let mut send = stage.sending("a", "gw1", link);
+    let mut receive = stage.receiving("b", TcpReceive::new(&address, None));
+    market.events(300, &mut publisher);
+    until(&mut [&mut send, &mut receive], "books differ", || {
+        stage.is_same("a", "b")
+    });
+    let mut version = [0; HEAD_BYTES];
+    version[..4].copy_from_slice(b"TLR\x07");
+    let mut http = [b' '; HEAD_BYTES];
+    http[..16].copy_from_slice(b"GET / HTTP/1.1\r\n");
+    for (said, reason) in [
+        (&version[..], Refusal::Request(BadHead::Version(7))),
+        (&http[..], Refusal::Request(BadHead::Magic)),
+        (&b"TLR"[..], Refusal::Silent),
+        (&[][..], Refusal::Silent),
+    ] {
+        let mut client = TcpStream::connect(&address).expect("it listens");
+        client.write_all(said).expect("it takes some bytes");
+        let mut refused = None;
+        let start = Instant::now();
+        while refused.is_none() && start.elapsed() < Duration::from_secs(10) {
+            for event in step(&mut [&mut send, &mut receive]) {
+                if let RunEvent::Receiver(SendEvent::Refused { reason, .. }) = event {
+                    refused = Some(reason);
+                }
+            }
+        }
+        assert_eq!(refused, Some(reason));
+        // Nothing of the stream was sent to it.
+        assert!(matches!(client.read(&mut [0; 16]), Ok(0) | Err(_)));
+    }
+    market.events(300, &mut publisher);
+    until(&mut [&mut send, &mut receive], "books differ", || {
+        stage.is_same("a", "b")
+    });
+    assert_eq!(stage.counter("b", "relay_gaps"), 0, "a stranger cost data");
+}
+
+/// A server that is no relay: the receiver says so, and tries again.
+#[test]
+fn a_receiver_refuses_what_is_no_relay() {
+    let stage = Stage::new();
+    let server = std::net::TcpListener::bind(ANY_PORT).expect("a free port");
+    let address = server.local_addr().expect("it is bound").to_string();
+    let mut receive = stage.receiving("b", TcpReceive::new(&address, None));
+    let serving = std::thread::spawn(move || {
+        let (mut client, _) = server.accept().expect("the receiver comes");
+        client
+            .write_all(b"SSH-2.0-OpenSSH_9.2p1 Debian-2+deb12u2\r\n")
+            .expect("it takes it");
+        std::thread::sleep(Duration::from_millis(300));
+    });
+    let mut reason = None;
+    let start = Instant::now();
+    while reason.is_none() && start.elapsed() < Duration::from_secs(10) {
+        for event in step(&mut [&mut receive]) {
+            if let RunEvent::Link {
+                is_up: false,
+                reason: Some(said),
+            } = event
+            {
+                reason = Some(said);
+            }
+        }
+    }
+    let reason = reason.expect("it is said");
+    assert!(reason.contains("not a relay's stream"), "{reason}");
+    serving.join().expect("it served");
+}

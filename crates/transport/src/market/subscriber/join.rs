@@ -1,0 +1,54 @@
+//! Options for joining a bus.
+
+use crate::market::Kinds;
+use crate::stats::ReaderStats;
+use touchline_types::InstrumentDefinition;
+
+/// Options for joining a bus.
+pub struct Join {
+    /// Statistics of this reader by name, visible to tools; `None`: not visible.
+    pub reader_stats: Option<ReaderStats>,
+    /// Take a slot, so that a lossless publisher waits for this reader.
+    pub registered: bool,
+    /// Hand out live books only, price books and order books: those that are live and whose channel is live for them. A
+    /// book that stops being live is reported by its state only; it returns as a whole.
+    pub live_only: bool,
+    /// After a loss, take every book from its slot at once. Otherwise each book is taken from its
+    /// slot at its next change.
+    pub resync: bool,
+    /// Hand out last trades, statistics and statuses with the books while joining, as snapshots; a trade is handed out
+    /// again if the ring contains it.
+    pub last_values: bool,
+    /// Selected instruments; `None` is all.
+    pub filter: Option<Filter>,
+    /// Selected message kinds. Others are skipped by their headers, neither copied nor decoded.
+    pub kinds: Kinds,
+    /// Maximum changes of one event or levels of one book. Takes no memory if `kinds` excludes price books.
+    pub changes_max: usize,
+    /// Hand out the bytes of each message of the ring with its update, and as [`Item::Undecoded`](super::Item::Undecoded) each
+    /// message without an update of its own: for relays and recorders.
+    pub undecoded: bool,
+    /// Maximum orders of one whole order book in a message, or changes of one event. From its table an order book of
+    /// any length is handed out, including one that exceeded this. Takes no memory if `kinds` excludes order books.
+    pub orders_max: usize,
+}
+
+/// Decides at the definition of an instrument whether it is selected.
+pub type Filter = Box<dyn FnMut(&InstrumentDefinition) -> bool + Send + Sync>;
+
+impl Default for Join {
+    fn default() -> Join {
+        Join {
+            reader_stats: None,
+            registered: false,
+            live_only: false,
+            resync: true,
+            last_values: false,
+            filter: None,
+            kinds: Kinds::ALL,
+            undecoded: false,
+            changes_max: 65_536,
+            orders_max: 65_536,
+        }
+    }
+}
