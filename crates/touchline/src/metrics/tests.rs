@@ -15,8 +15,8 @@ use touchline_relay::{ReceiverCounters, SenderCounters};
 use touchline_transport::clock::{Clock, ticks};
 use touchline_transport::shm::Activity;
 use touchline_transport::shm::{
-    CountersView, FineClock, Join, Lossless, ProcessStats, Publisher, ReaderStats, Root, Settings,
-    Subscriber,
+    CountersView, FineClock, Join, Lossless, ProcessStats, ProcessView, Publisher, ReaderStats,
+    Root, Settings, Subscriber,
 };
 use touchline_transport::{Publish, boot_ns};
 use touchline_types::{
@@ -85,13 +85,19 @@ impl Everything {
         let counters = counters_file
             .counters()
             .map(|(what, _)| names::of_counter(what).name);
+        let processes = ProcessView::all(&root).expect("the folder is there");
+        let of_relay = processes.iter().flat_map(|process| {
+            let relay = process.counters_file.as_ref().expect("it can be read");
+            let counters = relay.iter().flat_map(CountersView::counters);
+            counters.map(|(what, _)| names::of_counter(what).name)
+        });
         let histograms = counters_file
             .histograms()
             .map(|(what, _)| names::of_histogram("", what).0);
         Everything {
             folder,
             text,
-            counted: counters.chain(histograms).collect(),
+            counted: counters.chain(histograms).chain(of_relay).collect(),
         }
     }
 
