@@ -46,6 +46,16 @@ pub fn age(ns: u64) -> String {
     }
 }
 
+/// A maturity as a date; the month where the day is 0, and the year where the month is 0 as well.
+pub fn maturity(yyyymmdd: u32) -> String {
+    let (year, month, day) = (yyyymmdd / 10_000, yyyymmdd / 100 % 100, yyyymmdd % 100);
+    match (month, day) {
+        (0, _) => format!("{year:04}"),
+        (_, 0) => format!("{year:04}-{month:02}"),
+        _ => format!("{year:04}-{month:02}-{day:02}"),
+    }
+}
+
 /// A Unix time in nanoseconds as date and time in UTC.
 pub fn utc(unix_ns: u64) -> String {
     UtcTime(unix_ns).to_string()

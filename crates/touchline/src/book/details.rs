@@ -1,6 +1,6 @@
 //! Definition of an instrument, one field a line.
 
-use crate::format::utc;
+use crate::format::{maturity, utc};
 use std::fmt::{Display, Write};
 use touchline_client::{Definition, OptionRight, SecurityType, Side};
 
@@ -36,7 +36,7 @@ pub fn details(definition: &Definition) -> String {
     row("largest order", shown(definition.quantity_max));
     row(
         "maturity",
-        (definition.maturity != 0).then(|| date(definition.maturity)),
+        (definition.maturity != 0).then(|| maturity(definition.maturity)),
     );
     let expiry = (definition.expiry_ns != 0).then(|| utc(definition.expiry_ns));
     row("trading ends", expiry);
@@ -69,15 +69,6 @@ pub fn details(definition: &Definition) -> String {
 
 fn shown(value: Option<impl Display>) -> Option<String> {
     value.map(|value| value.to_string())
-}
-
-/// `2024-09-20`, or year and month.
-fn date(yyyymmdd: u32) -> String {
-    let (year, month, day) = (yyyymmdd / 10_000, yyyymmdd / 100 % 100, yyyymmdd % 100);
-    match day {
-        0 => format!("{year:04}-{month:02}"),
-        day => format!("{year:04}-{month:02}-{day:02}"),
-    }
 }
 
 fn status(definition: &Definition) -> Option<String> {

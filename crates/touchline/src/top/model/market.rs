@@ -1,6 +1,7 @@
 //! Instruments of a bus, followed by the client: tops, last trades, activity, and the book of one.
 
 use super::list::{InstrumentRow, Quoted};
+use crate::format;
 use std::path::Path;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use touchline_client::{
@@ -334,16 +335,7 @@ fn row_of(direct: Option<Level>, implied: Option<Level>, decimals: usize) -> Lad
 fn details(definition: &Definition) -> Vec<(&'static str, String)> {
     let text = |text: &str| (!text.is_empty()).then(|| text.to_owned());
     let price = |price: Option<Price>| price.map(|price| price.to_string());
-    let maturity = definition.maturity;
-    let expiry = (maturity > 0).then(|| match maturity % 100 {
-        _ if (maturity / 100).is_multiple_of(100) => (maturity / 10_000).to_string(),
-        0 => format!("{:04}-{:02}", maturity / 10_000, maturity / 100 % 100),
-        day => format!(
-            "{:04}-{:02}-{day:02}",
-            maturity / 10_000,
-            maturity / 100 % 100
-        ),
-    });
+    let expiry = (definition.maturity > 0).then(|| format::maturity(definition.maturity));
     let factor = definition.display_factor.map(|factor| factor.to_string());
     let all = [
         ("id", Some(definition.security_id.to_string())),
@@ -357,6 +349,12 @@ fn details(definition: &Definition) -> Vec<(&'static str, String)> {
         ("tick", price(definition.tick)),
         ("multiplier", price(definition.multiplier)),
         ("display factor", factor.filter(|factor| factor != "1")),
+        (
+            "quoted in",
+            definition
+                .price_fraction
+                .map(|fraction| fraction.to_string()),
+        ),
         ("expiry", expiry),
         ("strike", price(definition.strike)),
         (

@@ -11,7 +11,7 @@ use touchline_transport::shm::{
 use touchline_transport::{Mirror, Publish};
 use touchline_types::{
     BookSnapshot, CounterInfo, Depth, DisplayFactor, Instrument, InstrumentDefinition, Level,
-    Price, Quantity, ReferenceData, Symbol, Timestamps, Update, Validity,
+    Price, PriceFraction, Quantity, ReferenceData, Symbol, Timestamps, Update, Validity,
 };
 
 /// A temporary folder, removed with its buses.
@@ -387,6 +387,8 @@ fn prices_are_those_that_traders_quote() {
         tick: Price(25_000_000_000),
         reference: ReferenceData {
             display_factor: DisplayFactor::new(1, 100),
+            maturity: 20_240_900,
+            price_fraction: Some(PriceFraction { main: 32, sub: 4 }),
             ..ReferenceData::NULL
         },
         ..InstrumentDefinition::unknown(Instrument(0), 100, depth)
@@ -436,6 +438,14 @@ fn prices_are_those_that_traders_quote() {
     );
     assert!(
         details.contains(&("display factor", "1/100".to_owned())),
+        "{details:?}"
+    );
+    assert!(
+        details.contains(&("quoted in", "1/32 and 1/4 of it".to_owned())),
+        "{details:?}"
+    );
+    assert!(
+        details.contains(&("expiry", "2024-09".to_owned())),
         "{details:?}"
     );
 }
