@@ -18,6 +18,7 @@ mod order_tables;
 mod overview;
 mod publisher;
 mod reading;
+mod reserved_table;
 mod settings;
 mod subscriber;
 mod tables;

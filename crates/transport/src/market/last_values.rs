@@ -7,6 +7,7 @@
 //!  entry: codes │ price or group │ quantity │ trade id │ exchange_ns │ receive_ns │ sequence
 //! ```
 
+use super::reserved_table::ReservedTable;
 use super::tables::{PublishedMessage, Stored};
 use crate::bus::{Damage, Error, TableWriter};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -47,15 +48,6 @@ pub const fn slot_of(instrument: Instrument) -> usize {
     GROUPS + instrument.index()
 }
 
-/// Writer's state of a slot; the writer never trusts what it reads back from shared memory.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Written {
-    /// Whether this writer has written the slot: otherwise its entries are an earlier writer's.
-    is_begun: bool,
-    /// Id of the trade in the slot; 0 if there is none, or it has no id.
-    trade_id: u64,
-}
-
 /// A kept value with its times.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LastValue {
@@ -89,20 +81,14 @@ impl Value {
     }
 }
 
-/// Writes the change of an update to a slot.
+/// Writes the change of an update to a slot; `last_trade` is the id of the trade in it, 0 if there is none or it has no id.
 fn store(
     content: &[AtomicU64],
-    written: &mut Written,
+    last_trade: &mut u64,
     update: &Update<'_>,
     timestamps: &Timestamps,
     sequence: u64,
 ) {
-    if !std::mem::replace(&mut written.is_begun, true) {
-        // Entries of an earlier publisher are removed.
-        for entry in content.chunks_exact(ENTRY) {
-            entry[CODES].store(0, Ordering::Relaxed);
-        }
-    }
     let put = |entry: usize, codes: u64, values: [u64; 3]| {
         let [price, quantity, trade_id] = values;
         let words = [
@@ -121,14 +107,14 @@ fn store(
     match update {
         Update::Trade(trade) => {
             // A correction or a bust refers to the last trade, or to one that is no longer kept.
-            let is_last = trade.trade_id != 0 && trade.trade_id == written.trade_id;
+            let is_last = trade.trade_id != 0 && trade.trade_id == *last_trade;
             let codes = match trade.action {
                 UpdateAction::New => trade_codes(trade),
                 UpdateAction::Delete if is_last => 0,
                 _ if is_last => trade_codes(trade),
                 _ => return,
             };
-            written.trade_id = if codes == 0 { 0 } else { trade.trade_id };
+            *last_trade = if codes == 0 { 0 } else { trade.trade_id };
             let (price, quantity) = (trade.price.0 as u64, trade.quantity.0 as u64);
             put(TRADE, codes, [price, quantity, trade.trade_id]);
         }
@@ -220,12 +206,11 @@ pub fn read(content: &[u64], entry: usize, instrument: Option<Instrument>) -> Op
 /// Writing side of the table.
 #[derive(Debug)]
 pub struct LastValueTable {
-    table: TableWriter,
-    written: Vec<Written>,
+    slots: ReservedTable,
+    /// Id of the last trade of each slot: the writer never trusts what it reads back from shared memory.
+    last_trades: Vec<u64>,
     /// Groups by slot.
     groups: Vec<[u8; 6]>,
-    /// Number of slots with reserved memory.
-    reserved: usize,
 }
 
 /// Slots reserved at a time.
@@ -234,14 +219,11 @@ const CHUNK: usize = 64;
 impl LastValueTable {
     /// Reserves memory for the groups.
     pub fn new(table: TableWriter) -> Result<LastValueTable, Error> {
-        let mut values = LastValueTable {
-            written: Vec::with_capacity(table.shape().slots),
+        Ok(LastValueTable {
+            last_trades: Vec::with_capacity(table.shape().slots),
             groups: Vec::with_capacity(GROUPS),
-            table,
-            reserved: 0,
-        };
-        values.reserve(0)?;
-        Ok(values)
+            slots: ReservedTable::new(table, CHUNK)?,
+        })
     }
 
     /// Keeps a trade, a status or a statistic.
@@ -260,22 +242,22 @@ impl LastValueTable {
             },
             _ => None,
         };
-        let Some(slot) = slot.filter(|slot| self.has(*slot)) else {
+        let Some(slot) = slot.filter(|slot| self.slots.has(*slot)) else {
             return Stored::Refused;
         };
-        if slot >= self.written.len() {
-            self.written.resize(slot + 1, Written::default());
+        if slot >= self.last_trades.len() {
+            self.last_trades.resize(slot + 1, 0);
         }
-        let written = &mut self.written[slot];
-        let stored = self.table.change(slot, message.end, |content| {
-            store(content, written, update, timestamps, message.sequence);
+        let last_trade = &mut self.last_trades[slot];
+        let stored = self.slots.table.change(slot, message.end, |content| {
+            store(content, last_trade, update, timestamps, message.sequence);
         });
         stored.map_or(Stored::Refused, |()| Stored::Whole)
     }
 
     /// Checks the table's file.
     pub fn check(&self) -> Result<(), Damage> {
-        Damage::of_file(self.table.memory())
+        Damage::of_file(self.slots.table.memory())
     }
 
     /// Slot of a group, if one is left.
@@ -287,23 +269,5 @@ impl LastValueTable {
                 self.groups.len() - 1
             })
         })
-    }
-
-    fn has(&mut self, slot: usize) -> bool {
-        slot < self.reserved || self.reserve(slot).is_ok_and(|()| slot < self.reserved)
-    }
-
-    /// Reserves memory up to a slot, if the table has it.
-    #[cold]
-    fn reserve(&mut self, slot: usize) -> Result<(), Error> {
-        let shape = self.table.shape();
-        if slot >= shape.slots {
-            return Ok(());
-        }
-        let slots = (slot + 1).next_multiple_of(CHUNK).min(shape.slots);
-        let bytes = shape.words_through(slots - 1) * size_of::<u64>();
-        self.table.memory().reserve(0..bytes)?;
-        self.reserved = slots;
-        Ok(())
     }
 }

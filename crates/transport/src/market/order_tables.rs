@@ -3,6 +3,7 @@
 use super::order_image::{
     BOOK_WORDS, OrderBookImage, ROW_WORDS, number_of, write_none, write_order,
 };
+use super::reserved_table::ReservedTable;
 use super::tables::{PublishedMessage, Stored};
 use crate::bus::{Damage, Error, TableWriter};
 use touchline_shm::last_value::Shape;
@@ -34,18 +35,10 @@ pub fn shapes(instruments_max: usize, orders_max: usize) -> [Shape; 2] {
 /// Keeps the order books for late joiners.
 #[derive(Debug)]
 pub struct OrderTables {
-    books: Reserved,
-    rows: Reserved,
+    books: ReservedTable,
+    rows: ReservedTable,
     /// Written state of each book; data read back from shared memory is not trusted.
     written: Vec<Written>,
-}
-
-/// A table whose memory is reserved as it is used.
-#[derive(Debug)]
-struct Reserved {
-    table: TableWriter,
-    /// Number of slots with reserved memory.
-    slots: usize,
 }
 
 /// Positions at which an order book was last emptied and cut.
@@ -71,20 +64,11 @@ pub struct OrdersMessage<'a> {
 impl OrderTables {
     /// Reserves memory for the first books and orders.
     pub fn new(books: TableWriter, rows: TableWriter) -> Result<OrderTables, Error> {
-        let mut tables = OrderTables {
+        Ok(OrderTables {
             written: vec![Written::default(); books.shape().slots],
-            books: Reserved {
-                table: books,
-                slots: 0,
-            },
-            rows: Reserved {
-                table: rows,
-                slots: 0,
-            },
-        };
-        tables.books.reserve(0)?;
-        tables.rows.reserve(0)?;
-        Ok(tables)
+            books: ReservedTable::new(books, CHUNK)?,
+            rows: ReservedTable::new(rows, CHUNK)?,
+        })
     }
 
     /// Keeps the changes of a message. No effect on a bus without these tables.
@@ -110,7 +94,7 @@ impl OrderTables {
         }
         let mut is_cut = false;
         for order in orders.changes {
-            is_cut |= !self.rows.put(instrument, order, message.end);
+            is_cut |= !put(&mut self.rows, instrument, order, message.end);
         }
         if is_cut {
             written.cut_at = Some(message.end);
@@ -141,46 +125,24 @@ impl OrderTables {
     }
 }
 
-impl Reserved {
-    /// Writes an order to its row, or removes it; false if it has no row. A newer order may have the row already,
-    /// because the messages of a batch are grouped by instrument, unlike its events.
-    #[inline]
-    fn put(&mut self, instrument: Instrument, order: &OrderChange, end: u64) -> bool {
-        let (row, number) = (order.row.index as usize, order.row.number);
-        if !self.has(row) {
-            return order.action == OrderAction::Delete;
-        }
-        let held = self.table.content(row).and_then(number_of);
-        match order.action {
-            // mutant: orders: the row of an order that is gone is emptied whoever has it
-            OrderAction::Delete if held == Some(number) => self.table.change(row, end, write_none),
-            OrderAction::Delete => None,
-            // mutant: orders: an order takes the row of a newer one
-            _ if held.is_some_and(|held| held > number) => None,
-            _ => self
-                .table
-                .change(row, end, |content| write_order(content, instrument, order)),
-        };
-        true
+/// Writes an order to its row, or removes it; false if it has no row. A newer order may have the row already, because the
+/// messages of a batch are grouped by instrument, unlike its events.
+#[inline]
+fn put(rows: &mut ReservedTable, instrument: Instrument, order: &OrderChange, end: u64) -> bool {
+    let (row, number) = (order.row.index as usize, order.row.number);
+    if !rows.has(row) {
+        return order.action == OrderAction::Delete;
     }
-
-    /// Whether a slot has memory; reserves it if the slot is the first one beyond.
-    #[inline]
-    fn has(&mut self, slot: usize) -> bool {
-        slot < self.slots || self.reserve(slot).is_ok_and(|()| slot < self.slots)
-    }
-
-    /// Reserves memory up to a slot, if the table has it.
-    #[cold]
-    fn reserve(&mut self, slot: usize) -> Result<(), Error> {
-        let shape = self.table.shape();
-        if slot >= shape.slots {
-            return Ok(());
-        }
-        let slots = (slot + 1).next_multiple_of(CHUNK).min(shape.slots);
-        let bytes = shape.words_through(slots - 1) * size_of::<u64>();
-        self.table.memory().reserve(0..bytes)?;
-        self.slots = slots;
-        Ok(())
-    }
+    let held = rows.table.content(row).and_then(number_of);
+    match order.action {
+        // mutant: orders: the row of an order that is gone is emptied whoever has it
+        OrderAction::Delete if held == Some(number) => rows.table.change(row, end, write_none),
+        OrderAction::Delete => None,
+        // mutant: orders: an order takes the row of a newer one
+        _ if held.is_some_and(|held| held > number) => None,
+        _ => rows
+            .table
+            .change(row, end, |content| write_order(content, instrument, order)),
+    };
+    true
 }
