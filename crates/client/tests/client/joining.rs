@@ -1,9 +1,12 @@
 //! Order of events at join and within a packet, and kept values at each event.
 
 use crate::stage::{Stage, bid, define, drain, small, trade, whole, word, words};
+use std::fs::File;
+use std::os::unix::fs::FileExt;
 use touchline_client::{Aggressor, Event, Events, Price, Side, State};
 use touchline_transport::Publish;
-use touchline_transport::shm::Settings;
+use touchline_transport::shm::{Overview, Settings};
+use touchline_types::Timestamps;
 
 #[test]
 fn who_joins_gets_definition_top_and_book_of_each_instrument_and_then_caught_up() {
@@ -219,4 +222,37 @@ fn a_poll_reads_on_over_what_gives_no_event() {
         assert!(matches!(event, Some(Event::Trade(_))), "{event:?}");
         assert_eq!(bus.poll(), None);
     }
+}
+
+/// Words of a ring's file: its schema version, and the first byte behind its control page.
+const SCHEMA_WORD: u64 = 4;
+const FIRST_MESSAGE: u64 = 4096;
+
+/// A program that was built before its publisher: it reads what it knows, and counts the rest.
+#[test]
+fn messages_of_a_newer_schema_are_passed_over_and_counted() {
+    const TEMPLATE: u64 = 8 + 2;
+    let stage = Stage::new();
+    let mut publisher = stage.publisher();
+    define(&mut publisher, 0, "ESU4", 100);
+    whole(&mut publisher, 0, (450_025, 12), (450_050, 7));
+    publisher.commit();
+    let path = stage.root().path().join("test/ring");
+    let ring = File::options().write(true).open(path).expect("our file");
+    let alter = |at: u64, bytes: &[u8]| ring.write_all_at(bytes, at).expect("our file");
+    alter(8 * SCHEMA_WORD, &99_u64.to_le_bytes());
+    let mut bus = stage.join(stage.options());
+    assert_eq!(
+        words(&mut bus).last().map(String::as_str),
+        Some("caught up, 1 instrument")
+    );
+    let next = Overview::of(&stage.root(), "test")
+        .expect("the bus is there")
+        .position;
+    publisher.heartbeat(&Timestamps::default());
+    alter(FIRST_MESSAGE + next + TEMPLATE, &61_000_u16.to_le_bytes());
+    bid(&mut publisher, 0, 450_025, 13);
+    publisher.commit();
+    assert_eq!(words(&mut bus), ["ESU4 top live 13@4500.25 | 7@4500.5."]);
+    assert_eq!(bus.stats().unknown, 1);
 }
