@@ -7,7 +7,8 @@
 //! A client, its publications and its subscriptions belong to one thread; a host has as many clients as it has threads.
 //!
 //! ```no_run
-//! # fn main() -> Result<(), touchline_aeron::Error> {
+//! # #[cfg(feature = "aeron")]
+//! # fn run() -> Result<(), touchline_aeron::Error> {
 //! use touchline_aeron::{Client, Driver, DriverSettings, Refused};
 //!
 //! // One driver a process, stepped by this thread. Its folder is /dev/shm/touchline-aeron-gw1.

@@ -156,8 +156,8 @@ fn a_configuration_shows_where_it_is_and_nothing_else() {
         ("key = { file = \"a\", env = \"B\" }", "either"),
         ("key = { path = \"a\" }", "either"),
         ("key = { file = \"\" }", "empty path"),
-        ("key = { env = \"1B\" }", "no name"),
-        ("key = { env = \"A=B\" }", "no name"),
+        ("key = { env = \"1B\" }", "not a variable name"),
+        ("key = { env = \"A=B\" }", "not a variable name"),
         ("key = [\"a\"]", "{ file ="),
     ] {
         let error = toml::from_str::<Holder>(wrong)
