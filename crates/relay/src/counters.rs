@@ -47,6 +47,7 @@ touchline_types::counters! {
         relay_hops: "relays now" = "Relays that the data of this bus has passed, this one included.",
         relay_origin: "name now" = "Name of the origin, 8 characters as a little-endian number.",
         relay_latency_ns: "ns now" = "Newest time from sender to here, by the clocks of both hosts: right only if these are synchronised.",
+        relay_instruments_refused: "messages" = "Messages of instruments beyond instruments_max: dropped.",
         relay_orders_full: "updates" = "Orders beyond orders_max: their book is recovering.",
     }
 }

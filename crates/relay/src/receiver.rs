@@ -274,6 +274,7 @@ impl Receiver {
         self.counters.relay_messages += 1;
         self.counters.relay_position = number;
         match Message::parse(bytes) {
+            Ok(message) if self.is_beyond(&message) => {}
             Ok(message) => self.apply(&message, is_image, now_ns, arrived, out),
             Err(_) => {
                 // What it said is lost, whatever it was.
@@ -281,6 +282,16 @@ impl Receiver {
                 self.gap(number, number + 1, now_ns, out);
             }
         }
+    }
+
+    /// Whether a message is of an instrument for which no reader need have room.
+    #[inline]
+    fn is_beyond(&mut self, message: &Message<'_>) -> bool {
+        let instrument = message.instrument();
+        let is_beyond =
+            instrument.is_some_and(|number| number.index() >= self.settings.instruments_max);
+        self.counters.relay_instruments_refused += u64::from(is_beyond);
+        is_beyond
     }
 
     /// Messages `first` to `next - 1` were lost.

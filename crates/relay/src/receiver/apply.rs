@@ -153,8 +153,10 @@ impl Receiver {
             counters,
             ..
         } = self;
-        if let Ok(Some(update)) = decoder.update(message, room.lend()) {
-            books.refresh(&update, &timestamps, counters, out);
+        match decoder.update(message, room.lend()) {
+            Ok(Some(update)) => books.refresh(&update, &timestamps, counters, out),
+            Ok(None) => {}
+            Err(_) => self.skip_unit(),
         }
     }
 }

@@ -16,6 +16,8 @@ pub struct Books {
     pub trust: Trust,
     /// State of the channel as the source says it.
     pub channel: ChannelState,
+    /// Whether there was room for every order since this was set.
+    pub has_room: bool,
     orders: OrderBooks,
     steps: Vec<OrderChange>,
 }
@@ -26,6 +28,7 @@ impl Books {
         Books {
             trust: Trust::new(instruments_max),
             channel: ChannelState::LIVE,
+            has_room: true,
             orders: OrderBooks::new(instruments_max, orders_max),
             steps: Vec::with_capacity(entries_max),
         }
@@ -232,6 +235,7 @@ impl Books {
         out: &mut impl Publish,
     ) {
         counters.relay_orders_full += 1;
+        self.has_room = false;
         self.orders.clear(instrument);
         if let Some(known) = self.trust.of_mut(instrument) {
             known.orders = false;

@@ -132,6 +132,12 @@ impl Receiver {
         self.decoder.forget();
     }
 
+    /// The rest of this unit is of no use here, for want of room: the instrument stays as it is, and the round goes on.
+    pub(super) fn skip_unit(&mut self) {
+        self.progress.unit = Unit::Broken;
+        self.decoder.forget();
+    }
+
     fn refresh_message(&mut self, message: &Message<'_>, arrived: u64, out: &mut impl Publish) {
         let number = message.sequence();
         if self.progress.next.is_some_and(|next| next != number) {
@@ -143,6 +149,10 @@ impl Receiver {
                 Some(instrument) => Unit::Of(instrument),
                 None => Unit::Channel,
             };
+            self.books.has_room = true;
+        }
+        if self.is_beyond(message) {
+            self.skip_unit();
         }
         let ends = message.flags().has(Flags::END_OF_BATCH);
         match self.progress.unit {
@@ -182,7 +192,9 @@ impl Receiver {
         if lacks {
             self.apply_refreshed(message, arrived, out);
         }
-        if ends && self.books.trust.end_of_refresh(instrument) {
+        let is_taken = self.progress.unit == Unit::Of(instrument);
+        let has_room = self.books.has_room;
+        if ends && is_taken && self.books.trust.end_of_refresh(instrument, has_room) {
             self.counters.relay_refreshes_taken += 1;
         }
     }

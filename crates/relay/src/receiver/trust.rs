@@ -85,10 +85,15 @@ impl Trust {
         self.known.get_mut(index)
     }
 
-    /// All of a refresh came: what it did not bring, the sender does not have. Whether something was lacking.
-    pub fn end_of_refresh(&mut self, instrument: Instrument) -> bool {
+    /// All of a refresh came: what it did not bring, the sender does not have. Its order book is only known if there was room for
+    /// it. Whether something was lacking.
+    pub fn end_of_refresh(&mut self, instrument: Instrument, has_room: bool) -> bool {
+        let all = Known {
+            orders: has_room,
+            ..WHOLE
+        };
         let known = self.of_mut(instrument);
-        known.is_some_and(|known| std::mem::replace(known, WHOLE) != WHOLE)
+        known.is_some_and(|known| std::mem::replace(known, all) != all)
     }
 
     fn set_all(&mut self, change: impl Fn(&mut Known)) {

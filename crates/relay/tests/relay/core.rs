@@ -8,7 +8,8 @@ use touchline_relay::{
 use touchline_transport::{Local, Mirror};
 use touchline_types::native::{Flags, parts};
 use touchline_types::{
-    BookSnapshot, Gap, Instrument, Level, Price, Quantity, State, Update, Validity,
+    BookSnapshot, Gap, Instrument, Level, OrderAction, OrderChange, OrderRow, OrdersSnapshot,
+    OrdersUpdate, Price, Quantity, Side, State, Update, Validity,
 };
 
 /// A receiver that publishes into a mirror, at a time that the test says.
@@ -262,4 +263,69 @@ fn a_gap_of_the_source_is_a_gap_here() {
     stand.take(head(3), &[book()]);
     assert_eq!(stand.validity(), Validity::Live);
     assert_eq!(stand.receiver.counters().relay_gaps, 0);
+}
+
+/// An order book that has no room is not taken for known when the rest of its refresh is.
+#[test]
+fn an_order_book_without_room_stays_recovering() {
+    let mut stand = Stand::new(ReceiverSettings {
+        orders_max: 1,
+        ..receiver()
+    });
+    let order = |order_id| OrderChange {
+        order_id,
+        priority: 1,
+        price: Price(5),
+        quantity: Quantity(1),
+        side: Side::Bid,
+        action: OrderAction::New,
+        row: OrderRow::NONE,
+    };
+    let orders = Update::OrdersSnapshot(OrdersSnapshot {
+        instrument: Instrument(0),
+        validity: Validity::Live,
+        orders: &[order(1), order(2)],
+    });
+    let flags = HeadFlags::REFRESH | HeadFlags::ROUND_BEGIN | HeadFlags::ROUND_END;
+    let channel = touchline_types::ChannelState::LIVE;
+    let mut bytes = batch(
+        Head { flags, ..head(10) },
+        &[Update::Channel(&channel), orders],
+    );
+    stand.receiver.take(&bytes, stand.now, 7, &mut stand.out);
+    assert!(stand.receiver.is_complete());
+    let change = Update::Orders(OrdersUpdate {
+        instrument: Instrument(0),
+        validity: Validity::Live,
+        changes: &[order(3)],
+    });
+    bytes = batch(head(10), &[change, book()]);
+    stand.receiver.take(&bytes, stand.now, 7, &mut stand.out);
+    let mirror = &stand.out.subscriber;
+    assert_eq!(mirror.orders_validity(Instrument(0)), Validity::Recovering);
+    assert_eq!(stand.validity(), Validity::Live);
+    let counters = stand.receiver.counters();
+    assert_eq!(
+        (counters.relay_orders_full, counters.relay_withheld),
+        (1, 1)
+    );
+}
+
+/// Instruments beyond the limit are dropped, and a round that has some still ends.
+#[test]
+fn instruments_beyond_the_limit_are_dropped() {
+    let mut stand = Stand::new(receiver());
+    let far = Update::State(State {
+        instrument: Instrument(0x00FF_FFFF),
+        validity: Validity::Live,
+    });
+    let flags = HeadFlags::REFRESH | HeadFlags::ROUND_BEGIN | HeadFlags::ROUND_END;
+    let channel = touchline_types::ChannelState::LIVE;
+    stand.take(
+        Head { flags, ..head(10) },
+        &[Update::Channel(&channel), far],
+    );
+    stand.take(head(10), &[far]);
+    assert_eq!(stand.receiver.counters().relay_instruments_refused, 2);
+    assert!(stand.receiver.is_complete());
 }
