@@ -20,12 +20,12 @@ pub mod batch;
 pub mod config;
 mod counters;
 mod head;
-mod kept;
 pub mod link;
 mod receiver;
 pub mod run;
 mod sender;
 pub mod start;
+mod stored;
 
 pub use counters::{ReceiverCounters, SenderCounters};
 pub use head::{

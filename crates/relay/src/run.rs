@@ -74,7 +74,7 @@ pub enum RunEvent {
         is_live: bool,
     },
     /// The relay was overrun on the bus.
-    Lapped {
+    Overrun {
         /// Messages lost.
         messages: u64,
     },

@@ -9,8 +9,8 @@ mod refresh;
 use crate::SenderCounters;
 use crate::batch::{Batch, MESSAGE_LENGTH_BYTES};
 use crate::head::{Epoch, HEAD_BYTES, HOPS_MAX, Head, HeadFlags, Source};
-use crate::kept::Kept;
 use crate::link::{Kind, SendLink};
+use crate::stored::StoredValues;
 use refresh::Refresh;
 use std::collections::VecDeque;
 use touchline_transport::market::Item;
@@ -66,7 +66,7 @@ pub struct Sender {
     /// Batches to be filled again.
     spare: Vec<Batch>,
     mirror: Mirror,
-    kept: Kept,
+    stored: StoredValues,
     refresh: Refresh,
     /// When the last batch was handed to the link.
     sent_at_ns: u64,
@@ -105,7 +105,7 @@ impl Sender {
             waiting: VecDeque::with_capacity(16),
             spare: Vec::with_capacity(16),
             mirror: Mirror::new(settings.instruments_max, settings.orders_max),
-            kept: Kept::new(settings.instruments_max),
+            stored: StoredValues::new(settings.instruments_max),
             refresh: Refresh::new(settings.cyclic),
             sent_at_ns: 0,
             counters: SenderCounters::default(),
@@ -138,7 +138,7 @@ impl Sender {
 
     /// The bus has so many instruments since it was started again.
     pub fn set_instruments_max(&mut self, instruments_max: usize) {
-        self.kept.set_instruments_max(instruments_max);
+        self.stored.set_instruments_max(instruments_max);
     }
 
     /// Whether the link has not taken everything: then nothing more is to be read from the bus.
@@ -156,7 +156,7 @@ impl Sender {
                     timestamps: &received.timestamps,
                     update: &received.update,
                 });
-                self.kept.update(&received.update, &received.timestamps);
+                self.stored.update(&received.update, &received.timestamps);
                 match received.bytes {
                     Some(bytes) => self.message(bytes, now, link),
                     None => {
@@ -259,8 +259,8 @@ impl Sender {
         match *event {
             SubscriptionEvent::CaughtUp => {}
             SubscriptionEvent::Overrun { messages, .. } => {
-                self.counters.relay_lapped += 1;
-                self.counters.relay_lapped_messages += messages;
+                self.counters.relay_overruns += 1;
+                self.counters.relay_overrun_messages += messages;
                 self.lost(now, link);
             }
             SubscriptionEvent::Corrupt { .. } => self.lost(now, link),
@@ -299,7 +299,7 @@ impl Sender {
         self.flush(now, link);
         self.epoch = self.epoch.restarted();
         self.next = 1;
-        self.kept.clear();
+        self.stored.clear();
         self.refresh.restart();
         self.is_down = false;
         self.is_to_tell = true;

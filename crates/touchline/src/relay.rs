@@ -140,7 +140,7 @@ fn refused(error: &StartError) -> Failure {
 }
 
 /// An event, and which link it is of.
-type Told = (usize, RunEvent);
+type LinkReport = (usize, RunEvent);
 
 /// Events that wait for the log; what is more is lost, and seen in counters.
 const EVENTS_MAX: usize = 1_024;
@@ -156,13 +156,13 @@ fn serve(
     for link in &names {
         log.write(&event::RELAY_STARTED, [("link", link.as_str().into())]);
     }
-    let (told, events) = sync_channel(EVENTS_MAX);
+    let (reports, events) = sync_channel(EVENTS_MAX);
     let stop = AtomicBool::new(false);
     let outcome = thread::scope(|scope| {
         let stop = &stop;
         let worker = thread::Builder::new()
             .name("relay".to_owned())
-            .spawn_scoped(scope, move || work(config, links, stop, &told))
+            .spawn_scoped(scope, move || work(config, links, stop, &reports))
             .map_err(|error| Failure::run(format!("cannot start a thread: {error}")))?;
         let start = Instant::now();
         while !worker.is_finished()
@@ -201,7 +201,7 @@ fn work(
     config: &Config,
     mut links: Vec<Started>,
     stop: &AtomicBool,
-    told: &SyncSender<Told>,
+    reports: &SyncSender<LinkReport>,
 ) -> Result<(), Failure> {
     if let Some(processor) = config.cpu_affinity {
         bind_to(processor).map_err(Failure::usage)?;
@@ -216,7 +216,7 @@ fn work(
             work += link.work.work().map_err(Failure::run)?;
             while let Some(event) = link.work.event() {
                 // A log that is far behind misses it.
-                let _ = told.try_send((number, event));
+                let _ = reports.try_send((number, event));
             }
         }
         idler.idle(work);
@@ -224,7 +224,7 @@ fn work(
     Ok(())
 }
 
-fn write_events(events: &Receiver<Told>, names: &[String], log: &mut Log) {
+fn write_events(events: &Receiver<LinkReport>, names: &[String], log: &mut Log) {
     for (number, event) in events.try_iter() {
         report(&names[number], event, log);
     }

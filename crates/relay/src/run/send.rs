@@ -175,7 +175,7 @@ impl<L: SendLink> Sending<L> {
             let polled = subscriber.poll(|item| {
                 if let Item::SubscriptionEvent(event) = &item {
                     is_restarted |= matches!(event, SubscriptionEvent::Restarted { .. });
-                    events.extend(told(event));
+                    events.extend(reported(event));
                 }
                 sender.item(&item, now, link);
             });
@@ -206,7 +206,7 @@ impl<L: SendLink> Sending<L> {
             return;
         };
         let counters = sender.counters();
-        counters.relay_behind_bytes = subscriber.lag_bytes();
+        counters.relay_lag_bytes = subscriber.lag_bytes();
         self.link.count(counters);
         self.stats.counters_file().show(counters.counts());
         let is_down = counters.relay_source_down > 0;
@@ -240,9 +240,9 @@ impl<L: SendLink> Work for Sending<L> {
     }
 }
 
-fn told(event: &SubscriptionEvent) -> Option<RunEvent> {
+fn reported(event: &SubscriptionEvent) -> Option<RunEvent> {
     match *event {
-        SubscriptionEvent::Overrun { messages, .. } => Some(RunEvent::Lapped { messages }),
+        SubscriptionEvent::Overrun { messages, .. } => Some(RunEvent::Overrun { messages }),
         _ => None,
     }
 }

@@ -6,8 +6,8 @@
 
 use super::{Cyclic, Now, Sender};
 use crate::head::HeadFlags;
-use crate::kept::Values;
 use crate::link::{Kind, SendLink};
+use crate::stored::Values;
 use touchline_types::native::{self, Flags};
 use touchline_types::{
     BookKind, BookSnapshot, Instrument, OrdersSnapshot, Side, Timestamps, Update, Validity,
@@ -90,7 +90,7 @@ impl Sender {
     pub(super) fn refresh_some(&mut self, now: Now, link: &mut impl SendLink) {
         for _ in 0..URGENT_MAX {
             let sent = self.counters.relay_bytes_sent;
-            let instruments = self.kept.instruments();
+            let instruments = self.stored.instruments();
             if self.is_blocked()
                 || !link.has_room()
                 || !self.refresh.is_due(now.mono_ns, sent, instruments)
@@ -126,8 +126,8 @@ impl Sender {
         refresh.round_began_ns = now.mono_ns;
         refresh.begins_round = true;
         let none = Timestamps::default();
-        for index in 0..self.kept.groups().len() {
-            let group = self.kept.groups()[index];
+        for index in 0..self.stored.groups().len() {
+            let group = self.stored.groups()[index];
             self.write(
                 &Update::Status(&group.value),
                 &group.timestamps(),
@@ -153,7 +153,7 @@ impl Sender {
     }
 
     fn refresh_instrument(&mut self, instrument: Instrument, now: Now, link: &mut impl SendLink) {
-        let Some(values) = self.kept.of(instrument) else {
+        let Some(values) = self.stored.of(instrument) else {
             return;
         };
         // Taken for the time of writing: writing needs the whole sender.

@@ -250,7 +250,7 @@ events! {
     RELAY_SOURCE_BACK = Info Each "relay_source_back" [link]
         "the publisher of the sent bus is back"
         "nothing";
-    RELAY_LAPPED = Warn Limited "relay_lapped" [link messages]
+    RELAY_OVERRUN = Warn Limited "relay_overrun" [link messages]
         "the publisher overtook the relay on the bus: messages were lost before the link, and books follow whole"
         "give the relay a CPU of its own (cpu_affinity, wait = \"spin\"), or the bus a larger ring_bytes";
     RELAY_RECEIVER_CONNECTED = Info Each "relay_receiver_connected" [link receiver]

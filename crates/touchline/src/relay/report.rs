@@ -5,9 +5,9 @@ use touchline_relay::link::SendEvent;
 use touchline_relay::run::RunEvent;
 
 /// Writes one event.
-pub fn report(link: &str, told: RunEvent, log: &mut Log) {
+pub fn report(link: &str, what: RunEvent, log: &mut Log) {
     let mut fields: Vec<Field> = vec![("link", link.into())];
-    let line = match told {
+    let line = match what {
         RunEvent::Waiting { reason } => {
             fields.push(("reason", reason.into()));
             &event::RELAY_WAITING
@@ -20,9 +20,9 @@ pub fn report(link: &str, told: RunEvent, log: &mut Log) {
             true => &event::RELAY_SOURCE_BACK,
             false => &event::RELAY_SOURCE_DOWN,
         },
-        RunEvent::Lapped { messages } => {
+        RunEvent::Overrun { messages } => {
             fields.push(("messages", messages.into()));
-            &event::RELAY_LAPPED
+            &event::RELAY_OVERRUN
         }
         RunEvent::Receiver(receiver) => return report_receiver(fields, receiver, log),
         RunEvent::Link { is_up: true, .. } => &event::RELAY_UP,

@@ -58,16 +58,16 @@ pub struct Values {
 
 /// Of every instrument, and of groups.
 #[derive(Debug)]
-pub struct Kept {
+pub struct StoredValues {
     values: Vec<Values>,
     groups: Vec<Timed<TradingStatus>>,
     instruments_max: usize,
 }
 
-impl Kept {
+impl StoredValues {
     /// Nothing yet, with room for so many instruments.
-    pub fn new(instruments_max: usize) -> Kept {
-        Kept {
+    pub fn new(instruments_max: usize) -> StoredValues {
+        StoredValues {
             values: Vec::with_capacity(instruments_max),
             groups: Vec::with_capacity(GROUPS_MAX),
             instruments_max,
