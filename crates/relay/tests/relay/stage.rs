@@ -166,11 +166,11 @@ pub fn step(links: &mut [&mut dyn Work]) -> Vec<RunEvent> {
     events
 }
 
+/// Lists of levels, orders, and both validities.
+pub type Seen = (Vec<Vec<Level>>, Vec<(u64, Price)>, Validity, Validity);
+
 /// What a mirror shows of an instrument.
-pub fn seen(
-    mirror: &Mirror,
-    instrument: Instrument,
-) -> (Vec<Vec<Level>>, Vec<(u64, Price)>, Validity, Validity) {
+pub fn seen(mirror: &Mirror, instrument: Instrument) -> Seen {
     let mut lists = Vec::new();
     let mut all = Vec::new();
     for side in Side::BOTH {
