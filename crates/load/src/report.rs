@@ -44,7 +44,7 @@ pub fn page(rows: &[Row], facts: &Facts) -> String {
         &mut page,
         "Latency against offered rate",
         LATENCY,
-        &latency_chart(rows, &names).draw(),
+        &latency_charts(rows, &names),
     );
     section(
         &mut page,
@@ -91,7 +91,7 @@ pub fn page(rows: &[Row], facts: &Facts) -> String {
 }
 
 const KNEES: &str = "Messages of 70 bytes a second, complete, in order, with a median under the limit, in each round.";
-const LATENCY: &str = "From when a message was due to when a reader had it: median as a line, 99.9th percentile with dashes.";
+const LATENCY: &str = "From when a message was due to when a reader had it.";
 const RECEIVED: &str =
     "What the slowest reader received. A subject that sustains the rate lies on the diagonal.";
 const PERCENTILES: &str = "All rounds together.";
@@ -162,36 +162,37 @@ fn at_rate<'a>(rows: &'a [Row], subject: &str, rate: u64) -> Vec<&'a Row> {
     found.map(|(_, rows)| rows).unwrap_or_default()
 }
 
-fn latency_chart(rows: &[Row], names: &[String]) -> LineChart {
-    let line = |(number, name): (usize, &String), quantile: &'static str, is_dashed: bool| Line {
-        name: format!("{name} {quantile}"),
-        points: by_rate(rows, name)
-            .iter()
-            .map(|(rate, rows)| {
-                (
-                    *rate as f64,
-                    median(rows, |row| row.quantile_ns(quantile) as f64),
-                )
-            })
-            .collect(),
-        colour: number,
-        is_dashed,
+/// A chart for each of these quantiles.
+fn latency_charts(rows: &[Row], names: &[String]) -> String {
+    let quantiles = [
+        ("p50", "median latency"),
+        ("p99", "99th percentile"),
+        ("p99_9", "99.9th percentile"),
+    ];
+    let chart = |(quantile, y): (&'static str, &'static str)| {
+        let line = |(number, name): (usize, &String)| Line {
+            name: name.clone(),
+            points: by_rate(rows, name)
+                .iter()
+                .map(|(rate, rows)| {
+                    let ns = median(rows, |row| row.quantile_ns(quantile) as f64);
+                    (*rate as f64, ns)
+                })
+                .collect(),
+            colour: number,
+            is_dashed: number >= svg::COLOURS.len(),
+        };
+        let lines = names.iter().enumerate().map(line).collect();
+        LineChart {
+            x: "offered, messages/s",
+            y,
+            x_text: si,
+            y_text: time,
+            lines,
+        }
+        .draw()
     };
-    let p50 = names
-        .iter()
-        .enumerate()
-        .map(|named| line(named, "p50", false));
-    let p99_9 = names
-        .iter()
-        .enumerate()
-        .map(|named| line(named, "p99_9", true));
-    LineChart {
-        x: "offered, messages/s",
-        y: "latency",
-        x_text: si,
-        y_text: time,
-        lines: p50.chain(p99_9).collect(),
-    }
+    quantiles.into_iter().map(chart).collect()
 }
 
 fn received_chart(rows: &[Row], names: &[String]) -> LineChart {
@@ -202,7 +203,7 @@ fn received_chart(rows: &[Row], names: &[String]) -> LineChart {
             .map(|(rate, rows)| (*rate as f64, median(rows, |row| row.received_rate)))
             .collect(),
         colour: number,
-        is_dashed: false,
+        is_dashed: number >= svg::COLOURS.len(),
     };
     LineChart {
         x: "offered, messages/s",
@@ -238,7 +239,7 @@ fn percentile_chart(rows: &[Row], names: &[String], rate: u64) -> LineChart {
             name: name.clone(),
             points: points.unwrap_or_default(),
             colour: number,
-            is_dashed: false,
+            is_dashed: number >= svg::COLOURS.len(),
         }
     };
     LineChart {

@@ -11,7 +11,7 @@ const TOP: f64 = 12.0;
 const BOTTOM: f64 = 46.0;
 
 /// Colours that are told apart on white, also by who sees few of them; after the last, dashes tell lines apart.
-const COLOURS: [&str; 8] = [
+pub const COLOURS: [&str; 8] = [
     "#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#000000", "#7f7f7f",
 ];
 
@@ -103,7 +103,7 @@ impl LineChart {
             let bottom = HEIGHT - BOTTOM;
             let _ = write!(
                 svg,
-                "<line class=grid x1={at:.1} x2={at:.1} y1={TOP} y2={bottom}/>"
+                "<line class='grid' x1='{at:.1}' x2='{at:.1}' y1='{TOP}' y2='{bottom}'/>"
             );
             let _ = write!(
                 svg,
@@ -116,7 +116,7 @@ impl LineChart {
             let (at, text) = (y.at(value), (self.y_text)(value));
             let _ = write!(
                 svg,
-                "<line class=grid x1={LEFT} x2={} y1={at:.1} y2={at:.1}/>",
+                "<line class='grid' x1='{LEFT}' x2='{}' y1='{at:.1}' y2='{at:.1}'/>",
                 WIDTH - RIGHT
             );
             let _ = write!(
@@ -144,7 +144,7 @@ impl LineChart {
             };
             let _ = write!(
                 legend,
-                "<span><svg class=key viewBox='0 0 24 8'><path d='M0 4H24' stroke='{}' stroke-width=3{dash}/></svg>{}</span> ",
+                "<span><svg class=key viewBox='0 0 24 8'><path d='M0 4H24' stroke='{}' stroke-width='3'{dash}/></svg>{}</span> ",
                 colour(line.colour),
                 escape(&line.name)
             );
@@ -171,7 +171,7 @@ fn draw_line(svg: &mut String, line: &Line, x: &Axis, y: &Axis) {
     let stroke = colour(line.colour);
     let _ = write!(
         svg,
-        "<polyline points='{}' fill=none stroke='{stroke}' stroke-width=2{dash}><title>{}</title></polyline>",
+        "<polyline points='{}' fill=none stroke='{stroke}' stroke-width='2'{dash}><title>{}</title></polyline>",
         path.join(" "),
         escape(&line.name)
     );
@@ -336,5 +336,10 @@ mod tests {
             drawn.matches("</svg>").count()
         );
         assert_eq!(drawn.matches("<circle").count(), 2);
+        // A value without quotes takes the slash with it, and the element stays open.
+        let ends: Vec<&str> = drawn.split("/>").collect();
+        assert!(ends.len() > 5);
+        let (_, before) = ends.split_last().expect("there are some");
+        assert!(before.iter().all(|text| text.ends_with('\'')), "{drawn}");
     }
 }
