@@ -48,7 +48,7 @@ pub fn page(rows: &[Row], facts: &Facts) -> String {
     );
     section(
         &mut page,
-        "Rate sustained against offered rate",
+        "Received against offered rate",
         RECEIVED,
         &received_chart(rows, &names).draw(),
     );
@@ -402,12 +402,15 @@ pub fn si(value: f64) -> String {
 
 /// Nanoseconds with a unit.
 pub fn time(ns: f64) -> String {
-    match ns {
-        ns if ns >= 1e9 => format!("{:.1} s", ns / 1e9),
-        ns if ns >= 1e6 => format!("{:.1} ms", ns / 1e6),
-        ns if ns >= 1e3 => format!("{:.1} µs", ns / 1e3),
-        ns => format!("{ns:.0} ns"),
-    }
+    let (value, unit) = match ns {
+        ns if ns >= 1e9 => (ns / 1e9, "s"),
+        ns if ns >= 1e6 => (ns / 1e6, "ms"),
+        ns if ns >= 1e3 => (ns / 1e3, "µs"),
+        ns => return format!("{ns:.0} ns"),
+    };
+    let digits = usize::from(value < 99.95);
+    let text = format!("{value:.digits$}");
+    format!("{} {unit}", text.strip_suffix(".0").unwrap_or(&text))
 }
 
 #[cfg(test)]
@@ -457,7 +460,7 @@ mod tests {
         );
         assert_eq!(
             [350.0, 8_700.0, 2e6, 3e9].map(time),
-            ["350 ns", "8.7 µs", "2.0 ms", "3.0 s"]
+            ["350 ns", "8.7 µs", "2 ms", "3 s"]
         );
     }
 }

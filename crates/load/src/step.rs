@@ -9,7 +9,7 @@ use crate::publish::{GRACE_NS, Published};
 use crate::row::{self, Row, Verdict};
 use crate::sample::{HostSample, HostUse, ProcessSample, ProcessUse};
 use crate::schedule::{Profile, Schedule};
-use crate::subject::{Kind, Place, folder_bytes};
+use crate::subject::{self, Kind, Place, folder_bytes};
 use hdrhistogram::Histogram;
 use std::collections::BTreeMap;
 use std::net::{Ipv4Addr, TcpListener};
@@ -79,8 +79,8 @@ pub struct Subject {
     pub program: PathBuf,
     /// Arguments before the role.
     pub arguments: Vec<String>,
-    /// Whether a driver process belongs to it.
-    pub has_driver: bool,
+    /// The transport, if it is one of this program.
+    pub kind: Option<Kind>,
     /// Whether it promises to lose nothing.
     pub is_lossless: bool,
     /// How it is set up.
@@ -95,7 +95,7 @@ impl Subject {
             settings: format!("{} load", program.display()),
             program,
             arguments: vec!["load".to_owned()],
-            has_driver: false,
+            kind: None,
             is_lossless: false,
         }
     }
@@ -106,7 +106,7 @@ impl Subject {
             name: name.to_owned(),
             program,
             arguments: arguments.iter().map(|text| (*text).to_owned()).collect(),
-            has_driver: kind.has_driver(),
+            kind: Some(kind),
             is_lossless: kind.is_lossless(),
             settings: kind.settings().to_owned(),
         }
@@ -176,7 +176,7 @@ fn measure(
     };
     let start = |name: String, role: &Role| Process::start(name, subject.command(role)?);
     let mut helpers = Vec::new();
-    if subject.has_driver {
+    if subject.kind.is_some_and(Kind::has_driver) {
         let driver = start(
             "driver".to_owned(),
             &Role {
@@ -189,6 +189,22 @@ fn measure(
         helpers.push(driver);
     }
     let publisher = start("publisher".to_owned(), &role)?;
+    let between = subject
+        .kind
+        .map(|kind| subject::between(kind, &role.place))
+        .unwrap_or_default();
+    let has_between = !between.is_empty();
+    if has_between {
+        // Its bus is there now, and the processes between find it.
+        publisher.wait_until_ready()?;
+    }
+    for process in between {
+        let mut command = Command::new(&subject.program);
+        command
+            .args(&process.arguments)
+            .stderr(std::process::Stdio::null());
+        helpers.push(Process::start(process.name.to_owned(), command)?);
+    }
     let reader = |reader: usize| {
         let delay_us = slow
             .filter(|(slow, _)| *slow == reader)
@@ -212,7 +228,7 @@ fn measure(
     };
     let all_readers = (0..readers).map(reader).collect::<Result<Vec<_>, _>>()?;
     let mut processes: Vec<Process> = [publisher].into_iter().chain(all_readers).collect();
-    for process in &processes {
+    for process in processes.iter().skip(usize::from(has_between)) {
         process.wait_until_ready()?;
     }
     let watched: Vec<u32> = processes.iter().chain(&helpers).map(Process::pid).collect();

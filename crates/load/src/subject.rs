@@ -3,6 +3,7 @@
 #[cfg(feature = "aeron")]
 mod aeron;
 mod bus;
+mod market;
 mod tcp;
 mod udp;
 
@@ -17,6 +18,10 @@ use std::path::{Path, PathBuf};
 pub enum Kind {
     /// The bus in shared memory: a ring that waits for nobody.
     Touchline,
+    /// The bus of market data in shared memory: each message is a trade, for a subscriber that decodes it.
+    TouchlineMarket,
+    /// The same over the loopback: bus, relay, TCP, relay, bus.
+    TouchlineRelayTcp,
     /// TCP over the loopback: what is due goes with one write a turn.
     Tcp,
     /// UDP over the loopback: a datagram for each message and reader.
@@ -33,6 +38,8 @@ impl Kind {
     /// All of this build, with their names.
     pub const ALL: &[(&str, Kind)] = &[
         ("touchline", Kind::Touchline),
+        ("touchline-market", Kind::TouchlineMarket),
+        ("touchline-relay-tcp", Kind::TouchlineRelayTcp),
         ("tcp", Kind::Tcp),
         ("udp", Kind::Udp),
         #[cfg(feature = "aeron")]
@@ -45,7 +52,10 @@ impl Kind {
 
     /// Whether the transport itself promises to lose nothing: a loss is then a fault of it, not of the rate.
     pub fn is_lossless(self) -> bool {
-        !matches!(self, Kind::Touchline | Kind::Udp)
+        matches!(
+            self,
+            Kind::Tcp | Kind::AeronIpc | Kind::AeronUdp | Kind::AeronMulticast
+        )
     }
 
     /// Whether a process besides publisher and readers belongs to it.
@@ -57,6 +67,12 @@ impl Kind {
     pub fn settings(self) -> &'static str {
         match self {
             Kind::Touchline => "ring of 8 MiB in shared memory, readers are never waited for",
+            Kind::TouchlineMarket => {
+                "a trade in the native format, ring of 8 MiB, readers are never waited for"
+            }
+            Kind::TouchlineRelayTcp => {
+                "bus to bus: touchline relay as sender and as receiver, TCP over the loopback, waiting by back-off"
+            }
             Kind::Tcp => {
                 "loopback, TCP_NODELAY, all that is due in one write a turn, 1 MiB queued for each reader"
             }
@@ -74,6 +90,45 @@ impl Kind {
             }
         }
     }
+}
+
+/// A process between publisher and readers that plays no role: a command of this program with its own protocol.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Between {
+    /// Its name in the figures.
+    pub name: &'static str,
+    /// Its arguments.
+    pub arguments: Vec<String>,
+}
+
+/// The processes between publisher and readers, in the order in which they are started.
+pub fn between(kind: Kind, place: &Place) -> Vec<Between> {
+    if kind != Kind::TouchlineRelayTcp {
+        return Vec::new();
+    }
+    let address = format!("tcp://127.0.0.1:{}", place.port);
+    let folder = |side| place.folder_of(side).display().to_string();
+    let relay = |name, link: [&str; 5], side| Between {
+        name,
+        arguments: link
+            .iter()
+            .filter(|text| !text.is_empty())
+            .map(|text| (*text).to_owned())
+            .chain(["--dir".to_owned(), folder(side), "--until-eof".to_owned()])
+            .collect(),
+    };
+    vec![
+        relay(
+            "relay-send",
+            ["relay", market::BUS, "--to", &address, ""],
+            market::NEAR,
+        ),
+        relay(
+            "relay-receive",
+            ["relay", "--from", &address, "--bus", market::BUS],
+            market::FAR,
+        ),
+    ]
 }
 
 /// Where the processes of a step find each other.
@@ -143,6 +198,9 @@ pub trait Receiver {
 pub fn sender(kind: Kind, place: &Place) -> Result<Box<dyn Sender>, Failed> {
     Ok(match kind {
         Kind::Touchline => Box::new(bus::BusSender::open(place)?),
+        Kind::TouchlineMarket | Kind::TouchlineRelayTcp => {
+            Box::new(market::MarketSender::open(place)?)
+        }
         Kind::Tcp => Box::new(tcp::TcpSender::open(place)?),
         Kind::Udp => Box::new(udp::UdpSender::open(place)?),
         #[cfg(feature = "aeron")]
@@ -161,6 +219,8 @@ pub fn sender(kind: Kind, place: &Place) -> Result<Box<dyn Sender>, Failed> {
 pub fn receiver(kind: Kind, place: &Place, reader: usize) -> Result<Box<dyn Receiver>, Failed> {
     Ok(match kind {
         Kind::Touchline => Box::new(bus::BusReceiver::open(place)?),
+        Kind::TouchlineMarket => Box::new(market::MarketReceiver::open(place, market::NEAR)?),
+        Kind::TouchlineRelayTcp => Box::new(market::MarketReceiver::open(place, market::FAR)?),
         Kind::Tcp => Box::new(tcp::TcpReceiver::open(place)?),
         Kind::Udp => Box::new(udp::UdpReceiver::open(place, reader)?),
         #[cfg(feature = "aeron")]

@@ -31,7 +31,7 @@ pub struct Arguments {
     /// A process of a step, with its role.
     #[arg(long, value_name = "ROLE", hide = true, exclusive = true)]
     role: Option<String>,
-    /// Rates in messages a second, rising, such as 10k,100k,1M; without them the ramp from 10k to 10M.
+    /// Rates in messages a second, rising, such as 10k,100k,1M; without them the ramp from 10k to 30M.
     #[arg(long, value_name = "RATE", value_delimiter = ',', value_parser = arguments::rate)]
     rates: Vec<u64>,
     /// Rates tried between the last that was sustained and the first that was not.

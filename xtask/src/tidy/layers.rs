@@ -96,7 +96,12 @@ const PACKAGES: &[Package] = &[
     package(
         "touchline-load",
         4,
-        &["touchline-shm", "touchline-aeron", "touchline-transport"],
+        &[
+            "touchline-types",
+            "touchline-shm",
+            "touchline-aeron",
+            "touchline-transport",
+        ],
     ),
     package(
         "touchline",

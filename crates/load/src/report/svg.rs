@@ -5,7 +5,7 @@ use std::fmt::Write;
 /// Size of a chart in the units of its view box.
 const WIDTH: f64 = 720.0;
 const HEIGHT: f64 = 360.0;
-const LEFT: f64 = 70.0;
+const LEFT: f64 = 96.0;
 const RIGHT: f64 = 16.0;
 const TOP: f64 = 12.0;
 const BOTTOM: f64 = 46.0;

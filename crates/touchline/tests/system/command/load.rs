@@ -11,7 +11,13 @@ fn load_quick_brings_every_message_through_every_transport() {
         .done();
     let line = |line: &str| serde_json::from_str(line).expect("a JSON object a line");
     let rows: Vec<Value> = run.stdout.lines().map(line).collect();
-    for subject in ["touchline", "tcp", "udp"] {
+    for subject in [
+        "touchline",
+        "touchline-market",
+        "touchline-relay-tcp",
+        "tcp",
+        "udp",
+    ] {
         let of_subject: Vec<&Value> = rows
             .iter()
             .filter(|row| row["subject"] == subject)
@@ -34,7 +40,12 @@ fn load_quick_brings_every_message_through_every_transport() {
                 assert_eq!(received["messages"], row["sent"]);
             }
             let processes = row["processes"].as_array().expect("a list");
-            assert_eq!(processes.len(), 2, "{row}");
+            let expected = if subject == "touchline-relay-tcp" {
+                4
+            } else {
+                2
+            };
+            assert_eq!(processes.len(), expected, "{row}");
             assert!(row["latency_ns"]["p50"].as_u64() > Some(0), "{row}");
         }
     }
@@ -56,7 +67,7 @@ fn load_refuses_what_is_not_there_in_one_line() {
     for (arguments, said) in [
         (
             "load carrier-pigeon --quick",
-            "no transport \"carrier-pigeon\" in this build; there are touchline, tcp, udp",
+            "no transport \"carrier-pigeon\" in this build; there are touchline, touchline-market",
         ),
         ("load --rates fast", "such as 10k or 1.5M"),
         (
