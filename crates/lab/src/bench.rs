@@ -1,4 +1,4 @@
-//! The benchmark harness: figures from full histograms, and the conditions under which they were measured.
+//! Benchmark harness: statistics from full histograms, and the conditions of the measurement.
 
 pub mod conditions;
 pub mod endless;
@@ -13,12 +13,12 @@ use std::fmt::{self, Write};
 use std::io;
 use std::path::Path;
 
-/// What one benchmark measured of one subject.
+/// Result of one benchmark for one subject.
 #[derive(Debug)]
 pub struct Statistics {
     /// Name of the benchmark.
     pub bench: &'static str,
-    /// What was measured: `touchline-cme`, `aeron-ipc`, ...
+    /// Measured subject: `touchline-cme`, `aeron-ipc`, ...
     pub subject: String,
     /// Mean bytes of payload.
     pub payload_bytes: u64,
@@ -26,7 +26,7 @@ pub struct Statistics {
     pub histogram: Histogram<u64>,
 }
 
-/// The quantiles that are quoted, with their names in the output contract.
+/// Quantiles that are printed, with their names in the output.
 const QUANTILES: [(&str, f64); 5] = [
     ("p50", 0.5),
     ("p90", 0.9),
@@ -36,7 +36,7 @@ const QUANTILES: [(&str, f64); 5] = [
 ];
 
 impl Statistics {
-    /// The figures as JSON.
+    /// The statistics as JSON.
     pub fn to_json(&self) -> Value {
         let mut line = json!({
             "bench": self.bench,
@@ -76,7 +76,7 @@ impl Statistics {
     }
 }
 
-/// The row of a table; [`Statistics::HEAD`] is its head.
+/// Row of the table with the head [`Statistics::HEAD`].
 impl fmt::Display for Statistics {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
@@ -94,11 +94,11 @@ impl fmt::Display for Statistics {
 }
 
 impl Statistics {
-    /// The head of the table.
+    /// Head of the table.
     pub const HEAD: &str = "subject                            count      min      p50      p90      p99    p99.9   p99.99         max";
 }
 
-/// Where a benchmark ran.
+/// Host of a benchmark.
 #[derive(Clone, Debug)]
 pub struct Host {
     cpu: String,
@@ -107,7 +107,7 @@ pub struct Host {
 }
 
 impl Host {
-    /// This host.
+    /// The current host.
     pub fn here() -> Host {
         let read = |path: &str| std::fs::read_to_string(path).unwrap_or_default();
         let cpu = read("/proc/cpuinfo");
@@ -120,7 +120,7 @@ impl Host {
         }
     }
 
-    /// The host's part of a line.
+    /// The host's part of a JSON line.
     pub fn to_json(&self) -> Value {
         json!({"cpu": self.cpu, "cores": self.cores, "kernel": self.kernel})
     }

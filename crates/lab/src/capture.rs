@@ -1,4 +1,4 @@
-//! Packets on their way from an exchange to us: which feed and line they belong to, and when they arrive.
+//! Packets between an exchange and a receiver: feed, line and time of arrival.
 
 use crate::cme::config;
 use std::fs::File;
@@ -12,11 +12,11 @@ use touchline_net::{frame, pcap};
 pub enum Feed {
     /// Real-time updates (`I`).
     Incremental,
-    /// The loop of instrument definitions (`N`).
+    /// Cycle of instrument definitions (`N`).
     Definitions,
-    /// The loop of market-by-price snapshots (`S`).
+    /// Cycle of market-by-price snapshots (`S`).
     Snapshot,
-    /// The loop of market-by-order snapshots (`SMBO`).
+    /// Cycle of market-by-order snapshots (`SMBO`).
     OrderSnapshot,
 }
 
@@ -32,11 +32,11 @@ pub enum Line {
 /// One packet as it arrives on one line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Arrival {
-    /// When it arrives, nanoseconds since 1970.
+    /// Time of arrival, nanoseconds since 1970.
     pub time_ns: u64,
-    /// The feed it arrives on.
+    /// Feed.
     pub feed: Feed,
-    /// The line it arrives on.
+    /// Line.
     pub line: Line,
     /// The datagram.
     pub payload: Vec<u8>,
@@ -45,12 +45,13 @@ pub struct Arrival {
 /// Writes arrivals as a capture: classic pcap with nanoseconds, real Ethernet, IPv4 and UDP headers, each feed and line
 /// to its own group as [`config::config_xml`] lists them.
 ///
-/// # Errors
-/// The file cannot be written, or a payload is too long for a datagram. A file that was begun is removed.
+///  # Errors
+///
+///  The file cannot be written, or a payload is too long for a datagram. A partly written file is removed.
 pub fn write_pcap(arrivals: &[Arrival], path: &Path) -> io::Result<()> {
     let written = File::create(path).and_then(|file| write(arrivals, BufWriter::new(file)));
     if written.is_err() {
-        // What is half-written must not be taken for a capture. If it cannot be removed, the first error says more.
+        // A partly written file must not remain as a capture. If it cannot be removed, report the first error.
         let _ = std::fs::remove_file(path);
     }
     written

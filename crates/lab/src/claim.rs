@@ -1,8 +1,8 @@
-//! Addresses that one simulator of a host sends to at a time.
+//! Exclusive use of multicast addresses by one simulator of a host.
 //!
-//! Two exchanges on one multicast group make no market: their packets have the same numbers. Each simulator claims its
-//! addresses, and the second one is refused. A claim is a name of an abstract socket, so it leaves no file, holds
-//! between users, is of one network namespace, as groups are, and ends with its process however that ends.
+//!  Packets of two exchanges on one multicast group have the same numbers, so no receiver can separate them. Each
+//! simulator claims its addresses, and a second simulator is refused. A claim is the name of an abstract socket: it
+//! leaves no file, works across users, belongs to one network namespace (as groups do), and ends with its process.
 
 use std::fmt;
 use std::io::{self, ErrorKind};
@@ -10,7 +10,7 @@ use std::net::SocketAddrV4;
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixDatagram};
 
-/// The addresses that a simulator has claimed; they are free again when it is dropped.
+/// Claimed addresses of a simulator; released when this value is dropped.
 #[derive(Debug, Default)]
 pub struct Claim {
     held: Vec<Held>,
@@ -19,32 +19,33 @@ pub struct Claim {
 #[derive(Debug)]
 struct Held {
     address: SocketAddrV4,
-    /// The claim, and beside it a name that says whose it is.
+    /// The claim, and a second name with the process id.
     _names: [UnixDatagram; 2],
 }
 
-/// Why an address is not claimed.
+/// Reason why an address cannot be claimed.
 #[derive(Debug)]
 pub enum Refused {
-    /// Another simulator sends to it.
+    /// Another simulator sends to the address.
     Taken {
         /// The address.
         address: SocketAddrV4,
-        /// Its process, where that is known.
+        /// Its process, if known.
         process: Option<u32>,
     },
-    /// The system has no such sockets for us.
+    /// The system refuses such sockets.
     System(io::Error),
 }
 
-/// Names of claims begin with this.
+/// Prefix of the names of claims.
 const CLAIM: &str = "touchline-sim/";
 
 impl Claim {
-    /// Claims further addresses; one that this claim has already is passed over.
+    /// Claims further addresses; skips those that this value has claimed already.
     ///
-    /// # Errors
-    /// Another process has one of them. Those before it stay claimed.
+    ///  # Errors
+    ///
+    ///  Another process has claimed one of them. The addresses before it stay claimed.
     pub fn add(
         &mut self,
         addresses: impl IntoIterator<Item = SocketAddrV4>,
@@ -59,7 +60,7 @@ impl Claim {
 }
 
 fn hold(address: SocketAddrV4) -> Result<Held, Refused> {
-    // Before the claim itself: who finds it taken also finds by whom.
+    // Bound before the claim, so that a refused simulator also finds the process id.
     let whose = bind(&format!("{CLAIM}{address} {}", std::process::id()));
     let claim = bind(&format!("{CLAIM}{address}"));
     match (claim, whose) {
@@ -83,7 +84,8 @@ fn bind(name: &str) -> io::Result<UnixDatagram> {
     UnixDatagram::bind_addr(&SocketAddr::from_abstract_name(name)?)
 }
 
-/// Who has an address: the kernel lists the names of all sockets of our network namespace.
+/// Process that has claimed an address: the kernel lists the names of all sockets of the network
+/// namespace.
 fn holder(address: SocketAddrV4) -> Option<u32> {
     let names = std::fs::read_to_string("/proc/net/unix").ok()?;
     let start = format!("@{CLAIM}{address} ");
@@ -120,7 +122,7 @@ mod tests {
 
     #[test]
     fn an_address_is_claimed_once_and_is_free_again() {
-        // No host sends to 0.0.0.0; the port keeps runs of this test apart.
+        // No host sends to 0.0.0.0; the port separates concurrent runs of this test.
         let port = std::process::id() as u16;
         let [one, two, other] =
             [1, 2, 3].map(|last| SocketAddrV4::new(Ipv4Addr::new(0, 0, 0, last), port));

@@ -1,7 +1,7 @@
-//! A CME MDP 3.0 exchange: real packets of a generated market, with the truth.
+//! Simulated CME MDP 3.0 exchange: packets of a generated market, with the expected books.
 //!
-//! The markets are real limit order books; what is published is derived from them, so that the truth of a session is
-//! true by construction. Everything depends on the seed alone.
+//!  The markets are limit order books, and the published data are derived from them, so the expected books are correct
+//! by construction. Everything depends on the seed only.
 
 pub mod config;
 pub mod encode;
@@ -23,7 +23,7 @@ use crate::random::Random;
 use encode::Version;
 pub use exchange::Exchange;
 
-/// What a session is made of.
+/// Parameters of a session.
 #[derive(Clone, Debug)]
 pub struct Options {
     /// The schema version.
@@ -32,26 +32,27 @@ pub struct Options {
     pub instruments: usize,
     /// Number of events.
     pub events: usize,
-    /// Use DeleteThru, DeleteFrom and Overlay where they are natural.
+    /// Use DeleteThru, DeleteFrom and Overlay where they apply.
     pub bulk_actions: bool,
-    /// Share of events that bring a message of an unknown template, 0 to 1.
+    /// Share of events with a message of an unknown template, 0 to 1.
     pub unknown_share: f64,
-    /// Share of messages of the incremental feed written as a version would that nobody knows yet, 0 to 1.
+    /// Share of messages of the incremental feed written in a future schema version, 0 to 1.
     pub future_share: f64,
     /// Number of channel resets, spread over the session.
     pub channel_resets: usize,
-    /// Packet numbers start again at 1 after a channel reset; otherwise they go on.
+    /// Packet numbers start again at 1 after a channel reset; otherwise they continue.
     pub renumber_after_channel_reset: bool,
     /// Number of weekly restarts of all numbers, spread over the session.
     pub weekly_resets: usize,
-    /// Faults leave the packets alone that show a reset. One that is lost cannot be noticed where the RptSeq of an
-    /// instrument happens to go on at the old number, and then a book is wrong for good: a limit of the protocol.
+    /// Faults do not affect the packets that show a reset. A lost reset cannot be detected if the RptSeq of an instrument
+    /// happens to continue at the old number; then a book stays wrong: a limit of the protocol.
     pub spare_resets: bool,
     /// The last instrument is defined in the middle of the session, on the incremental feed.
     pub late_definition: bool,
-    /// Quantities beyond 32 bits in the instruments whose messages have room for them.
+    /// Quantities beyond 32 bits in the instruments with wide messages.
     pub large_quantities: bool,
-    /// Another course of the same market: the instruments are those of the seed, what happens to them is of this one.
+    /// Seed of another course of the same market: the instruments depend on the session's seed, their events on this
+    /// one.
     pub course: Option<u64>,
 }
 
@@ -76,7 +77,7 @@ impl Default for Options {
 }
 
 impl Options {
-    /// A session with everything in it, as varied as the seed will have it.
+    /// A session with all features, varied by the seed.
     pub fn varied(seed: u64) -> Self {
         let mut random = Random::from_seed(seed ^ 0x6f70_7469_6f6e_7321);
         Self {
@@ -100,32 +101,32 @@ impl Options {
 /// One packet, before it is sent over two lines.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SentPacket {
-    /// When it arrives on an undisturbed line, nanoseconds since 1970.
+    /// Time of arrival on a line without faults, nanoseconds since 1970.
     pub time_ns: u64,
     /// The feed it belongs to.
     pub feed: Feed,
     /// Its sequence in that feed.
     pub sequence: u32,
-    /// Faults leave it alone. So are the heartbeats and whole loops that end a session and heal everything, and, if
-    /// [`Options::spare_resets`] says so, the packets that show a reset.
+    /// Faults do not affect this packet: a heartbeat or complete cycle at the end of a session, in which all books
+    /// recover, or, with [`Options::spare_resets`], a packet that shows a reset.
     pub spared: bool,
     /// The datagram.
     pub payload: Vec<u8>,
 }
 
-/// A session and its truth.
+/// A session and its expected books.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Session {
-    /// Everything sent, in order of time.
+    /// All packets, in order of time.
     pub packets: Vec<SentPacket>,
-    /// What a subscriber that misses nothing has in the end.
+    /// Final state of a subscriber without losses.
     pub expected: Picture,
 }
 
 impl Session {
-    /// An exchange that dies in the middle of its session and begins anew, with an empty market and another course: the
-    /// packets before the given one, and after a pause all of the next session. Each keeps its own sending times; those
-    /// of the next go on from the last before it, by a clock that is wrong by so many seconds.
+    /// An exchange that restarts in the middle of its session, with an empty market and another course: the packets
+    /// before the given one, and after a pause all packets of the next session. Each session has its own sending times;
+    /// those of the next continue from the last one before, by a clock that is wrong by this number of seconds.
     #[must_use]
     pub fn begun_anew(
         &self,
@@ -186,8 +187,8 @@ pub fn generate(options: &Options, seed: u64) -> Session {
     }
 }
 
-/// True for the events at which one of `count` happenings falls that are spread evenly over `events`. The phase keeps
-/// different happenings apart.
+/// True for the events at which one of `count` occurrences falls that are spread evenly over `events`. The phase
+/// separates different kinds.
 fn falls_on(event: usize, events: usize, count: usize, phase: usize) -> bool {
     (1..=count).any(|k| event == (k * events / (count + 1) + phase).min(events - 1))
 }

@@ -1,4 +1,4 @@
-//! A simulated Deribit: its FIX 4.4 sessions, instruments, deep books and trades.
+//! Simulated Deribit: FIX 4.4 sessions, instruments, deep books and trades.
 //!
 //! ```text
 //! seed ──► market ──► venue::next ──► Client::hear ──► session ──► way (faults) ──► bytes
@@ -6,10 +6,9 @@
 //!             └──► truth                  └── Client::received ◄── Logon, x, V
 //! ```
 //!
-//! A [`Client`] is bytes in and bytes out; an [`Exchange`] puts sockets around it. The session beneath is
-//! the one that gateways use (`touchline_session::fix`); the market, the proof at the Logon and everything that is
-//! said in messages are of the lab alone. Source of the messages: Deribit's FIX API; the facts stand in
-//! `docs/venues/deribit.md`.
+//! A [`Client`] processes bytes without I/O; an [`Exchange`] adds the sockets. The session is the one that gateways use
+//! (`touchline_session::fix`); the market, the password proof of the Logon and the messages are implemented in the lab
+//! only. Source of the messages: Deribit's FIX API; the facts are in `docs/venues/deribit.md`.
 
 mod client;
 mod command;

@@ -1,7 +1,7 @@
-//! Faults between an exchange and us: an ordered list of operators over the packet streams of both lines.
+//! Faults between an exchange and a receiver: an ordered list of operators over the packet streams of both lines.
 //!
-//! The same session, plan and seed give the same arrivals. The report says what was done, so that the counters of the
-//! system under test can be added up against it.
+//!  The same session, plan and seed give the same arrivals. The report counts the faults, so that the counters of the
+//! system under test can be compared with it.
 
 pub mod command;
 mod damage;
@@ -14,27 +14,27 @@ use crate::cme::{SentPacket, Session};
 use crate::random::Random;
 use std::collections::BTreeMap;
 
-/// What goes wrong, in order: each rule works on what the one before left.
+/// Faults, in order: each rule applies to the output of the one before.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct FaultPlan {
     /// The rules.
     pub rules: Vec<Rule>,
-    /// What the exchange sent in a session before, for the faults that bring it again.
+    /// Packets of an earlier session, for the faults that send them again.
     pub earlier: Vec<SentPacket>,
 }
 
-/// One fault, and where it strikes.
+/// One fault, with its feeds and lines.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Rule {
-    /// What goes wrong.
+    /// The fault.
     pub fault: Fault,
-    /// The feeds that it strikes.
+    /// Affected feeds.
     pub feeds: Vec<Feed>,
-    /// The lines that it strikes, each on its own.
+    /// Affected lines, independent of each other.
     pub lines: Vec<Line>,
 }
 
-/// What can go wrong. A `share` is the probability, 0 to 1, that a packet is struck.
+/// Kinds of faults. A `share` is the probability, 0 to 1, that a packet is affected.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Fault {
     /// Packets are lost one by one.
@@ -42,40 +42,40 @@ pub enum Fault {
         /// Share of packets.
         share: f64,
     },
-    /// Packets are lost in bursts, on each line for itself.
+    /// Packets are lost in bursts, on each line separately.
     DropBurst {
         /// Share of packets at which a burst begins.
         share: f64,
-        /// The most packets that one burst takes.
+        /// Largest number of packets of a burst.
         packets_max: u64,
     },
     /// The same packets are lost on every line, in bursts.
     DropOnAllLines {
         /// Share of packets at which a burst begins.
         share: f64,
-        /// The most packets that one burst takes.
+        /// Largest number of packets of a burst.
         packets_max: u64,
     },
-    /// We began to listen only after this share of the packets of all feeds.
+    /// The receiver starts after this share of the packets of all feeds.
     JoinLate {
         /// Share of the session.
         share: f64,
     },
-    /// A line is dead for a number of packets, once.
+    /// A line is down for a number of packets, once.
     Outage {
-        /// How many packets.
+        /// Number of packets.
         packets: u64,
     },
-    /// Packets come twice.
+    /// Packets arrive twice.
     Duplicate {
         /// Share of packets.
         share: f64,
     },
-    /// Packets are overtaken by later ones.
+    /// Packets arrive after later ones.
     Reorder {
         /// Share of packets.
         share: f64,
-        /// The most packets that overtake one.
+        /// Largest number of packets that overtake one.
         by_max: u64,
     },
     /// Packets are late.
@@ -87,101 +87,102 @@ pub enum Fault {
         /// The longest delay, nanoseconds.
         max_ns: u64,
     },
-    /// Bytes change so that the packet is not valid any more: sizes, schema id, lengths, counts.
+    /// Bytes change so that the packet is invalid: sizes, schema id, lengths, counts.
     Corrupt {
         /// Share of packets.
         share: f64,
     },
-    /// Any bytes change. The packet may still be well-formed, and then nobody can notice.
+    /// Any bytes change. The packet may still be well-formed, and then no receiver can detect the
+    /// change.
     Flip {
         /// Share of packets.
         share: f64,
-        /// The most bytes that change.
+        /// Largest number of changed bytes.
         bytes_max: u64,
     },
-    /// The end is cut off, so that the packet is not valid any more.
+    /// The end is removed, so that the packet is invalid.
     Truncate {
         /// Share of packets.
         share: f64,
     },
-    /// A forged copy follows, with a sequence so much further on (it wraps).
+    /// A forged copy follows, with a higher sequence (wrapping).
     Forge {
         /// Share of packets.
         share: f64,
-        /// How far ahead.
+        /// Amount added to the sequence.
         ahead: u32,
     },
-    /// An old packet comes again.
+    /// An old packet is sent again.
     Replay {
-        /// Share of packets after which one comes.
+        /// Share of packets followed by one.
         share: f64,
     },
-    /// A forged heartbeat comes just before a packet. It says nothing but its number and its time.
+    /// A forged heartbeat precedes a packet. It has a number and a sending time only.
     ForgeHeartbeat {
-        /// Share of packets before which one comes.
+        /// Share of packets preceded by one.
         share: f64,
-        /// What it says.
+        /// Number and sending time.
         forgery: Forgery,
     },
-    /// A forged heartbeat comes before all others.
+    /// A forged heartbeat arrives before all other packets.
     ForgeFirst {
-        /// What it says.
+        /// Number and sending time.
         forgery: Forgery,
     },
-    /// A packet of the session before comes behind a packet, with the sending time of its session.
+    /// A packet of the earlier session follows a packet, with its original sending time.
     Earlier {
-        /// Share of packets after which one comes.
+        /// Share of packets followed by one.
         share: f64,
-        /// By how much the session before is moved back in time, seconds.
+        /// Time by which the earlier session is moved back, seconds.
         seconds_ago: u32,
     },
-    /// A packet of the session before comes behind a packet, as if it was sent now; each snapshot in it names a packet
-    /// so much further on as the last one that it contains (it wraps).
+    /// A packet of the earlier session follows a packet, with the current sending time. The last packet that its
+    /// snapshots claim to contain is moved ahead (wrapping).
     ForgeSnapshot {
-        /// Share of packets after which one comes.
+        /// Share of packets followed by one.
         share: f64,
-        /// How far ahead.
+        /// Amount added to the number.
         ahead: u32,
     },
-    /// A packet of one feed comes on another one, too.
+    /// A packet of one feed arrives on another one, too.
     Misroute {
         /// Share of packets.
         share: f64,
     },
-    /// The exchange's clock is wrong for a run of packets, the same ones on every line, and then right again.
+    /// The exchange's clock is wrong for consecutive packets, the same ones on every line.
     WrongClock {
-        /// How many packets of all feeds.
+        /// Number of packets of all feeds.
         packets: u64,
-        /// How wrong, seconds.
+        /// Error, seconds.
         seconds: i64,
     },
-    /// The clock of the receiving host is set, once, while packets come.
+    /// The clock of the receiving host is set, once, during the session.
     HostClock {
-        /// By how much, seconds.
+        /// Step, seconds.
         seconds: i64,
     },
 }
 
-/// What a forged packet says of itself.
+/// Header of a forged packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Forgery {
-    /// Its number.
+    /// Number.
     pub number: Forged,
-    /// When it says that it was sent, seconds from the packet beside it.
+    /// Sending time, seconds from the neighbouring packet.
     pub seconds: i64,
 }
 
-/// The number of a forged packet.
+/// Number of a forged packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Forged {
-    /// This one.
+    /// This number.
     At(u32),
-    /// So far from the packet beside it (it wraps).
+    /// Relative to the neighbouring packet (wrapping).
     By(i32),
 }
 
 impl Forged {
-    /// The number, where the packet beside it has this one.
+    /// The number for a neighbouring packet with this one.
     pub fn beside(self, number: u32) -> u32 {
         match self {
             Self::At(forged) => forged,
@@ -190,41 +191,41 @@ impl Forged {
     }
 }
 
-/// What came of a session under a plan.
+/// Result of a session under a plan.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Delivery {
-    /// What arrives, in order of arrival.
+    /// Arrivals in order.
     pub arrivals: Vec<Arrival>,
-    /// What was done to it.
+    /// Applied faults.
     pub report: Report,
 }
 
-/// What was done to a session.
+/// Faults applied to a session.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Report {
-    /// Packets that were struck, by fault.
+    /// Affected packets, by fault.
     pub struck: BTreeMap<&'static str, u64>,
-    /// Incremental packets of which no undamaged copy arrives on any line, by sequence in the order in which they were
-    /// sent. Those before a late join are not among them.
+    /// Incremental packets without an undamaged copy on any line, by sequence in sending order. Those before a late
+    /// join are not included.
     pub lost_on_both: Vec<u32>,
-    /// Incremental packets that were sent before we joined late.
+    /// Incremental packets sent before a late join.
     pub before_join: u64,
-    /// Where the clock of the receiving host was set: index of the first arrival behind that, and by how many seconds.
+    /// Clock steps of the receiving host: index of the first arrival after the step, and seconds.
     pub clock_set: Vec<(usize, i64)>,
 }
 
 impl FaultPlan {
-    /// A plan of the given faults, striking the incremental feed on both lines.
+    /// A plan of these faults on the incremental feed of both lines.
     pub fn incremental(faults: impl IntoIterator<Item = Fault>) -> Self {
         Self::on(&[Feed::Incremental], faults)
     }
 
-    /// A plan of the given faults, striking all feeds on both lines.
+    /// A plan of these faults on all feeds of both lines.
     pub fn all_feeds(faults: impl IntoIterator<Item = Fault>) -> Self {
         Self::on(&Feed::ALL, faults)
     }
 
-    /// Adds the rules of another plan behind these.
+    /// Appends the rules of another plan.
     #[must_use]
     pub fn then(mut self, other: Self) -> Self {
         self.rules.extend(other.rules);
@@ -246,7 +247,7 @@ impl FaultPlan {
 }
 
 impl Fault {
-    /// Its name in the report.
+    /// Name in the report.
     pub fn name(&self) -> &'static str {
         match self {
             Self::Drop { .. } => "drop",
@@ -273,13 +274,13 @@ impl Fault {
     }
 }
 
-/// Sends a session over both lines under a plan.
+/// Applies a plan to a session over both lines.
 pub fn deliver(session: &Session, plan: &FaultPlan, seed: u64) -> Delivery {
     let mut random = Random::from_seed(seed);
     let mut lines = lines::Lines::of(session, &plan.earlier, &mut random.split());
     let mut report = Report::default();
     for rule in &plan.rules {
-        // Each rule has its own stream, so that one more rule at the end does not change the ones before.
+        // Each rule has its own random stream, so a rule added at the end does not change the effect of the others.
         let struck = lines.strike(rule, &mut random.split());
         *report.struck.entry(rule.fault.name()).or_default() += struck;
     }

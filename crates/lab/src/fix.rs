@@ -1,7 +1,7 @@
-//! FIX counterparties: acceptors and initiators with an echo behind them.
+//! FIX counterparties: acceptors and initiators with an echo application.
 //!
-//! The session is the one that gateways use (`touchline_session::fix`): what is simulated here is a
-//! counterparty's application and its sockets. Scenarios and models in tests judge the session.
+//!  The session is the one that gateways use (`touchline_session::fix`); the lab simulates a
+//! counterparty's application and sockets. Scenarios and models in tests check the session.
 
 mod acceptor;
 mod connection;
@@ -18,20 +18,20 @@ pub use echo::Echo;
 pub use initiator::{Initiator, News};
 pub use orders::Orders;
 
-/// What a counterparty did so far.
+/// Totals of a counterparty.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Totals {
-    /// Connections taken, or made.
+    /// Accepted or established connections.
     pub connections: u64,
-    /// Connections that were closed before anybody was logged on.
+    /// Connections closed before a logon.
     pub turned_away: u64,
     /// Sessions that were logged on.
     pub logons: u64,
     /// Messages received.
     pub received: u64,
-    /// Messages sent, the first time and again.
+    /// Messages sent, resent ones included.
     pub sent: u64,
-    /// Bytes that were no message, or a damaged one.
+    /// Bytes that are not a message, or a damaged message.
     pub garbled: u64,
     /// Messages that were answered with a Reject.
     pub rejected: u64,

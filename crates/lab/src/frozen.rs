@@ -1,8 +1,7 @@
-//! A global allocator that counts what one thread allocates after it was told to stop allocating.
+//! Global allocator that counts the allocations of one thread after a call of `freeze`.
 //!
-//! The hot path takes its memory at start. A test or a benchmark makes this the allocator of its program, warms the path
-//! up, freezes its thread, runs the path, and thaws:
-//!
+//!  The hot path allocates at start. A test or a benchmark makes this the allocator of its program, warms the path up,
+//! freezes its thread, runs the path, and thaws:
 //! ```
 //! use touchline_lab::frozen::Frozen;
 //!
@@ -15,43 +14,43 @@
 //! assert_eq!(Frozen::thaw().allocations, 0);
 //! ```
 //!
-//! Freezing is a matter of one thread, so that a test harness may go on allocating in others.
+//! Freezing affects one thread, so that a test harness can allocate in others.
 
-// The one place outside `shm` and `net` with unsafe code: an allocator cannot be written without.
+// The only place outside `shm` and `net` with unsafe code: an allocator needs it.
 #![allow(unsafe_code)]
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 use std::io::Write;
 
-/// The allocator: the system's, with a counter.
+/// Allocator: the system's, with counters.
 #[derive(Clone, Copy, Debug)]
 pub struct Frozen;
 
-/// What a frozen thread did.
+/// Counts of a frozen thread.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Count {
-    /// Blocks taken, or given another size.
+    /// Allocated or resized blocks.
     pub allocations: u64,
-    /// Bytes asked for in them.
+    /// Bytes requested in them.
     pub bytes: u64,
-    /// Blocks given back.
+    /// Freed blocks.
     pub frees: u64,
 }
 
 impl Frozen {
-    /// From now on counts what this thread allocates; starts at zero.
+    /// Counts this thread's allocations from now on, from zero.
     pub fn freeze() {
         set(Mode::Count);
     }
 
-    /// From now on ends the process with a message when this thread allocates, so that a debugger or a core file shows
-    /// where.
+    /// Aborts the process with a message at this thread's next allocation, so that a debugger or a core file shows the
+    /// place.
     pub fn freeze_and_abort() {
         set(Mode::Abort);
     }
 
-    /// Lets this thread allocate again; answers what it did since it was frozen.
+    /// Ends counting; returns the counts since the thread was frozen.
     pub fn thaw() -> Count {
         MODE.with(|mode| mode.set(Mode::Off));
         COUNT.with(Cell::get)
@@ -65,7 +64,8 @@ enum Mode {
     Abort,
 }
 
-// Constant and without a destructor, so that using them neither allocates nor fails while a thread ends.
+// Constant-initialised and without a destructor, so that access does not allocate, and does not fail while a thread
+// ends.
 thread_local! {
     static MODE: Cell<Mode> = const { Cell::new(Mode::Off) };
     static COUNT: Cell<Count> = const { Cell::new(Count { allocations: 0, bytes: 0, frees: 0 }) };
@@ -102,7 +102,7 @@ fn note_free() {
 
 #[cold]
 fn abort(bytes: usize) -> ! {
-    // Printing may allocate; that must not come here again.
+    // Printing may allocate; do not count that.
     MODE.with(|mode| mode.set(Mode::Off));
     let _ = writeln!(
         std::io::stderr(),

@@ -1,9 +1,10 @@
-//! Exchange simulators, fault injection, reference models: everything that the other rooms are tested against.
+//! Exchange simulators, fault injection and reference models for the tests of the other crates.
 //!
-//! # Never
-//! Is a dependency of a library; only of tests, of benchmarks and of the command. Shares code with what it judges: it
-//! writes bytes from the specification tables, reads them with plain offsets, and keeps books as plain lists. One exception:
-//! FIX counterparties ([`fix`]) have the session of `feed`, and testers with scenarios judge that.
+//!  # Never
+//!
+//!  Is a dependency of a library; only of tests, of benchmarks and of the command. Shares code with the code under
+//! test: it writes bytes from the specification tables, reads them at plain offsets, and keeps books as plain lists.
+//! One exception: FIX counterparties ([`fix`]) use the session of `session`, which testers with scenarios check.
 //!
 //! # Path
 //! ```text
@@ -17,10 +18,12 @@
 //! ```
 //!
 //! # Tests
-//! The reference handler against sessions and truth of an independent generator (where those are at
-//! hand), and against this generator, clean and under every fault; with a defect put in, each comparison must fail. The
-//! encoder and the plain offsets against the decoders that are generated from the templates. Sessions of seeds are pinned
-//! (`tests/lab/pinned_sessions.rs`); faults that stream do what they count; the replay server has a tiny client, the checker
+//!
+//!  The reference handler against sessions and expected books of an independent generator (where available), and
+//! against this generator, without faults and under every fault; with an injected defect each comparison must fail. The
+//! encoder and the plain offsets against the decoders generated from the templates. Sessions of seeds are pinned
+//! (`tests/lab/pinned_sessions.rs`). Fault streams are compared with their counts, the replay server is tested with a
+//! small client, the checker with wrong books.
 //! false books.
 
 #![deny(unsafe_code)]

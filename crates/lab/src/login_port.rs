@@ -1,4 +1,4 @@
-//! A port that many may connect to, and the connections that have not logged on.
+//! Listening port with the connections that have not logged on.
 
 use std::net::{Ipv4Addr, SocketAddrV4};
 use touchline_net::Stream;
@@ -6,22 +6,23 @@ use touchline_net::stream::{Error, Listener};
 use touchline_session::access_control::{LoginQueue, Rules, Unauthenticated};
 use touchline_types::ReceiveTime;
 
-/// A listener, with the login queue behind it.
+/// Listener with a login queue.
 #[derive(Debug)]
 pub struct LoginPort {
     listener: Listener,
-    /// Those who have not logged on.
+    /// Connections that have not logged on.
     pub queue: LoginQueue<Stream>,
 }
 
-/// Connections taken in one turn.
+/// Connections accepted in one turn.
 const ACCEPTS: usize = 64;
 
 impl LoginPort {
-    /// Listens.
+    /// Listens on an address.
     ///
-    /// # Errors
-    /// The address is not ours, or taken.
+    ///  # Errors
+    ///
+    ///  The address does not belong to the host, or is in use.
     pub fn listen(address: SocketAddrV4, rules: Rules) -> Result<LoginPort, Error> {
         Ok(LoginPort {
             listener: Listener::bind(address)?,
@@ -29,12 +30,12 @@ impl LoginPort {
         })
     }
 
-    /// Where it listens, with the real port.
+    /// Listening address, with the actual port.
     pub fn address(&self) -> SocketAddrV4 {
         self.listener.address()
     }
 
-    /// Takes new connections; answers whether there were any. For the rest see [`LoginQueue::offer`].
+    /// Accepts new connections; returns whether there were any. See [`LoginQueue::offer`].
     pub fn accept(
         &mut self,
         served: usize,
@@ -43,7 +44,7 @@ impl LoginPort {
     ) -> bool {
         // mutant: door: a turn takes as many connections as come
         for taken in 0..ACCEPTS {
-            // Out of sockets: it passes.
+            // Out of file descriptors, for a time.
             let Ok(Some((stream, from))) = self.listener.accept() else {
                 return taken > 0;
             };
@@ -53,7 +54,7 @@ impl LoginPort {
         true
     }
 
-    /// The next one who waits no longer: see [`LoginQueue::next`].
+    /// Next connection that leaves the queue: see [`LoginQueue::next`].
     pub fn next(
         &mut self,
         place: &mut usize,

@@ -1,4 +1,4 @@
-//! Random quotes and orders, with the extremes of every field: what a publication of orders may have to carry.
+//! Random quotes and orders with extreme values in every field, for tests of a publication of orders.
 
 use crate::random::Random;
 use crate::updates::{fixed_text, instrument, number, validity, word};
@@ -9,13 +9,14 @@ use touchline_types::{
     RiskCheck, Side, TimeInForce,
 };
 
-/// How many kinds of order message there are: [`order_of_kind`] takes 0 up to this.
+/// Number of kinds of order message: [`order_of_kind`] takes 0 up to this.
 pub const ORDER_KINDS: usize = 7;
 
-/// The next message of a kind.
+/// Random message of a kind.
 ///
-/// # Panics
-/// If there is no such kind.
+///  # Panics
+///
+///  The kind does not exist.
 pub fn order_of_kind(random: &mut Random, kind: usize) -> OrderMessage {
     match kind {
         0 => OrderMessage::New(new_order(random)),
@@ -25,11 +26,11 @@ pub fn order_of_kind(random: &mut Random, kind: usize) -> OrderMessage {
         4 => OrderMessage::Report(execution_report(random)),
         5 => OrderMessage::Rejected(order_rejected(random)),
         6 => OrderMessage::Limits(limits(random)),
-        _ => panic!("there is no kind of order message {kind}"),
+        _ => panic!("order message kind {kind} does not exist"),
     }
 }
 
-/// Whose quotes.
+/// Random quote stream.
 pub fn quote_stream(random: &mut Random) -> QuoteStream {
     QuoteStream {
         instrument: instrument(random),
@@ -226,7 +227,7 @@ fn reject_code(random: &mut Random) -> Option<RejectCode> {
     random.chance(0.7).then(|| *random.pick(RejectCode::ALL))
 }
 
-/// Any but the number that stands for none.
+/// Any number except the null value.
 fn small(random: &mut Random) -> Option<u16> {
     Some(word(random) as u16).filter(|code| *code != u16::MAX)
 }

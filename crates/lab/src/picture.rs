@@ -1,7 +1,7 @@
-//! What a run leaves behind, in the machine-readable form of the `--books`, `--orders` and `--tops` outputs.
+//! Result of a run in the machine-readable form of the `--books`, `--orders` and `--tops` outputs.
 //!
-//! The generator's truth and the reference handler's result are both pictures, so that they compare as values
-//! and, line for line, as text.
+//!  The generator's expected books and the reference handler's result both have this type, so they can be compared as
+//! values and, line by line, as text.
 
 use std::fmt::Write;
 
@@ -16,7 +16,7 @@ pub struct Picture {
     pub tops: Vec<TopRow>,
 }
 
-/// Which side of the book an order rests on.
+/// Side of an order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Side {
     /// Buyers.
@@ -25,16 +25,16 @@ pub enum Side {
     Ask,
 }
 
-/// What is known of an instrument's book.
+/// State of an instrument's book.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum State {
     /// Complete, and confirmed after the last lost packet.
     Live,
-    /// Complete as far as seen, but something that was lost may have belonged to it.
+    /// Complete as far as received, but a lost packet may have changed it.
     Gapped,
-    /// Known to be incomplete; emptied until a snapshot fits.
+    /// Known to be incomplete; empty until a snapshot is used.
     Recovering,
-    /// Known to be incomplete, and being filled by the updates that come (natural refresh).
+    /// Known to be incomplete, and filled by updates (natural refresh).
     Natural,
 }
 
@@ -45,20 +45,20 @@ pub struct Level {
     pub price: Option<i64>,
     /// Quantity in contracts.
     pub quantity: Option<i64>,
-    /// Number of orders; the venue counts none for implied levels.
+    /// Number of orders; absent for implied levels.
     pub orders: Option<i64>,
 }
 
-/// The final price book of one instrument. Sides are best first; `None` is a level that is not known.
+/// Final price book of one instrument. Sides are best first; `None` is an unknown level.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BookRow {
     /// The venue's id.
     pub security_id: i32,
-    /// From the definition, if one was seen.
+    /// From the definition, if one was received.
     pub symbol: Option<String>,
-    /// What is known of the book.
+    /// State of the book.
     pub state: State,
-    /// Number of the instrument's last entry taken in.
+    /// RptSeq of the last processed entry.
     pub last_rpt_seq: u32,
     /// Direct bids.
     pub bids: Vec<Option<Level>>,
@@ -81,14 +81,14 @@ pub struct OrderRow {
     pub quantity: Option<i64>,
 }
 
-/// The final orders of one instrument, in priority order.
+/// Final orders of one instrument, in priority order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OrdersRow {
     /// The venue's id.
     pub security_id: i32,
-    /// From the definition, if one was seen.
+    /// From the definition, if one was received.
     pub symbol: Option<String>,
-    /// What is known of the orders.
+    /// State of the orders.
     pub state: State,
     /// Bids.
     pub bids: Vec<OrderRow>,
@@ -96,21 +96,21 @@ pub struct OrdersRow {
     pub asks: Vec<OrderRow>,
 }
 
-/// The best direct bid and offer of one instrument at an end of event.
+/// Best direct bid and offer of one instrument at an end of event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TopRow {
-    /// Sequence of the packet that holds the end of event.
+    /// Sequence of the packet with the end of event.
     pub sequence: u64,
     /// The venue's id.
     pub security_id: i32,
-    /// The best bid, `None` if there is none or it is not known.
+    /// Best bid; `None` if absent or unknown.
     pub bid: Option<Level>,
-    /// The best offer, likewise.
+    /// Best offer; `None` if absent or unknown.
     pub ask: Option<Level>,
 }
 
 impl Picture {
-    /// The text of `books.jsonl`.
+    /// Text of `books.jsonl`.
     pub fn books_jsonl(&self) -> String {
         let mut out = String::new();
         for row in &self.books {
@@ -133,7 +133,7 @@ impl Picture {
         out
     }
 
-    /// The text of `orders.jsonl`.
+    /// Text of `orders.jsonl`.
     pub fn orders_jsonl(&self) -> String {
         let mut out = String::new();
         for row in &self.orders {
@@ -145,7 +145,7 @@ impl Picture {
         out
     }
 
-    /// The text of `tops.jsonl`.
+    /// Text of `tops.jsonl`.
     pub fn tops_jsonl(&self) -> String {
         let mut out = String::new();
         for row in &self.tops {
@@ -163,7 +163,7 @@ impl Picture {
     }
 }
 
-/// A price as the shortest plain decimal: no exponent, no trailing zero, no point without digits after it.
+/// A price as the shortest plain decimal: no exponent, no trailing zero, no trailing point.
 pub fn decimal(nanos: i64) -> String {
     let sign = if nanos < 0 { "-" } else { "" };
     let magnitude = nanos.unsigned_abs();
@@ -176,7 +176,7 @@ pub fn decimal(nanos: i64) -> String {
 }
 
 impl Side {
-    /// The other side.
+    /// Opposite side.
     pub fn opposite(self) -> Self {
         match self {
             Self::Bid => Self::Ask,
@@ -186,7 +186,7 @@ impl Side {
 }
 
 impl State {
-    /// The word of the output.
+    /// Name in the output.
     pub fn name(self) -> &'static str {
         match self {
             Self::Live => "live",
@@ -254,7 +254,7 @@ fn number(out: &mut String, value: Option<i64>) {
     }
 }
 
-/// A JSON string. Symbols come from the wire, so anything may be in them.
+/// Writes a JSON string. Symbols come from the wire and may contain any character.
 fn text(out: &mut String, value: &str) {
     out.push('"');
     for c in value.chars() {

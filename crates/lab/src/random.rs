@@ -1,21 +1,21 @@
-//! A tiny seeded generator (SplitMix64), stable for ever: a seed in a report reproduces the run on any machine.
+//! Seeded random numbers (SplitMix64), with a fixed algorithm: a seed in a report reproduces the run on any machine.
 //!
-//! The algorithm and its constants are those of Steele, Lea and Flood, "Fast Splittable Pseudorandom Number
-//! Generators" (OOPSLA 2014). Never change them: recorded seeds would then mean other sessions.
+//!  The algorithm and its constants are those of Steele, Lea and Flood, "Fast Splittable Pseudorandom Number
+//! Generators" (OOPSLA 2014). Do not change them: recorded seeds would then generate other sessions.
 
-/// A stream of random numbers that depends on its seed alone.
+/// Stream of random numbers, determined by its seed.
 #[derive(Clone, Debug)]
 pub struct Random {
     state: u64,
 }
 
 impl Random {
-    /// The stream of a seed.
+    /// Stream of a seed.
     pub fn from_seed(seed: u64) -> Self {
         Self { state: seed }
     }
 
-    /// The next 64 random bits.
+    /// Next 64 random bits.
     pub fn next_u64(&mut self) -> u64 {
         self.state = self.state.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.state;
@@ -26,8 +26,9 @@ impl Random {
 
     /// A number in `0..n`. The modulo bias is below 2⁻³² for every `n` that fits 32 bits.
     ///
-    /// # Panics
-    /// If `n` is 0: there is no such number.
+    ///  # Panics
+    ///
+    ///  If `n` is 0.
     pub fn below(&mut self, n: u64) -> u64 {
         assert!(n > 0, "Random::below(0): there is no number below 0");
         self.next_u64() % n
@@ -45,29 +46,31 @@ impl Random {
 
     /// True with probability `p`; never for `p` ≤ 0, always for `p` ≥ 1.
     pub fn chance(&mut self, p: f64) -> bool {
-        // 53 bits are what an f64 holds exactly, so the draw is uniform in [0, 1).
+        // An f64 represents 53 bits exactly, so the draw is uniform in [0, 1).
         ((self.next_u64() >> 11) as f64) < p * (1u64 << 53) as f64
     }
 
     /// One of the items.
     ///
-    /// # Panics
-    /// If there is none.
+    ///  # Panics
+    ///
+    ///  If there are none.
     pub fn pick<'a, T>(&mut self, items: &'a [T]) -> &'a T {
         &items[self.index(items.len())]
     }
 
-    /// A new, independent stream: what is drawn from it does not shift this one.
+    /// A new, independent stream; drawing from it does not change this one.
     pub fn split(&mut self) -> Self {
         Self::from_seed(self.next_u64())
     }
 }
 
-/// The seeds of a random test: `SEED` alone if it is set, else the first `SEEDS`, else the first
+/// Seeds of a random test: `SEED` only if it is set, else the first `SEEDS`, else the first
 /// `usual`.
 ///
-/// # Panics
-/// If what is set is not a number.
+///  # Panics
+///
+///  If a variable is not a number.
 pub fn seeds(usual: u64) -> std::ops::Range<u64> {
     match given("SEED") {
         Some(seed) => seed..seed + 1,
@@ -77,8 +80,9 @@ pub fn seeds(usual: u64) -> std::ops::Range<u64> {
 
 /// The number in an environment variable, or the usual one.
 ///
-/// # Panics
-/// If what is set is not a number.
+///  # Panics
+///
+///  If the variable is not a number.
 pub fn amount(variable: &str, usual: u64) -> u64 {
     given(variable).unwrap_or(usual)
 }

@@ -1,5 +1,5 @@
-//! Slow, obvious references. They follow the venue's rules one by one, with plain lists and maps, and are believed
-//! because they can be read; whatever is fast is believed because it agrees with them.
+//! Reference models: slow and simple. They follow the venue's rules one by one, with plain lists and maps, so they can
+//! be verified by reading; fast code is verified by comparison with them.
 
 pub mod cme;
 pub mod keyed_book;

@@ -1,30 +1,29 @@
-//! A reader of a ring of [self-describing payloads](crate::payload) that holds everything it is given against what
-//! must have been sent.
+//! Reader of a ring of [self-describing payloads](crate::payload) that compares every message with the sent content.
 
 use crate::payload;
 use std::fmt;
 use touchline_shm::Words;
 use touchline_shm::broadcast::{Frame, Reader, RingEvent};
 
-/// What a reader has seen.
+/// Counts of a reader.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
-    /// Number of the first message that this reader could have got.
+    /// Number of the first message that this reader could have received.
     pub first: u64,
-    /// Messages that it got.
+    /// Received messages.
     pub received: u64,
-    /// Messages that it was told to have lost.
+    /// Lost messages, as reported by the ring.
     pub lost: u64,
-    /// How often it was told so.
+    /// Number of such reports.
     pub laps: u64,
-    /// Writers that it saw begin.
+    /// Reported starts of a writer.
     pub epochs: u64,
-    /// Messages that were overwritten while it looked at them, and that the ring therefore kept back.
+    /// Messages that were overwritten during the read, and that the ring therefore did not deliver.
     pub torn: u64,
 }
 
 impl Tally {
-    /// Number of the message that comes next, if nothing was forgotten.
+    /// Number of the next message according to the counts.
     pub fn next(&self) -> u64 {
         self.first
             .wrapping_add(self.received)
@@ -45,21 +44,21 @@ impl fmt::Display for Tally {
 /// A violation of the ring's protocol, or of its memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Violation {
-    /// A message was given out that was never sent under this number.
+    /// A delivered message differs from the one that was sent with this number.
     Wrong {
         /// The number.
         sequence: u64,
     },
-    /// Received and lost do not add up to where the reader stands.
+    /// The counts of received and lost messages do not match the position of the reader.
     Uncounted {
-        /// The next message by counting.
+        /// Next message according to the counts.
         counted: u64,
-        /// The next message as the reader says.
+        /// Next message according to the reader.
         said: u64,
     },
-    /// The reader found what no writer writes.
+    /// The reader found invalid data.
     Corrupt {
-        /// Where.
+        /// Position in the ring.
         position: u64,
     },
 }
@@ -89,7 +88,7 @@ pub struct StreamVerifier<M: Words> {
 }
 
 impl<M: Words> StreamVerifier<M> {
-    /// Watches a ring of such payloads of at most that length, from where the reader is.
+    /// Verifies a ring of such payloads of at most this length, from the reader's position on.
     pub fn new(reader: Reader<M>, length_max: usize) -> Self {
         let first = reader.next().sequence;
         let tally = Tally {
@@ -104,7 +103,7 @@ impl<M: Words> StreamVerifier<M> {
         }
     }
 
-    /// Believes what it reads before the ring has validated it: a broken reader, to test the tests.
+    /// Checks messages before the ring has validated them: an injected defect, to test the tests.
     pub fn credulous(self) -> Self {
         Self {
             credulous: true,
@@ -112,18 +111,18 @@ impl<M: Words> StreamVerifier<M> {
         }
     }
 
-    /// Takes what comes next; `false` if there is nothing.
+    /// Reads the next message or event; `false` if there is none.
     ///
     /// # Errors
-    /// What the ring did wrong.
+    /// The violation.
     pub fn poll(&mut self) -> Result<bool, Violation> {
         self.poll_while(|| ())
     }
 
-    /// Takes what comes next, and does something in the middle of looking at it.
+    /// Reads the next message or event, and calls `meanwhile` in the middle of the read.
     ///
     /// # Errors
-    /// What the ring did wrong.
+    /// The violation.
     pub fn poll_while(&mut self, meanwhile: impl FnOnce()) -> Result<bool, Violation> {
         let (mut sequence, mut right) = (0, true);
         let length_max = self.length_max;
@@ -152,18 +151,18 @@ impl<M: Words> StreamVerifier<M> {
         Ok(true)
     }
 
-    /// What it has seen.
+    /// Counts so far.
     pub fn tally(&self) -> Tally {
         self.tally
     }
 
-    /// The reader itself.
+    /// Reader.
     pub fn reader(&self) -> &Reader<M> {
         &self.reader
     }
 }
 
-/// Whether this is the payload of its number; looks at the last word first, and goes away in between.
+/// Whether this is the payload of its number; reads the last word first, and calls `meanwhile` in between.
 fn is_right(frame: &Frame<'_>, length_max: usize, meanwhile: impl FnOnce()) -> bool {
     let (sequence, length) = (frame.sequence, frame.len());
     let is_right = |index| frame.word(index) == payload::word(sequence, length, index);

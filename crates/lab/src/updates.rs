@@ -1,4 +1,4 @@
-//! Random updates of every kind, with the extremes of every field: what a publication may have to carry.
+//! Random updates of every kind, with extreme values in every field, for tests of a publication.
 
 use crate::random::Random;
 use touchline_types::{
@@ -9,7 +9,7 @@ use touchline_types::{
     StatisticKind, Symbol, Timestamps, Trade, TradingStatus, Update, UpdateAction, Validity,
 };
 
-/// The memory that updates borrow, filled anew for each of them.
+/// Memory that updates borrow, refilled for each of them.
 #[derive(Debug)]
 pub struct RandomUpdates {
     random: Random,
@@ -24,11 +24,11 @@ pub struct RandomUpdates {
     channel: ChannelState,
 }
 
-/// How many kinds of update there are: [`RandomUpdates::of_kind`] takes 0 up to this.
+/// Number of kinds of update: [`RandomUpdates::of_kind`] takes 0 up to this.
 pub const KINDS: usize = 13;
 
 impl RandomUpdates {
-    /// The updates of a seed, with at most `entries_max` changes, levels or orders a list.
+    /// Updates of a seed, with at most `entries_max` changes, levels or orders a list.
     pub fn from_seed(seed: u64, entries_max: usize) -> RandomUpdates {
         let mut random = Random::from_seed(seed);
         RandomUpdates {
@@ -45,13 +45,13 @@ impl RandomUpdates {
         }
     }
 
-    /// The next one, of any kind.
+    /// Next update, of any kind.
     pub fn any(&mut self) -> Update<'_> {
         let kind = self.random.index(KINDS);
         self.of_kind(kind)
     }
 
-    /// The next stamps.
+    /// Next timestamps.
     pub fn timestamps(&mut self) -> Timestamps {
         let random = &mut self.random;
         Timestamps {
@@ -68,10 +68,11 @@ impl RandomUpdates {
         }
     }
 
-    /// The next one of a kind.
+    /// Next update of a kind.
     ///
-    /// # Panics
-    /// If there is no such kind.
+    ///  # Panics
+    ///
+    ///  The kind does not exist.
     pub fn of_kind(&mut self, kind: usize) -> Update<'_> {
         match kind {
             0 => self.book(),
@@ -186,7 +187,7 @@ impl RandomUpdates {
         }
     }
 
-    /// Mostly few, sometimes as many as may be.
+    /// Mostly few, sometimes the maximum.
     fn count(&mut self) -> usize {
         let most = match self.random.index(10) {
             0 => 0,
@@ -208,8 +209,8 @@ fn level_change(random: &mut Random) -> LevelChange {
     }
 }
 
-/// A place in a list, or as many levels: mostly few, sometimes thousands, sometimes on the edge of
-/// what one byte says.
+/// A position in a list, or a number of levels: mostly small, sometimes thousands, sometimes at the
+/// limit of one byte.
 fn place(random: &mut Random) -> u16 {
     match random.index(6) {
         0 => random.next_u64() as u16,
@@ -322,7 +323,7 @@ fn reference(random: &mut Random) -> ReferenceData {
     }
 }
 
-/// Printable text of 0 to 32 characters, blanks at its ends among them.
+/// Printable text of 0 to 32 characters, including leading and trailing spaces.
 fn symbol(random: &mut Random) -> Symbol {
     let length = random.index(33);
     let text: Vec<u8> = (0..length)
@@ -331,7 +332,7 @@ fn symbol(random: &mut Random) -> Symbol {
     Symbol::new(&text)
 }
 
-/// Printable text of 0 to `N` characters, a blank first perhaps.
+/// Printable text of 0 to `N` characters, sometimes with a leading space.
 pub(crate) fn fixed_text<const N: usize>(random: &mut Random) -> FixedText<N> {
     let length = random.index(N + 1);
     let text: Vec<u8> = (0..length)
@@ -348,7 +349,7 @@ pub(crate) fn validity(random: &mut Random) -> Validity {
     *random.pick(Validity::ALL)
 }
 
-/// Any but the number that stands for none.
+/// Any instrument except the null value.
 pub(crate) fn instrument(random: &mut Random) -> Instrument {
     Instrument(match random.index(8) {
         0 => u32::MAX - 1,

@@ -1,20 +1,20 @@
-//! Under which conditions a benchmark ran: how fine its clock is, and what disturbed it.
+//! Conditions of a benchmark: resolution of its clock, and disturbances.
 
 use std::fmt;
 use std::fs;
 use std::time::{Duration, Instant};
 use touchline_shm::clock::{Clock, ticks};
 
-/// How fine the clock of the figures is.
+/// Resolution of the clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Resolution {
-    /// Smallest step that it was seen to make, nanoseconds.
+    /// Smallest observed step, nanoseconds.
     pub step_ns: u64,
-    /// Median time between two readings in a row: it is in every figure that is taken with two readings.
+    /// Median time between two consecutive readings, nanoseconds. Every figure with two readings includes it.
     pub reading_ns: u64,
 }
 
-/// What else the host and this thread have had to do until now.
+/// Load of the host and of this thread until now.
 #[derive(Clone, Copy, Debug)]
 pub struct Load {
     at: Instant,
@@ -23,32 +23,32 @@ pub struct Load {
     processor_time: ProcessorTime,
 }
 
-/// Time of all processors of the host, in the kernel's ticks.
+/// Processor time of the host, all processors, in the kernel's ticks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct ProcessorTime {
     total: u64,
-    /// The hypervisor gave it to others.
+    /// Time that the hypervisor gave to other machines.
     stolen: u64,
 }
 
-/// What disturbed a run.
+/// Disturbances of a run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Disturbance {
     took: Duration,
     involuntary_switches: u64,
-    /// Part of the host's processor time that a hypervisor gave to others, 0 to 1.
+    /// Share of the host's processor time that a hypervisor gave to other machines, 0 to 1.
     stolen: f64,
-    /// Largest by smallest median of the floor in the rounds; 1 without a floor.
+    /// Ratio of the largest to the smallest median of the floor over the rounds; 1 without a floor.
     floor_ratio: f64,
 }
 
-/// Involuntary switches a second, stolen time and movement of the floor from which on a run counts as disturbed.
+/// Limits of an undisturbed run: involuntary switches a second, stolen time, and movement of the floor.
 const SWITCHES_PER_SECOND_MAX: f64 = 5.0;
 const STOLEN_MAX: f64 = 0.01;
 const FLOOR_RATIO_MAX: f64 = 1.25;
 
 impl Resolution {
-    /// Reads the clock many times in a row.
+    /// Reads the clock many times in succession.
     pub fn measure(clock: &Clock) -> Resolution {
         const READINGS: usize = 20_000;
         let mut readings = Vec::with_capacity(READINGS);
@@ -79,7 +79,7 @@ impl fmt::Display for Resolution {
 }
 
 impl Load {
-    /// As of now, of the thread that asks.
+    /// Current load, of the calling thread.
     pub fn now() -> Load {
         let read = |path| fs::read_to_string(path).unwrap_or_default();
         Load {
@@ -89,7 +89,7 @@ impl Load {
         }
     }
 
-    /// What disturbed the thread since then, with the medians of the floor in the rounds, if there is a floor.
+    /// Disturbances since `earlier`; `floors_ns` are the medians of the floor in the rounds, empty without a floor.
     pub fn disturbance_since(&self, earlier: &Load, floors_ns: &[u64]) -> Disturbance {
         let total = self
             .processor_time
@@ -121,8 +121,8 @@ fn involuntary_switches(status: &str) -> u64 {
 }
 
 impl ProcessorTime {
-    /// The first line of `/proc/stat`: `cpu user nice system idle iowait irq softirq steal guest guest_nice`. The last two
-    /// are in the first two.
+    /// First line of `/proc/stat`: `cpu user nice system idle iowait irq softirq steal guest guest_nice`. The first two
+    /// include the last two.
     fn read(stat: &str) -> ProcessorTime {
         let numbers = stat
             .lines()
@@ -142,7 +142,7 @@ impl ProcessorTime {
 }
 
 impl Disturbance {
-    /// What is beyond its limit, a sentence each; empty if the run was quiet.
+    /// Exceeded limits, a sentence each; empty if the run was undisturbed.
     pub fn sentences(&self) -> Vec<String> {
         let seconds = self.took.as_secs_f64().max(1e-3);
         let switches = self.involuntary_switches;

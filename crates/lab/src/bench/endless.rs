@@ -1,25 +1,25 @@
-//! A recorded stretch of an incremental feed, replayed round after round without a seam.
+//! Recorded part of an incremental feed, replayed round after round as one session.
 //!
-//! A benchmark wants more packets than a capture has, with warm memory and books in their normal
-//! state. So the numbers in the packets (sequence, sending time, each entry's RptSeq) are moved on
-//! in place after each round: to a feed handler the rounds are one long session. Snapshots made for
-//! the purpose let every instrument start `live`, as it would in the middle of a day.
+//!  A benchmark needs more packets than a capture has, with warm memory and books in their normal
+//! state. After each round the numbers in the packets (sequence, sending time, each entry's RptSeq)
+//! are advanced in place, so a feed handler receives one long session. Generated snapshots make
+//! every instrument `live` at the start, as in the middle of a day.
 
 use crate::cme::encode::{Block, Group, Template, Version, message, packet};
 use std::collections::BTreeMap;
 
-/// One packet of the stretch.
+/// One packet of the recording.
 #[derive(Clone, Debug)]
 struct Recorded<C> {
     channel: C,
     receive_ns: u64,
     bytes: Vec<u8>,
-    /// Where an entry's RptSeq stands, and of which instrument it is.
+    /// Offset of each entry's RptSeq, and the instrument of the entry.
     numbers: Vec<(usize, usize)>,
     messages: u64,
 }
 
-/// A stretch of an incremental feed; `C` is whatever names feed and line.
+/// Part of an incremental feed; `C` names feed and line.
 #[derive(Clone, Debug)]
 pub struct Endless<C> {
     packets: Vec<Recorded<C>>,
@@ -30,7 +30,7 @@ pub struct Endless<C> {
     times: (u64, u64),
 }
 
-/// Places of SecurityID and RptSeq in the entries of a template's first group (CME templates).
+/// Offsets of SecurityID and RptSeq in the entries of a template's first group (CME templates).
 fn places(template: u16) -> Option<(usize, usize)> {
     Some(match template {
         32 | 33 | 36 | 42 | 46 | 48 | 49 => (12, 16),
@@ -44,7 +44,7 @@ fn places(template: u16) -> Option<(usize, usize)> {
 }
 
 impl<C: Copy> Endless<C> {
-    /// An empty stretch.
+    /// An empty recording.
     pub fn new() -> Endless<C> {
         Endless {
             packets: Vec::new(),
@@ -55,13 +55,13 @@ impl<C: Copy> Endless<C> {
         }
     }
 
-    /// Adds a packet as it was received; one whose messages do not tile it is refused.
+    /// Adds a packet as received. Refuses a packet whose message sizes do not add up to its length.
     pub fn add(&mut self, channel: C, receive_ns: u64, bytes: &[u8]) -> bool {
         let Some(messages) = messages(bytes) else {
             return false;
         };
         let (sequence, sending_ns) = (u32_at(bytes, 0), u64_at(bytes, 4));
-        // A second copy has the same numbers, which count once.
+        // A second copy has the same numbers, which are counted once.
         let first_copy = !self
             .packets
             .iter()
@@ -86,12 +86,12 @@ impl<C: Copy> Endless<C> {
         true
     }
 
-    /// How many packets a round has.
+    /// Number of packets in a round.
     pub fn len(&self) -> usize {
         self.packets.len()
     }
 
-    /// Whether there is none.
+    /// True if there are no packets.
     pub fn is_empty(&self) -> bool {
         self.packets.is_empty()
     }
@@ -102,7 +102,7 @@ impl<C: Copy> Endless<C> {
         total as u64 / self.packets.len().max(1) as u64
     }
 
-    /// The packets of the present round: channel, receive time, bytes, number of messages.
+    /// Packets of the current round: channel, receive time, bytes, number of messages.
     pub fn packets(&self) -> impl Iterator<Item = (C, u64, &[u8], u64)> {
         self.packets
             .iter()
@@ -133,10 +133,10 @@ impl<C: Copy> Endless<C> {
             .collect()
     }
 
-    /// Moves every number on, so that the next round follows the present one.
+    /// Advances every number, so that the next round continues the current one.
     pub fn next_round(&mut self) {
         let sequences = self.sequences.1 - self.sequences.0 + 1;
-        // A second between rounds: no packet is late for the next one.
+        // A second between rounds, so no packet is late for the next one.
         let times = self.times.1 - self.times.0 + 1_000_000_000;
         for recorded in &mut self.packets {
             recorded.receive_ns += times;
@@ -213,7 +213,7 @@ fn shift<const LEN: usize>(
     }
 }
 
-/// Where the messages of a packet begin; `None` if they do not tile it.
+/// Offsets of the messages of a packet; `None` if their sizes do not add up to its length.
 fn messages(bytes: &[u8]) -> Option<Vec<usize>> {
     let (mut starts, mut start) = (Vec::new(), 12);
     while start < bytes.len() {

@@ -1,5 +1,5 @@
-//! The exchange's side of a feed benchmark: the incremental feed of a generated market, on real
-//! groups, at a pace.
+//! Sender of a feed benchmark: the incremental feed of a generated market, to multicast groups, at
+//! a given rate.
 
 use super::endless::Endless;
 use super::ipc::{Failed, pin};
@@ -11,43 +11,43 @@ use std::str::FromStr;
 use std::time::{Duration, Instant};
 use touchline_net::udp::{Sender, SenderSettings, Sent};
 
-/// What to send, and how.
+/// Parameters of the sender.
 #[derive(Clone, Debug)]
 pub struct Sending {
     /// Name or address of the interface.
     pub interface: String,
     /// Processor to run on.
     pub cpu: usize,
-    /// Others run on the same processor, so that waiting gives it to them.
+    /// Other processes share the processor: yield it while waiting.
     pub shares_cpu: bool,
-    /// Which network of groups: see [`group`].
+    /// Network of groups: see [`group`].
     pub network: u8,
     /// Seed of the market.
     pub seed: u64,
     /// Number of packets.
     pub packets: u64,
-    /// Time from one packet to the next; zero is as fast as the kernel takes them.
+    /// Interval between packets; zero sends as fast as the kernel accepts packets.
     pub every: Duration,
 }
 
-/// What became of it.
+/// Result of sending.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SentReport {
-    /// Packets that the kernel took.
+    /// Packets that the kernel accepted.
     pub packets: u64,
-    /// Times that a queue of the kernel was full; the packet was sent again until it was not.
+    /// Times that a queue of the kernel was full; the packet was retried until it was accepted.
     pub full: u64,
     /// Packets a second.
     pub per_s: f64,
 }
 
-/// Events of a round; the rounds follow each other as one session.
+/// Events of a round; the rounds continue each other as one session.
 const EVENTS: usize = 4_000;
 
-/// Packets without a pause after which whoever shares the processor has it.
+/// Packets sent without a pause before the processor is yielded to a process that shares it.
 const SENT_IN_A_ROW: u64 = 16;
 
-/// The packets of line A, one round. The same seed gives the same ones to both sides.
+/// The packets of line A, one round. Both sides generate the same packets from the same seed.
 pub fn stretch(seed: u64) -> Endless<()> {
     let options = Options {
         events: EVENTS,
@@ -63,15 +63,15 @@ pub fn stretch(seed: u64) -> Endless<()> {
     stretch
 }
 
-/// The group that the packets go to: that of the generated channel, in a network of groups (the
-/// second number of their addresses) of one run's own, since others may simulate on this host as well.
+/// Destination group of the packets: that of the generated channel, in a network of groups (the second byte of their
+/// addresses) of this run, because other simulators may run on this host.
 pub fn group(network: u8) -> SocketAddrV4 {
     let usual = config::group(Feed::Incremental, Line::A);
     let [first, _, third, fourth] = usual.ip().octets();
     SocketAddrV4::new(Ipv4Addr::new(first, network, third, fourth), usual.port())
 }
 
-/// The configuration of the channel with its groups in that network.
+/// Configuration of the channel with its groups in that network.
 pub fn config_xml(network: u8) -> String {
     let second = |address: SocketAddrV4| {
         format!(
@@ -84,8 +84,8 @@ pub fn config_xml(network: u8) -> String {
     config::config_xml().replace(&second(usual), &second(group(network)))
 }
 
-/// Sends the rounds after the first, which the receiving side knows already. Calls `ready` when
-/// everything is prepared.
+/// Sends the rounds after the first, which the receiving side has already. Calls `ready` when the
+/// preparation is done.
 pub fn send(sending: &Sending, ready: impl FnOnce()) -> Result<SentReport, Failed> {
     let sender = Sender::open(&SenderSettings {
         interface: Some(sending.interface.clone()),
@@ -122,7 +122,7 @@ pub fn send(sending: &Sending, ready: impl FnOnce()) -> Result<SentReport, Faile
     })
 }
 
-/// Long waits sleep, so that the processor is somebody else's; short ones are exact.
+/// Waits until `due`: long waits sleep and yield the processor, short ones are exact.
 fn wait_until(due: Instant, sending: &Sending) {
     const SLEEPS_FROM: Duration = Duration::from_millis(1);
     loop {
@@ -149,9 +149,9 @@ impl std::fmt::Display for SentReport {
 impl FromStr for SentReport {
     type Err = Failed;
 
-    /// What [`Display`](std::fmt::Display) wrote.
+    /// Parses the output of [`Display`](std::fmt::Display).
     fn from_str(text: &str) -> Result<SentReport, Failed> {
-        let wrong = || Failed(format!("the sending process said {text:?}"));
+        let wrong = || Failed(format!("the sending process printed {text:?}"));
         let mut words = text.split_whitespace();
         let mut next = || words.next().ok_or_else(wrong);
         Ok(SentReport {

@@ -1,7 +1,7 @@
-//! Two processes that talk through shared memory: round trips and streams, and the floor under them.
+//! Communication of two processes through shared memory: round trips and streams, and their lower bound.
 //!
-//! The measuring side lives in the process of the benchmark; the other side in processes that it
-//! starts with the arguments of a [`Role`].
+//!  The measuring side runs in the process of the benchmark. The other side runs in processes that it starts with the
+//! arguments of a [`Role`].
 
 pub mod lower_bound;
 pub mod ring;
@@ -15,7 +15,7 @@ use std::process::{Child, ChildStdout, Command, Stdio};
 use std::time::Duration;
 use touchline_shm::segment::Root;
 
-/// What the other process is to do.
+/// Task of the other process.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Role {
     /// Its part: see [`Part`].
@@ -26,11 +26,11 @@ pub struct Role {
     pub cpu: usize,
     /// Bytes of a message.
     pub payload_bytes: usize,
-    /// Messages that will come.
+    /// Number of messages to expect.
     pub messages: u64,
-    /// Rounds of waiting where a stream has nothing, so that some messages gather.
+    /// Rounds of waiting when a stream is empty, so that several messages accumulate.
     pub gather: u32,
-    /// Others run on the same processor, so that waiting gives it to them.
+    /// Other processes share the processor: yield it while waiting.
     pub shares_cpu: bool,
 }
 
@@ -44,21 +44,21 @@ fn wait(shares_cpu: bool) {
     }
 }
 
-/// Parts that the other process may have.
+/// Parts of the other process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Part {
-    /// Answers each store into a cache line by one into another line.
+    /// Answers each store into a cache line with a store into another line.
     LowerBoundEcho,
     /// Sends each message back.
     RingEcho,
-    /// Takes every message, in order; the writer does not wait for it.
+    /// Reads every message, in order; the writer does not wait for it.
     RingRead,
-    /// Takes every message, in order; the writer waits for it.
+    /// Reads every message, in order; the writer waits for it.
     RingReadRegistered,
 }
 
 impl Part {
-    /// All of them, by name.
+    /// All parts, by name.
     pub const ALL: [(&str, Part); 4] = [
         ("floor-echo", Part::LowerBoundEcho),
         ("ring-echo", Part::RingEcho),
@@ -66,14 +66,14 @@ impl Part {
         ("ring-read-named", Part::RingReadRegistered),
     ];
 
-    /// As an argument.
+    /// Name as an argument.
     pub fn name(self) -> &'static str {
         let found = Part::ALL.iter().find(|(_, part)| *part == self);
         found.map_or("", |(name, _)| name)
     }
 }
 
-/// Why a benchmark between processes came to nothing.
+/// Reason why a benchmark between processes failed.
 #[derive(Debug)]
 pub struct Failed(pub String);
 
@@ -83,7 +83,7 @@ impl<E: std::error::Error> From<E> for Failed {
     }
 }
 
-/// Plays a role to its end.
+/// Runs a role to its end.
 pub fn play(role: &Role) -> Result<(), Failed> {
     pin(role.cpu)?;
     match role.part {
@@ -94,7 +94,7 @@ pub fn play(role: &Role) -> Result<(), Failed> {
     }
 }
 
-/// Keeps this thread on one processor.
+/// Pins this thread to one processor.
 pub fn pin(cpu: usize) -> Result<(), Failed> {
     let mut cpus = CpuSet::new();
     cpus.set(cpu);
@@ -105,26 +105,26 @@ pub fn pin(cpu: usize) -> Result<(), Failed> {
     })
 }
 
-/// A folder in shared memory that is gone when the benchmark is over.
+/// Folder in shared memory, removed at the end of the benchmark.
 #[derive(Debug)]
 pub struct Folder {
     path: PathBuf,
 }
 
 impl Folder {
-    /// A new one of this process.
+    /// A new folder of this process.
     pub fn new() -> Result<Folder, Failed> {
         let path = PathBuf::from(format!("/dev/shm/touchline-bench-{}", std::process::id()));
         let _ = std::fs::remove_dir_all(&path);
         Ok(Folder { path })
     }
 
-    /// Where it is.
+    /// Path of the folder.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Forgets what is in it.
+    /// Removes the contents of the folder.
     pub fn clear(&self) {
         let _ = std::fs::remove_dir_all(&self.path);
     }
@@ -136,7 +136,7 @@ impl Drop for Folder {
     }
 }
 
-/// The other process; it ends with this value, whatever happens.
+/// Other process of a benchmark; killed when this value is dropped.
 #[derive(Debug)]
 pub struct Peer {
     child: Child,
@@ -144,7 +144,7 @@ pub struct Peer {
 }
 
 impl Peer {
-    /// Starts a program that plays a role, and waits until it says that it is ready.
+    /// Starts a program that runs a role, and waits until it reports that it is ready.
     pub fn start(mut program: Command) -> Result<Peer, Failed> {
         program.stdin(Stdio::null()).stdout(Stdio::piped());
         let mut child = program.spawn()?;
@@ -156,18 +156,18 @@ impl Peer {
         match peer.line()?.as_str() {
             READY => Ok(peer),
             other => Err(Failed(format!(
-                "the other process said {other:?} and not {READY:?}"
+                "the other process printed {other:?} instead of {READY:?}"
             ))),
         }
     }
 
-    /// Stops it, as Ctrl-Z does: it stands still until it is killed.
+    /// Stops the process with SIGSTOP until it is killed.
     pub fn stop(&self) -> Result<(), Failed> {
         rustix::process::kill_process(Pid::from_child(&self.child), Signal::STOP)?;
         Ok(())
     }
 
-    /// Waits for its end, and gives what it said last.
+    /// Waits for the end of the process, and returns its last output.
     pub fn finish(mut self) -> Result<String, Failed> {
         let mut said = String::new();
         self.lines.read_to_string(&mut said)?;
@@ -187,16 +187,16 @@ impl Peer {
 
 impl Drop for Peer {
     fn drop(&mut self) {
-        // It may be gone already.
+        // The process may have ended already.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
 }
 
-/// What a process says when it can begin.
+/// Output of a process that is ready.
 const READY: &str = "ready";
 
-/// Tells [`Peer::start`] that this process can begin.
+/// Tells [`Peer::start`] that this process is ready.
 pub fn say_ready() {
     println!("{READY}");
 }
@@ -205,5 +205,5 @@ fn root(folder: &Path) -> Root {
     Root::at(folder)
 }
 
-/// How long one side waits for the other before it gives up.
+/// Time that one side waits for the other before it fails.
 const PATIENCE: Duration = Duration::from_secs(30);

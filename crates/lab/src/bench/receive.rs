@@ -1,5 +1,5 @@
-//! What receiving a packet costs, by the way of receiving: over the loopback interface, one thread
-//! that sends and one that receives.
+//! Cost of receiving a packet, by method: over the loopback interface, with one sending and one
+//! receiving thread.
 
 use super::ipc::{Failed, pin};
 use hdrhistogram::Histogram;
@@ -10,43 +10,44 @@ use touchline_net::udp::{Endpoint, Sender, SenderSettings, Sent, Settings};
 use touchline_net::{PacketSource, Received, UdpSource};
 use touchline_shm::clock::{Clock, ticks};
 
-/// How packets are sent and received.
+/// Parameters of sending and receiving.
 #[derive(Clone, Debug)]
 pub struct Plan {
     /// Name or address of the interface.
     pub interface: String,
     /// Bytes of each packet.
     pub payload_bytes: usize,
-    /// Groups received from, the first two of them urgent; packets come to the first.
+    /// Number of receiving groups, of which the first two are polled first; packets are sent to the
+    /// first.
     pub groups: u8,
-    /// Processors of the side that receives and of the side that sends.
+    /// Processors of the receiver and of the sender.
     pub cpus: (usize, usize),
 }
 
-/// What packets with pauses between them cost. Nanoseconds.
+/// Cost of packets with pauses between them, nanoseconds.
 #[derive(Debug)]
 pub struct Paused {
-    /// The receive call that brought the packet, from its beginning to its return.
+    /// Time of the receive call that returned the packet.
     pub call_ns: Histogram<u64>,
-    /// From the kernel's stamp until the packet was handed over.
+    /// Time from the kernel's timestamp to the end of that call.
     pub network_ns: Histogram<u64>,
 }
 
-/// What a stream without pauses came to.
+/// Result of a stream without pauses.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Stream {
-    /// Packets a second that the sender got rid of.
+    /// Packets a second that the sender sent.
     pub sent_per_s: f64,
     /// Packets a second that were received.
     pub received_per_s: f64,
     /// Packets that were sent and not received.
     pub lost: u64,
-    /// Mean time in receive calls that brought something, nanoseconds a packet.
+    /// Mean time in receive calls that returned packets, nanoseconds a packet.
     pub call_ns: f64,
 }
 
 impl Plan {
-    /// Opens a source that receives so many packets a call.
+    /// Opens a source that receives up to `batch` packets a call.
     pub fn source(&self, batch: usize) -> Result<UdpSource, Failed> {
         let group = |last| Endpoint {
             address: SocketAddrV4::new(Ipv4Addr::new(239, 255, 78, last), 0),
@@ -69,7 +70,7 @@ impl Plan {
         })?)
     }
 
-    /// Polls without any packet; nanoseconds a poll of all groups.
+    /// Time of polls without a packet, nanoseconds a poll of all groups.
     pub fn empty(&self, source: &mut UdpSource, polls: u64) -> Result<f64, Failed> {
         pin(self.cpus.0)?;
         let start = Instant::now();
@@ -79,7 +80,8 @@ impl Plan {
         Ok(start.elapsed().as_nanos() as f64 / polls as f64)
     }
 
-    /// Packets that wait already, so that each call brings as many as it can: nanoseconds a packet.
+    /// Time of receiving packets that already wait, so that each call returns full batches:
+    /// nanoseconds a packet.
     pub fn backlog(&self, source: &mut UdpSource, packets: u64) -> Result<f64, Failed> {
         pin(self.cpus.0)?;
         let (to, sender) = (first_address(source), self.sender()?);
@@ -98,7 +100,7 @@ impl Plan {
         Ok(start.elapsed().as_nanos() as f64 / packets as f64)
     }
 
-    /// Packets with a pause after each.
+    /// Receives packets with a pause after each.
     pub fn paused(
         &self,
         source: &mut UdpSource,
@@ -119,7 +121,7 @@ impl Plan {
         Ok(paused)
     }
 
-    /// Packets as fast as they can be sent.
+    /// Receives packets that are sent as fast as possible.
     pub fn stream(
         &self,
         source: &mut UdpSource,
@@ -138,15 +140,15 @@ impl Plan {
         Ok(Stream {
             sent_per_s: packets as f64 / sending.as_secs_f64(),
             received_per_s: received as f64 / (last - start).as_secs_f64(),
-            // A packet of the run before can come late, on a machine that does other things.
+            // On a busy machine a packet of the previous run may arrive late.
             lost: packets.saturating_sub(received),
             call_ns: calls_ns as f64 / received.max(1) as f64,
         })
     }
 
-    /// Receives what another thread sends, until it is done and nothing more comes. `brought` is
-    /// given the time of each call that brought a packet, and the packet's stamp. How long the
-    /// sending took.
+    /// Receives the packets of another thread until the thread is done and no more arrive.
+    /// `brought` gets the time of each call that returned a packet, and the packet's timestamp.
+    /// Returns the time of sending.
     fn run(
         &self,
         source: &mut UdpSource,
@@ -157,12 +159,13 @@ impl Plan {
     ) -> Result<Duration, Failed> {
         let (to, sender) = (first_address(source), self.sender()?);
         let done = AtomicBool::new(false);
-        // A thread begins where its parent is: it must not wait there for one that never sleeps.
+        // A thread starts on the processor of its parent; pin it first, because the parent never
+        // sleeps.
         pin(self.cpus.1)?;
         std::thread::scope(|scope| {
             let sending = scope.spawn(|| {
                 let sent = send(&sender, to, packets, &vec![0; self.payload_bytes], pause);
-                // Release and acquire are not needed for packets, which go through the kernel.
+                // Packets go through the kernel and need no release and acquire.
                 done.store(true, Ordering::Release);
                 sent
             });
@@ -183,10 +186,10 @@ impl Plan {
     }
 }
 
-/// After this long without a packet nothing more comes.
+/// Time without a packet after which no more is expected.
 const QUIET: Duration = Duration::from_millis(50);
 
-/// Sends packets with a pause before each; how long it took.
+/// Sends packets with a pause before each; returns the time taken.
 fn send(
     sender: &Sender,
     to: SocketAddrV4,
@@ -205,7 +208,7 @@ fn send(
     Ok(start.elapsed())
 }
 
-/// Sends a packet, again and again while the kernel's queue is full.
+/// Sends a packet, and retries while the kernel's queue is full.
 fn insist(sender: &Sender, to: SocketAddrV4, payload: &[u8]) -> Result<(), Failed> {
     while sender.send(to, payload)? == Sent::Full {
         std::thread::yield_now();

@@ -1,4 +1,4 @@
-//! A stretch of a FIX session: one deep book, whole and then change by change, as Deribit writes it.
+//! Part of a FIX session in Deribit's format: one deep book, a snapshot followed by changes.
 
 use crate::random::Random;
 use touchline_wire::fix::{Encoder, Precision, tag};
@@ -8,7 +8,7 @@ pub const LEVELS: usize = 1_200;
 /// The instrument.
 pub const SYMBOL: &str = "BTC-PERPETUAL";
 
-/// What a gateway is configured with that takes a stretch.
+/// Configuration of a gateway that receives the session.
 pub const CONFIG: &str = "\
 bus = \"event\"
 [venue]
@@ -23,23 +23,23 @@ event_changes_max = 4096
 
 /// The best bid at the beginning, in half dollars; the best ask is one above.
 const BEST_BID: i64 = 20_000;
-/// When everything was sent.
+/// SendingTime of all messages.
 const SENT_NS: u64 = 1_567_870_620_896_000_000;
 
-/// The venue's side of a session that begins at number 1.
+/// The venue's side of a session that starts at number 1.
 #[derive(Debug)]
 pub struct Stretch {
     bytes: Vec<u8>,
-    /// Ends of the messages.
+    /// End offsets of the messages.
     ends: Vec<usize>,
-    /// How many of them come before the first change.
+    /// Number of messages before the first change.
     opening: usize,
     number: u64,
 }
 
 impl Stretch {
-    /// A Logon, a list, a snapshot, and so many changes of one entry each: three of four within ten
-    /// levels of the touch, which itself stays.
+    /// A Logon, a list, a snapshot, and `changes` changes of one entry each: three of four within
+    /// ten levels of the touch, which does not change.
     pub fn new(sender: &str, target: &str, changes: usize, seed: u64) -> Stretch {
         let mut stretch = Stretch {
             bytes: Vec::with_capacity(changes * 250 + 128 * 1024),
@@ -128,7 +128,7 @@ impl Stretch {
         self.ends.push(self.bytes.len());
     }
 
-    /// The messages until every book is live.
+    /// Messages up to the point at which every book is live.
     pub fn opening(&self) -> impl Iterator<Item = &[u8]> {
         (0..self.opening).map(|index| self.message(index))
     }
@@ -152,7 +152,7 @@ impl Stretch {
     }
 }
 
-/// Price, size and time of the level so far from the touch.
+/// Price, size and time of the level at this distance from the touch.
 fn entry(message: &mut Encoder<'_>, side: u8, level: usize, size: i64) {
     let half_dollars = match side {
         0 => BEST_BID - level as i64,

@@ -1,4 +1,4 @@
-//! The channel configuration of a generated session, in CME's form, and the multicast groups that it names.
+//! Channel configuration of a generated session, in CME's format, and its multicast groups.
 
 use crate::capture::{Feed, Line};
 use std::fmt::Write;
@@ -7,16 +7,16 @@ use std::net::{Ipv4Addr, SocketAddrV4};
 /// The channel of every generated session.
 pub const CHANNEL: u16 = 998;
 
-/// The sets of groups that there are; see [`group_of`].
+/// Number of sets of groups; see [`group_of`].
 pub const GROUP_SETS: u16 = 1 << 14;
 
-/// Where a feed and line of a generated session are sent: each has its own group.
+/// Group of a feed and line of a generated session.
 pub fn group(feed: Feed, line: Line) -> SocketAddrV4 {
     group_of(0, feed, line)
 }
 
-/// The same, of one of the sets `0..GROUP_SETS`, so that several exchanges on one host do not hear each other. All but
-/// set 0 are in 239.192.0.0/14, which is for use inside an organisation (RFC 2365, section 6.2).
+/// Group in one of the sets `0..GROUP_SETS`, so that several exchanges on one host do not receive each other's packets.
+/// All but set 0 are in 239.192.0.0/14, which is for use inside an organisation (RFC 2365, section 6.2).
 pub fn group_of(set: u16, feed: Feed, line: Line) -> SocketAddrV4 {
     let (third, port) = match line {
         Line::A => (41, 14_998),
@@ -36,13 +36,13 @@ pub fn group_of(set: u16, feed: Feed, line: Line) -> SocketAddrV4 {
     SocketAddrV4::new(Ipv4Addr::from(group), port)
 }
 
-/// The text of `config.xml` of a session in a file, whose packets come from nowhere in particular.
+/// Text of `config.xml` for a session in a file, whose packets have no source.
 pub fn config_xml() -> String {
     config_xml_of(0, Some(Ipv4Addr::new(10, 0, 0, 2)), None)
 }
 
-/// The text of `config.xml` of an exchange that sends to this set of groups, from this address, if it is known, and
-/// serves TCP replay there, if it does.
+/// Text of `config.xml` for an exchange that sends to this set of groups, from this address if known, and serves TCP
+/// replay at `replay` if it does.
 pub fn config_xml_of(set: u16, host: Option<Ipv4Addr>, replay: Option<SocketAddrV4>) -> String {
     let mut xml = format!(
         "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n\

@@ -1,12 +1,12 @@
-//! Writes MDP 3.0 bytes: each field at the offset that the specification's table gives.
+//! Encoder of MDP 3.0: each field at the offset in the specification's table.
 //!
-//! Independent of the generated decoders on purpose: what one writes and the other reads checks both.
+//!  Independent of the generated decoders, so that each checks the other.
 
 pub mod definition;
 pub mod incremental;
 pub mod snapshot;
 
-/// The schema version that a session is written in.
+/// Schema version of a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Version {
     /// Schema version 9.
@@ -15,14 +15,14 @@ pub enum Version {
     V13,
 }
 
-/// A template and how to write it.
+/// A template and its encoding.
 #[derive(Clone, Copy, Debug)]
 pub struct Template {
     /// Template id.
     pub id: u16,
     /// Schema version.
     pub version: Version,
-    /// Write it as a version that nobody knows yet would: higher number, longer blocks, bytes behind the last group.
+    /// Encode in a future version: higher number, longer blocks, bytes behind the last group.
     pub from_the_future: bool,
 }
 
@@ -34,7 +34,7 @@ pub struct Group {
     entries: Vec<Block>,
 }
 
-/// A block of fields: zero where nothing was put.
+/// Block of fields; unset bytes are zero.
 #[derive(Clone, Debug)]
 pub struct Block(Vec<u8>);
 
@@ -46,7 +46,7 @@ enum Dimension {
     Eight,
 }
 
-/// The most entries that the count of a group can say.
+/// Largest count of a group.
 pub const ENTRIES_MAX: usize = 255;
 
 /// The null of an optional price.
@@ -58,11 +58,11 @@ pub const NULL_U64: u64 = u64::MAX;
 
 /// Bytes that a future version adds to each block, and behind the last group.
 const FUTURE_BYTES: usize = 4;
-/// The number that a future version bears.
+/// Number of the future version.
 const FUTURE_VERSION: u16 = 14;
 
 impl Version {
-    /// The number in the SBE header.
+    /// Number in the SBE header.
     pub fn number(self) -> u16 {
         match self {
             Self::V9 => 9,
@@ -146,50 +146,50 @@ impl Block {
         Self(vec![0; length])
     }
 
-    /// Puts a number, given as its little-endian bytes, at an offset.
+    /// Writes a number, given as its little-endian bytes, at an offset.
     #[must_use]
     pub fn put<const N: usize>(mut self, offset: usize, little_endian: [u8; N]) -> Self {
         self.0[offset..offset + N].copy_from_slice(&little_endian);
         self
     }
 
-    /// Puts a u8.
+    /// Writes a u8.
     #[must_use]
     pub fn u8(self, offset: usize, value: u8) -> Self {
         self.put(offset, [value])
     }
 
-    /// Puts a u16.
+    /// Writes a u16.
     #[must_use]
     pub fn u16(self, offset: usize, value: u16) -> Self {
         self.put(offset, value.to_le_bytes())
     }
 
-    /// Puts a u32.
+    /// Writes a u32.
     #[must_use]
     pub fn u32(self, offset: usize, value: u32) -> Self {
         self.put(offset, value.to_le_bytes())
     }
 
-    /// Puts a u64.
+    /// Writes a u64.
     #[must_use]
     pub fn u64(self, offset: usize, value: u64) -> Self {
         self.put(offset, value.to_le_bytes())
     }
 
-    /// Puts an i32.
+    /// Writes an i32.
     #[must_use]
     pub fn i32(self, offset: usize, value: i32) -> Self {
         self.put(offset, value.to_le_bytes())
     }
 
-    /// Puts a price, 1e-9.
+    /// Writes a price, 1e-9.
     #[must_use]
     pub fn price(self, offset: usize, value: i64) -> Self {
         self.put(offset, value.to_le_bytes())
     }
 
-    /// Puts a quantity of the width that the template has.
+    /// Writes a quantity in the width of the template.
     #[must_use]
     pub fn quantity(self, offset: usize, value: i64, wide: bool) -> Self {
         if wide {
@@ -202,7 +202,7 @@ impl Block {
         }
     }
 
-    /// Puts text, cut to `length` and filled up with zeros.
+    /// Writes text, truncated to `length` and padded with zeros.
     #[must_use]
     pub fn text(mut self, offset: usize, length: usize, text: &str) -> Self {
         let text = &text.as_bytes()[..text.len().min(length)];
@@ -210,7 +210,7 @@ impl Block {
         self
     }
 
-    /// Puts the null of an optional price at each offset.
+    /// Writes the null of an optional price at each offset.
     #[must_use]
     pub fn null_prices(self, offsets: &[usize]) -> Self {
         offsets

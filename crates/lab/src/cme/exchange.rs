@@ -1,5 +1,5 @@
-//! A running exchange: markets, what it has published, and the loops beside that. It runs as long as it is asked to, in
-//! bounded memory: what it sends is taken from it as it is made.
+//! Running exchange: markets, published packets, and the cycles of definitions and snapshots. It runs without end in
+//! bounded memory: the caller takes its packets.
 
 use super::encode::definition;
 use super::encode::incremental::Body;
@@ -19,25 +19,25 @@ use crate::random::Random;
 pub struct Exchange {
     publisher: Publisher,
     flow: Flow,
-    /// How many instruments are defined.
+    /// Number of defined instruments.
     defined: usize,
     spare_resets: bool,
-    /// The running loops of the two snapshot feeds.
+    /// Running cycles of the two snapshot feeds.
     loops: [Option<SnapshotCycle>; 2],
     random: Random,
 }
 
-/// The snapshot feeds, in the order of the numbers by which [`Exchange::loop_packet`] knows them.
+/// Snapshot feeds, in the order of their index in [`Exchange::loop_packet`].
 pub const LOOP_FEEDS: [Feed; 2] = [Feed::Snapshot, Feed::OrderSnapshot];
 
-/// When sessions begin: 2026-01-05 00:00:00 UTC, a Monday.
+/// Start of all sessions: 2026-01-05 00:00:00 UTC, a Monday.
 const START_NS: u64 = 1_767_571_200_000_000_000;
 
-/// Sequences and RptSeq are 32 bits wide; from here on a new week is due.
+/// Sequences and RptSeq are 32 bits wide; at this number a new week is due.
 const NUMBERS_MAX: u32 = 0xf000_0000;
 
 impl Exchange {
-    /// The exchange of a seed, before its first packet.
+    /// Exchange of a seed, before its first packet.
     pub fn new(options: &Options, seed: u64) -> Self {
         let mut random = Random::from_seed(seed);
         let instruments = instrument::generate(options.instruments, options.version, &mut random);
@@ -62,42 +62,43 @@ impl Exchange {
         }
     }
 
-    /// What was sent and not taken yet, in the order in which it was made.
+    /// Packets that the caller has not taken yet, in order of creation.
     pub fn packets(&mut self) -> &mut Vec<SentPacket> {
         &mut self.publisher.packets
     }
 
-    /// The states of books since they were last taken; see [`keep_states`](Self::keep_states).
+    /// States of books since the caller last took them; see [`keep_states`](Self::keep_states).
     pub fn states(&mut self) -> &mut Vec<BookState> {
         &mut self.publisher.states
     }
 
-    /// Notes the state of each book, and from now on of each that an event changed. They are to be taken as they come.
+    /// Records the state of each book now, and of each changed book after every event. The caller takes the states
+    /// regularly.
     pub fn keep_states(&mut self) {
         self.publisher.keep_states = true;
         self.publisher.note_all_states();
     }
 
-    /// The states of order books since they were last taken; see [`keep_order_states`](Self::keep_order_states).
+    /// States of order books since the caller last took them; see [`keep_order_states`](Self::keep_order_states).
     pub fn order_states(&mut self) -> &mut Vec<BookState> {
         &mut self.publisher.order_states
     }
 
-    /// Notes the state of each order book, and from now on of each that an event changed. They are to be taken as they
-    /// come.
+    /// Records the state of each order book now, and of each changed order book after every event. The caller takes the
+    /// states regularly.
     pub fn keep_order_states(&mut self) {
         self.publisher.keep_order_states = true;
         self.publisher.note_all_states();
     }
 
-    /// Notes the best prices after each event for the truth, which grows without end by that.
+    /// Records the best prices after each event. The memory for them grows with the session.
     pub fn keep_tops(&mut self) {
         self.flow.keep_tops = true;
     }
 
-    /// What a subscriber that misses nothing has once it has everything up to the last packet.
+    /// Final state of a subscriber that has received every packet so far.
     ///
-    /// Between events and with no packet open; [`flush`](Self::flush) sees to that.
+    ///  Called between events, without an open packet; see [`flush`](Self::flush).
     pub fn expected(&self) -> Picture {
         expected_books::picture(&self.publisher, &self.flow)
     }
@@ -112,19 +113,19 @@ impl Exchange {
         self.publisher.sequence
     }
 
-    /// The venue's clock is at `now_ns`, nanoseconds since 1970; it never steps back. From now on it is the caller who
-    /// moves it: an event that spans packets takes no time by itself.
+    /// Sets the venue's clock to `now_ns`, nanoseconds since 1970; it never steps back. From now on the caller moves
+    /// the clock: an event over several packets takes no time by itself.
     pub fn set_clock(&mut self, now_ns: u64) {
         self.flow.split_pause_ns = 1;
         self.publisher.now_ns = now_ns.max(self.publisher.now_ns);
     }
 
-    /// The venue's clock jumps to `now_ns`, also back. What was open before is to be sent first.
+    /// Sets the venue's clock to `now_ns`, also backwards. Call [`flush`](Self::flush) first.
     pub fn jump_clock(&mut self, now_ns: u64) {
         self.publisher.jump_clock(now_ns);
     }
 
-    /// What the exchange before had sent, and its states, are taken as this one's; its states are noted if those were.
+    /// Takes over the packets and states of the previous exchange, and records states if that one did.
     pub fn succeed(&mut self, before: &mut Exchange) {
         self.publisher.packets.append(before.packets());
         self.publisher.states.append(before.states());
@@ -135,42 +136,42 @@ impl Exchange {
         self.publisher.note_all_states();
     }
 
-    /// Participants act, and the venue tells it; the last packet of it may stay open.
+    /// Runs one event: actions of participants, and their messages; the last packet may stay open.
     pub fn event(&mut self) {
         self.flow.event(&mut self.publisher, self.defined);
     }
 
-    /// Sends the packet that is open, if one is.
+    /// Sends the open packet, if any.
     pub fn flush(&mut self) {
         self.publisher.flush();
     }
 
-    /// Leaves the packet open as often as a session does.
+    /// Sends the open packet with the probability of a generated session.
     pub fn flush_mostly(&mut self) {
         if self.random.chance(0.75) {
             self.publisher.flush();
         }
     }
 
-    /// A heartbeat on the incremental feed, a packet of its own.
+    /// Sends a heartbeat on the incremental feed, in a packet of its own.
     pub fn heartbeat(&mut self) {
         self.publisher.flush();
         self.publisher.emit(Body::Heartbeat, 0, 0, &mut self.random);
         self.publisher.flush();
     }
 
-    /// Packets of one run of the definition loop.
+    /// Number of packets of one definition cycle.
     pub fn definition_packets(&self) -> usize {
         definition_packets(self.defined)
     }
 
-    /// Sends one packet of the definition loop, `0..definition_packets()`.
+    /// Sends one packet of the definition cycle, `0..definition_packets()`.
     pub fn definition_packet(&mut self, number: usize) {
         send_definition_packet(&mut self.publisher, self.defined, number);
     }
 
-    /// Sends the next packet of a snapshot loop of `LOOP_FEEDS`, at a packet boundary. False, and nothing is sent, if
-    /// that loop is over; the next call begins another.
+    /// Sends the next packet of a snapshot cycle of `LOOP_FEEDS`, at a packet boundary. Returns false without sending
+    /// if the cycle is complete; the next call starts another.
     pub fn loop_packet(&mut self, kind: usize, wanted_ns: u64) -> bool {
         let publisher = &mut self.publisher;
         let running = self.loops[kind]
@@ -182,12 +183,12 @@ impl Exchange {
         is_running
     }
 
-    /// Running snapshot loops end where they are; the next packets begin new ones.
+    /// Aborts running snapshot cycles; the next packets start new ones.
     pub fn restart_loops(&mut self) {
         self.loops = [None, None];
     }
 
-    /// A channel reset, and the books again; packet numbers go on, or start again at 1.
+    /// Sends a channel reset, then all books; packet numbers continue, or start again at 1.
     pub fn reset_channel(&mut self, renumber: bool) {
         self.publisher.flush();
         self.publisher.spared = self.spare_resets;
@@ -203,13 +204,13 @@ impl Exchange {
         self.publisher.spared = false;
     }
 
-    /// True when numbers are about to run out, which takes weeks; then [`reset_week`](Self::reset_week).
+    /// True when numbers are about to overflow, after weeks; then call [`reset_week`](Self::reset_week).
     pub fn is_week_over(&self) -> bool {
         let highest = self.publisher.published.iter().map(|each| each.rpt_seq);
         highest.chain([self.publisher.sequence]).max() > Some(NUMBERS_MAX)
     }
 
-    /// A new week: empty markets, and all numbers from 1.
+    /// Starts a new week: empty markets, all numbers from 1.
     pub fn reset_week(&mut self) {
         self.publisher.flush();
         self.flow.clear();
@@ -222,17 +223,17 @@ impl Exchange {
     }
 }
 
-/// What only a whole session has, whose clock is the exchange's own.
+/// Parts of a generated session, in which the exchange moves its own clock.
 impl Exchange {
-    /// The first definitions, and the first packet.
+    /// Sends the first definitions and the first packet.
     pub(super) fn open(&mut self) {
         send_definitions(&mut self.publisher, self.defined);
         self.paused_heartbeat();
-        // Whoever hears the first packet of either line second must not take it for an old one.
+        // A receiver that gets the first packet of one line later must not take it for an old one.
         self.publisher.now_ns += 1_000_000;
     }
 
-    /// Bursts of a few microseconds, and pauses of a few milliseconds.
+    /// Advances the clock: a few microseconds within bursts, pauses of a few milliseconds.
     pub(super) fn pass_time(&mut self) {
         let pause_ns = if self.random.chance(0.3) {
             6_000_000
@@ -242,13 +243,13 @@ impl Exchange {
         self.publisher.now_ns += self.random.below(pause_ns);
     }
 
-    /// Time between the last packet of a week and the first of the next.
+    /// Advances the clock from the last packet of a week to the first of the next.
     pub(super) fn pass_weekend(&mut self) {
         self.publisher.flush();
         self.publisher.now_ns += 51_000_000;
     }
 
-    /// What goes on beside the events: packets end, loops run, heartbeats.
+    /// Sends all packets besides the events: ends of packets, cycles, heartbeats.
     pub(super) fn send_around(&mut self) {
         self.flush_mostly();
         if !self.publisher.at_boundary() {
@@ -267,7 +268,8 @@ impl Exchange {
         }
     }
 
-    /// Instruments that are not in the definition loop yet come on the incremental feed, an event of their own.
+    /// Defines the instruments that are not in the definition cycle yet, on the incremental feed, in an event of their
+    /// own.
     pub(super) fn define_rest(&mut self) {
         let instruments = self.publisher.instruments.clone();
         let reports = instruments.len() as u32;
@@ -278,8 +280,8 @@ impl Exchange {
         self.defined = instruments.len();
     }
 
-    /// The end that heals everything: time for the last gaps to be given up and for a clock that was set to be
-    /// believed, then whole loops of all feeds.
+    /// End of a session, in which all books recover: time for the last gaps to be given up and for a clock step to be
+    /// confirmed, then complete cycles of all feeds.
     pub(super) fn wind_down(&mut self) {
         self.publisher.flush();
         self.publisher.now_ns += 1_000_000_000;
@@ -307,7 +309,7 @@ impl Exchange {
         self.loop_packet(kind, if ahead { now_ns } else { now_ns + 5_000 })
     }
 
-    /// Runs a snapshot loop from its beginning to its end.
+    /// Sends a complete snapshot cycle.
     fn whole_loop(&mut self, kind: usize) {
         self.loops[kind] = None;
         loop {

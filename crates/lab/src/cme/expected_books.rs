@@ -1,4 +1,4 @@
-//! What is true of an exchange's books: in the end as a picture, and after each event as a hash.
+//! Expected books of an exchange: the final state in full, and a hash after each event.
 
 mod checker;
 mod log;
@@ -13,8 +13,8 @@ use super::publisher::{Published, Publisher};
 use crate::picture::{BookRow, Level, OrderRow, OrdersRow, Picture, Side, State};
 use std::collections::BTreeMap;
 
-/// The state of one book after an event that changed it, or at the end of a packet within that event: the state that
-/// snapshots show.
+/// State of one book after an event that changed it, or at the end of a packet within that event, which is the state in
+/// snapshots.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BookState {
     /// Sequence of the packet that ends the event.
@@ -25,15 +25,15 @@ pub struct BookState {
     pub hash: u64,
 }
 
-/// A hash of the four lists of a book as a subscriber shows them: direct bids, direct offers, implied bids, implied
-/// offers, each best first, as price in units of 1e-9, quantity, and number of orders. The venue counts no orders for
-/// implied levels, so that their number does not matter.
+/// Hash of the four lists of a book as a subscriber shows them: direct bids, direct offers, implied bids, implied
+/// offers, each best first, as price in units of 1e-9, quantity, and number of orders. Implied levels have no number of
+/// orders, so theirs is ignored.
 ///
-/// Two books that differ have the same hash by a chance of 2⁻⁶⁴; nobody chooses the books against it.
+///  Two different books have the same hash with a probability of 2⁻⁶⁴; the books are not chosen by an attacker.
 pub fn hash<L: IntoIterator<Item = (i64, i64, i64)>>(lists: [L; 4]) -> u64 {
     let mut state = 0;
     for (list, levels) in lists.into_iter().enumerate() {
-        // What no level begins with: a level that moves to another list is another book.
+        // A separator between lists: a level that moves to another list changes the hash.
         state = mix(state ^ (list as u64 + 1));
         for (price, quantity, orders) in levels {
             let orders = if list < 2 { orders } else { 0 };
@@ -45,8 +45,8 @@ pub fn hash<L: IntoIterator<Item = (i64, i64, i64)>>(lists: [L; 4]) -> u64 {
     state
 }
 
-/// [`hash`] of an order book: bids and offers, each in the order in which they are served, as price in units of 1e-9,
-/// quantity, and the venue's id of the order.
+/// [`hash`] of an order book: bids and offers, each in order of priority, as price in units of 1e-9, quantity, and the
+/// venue's order id.
 pub fn hash_of_orders<L: IntoIterator<Item = (i64, i64, u64)>>([bids, asks]: [L; 2]) -> u64 {
     let lists = [Some(bids), Some(asks), None, None];
     hash(lists.map(|orders| {
@@ -55,7 +55,7 @@ pub fn hash_of_orders<L: IntoIterator<Item = (i64, i64, u64)>>([bids, asks]: [L;
     }))
 }
 
-/// The finaliser of SplitMix64: every bit of the input moves every bit of the output.
+/// Finaliser of SplitMix64: every input bit affects every output bit.
 fn mix(number: u64) -> u64 {
     let mut z = number.wrapping_add(0x9e37_79b9_7f4a_7c15);
     z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -63,7 +63,7 @@ fn mix(number: u64) -> u64 {
     z ^ (z >> 31)
 }
 
-/// [`hash`] of what was published, in the order of [`List::ALL`].
+/// [`hash`] of the published levels, in the order of [`List::ALL`].
 pub(super) fn hash_of_ladders(ladders: &[Ladder; 4]) -> u64 {
     hash(ladders.each_ref().map(|ladder| {
         ladder
@@ -72,7 +72,7 @@ pub(super) fn hash_of_ladders(ladders: &[Ladder; 4]) -> u64 {
     }))
 }
 
-/// [`hash_of_orders`] of what was published.
+/// [`hash_of_orders`] of the published orders.
 pub(super) fn hash_of_published_orders(orders: &BTreeMap<u64, RestingOrder>) -> u64 {
     hash_of_orders([Side::Bid, Side::Ask].map(|side| {
         let mut served: Vec<_> = orders.values().filter(|order| order.side == side).collect();
@@ -89,7 +89,7 @@ pub(super) fn hash_of_published_orders(orders: &BTreeMap<u64, RestingOrder>) -> 
     }))
 }
 
-/// What a subscriber that misses nothing has.
+/// Final state of a subscriber without losses.
 pub(super) fn picture(publisher: &Publisher, flow: &Flow) -> Picture {
     let mut expected_books = Picture {
         tops: flow.tops.clone(),

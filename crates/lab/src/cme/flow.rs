@@ -1,4 +1,4 @@
-//! Random order flow: what the participants do, and the messages in which the venue tells it.
+//! Random order flow: actions of participants, and the messages of the venue.
 
 mod participants;
 
@@ -16,36 +16,36 @@ use super::publisher::Publisher;
 use crate::picture::TopRow;
 use crate::random::Random;
 
-/// The participants of all markets, and the venue that tells what they did.
+/// Participants of all markets, and the venue that publishes their actions.
 #[derive(Clone, Debug)]
 pub struct Flow {
     /// The markets, in the order of the instruments.
     pub markets: Vec<Market>,
-    /// The best prices after each event: truth.
+    /// Best prices after each event: expected tops of book.
     pub tops: Vec<TopRow>,
-    /// Note the best prices; they are kept for ever.
+    /// Record the best prices; they are never discarded.
     pub keep_tops: bool,
-    /// Use DeleteThru, DeleteFrom and Overlay where they are natural.
+    /// Use DeleteThru, DeleteFrom and Overlay where they apply.
     pub bulk_actions: bool,
-    /// Share of events that bring a message of an unknown template.
+    /// Share of events with a message of an unknown template.
     pub unknown_share: f64,
-    /// Share of messages behind which a packet ends in the middle of its event.
+    /// Share of messages after which a packet ends in the middle of its event.
     pub split_share: f64,
-    /// How long such a pause in an event may be, nanoseconds; less than this.
+    /// Upper bound of the pause between two such packets, nanoseconds, exclusive.
     pub split_pause_ns: u64,
     /// Quantities of wide instruments are beyond 32 bits.
     pub large_quantities: bool,
     volumes: Vec<i64>,
-    /// How often each instrument was chosen.
+    /// Number of turns of each instrument.
     pub(super) turns: Vec<u32>,
     last_order: u64,
-    /// The message that may turn out to be the last of its event, with its own bits of MatchEventIndicator.
+    /// The message that may be the last of its event, with its own bits of MatchEventIndicator.
     held: Option<(Body, u8)>,
     transact_time: u64,
     random: Random,
 }
 
-/// The turns of an instrument that is not [`Activity::Traded`] of which one brings orders.
+/// An instrument that is not [`Activity::Traded`] has orders in one of this number of turns.
 const QUIET_TURNS: u32 = 6;
 
 /// Bits of MatchEventIndicator.
@@ -79,7 +79,7 @@ impl Flow {
         }
     }
 
-    /// One event among the first `defined` instruments: one to three of them, a few actions each.
+    /// Runs one event in one to three of the first `defined` instruments, a few actions each.
     pub fn event(&mut self, publisher: &mut Publisher, defined: usize) {
         self.transact_time = publisher.now_ns;
         for _ in 0..self.random.between(1, 3) {
@@ -96,7 +96,7 @@ impl Flow {
         self.close_event(publisher);
     }
 
-    /// Publishes whatever the markets hold and was not published: the books again, after a channel reset.
+    /// Publishes the unpublished state of the markets: all books, after a channel reset.
     pub fn republish(&mut self, publisher: &mut Publisher) {
         for index in 0..self.markets.len() {
             self.transact_time = publisher.now_ns;
@@ -105,13 +105,13 @@ impl Flow {
         }
     }
 
-    /// Empties all markets without a word, as over a weekend.
+    /// Empties all markets without messages, as over a weekend.
     pub fn clear(&mut self) {
         self.markets.iter_mut().for_each(Market::clear);
         self.volumes.fill(0);
     }
 
-    /// A channel reset, an event of its own. The markets stay; what was published of them is void.
+    /// Sends a channel reset, an event of its own. The markets stay; their published state is void.
     pub fn reset_channel(&mut self, publisher: &mut Publisher) {
         self.transact_time = publisher.now_ns;
         publisher.emit(
@@ -123,7 +123,7 @@ impl Flow {
         publisher.forget_published();
     }
 
-    /// Participants act in one market; the venue tells it.
+    /// Runs the actions of participants in one market, and their messages.
     fn act(&mut self, publisher: &mut Publisher, index: usize) {
         let mut trades = Vec::new();
         let instrument = publisher.instruments[index].clone();
@@ -138,7 +138,7 @@ impl Flow {
             if self.random.chance(0.3) {
                 self.imply(&instrument, index);
             }
-            // Whatever moved the direct book moves what is implied, in the same event.
+            // A change of the direct book changes the implied prices, in the same event.
             // mutant: market: implied prices stay when the direct book moves
             self.markets[index].fit_implied(REACH_TICKS * instrument.tick);
         }
@@ -155,7 +155,7 @@ impl Flow {
         );
         let traded: i64 = trades.iter().map(|trade| trade.quantity).sum();
         let volume = self.volumes[index] + traded;
-        // Where the number of a narrow message ends, the count of another day begins.
+        // When the volume exceeds a narrow message, counting starts again, as on a new day.
         let fits = wide || i32::try_from(volume).is_ok();
         self.volumes[index] = if fits { volume } else { traded };
         let entries = trades.iter().map(|trade| TradeEntry {
@@ -166,7 +166,7 @@ impl Flow {
             orders: trade.fills.len() as i32,
             aggressor: trade.aggressor,
         });
-        // A fill's quantity is an int32; an incoming order that took more than that is told without its fills.
+        // A fill's quantity is an int32; the fills of a larger order are not published.
         let fits = |fill: &(u64, i64)| i32::try_from(fill.1).is_ok();
         let fills = trades
             .iter()
@@ -197,7 +197,7 @@ impl Flow {
         );
     }
 
-    /// Tells what changed in the levels and orders of one market since it was last told.
+    /// Publishes the changed levels and orders of one market since its last message.
     fn tell_book(&mut self, publisher: &mut Publisher, index: usize) {
         self.release(publisher, 0);
         let instrument = publisher.instruments[index].clone();
@@ -229,7 +229,7 @@ impl Flow {
         }
     }
 
-    /// Orders that changed at a level of the message are told in it; they leave `orders`.
+    /// Adds orders that changed at a level of the message to it, and removes them from `orders`.
     fn book_message(
         &mut self,
         instrument: &Instrument,
@@ -274,7 +274,7 @@ impl Flow {
         }
     }
 
-    /// The orders of a market that are not as they were published. What did not change may be left out of an update.
+    /// Orders of a market that differ from their published state. An update may leave out unchanged fields.
     fn changed_orders(&mut self, publisher: &Publisher, index: usize) -> Vec<OrderEntry> {
         let security_id = publisher.instruments[index].security_id;
         let published = &publisher.published[index].orders;
@@ -353,7 +353,7 @@ impl Flow {
         self.say(publisher, Body::Limits(vec![entry]), last::STATISTICS);
     }
 
-    /// Queues a message; the one before it is now known not to be the last of its event.
+    /// Queues a message; the previous one is thereby not the last of its event.
     fn say(&mut self, publisher: &mut Publisher, body: Body, bits: u8) {
         self.release(publisher, 0);
         self.held = Some((body, bits));
@@ -369,7 +369,7 @@ impl Flow {
         }
     }
 
-    /// Ends the event: with its last message, or with a message of another kind that says nothing else.
+    /// Ends the event, with its last message or with a further message of another kind.
     fn close_event(&mut self, publisher: &mut Publisher) {
         if self.random.chance(self.unknown_share) {
             let body = (0..self.random.between(3, 40))
@@ -399,7 +399,8 @@ impl Flow {
         self.write_expected(publisher);
     }
 
-    /// The event is told: what was published must be what the markets hold, and that is the truth.
+    /// Ends an event: asserts that the published state is the state of the markets, and records it
+    /// as expected.
     fn write_expected(&mut self, publisher: &mut Publisher) {
         for index in std::mem::take(&mut publisher.touched) {
             let instrument = &publisher.instruments[index];

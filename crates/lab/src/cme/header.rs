@@ -1,22 +1,22 @@
-//! The head of a packet: its number and when it says that it was sent.
+//! Packet header: sequence and sending time.
 
 /// Offset of the sending time.
 const SENDING_TIME: usize = 4;
 
-/// The number of a packet.
+/// Sequence of a packet.
 pub fn number(payload: &[u8]) -> u32 {
     payload
         .first_chunk()
         .map_or(0, |field| u32::from_le_bytes(*field))
 }
 
-/// When a packet says that it was sent.
+/// Sending time of a packet.
 pub fn sending_time(payload: &[u8]) -> u64 {
     let field = payload.get(SENDING_TIME..).and_then(<[u8]>::first_chunk);
     field.map_or(0, |field| u64::from_le_bytes(*field))
 }
 
-/// Gives the packet another sending time.
+/// Sets the sending time.
 pub fn set_sending_time(payload: &mut [u8], sending_ns: u64) {
     let field = payload
         .get_mut(SENDING_TIME..)
@@ -26,12 +26,12 @@ pub fn set_sending_time(payload: &mut [u8], sending_ns: u64) {
     }
 }
 
-/// Gives the packet a sending time so many seconds away.
+/// Moves the sending time by this number of seconds.
 pub fn retime(payload: &mut [u8], seconds: i64) {
     set_sending_time(payload, moved(sending_time(payload), seconds));
 }
 
-/// A time so many seconds away; those before 1970 and behind the last one are these.
+/// A time moved by this number of seconds, saturating.
 pub fn moved(time_ns: u64, seconds: i64) -> u64 {
     let by_ns = seconds.unsigned_abs().saturating_mul(1_000_000_000);
     match seconds < 0 {
@@ -40,12 +40,12 @@ pub fn moved(time_ns: u64, seconds: i64) -> u64 {
     }
 }
 
-/// A time so many nanoseconds away; those before 1970 and behind the last one are these.
+/// A time moved by this number of nanoseconds, saturating.
 pub fn moved_ns(time_ns: u64, by_ns: i64) -> u64 {
     time_ns.saturating_add_signed(by_ns)
 }
 
-/// Moves the number; it wraps.
+/// Adds to the sequence, wrapping.
 pub fn renumber(payload: &mut [u8], ahead: u32) {
     if let Some(field) = payload.first_chunk_mut::<4>() {
         *field = u32::from_le_bytes(*field).wrapping_add(ahead).to_le_bytes();

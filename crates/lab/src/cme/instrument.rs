@@ -1,4 +1,4 @@
-//! The instruments of a session: sparse ascending ids, every depth, every kind of tick.
+//! Instruments of a session: sparse ascending ids, all depths and kinds of tick.
 
 use crate::cme::encode::Version;
 use crate::random::Random;
@@ -10,23 +10,23 @@ pub struct Instrument {
     pub security_id: i32,
     /// Symbol.
     pub symbol: String,
-    /// Which definition message describes it.
+    /// Kind of definition message.
     pub kind: Kind,
     /// MinPriceIncrement, 1e-9.
     pub tick: i64,
-    /// Where its market is at the start, 1e-9.
+    /// Initial price of its market, 1e-9.
     pub price: i64,
     /// MarketDepth of feed type GBX; not listed if `None`, which means ten.
     pub listed_depth: Option<u8>,
     /// MarketDepth of feed type GBI; not listed if `None`, and then nothing is implied.
     pub listed_implied_depth: Option<u8>,
-    /// Its quantities need the wide templates.
+    /// Needs the wide templates for its quantities.
     pub wide: bool,
-    /// What happens in it.
+    /// Kind of activity.
     pub activity: Activity,
 }
 
-/// Which definition message describes an instrument.
+/// Kind of definition message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// 54.
@@ -37,32 +37,32 @@ pub enum Kind {
     Spread,
 }
 
-/// What happens in an instrument.
+/// Kind of activity of an instrument.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Activity {
     /// Orders and trades.
     Traded,
-    /// Mostly price limits: entries with a RptSeq and without a price; orders and trades now and then.
+    /// Mostly price limits, which are entries with a RptSeq and without a price; occasional orders and trades.
     Limits,
-    /// Mostly nothing at all; orders and trades now and then.
+    /// Mostly inactive; occasional orders and trades.
     Quiet,
 }
 
 /// Price increments, 1e-9: a quarter, a cent, half a pip, one, 1/128.
 const TICKS: [i64; 5] = [250_000_000, 10_000_000, 50_000, 1_000_000_000, 7_812_500];
-/// The tick of wide instruments, whose quantities are amounts of a currency, and so their prices rates: half a pip.
+/// Tick of wide instruments: quantities are amounts of a currency and prices are rates, so half a pip.
 const WIDE_TICK: i64 = 50_000;
 /// Listed depths, cycled through; `None` is not listed.
 const DEPTHS: [Option<u8>; 5] = [Some(10), Some(1), Some(3), Some(5), None];
 
 impl Instrument {
-    /// The depth of its direct book.
+    /// Depth of the direct book.
     pub fn depth(&self) -> usize {
         self.listed_depth.map_or(10, usize::from)
     }
 
-    /// How far from [`price`](Self::price) its market goes, 1e-9: a spread stays about nothing, and no other price
-    /// comes near it.
+    /// Largest distance of its prices from [`price`](Self::price), 1e-9: a spread stays near zero, and other prices
+    /// stay away from it.
     pub fn reach(&self) -> i64 {
         match self.kind {
             Kind::Spread => 20 * self.tick,
@@ -70,13 +70,13 @@ impl Instrument {
         }
     }
 
-    /// The depth of its implied book.
+    /// Depth of the implied book.
     pub fn implied_depth(&self) -> usize {
         self.listed_implied_depth.map_or(2, usize::from)
     }
 }
 
-/// The instruments of a session, by ascending id.
+/// Instruments of a session, by ascending id.
 pub fn generate(count: usize, version: Version, random: &mut Random) -> Vec<Instrument> {
     let mut security_id = 1_000;
     let instruments = (0..count).map(|index| {
@@ -92,7 +92,7 @@ pub fn generate(count: usize, version: Version, random: &mut Random) -> Vec<Inst
             tick => tick,
         };
         let price = match kind {
-            // A spread trades around nothing, so that half of its prices are negative.
+            // Spreads are priced around zero, so half of their prices are negative.
             Kind::Spread => -tick,
             _ => tick * random.between(1_000, 20_000),
         };

@@ -1,4 +1,4 @@
-//! Price levels as the venue publishes them: the top of an order book, and the updates that lead from one to the next.
+//! Price levels as the venue publishes them: the top levels of an order book, and the updates between two states.
 
 use super::market::Market;
 use crate::picture::{Level, Side};
@@ -18,7 +18,7 @@ pub struct Rung {
     pub orders: Option<i32>,
 }
 
-/// Which of the four lists of an instrument.
+/// One of the four lists of an instrument.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct List {
     /// The side.
@@ -34,7 +34,8 @@ pub struct LevelUpdate {
     pub action: u8,
     /// CME's MDPriceLevel, from 1.
     pub level: usize,
-    /// The level after New, Change and Overlay; the level that goes, or the last of those, after the others.
+    /// The level after New, Change and Overlay; after the other actions, the deleted level or the last of the deleted
+    /// ones.
     pub rung: Rung,
 }
 
@@ -76,12 +77,12 @@ impl List {
         }
     }
 
-    /// Its place in [`ALL`](Self::ALL).
+    /// Index in [`ALL`](Self::ALL).
     pub fn index(self) -> usize {
         usize::from(self.implied) * 2 + self.side as usize
     }
 
-    /// The list of an MDEntryType that this generator writes.
+    /// The list of an MDEntryType that this generator encodes.
     pub fn of_entry_type(entry_type: u8) -> Self {
         *Self::ALL
             .iter()
@@ -89,7 +90,7 @@ impl List {
             .expect("only the four types of price levels are written")
     }
 
-    /// The list as the market has it now, cut to `depth`.
+    /// The current list of the market, truncated to `depth`.
     pub fn of(self, market: &Market, depth: usize) -> Ladder {
         let mut ladder = self.full(market);
         ladder.truncate(depth);
@@ -122,10 +123,10 @@ impl List {
         ladder
     }
 
-    /// The updates that lead from what was published to what the market has now, as CME sends them: a level that is
-    /// pushed beyond the depth goes without a word, a level that comes in at the bottom is New.
+    /// Updates from the published levels to the market's current ones, as CME sends them: a level beyond the depth is
+    /// dropped without an update, a level that enters at the bottom is New.
     ///
-    /// With `bulk`, DeleteThru, DeleteFrom and Overlay stand where they say the same in fewer entries.
+    ///  With `bulk`, DeleteThru, DeleteFrom and Overlay replace several entries where they apply.
     pub fn updates(
         self,
         published: &Ladder,
@@ -174,7 +175,7 @@ impl List {
     }
 }
 
-/// Uses one of the three bulk actions, if one fits and chance will have it.
+/// Uses one of the three bulk actions, if one applies and the random number selects it.
 fn bulk_updates(
     now: &mut Ladder,
     full: &Ladder,
@@ -218,7 +219,7 @@ fn bulk_updates(
 }
 
 impl LevelUpdate {
-    /// Does to a published list what a subscriber does.
+    /// Applies the update to a published list, as a subscriber does.
     pub fn apply(&self, ladder: &mut Ladder, depth: usize) {
         let index = self.level - 1;
         match self.action {
@@ -230,7 +231,7 @@ impl LevelUpdate {
             DELETE => _ = ladder.remove(index),
             DELETE_THRU => _ = ladder.drain(..self.level),
             DELETE_FROM => ladder.truncate(index),
-            other => unreachable!("no update is made with action {other}"),
+            other => unreachable!("this generator encodes no action {other}"),
         }
     }
 }

@@ -1,7 +1,7 @@
-//! An exchange in real time: events in bursts on an absolute schedule, loops and heartbeats beside them, for ever.
+//! Exchange in real time: events in bursts on an absolute schedule, cycles and heartbeats, without end.
 //!
-//! Each kind of sending has its next due time, and the one after is counted from that, not from when it was done: what
-//! is late is late, and the rate holds. Time is an argument; nothing here waits.
+//!  Each task has its next due time, and the following one is counted from that time, not from the time of execution,
+//! so the rate holds when a task is late. Time is an argument; nothing here waits.
 
 use super::exchange::Exchange;
 use super::expected_books::BookState;
@@ -9,12 +9,12 @@ use super::{Options, SentPacket, header};
 use crate::picture::Picture;
 use crate::random::Random;
 
-/// What time it is, in two ways.
+/// Current time, on two clocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Moment {
-    /// Since the exchange opened, nanoseconds, on a clock that never steps: what is due is measured by it.
+    /// Since the exchange opened, nanoseconds, on a clock that never steps: the schedule uses it.
     pub elapsed_ns: u64,
-    /// Since 1970, nanoseconds: what packets and events say.
+    /// Since 1970, nanoseconds: packets and events use it.
     pub wall_ns: u64,
 }
 
@@ -22,37 +22,37 @@ pub struct Moment {
 #[derive(Clone, Debug)]
 pub struct Live {
     exchange: Exchange,
-    /// What the exchange is made of, should it start again.
+    /// Options of the exchange, for a restart.
     options: Options,
     seed: u64,
-    /// Exchanges before this one, and their packets of the incremental feed.
+    /// Number of exchanges before this one, and their packets of the incremental feed.
     exchanges_before: u64,
     packets_before: u64,
-    /// The venue's clock, from the wall clock.
+    /// Offset of the venue's clock from the wall clock.
     clock_off_ns: i64,
     random: Random,
     pauses: Pauses,
     events: u64,
     due: [Due; TASKS.len()],
-    /// Number of the next packet of the definition loop.
+    /// Number of the next packet of the definition cycle.
     definition: usize,
-    /// The first definition loop runs.
+    /// The first definition cycle is running.
     is_opening: bool,
-    /// From when on there may be events.
+    /// Start of events.
     opened_ns: u64,
-    /// Sequence at the last look; the feed is quiet while it stays.
+    /// Sequence at the last check; while it does not change, the feed is quiet.
     heard: u32,
     restarts: u64,
     closing: Option<Closing>,
 }
 
-/// What happens again and again.
+/// Periodic tasks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Task {
     Event,
     Heartbeat,
     Definitions,
-    /// The loop of this number.
+    /// The snapshot cycle of this index.
     Snapshots(usize),
 }
 
@@ -67,44 +67,46 @@ const TASKS: [Task; 5] = [
 #[derive(Clone, Copy, Debug, Default)]
 struct Due {
     at_ns: u64,
-    /// From one time to the next; events have pauses of their own.
+    /// Interval; events have separate pauses.
     every_ns: u64,
 }
 
-/// The upper ends of the pauses between events: short ones inside a burst, long ones between bursts.
+/// Upper bounds of the pauses between events: short ones within a burst, long ones between bursts.
 #[derive(Clone, Copy, Debug)]
 struct Pauses {
     short_ns: u64,
     long_ns: u64,
 }
 
-/// The end of an exchange: heartbeats that show the last gaps, then whole loops of all feeds.
+/// End of an exchange: heartbeats that show the last gaps, then complete cycles of all feeds.
 #[derive(Clone, Copy, Debug, Default)]
 struct Closing {
     heartbeats: u32,
-    /// Whole loops of definitions and of the two snapshot feeds.
+    /// Complete cycles of definitions and of the two snapshot feeds.
     loops: [u32; 3],
 }
 
 const MILLISECOND_NS: u64 = 1_000_000;
 const SECOND_NS: u64 = 1_000_000_000;
-/// Between the packets of the first definition loop, and behind it before the market opens.
+/// Interval of the packets of the first definition cycle, and the pause before the market opens.
 const OPENING_EVERY_NS: u64 = MILLISECOND_NS;
 const OPENING_NS: u64 = 20 * MILLISECOND_NS;
-/// Further behind than this, the schedule begins anew: the process stood still, and nobody wants all that at once.
+/// Largest delay of the schedule; beyond it the schedule starts again, because the process was stopped and a burst of
+/// all late packets would be useless.
 const LATE_NS_MAX: u64 = SECOND_NS;
-/// From it and the seed come the courses of exchanges that start again.
+/// Constant from which, with the seed, the courses of restarted exchanges are derived.
 const COURSES: u64 = 0x636f_7572_7365_7321;
 /// Share of the pauses that are long.
 const LONG_SHARE: f64 = 0.3;
-/// At the end, a heartbeat so often, so many of them before loops count, and so many whole loops.
+/// At the end: interval of heartbeats, their number before cycles are counted, and the number of
+/// complete cycles.
 const CLOSING_EVERY_NS: u64 = 100 * MILLISECOND_NS;
 const CLOSING_HEARTBEATS: u32 = 4;
 const CLOSING_LOOPS: u32 = 2;
 
 impl Live {
-    /// The exchange of a seed that is open from 0 on. Events come at this rate on the average: most of them in bursts a
-    /// few microseconds apart, with pauses between. At 0 nothing happens but loops and heartbeats.
+    /// The exchange of a seed, open from time 0 on. Events come at this average rate, most of them in bursts a few
+    /// microseconds apart, with pauses between. At rate 0 there are cycles and heartbeats only.
     pub fn new(options: &Options, events_per_second: f64, seed: u64) -> Self {
         let mut live = Self {
             exchange: Exchange::new(options, seed),
@@ -128,9 +130,9 @@ impl Live {
         live
     }
 
-    /// The exchange process ends, and another one starts at once: the same instruments, empty books, another course of
-    /// events, all numbers from 1, and no channel reset. Its clock is `clock_off_ns` from the wall clock. The packets that
-    /// are left in [`packets`](Self::packets) are the last ones of the exchange before. Not once it is to
+    /// Ends the exchange process and starts another at once: the same instruments, empty books, another course of
+    /// events, all numbers from 1, and no channel reset. Its clock is `clock_off_ns` from the wall clock. The packets
+    /// left in [`packets`](Self::packets) are the last ones of the previous exchange. Not allowed after
     /// [`close`](Self::close).
     pub fn restart(&mut self, clock_off_ns: i64, now: Moment) {
         self.exchange.flush();
@@ -151,42 +153,42 @@ impl Live {
         self.open(now.elapsed_ns, has_events);
     }
 
-    /// The venue's clock steps by so much, also back. Events and packets have the new time from now on.
+    /// Steps the venue's clock by this time, also back. Events and packets have the new time from now on.
     pub fn step_clock(&mut self, by_ns: i64, now: Moment) {
         self.exchange.flush();
         self.clock_off_ns = self.clock_off_ns.saturating_add(by_ns);
         self.exchange.jump_clock(self.venue_ns(now));
     }
 
-    /// What the venue's clock says, nanoseconds since 1970.
+    /// Time of the venue's clock, nanoseconds since 1970.
     pub fn venue_ns(&self, now: Moment) -> u64 {
         header::moved_ns(now.wall_ns, self.clock_off_ns)
     }
 
-    /// How far the venue's clock is from the wall clock, nanoseconds.
+    /// Offset of the venue's clock from the wall clock, nanoseconds.
     pub fn clock_off_ns(&self) -> i64 {
         self.clock_off_ns
     }
 
-    /// Sets how many events come a second on the average; 0 leaves loops and heartbeats.
+    /// Sets the average number of events a second; at 0 there are cycles and heartbeats only.
     pub fn set_rate(&mut self, events_per_second: f64, now: Moment) {
         self.exchange.flush();
         self.pauses = Pauses::at(events_per_second);
         let opens_ns = self.due[0].at_ns;
         self.due[0].at_ns = match events_per_second > 0.0 && self.closing.is_none() {
-            // Not before the market has opened.
+            // Not before the market opens.
             true if opens_ns == u64::MAX => now.elapsed_ns.max(self.opened_ns),
             true => opens_ns,
             false => u64::MAX,
         };
     }
 
-    /// When the next thing is due, in [`Moment::elapsed_ns`].
+    /// Time of the next due task, in [`Moment::elapsed_ns`].
     pub fn due_ns(&self) -> u64 {
         self.due[self.next()].at_ns
     }
 
-    /// Does the one thing that is due next, whether or not its time has come. What is sent is in
+    /// Runs the next due task, whether or not its time has come. Its packets are in
     /// [`packets`](Self::packets).
     pub fn step(&mut self, now: Moment) {
         let venue_ns = self.venue_ns(now);
@@ -203,53 +205,53 @@ impl Live {
             Task::Snapshots(kind) => self.snapshots(at, kind, venue_ns),
         };
         self.due[at].at_ns = due_ns + every_ns;
-        // What follows at once may stand in the same packet.
+        // If the next event is due already, it may share the packet.
         match self.due[0].at_ns <= now.elapsed_ns {
             true => self.exchange.flush_mostly(),
             false => self.exchange.flush(),
         }
     }
 
-    /// What was sent and not taken yet, in the order in which it was made.
+    /// Packets that the caller has not taken yet, in order of creation.
     pub fn packets(&mut self) -> &mut Vec<SentPacket> {
         self.exchange.packets()
     }
 
-    /// Notes the state of each book now and, from now on, after each event; they are to be taken from
+    /// Records the state of each book now, and of each changed book after every event; the caller takes them from
     /// [`states`](Self::states).
     pub fn keep_states(&mut self) {
         self.exchange.keep_states();
     }
 
-    /// The states of books since they were last taken.
+    /// States of books since the caller last took them.
     pub fn states(&mut self) -> &mut Vec<BookState> {
         self.exchange.states()
     }
 
-    /// Notes the state of each order book now and, from now on, after each event; they are to be taken from
+    /// Records the state of each order book now, and of each changed one after every event; the caller takes them from
     /// [`order_states`](Self::order_states).
     pub fn keep_order_states(&mut self) {
         self.exchange.keep_order_states();
     }
 
-    /// The states of order books since they were last taken.
+    /// States of order books since the caller last took them.
     pub fn order_states(&mut self) -> &mut Vec<BookState> {
         self.exchange.order_states()
     }
 
-    /// What a subscriber has who has everything; what was still to be sent of it is in [`packets`](Self::packets).
+    /// State of a subscriber without losses; its last packets are in [`packets`](Self::packets).
     pub fn expected(&mut self) -> Picture {
         self.exchange.flush();
         self.exchange.expected()
     }
 
-    /// A channel reset now. Faults leave its packets alone: see [`Options::spare_resets`].
+    /// Sends a channel reset now. Faults do not affect its packets: see [`Options::spare_resets`].
     pub fn reset_channel(&mut self, now: Moment) {
         self.exchange.set_clock(self.venue_ns(now));
         self.exchange.reset_channel(false);
     }
 
-    /// No more events. What follows heals whoever listens: heartbeats, then whole loops of all feeds, twice as fast.
+    /// Stops events. Then heartbeats and complete cycles of all feeds, at double rate, let all receivers recover.
     pub fn close(&mut self, now: Moment) {
         self.exchange.set_clock(self.venue_ns(now));
         self.exchange.flush();
@@ -263,13 +265,13 @@ impl Live {
         self.closing.get_or_insert_default();
     }
 
-    /// True once [`close`](Self::close) was asked for and everything that follows it is sent.
+    /// True when all packets after [`close`](Self::close) are sent.
     pub fn is_over(&self) -> bool {
         let is_whole = |closing: Closing| closing.loops.iter().all(|&loops| loops >= CLOSING_LOOPS);
         self.closing.is_some_and(is_whole)
     }
 
-    /// Events so far.
+    /// Number of events so far.
     pub fn events(&self) -> u64 {
         self.events
     }
@@ -279,28 +281,28 @@ impl Live {
         self.exchange.sequence()
     }
 
-    /// Packets of the incremental feed, also of the exchanges before this one.
+    /// Packets of the incremental feed, including those of earlier exchanges.
     pub fn incremental_packets(&self) -> u64 {
         self.packets_before + u64::from(self.exchange.sequence())
     }
 
-    /// How often the exchange started again.
+    /// Number of restarts of the exchange.
     pub fn exchanges_before(&self) -> u64 {
         self.exchanges_before
     }
 
-    /// How often the schedule began anew because it was more than a second behind.
+    /// Number of times that the schedule started again because it was more than a second late.
     pub fn restarts(&self) -> u64 {
         self.restarts
     }
 
-    /// The schedule of an exchange that starts at `from_ns`: definitions first, then everything else.
+    /// Schedule of an exchange that starts at `from_ns`: definitions first, then all other tasks.
     fn open(&mut self, from_ns: u64, has_events: bool) {
         let instruments = self.exchange.instruments() as u64;
         let definitions = self.exchange.definition_packets() as u64;
         let opened_ns = from_ns + definitions * OPENING_EVERY_NS + OPENING_NS;
         self.due = TASKS.map(|task| {
-            // A price snapshot takes half a packet; with its orders it takes up to three packets.
+            // A price snapshot takes half a packet, with its orders up to three packets.
             let (at_ns, every_ns) = match task {
                 Task::Event => (if has_events { opened_ns } else { u64::MAX }, 0),
                 Task::Heartbeat => (from_ns, SECOND_NS),
@@ -379,7 +381,7 @@ impl Live {
         self.due[at].every_ns
     }
 
-    /// Loops count that began behind the last heartbeat that is waited for.
+    /// Only cycles that started after the last required heartbeat are counted.
     fn loop_ended(&mut self, which: usize) {
         if let Some(closing) = &mut self.closing
             && closing.heartbeats >= CLOSING_HEARTBEATS
@@ -393,7 +395,7 @@ impl Pauses {
     fn at(events_per_second: f64) -> Self {
         let mean_ns = SECOND_NS as f64 / events_per_second.max(1e-6);
         let short_ns = mean_ns.min(20_000.0);
-        // Half of the upper ends, by their shares, is the mean.
+        // The mean is half of the upper bounds, weighted by their shares.
         let long_ns = (2.0 * mean_ns - (1.0 - LONG_SHARE) * short_ns) / LONG_SHARE;
         Self {
             short_ns: (short_ns as u64).max(1),
@@ -402,7 +404,7 @@ impl Pauses {
     }
 }
 
-/// From packet to packet of a loop of so many, so that it takes about a second.
+/// Interval between the packets of a cycle of this length, so that it takes about a second.
 fn pace(packets: u64) -> u64 {
     (SECOND_NS / packets.max(1)).clamp(MILLISECOND_NS / 2, 250 * MILLISECOND_NS)
 }

@@ -1,13 +1,13 @@
-//! A real limit order book per instrument, kept as orders: price first, then time.
+//! Limit order book of an instrument, kept as orders with price-time priority.
 //!
-//! Everything that a session publishes is derived from it, so the truth of a session is true by construction.
+//!  All published data of a session are derived from it, so the expected books are correct by construction.
 
 use crate::picture::Side;
 
 /// The resting orders of one instrument, and its implied prices.
 #[derive(Clone, Debug, Default)]
 pub struct Market {
-    /// Bids and offers, each in the order in which they are served.
+    /// Bids and offers, each in order of priority.
     sides: [Vec<RestingOrder>; 2],
     /// Implied bids and offers, best first: price and quantity.
     implied: [Vec<(i64, i64)>; 2],
@@ -16,19 +16,19 @@ pub struct Market {
 /// One resting order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RestingOrder {
-    /// The venue's id.
+    /// The venue's order id.
     pub id: u64,
-    /// Which side it rests on.
+    /// Side.
     pub side: Side,
     /// Price in units of 1e-9.
     pub price: i64,
     /// Contracts.
     pub quantity: i64,
-    /// Place in time: the lowest is served first.
+    /// Time priority: the lowest is first.
     pub priority: u64,
 }
 
-/// What one incoming order traded at one price.
+/// Trade of one incoming order at one price.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Trade {
     /// Price in units of 1e-9.
@@ -37,12 +37,12 @@ pub struct Trade {
     pub quantity: i64,
     /// The side of the incoming order.
     pub aggressor: Side,
-    /// Each order that took part, the incoming one first, with its quantity.
+    /// Each order of the trade, the incoming one first, with its quantity.
     pub fills: Vec<(u64, i64)>,
 }
 
 impl Market {
-    /// Orders of a side in the order in which they are served.
+    /// Orders of a side in order of priority.
     pub fn orders(&self, side: Side) -> &[RestingOrder] {
         &self.sides[side as usize]
     }
@@ -57,12 +57,12 @@ impl Market {
         &self.implied[side as usize]
     }
 
-    /// The best price of a side.
+    /// Best direct price of a side.
     pub fn best(&self, side: Side) -> Option<i64> {
         self.orders(side).first().map(|order| order.price)
     }
 
-    /// The best price of a side, direct or implied.
+    /// Best price of a side, direct or implied.
     pub fn touch(&self, side: Side) -> Option<i64> {
         let implied = self.implied(side).first().map(|&(price, _)| price);
         match (self.best(side), implied) {
@@ -71,7 +71,7 @@ impl Market {
         }
     }
 
-    /// An order comes in: it trades with what it crosses, price by price, and its rest comes to stand.
+    /// Enters an order: it trades with the orders that it crosses, price by price, and the rest of it joins the book.
     pub fn enter(&mut self, mut order: RestingOrder) -> Vec<Trade> {
         let mut trades: Vec<Trade> = Vec::new();
         let opposite = &mut self.sides[order.side.opposite() as usize];
@@ -108,7 +108,7 @@ impl Market {
         trades
     }
 
-    /// Takes an order out of the book.
+    /// Removes an order from the book.
     pub fn cancel(&mut self, id: u64) -> Option<RestingOrder> {
         let side = self
             .sides
@@ -118,14 +118,14 @@ impl Market {
         Some(side.remove(place))
     }
 
-    /// Lowers the quantity of an order, which keeps its place.
+    /// Lowers the quantity of an order, which keeps its priority.
     pub fn reduce(&mut self, id: u64, quantity: i64) {
         if let Some(order) = self.sides.iter_mut().flatten().find(|order| order.id == id) {
             order.quantity = order.quantity.min(quantity);
         }
     }
 
-    /// Sets the implied prices of a side; they need not be in order.
+    /// Sets the implied prices of a side, in any order.
     pub fn imply(&mut self, side: Side, mut prices: Vec<(i64, i64)>) {
         prices.sort_by_key(|&(price, _)| if side == Side::Bid { -price } else { price });
         prices.dedup_by_key(|&mut (price, _)| price);
@@ -146,7 +146,7 @@ impl Market {
         }
     }
 
-    /// Removes everything.
+    /// Empties the book.
     pub fn clear(&mut self) {
         *self = Self::default();
     }
@@ -161,7 +161,7 @@ impl Market {
     }
 }
 
-/// True if, for an order of this side, `price` is served before `other`.
+/// True if `price` is better than `other` for an order of this side.
 fn is_better(side: Side, price: i64, other: i64) -> bool {
     match side {
         Side::Bid => price > other,

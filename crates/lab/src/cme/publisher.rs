@@ -1,4 +1,4 @@
-//! The venue's sending side: numbers entries and packets, and knows at every packet boundary what it has published.
+//! Sending side of the venue: numbers entries and packets, and keeps the published state at every packet boundary.
 
 use super::SentPacket;
 use super::encode::incremental::{self, Body, LevelEntry};
@@ -11,7 +11,7 @@ use crate::capture::Feed;
 use crate::random::Random;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What was published of one instrument.
+/// Published state of one instrument.
 #[derive(Clone, Debug, Default)]
 pub struct Published {
     /// RptSeq of the last entry; 0 if there was none.
@@ -31,25 +31,25 @@ pub struct Publisher {
     pub version: Version,
     /// The instruments, by ascending id.
     pub instruments: Vec<Instrument>,
-    /// What was published of each.
+    /// Published state of each instrument.
     pub published: Vec<Published>,
     /// Sequence of the last packet sent.
     pub sequence: u32,
-    /// What was sent on all feeds, until somebody takes it.
+    /// Packets sent on all feeds, until the caller takes them.
     pub packets: Vec<SentPacket>,
     /// Instruments whose direct book had an entry in the open event.
     pub touched: BTreeSet<usize>,
     /// Instruments of which any list had an entry in the open event.
     pub changed: BTreeSet<usize>,
-    /// The states of books after each event, and at each end of a packet within one, until somebody takes them.
+    /// States of books after each event, and at each end of a packet within an event, until the caller takes them.
     pub states: Vec<BookState>,
-    /// Note the states.
+    /// Record the states.
     pub keep_states: bool,
     /// Instruments whose orders changed in the open event.
     pub changed_orders: BTreeSet<usize>,
-    /// The states of order books, as `states` has those of price books.
+    /// States of order books, like `states` for price books.
     pub order_states: Vec<BookState>,
-    /// Note the states of order books.
+    /// Record the states of order books.
     pub keep_order_states: bool,
     /// The venue's clock, nanoseconds since 1970.
     pub now_ns: u64,
@@ -108,7 +108,7 @@ impl Publisher {
         self.note(&body, transact_time);
     }
 
-    /// Puts an encoded message into the open packet; sends that first if it has no room left.
+    /// Adds an encoded message to the open packet; sends the packet first if it has no room left.
     pub fn put(&mut self, message: Vec<u8>) {
         let open: usize = self.open.iter().map(Vec::len).sum();
         if 12 + open + message.len() > PACKET_BYTES_MAX {
@@ -117,12 +117,12 @@ impl Publisher {
         self.open.push(message);
     }
 
-    /// Sends the open packet, if there is anything in it.
+    /// Sends the open packet, unless it is empty.
     pub fn flush(&mut self) {
         if self.open.is_empty() {
             return;
         }
-        // Also in the middle of an event: a snapshot is of the end of a packet.
+        // Also in the middle of an event: a snapshot shows the end of a packet.
         self.note_states();
         self.sequence += 1;
         let messages = std::mem::take(&mut self.open);
@@ -150,28 +150,28 @@ impl Publisher {
         });
     }
 
-    /// The venue's clock is set, also back: sending times and arrivals go on from there.
+    /// Sets the venue's clock, also back; sending times and arrivals continue from there.
     pub fn jump_clock(&mut self, now_ns: u64) {
         self.now_ns = now_ns;
         // mutant: sim: a clock that steps back stands still
         self.last_sent.clear();
     }
 
-    /// Every book starts again, empty, with RptSeq 0.
+    /// Empties every published book, with RptSeq 0.
     pub fn forget_published(&mut self) {
         self.published.fill(Published::default());
         self.touched.clear();
         self.note_all_states();
     }
 
-    /// Notes the state of each book, changed or not.
+    /// Records the state of each book.
     pub fn note_all_states(&mut self) {
         self.changed = (0..self.instruments.len()).collect();
         self.changed_orders = self.changed.clone();
         self.note_states();
     }
 
-    /// Notes the state of each book that changed since this was last asked for.
+    /// Records the state of each book that changed since the last call.
     pub fn note_states(&mut self) {
         let changed = std::mem::take(&mut self.changed);
         let changed_orders = std::mem::take(&mut self.changed_orders);
@@ -230,7 +230,7 @@ impl Publisher {
         }
     }
 
-    /// Does to what is published what a subscriber does to its books.
+    /// Applies a message to the published state, as a subscriber does to its books.
     fn note(&mut self, body: &Body, transact_time: u64) {
         match body {
             Body::Book { levels, orders, .. } => {
@@ -302,7 +302,7 @@ fn note_order(
         return;
     }
     let old = published.orders.get(&id).copied();
-    let known = "a new order says everything";
+    let known = "a new order has all fields";
     published.orders.insert(
         id,
         RestingOrder {

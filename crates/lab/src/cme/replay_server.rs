@@ -1,7 +1,8 @@
-//! The exchange's TCP replay: a client logs on, asks for packets of the incremental feed by number, and gets them.
+//! TCP replay server of the exchange: a client logs on, requests packets of the incremental feed by number, and
+//! receives them.
 //!
-//! One connection, one request, as CME's client systems wiki has it ("MDP 3.0 - TCP Recovery"). What goes wrong with
-//! such servers can be asked for: see [`Behaviour`].
+//!  One connection, one request, as in CME's client systems wiki ("MDP 3.0 - TCP Recovery"). [`Behaviour`] simulates
+//! faults of such servers.
 
 mod request;
 mod session;
@@ -15,25 +16,25 @@ use std::thread::{self, JoinHandle};
 use std::time::Duration;
 use stored::StoredPackets;
 
-/// How the server behaves to whoever connects.
+/// Behaviour of the server towards clients.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Behaviour {
-    /// As it should.
+    /// Correct.
     #[default]
     Ok,
-    /// Every request is refused with a reason.
+    /// Rejects every request with a reason.
     Refuse,
-    /// Half of what was asked for, the last of it cut, and the connection is closed.
+    /// Sends half of the requested packets, the last one truncated, and closes the connection.
     Half,
-    /// A packet now and then.
+    /// Sends packets with pauses.
     Slow,
-    /// The connection is closed at once.
+    /// Closes the connection at once.
     Close,
-    /// Nothing is ever answered.
+    /// Never answers.
     Silent,
 }
 
-/// A running server. It ends when it is dropped.
+/// A running server; it ends when this value is dropped.
 #[derive(Debug)]
 pub struct ReplayServer {
     shared: Arc<Shared>,
@@ -41,25 +42,25 @@ pub struct ReplayServer {
     listening: Option<JoinHandle<()>>,
 }
 
-/// What the server did so far.
+/// Totals of the server.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Totals {
-    /// Connections taken.
+    /// Accepted connections.
     pub connections: u64,
     /// Requests that were answered with packets, all or half of them.
     pub served: u64,
-    /// Logons and requests that were refused.
+    /// Rejected logons and requests.
     pub refused: u64,
     /// Packets sent.
     pub packets: u64,
 }
 
-/// The most packets of one request.
+/// Largest number of packets of one request.
 pub const REQUEST_PACKETS_MAX: u32 = 2_000;
-/// The most connections at a time; further ones are closed.
+/// Largest number of concurrent connections; further ones are closed.
 const CONNECTIONS_MAX: usize = 16;
 
-/// What the threads of a server share.
+/// Data shared by the server's threads.
 #[derive(Debug)]
 struct Shared {
     channel: u32,
@@ -75,11 +76,12 @@ struct Shared {
 }
 
 impl ReplayServer {
-    /// Listens on an address for requests for a channel; port 0 is any free one. The last `packets_max` packets are
-    /// kept.
+    /// Listens on an address for requests for a channel; port 0 chooses a free one. The last `packets_max` packets are
+    /// stored.
     ///
-    /// # Errors
-    /// The address is not ours, or taken.
+    ///  # Errors
+    ///
+    ///  The address does not belong to the host, or is in use.
     pub fn start(
         listen: SocketAddr,
         channel: u32,
@@ -111,18 +113,18 @@ impl ReplayServer {
         })
     }
 
-    /// Where it listens.
+    /// Listening address.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// Keeps a packet of the incremental feed. One that does not follow the last one begins a new numbering, and what
-    /// was kept before is gone.
+    /// Stores a packet of the incremental feed. A packet that does not continue the sequence starts a new epoch and
+    /// removes the stored ones.
     pub fn keep(&self, sequence: u32, payload: &[u8]) {
         self.shared.stored().push(sequence, payload);
     }
 
-    /// Behaves so from now on, to those who connect from now on.
+    /// Sets the behaviour for connections from now on.
     pub fn behave(&self, behaviour: Behaviour) {
         *self
             .shared
@@ -131,7 +133,7 @@ impl ReplayServer {
             .unwrap_or_else(PoisonError::into_inner) = behaviour;
     }
 
-    /// What it did so far.
+    /// Totals so far.
     pub fn totals(&self) -> Totals {
         let read = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
         Totals {
@@ -146,10 +148,10 @@ impl ReplayServer {
 impl Drop for ReplayServer {
     fn drop(&mut self) {
         self.shared.stopped.store(true, Ordering::Relaxed);
-        // Whoever waits for a connection has one now, and sees that it is over.
+        // Wakes the thread that waits for a connection, so that it sees the end.
         let woken = TcpStream::connect_timeout(&self.address, Duration::from_secs(1));
         if let (Ok(_), Some(listening)) = (woken, self.listening.take()) {
-            // A thread that panicked has said so.
+            // A thread that panicked has printed its message.
             let _ = listening.join();
         }
     }
@@ -162,7 +164,7 @@ impl Shared {
                 return;
             }
             let Ok(stream) = stream else {
-                // Out of files, most likely: it passes, and is not to be asked for without end.
+                // Probably out of file descriptors, for a time; do not retry in a tight loop.
                 thread::sleep(Duration::from_millis(10));
                 continue;
             };
@@ -173,7 +175,7 @@ impl Shared {
             }
             let shared = Arc::clone(self);
             let served = thread::Builder::new().spawn(move || {
-                // A client that has gone is no error here.
+                // A client that disconnects is not an error here.
                 let _ = session::serve(&shared, stream);
                 shared.connected.fetch_sub(1, Ordering::Relaxed);
             });
@@ -200,7 +202,7 @@ fn count(counter: &AtomicU64) {
 }
 
 impl Behaviour {
-    /// All of them.
+    /// All behaviours.
     pub const ALL: [Self; 6] = [
         Self::Ok,
         Self::Refuse,
@@ -210,7 +212,7 @@ impl Behaviour {
         Self::Silent,
     ];
 
-    /// Its name in a command.
+    /// Name in a command.
     pub fn name(self) -> &'static str {
         match self {
             Self::Ok => "ok",

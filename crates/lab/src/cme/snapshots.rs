@@ -1,4 +1,4 @@
-//! The loops beside the incremental feed: definitions, price snapshots, order snapshots.
+//! Cycles beside the incremental feed: definitions, price snapshots, order snapshots.
 
 use super::encode::{definition, snapshot};
 use super::publisher::{Published, Publisher};
@@ -6,20 +6,20 @@ use crate::capture::Feed;
 use crate::random::Random;
 use std::collections::VecDeque;
 
-/// One run of a snapshot loop. Its packets count from 1.
+/// One snapshot cycle. Its packets count from 1.
 #[derive(Clone, Debug)]
 pub struct SnapshotCycle {
     feed: Feed,
     sequence: u32,
-    /// Instruments that are still to come, each as it was when the loop began.
+    /// Instruments not sent yet, each in its state at the start of the cycle.
     rest: VecDeque<Captured>,
-    /// TotNumReports: the instruments that had any activity when the loop began.
+    /// TotNumReports: instruments with any activity at the start of the cycle.
     reports: u32,
-    /// Encoded messages that are still to be sent.
+    /// Encoded messages not sent yet.
     messages: VecDeque<Vec<u8>>,
 }
 
-/// An instrument as of a packet.
+/// State of an instrument at a packet.
 #[derive(Clone, Debug)]
 struct Captured {
     index: usize,
@@ -28,7 +28,7 @@ struct Captured {
 }
 
 impl SnapshotCycle {
-    /// Begins a loop with what is published now; the publisher stands at a packet boundary.
+    /// Starts a cycle with the published state; call it at a packet boundary.
     pub fn begin(feed: Feed, publisher: &Publisher) -> Self {
         assert!(publisher.at_boundary(), "a snapshot is of whole packets");
         let active =
@@ -46,10 +46,10 @@ impl SnapshotCycle {
         }
     }
 
-    /// Sends the next packet at `wanted_ns`. False if the loop is over.
+    /// Sends the next packet at `wanted_ns`. False if the cycle is complete.
     ///
-    /// An instrument is sent as it was when the loop began or, as often, as it is now: LastMsgSeqNumProcessed differs
-    /// within a loop.
+    ///  An instrument is sent in its state at the start of the cycle or, with the same probability, in its current
+    /// state: LastMsgSeqNumProcessed differs within a cycle.
     pub fn send_packet(
         &mut self,
         publisher: &mut Publisher,
@@ -84,7 +84,7 @@ impl SnapshotCycle {
         true
     }
 
-    /// The messages of one instrument. Both feeds carry its prices; the order feed its orders too, in parts.
+    /// Messages of one instrument. Both feeds have its prices; the order feed also has its orders, in parts.
     fn encode(&mut self, captured: &Captured, publisher: &Publisher) {
         let instrument = &publisher.instruments[captured.index];
         let published = &captured.published;
@@ -105,7 +105,8 @@ impl SnapshotCycle {
         self.messages.push_back(prices);
         if self.feed == Feed::OrderSnapshot {
             let orders: Vec<_> = published.orders.values().copied().collect();
-            // Always the same for an instrument: parts of two loops that are of one packet must fit each other.
+            // The same for an instrument in every cycle: parts from two cycles with the same packet number must
+            // combine.
             let size = 2 + instrument.security_id as usize % 30;
             let chunks: Vec<_> = if orders.is_empty() {
                 vec![&orders[..]]
@@ -131,15 +132,15 @@ impl Captured {
     }
 }
 
-/// Definitions in one packet of their loop.
+/// Definitions in one packet of their cycle.
 const DEFINITIONS_PER_PACKET: usize = 4;
 
-/// Packets of one loop of the definitions of `defined` instruments.
+/// Number of packets of one cycle of the definitions of `defined` instruments.
 pub fn definition_packets(defined: usize) -> usize {
     defined.div_ceil(DEFINITIONS_PER_PACKET)
 }
 
-/// Sends one packet of the loop of the first `defined` instruments; `number` counts from 0.
+/// Sends one packet of the cycle of the first `defined` instruments; `number` counts from 0.
 pub fn send_definition_packet(publisher: &mut Publisher, defined: usize, number: usize) {
     let first = number * DEFINITIONS_PER_PACKET;
     let last = (first + DEFINITIONS_PER_PACKET).min(defined);
@@ -152,7 +153,8 @@ pub fn send_definition_packet(publisher: &mut Publisher, defined: usize, number:
     publisher.send(Feed::Definitions, sequence, publisher.now_ns, &messages);
 }
 
-/// Sends one whole loop of the definitions of the first `defined` instruments, a millisecond apart.
+/// Sends a complete cycle of the definitions of the first `defined` instruments, a millisecond
+/// apart.
 pub fn send_definitions(publisher: &mut Publisher, defined: usize) {
     for number in 0..definition_packets(defined) {
         send_definition_packet(publisher, defined, number);

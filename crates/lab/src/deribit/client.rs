@@ -1,4 +1,4 @@
-//! One client: its session, what it has asked for, and the way to it. Bytes and time in, bytes out.
+//! One client: session, subscriptions, and test transport. Input: bytes and time; output: bytes.
 
 use super::fault::Fault;
 use super::messages;
@@ -17,51 +17,50 @@ pub struct Client {
     session: Session<Memory>,
     from: Ipv4Addr,
     subscriptions: Vec<Subscription>,
-    /// What goes to it.
+    /// Transport to the client.
     pub transport: TestTransport,
     responses: u64,
-    /// It reads so slowly that there is no room for more, or broke a limit: the venue lets it go.
+    /// The client reads too slowly for the buffer, or exceeded a limit: the venue disconnects it.
     is_given_up: bool,
-    /// Its Logon was not the user's.
+    /// The Logon had wrong credentials.
     is_unknown: bool,
 }
 
-/// What a client wants of one instrument.
+/// Subscription of a client to one instrument.
 #[derive(Clone, Debug)]
 struct Subscription {
     instrument: usize,
     id: Vec<u8>,
-    /// Whole books of so many levels with each change, in place of changes.
+    /// Snapshots of this number of levels after each change, instead of incremental updates.
     whole: Option<u64>,
     levels: [bool; 2],
     trades: bool,
     snapshot: Snapshot,
-    /// Nothing follows the snapshot.
+    /// Snapshot only, without updates.
     is_once: bool,
 }
 
-/// What is to become of a subscription's snapshot.
+/// State of a subscription's snapshot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Snapshot {
-    /// It goes as soon as there is room. What happens before is in it, and is not told.
+    /// Sent when there is room. It contains earlier changes, which are not sent.
     Due,
-    /// It goes at this time, behind changes that it contains: a fault.
+    /// Fault: sent at this time, after changes that it contains.
     Late { at_ns: u64 },
-    /// It went, or never goes: a fault.
+    /// Sent, or never sent (a fault).
     Past,
 }
 
-/// Most subscriptions of a client.
+/// Largest number of subscriptions of a client.
 const SUBSCRIPTIONS_MAX: usize = 10_000;
 
 impl Client {
-    /// A client of this name whose connection stands, and comes from this address. `message_bytes_max` is
-    /// the longest message of the venue.
+    /// A client of this name, connected from this address. `message_bytes_max` is the longest message of the venue.
     pub fn new(name: &str, from: Ipv4Addr, message_bytes_max: usize, time: ReceiveTime) -> Client {
         let settings = Settings {
             ask: true,
             reset_on_logon: true,
-            // The venue does not look at it.
+            // The venue does not check it.
             sending_time_s: 0,
             limits: Limits {
                 message_bytes_max,
@@ -83,22 +82,22 @@ impl Client {
         }
     }
 
-    /// Its session.
+    /// Session of the client.
     pub fn session(&self) -> &Session<Memory> {
         &self.session
     }
 
-    /// How many instruments it has asked for.
+    /// Number of subscribed instruments.
     pub fn subscriptions(&self) -> usize {
         self.subscriptions.len()
     }
 
-    /// Room for what it sends.
+    /// Buffer for received bytes.
     pub fn room(&mut self) -> &mut [u8] {
         self.session.room()
     }
 
-    /// So much of the room was filled: what it says is answered.
+    /// Processes this number of received bytes.
     pub fn received(&mut self, bytes: usize, venue: &mut Venue, time: ReceiveTime) {
         self.session.filled(bytes, time);
         while let Some(event) = self.session.poll() {
@@ -117,7 +116,7 @@ impl Client {
         }
     }
 
-    /// Time passed: what waited for it goes, and faults strike what goes.
+    /// Advances time: sends waiting messages, with faults.
     pub fn advance(&mut self, venue: &mut Venue, time: ReceiveTime) {
         self.session.handle_timeout(time);
         self.snapshots(venue, time);
@@ -125,7 +124,7 @@ impl Client {
             .pull(&mut self.session, &mut venue.faults, time.mono_ns);
     }
 
-    /// Whether the connection is to be closed now.
+    /// Whether the connection must be closed now.
     pub fn is_over(&self) -> bool {
         let is_said = self.session.disconnect_reason().is_some()
             && self.session.poll_transmit().is_empty()
@@ -133,17 +132,17 @@ impl Client {
         is_said || self.is_given_up || self.transport.has_ended()
     }
 
-    /// Whether the venue closed the connection because the client was too slow.
+    /// Whether the venue disconnected the client because it was too slow.
     pub fn is_given_up(&self) -> bool {
         self.is_given_up
     }
 
-    /// Whether its Logon was not the user's. A right one that a fault refuses is no such thing.
+    /// Whether the Logon had wrong credentials. A correct Logon that a fault rejects is not one.
     pub fn is_unknown(&self) -> bool {
         self.is_unknown
     }
 
-    /// Begins to log it out.
+    /// Starts the logout.
     pub fn log_out(&mut self, time: ReceiveTime) {
         self.session.log_out("the exchange closes", time);
     }
@@ -240,8 +239,8 @@ impl Client {
         self.snapshots(venue, time);
     }
 
-    /// Sends snapshots that are due, as many as the client takes: whoever asks for everything at once is no slow
-    /// reader for it. At most half of what may wait is of them, so that changes have room, too.
+    /// Sends due snapshots, as many as the client reads, so that a client that subscribes to everything at once is not
+    /// disconnected as slow. Snapshots take at most half of the buffer, so that changes have room, too.
     fn snapshots(&mut self, venue: &mut Venue, time: ReceiveTime) {
         let limits = self.session.settings().limits;
         for place in 0..self.subscriptions.len() {
@@ -253,7 +252,7 @@ impl Client {
             if !is_due {
                 continue;
             }
-            // The session keeps the room of two messages for itself.
+            // The session reserves room for two messages.
             let waiting_max = limits.output_bytes - 2 * limits.message_bytes_max;
             // mutant: deribit: snapshots go whether there is room or not
             if self.session.poll_transmit().len() > waiting_max / 2 {
@@ -266,7 +265,7 @@ impl Client {
             .retain(|kept| !kept.is_once || kept.snapshot != Snapshot::Past);
     }
 
-    /// Why a request is refused: MDReqRejReason (281) and a text.
+    /// Reason of a reject: MDReqRejReason (281) and a text.
     fn refusal(&self, request: &MarketData, venue: &Venue) -> Option<(u8, &'static str)> {
         let is_known = |symbol: &Vec<u8>| venue.instrument(symbol).is_some();
         let has_id = |kept: &Subscription| kept.id == request.id;
@@ -296,7 +295,7 @@ impl Client {
         }
     }
 
-    /// The instruments of a request go, or all of its id if it names none.
+    /// Removes the subscriptions to the instruments of a request, or all with its id if it names none.
     fn unsubscribe(&mut self, request: &MarketData, venue: &Venue) {
         let named: Vec<usize> = request
             .symbols
@@ -339,7 +338,7 @@ impl Client {
         self.check(sent);
     }
 
-    /// Tells the client of what happened, if it wants to know.
+    /// Sends an occurrence to the client, if it has a subscription.
     pub fn hear(&mut self, occurrence: &Occurrence, venue: &mut Venue, time: ReceiveTime) {
         match occurrence {
             Occurrence::Happening(happening) => self.tell(happening, venue, time),
@@ -429,7 +428,7 @@ impl Client {
     }
 }
 
-/// Whether the client takes nothing any more.
+/// Whether the client has stopped reading.
 fn is_stuck(sent: Result<u64, SendError>) -> bool {
     sent == Err(SendError::Full)
 }

@@ -1,23 +1,23 @@
-//! What somebody may tell the exchange while it runs, a line each.
+//! Commands to a running exchange, one a line.
 
 use super::fault::{Refused, Setting};
 use std::str::FromStr;
 
-/// Most things that may happen in a second.
+/// Largest number of events a second.
 pub const EVENTS_PER_SECOND_MAX: u64 = 1_000_000;
 
 /// A command.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Command {
-    /// One more fault from now on.
+    /// Adds a fault.
     Fault(Setting),
-    /// No faults any more.
+    /// Removes all faults.
     Clear,
-    /// So many things happen in a second.
+    /// Sets the number of events a second.
     Rate(u64),
-    /// The truth is to be written as it is now.
+    /// Writes the current expected books.
     ExpectedBooks,
-    /// The exchange closes.
+    /// Ends the exchange.
     Quit,
 }
 
@@ -33,7 +33,7 @@ impl FromStr for Command {
             ["rate", events] => match events.parse() {
                 Ok(events) if events <= EVENTS_PER_SECOND_MAX => Ok(Command::Rate(events)),
                 _ => Err(Refused(format!(
-                    "{events:?} is no number from 0 to {EVENTS_PER_SECOND_MAX}"
+                    "{events:?} is not a number from 0 to {EVENTS_PER_SECOND_MAX}"
                 ))),
             },
             _ => line.parse().map(Command::Fault),

@@ -1,8 +1,8 @@
-//! Whether somebody who logs on is who they say.
+//! Verification of a Logon's credentials.
 //!
-//! RawData (96) is a time stamp in milliseconds, a point, and a nonce in base64; Password (554) is the base64
-//! of the SHA-256 of RawData and the secret of the user named in Username (553). Source: Deribit's FIX API,
-//! Logon (A). It is computed by another library than the client's.
+//!  RawData (96) is a timestamp in milliseconds, a point, and a nonce in base64; Password (554) is the base64 of the
+//! SHA-256 of RawData and the secret of the user in Username (553). Source: Deribit's FIX API, Logon (A). It is
+//! computed with another library than the client's.
 
 use ring::digest::{Context, SHA256};
 use ring::rand::{SecureRandom, SystemRandom};
@@ -10,17 +10,17 @@ use std::net::Ipv4Addr;
 use touchline_session::Secret;
 use touchline_session::access_control::Addresses;
 
-/// The one user of the exchange.
+/// The only user of the exchange.
 #[derive(Debug)]
 pub struct Credentials {
     user: String,
     secret: Secret,
     addresses: Addresses,
-    /// The time stamp of the last logon: it must go up.
+    /// Timestamp of the last logon; it must increase.
     last_ms: u64,
 }
 
-/// What a Logon says of who it is.
+/// Credentials in a Logon.
 #[derive(Clone, Debug, Default)]
 pub struct Proof {
     /// Username (553).
@@ -31,23 +31,23 @@ pub struct Proof {
     pub raw_data: Vec<u8>,
 }
 
-/// Why a Logon is refused. What is said to the client is the same for each.
+/// Reason of a rejected Logon. The client receives the same text for each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Doubt {
-    /// RawData is none, or its nonce is too short.
+    /// RawData is malformed, or its nonce is too short.
     RawData,
-    /// Its time is not ours, or is not later than that of the last logon.
+    /// The timestamp differs from our time, or is not later than that of the last logon.
     Time,
-    /// User, password and address do not belong together.
+    /// User, password and address do not match.
     Identity,
 }
 
-/// What a client is told, whatever was wrong.
+/// Text of a rejected Logon, for every reason.
 pub const REFUSAL: &str = "invalid credentials";
 
-/// Bytes that a nonce has at least.
+/// Minimum bytes of a nonce.
 const NONCE_BYTES_MIN: usize = 32;
-/// How far the client's clock may be from ours. The venue does not say how far.
+/// Largest difference between the client's clock and ours. The venue does not document its limit.
 const SKEW_MS_MAX: u64 = 60_000;
 
 impl Credentials {
@@ -61,15 +61,16 @@ impl Credentials {
         }
     }
 
-    /// The user comes from these addresses alone.
+    /// Restricts the user to these addresses.
     pub fn only_from(self, addresses: Addresses) -> Credentials {
         Credentials { addresses, ..self }
     }
 
-    /// A user with a secret that was never there before.
+    /// A user with a new random secret.
     ///
-    /// # Panics
-    /// The system has no random numbers.
+    ///  # Panics
+    ///
+    ///  The system has no random numbers.
     pub fn made(user: &str) -> Credentials {
         let mut bytes = [0; 24];
         let filled = SystemRandom::new().fill(&mut bytes);
@@ -77,25 +78,26 @@ impl Credentials {
         Credentials::new(user, base64(&bytes).into())
     }
 
-    /// The user.
+    /// User name.
     pub fn user(&self) -> &str {
         &self.user
     }
 
-    /// The secret.
+    /// Secret.
     pub fn secret(&self) -> &Secret {
         &self.secret
     }
 
-    /// Whether the user may come from this address.
+    /// Whether the user may connect from this address.
     pub fn takes(&self, from: Ipv4Addr) -> bool {
         self.addresses.have(from)
     }
 
-    /// Whether a Logon that came from this address is of the user.
+    /// Verifies a Logon from this address.
     ///
-    /// # Errors
-    /// What is wrong. It takes as long for an unknown user or a wrong address as for a wrong password.
+    ///  # Errors
+    ///
+    ///  The reason. The check takes the same time for an unknown user or a wrong address as for a wrong password.
     pub fn check(&mut self, proof: &Proof, from: Ipv4Addr, now_ms: u64) -> Result<(), Doubt> {
         let (time, nonce) = std::str::from_utf8(&proof.raw_data)
             .ok()
@@ -115,7 +117,7 @@ impl Credentials {
         if !(is_password & is_user & self.addresses.have(from)) {
             return Err(Doubt::Identity);
         }
-        // Whoever knows no password learns nothing of times.
+        // A client without the password learns nothing about timestamps.
         if time_ms.abs_diff(now_ms) > SKEW_MS_MAX || time_ms <= self.last_ms {
             return Err(Doubt::Time);
         }
@@ -144,7 +146,7 @@ pub fn base64(bytes: &[u8]) -> String {
     text
 }
 
-/// How many bytes a text in base64 stands for; `None` if it is none.
+/// Number of bytes that a base64 text encodes; `None` if it is malformed.
 fn base64_bytes(text: &str) -> Option<usize> {
     let digits = text.trim_end_matches('=');
     let is_whole = text.len().is_multiple_of(4) && text.len() - digits.len() <= 2;
@@ -253,12 +255,12 @@ mod tests {
         let right = proof("user", "secret", NOW_MS, &[7; 32]);
         let elsewhere = credentials.check(&right, ELSEWHERE, NOW_MS);
         assert_eq!(elsewhere, Err(Doubt::Identity));
-        // It has not been used up.
+        // The timestamp was not consumed.
         assert_eq!(credentials.check(&right, HERE, NOW_MS), Ok(()));
     }
 
-    /// By the clock, in turn, and by the middle of many tries. A load of the host passes; a difference would
-    /// show in each round.
+    /// Medians of many alternating tries, by the clock. A load of the host affects all reasons alike; a difference
+    /// would show in each round.
     #[test]
     fn a_refusal_takes_as_long_whatever_is_wrong() {
         let mut credentials = here_alone();

@@ -1,4 +1,4 @@
-//! The exchange on a port: one thread, several clients, and nothing waits for anything.
+//! The exchange on a port: one thread, several clients, no blocking calls.
 
 use super::client::Client;
 use super::venue::Venue;
@@ -12,7 +12,7 @@ use touchline_session::access_control::{Rules, ThrottleLimits, Unauthenticated};
 use touchline_session::fix::Names;
 use touchline_types::ReceiveTime;
 
-/// A port, the venue behind it, and its clients.
+/// A port, the venue, and its clients.
 #[derive(Debug)]
 pub struct Exchange {
     port: LoginPort,
@@ -22,15 +22,15 @@ pub struct Exchange {
     message_bytes_max: usize,
 }
 
-/// What became of connections so far.
+/// Totals of connections.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Served {
-    /// Connections taken.
+    /// Accepted connections.
     pub connections: u64,
-    /// Connections closed because nobody is expected from their address, because they said nothing that makes
-    /// a client, because there were too many, or because the Logons of their address have failed.
+    /// Connections closed because no session lists their address, because they sent no Logon, because there were too
+    /// many, or because the Logons of their address have failed.
     pub turned_away: u64,
-    /// Clients that did not read fast enough, and were let go.
+    /// Clients disconnected because they did not read fast enough.
     pub given_up: u64,
 }
 
@@ -43,20 +43,21 @@ struct Connection {
     is_gone: bool,
 }
 
-/// Most clients and unauthenticated connections together.
+/// Largest number of clients and unauthenticated connections together.
 const CLIENTS_MAX: usize = 64;
-/// Strangers of one address.
+/// Largest number of unauthenticated connections of one address.
 const UNAUTHENTICATED_PER_ADDRESS: usize = 16;
-/// Reads of one turn: nobody keeps the others waiting.
+/// Reads per client and turn, so that no client delays the others.
 const READS: usize = 16;
-/// Things that happen in one turn, for the same reason.
+/// Events per turn, for the same reason.
 const EVENTS: usize = 256;
 
 impl Exchange {
-    /// Listens.
+    /// Listens on an address.
     ///
-    /// # Errors
-    /// The address is not ours, or taken.
+    ///  # Errors
+    ///
+    ///  The address does not belong to the host, or is in use.
     pub fn listen(
         address: SocketAddrV4,
         venue: Venue,
@@ -78,27 +79,27 @@ impl Exchange {
         })
     }
 
-    /// Where it listens, with the real port.
+    /// Listening address, with the actual port.
     pub fn address(&self) -> SocketAddrV4 {
         self.port.address()
     }
 
-    /// What is behind the port.
+    /// The venue.
     pub fn venue(&self) -> &Venue {
         &self.venue
     }
 
-    /// The same, to change faults.
+    /// The venue, to change its faults.
     pub fn venue_mut(&mut self) -> &mut Venue {
         &mut self.venue
     }
 
-    /// Its clients.
+    /// Clients.
     pub fn clients(&self) -> impl Iterator<Item = &Client> {
         self.connections.iter().map(|connection| &connection.client)
     }
 
-    /// What became of connections so far.
+    /// Totals of connections so far.
     pub fn served(&self) -> Served {
         Served {
             connections: self.port.queue.connections(),
@@ -107,7 +108,7 @@ impl Exchange {
         }
     }
 
-    /// What the venue did so far.
+    /// Totals of the venue so far.
     pub fn totals(&self) -> Totals {
         self.venue.totals
     }
@@ -117,7 +118,7 @@ impl Exchange {
         self.venue.take_states()
     }
 
-    /// Does what is due; answers whether anything was.
+    /// Runs due work; returns whether there was any.
     pub fn work(&mut self, time: ReceiveTime) -> bool {
         // mutant: door: the exchange lists everybody
         let is_listed = |from| self.venue.credentials.takes(from);
@@ -144,7 +145,7 @@ impl Exchange {
         is_busy
     }
 
-    /// Nothing happens any more, and clients are logged out.
+    /// Stops events and logs clients out.
     pub fn log_out(&mut self, time: ReceiveTime) {
         self.venue.close();
         for connection in &mut self.connections {
@@ -152,14 +153,15 @@ impl Exchange {
         }
     }
 
-    /// Looks at what unauthenticated connections have said: a Logon to this exchange makes a client.
+    /// Reads unauthenticated connections: a Logon to this exchange creates a client.
     fn meet(&mut self, time: ReceiveTime) -> bool {
         let (mut place, mut is_busy) = (0, false);
         while let Some(unauthenticated) = self.port.next(&mut place, time) {
             is_busy = true;
             let queue = &mut self.port.queue;
             let name = match unauthenticated.names() {
-                // Whoever waits is closed even with a right Logon, or he could go on guessing.
+                // A throttled address is disconnected even with a correct Logon; otherwise it could
+                // continue guessing.
                 Ok(Some(names)) if !queue.is_waiting(unauthenticated.from, time) => {
                     let name = client_name(&names);
                     if name.is_none() {
@@ -177,7 +179,7 @@ impl Exchange {
         is_busy
     }
 
-    /// Somebody has sent a Logon to this exchange.
+    /// Creates a client for a Logon to this exchange.
     fn serve(&mut self, unauthenticated: Unauthenticated<Stream>, name: &str, time: ReceiveTime) {
         let Unauthenticated {
             stream,
@@ -200,7 +202,7 @@ impl Exchange {
     }
 }
 
-/// Who wants to log on to this exchange; nobody, if it is to another.
+/// Name of the client that logs on to this exchange; `None` if the Logon is for another one.
 fn client_name(names: &Names<'_>) -> Option<String> {
     let name = std::str::from_utf8(names.sender).ok().map(str::to_owned);
     name.filter(|_| names.target == SERVER.as_bytes())
@@ -224,7 +226,7 @@ impl Connection {
         true
     }
 
-    /// Sends what may go. `false`: the connection is over.
+    /// Sends waiting bytes. `false`: the connection has ended.
     fn write(&mut self, venue: &mut Venue, time: ReceiveTime) -> bool {
         self.client.advance(venue, time);
         while let bytes @ [_, ..] = self.client.transport.due(time.mono_ns) {

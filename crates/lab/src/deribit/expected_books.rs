@@ -1,14 +1,14 @@
-//! What is true of the exchange's books: their states, and how they stand in the end.
+//! Expected books of the exchange: their states, and the final books.
 //!
-//! States are those of [`crate::cme::expected_books`]: a line each, and the same checker tells whether the books that
-//! somebody shows are among them. The instrument is named by its place in the venue's list, from 1.
+//!  States have the format of [`crate::cme::expected_books`], a line each, and the same checker compares a subscriber's
+//! books with them. The instrument is its position in the venue's list, from 1.
 
 use super::market::{Book, Instrument, Market, Side, best};
 use crate::cme::expected_books::{BookState, hash};
 use std::fmt::Write;
 
-/// The state of a book now. Prices count in 1e-9, quantities in 1e-8, and there is no number of orders
-/// (-1), as subscribers have it.
+/// Current state of a book. Prices count in 1e-9, quantities in 1e-8, and the number of orders is absent (-1), as
+/// subscribers receive it.
 pub fn state(market: &Market, instrument: usize) -> BookState {
     let about = &market.instruments()[instrument];
     let book = &market.books()[instrument];
@@ -24,7 +24,7 @@ pub fn state(market: &Market, instrument: usize) -> BookState {
     }
 }
 
-/// The states of all books, as before anything happened.
+/// States of all books before the first event.
 pub fn states(market: &Market) -> impl Iterator<Item = BookState> + '_ {
     (0..market.books().len()).map(|instrument| state(market, instrument))
 }
@@ -35,7 +35,7 @@ fn levels(about: &Instrument, book: &Book, side: Side) -> Vec<(i64, i64, i64)> {
     best(book, side).map(scaled).collect()
 }
 
-/// All books, a JSON object on a line each, in the form of `replay --books`.
+/// All books, a JSON object a line, in the format of `replay --books`.
 pub fn books_jsonl(market: &Market) -> String {
     let mut text = String::new();
     for (about, book) in market.instruments().iter().zip(market.books()) {
@@ -63,7 +63,7 @@ pub fn books_jsonl(market: &Market) -> String {
     text
 }
 
-/// A number with so many decimals, as short as it can be written.
+/// A number with this number of decimals, in its shortest form.
 fn shortest(number: i64, decimals: usize) -> String {
     let scale = 10_i64.pow(decimals as u32);
     let text = format!("{}.{:0decimals$}", number / scale, number % scale);

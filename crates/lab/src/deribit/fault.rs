@@ -1,110 +1,110 @@
-//! What an exchange or the way to it may do wrong, by chance, from a seed; and how often it did.
+//! Random faults of an exchange and of the transport to it, from a seed, with counts.
 
 use crate::random::Random;
 use std::fmt;
 use std::str::FromStr;
 
-/// Something that goes wrong.
+/// A fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
-    /// A message is not sent, and its number is used: a gap.
+    /// A message is not sent although its number is used: a gap.
     Skip,
     /// A message is damaged.
     Malform(Malform),
-    /// The connection is closed behind a message, without a word.
+    /// The connection is closed after a message, without a Logout.
     Disconnect,
-    /// From a message on nothing is sent for so many seconds; the connection stands.
+    /// After a message nothing is sent for this number of seconds; the connection stays open.
     Silence(u64),
-    /// From a message on nothing is read for so many seconds, and one byte is sent in each millisecond.
+    /// After a message nothing is read for this number of seconds, and one byte is sent in each millisecond.
     Slow(u64),
-    /// A snapshot comes so many milliseconds late, behind changes that it contains.
+    /// A snapshot is sent this number of milliseconds late, after changes that it contains.
     SnapshotLate(u64),
-    /// A snapshot does not come, and changes do.
+    /// A snapshot is not sent, but its changes are.
     SnapshotNever,
-    /// A right Logon is refused.
+    /// A correct Logon is rejected.
     RefuseLogon,
-    /// A right request for market data is refused.
+    /// A correct request for market data is rejected.
     RefuseRequest,
 }
 
-/// What is wrong with a message. But for the first two its length and checksum are right.
+/// Damage of a message. Except for the first two kinds, its length and checksum are correct.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Malform {
-    /// CheckSum (10) is another number.
+    /// CheckSum (10) is wrong.
     Checksum,
     /// BodyLength (9) is too long by one.
     Length,
-    /// A field whose tag is no number.
+    /// A field with a tag that is not a number.
     Tag,
-    /// SenderCompID (49) stands twice.
+    /// SenderCompID (49) occurs twice.
     Header,
     /// NoMDEntries (268) is too high by one.
     Count,
 }
 
-/// A fault, and the share of messages, snapshots, Logons or requests that it strikes.
+/// A fault, and the share of messages, snapshots, Logons or requests that it affects.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Setting {
-    /// What.
+    /// The fault.
     pub fault: Fault,
-    /// How often, 0 to 1.
+    /// Its share, 0 to 1.
     pub share: f64,
 }
 
-/// How often each fault happened.
+/// Counts of faults.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Happened {
-    /// Messages that were not sent.
+    /// Messages not sent.
     pub skipped: u64,
-    /// Messages that were damaged.
+    /// Damaged messages.
     pub malformed: u64,
-    /// Connections that were closed.
+    /// Closed connections.
     pub disconnected: u64,
-    /// Times that nothing was sent for a while.
+    /// Periods without sending.
     pub silences: u64,
-    /// Times that nothing was read for a while.
+    /// Periods without reading.
     pub slow: u64,
-    /// Snapshots that came late.
+    /// Late snapshots.
     pub snapshots_late: u64,
-    /// Snapshots that never came.
+    /// Snapshots never sent.
     pub snapshots_never: u64,
-    /// Logons that were refused though they were right.
+    /// Rejected correct Logons.
     pub logons_refused: u64,
-    /// Requests that were refused though they were right.
+    /// Rejected correct requests.
     pub requests_refused: u64,
 }
 
-/// The faults that are set, and their chance.
+/// Active faults with their random numbers.
 #[derive(Debug)]
 pub struct Faults {
     random: Random,
     settings: Vec<Setting>,
-    /// How often each happened.
+    /// Counts of faults.
     pub happened: Happened,
 }
 
 impl Faults {
-    /// These faults, with the chance of a seed.
+    /// These faults, with the random numbers of a seed.
     pub fn new(seed: u64, settings: Vec<Setting>) -> Faults {
         Faults {
-            // Another stream than the market's of the same seed.
+            // Another random stream than the market's of the same seed.
             random: Random::from_seed(seed ^ 0x6661_756c_7473),
             settings,
             happened: Happened::default(),
         }
     }
 
-    /// One more fault.
+    /// Adds a fault.
     pub fn add(&mut self, setting: Setting) {
         self.settings.push(setting);
     }
 
-    /// No faults any more.
+    /// Removes all faults.
     pub fn clear(&mut self) {
         self.settings.clear();
     }
 
-    /// The first fault of those that `may` strike which does strike now.
+    /// The first of the eligible faults that occurs now.
     pub fn strike(&mut self, may: impl Fn(&Fault) -> bool) -> Option<Fault> {
         let Faults {
             random, settings, ..
@@ -134,7 +134,7 @@ impl Faults {
 }
 
 impl Fault {
-    /// Whether it strikes messages on their way.
+    /// Whether the fault affects messages in the transport.
     pub fn is_of_the_transport(&self) -> bool {
         matches!(
             self,
@@ -146,15 +146,14 @@ impl Fault {
         )
     }
 
-    /// Whether it strikes snapshots.
+    /// Whether the fault affects snapshots.
     pub fn is_of_snapshots(&self) -> bool {
         matches!(self, Fault::SnapshotLate(_) | Fault::SnapshotNever)
     }
 }
 
 impl Malform {
-    /// The message with its damage. One without NoMDEntries (268) is damaged in its checksum in place
-    /// of its count.
+    /// The damaged message. Without NoMDEntries (268) its checksum is damaged instead of its count.
     pub fn apply(self, message: &[u8]) -> Vec<u8> {
         let body = body(message);
         match self {
@@ -177,7 +176,7 @@ impl Malform {
     }
 }
 
-/// What stands between BodyLength and CheckSum.
+/// Bytes between BodyLength and CheckSum.
 fn body(message: &[u8]) -> Vec<u8> {
     let begin = position(message, b"\x0135=").map_or(0, |at| at + 1);
     let end = message.len().saturating_sub(b"10=000\x01".len());
@@ -211,7 +210,7 @@ fn position(bytes: &[u8], part: &[u8]) -> Option<usize> {
     bytes.windows(part.len()).position(|window| window == part)
 }
 
-/// Why a text is no fault.
+/// Error: a text is not a fault.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refused(pub String);
 
@@ -223,7 +222,7 @@ impl fmt::Display for Refused {
 
 impl std::error::Error for Refused {}
 
-/// `KIND [HOW] SHARE [TIME]`, as the simulator's help lists them.
+/// Parses `KIND [HOW] SHARE [TIME]`, as in the simulator's help.
 impl FromStr for Setting {
     type Err = Refused;
 
@@ -231,11 +230,11 @@ impl FromStr for Setting {
         let words: Vec<&str> = text.split_whitespace().collect();
         let share = |text: &str| match text.parse() {
             Ok(share) if (0.0..=1.0).contains(&share) => Ok(share),
-            _ => Err(Refused(format!("{text:?} is no share from 0 to 1"))),
+            _ => Err(Refused(format!("{text:?} is not a share from 0 to 1"))),
         };
         let time = |text: &str| match text.parse() {
             Ok(time) if (1..=3_600_000).contains(&time) => Ok(time),
-            _ => Err(Refused(format!("{text:?} is no time from 1 to 3600000"))),
+            _ => Err(Refused(format!("{text:?} is not a time from 1 to 3600000"))),
         };
         let (fault, share) = match words[..] {
             ["skip", often] => (Fault::Skip, share(often)?),
@@ -249,7 +248,7 @@ impl FromStr for Setting {
             ["refuse-request", often] => (Fault::RefuseRequest, share(often)?),
             _ => {
                 return Err(Refused(format!(
-                    "{text:?} is no fault; see --help for their names and what follows them"
+                    "{text:?} is not a fault; see --help for their names and parameters"
                 )));
             }
         };

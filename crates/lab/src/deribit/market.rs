@@ -1,41 +1,41 @@
-//! A market of price levels: instruments, their books, and what happens to them, all from a seed.
+//! Market of price levels: instruments, their books, and events, from a seed.
 
 use crate::random::Random;
 use std::collections::BTreeMap;
 
-/// What is settled before the market opens.
+/// Parameters of a market.
 #[derive(Clone, Copy, Debug)]
 pub struct Settings {
-    /// Which market.
+    /// Seed of the market.
     pub seed: u64,
     /// Number of instruments, at least 1.
     pub instruments: usize,
-    /// Levels that a side has at the beginning, and about which it stays, at least 3.
+    /// Initial number of levels of a side, around which it varies, at least 3.
     pub levels: usize,
 }
 
-/// One instrument, as the venue lists it.
+/// An instrument, as the venue lists it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Instrument {
-    /// Its place in the list, from 1.
+    /// Position in the list, from 1.
     pub number: i32,
-    /// Its name.
+    /// Symbol.
     pub symbol: String,
     /// SecurityType (167): `FUT` or `OPT`.
     pub kind: &'static str,
-    /// What it is paid in.
+    /// Currency.
     pub currency: &'static str,
-    /// Smallest difference of prices, in units of 1e-9.
+    /// Price increment, in units of 1e-9.
     pub tick: i64,
     /// Smallest quantity, in units of 1e-8.
     pub lot: i64,
-    /// What one contract is, in units of 1e-4.
+    /// Contract multiplier, in units of 1e-4.
     pub multiplier: i64,
-    /// Where prices begin, in ticks.
+    /// Initial price, in ticks.
     centre: i64,
 }
 
-/// Which side of a book.
+/// Side of a book.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Side {
     /// Buyers.
@@ -44,7 +44,7 @@ pub enum Side {
     Offer,
 }
 
-/// Quantities by price, both as numbers of the smallest step.
+/// Quantities by price, in lots and ticks.
 pub type Levels = BTreeMap<i64, i64>;
 
 /// Both sides of a book.
@@ -56,36 +56,36 @@ pub struct Book {
     pub offers: Levels,
 }
 
-/// What became of a level.
+/// Kind of change of a level.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Action {
-    /// It was not there.
+    /// The level is new.
     New,
-    /// It has another quantity.
+    /// The quantity changed.
     Change,
-    /// It is gone.
+    /// The level was deleted.
     Delete,
 }
 
-/// One level that is another one now.
+/// Changed level.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Change {
-    /// What became of it.
+    /// Kind of change.
     pub action: Action,
-    /// Its side.
+    /// Side.
     pub side: Side,
-    /// Its price in ticks.
+    /// Price in ticks.
     pub price: i64,
-    /// Its quantity in lots; 0 if it is gone.
+    /// Quantity in lots; 0 if deleted.
     pub quantity: i64,
 }
 
 /// A trade.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Trade {
-    /// The venue's number of it.
+    /// The venue's id of the trade.
     pub id: u64,
-    /// The side that came to trade: buyers take offers.
+    /// Side of the incoming order: buyers take offers.
     pub taker: Side,
     /// Price in ticks.
     pub price: i64,
@@ -93,10 +93,10 @@ pub struct Trade {
     pub quantity: i64,
 }
 
-/// What happened to one instrument at once: trades come first, and then what they left.
+/// One event of an instrument: trades first, then the changed levels.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Happening {
-    /// Which instrument, from 0.
+    /// Index of the instrument, from 0.
     pub instrument: usize,
     /// Trades.
     pub trades: Vec<Trade>,
@@ -115,11 +115,12 @@ pub struct Market {
     happened: u32,
 }
 
-/// How far from the touch most things happen: each level is half as likely as the one before it.
+/// Range from the touch in which most events happen: each level is half as likely as the one before
+/// it.
 const NEAR_LEVELS: u64 = 12;
-/// The widest spread between two happenings, ticks.
+/// Largest spread between two events, ticks.
 const SPREAD_TICKS_MAX: i64 = 8;
-/// Most lots of a level.
+/// Largest quantity of a level, lots.
 const LOTS_MAX: i64 = 9_999;
 
 impl Market {
@@ -144,22 +145,22 @@ impl Market {
         }
     }
 
-    /// The instruments.
+    /// Instruments.
     pub fn instruments(&self) -> &[Instrument] {
         &self.instruments
     }
 
-    /// Their books.
+    /// Books of the instruments.
     pub fn books(&self) -> &[Book] {
         &self.books
     }
 
-    /// How much has happened so far.
+    /// Number of events so far.
     pub fn happened(&self) -> u32 {
         self.happened
     }
 
-    /// Lets something happen.
+    /// Runs one event.
     pub fn step(&mut self) -> Happening {
         self.happened += 1;
         // The first instruments are the busy ones.
@@ -172,7 +173,7 @@ impl Market {
         match self.random.below(100) {
             0..=9 => self.trade(&mut happening),
             10..=16 => {
-                // A mass quote moves: several levels at once, each of them once.
+                // A mass quote: several levels change together, each once.
                 for _ in 0..self.random.between(2, 6) {
                     self.change(&mut happening);
                 }
@@ -195,7 +196,7 @@ impl Market {
             return;
         }
         let (side, from) = (self.side(), self.random.between(1, 2));
-        // A level is named once; at most six are named.
+        // A level is named once; at most six levels are named.
         let price = (from..).map(|ticks| match side {
             Side::Bid => offer - ticks,
             Side::Offer => bid + ticks,
@@ -213,7 +214,7 @@ impl Market {
         }
     }
 
-    /// Somebody takes the best level of a side, or the best two.
+    /// A participant takes the best level of a side, or the best two.
     fn trade(&mut self, happening: &mut Happening) {
         let taker = self.side();
         let book = &mut self.books[happening.instrument];
@@ -228,7 +229,7 @@ impl Market {
             let quantity = match is_all {
                 true => resting,
                 false if resting > 1 => self.random.between(1, resting - 1),
-                // Nothing of the last lot may be taken: the side would be empty.
+                // The last lot stays, otherwise the side would be empty.
                 false => return,
             };
             self.trades += 1;
@@ -244,7 +245,7 @@ impl Market {
         }
     }
 
-    /// A level comes, goes, or gets another quantity.
+    /// Adds a level, deletes one, or changes its quantity.
     fn change(&mut self, happening: &mut Happening) {
         let side = self.side();
         let instrument = happening.instrument;
@@ -265,7 +266,7 @@ impl Market {
         }
     }
 
-    /// The price of a level that is there, mostly near the touch.
+    /// Price of an existing level, mostly near the touch.
     fn resting_price(&mut self, instrument: usize, side: Side) -> i64 {
         let book = &self.books[instrument];
         let count = book.levels(side).len();
@@ -277,12 +278,12 @@ impl Market {
         found.map_or(0, |(price, _)| price)
     }
 
-    /// A price for a new level: inside the spread, in a gap, or behind the last level.
+    /// Price of a new level: inside the spread, in a gap, or behind the last level.
     fn free_price(&mut self, instrument: usize, side: Side) -> i64 {
         let from = self.resting_price(instrument, side);
         let book = &self.books[instrument];
         let step = if side == Side::Bid { 1 } else { -1 };
-        // Towards the other side first, else away from it.
+        // Towards the other side if possible, otherwise away from it.
         let other = match side {
             Side::Bid => best(book, Side::Offer).next(),
             Side::Offer => best(book, Side::Bid).next(),
@@ -351,12 +352,12 @@ pub fn best(book: &Book, side: Side) -> Box<dyn Iterator<Item = (i64, i64)> + '_
     }
 }
 
-/// The instrument at a place of the list: a few perpetuals, then options.
+/// Instrument at a position of the list: a few perpetuals, then options.
 fn listed(place: usize) -> Instrument {
     const UNIT: i64 = 1_000_000_000;
     const COIN: i64 = 100_000_000;
     let number = place as i32 + 1;
-    // Symbol, currency, tick, lot, multiplier, and the price to begin with.
+    // Symbol, currency, tick, lot, multiplier, and initial price.
     const PERPETUALS: [(&str, &str, i64, i64, i64, i64); 4] = [
         (
             "BTC-PERPETUAL",
@@ -418,7 +419,7 @@ fn listed(place: usize) -> Instrument {
     }
 }
 
-/// Levels on both sides of the centre, most of them next to each other.
+/// Levels on both sides of the centre, most of them adjacent.
 fn first_book(instrument: &Instrument, levels: usize, random: &mut Random) -> Book {
     let mut book = Book::default();
     for (side, step) in [(Side::Bid, -1), (Side::Offer, 1)] {

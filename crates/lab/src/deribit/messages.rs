@@ -1,4 +1,4 @@
-//! The bodies of the exchange's messages, field by field as the venue sends them.
+//! Bodies of the exchange's messages, field by field in the venue's order.
 
 use super::market::{Action, Book, Change, Instrument, Market, Side, Trade, best};
 use super::request::{MD_REQ_REJ_REASON, SECURITY_REQ_ID};
@@ -14,7 +14,7 @@ const TRADE_ID: u32 = 100_009;
 /// Decimals of every price and quantity.
 const DECIMALS: u8 = 4;
 
-/// SecurityList (y): everything that is listed. `ticks` says whether steps of price and quantity are known.
+/// SecurityList (y): all listed instruments. `ticks` tells whether increments of price and quantity are known.
 pub fn security_list<'a>(
     body: &mut Encoder<'_>,
     id: &[u8],
@@ -35,12 +35,12 @@ pub fn security_list<'a>(
     }
 }
 
-/// What is known of an instrument.
+/// Listed instrument.
 #[derive(Clone, Copy, Debug)]
 pub enum Listed<'a> {
-    /// Everything.
+    /// All fields are known.
     Known(&'a Instrument),
-    /// Its name, out of a recording.
+    /// Only the name, from a recording.
     Name(&'a [u8]),
 }
 
@@ -59,7 +59,7 @@ fn security(body: &mut Encoder<'_>, instrument: &Instrument) {
         .decimal(CONTRACT_MULTIPLIER, instrument.multiplier, DECIMALS);
 }
 
-/// What both kinds of market data begin with.
+/// Common head of both kinds of market data.
 fn head(body: &mut Encoder<'_>, instrument: &Instrument, book: &Book, happened: u32) {
     let middle = |side| best(book, side).next().map_or(0, |(price, _)| price);
     let mark = (middle(Side::Bid) + middle(Side::Offer)) * instrument.tick / 2;
@@ -100,7 +100,7 @@ pub fn snapshot(
     }
 }
 
-/// Market Data - Incremental Refresh (X): levels that changed at once.
+/// Market Data - Incremental Refresh (X): levels that changed together.
 pub fn changes(
     body: &mut Encoder<'_>,
     market: &Market,
@@ -171,5 +171,5 @@ pub fn refusal(body: &mut Encoder<'_>, id: &[u8], reason: u8, text: &str) {
 pub fn unsupported(body: &mut Encoder<'_>, msg_type: &[u8]) {
     body.bytes(tag::REF_MSG_TYPE, msg_type)
         .char(tag::BUSINESS_REJECT_REASON, b'3')
-        .bytes(tag::TEXT, b"this exchange is for market data alone");
+        .bytes(tag::TEXT, b"this exchange serves market data only");
 }

@@ -1,10 +1,10 @@
-//! Messages of the venue that somebody recorded, to be sent again.
+//! Recorded messages of the venue, for replay.
 
 use std::fmt;
 use touchline_session::fix::is_header;
 use touchline_wire::fix::{Encoder, Frame, frame, tag};
 
-/// Snapshots and changes in the order in which they were recorded.
+/// Snapshots and changes in recorded order.
 #[derive(Debug)]
 pub struct Recording {
     bytes: Vec<u8>,
@@ -18,17 +18,17 @@ pub struct Recording {
 struct StoredMessage {
     start: usize,
     end: usize,
-    /// Place of its symbol.
+    /// Index of its symbol.
     symbol: usize,
     is_snapshot: bool,
 }
 
-/// Why a file cannot be played.
+/// Reason why a file cannot be replayed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unplayable {
-    /// At this byte there is no whole FIX message.
+    /// There is no complete FIX message at this byte.
     Damaged(usize),
-    /// There is no snapshot (W) and no change (X) with a symbol in it.
+    /// The file has no snapshot (W) and no change (X) with a symbol.
     Empty,
 }
 
@@ -37,9 +37,9 @@ impl fmt::Display for Unplayable {
         match self {
             Unplayable::Damaged(at) => write!(
                 f,
-                "at byte {at} there is no whole FIX message with its length and checksum; is it as it was received?"
+                "at byte {at} there is no complete FIX message with its length and checksum; record the bytes as received"
             ),
-            Unplayable::Empty => f.write_str("there is no market data (35=W or 35=X) in it"),
+            Unplayable::Empty => f.write_str("it contains no market data (35=W or 35=X)"),
         }
     }
 }
@@ -47,10 +47,11 @@ impl fmt::Display for Unplayable {
 impl std::error::Error for Unplayable {}
 
 impl Recording {
-    /// Reads messages that stand one behind the other, or one on each line.
+    /// Reads messages that follow each other, or one a line.
     ///
-    /// # Errors
-    /// Something else stands there, or nothing that can be played.
+    ///  # Errors
+    ///
+    ///  Other bytes, or no message that can be replayed.
     pub fn read(bytes: Vec<u8>) -> Result<Recording, Unplayable> {
         let (mut messages, mut symbols) = (Vec::new(), Vec::new());
         let mut at = 0;
@@ -92,18 +93,18 @@ impl Recording {
         }
     }
 
-    /// The instruments that it has something of.
+    /// Instruments with messages in the recording.
     pub fn symbols(&self) -> &[Vec<u8>] {
         &self.symbols
     }
 
-    /// The first snapshot of an instrument.
+    /// First snapshot of an instrument.
     pub fn snapshot(&self, symbol: usize) -> Option<usize> {
         let is_it = |stored: &StoredMessage| stored.is_snapshot && stored.symbol == symbol;
         self.messages.iter().position(is_it)
     }
 
-    /// The next message, and whose it is; from the beginning again behind the last one.
+    /// Next message and its instrument; starts again after the last one.
     pub fn step(&mut self) -> (usize, usize) {
         let place = self.next;
         self.next = (place + 1) % self.messages.len();
@@ -125,7 +126,7 @@ impl Recording {
         }
     }
 
-    /// Writes a message as it was recorded, without its header and with the request's id of today.
+    /// Writes a message as recorded, without its header and with the id of the current request.
     pub fn write(&self, place: usize, id: &[u8], body: &mut Encoder<'_>) {
         let StoredMessage { start, end, .. } = self.messages[place];
         let Ok(Frame::Whole(message)) = frame(&self.bytes[start..end], usize::MAX) else {

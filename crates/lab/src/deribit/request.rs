@@ -1,4 +1,4 @@
-//! What clients ask for.
+//! Requests of clients.
 
 use super::credentials::Proof;
 use touchline_wire::fix::{Message, tag, unsigned};
@@ -15,7 +15,7 @@ pub enum Request {
     SecurityList(Vec<u8>),
     /// MarketDataRequest (V).
     MarketData(MarketData),
-    /// Anything else, of this type and number.
+    /// Any other message, with its type.
     Other(Vec<u8>),
 }
 
@@ -75,7 +75,7 @@ impl MarketData {
     }
 }
 
-/// The value of the first field of a tag; nothing if there is none.
+/// Value of the first field of a tag; empty if absent.
 fn value(message: &Message<'_>, tag: u32) -> Vec<u8> {
     let mut fields = message.fields().map_while(Result::ok);
     let found = fields.find(|field| field.tag == tag);

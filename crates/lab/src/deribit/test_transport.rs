@@ -1,33 +1,33 @@
-//! The way of messages from a session to its connection, with the faults on it.
+//! Transport of messages from a session to its connection, with faults.
 
 use super::fault::{Fault, Faults};
 use touchline_session::fix::{Session, Store};
 use touchline_wire::fix::{Frame, frame};
 
-/// Test transport: what waits for the connection, and how the connection behaves.
+/// Test transport: bytes that wait for the connection, and the behaviour of the connection.
 #[derive(Debug, Default)]
 pub struct TestTransport {
     bytes: Vec<u8>,
-    /// How much of it was sent.
+    /// Number of bytes sent.
     sent: usize,
-    /// Nothing is sent until then.
+    /// Nothing is sent before this time.
     silent_until_ns: u64,
-    /// Nothing is read, and little is sent, until then.
+    /// Nothing is read, and little is sent, before this time.
     slow_until_ns: u64,
-    /// When the next byte of a slow connection may go.
+    /// Time of the next byte of a slow connection.
     next_byte_ns: u64,
-    /// The connection is to be closed, once everything is sent.
+    /// The connection must be closed when everything is sent.
     ends: bool,
 }
 
-/// What waits at most; more waits in the session, until that is full, too.
+/// Limit of waiting bytes; further ones wait in the session.
 const WAITING_BYTES_MAX: usize = 1 << 20;
-/// A slow connection sends a byte each so many nanoseconds.
+/// Interval between bytes of a slow connection, nanoseconds.
 const BYTE_NS: u64 = 1_000_000;
 const SECOND_NS: u64 = 1_000_000_000;
 
 impl TestTransport {
-    /// Takes whole messages of a session, with what happens to them.
+    /// Takes complete messages of a session, and applies faults.
     pub fn pull<S: Store>(&mut self, session: &mut Session<S>, faults: &mut Faults, now_ns: u64) {
         if self.sent > 0 && self.sent == self.bytes.len() {
             self.bytes.clear();
@@ -38,7 +38,7 @@ impl TestTransport {
                 return;
             };
             let length = message.len();
-            // What keeps the session itself alive is spared.
+            // Faults do not affect session messages, which keep the session alive.
             let is_data = matches!(message.msg_type(), b"W" | b"X" | b"y" | b"Y");
             let fault = match is_data {
                 true => faults.strike(Fault::is_of_the_transport),
@@ -59,7 +59,7 @@ impl TestTransport {
         }
     }
 
-    /// What may be sent now.
+    /// Bytes that may be sent now.
     pub fn due(&self, now_ns: u64) -> &[u8] {
         let waiting = &self.bytes[self.sent..];
         match now_ns {
@@ -70,18 +70,18 @@ impl TestTransport {
         }
     }
 
-    /// So much of it was sent.
+    /// Removes sent bytes.
     pub fn sent(&mut self, bytes: usize, now_ns: u64) {
         self.sent += bytes;
         self.next_byte_ns = now_ns + BYTE_NS;
     }
 
-    /// Whether what comes is read.
+    /// Whether received bytes are read.
     pub fn is_listening(&self, now_ns: u64) -> bool {
         now_ns >= self.slow_until_ns
     }
 
-    /// Whether nothing waits.
+    /// Whether no byte waits.
     pub fn is_empty(&self) -> bool {
         self.sent == self.bytes.len()
     }

@@ -1,4 +1,4 @@
-//! What all clients have before them: the market or a recording, who may log on, and what goes wrong.
+//! State shared by all clients: market or recording, credentials, and faults.
 
 use super::credentials::Credentials;
 use super::expected_books;
@@ -8,52 +8,52 @@ use super::recording::Recording;
 use crate::cme::expected_books::BookState;
 use crate::random::Random;
 
-/// Where market data comes from.
+/// Source of market data.
 #[derive(Debug)]
 pub enum Source {
     /// A generated market.
     Market(Market),
-    /// Messages that were recorded.
+    /// Recorded messages.
     Recording(Recording),
 }
 
 /// The exchange without its sockets.
 #[derive(Debug)]
 pub struct Venue {
-    /// Where market data comes from.
+    /// Source of market data.
     pub source: Source,
-    /// Who may log on.
+    /// Credentials of the user.
     pub credentials: Credentials,
-    /// What goes wrong.
+    /// Faults.
     pub faults: Faults,
-    /// What it did so far.
+    /// Totals so far.
     pub totals: Totals,
     schedule: Schedule,
     states: Option<Vec<BookState>>,
 }
 
-/// What the exchange did so far.
+/// Totals of the exchange.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Totals {
-    /// Things that happened in the market, or messages of the recording.
+    /// Events of the market, or messages of the recording.
     pub events: u64,
     /// Clients that logged on.
     pub logons: u64,
-    /// Logons that were refused.
+    /// Rejected Logons.
     pub logons_refused: u64,
-    /// Requests for market data that were answered.
+    /// Answered requests for market data.
     pub requests: u64,
-    /// Requests that were refused.
+    /// Rejected requests.
     pub requests_refused: u64,
-    /// Snapshots (W) that were to be sent on request.
+    /// Snapshots (W) for requests.
     pub snapshots: u64,
-    /// Changes of books that were to be sent, to all clients.
+    /// Changes of books, over all clients.
     pub increments: u64,
-    /// Messages with trades that were to be sent, to all clients.
+    /// Messages with trades, over all clients.
     pub trades: u64,
 }
 
-/// When things happen: by the clock alone, whatever became of those before.
+/// Schedule of events: by the clock only, independent of late ones.
 #[derive(Debug)]
 struct Schedule {
     random: Random,
@@ -61,23 +61,22 @@ struct Schedule {
     due_ns: u64,
 }
 
-/// Something that clients hear of.
+/// Occurrence that clients receive.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Occurrence {
-    /// In the market.
+    /// Event of the market.
     Happening(Happening),
     /// A message of the recording.
     Played {
-        /// Place of its instrument.
+        /// Index of its instrument.
         instrument: usize,
-        /// Its place.
+        /// Index of the message.
         message: usize,
     },
 }
 
 impl Venue {
-    /// An exchange that begins at `now_ns` and lets `events_per_second` things happen on the average; none
-    /// if it is 0.
+    /// An exchange that starts at `now_ns` with this average number of events a second; none if it is 0.
     pub fn open(
         source: Source,
         credentials: Credentials,
@@ -101,19 +100,20 @@ impl Venue {
         }
     }
 
-    /// From now on states of books are kept until they are taken, those of now first.
+    /// Records states of books from now on, until the caller takes them, beginning with the current
+    /// ones.
     pub fn keep_states(&mut self) {
         if let Source::Market(market) = &self.source {
             self.states = Some(expected_books::states(market).collect());
         }
     }
 
-    /// The states since the last call, in order.
+    /// States since the last call, in order.
     pub fn take_states(&mut self) -> Vec<BookState> {
         self.states.as_mut().map(std::mem::take).unwrap_or_default()
     }
 
-    /// The place of an instrument, by its name.
+    /// Index of an instrument, by its name.
     pub fn instrument(&self, symbol: &[u8]) -> Option<usize> {
         match &self.source {
             Source::Market(market) => {
@@ -127,7 +127,7 @@ impl Venue {
         }
     }
 
-    /// The next thing that is due, if one is. Every client is to hear of it before the next one.
+    /// Next due occurrence. Send it to every client before the next call.
     pub fn next(&mut self, now_ns: u64) -> Option<Occurrence> {
         let Schedule {
             random,
@@ -159,7 +159,7 @@ impl Venue {
         })
     }
 
-    /// When the next thing is due.
+    /// Time of the next occurrence.
     pub fn due_ns(&self) -> u64 {
         match self.schedule.mean_ns {
             u64::MAX => u64::MAX,
@@ -167,21 +167,21 @@ impl Venue {
         }
     }
 
-    /// From now on so many things happen in a second; none if it is 0.
+    /// Sets the number of events a second; none if it is 0.
     pub fn set_rate(&mut self, events_per_second: u64, now_ns: u64) {
         let mean_ns = 1_000_000_000_u64.checked_div(events_per_second);
         self.schedule.mean_ns = mean_ns.unwrap_or(u64::MAX);
         self.schedule.due_ns = now_ns;
     }
 
-    /// Nothing happens any more.
+    /// Stops events.
     pub fn close(&mut self) {
         self.schedule.mean_ns = u64::MAX;
     }
 
-    /// The longest message that clients may be sent.
+    /// Longest message to a client.
     pub fn message_bytes_max(&self) -> usize {
-        // An entry of a book, and a row of the list, with all their fields.
+        // An entry of a book, or a row of the list, with all fields.
         const ENTRY_BYTES: usize = 96;
         const ROW_BYTES: usize = 192;
         const LEAST: usize = 64 * 1_024;

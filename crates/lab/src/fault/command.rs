@@ -1,4 +1,4 @@
-//! What a running simulator is told, a line each: faults, and a few orders beside them.
+//! Commands to a running simulator, one a line: faults and others.
 //!
 //! ```text
 //! drop LINE SHARE              delay LINE SHARE MIN_MS MAX_MS     replay ok|refuse|half|slow|close|silent
@@ -11,10 +11,10 @@
 //! old LINE COUNT               restart [SECONDS]
 //! ```
 //!
-//! LINE is `a`, `b` or `ab`. Behind a fault may stand the feed that it is for, by CME's letters: `i`, `n`, `s` or
-//! `smbo`; otherwise it is for all, `forge` for `i`, and `forge-snapshot` for `s`. The faults of the first block are
-//! settings, which hold until they are lifted; `forge`, `forge-snapshot` and `old` send packets once. NUMBER is a packet's
-//! number, or with a sign so far from the newest one.
+//! LINE is `a`, `b` or `ab`. A fault may end with its feed in CME's letters: `i`, `n`, `s` or `smbo`; the default is
+//! all feeds, `i` for `forge`, and `s` for `forge-snapshot`. The faults of the first block are settings and stay until
+//! they are cleared; `forge`, `forge-snapshot` and `old` send packets once. NUMBER is a packet number, or with a sign
+//! an offset from the newest one.
 
 use super::Forged;
 use super::forger::{Forgery, Injected, Injection, STORED_PACKETS_MAX};
@@ -23,36 +23,36 @@ use crate::capture::{Feed, Line};
 use crate::cme::replay_server::Behaviour;
 use std::str::FromStr;
 
-/// One line that was understood.
+/// A parsed line.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Command {
     /// A fault on the lines.
     Fault(Setting),
-    /// Packets that the exchange does not send itself, once.
+    /// Sends additional packets, once.
     Inject(Injection),
-    /// The venue's clock steps by so many nanoseconds.
+    /// Steps the venue's clock by this number of nanoseconds.
     Clock(i64),
-    /// The exchange starts again, as a process would, its clock so many nanoseconds from the host's.
+    /// Restarts the exchange process, with a clock this number of nanoseconds from the host's.
     Restart(i64),
-    /// How the replay server behaves from now on.
+    /// Sets the behaviour of the replay server.
     Replay(Behaviour),
-    /// Lifts all faults, of the lines and of the replay server.
+    /// Removes all faults, of the lines and of the replay server.
     Clear,
-    /// So many events a second from now on; 0 leaves loops and heartbeats.
+    /// Sets the number of events a second; at 0 there are cycles and heartbeats only.
     Rate(f64),
     /// A channel reset.
     Reset,
-    /// Writes the truth as it is now.
+    /// Writes the current expected books.
     ExpectedBooks,
     /// Ends the exchange.
     Quit,
 }
 
-/// Why a line is refused: what is wrong and what would be right, in one line.
+/// Reason of a refused line: the mistake and the fix, in one line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refused(pub String);
 
-/// How each fault is written.
+/// Syntax of each fault.
 const FAULT_FORMS: [(&str, &str); 8] = [
     ("drop", "drop LINE SHARE"),
     ("burst", "burst LINE SHARE MAX"),
@@ -64,17 +64,17 @@ const FAULT_FORMS: [(&str, &str); 8] = [
     ("outage", "outage LINE SECONDS"),
 ];
 
-/// How each injection is written.
+/// Syntax of each injection.
 const INJECTION_FORMS: [(&str, &str); 3] = [
     ("forge", "forge LINE NUMBER SECONDS"),
     ("forge-snapshot", "forge-snapshot LINE NUMBER SECONDS"),
     ("old", "old LINE COUNT"),
 ];
 
-/// The commands that are neither.
+/// Names of the other commands.
 const OTHERS: &str = "clock, restart, replay, rate, clear, reset, truth, quit";
 
-/// Furthest that a clock is off, either way: it reaches 1970 and the year 2089.
+/// Largest error of a clock in either direction: it reaches 1970 and the year 2089.
 const OFF_SECONDS_MAX: f64 = 2e9;
 
 /// Longest delay and outage, so that no time overflows: a week.
@@ -90,7 +90,7 @@ impl FromStr for Command {
             form: "",
         };
         let name = words.next("a command").map_err(|_| {
-            Refused("an empty line is no command; say for example `drop a 0.01`".to_owned())
+            Refused("an empty line is not a command; write for example `drop a 0.01`".to_owned())
         })?;
         let command = match name.to_ascii_lowercase().as_str() {
             "replay" => {
@@ -129,7 +129,7 @@ impl FromStr for Command {
     }
 }
 
-/// The words of a line that are still to be read, from the front.
+/// The unread words of a line.
 struct Words<'a> {
     line: &'a str,
     rest: Vec<&'a str>,
@@ -251,7 +251,7 @@ impl<'a> Words<'a> {
         }
     }
 
-    /// The feed that may stand at the end; `otherwise` where none does.
+    /// The optional feed at the end; `otherwise` if absent.
     fn feeds(&mut self, otherwise: &[Feed]) -> Result<Vec<Feed>, Refused> {
         if self.rest.is_empty() {
             return Ok(otherwise.to_vec());
@@ -286,7 +286,7 @@ impl<'a> Words<'a> {
         }
     }
 
-    /// A number, or with a sign so far from the newest one; numbers wrap.
+    /// A number, or with a sign an offset from the newest one; numbers wrap.
     fn number(&mut self) -> Result<Forged, Refused> {
         let word = self.next("NUMBER")?;
         let digits = word.strip_prefix(['+', '-']).unwrap_or(word);
@@ -302,7 +302,7 @@ impl<'a> Words<'a> {
         }
     }
 
-    /// How far a clock is off, nanoseconds.
+    /// Error of a clock, nanoseconds.
     fn off(&mut self) -> Result<i64, Refused> {
         let word = self.next("SECONDS")?;
         match word.parse::<f64>() {

@@ -9,25 +9,25 @@ const MESSAGE: usize = 12;
 const TEMPLATE: usize = 4;
 const BLOCK: usize = 10;
 const SCHEMA_ID: usize = 6;
-/// Templates whose block begins with LastMsgSeqNumProcessed.
+/// Templates whose block starts with LastMsgSeqNumProcessed.
 const SNAPSHOTS: [u16; 3] = [52, 53, 69];
-/// The shortest payload that [`corrupt`] can take: one with the schema id of a message in it.
+/// Shortest payload for [`corrupt`]: it contains the schema id of a message.
 pub const CORRUPT_BYTES_MIN: usize = MESSAGE + SCHEMA_ID + 1;
 
-/// Changes bytes so that the packet is not valid any more.
+/// Changes bytes so that the packet is invalid.
 pub fn corrupt(payload: &mut [u8], random: &mut Random) {
     let whole = payload.to_vec();
     let field = *random.pick(&[0, 2, 3, SCHEMA_ID, 11, 20]);
     let offset = (MESSAGE + field).min(payload.len() - 1);
     payload[offset] ^= random.between(1, 255) as u8;
     if packet::read(payload).is_some() {
-        // That byte did not matter to the form of the packet; another schema always does.
+        // The changed byte did not invalidate the packet; another schema id always does.
         payload.copy_from_slice(&whole);
         payload[MESSAGE + SCHEMA_ID] ^= 0xff;
     }
 }
 
-/// Changes any bytes.
+/// Changes random bytes.
 pub fn flip(payload: &mut [u8], bytes_max: u64, random: &mut Random) {
     for _ in 0..random.below(bytes_max.max(1)) + 1 {
         let offset = random.index(payload.len());
@@ -35,7 +35,7 @@ pub fn flip(payload: &mut [u8], bytes_max: u64, random: &mut Random) {
     }
 }
 
-/// Cuts the end off so that the packet is not valid any more. A cut between two messages would leave a valid one.
+/// Truncates the packet so that it is invalid. A cut between two messages would leave a valid one.
 pub fn truncate(payload: &mut Vec<u8>, random: &mut Random) {
     let length = random.index(payload.len());
     let invalid = (0..=length)
@@ -44,7 +44,7 @@ pub fn truncate(payload: &mut Vec<u8>, random: &mut Random) {
     payload.truncate(invalid.unwrap_or(0));
 }
 
-/// Moves LastMsgSeqNumProcessed in each message of a snapshot packet; it wraps.
+/// Adds to LastMsgSeqNumProcessed in each message of a snapshot packet, wrapping.
 pub fn reach_further(payload: &mut [u8], ahead: u32) {
     for_each_reach(payload, |block| header::renumber(block, ahead));
 }
@@ -66,7 +66,8 @@ pub fn reach_of(payload: &[u8]) -> Option<u32> {
     is_snapshot.then(|| header::number(block))
 }
 
-/// Hands on the root block of each snapshot message, which begins with LastMsgSeqNumProcessed.
+/// Calls `change` with the root block of each snapshot message, which starts with
+/// LastMsgSeqNumProcessed.
 fn for_each_reach(payload: &mut [u8], mut change: impl FnMut(&mut [u8])) {
     let mut message = MESSAGE;
     while let Some(&size) = payload.get(message..).and_then(<[u8]>::first_chunk::<2>) {

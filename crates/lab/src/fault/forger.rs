@@ -1,7 +1,7 @@
-//! Packets that the exchange did not send, or sent before: made and sent once, while a session runs.
+//! Injection of packets during a session: forged packets, and packets sent earlier.
 //!
-//! A forger hears what the exchange sends. From that it knows the newest number of each feed, and it keeps the latest
-//! packets of this session and of the session before.
+//!  A forger receives all packets of the exchange, so it knows the newest number of each feed, and stores the latest
+//! packets of this session and of the previous one.
 
 pub use super::damage::reach_of;
 use super::{Forged, damage};
@@ -11,51 +11,51 @@ use crate::cme::encode::{Version, packet};
 use crate::cme::header;
 use std::collections::VecDeque;
 
-/// Packets to send once, and where.
+/// Packets to send once, with their lines and feeds.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Injection {
-    /// The lines, each of which gets the same packets.
+    /// The lines; each gets the same packets.
     pub lines: Vec<Line>,
-    /// The feeds, each with packets of its own.
+    /// The feeds; each gets packets of its own.
     pub feeds: Vec<Feed>,
     /// The packets.
     pub packets: Injected,
 }
 
-/// What is sent.
+/// Kinds of injected packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Injected {
-    /// A heartbeat with this number, relative to the newest one of its feed.
+    /// A heartbeat with this number, relative to the newest one of its feed if signed.
     Heartbeat(Forgery),
-    /// A snapshot packet that was sent before, whose LastMsgSeqNumProcessed is this number, relative to the newest one of
-    /// the incremental feed.
+    /// A snapshot packet sent earlier, with this number as LastMsgSeqNumProcessed, relative to the newest one of the
+    /// incremental feed if signed.
     Snapshot(Forgery),
-    /// Packets that were sent before, byte for byte.
+    /// Packets sent earlier, unchanged.
     Old {
-        /// How many of each feed, at most [`STORED_PACKETS_MAX`].
+        /// Number of packets of each feed, at most [`STORED_PACKETS_MAX`].
         count: usize,
     },
 }
 
-/// What a forged packet says of itself.
+/// Header of a forged packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Forgery {
-    /// A number.
+    /// Number.
     pub number: Forged,
-    /// When it says that it was sent: from the venue's clock, nanoseconds.
+    /// Sending time: offset from the venue's clock, nanoseconds.
     pub off_ns: i64,
 }
 
-/// Packets that are kept of each feed and session.
+/// Stored packets of each feed and session.
 pub const STORED_PACKETS_MAX: usize = 2_048;
 
-/// What is known of an exchange's packets.
+/// Stored packets of an exchange.
 #[derive(Clone, Debug, Default)]
 pub struct Forger {
     feeds: [StoredPackets; Feed::ALL.len()],
 }
 
-/// The packets of one feed, oldest first.
+/// Packets of one feed, oldest first.
 #[derive(Clone, Debug, Default)]
 struct StoredPackets {
     /// Number of the last packet of this session; 0 before the first.

@@ -29,13 +29,13 @@ struct Copy {
     /// Index in the session.
     packet: usize,
     spared: bool,
-    /// What arrives is what was sent.
+    /// The bytes were not changed.
     intact: bool,
     payload: Vec<u8>,
 }
 
 impl<'a> Lines<'a> {
-    /// Every packet on both lines, a little apart; either may lead.
+    /// Every packet on both lines, at slightly different times; either line may be first.
     pub fn of(session: &Session, earlier: &'a [SentPacket], random: &mut Random) -> Self {
         let copies = Line::BOTH.map(|_| {
             let mut last: BTreeMap<Feed, u64> = BTreeMap::new();
@@ -66,7 +66,7 @@ impl<'a> Lines<'a> {
         lines
     }
 
-    /// Lets a rule do its work; answers how many copies it struck.
+    /// Applies a rule; returns the number of affected copies.
     pub fn strike(&mut self, rule: &Rule, random: &mut Random) -> u64 {
         let struck = match rule.fault {
             Fault::DropOnAllLines { share, packets_max } => {
@@ -92,7 +92,7 @@ impl<'a> Lines<'a> {
         struck
     }
 
-    /// The packets of which an undamaged copy arrives.
+    /// Packets with an undamaged copy.
     pub fn undamaged(&self) -> BTreeSet<usize> {
         self.copies
             .iter()
@@ -102,7 +102,7 @@ impl<'a> Lines<'a> {
             .collect()
     }
 
-    /// Both lines in order of arrival, and where among them the clock of the receiving host was set.
+    /// Both lines in order of arrival, and the clock steps of the receiving host.
     pub fn arrivals(self) -> (Vec<Arrival>, Vec<(usize, i64)>) {
         let mut arrivals = Vec::new();
         for (line, copies) in Line::BOTH.into_iter().zip(self.copies) {
@@ -218,7 +218,7 @@ impl<'a> Lines<'a> {
         }
     }
 
-    /// Packets that a rule takes in bursts, each burst in one feed.
+    /// Packets that a rule drops in bursts, each burst in one feed.
     fn bursts_of_packets(
         &self,
         rule: &Rule,
@@ -268,7 +268,7 @@ impl Rule {
     }
 }
 
-/// True if the next packet belongs to a burst; `left` counts what is left of the running one.
+/// True if the next packet belongs to a burst; `left` counts the rest of the current one.
 pub(super) fn in_burst(left: &mut u64, share: f64, packets_max: u64, random: &mut Random) -> bool {
     if *left == 0 && random.chance(share) {
         *left = random.below(packets_max.max(1)) + 1;
@@ -353,7 +353,7 @@ fn for_share(
     struck
 }
 
-/// Adds a changed copy behind a share of the packets. `change` also sees the packets up to that one.
+/// Adds a changed copy after a share of the packets. `change` also gets the packets up to that one.
 fn add_for_share(
     copies: &mut Vec<Copy>,
     rule: &Rule,

@@ -1,7 +1,7 @@
-//! Faults on packets as they are sent: the same kinds as those of a plan, set and lifted while packets flow.
+//! Faults on packets as they are sent: the kinds of a fault plan, set and cleared during a session.
 //!
-//! Each feed on each line is a lane with a random stream of its own, so that a fault on one lane never shifts what
-//! happens on another. Time is an argument. What is held back is bounded.
+//!  Each feed on each line is a lane with its own random stream, so that a fault on one lane does not change another.
+//! Time is an argument. The number of delayed packets is bounded.
 
 use super::damage;
 use super::forger::Injected;
@@ -10,18 +10,18 @@ use crate::random::Random;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// One fault and where it strikes. A share is the probability, 0 to 1, that a packet is struck; at 0 the fault is lifted.
+/// A fault with its lines and feeds. A share is the probability, 0 to 1, that a packet is affected; 0 clears the fault.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Setting {
-    /// The lines, each on its own.
+    /// Lines, independent of each other.
     pub lines: Vec<Line>,
-    /// The feeds, each on its own.
+    /// Feeds, independent of each other.
     pub feeds: Vec<Feed>,
-    /// What goes wrong.
+    /// The fault.
     pub fault: Fault,
 }
 
-/// What can go wrong with packets on their way.
+/// Kinds of faults of packets in transit.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Fault {
     /// Packets are lost one by one.
@@ -31,24 +31,24 @@ pub enum Fault {
     },
     /// Packets are lost in bursts.
     Burst {
-        /// Share of packets at which a burst begins, and the most that it takes.
+        /// Share of packets at which a burst begins, and its largest length.
         begin: Begin,
     },
     /// The same packets are lost on both lines, in bursts.
     Both {
-        /// Share of packets at which a burst begins, and the most that it takes.
+        /// Share of packets at which a burst begins, and its largest length.
         begin: Begin,
     },
-    /// Packets come twice.
+    /// Packets arrive twice.
     Duplicate {
         /// Share of packets.
         share: f64,
     },
-    /// Packets are overtaken by the next ones of their lane.
+    /// Packets arrive after the next ones of their lane.
     Reorder {
         /// Share of packets.
         share: f64,
-        /// The most packets that overtake one.
+        /// Largest number of packets that overtake one.
         by_max: u64,
     },
     /// Packets are late.
@@ -60,39 +60,39 @@ pub enum Fault {
         /// The longest delay, nanoseconds.
         max_ns: u64,
     },
-    /// Bytes change so that a packet is not valid any more.
+    /// Bytes change so that a packet is invalid.
     Corrupt {
         /// Share of packets.
         share: f64,
     },
-    /// A line is dead for a time from now on.
+    /// A line is down for a time from now on.
     Outage {
-        /// How long, nanoseconds.
+        /// Duration, nanoseconds.
         duration_ns: u64,
     },
 }
 
-/// When a burst begins, and how long it may be.
+/// Start and length of bursts.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Begin {
     /// Share of packets at which one begins.
     pub share: f64,
-    /// The most packets that it takes.
+    /// Largest number of packets of a burst.
     pub packets_max: u64,
 }
 
-/// What was done, in packets.
+/// Counts of packets.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
-    /// Sent, by line and feed; twice those that went out twice.
+    /// Sent, by line and feed; a duplicated packet counts twice.
     pub sent: [[u64; Feed::ALL.len()]; 2],
-    /// Struck, by fault in the order of [`FAULT_NAMES`] and by line.
+    /// Affected, by fault in the order of [`FAULT_NAMES`] and by line.
     pub struck: [[u64; 2]; FAULT_NAMES.len()],
-    /// Of which no undamaged copy goes out on any line, by feed.
+    /// Packets without an undamaged copy on any line, by feed.
     pub lost_on_both: [u64; Feed::ALL.len()],
 }
 
-/// The names of the faults in the order of [`Counts::struck`].
+/// Names of the faults in the order of [`Counts::struck`].
 pub const FAULT_NAMES: [&str; 11] = [
     "outage",
     "both",
@@ -118,20 +118,20 @@ const FORGE: usize = 8;
 const FORGE_SNAPSHOT: usize = 9;
 const OLD: usize = 10;
 
-/// The most packets that are held back, over all lanes; beyond it no more are.
+/// Largest number of delayed packets, over all lanes; beyond it packets are not delayed.
 pub const HELD_PACKETS_MAX: usize = 65_536;
-/// A packet that nothing overtakes goes out after this.
+/// Longest time that a packet waits to be overtaken.
 const REORDER_NS_MAX: u64 = 100_000_000;
 
 /// Two lines with their faults.
 #[derive(Clone, Debug)]
 pub struct FaultStream {
     lanes: [[Lane; Feed::ALL.len()]; 2],
-    /// Bursts that strike both lines, by feed.
+    /// Bursts on both lines, by feed.
     both: [Burst; Feed::ALL.len()],
     random: Random,
     late: BinaryHeap<Reverse<Late>>,
-    /// Packets in the lanes that wait to be overtaken.
+    /// Packets that wait to be overtaken.
     waiting: usize,
     held: u64,
     counts: Counts,
@@ -159,13 +159,13 @@ struct Burst {
 
 #[derive(Clone, Debug)]
 struct Overtaken {
-    /// How many are still to go before it.
+    /// Number of packets still to overtake it.
     by: u64,
     at_latest_ns: u64,
     payload: Vec<u8>,
 }
 
-/// A packet to be sent at a time; those of one time in the order in which they came.
+/// A packet with the time of its sending; packets with the same time keep their order.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Late {
     due_ns: u64,
@@ -191,7 +191,7 @@ impl FaultStream {
         }
     }
 
-    /// Sets or lifts a fault; it replaces what was set of its kind in the same place.
+    /// Sets or clears a fault; it replaces the previous setting of its kind, line and feed.
     pub fn set(&mut self, setting: &Setting, now_ns: u64) {
         for &feed in &setting.feeds {
             if let Fault::Both { begin } = setting.fault {
@@ -204,7 +204,7 @@ impl FaultStream {
         }
     }
 
-    /// Lifts all faults. What was held back goes out with the next [`release`](Self::release).
+    /// Clears all faults. Delayed packets are sent by the next [`release`](Self::release).
     pub fn clear(&mut self) {
         self.both = Default::default();
         for (line, lanes) in Line::BOTH.into_iter().zip(&mut self.lanes) {
@@ -232,7 +232,7 @@ impl FaultStream {
             .collect();
     }
 
-    /// Sends a packet over both lines. A spared one is left alone by every fault.
+    /// Sends a packet over both lines. Faults do not affect a spared one.
     pub fn send(
         &mut self,
         feed: Feed,
@@ -253,7 +253,7 @@ impl FaultStream {
         self.counts.lost_on_both[feed as usize] += u64::from(intact == 0);
     }
 
-    /// Sends a packet over one line. True if an undamaged copy goes out, now or later.
+    /// Sends a packet over one line. True if an undamaged copy is sent, now or later.
     pub fn send_on(
         &mut self,
         line: Line,
@@ -326,7 +326,7 @@ impl FaultStream {
         true
     }
 
-    /// Sends a packet that the exchange did not send now over one line. No fault strikes it.
+    /// Sends an injected packet over one line. Faults do not affect it.
     pub fn inject(
         &mut self,
         line: Line,
@@ -349,7 +349,7 @@ impl FaultStream {
         sent.send(payload);
     }
 
-    /// Sends what was held back until now.
+    /// Sends delayed packets that are due.
     pub fn release(&mut self, now_ns: u64, out: &mut impl FnMut(Line, Feed, &[u8])) {
         while self
             .late
@@ -385,7 +385,7 @@ impl FaultStream {
         }
     }
 
-    /// When something that is held back must go out, if anything is.
+    /// Time of the next delayed packet, if there is one.
     pub fn due_ns(&self) -> Option<u64> {
         let late = self.late.peek().map(|Reverse(late)| late.due_ns);
         let lanes = self.lanes.iter().flatten();
@@ -394,13 +394,13 @@ impl FaultStream {
         late.into_iter().chain(overtaken).min()
     }
 
-    /// What was done so far.
+    /// Counts so far.
     pub fn counts(&self) -> &Counts {
         &self.counts
     }
 }
 
-/// A lane's way out.
+/// Output of a lane.
 struct Sent<'a, Out> {
     line: Line,
     feed: Feed,
@@ -453,13 +453,13 @@ impl Lane {
         }
     }
 
-    /// No faults; what waited to be overtaken.
+    /// Clears the faults; returns the packets that waited to be overtaken.
     fn clear(&mut self) -> Vec<Overtaken> {
         let random = self.random.split();
         std::mem::replace(self, Self::new(random)).overtaken
     }
 
-    /// The fault that takes the packet, if one does.
+    /// The fault that drops the packet, if any.
     fn loses(&mut self, now_ns: u64) -> Option<usize> {
         let is_dead = now_ns < self.dead_until_ns;
         let is_dropped = self.random.chance(self.drop);
@@ -472,7 +472,7 @@ impl Lane {
         }
     }
 
-    /// Sends those that are due, in the order in which they came; answers how many.
+    /// Sends due packets in order; returns their number.
     fn release(
         &mut self,
         is_due: impl Fn(&Overtaken) -> bool,
@@ -491,7 +491,7 @@ impl Lane {
 }
 
 impl Burst {
-    /// True if it takes the next packet.
+    /// True if the burst drops the next packet.
     fn takes(&mut self, random: &mut Random) -> bool {
         let Begin { share, packets_max } = self.begin;
         super::lines::in_burst(&mut self.left, share, packets_max, random)

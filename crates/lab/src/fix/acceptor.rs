@@ -1,4 +1,4 @@
-//! Many connections on one port, each of one session.
+//! Several connections on one port, each of one session.
 
 use super::{Connection, Totals};
 use crate::login_port::LoginPort;
@@ -9,18 +9,18 @@ use touchline_session::access_control::{Rules, Unauthenticated, place_of};
 use touchline_session::fix::DisconnectReason;
 use touchline_types::ReceiveTime;
 
-/// A port, and the sessions behind it. One thread, which never waits.
+/// A port and its sessions. One thread without blocking calls.
 #[derive(Debug)]
 pub struct Acceptor {
     port: LoginPort,
     connections: Vec<Connection>,
 }
 
-/// What is to become of an unauthenticated connection.
+/// Decision about an unauthenticated connection.
 enum Known {
-    /// What he says is no Logon, or he says nothing.
+    /// The bytes are not a Logon, or none arrived.
     NoLogon,
-    /// The Logon is of no session, or comes from where nobody of its session is.
+    /// The Logon belongs to no session, or comes from an address that its session does not list.
     Nobody,
     Connection(usize),
 }
@@ -28,8 +28,9 @@ enum Known {
 impl Acceptor {
     /// Listens for these sessions, each with its application.
     ///
-    /// # Errors
-    /// The address is not ours, or taken.
+    ///  # Errors
+    ///
+    ///  The address does not belong to the host, or is in use.
     pub fn listen(
         address: SocketAddrV4,
         connections: Vec<Connection>,
@@ -41,29 +42,29 @@ impl Acceptor {
         })
     }
 
-    /// Where it listens, with the real port.
+    /// Listening address, with the actual port.
     pub fn address(&self) -> SocketAddrV4 {
         self.port.address()
     }
 
-    /// Its sessions.
+    /// Sessions.
     pub fn connections(&self) -> &[Connection] {
         &self.connections
     }
 
-    /// How many connections are not logged on.
+    /// Number of connections that are not logged on.
     pub fn unauthenticated(&self) -> usize {
         self.port.queue.count()
     }
 
-    /// Begins to log out everybody.
+    /// Starts the logout of all sessions.
     pub fn log_out(&mut self, time: ReceiveTime) {
         for connection in &mut self.connections {
             connection.log_out(time);
         }
     }
 
-    /// What it did so far.
+    /// Totals so far.
     pub fn totals(&self) -> Totals {
         let mut totals = Totals {
             connections: self.port.queue.connections(),
@@ -76,7 +77,7 @@ impl Acceptor {
         totals
     }
 
-    /// Does what is due; answers whether anything was.
+    /// Runs due work; returns whether there was any.
     pub fn work(&mut self, time: ReceiveTime) -> bool {
         let connections = &self.connections;
         // mutant: door: an acceptor lists everybody
@@ -95,7 +96,7 @@ impl Acceptor {
         is_busy
     }
 
-    /// Looks at what unauthenticated connections have said.
+    /// Reads unauthenticated connections.
     fn meet(&mut self, time: ReceiveTime) -> bool {
         let (mut place, mut is_busy) = (0, false);
         while let Some(unauthenticated) = self.port.next(&mut place, time) {
@@ -106,9 +107,9 @@ impl Acceptor {
         is_busy
     }
 
-    /// An unauthenticated connection is let in, or closed without a word: whether nobody, too slow, or here already. Whoever
-    /// waits for the end of a pause is closed even with a right Logon, or he could go on guessing over
-    /// connections that he made before.
+    /// Accepts an unauthenticated connection, or closes it without an answer: unknown, too slow, or logged on already.
+    /// A throttled address is closed even with a correct Logon; otherwise it could continue guessing over connections
+    /// made before.
     fn decide(
         &mut self,
         unauthenticated: Unauthenticated<Stream>,

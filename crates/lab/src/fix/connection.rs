@@ -1,4 +1,4 @@
-//! A session with its application and its connection, while there is one.
+//! Session with its application and its current connection.
 
 use super::{Echo, Orders, Totals};
 use touchline_net::Stream;
@@ -16,33 +16,33 @@ pub struct Connection {
     session: Session<Box<dyn Store>>,
     peer: Peer,
     echo: Echo,
-    /// Orders of ours, of which the echo knows nothing.
+    /// Our own orders, separate from the echo.
     orders: Option<Orders>,
     stream: Option<Stream>,
-    /// Until when what waits to be sent may still go, once the session is over.
+    /// End of the flush timeout after the session.
     until_ns: Option<u64>,
     store_failed: Option<StoreError>,
-    /// Whether both were logged on over this connection, and Text (58) of the Logout or Reject that came.
+    /// Whether both sides were logged on over this connection, and Text (58) of the received Logout or Reject.
     was_up: bool,
     text: String,
     end: Option<End>,
 }
 
-/// How a connection ended.
+/// End of a connection.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct End {
     /// Both sides were logged on.
     pub was_up: bool,
-    /// Why we closed it; `None` if it just ended.
+    /// Reason why we closed it; `None` if the other side closed it.
     pub why: Option<DisconnectReason>,
-    /// What the counterparty's Logout or Reject said (Text, 58), at most 200 bytes of it; may be empty.
+    /// Text (58) of the counterparty's Logout or Reject, at most 200 bytes; may be empty.
     pub text: String,
 }
 
-/// Bytes of a text that are shown.
+/// Longest printed text, bytes.
 const TEXT_BYTES_MAX: usize = 200;
 
-/// Flush timeout: how long what is still to be sent may take.
+/// Flush timeout: time limit for sending the rest.
 const FLUSH_TIMEOUT_NS: u64 = 2_000_000_000;
 /// Reads of one turn: nobody keeps the others waiting.
 const READS: usize = 16;
@@ -53,7 +53,7 @@ impl Connection {
         Connection::with(settings, Box::new(Memory::default()))
     }
 
-    /// The same, and it goes on where the store ends.
+    /// A connection with a store, continuing from the store's numbers.
     pub fn with(settings: Settings, mut store: Box<dyn Store>) -> Connection {
         let mut echo = Echo::default();
         echo.remember(&mut store, settings.limits.message_bytes_max);
@@ -71,7 +71,7 @@ impl Connection {
         }
     }
 
-    /// The counterparty comes from these addresses alone.
+    /// Restricts the counterparty to these addresses.
     pub fn only_from(self, addresses: Addresses) -> Connection {
         Connection {
             peer: self.peer.only_from(addresses),
@@ -79,7 +79,7 @@ impl Connection {
         }
     }
 
-    /// Sends these orders while it is logged on. What answers them is not echoed.
+    /// Sends these orders while it is logged on. Answers to them are not echoed.
     pub fn sending(self, orders: Orders) -> Connection {
         Connection {
             orders: Some(orders),
@@ -87,17 +87,17 @@ impl Connection {
         }
     }
 
-    /// Its orders, if it sends any.
+    /// Orders, if it sends any.
     pub fn orders(&self) -> Option<&Orders> {
         self.orders.as_ref()
     }
 
-    /// How the last connection ended; once.
+    /// End of the last connection; returned once.
     pub fn take_end(&mut self) -> Option<End> {
         self.end.take()
     }
 
-    /// Its counterparty, as the port knows it.
+    /// Counterparty, for the login port.
     pub fn peer(&self) -> &Peer {
         &self.peer
     }
@@ -107,17 +107,17 @@ impl Connection {
         &self.session
     }
 
-    /// Whether somebody is connected.
+    /// Whether a counterparty is connected.
     pub fn is_taken(&self) -> bool {
         self.stream.is_some()
     }
 
-    /// Why its store failed, with which nobody can be served any more.
+    /// Error of a failed store, after which no session can be served.
     pub fn store_failed(&self) -> Option<StoreError> {
         self.store_failed
     }
 
-    /// Somebody is connected, and has sent `bytes` already.
+    /// Starts a connection over which `bytes` have arrived already.
     pub fn connected(&mut self, stream: Stream, bytes: &[u8], time: ReceiveTime) {
         self.session.connected(time);
         self.stream = Some(stream);
@@ -135,10 +135,10 @@ impl Connection {
         }
     }
 
-    /// Does what is due; answers whether anything was.
+    /// Runs due work; returns whether there was any.
     pub fn work(&mut self, time: ReceiveTime) -> bool {
         let exchanged = self.exchange(time);
-        // Before the end of the connection, which the session forgets its reason with.
+        // Before the connection ends, because the session then discards the reason.
         // mutant: fix seat: a failure of the store is forgotten with the connection
         if let Some(DisconnectReason::Store(error)) = self.session.disconnect_reason() {
             self.store_failed = Some(error);
@@ -156,12 +156,12 @@ impl Connection {
         is_busy
     }
 
-    /// Begins to log out, where somebody is logged on.
+    /// Starts the logout, if the session is logged on.
     pub fn log_out(&mut self, time: ReceiveTime) {
         self.session.log_out("", time);
     }
 
-    /// Adds what it did to the totals.
+    /// Adds the counts of this session to the totals.
     pub fn add_to(&self, totals: &mut Totals) {
         let counters = self.session.counters();
         totals.logons += counters.logons;
@@ -173,7 +173,7 @@ impl Connection {
 
     fn disconnect(&mut self, time: ReceiveTime) {
         if let Some(mut stream) = self.stream.take() {
-            // What was received and not read would make the end a reset, and our last words be lost.
+            // Unread received bytes would turn the close into a reset, and the last messages would be lost.
             let mut unread = [0; 4_096];
             for _ in 0..READS {
                 if !matches!(stream.receive(&mut unread), Ok(1..)) {
@@ -203,7 +203,7 @@ impl Connection {
             };
             let bytes = match stream.receive(self.session.room()) {
                 Ok(bytes) => bytes,
-                // What it said last may be waiting to be looked at.
+                // Its last message may still wait to be read.
                 Err(error) if self.session.poll_transmit().is_empty() => return Err(error),
                 Err(_) => 0,
             };
@@ -220,7 +220,7 @@ impl Connection {
         Ok(is_busy)
     }
 
-    /// Sends what waits, as far as the connection takes it.
+    /// Sends waiting bytes, as far as the connection accepts them.
     fn flush(&mut self, time: ReceiveTime) -> Result<bool, Error> {
         let mut is_busy = false;
         self.session.handle_timeout(time);
@@ -237,7 +237,7 @@ impl Connection {
         Ok(is_busy)
     }
 
-    /// Takes what the session has to say. `false`: an answer has no room yet.
+    /// Processes the events of the session. `false`: there is no room for an answer.
     fn listen(&mut self, time: ReceiveTime) -> bool {
         while let Some(event) = self.session.poll() {
             match event {
@@ -275,7 +275,7 @@ impl Connection {
     }
 }
 
-/// Text (58) of a message, as far as it is short and can be printed.
+/// Text (58) of a message, truncated and restricted to printable characters.
 fn text(message: &Message<'_>) -> String {
     let mut fields = message.fields().map_while(Result::ok);
     let text = fields.find(|field| field.tag == tag::TEXT);

@@ -1,51 +1,51 @@
-//! A counterparty that keeps its own view of every number and order, in plain lists.
+//! Counterparty with its own record of every number and order, in plain lists.
 //!
-//! Trials kill the side that they try and never this one. It shares nothing with the session but the
-//! form of messages, and notes as a fault whatever contradicts what it saw before.
+//!  Tests kill the side under test and never this one. The counterparty shares only the message format with the
+//! session, and records every contradiction to earlier messages as a fault.
 
 use super::scenario::filled;
 use std::collections::BTreeMap;
 
-/// Its side of the session, which goes on over all connections.
+/// Its side of the session, over all connections.
 #[derive(Debug)]
 pub struct Counterparty {
     sender: String,
     target: String,
     wall_ns: u64,
-    /// What came under each number, without what a repetition changes.
+    /// Content of each number, without the fields that differ in a resent message.
     contents: BTreeMap<u64, Content>,
-    /// The highest number of a message that was no repetition.
+    /// The highest number of a message that was not resent.
     highest: u64,
-    /// Each order that came in its turn: its id, and whether it was marked as a repetition.
+    /// Orders received in sequence: id, and whether marked as a possible duplicate.
     pub orders: Vec<(String, bool)>,
-    /// Messages that came again.
+    /// Resent messages.
     pub repeated: u64,
-    /// Bodies of what we sent, by number from 1; `None` for messages of the session.
+    /// Bodies of sent messages, by number from 1; `None` for session messages.
     sent: Vec<Option<String>>,
     next_in: u64,
     /// Messages behind a gap.
     early: BTreeMap<u64, String>,
     buffer: Vec<u8>,
-    /// What is to be sent.
+    /// Bytes to send.
     pub out: Vec<u8>,
-    /// Their Logon came.
+    /// The Logon of the other side has arrived.
     pub is_on: bool,
-    /// We sent the Logon.
+    /// This side has sent the Logon.
     has_begun: bool,
-    /// What cannot be.
+    /// Contradictions.
     pub faults: Vec<String>,
 }
 
-/// What is known of a number.
+/// Record of a number.
 #[derive(Debug)]
 struct Content {
     fields: String,
-    /// Of a message that is sent again when it is asked for; without one the number was filled.
+    /// SendingTime of a message that is resent on request; `None` if the number was gap-filled.
     sending_time: Option<String>,
 }
 
 impl Counterparty {
-    /// One of this name, in a session with that one.
+    /// A counterparty of this name, in a session with `target`.
     pub fn new(sender: &str, target: &str) -> Counterparty {
         Counterparty {
             sender: sender.to_owned(),
@@ -66,7 +66,7 @@ impl Counterparty {
         }
     }
 
-    /// A connection stands; an initiator then calls [`Counterparty::log_on`].
+    /// Starts a connection; an initiator then calls [`Counterparty::log_on`].
     pub fn connect(&mut self, wall_ns: u64) {
         self.wall_ns = wall_ns;
         self.buffer.clear();
@@ -75,38 +75,38 @@ impl Counterparty {
         (self.is_on, self.has_begun) = (false, false);
     }
 
-    /// Sends the Logon first.
+    /// Sends the Logon.
     pub fn log_on(&mut self) {
         self.has_begun = true;
         self.say("A", "98=0|108=30|", false);
     }
 
-    /// Sends an order with this id, and more fields, with `|` behind each.
+    /// Sends an order with this id and further fields, each followed by `|`.
     pub fn send(&mut self, id: &str, more: &str) {
         self.say("D", &format!("11={id}|{more}"), true);
     }
 
-    /// Asks for everything from a number on, also what came already.
+    /// Requests all messages from a number on, including received ones.
     pub fn ask_again(&mut self, first: u64) {
         self.say("2", &format!("7={first}|16=0|"), false);
     }
 
-    /// Messages that we sent, of the session and others.
+    /// Number of sent messages, session messages included.
     pub fn sent(&self) -> u64 {
         self.sent.len() as u64
     }
 
-    /// The highest number that was seen.
+    /// Highest received number.
     pub fn highest(&self) -> u64 {
         self.highest
     }
 
-    /// Whether nothing is known to be missing.
+    /// Whether no gap is known.
     pub fn is_whole(&self) -> bool {
         self.early.is_empty() && self.next_in > self.highest
     }
 
-    /// Numbers under which an order of each id came, repetitions not counted.
+    /// Numbers of the orders with each id, resent ones not counted.
     pub fn numbers_by_id(&self) -> BTreeMap<&str, Vec<u64>> {
         let mut numbers: BTreeMap<&str, Vec<u64>> = BTreeMap::new();
         for (number, content) in &self.contents {
@@ -118,7 +118,7 @@ impl Counterparty {
         numbers
     }
 
-    /// Whether a message that somebody else kept under a number is the one that came.
+    /// Whether a message that another side stored under a number equals the received one.
     pub fn is_what_came(&self, number: u64, message: &[u8]) -> bool {
         let message = String::from_utf8_lossy(message).replace('\x01', "|");
         self.contents
@@ -126,7 +126,7 @@ impl Counterparty {
             .is_none_or(|content| content.fields == lasting(&message))
     }
 
-    /// Numbers of messages that came and have to come again when they are asked for.
+    /// Numbers of received messages that must be resent on request.
     pub fn lasting_numbers(&self) -> impl Iterator<Item = u64> {
         let lasting = self
             .contents
@@ -150,10 +150,11 @@ impl Counterparty {
         self.out.extend(filled(&bytes, self.wall_ns));
     }
 
-    /// Takes what came, at this time.
+    /// Processes received bytes at this time.
     ///
-    /// # Panics
-    /// It is no message of ours at all.
+    ///  # Panics
+    ///
+    ///  The bytes are not a message.
     pub fn hear(&mut self, bytes: &[u8], wall_ns: u64) {
         self.wall_ns = wall_ns;
         self.buffer.extend(bytes);
@@ -197,7 +198,7 @@ impl Counterparty {
                 }
             }
             "2" => return self.resend(value(message, "7"), number),
-            "3" | "5" => self.faults.push(format!("refused by {message}")),
+            "3" | "5" => self.faults.push(format!("rejected by {message}")),
             _ => {}
         }
         if number > self.next_in {
@@ -215,7 +216,7 @@ impl Counterparty {
         }
     }
 
-    /// No number is used for two contents, and what is sent again says when it was sent first.
+    /// Checks that no number has two contents, and that a resent message has its original time.
     fn compare(&mut self, number: u64, message: &str) {
         let fields = lasting(message);
         let is_again = value(message, "43") == "Y";
@@ -238,12 +239,12 @@ impl Counterparty {
         }
     }
 
-    /// No number of a message that came is filled.
+    /// Checks that no received message's number is gap-filled.
     fn compare_fill(&mut self, number: u64, message: &str) {
         let next: u64 = value(message, "36").parse().expect("a number");
         for filled in number..next {
             let before = self.contents.entry(filled).or_insert(Content {
-                fields: "nothing that is sent again".to_owned(),
+                fields: "no message that is resent".to_owned(),
                 sending_time: None,
             });
             if before.sending_time.is_some() {
@@ -286,7 +287,7 @@ impl Counterparty {
     }
 }
 
-/// A message without what a repetition changes.
+/// A message without the fields that differ in a resent message.
 fn lasting(message: &str) -> String {
     let skipped = ["8", "9", "10", "43", "52", "122"];
     let fields = message.split('|').filter(|field| {

@@ -1,4 +1,4 @@
-//! A session that connects, and connects again.
+//! Session that connects and reconnects.
 
 use super::{Connection, End, Totals};
 use std::collections::VecDeque;
@@ -8,24 +8,24 @@ use touchline_net::Stream;
 use touchline_net::stream::Error;
 use touchline_types::ReceiveTime;
 
-/// One session that is always to be connected.
+/// One session that stays connected.
 #[derive(Debug)]
 pub struct Initiator {
     to: SocketAddrV4,
     connection: Connection,
-    /// A connection that is being made.
+    /// Connection in progress.
     making: Option<Stream>,
-    /// Before this time no other one is made.
+    /// Time of the next attempt.
     again_ns: u64,
     connections: u64,
     failures: u64,
-    /// Attempts in a row after which nobody was logged on.
+    /// Consecutive attempts without a logon.
     in_vain: u32,
     is_up: bool,
     news: VecDeque<News>,
 }
 
-/// What became of a connection.
+/// Event of a connection.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum News {
     /// Both sides are logged on.
@@ -36,13 +36,13 @@ pub enum News {
     Ended(End, Duration),
 }
 
-/// How long a connection may take to stand.
+/// Timeout of connecting.
 const CONNECT_NS: u64 = 5_000_000_000;
-/// Between one connection and the next, and twice as long after each further attempt in vain, up to the longest.
+/// Backoff after a connection; doubled after each further failed attempt, up to the largest.
 const BACKOFF: Duration = Duration::from_millis(500);
 const BACKOFF_MAX: Duration = Duration::from_secs(10);
 
-/// News that nobody has taken; more are dropped.
+/// Largest number of pending events; more are dropped.
 const NEWS_MAX: usize = 64;
 
 impl Initiator {
@@ -61,22 +61,22 @@ impl Initiator {
         }
     }
 
-    /// The session.
+    /// Session.
     pub fn connection(&self) -> &Connection {
         &self.connection
     }
 
-    /// Begins to log out.
+    /// Starts the logout.
     pub fn log_out(&mut self, time: ReceiveTime) {
         self.connection.log_out(time);
     }
 
-    /// What became of its connections, each once, in order.
+    /// Next pending event, in order.
     pub fn news(&mut self) -> Option<News> {
         self.news.pop_front()
     }
 
-    /// What it did so far.
+    /// Totals so far.
     pub fn totals(&self) -> Totals {
         let mut totals = Totals {
             connections: self.connections,
@@ -87,7 +87,7 @@ impl Initiator {
         totals
     }
 
-    /// Does what is due; answers whether anything was.
+    /// Runs due work; returns whether there was any.
     pub fn work(&mut self, time: ReceiveTime) -> bool {
         if self.connection.is_taken() {
             let is_busy = self.connection.work(time);
@@ -134,7 +134,7 @@ impl Initiator {
         }
     }
 
-    /// Rests for a while, longer where the attempts before were in vain, too.
+    /// Starts the backoff, longer after consecutive failures.
     fn backoff(&mut self, was_up: bool, time: ReceiveTime) -> Duration {
         let backoff = match was_up {
             true => BACKOFF,

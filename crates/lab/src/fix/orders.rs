@@ -1,25 +1,25 @@
-//! Orders of an initiator: a NewOrderSingle a second, and which of them were answered.
+//! Orders of an initiator: a NewOrderSingle a second, and the number of answers.
 
 use touchline_session::fix::{SendError, Session, Store};
 use touchline_types::ReceiveTime;
 use touchline_wire::fix::{Message, Precision, tag};
 
-/// Orders that are sent one a second while both sides are logged on.
+/// Orders sent one a second while the session is logged on.
 #[derive(Debug)]
 pub struct Orders {
-    /// What each ClOrdID begins with: no earlier run has used it.
+    /// Prefix of each ClOrdID, not used by an earlier run.
     prefix: String,
     wanted: u64,
     sent: u64,
     answered: u64,
-    /// When the next one is due; nothing is sent before that.
+    /// Time of the next order.
     next_ns: u64,
 }
 
-/// Between two orders.
+/// Interval between orders.
 const EACH_NS: u64 = 1_000_000_000;
 
-/// Tags of a NewOrderSingle that nothing else here needs.
+/// Tags of a NewOrderSingle used only here.
 const ORDER_QTY: u32 = 38;
 const HANDL_INST: u32 = 21;
 const ORD_TYPE: u32 = 40;
@@ -27,7 +27,7 @@ const PRICE: u32 = 44;
 const TRANSACT_TIME: u32 = 60;
 
 impl Orders {
-    /// So many orders. `run` is in each ClOrdID, and differs from one start of the process to the next.
+    /// This number of orders. `run` is in each ClOrdID, and differs between starts of the process.
     pub fn new(wanted: u64, run: u64) -> Orders {
         Orders {
             prefix: format!("TL{run:X}-"),
@@ -38,17 +38,17 @@ impl Orders {
         }
     }
 
-    /// Orders that were sent.
+    /// Number of sent orders.
     pub fn sent(&self) -> u64 {
         self.sent
     }
 
-    /// Messages that came with the ClOrdID of one of them.
+    /// Number of messages with the ClOrdID of one of these orders.
     pub fn answered(&self) -> u64 {
         self.answered
     }
 
-    /// Sends the next order if it is due; answers whether one was sent.
+    /// Sends the next order if it is due; returns whether one was sent.
     pub fn send<S: Store>(&mut self, session: &mut Session<S>, time: ReceiveTime) -> bool {
         if self.sent == self.wanted || time.mono_ns < self.next_ns || !session.is_up() {
             return false;
@@ -64,7 +64,7 @@ impl Orders {
                 .char(ORD_TYPE, b'2')
                 .unsigned(PRICE, 100);
         });
-        // One that has no room, or whose connection is just ending, is sent later.
+        // Without room, or while the connection ends, the order is sent later.
         if matches!(number, Err(SendError::Full | SendError::Down)) {
             return false;
         }
@@ -73,7 +73,7 @@ impl Orders {
         true
     }
 
-    /// Takes the answer to one of these orders. `false`: the message is something else.
+    /// Processes an answer to one of these orders. `false`: the message is not one.
     pub fn take(&mut self, message: &Message<'_>) -> bool {
         let mut fields = message.fields().map_while(Result::ok);
         let id = fields.find(|field| field.tag == tag::CL_ORD_ID);

@@ -1,73 +1,74 @@
-//! Scenarios of a FIX session: steps of a tester, and what must come back.
+//! Scenarios of a FIX session: steps of a tester, and expected answers.
 //!
-//! One step a line: `iCONNECT`, `iDISCONNECT`, `eDISCONNECT`, `I` and `E` with a message that is said or
-//! expected, `#` a comment; `i2,CONNECT` and so on for a second connection. `<TIME>` and `<TIME+n>` are
-//! the second it is, or another. Fields end with 0x01, or with `|` in a file that has no 0x01. This is the
-//! form in which QuickFIX publishes its acceptance tests. Ours alone: `wait N` lets N seconds pass.
+//!  One step a line: `iCONNECT`, `iDISCONNECT`, `eDISCONNECT`, `I` and `E` with a message to send or to expect, `#` a
+//! comment; `i2,CONNECT` and so on for a second connection. `<TIME>` and `<TIME+n>` are the current second, or another.
+//! Fields end with 0x01, or with `|` in a file without 0x01. This is the format of QuickFIX's published acceptance
+//! tests. An extension of ours: `wait N` advances time by N seconds.
 //!
-//! What is expected is compared field by field, in any order, without length, sum, Text (58), the digits
-//! of times, and the TestReqID that an engine makes up; 16=0 passes for any end, and a Reject may name a
-//! tag (371) where none is expected.
+//!  Messages are compared field by field, in any order, without length, checksum, Text (58), the digits of times, and
+//! the TestReqID, which engines choose; 16=0 matches any EndSeqNo, and a Reject may have a tag (371) that is not
+//! expected.
 
 use touchline_session::fix::Role;
 use touchline_wire::fix::{Precision, write_timestamp};
 
-/// One step, with the connection that it is about.
+/// One step, with its connection.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Step {
-    /// The tester connects, or is connected to.
+    /// The tester connects, or accepts a connection.
     Connect(u8),
     /// The tester drops the connection.
     Drop(u8),
-    /// The tester says this.
+    /// The tester sends this message.
     Say(u8, Vec<u8>),
-    /// This must come.
+    /// This message must arrive.
     Expect(u8, Vec<u8>),
-    /// The connection must be closed, and nothing come before.
+    /// The connection must be closed without a further message.
     ExpectEnd(u8),
-    /// So many seconds pass.
+    /// Time advances by this number of seconds.
     Wait(u64),
 }
 
-/// A scenario: its steps, each with the number of its line.
+/// A scenario: steps with line numbers.
 #[derive(Clone, Debug, Default)]
 pub struct Scenario {
     /// The steps.
     pub steps: Vec<(usize, Step)>,
 }
 
-/// What a tester hears.
+/// Input of a tester.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Heard {
     /// A message.
     Message(Vec<u8>),
     /// The end of the connection.
     End,
-    /// Nothing, for as long as is worth waiting.
+    /// Nothing within the timeout.
     Nothing,
 }
 
-/// Test transport: between a tester and the session under test.
+/// Test transport between a tester and the session under test.
 pub trait TestTransport {
-    /// Connects, or waits until the session has.
+    /// Connects, or accepts a connection.
     fn connect(&mut self, line: u8);
     /// Drops the connection.
     fn drop(&mut self, line: u8);
-    /// Says something.
+    /// Sends bytes.
     fn say(&mut self, line: u8, bytes: &[u8]);
-    /// Waits for something.
+    /// Waits for input.
     fn hear(&mut self, line: u8) -> Heard;
-    /// Lets time pass.
+    /// Advances time.
     fn wait(&mut self, seconds: u64);
-    /// What time it is, nanoseconds since the Unix epoch.
+    /// Current time, nanoseconds since the Unix epoch.
     fn wall_ns(&self) -> u64;
 }
 
 impl Scenario {
-    /// Reads a scenario.
+    /// Parses a scenario.
     ///
-    /// # Errors
-    /// A line is no step; which one.
+    ///  # Errors
+    ///
+    ///  A line is not a step; its number.
     pub fn parse(text: &[u8]) -> Result<Scenario, String> {
         let has_separators = text.contains(&1);
         let mut steps = Vec::new();
@@ -82,14 +83,14 @@ impl Scenario {
                     *byte = 1;
                 }
             }
-            let step = step(&line).ok_or_else(|| format!("line {} is no step", at + 1))?;
+            let step = step(&line).ok_or_else(|| format!("line {} is not a step", at + 1))?;
             steps.push((at + 1, step));
         }
         Ok(Scenario { steps })
     }
 
-    /// Whether an initiator can be the one under test: one connection at a time, and each begins with the
-    /// tester's Logon and its answer.
+    /// Whether the scenario can test an initiator: one connection at a time, each starting with the tester's Logon and
+    /// its answer.
     pub fn suits_initiator(&self) -> bool {
         let connects = self.steps.windows(3);
         let begins = |steps: &[(usize, Step)]| match steps {
@@ -123,10 +124,11 @@ impl Scenario {
         text.and_then(|text| text.parse().ok()).unwrap_or(30)
     }
 
-    /// Runs it. `role` is that of the session under test; an initiator's Logon comes before the tester's.
+    /// Runs the scenario. `role` is that of the session under test; an initiator's Logon comes before the tester's.
     ///
-    /// # Errors
-    /// What came is not what was expected, and at which line.
+    ///  # Errors
+    ///
+    ///  The unexpected input, and the line of the step.
     pub fn run(&self, role: Role, transport: &mut impl TestTransport) -> Result<(), String> {
         let mut first = None;
         for (line, step) in &self.steps {
@@ -186,7 +188,7 @@ fn step(line: &[u8]) -> Option<Step> {
     })
 }
 
-/// Tag and value of each field, plainly.
+/// Tag and value of each field.
 fn fields(message: &[u8]) -> Vec<(&[u8], &[u8])> {
     let mut fields = Vec::new();
     let mut rest = message;
@@ -213,7 +215,7 @@ fn value(message: &[u8], tag: u32) -> Option<&[u8]> {
     found.map(|(_, value)| value)
 }
 
-/// A message with times, and with length and sum where they are left out.
+/// A message with times filled in, and length and checksum if absent.
 pub fn filled(message: &[u8], wall_ns: u64) -> Vec<u8> {
     let mut message = with_times(message, wall_ns);
     if !message.ends_with(b"\x01") {
@@ -280,7 +282,7 @@ fn judge(expected: &[u8], heard: &Heard, is_first: bool) -> Result<(), String> {
     well_formed(came).map_err(|what| format!("{}: {what}", bars(came)))?;
     let (mut wanted, mut found) = (comparable(expected), comparable(came));
     if is_first {
-        // An initiator that begins at 1 says so.
+        // An initiator that starts at 1 sends ResetSeqNumFlag.
         found.retain(|(tag, _)| tag != "141");
         wanted.retain(|(tag, _)| tag != "141");
     }
@@ -305,7 +307,7 @@ fn judge(expected: &[u8], heard: &Heard, is_first: bool) -> Result<(), String> {
     }
 }
 
-/// The fields that count, and their values as far as these do.
+/// The compared fields, with the compared part of their values.
 fn comparable(message: &[u8]) -> Vec<(String, String)> {
     let is_test = value(message, 35) == Some(b"1");
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();

@@ -1,6 +1,6 @@
-//! The slow, obvious handler of one CME channel: arrivals in, [`Picture`] out.
+//! Reference handler of one CME channel: arrivals in, [`Picture`] out.
 //!
-//! It follows the rules of the venue step by step: arbitration, RptSeq, states and queues, snapshots, orders, tops.
+//!  It follows the rules of the venue step by step: arbitration, RptSeq, states and queues, snapshots, orders, tops.
 
 pub mod arbitration;
 pub mod message;
@@ -21,36 +21,36 @@ use snapshot_cycle::SnapshotCycle;
 use std::collections::{BTreeMap, BTreeSet};
 use suspects::SECOND;
 
-/// How to handle a channel.
+/// Settings of a channel.
 #[derive(Clone, Copy, Debug)]
 pub struct Settings {
-    /// How long to wait for a missing packet, in nanoseconds of capture time.
+    /// Time to wait for a missing packet, in nanoseconds of capture time.
     pub wait_ns: u64,
-    /// How many packets may wait behind a gap.
+    /// Largest number of packets behind a gap.
     pub window: u64,
     /// Fill a book from its updates while it waits for a snapshot (natural refresh).
     pub natural: bool,
-    /// A defect put in on purpose, so that a comparison can show that it would notice.
+    /// An injected defect, to show that a comparison detects it.
     pub flaw: Option<Flaw>,
 }
 
-/// A defect put in on purpose.
+/// Kinds of injected defects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Flaw {
-    /// Every valid packet is processed as it comes.
+    /// Every valid packet is processed on arrival.
     SequenceNotChecked,
-    /// Every entry is applied, whatever its number.
+    /// Every entry is applied, whatever its RptSeq.
     RptSeqNotChecked,
     /// Tops are written after each message.
     EndOfEventIgnored,
-    /// An insertion keeps the level that it pushes beyond the depth.
+    /// An insertion keeps the last level beyond the depth.
     LastLevelKept,
     /// Implied entries are applied to the direct book.
     ImpliedInOutright,
 }
 
 impl Flaw {
-    /// All of them.
+    /// All defects.
     pub const ALL: [Self; 5] = [
         Self::SequenceNotChecked,
         Self::RptSeqNotChecked,
@@ -71,7 +71,7 @@ impl Default for Settings {
     }
 }
 
-/// Runs a whole session.
+/// Runs a complete session.
 pub fn run<'a>(arrivals: impl IntoIterator<Item = &'a Arrival>, settings: Settings) -> Picture {
     let mut handler = Handler::new(settings);
     for arrival in arrivals {
@@ -80,19 +80,19 @@ pub fn run<'a>(arrivals: impl IntoIterator<Item = &'a Arrival>, settings: Settin
     handler.finish()
 }
 
-/// One channel.
+/// State of one channel.
 #[derive(Clone, Debug)]
 pub struct Handler {
     settings: Settings,
     arbitration: Arbitration,
     instruments: BTreeMap<i32, Instrument>,
-    /// Loops of the snapshot feed and of the order snapshot feed.
+    /// Cycles of the snapshot feed and of the order snapshot feed.
     loops: [SnapshotCycle; 2],
-    /// The highest packet that was lost; `None` if none was, the highest number of all before the first packet.
+    /// Highest lost packet; `None` if none was lost, the largest number before the first packet.
     last_lost: Option<u32>,
-    /// The packet of the last reset; 0 where a numbering began.
+    /// Packet of the last reset; 0 at the start of an epoch.
     last_reset: u32,
-    /// SendingTime of the last reset of any kind; older snapshots are of another world.
+    /// SendingTime of the last reset of any kind; older snapshots are from before it.
     last_reset_ns: u64,
     /// Instruments whose direct book had an entry applied in the open event.
     touched: BTreeSet<i32>,
@@ -103,7 +103,7 @@ pub struct Handler {
     tops: Vec<TopRow>,
 }
 
-/// A packet of a snapshot feed that waits for the incremental feed.
+/// Packet of a snapshot feed that waits for the incremental feed.
 #[derive(Clone, Debug)]
 struct Early {
     arrived: u64,
@@ -112,11 +112,11 @@ struct Early {
     packet: Packet,
 }
 
-/// So many packets wait at most; the oldest gives way.
+/// Largest number of waiting packets; the oldest is dropped.
 const EARLY_MAX: usize = 256;
 
 impl Early {
-    /// The highest packet that one of its snapshots holds.
+    /// Highest packet that one of its snapshots contains.
     fn snapshot_sequence(&self) -> u32 {
         let snapshot_sequence = self.packet.messages.iter().map(|message| match message {
             Message::PriceSnapshot(snapshot) => snapshot.last_packet,
@@ -134,11 +134,11 @@ struct Instrument {
     orders: Orders,
 }
 
-/// Depths of a book whose definition does not say: CME's defaults for direct and implied books.
+/// Depths of a book without depths in its definition: CME's defaults for direct and implied books.
 const DEFAULT_DEPTHS: (usize, usize) = (10, 2);
 
 impl Handler {
-    /// A handler that has seen nothing.
+    /// A handler before the first packet.
     pub fn new(settings: Settings) -> Self {
         Self {
             settings,
@@ -156,7 +156,7 @@ impl Handler {
         }
     }
 
-    /// Takes in one packet. Arrivals come in order of time.
+    /// Processes one packet. Arrivals are in order of time.
     pub fn arrive(&mut self, arrival: &Arrival) {
         let steps = self.arbitration.expire(arrival.time_ns);
         self.follow(steps);
@@ -197,8 +197,8 @@ impl Handler {
         }
     }
 
-    /// Takes a packet of a snapshot feed, now or when the incremental feed has come as far; never if its sequence or its
-    /// time cannot be.
+    /// Processes a packet of a snapshot feed, now or when the incremental feed has reached it; drops it if its sequence
+    /// or its time is impossible.
     fn recover(&mut self, early: Early) {
         if !self.is_timely(
             early.snapshot_sequence(),
@@ -221,7 +221,7 @@ impl Handler {
         }
     }
 
-    /// Snapshots that are not ahead any more.
+    /// Processes waiting snapshots that the incremental feed has reached.
     fn take_early(&mut self) {
         let Some(newest) = self.arbitration.newest() else {
             return;
@@ -236,7 +236,8 @@ impl Handler {
         }
     }
 
-    /// Whether the venue can have sent this then: a snapshot that holds a packet is sent behind it.
+    /// Whether the venue can have sent this at that time: a snapshot that contains a packet is sent
+    /// after it.
     fn is_timely(&self, snapshot_sequence: u32, sending_time: u64, now_ns: u64) -> bool {
         let Some(newest) = self.arbitration.newest() else {
             return true;
@@ -262,7 +263,7 @@ impl Handler {
         self.follow(steps);
         self.take_early();
         if self.arbitration.newest().is_none() {
-            // Without an incremental feed they are all that is known, and nothing of it is live.
+            // Without an incremental feed they are the only data, and their books are not live.
             for early in std::mem::take(&mut self.early) {
                 self.take_snapshots(usize::from(early.of_orders), &early.packet);
             }
@@ -277,7 +278,7 @@ impl Handler {
         self.processed_ns
     }
 
-    /// The books and orders as they stand now, and the tops so far.
+    /// Current books and orders, and the tops so far.
     pub fn picture(&self) -> Picture {
         let books = self.instruments.iter().map(|(&security_id, instrument)| {
             let [bids, asks, implied_bids, implied_asks] = instrument
@@ -323,7 +324,7 @@ impl Handler {
                         .for_each(|instrument| instrument.orders.lose());
                 }
                 Step::Joined { whole: true, .. } => {
-                    // Nothing was lost before the first packet, so there is nothing that we do not know.
+                    // Nothing was lost before the first packet, so all books are known.
                     self.last_lost = None;
                     self.instruments
                         .values_mut()
@@ -412,7 +413,7 @@ impl Handler {
         }
     }
 
-    /// The channel or its numbering started again, in this packet: every book is empty, and that is known.
+    /// Channel or sequence reset in this packet: every book is empty and known.
     fn reset(&mut self, sequence: u32, sending_time: u64) {
         self.last_lost = None;
         (self.last_reset, self.last_reset_ns) = (sequence, sending_time);
@@ -424,7 +425,7 @@ impl Handler {
         }
     }
 
-    /// A packet that was processed may not be the venue's: every book waits for a snapshot.
+    /// A processed packet may be forged: every book waits for a snapshot.
     fn distrust(&mut self, newest: u32) {
         self.last_lost = Some(newest);
         self.loops.iter_mut().for_each(SnapshotCycle::abandon);
@@ -502,8 +503,8 @@ impl Handler {
         }
     }
 
-    /// What a whole loop did not name had no activity up to its first packet. The loop of order snapshots tells of
-    /// orders alone: an instrument without orders may well have prices (implied ones, say).
+    /// An instrument without a snapshot in a complete cycle had no activity up to the cycle's first packet. The cycle
+    /// of order snapshots covers orders only: an instrument without orders may have prices (implied ones, for example).
     fn take_absences(&mut self, of_orders: bool, named: &BTreeSet<i32>, last_packet: u32) {
         let absent: Vec<i32> = self
             .instruments

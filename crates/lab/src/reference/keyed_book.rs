@@ -1,4 +1,4 @@
-//! The slow, obvious book by price: everything the venue ever said in one map, what may be shown in another.
+//! Reference of a book by price: all levels of the venue in one map, the published ones in another.
 
 use std::collections::BTreeMap;
 
@@ -7,38 +7,38 @@ use std::collections::BTreeMap;
 pub struct KeyedSide {
     bids: bool,
     levels_max: usize,
-    /// All levels that the venue has, by rank: the smaller, the better.
+    /// All levels of the venue, by rank: the smaller, the better.
     expected: BTreeMap<i128, (i64, i64)>,
-    /// Those that are shown.
+    /// Published levels.
     shown: BTreeMap<i128, (i64, i64)>,
-    /// The best rank that was ever left out.
+    /// Best rank that was left out so far.
     left_out: Option<i128>,
 }
 
-/// What the venue says.
+/// Action of the venue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Said {
-    /// There is a new level.
+    /// A new level.
     New,
-    /// A level has another quantity.
+    /// A new quantity of a level.
     Change,
-    /// A level went away.
+    /// A deleted level.
     Delete,
 }
 
-/// What became of it.
+/// Result of an action.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Became {
-    /// As said.
+    /// Consistent with the book.
     Expected,
-    /// The level was there already, or was not.
+    /// The level existed already, or did not exist.
     Unexpected,
-    /// Something was left out.
+    /// A level was left out.
     Beyond,
 }
 
 impl KeyedSide {
-    /// An empty side that shows at most `levels_max` levels.
+    /// An empty side that publishes at most `levels_max` levels.
     pub fn new(bids: bool, levels_max: usize) -> KeyedSide {
         KeyedSide {
             bids,
@@ -49,7 +49,7 @@ impl KeyedSide {
         }
     }
 
-    /// Takes what the venue says of a price.
+    /// Applies the venue's action at a price.
     pub fn apply(&mut self, said: Said, price: i64, quantity: i64) -> Became {
         let rank = self.rank(price);
         let is_gone = said == Said::Delete || quantity == 0;
@@ -81,27 +81,27 @@ impl KeyedSide {
         if fits { became } else { Became::Unexpected }
     }
 
-    /// Nothing is there any more, and nothing was ever left out.
+    /// Empties the side, with no level left out.
     pub fn clear(&mut self) {
         *self = KeyedSide::new(self.bids, self.levels_max);
     }
 
-    /// Price and quantity of the levels that may be shown, best first.
+    /// Price and quantity of the published levels, best first.
     pub fn levels(&self) -> impl DoubleEndedIterator<Item = (i64, i64)> + '_ {
         self.shown.values().copied()
     }
 
-    /// How many may be shown.
+    /// Number of published levels.
     pub fn len(&self) -> usize {
         self.shown.len()
     }
 
-    /// Whether none may.
+    /// Whether no level is published.
     pub fn is_empty(&self) -> bool {
         self.shown.is_empty()
     }
 
-    /// Whether what is shown is the best part of all that there is, without a gap.
+    /// Whether the published levels are the best of all levels, without a gap.
     pub fn is_best_part(&self) -> bool {
         self.shown
             .iter()

@@ -1,4 +1,4 @@
-//! The slow, obvious order book: one map of orders, sorted when somebody looks.
+//! Reference order book: one map of orders, sorted on request.
 
 use crate::picture::{OrderRow, Side};
 use std::collections::BTreeMap;
@@ -12,21 +12,21 @@ pub struct OrderBook {
 /// One resting order; a field that the venue never sent is `None`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Order {
-    /// Which side it rests on.
+    /// Side.
     pub side: Side,
     /// Price in units of 1e-9.
     pub price: Option<i64>,
     /// Displayed quantity in contracts.
     pub quantity: Option<i64>,
-    /// MDOrderPriority: among orders at one price, the lowest is served first.
+    /// MDOrderPriority: the lowest is first among orders at one price.
     pub priority: Option<u64>,
 }
 
 impl OrderBook {
     /// Applies one order entry. The numbers are CME's OrderUpdateAction; others change nothing.
     ///
-    /// 0 puts the order in; 1 updates it, null fields keep their old value, an unknown order is put in;
-    /// 2 removes it, an unknown order is nothing.
+    ///  0 inserts the order; 1 updates it (null fields keep their old value, an unknown order is inserted); 2 removes
+    /// it (an unknown order is ignored).
     pub fn apply(&mut self, action: u8, id: u64, order: Order) {
         match (action, self.orders.get(&id)) {
             (1, Some(old)) => {

@@ -1,10 +1,11 @@
-//! The slow, obvious price book: a plain list of levels per side, and the table of update actions.
+//! Reference price book: a plain list of levels per side, and the table of update actions.
 
 use crate::picture::Level;
 
-/// One side of a price book, best level first. `None` is a level that exists but is not known.
+/// One side of a price book, best level first. `None` is a level that exists but is unknown.
 ///
-/// The list never ends in an unknown level: below the last known one, "unknown" and "empty" are not told apart.
+///  The list never ends in an unknown level: below the last known one, unknown and empty levels cannot be
+/// distinguished.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PriceSide {
     levels: Vec<Option<Level>>,
@@ -12,14 +13,14 @@ pub struct PriceSide {
     drops_last: bool,
 }
 
-/// What an entry does to the level it names. The numbers are CME's MDUpdateAction.
+/// Action of an entry on its level. The numbers are CME's MDUpdateAction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Action {
     /// 0: insert at the level; worse levels move down, the one beyond the depth is dropped.
     New,
     /// 1 and 5 (Overlay): replace the level, price included.
     Change,
-    /// 2: remove the level; worse ones move up and nothing comes in at the bottom.
+    /// 2: remove the level; worse ones move up, and the last level becomes empty.
     Delete,
     /// 3: remove the levels from the best to this one.
     DeleteThru,
@@ -28,8 +29,8 @@ pub enum Action {
 }
 
 impl PriceSide {
-    /// An empty side that holds at most `depth` levels. Without `drops_last` an insertion keeps the level that it pushes
-    /// beyond the depth: wrong, and there to show that a comparison with this book would notice.
+    /// An empty side of at most `depth` levels. Without `drops_last` an insertion keeps the level beyond the depth: an
+    /// injected defect, to show that a comparison detects it.
     pub fn new(depth: usize, drops_last: bool) -> Self {
         Self {
             levels: Vec::new(),
@@ -38,17 +39,17 @@ impl PriceSide {
         }
     }
 
-    /// The most levels that it holds.
+    /// Largest number of levels.
     pub fn depth(&self) -> usize {
         self.depth
     }
 
-    /// The levels, best first.
+    /// Levels, best first.
     pub fn levels(&self) -> &[Option<Level>] {
         &self.levels
     }
 
-    /// The best level, if it is known.
+    /// Best level, if known.
     pub fn best(&self) -> Option<Level> {
         self.levels.first().copied().flatten()
     }
@@ -86,7 +87,7 @@ impl PriceSide {
         }
     }
 
-    /// Removes everything.
+    /// Empties the side.
     pub fn clear(&mut self) {
         self.levels.clear();
     }
@@ -125,7 +126,7 @@ mod tests {
         }
     }
 
-    /// Applies the actions to a side of depth 3 that is written as text, `?` being an unknown level.
+    /// Applies the actions to a side of depth 3 given as text; `?` is an unknown level.
     #[track_caller]
     fn check(before: &str, actions: &[(Action, usize, char)], after: &str) {
         let parse = |text: &str| {

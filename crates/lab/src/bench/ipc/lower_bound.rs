@@ -1,7 +1,7 @@
-//! The floor: the bare round trip of a cache line between two processors.
+//! Lower bound of a round trip: a bare cache line between two processors.
 //!
-//! One side stores a number into a line, the other answers into another line. No message can be
-//! there and back sooner.
+//!  One side stores a number into a line, the other answers into another line. No message can make
+//! a faster round trip.
 
 use super::{Failed, Role, root, say_ready};
 use hdrhistogram::Histogram;
@@ -23,11 +23,11 @@ const OPTIONS: Options = Options {
     sparse: false,
     readers_write: true,
 };
-/// Words of the two lines, far enough apart that no prefetcher takes one for the other.
+/// Words of the two lines, far enough apart that no prefetcher loads one with the other.
 const THERE: usize = 0;
 const BACK: usize = 128;
 
-/// The two lines, as long as this lives.
+/// The two lines, mapped while this value lives.
 #[derive(Debug)]
 pub struct Lines {
     mapping: Mapping,
@@ -35,7 +35,7 @@ pub struct Lines {
 }
 
 impl Lines {
-    /// In a folder.
+    /// The lines in a folder.
     pub fn new(folder: &Path) -> Result<Lines, Failed> {
         let lock = WriterLock::acquire(root(folder).create(BUS)?)?;
         let mapping = Mapping::create(&lock, FILE, BYTES, &OPTIONS)?.publish()?;
@@ -45,7 +45,7 @@ impl Lines {
         })
     }
 
-    /// Round trips: those of the warm-up, then those that are recorded, in nanoseconds.
+    /// Measures round trips: `warmup` first, then `messages` that are recorded, in nanoseconds.
     pub fn round_trips(&self, warmup: u64, messages: u64, into: &mut Histogram<u64>) {
         let clock = Clock::calibrated();
         let words = self.mapping.words();
@@ -61,7 +61,7 @@ impl Lines {
     }
 }
 
-/// The other side.
+/// Other side of the round trips.
 pub fn echo(role: &Role) -> Result<(), Failed> {
     let directory = root(&role.folder).open(BUS)?;
     let mapping = Mapping::open(&directory, FILE, Access::Write, &OPTIONS)?;

@@ -16,12 +16,12 @@ const BACK: &str = "back";
 const RING: &str = "ring";
 const CURSORS: &str = "cursors";
 const READERS_MAX: u32 = 8;
-/// Round trips need no more than this, and it stays in the nearest caches.
+/// Ring of the round trips: large enough, and small enough for the nearest caches.
 const ECHO_RING_BYTES: u64 = 64 * 1024;
 /// The longest message of these benchmarks.
 pub const PAYLOAD_BYTES_MAX: usize = 4096;
 
-/// A ring that this process writes.
+/// Ring that this process writes.
 #[derive(Debug)]
 pub struct Written {
     /// Its writer.
@@ -30,7 +30,7 @@ pub struct Written {
 }
 
 impl Written {
-    /// The ring of a stream, in a folder.
+    /// Ring of a stream, in a folder.
     pub fn stream(folder: &Path, ring_bytes: u64, lossless: bool) -> Result<Written, Failed> {
         let mut written = Written::new(folder, THERE, ring_bytes)?;
         if lossless {
@@ -44,7 +44,7 @@ impl Written {
         Ok(written)
     }
 
-    /// The ring by which messages go there; the other process makes the one by which they come back.
+    /// Ring of the messages to the other process, which creates the ring of the answers.
     pub fn there(folder: &Path) -> Result<Written, Failed> {
         Written::new(folder, THERE, ECHO_RING_BYTES)
     }
@@ -63,7 +63,7 @@ impl Written {
     }
 }
 
-/// Readers write where they are.
+/// Options of the file in which readers write their positions.
 fn cursor_options() -> Options {
     Options {
         readers_write: true,
@@ -71,7 +71,7 @@ fn cursor_options() -> Options {
     }
 }
 
-/// A message: a number, and bytes that follow from it.
+/// Message: a number, and bytes derived from it.
 #[derive(Debug)]
 pub struct Payload {
     words: [u64; PAYLOAD_BYTES_MAX / 8],
@@ -79,7 +79,7 @@ pub struct Payload {
 }
 
 impl Payload {
-    /// Of so many bytes, at least 8 and at most [`PAYLOAD_BYTES_MAX`].
+    /// A message of `bytes` bytes, at least 8 and at most [`PAYLOAD_BYTES_MAX`].
     pub fn new(bytes: usize) -> Payload {
         Payload {
             words: [0x5A5A_5A5A_5A5A_5A5A; PAYLOAD_BYTES_MAX / 8],
@@ -87,20 +87,20 @@ impl Payload {
         }
     }
 
-    /// Its number.
+    /// Number of the message.
     #[inline]
     pub fn number(&self) -> u64 {
         self.words[0]
     }
 
-    /// Another number.
+    /// Sets the number.
     #[inline]
     pub fn set_number(&mut self, number: u64) {
         self.words[0] = number;
     }
 
-    /// Sends it; waits where the ring is full, for readers that may share a processor. `flags` says
-    /// whether another follows at once.
+    /// Sends the message. If the ring is full, waits for readers, which may share a processor.
+    /// `flags` tells whether another message follows at once.
     #[inline]
     pub fn send(&self, writer: &mut Writer<Mapping>, flags: Flags, shares_cpu: bool) {
         loop {
@@ -113,14 +113,14 @@ impl Payload {
         }
     }
 
-    /// Takes the next message, if there is one, all of it.
+    /// Reads the next message completely, if there is one.
     #[inline]
     fn receive(&mut self, reader: &mut Reader<Mapping>) -> Result<bool, RingEvent> {
         let words = &mut self.words;
         Ok(reader.read(|frame| frame.copy_to(words))?.is_some())
     }
 
-    /// Takes the next message, waiting for it.
+    /// Waits for the next message and reads it.
     #[inline]
     fn wait(&mut self, reader: &mut Reader<Mapping>) -> Result<(), Failed> {
         loop {
@@ -133,7 +133,8 @@ impl Payload {
     }
 }
 
-/// Round trips of a message: those of the warm-up, then those that are recorded, in nanoseconds.
+/// Measures round trips of a message: `warmup` first, then `messages` that are recorded, in
+/// nanoseconds.
 pub fn round_trips(
     there: &mut Written,
     folder: &Path,
@@ -164,7 +165,7 @@ pub fn round_trips(
     Ok(())
 }
 
-/// The other side of round trips.
+/// Other side of the round trips.
 pub fn echo(role: &Role) -> Result<(), Failed> {
     let mut back = Written::new(&role.folder, BACK, ECHO_RING_BYTES)?;
     let mut there = open(&role.folder, THERE)?;
@@ -177,10 +178,10 @@ pub fn echo(role: &Role) -> Result<(), Failed> {
     Ok(())
 }
 
-/// The other side of a stream: takes all of it, and says how fast that was and what was lost.
+/// Other side of a stream: reads all of it, and reports its rate and the number of lost messages.
 pub fn read(role: &Role, registered: bool) -> Result<(), Failed> {
     let mut reader = open(&role.folder, THERE)?;
-    // Given back when this process ends.
+    // Released when this process ends.
     let _slot: Option<SlotGuard>;
     if registered {
         let directory = root(&role.folder).open(THERE)?;
@@ -222,7 +223,7 @@ pub fn read(role: &Role, registered: bool) -> Result<(), Failed> {
     Ok(())
 }
 
-/// Opens a ring that another process makes, waiting for it.
+/// Opens a ring that another process creates, and waits for it.
 fn open(folder: &Path, name: &str) -> Result<Reader<Mapping>, Failed> {
     let start = Instant::now();
     loop {
@@ -239,7 +240,7 @@ fn open(folder: &Path, name: &str) -> Result<Reader<Mapping>, Failed> {
 
 fn unexpected(event: &RingEvent) -> Failed {
     Failed(format!(
-        "the ring says {event:?}, which must not happen here"
+        "the ring reports {event:?}, which must not happen here"
     ))
 }
 

@@ -1,4 +1,4 @@
-//! Other transports, each a program that measures itself in the same way (`competitors/README.md`).
+//! Other transports, each a program with the same measurement (`competitors/README.md`).
 
 use super::Failed;
 use hdrhistogram::Histogram;
@@ -6,7 +6,7 @@ use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// A rival that is built.
+/// A built program of another transport.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rival {
     /// Its name in the figures.
@@ -15,16 +15,17 @@ pub struct Rival {
 }
 
 impl Rival {
-    /// Those of these names in a folder; all of them for `all`.
+    /// The programs with these names in a folder; all programs for `all`.
     ///
-    /// # Errors
-    /// A name that is not there, with those that are.
+    ///  # Errors
+    ///
+    ///  A name without a program; the error lists the existing ones.
     pub fn find(folder: &Path, names: &[String]) -> Result<Vec<Rival>, Failed> {
         let there = Rival::list(folder);
         if there.is_empty() {
             let folder = folder.display();
             return Err(Failed(format!(
-                "{folder}: no rivals are built there; run competitors/install first"
+                "{folder}: no other transport is built there; run competitors/install first"
             )));
         }
         if names.iter().any(|name| name == "all") {
@@ -41,7 +42,7 @@ impl Rival {
         found.cloned().ok_or_else(|| {
             let names: Vec<_> = there.iter().map(|rival| rival.subject.as_str()).collect();
             Failed(format!(
-                "no rival {name:?}; there are all, {}",
+                "no transport {name:?}; give all, {}",
                 names.join(", ")
             ))
         })
@@ -61,7 +62,7 @@ impl Rival {
         rivals
     }
 
-    /// Round trips, added to a histogram in nanoseconds.
+    /// Measures round trips and adds them to a histogram, in nanoseconds.
     pub fn round_trips(
         &self,
         arguments: &[String],
@@ -80,7 +81,7 @@ impl Rival {
         Ok(())
     }
 
-    /// Messages per second of a stream, and how many were lost.
+    /// Messages per second of a stream, and the number of lost messages.
     pub fn stream(&self, arguments: &[String]) -> Result<(f64, u64), Failed> {
         let line = self.run("throughput", arguments)?;
         match (line["value"].as_f64(), line["lost"].as_u64()) {
@@ -99,12 +100,15 @@ impl Rival {
         if !output.status.success() {
             let said = String::from_utf8_lossy(&output.stderr);
             let said = said.trim().lines().last().unwrap_or("nothing").to_owned();
-            return Err(Failed(format!("{program} failed and said: {said}")));
+            return Err(Failed(format!("{program} failed: {said}")));
         }
         let said = String::from_utf8_lossy(&output.stdout);
         let line = said.trim().lines().last().unwrap_or_default();
-        serde_json::from_str(line)
-            .map_err(|error| Failed(format!("{program} printed no JSON line ({error}): {line}")))
+        serde_json::from_str(line).map_err(|error| {
+            Failed(format!(
+                "{program} did not print a JSON line ({error}): {line}"
+            ))
+        })
     }
 
     fn unclear(&self, line: &Value) -> Failed {
@@ -120,7 +124,7 @@ mod tests {
     use super::*;
     use std::os::unix::fs::PermissionsExt;
 
-    /// A folder with one rival, a script that prints this.
+    /// A folder with one program, a script that prints this text.
     fn rivals(name: &str, script: &str) -> PathBuf {
         let folder = std::env::temp_dir().join(format!("rivals-{}-{name}", std::process::id()));
         std::fs::create_dir_all(&folder).unwrap();

@@ -3,7 +3,7 @@
 use super::{Block, Group, NULL_I32, Template, Version, message};
 use crate::cme::instrument::{Instrument, Kind};
 
-/// Writes a definition. `indicator` is MatchEventIndicator, 0 in the definition loop; `reports` is TotNumReports.
+/// Encodes a definition. `indicator` is MatchEventIndicator, 0 in the definition cycle; `reports` is TotNumReports.
 pub fn encode(version: Version, instrument: &Instrument, reports: u32, indicator: u8) -> Vec<u8> {
     let (id, root, more_groups) = match instrument.kind {
         Kind::Future => (54, future(version), vec![]),

@@ -3,12 +3,12 @@
 use super::{Block, Group, NULL_I32, NULL_PRICE, NULL_U64, Template, Version, message};
 use crate::picture::Side;
 
-/// What a message of the incremental feed says. Wide messages (64-67) exist from version 12 on.
+/// Content of a message of the incremental feed. Wide messages (64-67) exist from version 12 on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Body {
-    /// 4: every book of the channel starts again, empty.
+    /// 4: every book of the channel is emptied.
     ChannelReset,
-    /// 12: nothing happened.
+    /// 12: heartbeat.
     Heartbeat,
     /// 30: trading status of one instrument.
     Status {
@@ -26,7 +26,7 @@ pub enum Body {
         /// NoOrderIDEntries.
         orders: Vec<ReferringOrder>,
     },
-    /// 47: orders alone.
+    /// 47: orders only.
     Orders(Vec<OrderEntry>),
     /// 48, or 65 if wide: trades, and the fill of each order.
     Trades {
@@ -95,7 +95,7 @@ pub struct ReferringOrder {
     pub action: u8,
 }
 
-/// An order entry that says everything itself.
+/// Order entry without a reference to a level entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OrderEntry {
     /// SecurityID.
@@ -147,7 +147,7 @@ pub struct StatisticEntry {
 }
 
 impl Body {
-    /// The template that says it.
+    /// Template of this content.
     pub fn template(&self) -> u16 {
         match self {
             Self::ChannelReset => 4,
@@ -189,7 +189,7 @@ impl Body {
     }
 }
 
-/// Writes a message. `indicator` is MatchEventIndicator.
+/// Encodes a message. `indicator` is MatchEventIndicator.
 pub fn encode(
     version: Version,
     future: bool,
@@ -307,7 +307,7 @@ pub fn encode(
 }
 
 fn level(entry: &LevelEntry, wide: bool, version: Version) -> Block {
-    // The wide quantity moves every field behind it by four bytes.
+    // The wide quantity moves every later field by four bytes.
     let shift = if wide { 4 } else { 0 };
     let block = Block::new(32)
         .price(0, entry.price)

@@ -5,7 +5,7 @@ use super::{Block, Group, NULL_I32, Template, Version, message};
 use crate::cme::ladder::{Ladder, List};
 use crate::cme::market::RestingOrder;
 
-/// What both kinds of snapshot say at their head.
+/// Common head of both kinds of snapshot.
 #[derive(Clone, Copy, Debug)]
 pub struct Head {
     /// SecurityID.

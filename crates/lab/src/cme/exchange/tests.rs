@@ -1,4 +1,4 @@
-//! What a trader sees of the market: books that could be real, at the end of every event.
+//! Plausibility of the generated market: realistic books at the end of every event.
 
 use super::Exchange;
 use crate::cme::Options;
@@ -7,10 +7,10 @@ use crate::cme::instrument::{Instrument, Kind};
 use crate::cme::ladder::{Ladder, List};
 use crate::picture::Side;
 
-/// Turns of an instrument, quiet ones too, that it may be without a bid or without an offer.
+/// Number of turns of an instrument, quiet ones included, without a bid or an offer.
 const ONE_SIDED_TURNS_MAX: u32 = 100;
 
-/// What was seen of all sessions, so that a test that sees nothing fails.
+/// Totals over all sessions, so that a test without observations fails.
 #[derive(Debug, Default)]
 struct Seen {
     one_sided: u32,
@@ -69,7 +69,7 @@ fn books_are_never_crossed_by_what_is_implied_and_quoted_closely_about_their_pri
     }
 }
 
-/// Judges one book; true if it has both sides.
+/// Checks one book; true if it has both sides.
 fn judge(instrument: &Instrument, ladders: &[Ladder; 4], seen: &mut Seen, seed: u64) -> bool {
     let symbol = &instrument.symbol;
     let best = |side: Side, implied: bool| {

@@ -1,12 +1,12 @@
-//! Whether the books that somebody took for right are states of the exchange's books, and in order.
+//! Check that the books of a subscriber are states of the exchange's books, in order.
 //!
-//! A subscriber may miss states, and may see one again; it may never show another book, nor go back. Where two states
-//! are equal it is given the earlier one, so that nobody is called wrong who may be right.
+//!  A subscriber may miss states, and may see one again. It may never show another book, nor go back. If two states are
+//! equal, the checker matches the earlier one, so a correct subscriber is never reported.
 
 use super::BookState;
 use std::collections::{BTreeMap, VecDeque};
 
-/// Compares what a subscriber shows with the expected books, of which the rest may still come.
+/// Comparison of a subscriber's books with the expected books, which arrive while it runs.
 #[derive(Clone, Debug)]
 pub struct Checker {
     ahead_max: usize,
@@ -19,42 +19,42 @@ pub struct Checker {
 /// One instrument.
 #[derive(Clone, Debug, Default)]
 struct Book {
-    /// The states from the one that was seen last; those before it cannot be seen any more.
+    /// States from the last matched one on; earlier ones cannot be seen any more.
     expected: VecDeque<BookState>,
-    /// What was seen and not found in the expected books so far, in order.
+    /// Books of the subscriber that have not been found in the expected books, in order.
     seen: VecDeque<u64>,
-    /// States of `expected_books` in which the first of `seen` was looked for.
+    /// Number of states of `expected` that were compared with the first of `seen`.
     searched: usize,
     last_right: Option<BookState>,
 }
 
-/// A book that was shown and is no state of the exchange's, or an earlier one.
+/// A shown book that is not a state of the exchange's book, or an earlier one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Wrong {
     /// The instrument.
     pub security_id: i32,
-    /// The hash of the book that was shown.
+    /// Hash of the shown book.
     pub hash: u64,
-    /// The last right state that was seen before it.
+    /// Last matched state before it.
     pub after: Option<BookState>,
 }
 
-/// What came of the comparison so far.
+/// Result of the comparison so far.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Verdict {
-    /// Books that are the exchange's.
+    /// Books that are states of the exchange's books.
     pub right: u64,
-    /// Books that are not: unknown ones, and steps back.
+    /// Books that are not: unknown states and steps back.
     pub wrong: u64,
-    /// Books that wait for more of the expected books.
+    /// Books that wait for further expected states.
     pub waiting: u64,
-    /// The first wrong one.
+    /// The first wrong book.
     pub first_wrong: Option<Wrong>,
 }
 
 impl Checker {
-    /// A comparison in which the expected books of an instrument may run `ahead_max` states ahead of the book that is looked for;
-    /// a book that is not found among them is wrong. It bounds memory, and how long a wrong book waits for its verdict.
+    /// A comparison in which the expected states of an instrument may be at most `ahead_max` ahead of a book to be
+    /// matched; a book that is not among them is wrong. This bounds the memory and the delay of a result.
     pub fn new(ahead_max: usize) -> Self {
         Self {
             ahead_max: ahead_max.max(1),
@@ -65,7 +65,7 @@ impl Checker {
         }
     }
 
-    /// The next line of the expected books.
+    /// Adds the next expected state.
     pub fn expected(&mut self, state: BookState) {
         let book = self.books.entry(state.security_id).or_default();
         book.expected.push_back(state);
@@ -85,14 +85,14 @@ impl Checker {
         }
     }
 
-    /// The book of an instrument, as a subscriber shows it next.
+    /// Adds the next book of an instrument as a subscriber shows it.
     pub fn seen(&mut self, security_id: i32, hash: u64) {
         let book = self.books.entry(security_id).or_default();
         book.seen.push_back(hash);
         self.settle(security_id);
     }
 
-    /// What came of it so far.
+    /// Result so far.
     pub fn verdict(&self) -> Verdict {
         Verdict {
             right: self.right,
@@ -102,7 +102,7 @@ impl Checker {
         }
     }
 
-    /// The verdict when nothing more comes: what still waits is wrong.
+    /// Final result: books that still wait are wrong.
     pub fn finish(mut self) -> Verdict {
         let ids: Vec<i32> = self.books.keys().copied().collect();
         for security_id in ids {
@@ -113,7 +113,7 @@ impl Checker {
         self.verdict()
     }
 
-    /// Finds what was seen in the expected books, as far as both go.
+    /// Matches the seen books with the expected states, as far as both go.
     fn settle(&mut self, security_id: i32) {
         let book = self.books.entry(security_id).or_default();
         while let Some(&hash) = book.seen.front() {
@@ -123,7 +123,7 @@ impl Checker {
                 book.searched = book.expected.len();
                 return;
             };
-            // It stays in the expected books: it may be seen again.
+            // The state stays in the list: it may be seen again.
             book.expected.drain(..at);
             book.seen.pop_front();
             book.searched = 0;
@@ -132,7 +132,7 @@ impl Checker {
         }
     }
 
-    /// The book that is looked for is wrong; the next one may be right again. False if none is looked for.
+    /// Marks the first unmatched book as wrong and continues with the next. False if there is none.
     fn condemn(&mut self, security_id: i32) -> bool {
         let book = self.books.entry(security_id).or_default();
         let Some(hash) = book.seen.pop_front() else {
@@ -233,7 +233,7 @@ mod tests {
         assert!(checker.books[&1].expected.len() <= 10, "memory is bounded");
     }
 
-    /// The states of an exchange, with a channel reset in it.
+    /// States of an exchange, with a channel reset.
     fn exchange(seed: u64) -> Vec<BookState> {
         let mut live = Live::new(&Options::default(), 2_000.0, seed);
         live.keep_states();
@@ -279,7 +279,7 @@ mod tests {
         }
     }
 
-    /// Either may be ahead of the other.
+    /// Compares with either side ahead at random.
     fn compare(expected_books: &[BookState], seen: &[BookState], random: &mut Random) -> Verdict {
         let mut checker = Checker::new(10_000);
         let (mut expected_books, mut seen) = (expected_books.iter(), seen.iter());

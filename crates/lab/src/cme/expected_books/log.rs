@@ -1,5 +1,5 @@
-//! The states of books in the order in which they came to be, a line each: `sequence security_id hash`, the hash in
-//! sixteen hexadecimal digits. It can be read while it grows.
+//! Text format of book states, in order, a line each: `sequence security_id hash`, the hash in sixteen hexadecimal
+//! digits. A file can be read while it grows.
 
 use super::BookState;
 use std::fmt;
@@ -16,13 +16,13 @@ impl fmt::Display for BookState {
     }
 }
 
-/// Why a line is no [`BookState`].
+/// Error: a line is not a [`BookState`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NoState;
 
 impl fmt::Display for NoState {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("the line is not `sequence security_id hash`; is it a truth log, and whole?")
+        f.write_str("the line is not `sequence security_id hash`; check that the file is a complete log of expected books")
     }
 }
 

@@ -1,4 +1,4 @@
-//! What the participants of a market do: orders that come, move and go, market makers, implied prices.
+//! Actions of the participants of a market: new orders, moves, cancellations, market makers, implied prices.
 
 use super::Flow;
 use crate::cme::instrument::Instrument;
@@ -9,14 +9,14 @@ use crate::random::Random;
 /// The widest spread of a direct book with both sides at the end of an event, ticks.
 pub const SPREAD_TICKS_MAX: i64 = 8;
 
-/// Implied prices farther than this behind the best direct price of their side go, ticks.
+/// Implied prices farther than this behind the best direct price of their side are removed, ticks.
 pub(super) const REACH_TICKS: i64 = 12;
 
-/// How often nobody quotes a side that has become empty: subscribers see such books, too.
+/// Share of turns in which an empty side stays empty: subscribers receive one-sided books, too.
 const AWAY_SHARE: f64 = 0.25;
 
 impl Flow {
-    /// One participant does one thing.
+    /// One action of one participant.
     pub(super) fn action(&mut self, instrument: &Instrument, index: usize) -> Vec<Trade> {
         let side = *self.random.pick(&[Side::Bid, Side::Ask]);
         let market = &self.markets[index];
@@ -47,7 +47,7 @@ impl Flow {
         }
     }
 
-    /// Makers quote what is left: a side without orders, and the inside of a spread that is too wide. They never trade.
+    /// Makers fill an empty side and a spread that is too wide. They never trade.
     pub(super) fn make_market(&mut self, instrument: &Instrument, index: usize) {
         for side in [Side::Bid, Side::Ask] {
             let market = &self.markets[index];
@@ -66,14 +66,14 @@ impl Flow {
         }
     }
 
-    /// A price that does not trade: at most a dozen ticks behind the other side's best.
+    /// A price that does not trade: at most twelve ticks behind the other side's best.
     fn passive_price(&mut self, instrument: &Instrument, index: usize, side: Side) -> i64 {
         let ticks = self.random.between(1, REACH_TICKS);
         self.price_behind(instrument, index, side, ticks)
     }
 
-    /// A price so many ticks behind the other side's best, which keeps the market about its price: nobody bids
-    /// [`Instrument::reach`] above it, or offers as far below.
+    /// A price `ticks` behind the other side's best, kept near the instrument's price: no bid is more than
+    /// [`Instrument::reach`] above it, no offer as far below.
     fn price_behind(&self, instrument: &Instrument, index: usize, side: Side, ticks: i64) -> i64 {
         let market = &self.markets[index];
         let (tick, centre, reach) = (instrument.tick, instrument.price, instrument.reach());
@@ -127,7 +127,7 @@ impl Flow {
         })
     }
 
-    /// Gives an order another price. It keeps its id and loses its place.
+    /// Gives an order another price. It keeps its id and loses its priority.
     fn move_order(
         &mut self,
         instrument: &Instrument,
@@ -144,7 +144,7 @@ impl Flow {
         })
     }
 
-    /// A participant takes all orders of a side out, from a price to the best or to the worst.
+    /// A participant cancels all orders of a side, from a price to the best or to the worst.
     fn withdraw(&mut self, index: usize, side: Side, price: i64) -> Vec<Trade> {
         let better = self.random.chance(0.5);
         let orders = self.markets[index].orders(side).to_vec();
@@ -157,8 +157,7 @@ impl Flow {
         Vec::new()
     }
 
-    /// Other implied prices of one side, about the best of it: none that would trade with the other side, direct or
-    /// implied.
+    /// Sets new implied prices of one side near its best, none of which trades with the other side, direct or implied.
     pub(super) fn imply(&mut self, instrument: &Instrument, index: usize) {
         let side = *self.random.pick(&[Side::Bid, Side::Ask]);
         let count = self.random.between(0, 4);

@@ -1,4 +1,4 @@
-//! The schedule holds, and an exchange that goes on for ever says what is true of its books.
+//! The schedule holds, and the expected books of an exchange without end are correct.
 
 use super::*;
 use crate::capture::Feed;
@@ -17,7 +17,7 @@ fn options(instruments: usize) -> Options {
     }
 }
 
-/// Steps an exchange on time until a moment; what it sends goes to `take`.
+/// Steps an exchange on time until `until_ns`; its packets go to `take`.
 fn run(live: &mut Live, until_ns: u64, mut take: impl FnMut(SentPacket)) {
     while live.due_ns() < until_ns {
         let elapsed_ns = live.due_ns();
@@ -103,7 +103,7 @@ fn a_clock_that_steps_is_that_of_all_feeds_and_of_events() {
     for step_s in [-3_600, 30, -400_000_000, 800_000_000] {
         off_s += step_s;
         live.step_clock(step_s * SECOND_NS as i64, at(live.due_ns()));
-        // What was open is sent with the time before.
+        // The open packet is sent with the time before the step.
         live.packets().clear();
         let from_ns = WALL_NS.saturating_add_signed(off_s * SECOND_NS as i64);
         let (mut seen, mut until_ns) = ([0; Feed::ALL.len()], 0);
@@ -138,7 +138,7 @@ fn a_clock_that_steps_is_that_of_all_feeds_and_of_events() {
     }
 }
 
-/// Clocks of exchanges that start again, seconds from the wall clock.
+/// Clocks of restarted exchanges, seconds from the wall clock.
 const CLOCKS_S: [i64; 3] = [0, -86_400, 31_536_000];
 
 #[test]
@@ -189,7 +189,7 @@ fn an_exchange_that_starts_again_has_empty_books_another_course_and_expected_boo
     let mut courses = BTreeSet::new();
     let mut ids = BTreeSet::new();
     for off_s in CLOCKS_S {
-        // Those of all instruments, which each exchange begins with.
+        // States of all instruments, with which each exchange starts.
         let states = std::mem::take(live.states());
         let order_states = std::mem::take(live.order_states());
         for (states, nothing) in [(states, no_levels), (order_states, no_orders)] {
@@ -278,7 +278,7 @@ fn the_end_is_heartbeats_and_whole_loops() {
         live.step(now);
         last.append(live.packets());
     }
-    // The last state of each book is the one that it ends with.
+    // The last state of each book is its final one.
     let states = live.states().drain(..);
     let ends: BTreeMap<i32, u64> = states
         .map(|state| (state.security_id, state.hash))

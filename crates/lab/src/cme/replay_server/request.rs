@@ -1,22 +1,23 @@
-//! What a client says: FIX messages without a BeginString, `9=…|35=…|…|10=…|`.
+//! Messages of a client: FIX without BeginString, `9=…|35=…|…|10=…|`.
 
-/// The fields of one message, in their order.
+/// Fields of one message, in order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fields(Vec<(u32, String)>);
 
-/// Between two fields.
+/// Separator of fields.
 const SOH: u8 = 1;
-/// The longest body that is read.
+/// Longest body.
 const BODY_BYTES_MAX: usize = 1_024;
-/// `9=1024|` and no more; `10=123|`.
+/// Longest heads: `9=1024|` and `10=123|`.
 const HEAD_BYTES_MAX: usize = 7;
 const TRAILER_BYTES: usize = 7;
 
 impl Fields {
-    /// Takes a message from the front of what was received; `None` if it is not whole yet.
+    /// Removes a message from the front of the received bytes; `None` if it is incomplete.
     ///
-    /// # Errors
-    /// What is there can never become a message: why, in words for the client.
+    ///  # Errors
+    ///
+    ///  The bytes cannot be a message; the text is for the client.
     pub fn take(received: &mut Vec<u8>) -> Result<Option<Self>, &'static str> {
         let head = &received[..received.len().min(HEAD_BYTES_MAX)];
         let Some(head_bytes) = head.iter().position(|&byte| byte == SOH).map(|at| at + 1) else {
@@ -43,7 +44,7 @@ impl Fields {
             return Err("BodyLength (9) or CheckSum (10) does not fit the message");
         }
         let body =
-            std::str::from_utf8(&checked[head_bytes..]).map_err(|_| "the message is no text")?;
+            std::str::from_utf8(&checked[head_bytes..]).map_err(|_| "the message is not text")?;
         let fields = body.split_terminator('\u{1}').map(|field| {
             let (tag, value) = field.split_once('=')?;
             Some((tag.parse().ok()?, value.to_owned()))
@@ -54,19 +55,19 @@ impl Fields {
             .ok_or("a field is not TAG=VALUE")
     }
 
-    /// The value of a field; empty where there is none.
+    /// Value of a field; empty if absent.
     pub fn get(&self, tag: u32) -> &str {
         let found = self.0.iter().find(|(known, _)| *known == tag);
         found.map_or("", |(_, value)| value)
     }
 
-    /// The value of a field that is a positive number.
+    /// Value of a field that is a positive number.
     pub fn number(&self, tag: u32) -> Option<u32> {
         self.get(tag).parse().ok().filter(|&number| number > 0)
     }
 }
 
-/// A message of these fields, as a client writes it.
+/// A message of these fields, as a client encodes it.
 #[cfg(test)]
 pub fn message(body: &str) -> Vec<u8> {
     let body = body.replace('|', "\u{1}");

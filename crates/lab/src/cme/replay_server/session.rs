@@ -8,14 +8,14 @@ use std::net::TcpStream;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-/// How long a client may take to say something, or to take something.
+/// Timeout for a client's next message, and for its reading of an answer.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// How often a waiting session looks whether the server has ended.
+/// Interval at which a waiting session checks whether the server has ended.
 const LOOK: Duration = Duration::from_millis(50);
-/// Between the packets of a slow answer.
+/// Pause between the packets of a slow answer.
 const SLOW: Duration = Duration::from_millis(50);
 
-/// Serves a client until it has what it asked for.
+/// Serves a client until it has its packets.
 pub fn serve(shared: &Shared, stream: TcpStream) -> io::Result<()> {
     let behaviour = shared.behaviour();
     if behaviour == Behaviour::Close {
@@ -47,18 +47,18 @@ struct Session<'a> {
     shared: &'a Shared,
     stream: TcpStream,
     received: Vec<u8>,
-    /// Packets of the server's own that were sent; they have numbers of their own.
+    /// Number of the server's own packets, which have their own numbers.
     sent: u32,
 }
 
-/// Why a session does not come to its end.
+/// Reasons for an early end of a session.
 enum Ended {
     Refused(String),
     Gone(io::Error),
 }
 
 impl Session<'_> {
-    /// Takes logon and request and sends the packets; answers the text of the logout.
+    /// Processes logon and request and sends the packets; returns the text of the logout.
     fn answer(&mut self, behaviour: Behaviour) -> Result<String, Ended> {
         let logon = self.next()?;
         if logon.get(35) != "A" {
@@ -83,7 +83,7 @@ impl Session<'_> {
         Ok(format!("{} packets sent", packets.len()))
     }
 
-    /// The packets that a request asks for.
+    /// Packets of a request.
     fn requested(&self, request: &Fields) -> Result<Vec<Vec<u8>>, Ended> {
         let channel = self.shared.channel;
         if request.get(1180) != channel.to_string() {
@@ -98,7 +98,7 @@ impl Session<'_> {
         };
         if first > last || last - first >= REQUEST_PACKETS_MAX {
             let what =
-                format!("1 to {REQUEST_PACKETS_MAX} packets can be asked for, in their order");
+                format!("1 to {REQUEST_PACKETS_MAX} packets can be requested, in ascending order");
             return Err(refused(&what));
         }
         let stored = self.shared.stored();
@@ -126,7 +126,7 @@ impl Session<'_> {
         Ok(())
     }
 
-    /// One packet of the feed, as it was sent, behind its length.
+    /// Sends one packet of the feed, after its length.
     fn packet(&mut self, packet: &[u8]) -> io::Result<()> {
         self.framed(packet)?;
         count(&self.shared.packets);
@@ -137,7 +137,7 @@ impl Session<'_> {
         self.own_packet(16, &Block::new(180).text(0, 180, text))
     }
 
-    /// A packet with one message of the server's own.
+    /// Sends a packet with one message of the server's own.
     fn own_packet(&mut self, id: u16, root: &Block) -> io::Result<()> {
         let template = Template {
             id,
@@ -163,7 +163,7 @@ impl Session<'_> {
         self.stream.write_all(&bytes)
     }
 
-    /// The next message of the client.
+    /// Next message of the client.
     fn next(&mut self) -> Result<Fields, Ended> {
         let until = Instant::now() + PATIENCE;
         loop {
@@ -171,13 +171,13 @@ impl Session<'_> {
                 return Ok(fields);
             }
             if Instant::now() > until {
-                return Err(refused("no message came in time"));
+                return Err(refused("no message arrived in time"));
             }
             self.read()?;
         }
     }
 
-    /// Reads until the client goes.
+    /// Reads, without answering, until the client disconnects.
     fn say_nothing(&mut self) -> io::Result<()> {
         loop {
             self.read()?;
@@ -185,7 +185,7 @@ impl Session<'_> {
         }
     }
 
-    /// Reads what is there, waiting for it a little.
+    /// Reads available bytes, and waits briefly for them.
     fn read(&mut self) -> io::Result<()> {
         self.look()?;
         let mut bytes = [0; 2_048];
@@ -203,7 +203,7 @@ impl Session<'_> {
         }
     }
 
-    /// An error once the server has ended.
+    /// Error if the server has ended.
     fn look(&self) -> io::Result<()> {
         match self.shared.stopped.load(Ordering::Relaxed) {
             true => Err(ErrorKind::ConnectionAborted.into()),

@@ -1,18 +1,18 @@
-//! The last packets of the incremental feed, by number.
+//! Last packets of the incremental feed, by number.
 
 use std::collections::VecDeque;
 
-/// Packets whose numbers follow each other.
+/// Packets with consecutive numbers.
 #[derive(Debug)]
 pub struct StoredPackets {
-    /// Number of the first of them.
+    /// Number of the first packet.
     first: u32,
     packets: VecDeque<Vec<u8>>,
     packets_max: usize,
 }
 
 impl StoredPackets {
-    /// Room for so many.
+    /// Storage for this number of packets.
     pub fn new(packets_max: usize) -> Self {
         Self {
             first: 0,
@@ -21,7 +21,7 @@ impl StoredPackets {
         }
     }
 
-    /// Takes the next one; one that does not follow the last makes the others void.
+    /// Adds a packet; one that does not continue the sequence removes the others.
     pub fn push(&mut self, sequence: u32, payload: &[u8]) {
         if u64::from(sequence) != u64::from(self.first) + self.packets.len() as u64 {
             self.packets.clear();
@@ -34,7 +34,7 @@ impl StoredPackets {
         self.packets.push_back(payload.to_vec());
     }
 
-    /// The packets `first..=last`, if all of them are here.
+    /// The packets `first..=last`, if all of them are stored.
     pub fn range(&self, first: u32, last: u32) -> Option<Vec<Vec<u8>>> {
         let from = first.checked_sub(self.first)? as usize;
         let to = last.checked_sub(self.first)? as usize;
@@ -42,7 +42,7 @@ impl StoredPackets {
             .then(|| self.packets.range(from..=to).cloned().collect())
     }
 
-    /// The numbers that are here, in words.
+    /// The stored numbers, as text.
     pub fn describe(&self) -> String {
         match self.packets.len() as u32 {
             0 => "no packet was sent yet".to_owned(),

@@ -1,4 +1,4 @@
-//! The server against a tiny client.
+//! The server against a small client.
 
 use super::request::message;
 use super::{Behaviour, ReplayServer, Totals};
@@ -9,7 +9,7 @@ use std::time::Duration;
 
 const CHANNEL: u32 = 998;
 
-/// A server that keeps the packets 11 to 3,010, each with its number as its content.
+/// A server that stores the packets 11 to 3,010, each with its number as its content.
 fn server() -> ReplayServer {
     let server = ReplayServer::start((Ipv4Addr::LOCALHOST, 0).into(), CHANNEL, Version::V9, 3_000);
     let server = server.expect("a free port");
@@ -33,10 +33,10 @@ fn connect(server: &ReplayServer) -> TcpStream {
     stream
 }
 
-/// The packets up to the end of the connection; `None` for the last one if it is cut.
+/// Packets up to the end of the connection; `None` for a truncated last one.
 fn packets(mut stream: TcpStream) -> Vec<Option<Vec<u8>>> {
     let mut bytes = Vec::new();
-    // A connection that is reset has said what it had to say.
+    // A connection reset comes after all of the answer.
     let _ = stream.read_to_end(&mut bytes);
     let mut rest = &bytes[..];
     let mut packets = Vec::new();
@@ -61,7 +61,7 @@ fn request(first: u32, last: u32) -> String {
     format!("35=V|1180={CHANNEL}|262={CHANNEL}-1|1182={first}|1183={last}|")
 }
 
-/// Template of a packet with one message, and its text.
+/// Template and text of a packet with one message.
 fn said(packet: &Option<Vec<u8>>) -> (u8, String) {
     let packet = packet.as_ref().expect("a whole packet");
     let text: Vec<u8> = packet[22..]
@@ -165,7 +165,7 @@ fn it_misbehaves_as_it_is_told() {
     assert!(stream.read(&mut [0]).is_err(), "nothing is answered");
     server.behave(Behaviour::Ok);
     assert_eq!(ask(&server, &request(11, 20)).len(), 12);
-    // It ends though a client of it still waits.
+    // The server ends although a client still waits.
     drop(server);
     assert_eq!(packets(stream), []);
 }

@@ -1,4 +1,4 @@
-//! Each line is understood, or answered with what is wrong and what is right.
+//! Each line is parsed, or refused with the mistake and the fix.
 
 use super::*;
 

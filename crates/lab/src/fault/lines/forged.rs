@@ -1,4 +1,4 @@
-//! What the exchange did not send, or not now: forged packets, those of another session, clocks that are wrong.
+//! Packets that the exchange did not send at this time: forged packets, packets of another session, wrong clocks.
 
 use super::{Copy, Lines};
 use crate::capture::Feed;
@@ -7,7 +7,7 @@ use crate::fault::{Forgery, Rule, damage, forger};
 use crate::random::Random;
 use std::collections::BTreeSet;
 
-/// Makes of a packet a heartbeat that comes just before it.
+/// Turns a packet into a heartbeat just before it.
 pub(super) fn heartbeat(copy: &mut Copy, Forgery { number, seconds }: Forgery) {
     let number = number.beside(header::number(&copy.payload));
     let sending_time = header::moved(header::sending_time(&copy.payload), seconds);
@@ -16,7 +16,7 @@ pub(super) fn heartbeat(copy: &mut Copy, Forgery { number, seconds }: Forgery) {
     copy.time_ns -= 1;
 }
 
-/// A heartbeat before everything else.
+/// Adds a heartbeat before all other packets.
 pub(super) fn first(copies: &mut Vec<Copy>, rule: &Rule, forgery: Forgery) -> u64 {
     let Some(first) = copies
         .iter()
@@ -31,7 +31,7 @@ pub(super) fn first(copies: &mut Vec<Copy>, rule: &Rule, forgery: Forgery) -> u6
     1
 }
 
-/// Makes of a packet one of the same feed from the session before, with the time of its session.
+/// Replaces a packet by one of the same feed from the earlier session, with its original time.
 pub(super) fn earlier(
     copy: &mut Copy,
     before: &[SentPacket],
@@ -46,8 +46,8 @@ pub(super) fn earlier(
     }
 }
 
-/// Makes of a packet one of the same feed from the session before, as if it was sent now, whose snapshots reach so much
-/// further.
+/// Replaces a packet by one of the same feed from the earlier session, with the current time and with snapshots that
+/// claim to contain later packets.
 pub(super) fn snapshot(copy: &mut Copy, before: &[SentPacket], ahead: u32, random: &mut Random) {
     if let Some(sent) = any_of(before, copy.feed, random) {
         let sending_time = header::sending_time(&copy.payload);
@@ -59,7 +59,7 @@ pub(super) fn snapshot(copy: &mut Copy, before: &[SentPacket], ahead: u32, rando
     }
 }
 
-/// Lets a packet come on another feed.
+/// Moves a packet to another feed.
 pub(super) fn misroute(copy: &mut Copy, random: &mut Random) {
     let others: Vec<Feed> = Feed::ALL
         .into_iter()
@@ -70,7 +70,7 @@ pub(super) fn misroute(copy: &mut Copy, random: &mut Random) {
     copy.time_ns += 1;
 }
 
-/// One near a place in the session that is chosen anew for each.
+/// A packet near a random position of the session.
 fn any_of<'a>(before: &'a [SentPacket], feed: Feed, random: &mut Random) -> Option<&'a SentPacket> {
     if before.is_empty() {
         return None;
@@ -80,7 +80,7 @@ fn any_of<'a>(before: &'a [SentPacket], feed: Feed, random: &mut Random) -> Opti
 }
 
 impl Lines<'_> {
-    /// A run of packets says another time, on every line.
+    /// Gives consecutive packets another sending time, on every line.
     pub(super) fn wrong_clock(
         &mut self,
         rule: &Rule,
@@ -107,7 +107,7 @@ impl Lines<'_> {
         struck
     }
 
-    /// The clock of the receiving host is set at some time.
+    /// Steps the clock of the receiving host at a random time.
     pub(super) fn set_host_clock(&mut self, seconds: i64, random: &mut Random) -> u64 {
         let times: Vec<u64> = self
             .copies

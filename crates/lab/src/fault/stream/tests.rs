@@ -1,9 +1,9 @@
-//! Each fault does what it counts, and nothing else.
+//! Each fault has exactly the effect that it counts.
 
 use super::*;
 use crate::reference::cme::packet::read;
 
-/// What went out: line, feed, number of the packet, whether it is valid, and when.
+/// A sent packet: line, feed, number, validity, and time.
 #[derive(Clone, Debug, PartialEq)]
 struct Out {
     line: Line,
@@ -24,7 +24,7 @@ fn payload(number: u32) -> Vec<u8> {
     payload
 }
 
-/// Sends packets of two feeds in turn under settings, and what is late behind them.
+/// Sends packets of two feeds alternately under settings, and then the delayed ones.
 fn run(stream: &mut FaultStream, settings: &[Setting]) -> Vec<Out> {
     let mut outs = Vec::new();
     for setting in settings {
@@ -88,7 +88,7 @@ fn struck(stream: &FaultStream, fault: usize) -> u64 {
     a
 }
 
-/// Runs one fault on line A; line B must bring everything in order.
+/// Applies one fault to line A; line B must deliver all packets in order.
 fn alone(fault: Fault) -> (FaultStream, Vec<Out>) {
     let mut stream = FaultStream::new(4);
     let outs = run(&mut stream, &[on_a(fault)]);
@@ -178,7 +178,7 @@ fn overtaken_packets_come_behind_as_many_as_were_asked_for() {
         let lane: Vec<u32> = lane.map(|out| out.number).collect();
         for (at, number) in lane.iter().enumerate() {
             let overtook = lane[..at].iter().filter(|before| *before > number).count();
-            // One more where one that overtakes was itself held back behind the same packets.
+            // One more if an overtaking packet was itself delayed behind the same packets.
             assert!(overtook <= 3 + 3, "{number} came behind {overtook}");
             late += u64::from(overtook > 0);
         }
@@ -188,7 +188,7 @@ fn overtaken_packets_come_behind_as_many_as_were_asked_for() {
     assert_eq!(all, (0..PACKETS).collect::<Vec<_>>(), "nothing is lost");
     let struck = struck(&stream, REORDER);
     assert!((100..300).contains(&struck), "{struck}");
-    // Neighbours that are both held back keep their order, and the last ones have nothing behind them.
+    // Neighbours that are both delayed keep their order, and the last ones have nothing behind them.
     assert!(
         late <= struck && late * 10 > struck * 7,
         "{late} of {struck} came late"

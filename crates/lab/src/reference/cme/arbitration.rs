@@ -1,5 +1,5 @@
-//! Two equal lines into one stream: first valid copy by sequence, a bounded wait for gaps, and witnesses for whatever
-//! contradicts: the first packet, a jump, a numbering that started again, a clock that was set.
+//! Arbitration of two equal lines into one stream: first valid copy by sequence, a bounded wait for gaps, and
+//! confirmation of packets that contradict the stream: the first packet, a jump, a sequence reset, a clock step.
 
 use super::packet::Packet;
 use super::suspects::{MINUTE, Refused, SECOND, Suspects};
@@ -10,7 +10,7 @@ pub use step::{Moment, Step};
 mod copies;
 mod step;
 
-/// What suspects say.
+/// Interpretation of the suspects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Claim {
     Beginning,
@@ -20,7 +20,7 @@ enum Claim {
     AgainstClock,
 }
 
-/// How the stream moves to suspects that are believed.
+/// Transition of the stream to confirmed suspects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Move {
     Join,
@@ -30,35 +30,35 @@ enum Move {
 
 const SUSPECTS_MAX: u64 = 256;
 
-/// Arbitrates the incremental feed of one channel. Time is an argument.
+/// Arbitration of the incremental feed of one channel. Time is an argument.
 #[derive(Clone, Debug)]
 pub struct Arbitration {
     wait_ns: u64,
     window: u64,
-    /// The sequence that comes next; `None` before the first packet.
+    /// Next expected sequence; `None` before the first packet.
     next: Option<u64>,
-    /// Packets behind a gap, each with the time it arrived and its length.
+    /// Packets behind a gap, each with its time of arrival and its length.
     waiting: BTreeMap<u64, (u64, usize, Packet)>,
-    /// SendingTime and length of what was processed in this numbering.
+    /// SendingTime and length of the processed packets of this epoch.
     processed: BTreeMap<u64, (u64, usize)>,
-    /// Latest SendingTime processed, and when that packet arrived.
+    /// Latest processed SendingTime, and the arrival of that packet.
     newest_ns: u64,
     newest_arrived: u64,
-    /// How far the venue's clock may be ahead of ours.
+    /// Largest lead of the venue's clock over ours.
     apart_ns: u64,
-    /// What was sent before this is of an older numbering.
+    /// Packets sent before this are of an older epoch.
     begun_ns: u64,
     begun: Moment,
     begun_arrived: u64,
     last_sent_ns: u64,
     suspects: Suspects,
-    /// Those of an earlier time: copies of long ago, or a clock that was set back.
+    /// Suspects with an earlier time: old copies, or a clock that was set back.
     earlier: Suspects,
     refused: Refused,
     pending: Option<Move>,
-    /// What was processed may not be the venue's.
+    /// A processed packet may be forged.
     conflict: bool,
-    /// One was found since the last packet.
+    /// A conflict was found since the last packet.
     has_conflict: bool,
     activity: [u64; 2],
 }
@@ -89,7 +89,7 @@ impl Arbitration {
         }
     }
 
-    /// The newest packet passed on; `None` before the first.
+    /// Newest packet passed on; `None` before the first.
     pub fn newest(&self) -> Option<Moment> {
         self.next.map(|next| Moment {
             sequence: next - 1,
@@ -97,12 +97,12 @@ impl Arbitration {
         })
     }
 
-    /// The first packet of the present numbering, or since the venue's clock was set back.
+    /// First packet of the current epoch, or since the venue's clock was set back.
     pub fn begun(&self) -> Moment {
         self.begun
     }
 
-    /// Whether what was sent then may be of a numbering that both lines show, and that is not believed yet.
+    /// Whether a packet sent at this time may be of an epoch that both lines show and that is not confirmed yet.
     pub fn is_in_doubt(&self, sending_time: u64, now_ns: u64) -> bool {
         let behind = |suspects: &Suspects| {
             suspects.agreed > 1
@@ -112,13 +112,14 @@ impl Arbitration {
         self.next.is_some() && (behind(&self.suspects) || behind(&self.earlier))
     }
 
-    /// Whether what arrived then was sent a second longer before the first packet than it arrived before it.
+    /// Whether a packet with this arrival was sent more than a second earlier before the first packet than it arrived
+    /// before it.
     pub fn is_long_before(&self, sending_time: u64, arrived: u64) -> bool {
         let before = self.begun_arrived.saturating_sub(arrived);
         sending_time + before + SECOND < self.begun.sending_time
     }
 
-    /// How many sequences may wait behind a gap.
+    /// Largest number of sequences behind a gap.
     pub fn window(&self) -> u64 {
         self.window
     }
@@ -128,13 +129,13 @@ impl Arbitration {
         self.newest_ns == 0 || self.ahead(sending_time, now_ns) <= self.apart_ns
     }
 
-    /// How far a time is ahead of the newest packet and what passed since.
+    /// Lead of a time over the newest packet and the time since.
     pub fn ahead(&self, sending_time: u64, now_ns: u64) -> u64 {
         let passed = now_ns.saturating_sub(self.newest_arrived);
         sending_time.saturating_sub(self.newest_ns.saturating_add(passed))
     }
 
-    /// Gives up the gaps that were waited for long enough at `now_ns`, and looks at the suspects again.
+    /// Gives up gaps whose wait time is over at `now_ns`, and checks the suspects again.
     pub fn expire(&mut self, now_ns: u64) -> Vec<Step> {
         let mut steps = Vec::new();
         let overdue = |(arrived, _, _): &(u64, usize, Packet)| {
@@ -157,12 +158,12 @@ impl Arbitration {
         steps
     }
 
-    /// Takes note that a line brought something, valid or not.
+    /// Records activity of a line, from valid or invalid packets.
     pub fn record_activity(&mut self, now_ns: u64, line: Line) {
         self.activity[line as usize] = now_ns;
     }
 
-    /// Takes in a valid packet of `bytes` bytes. Call [`expire`](Self::expire) with the same time before.
+    /// Processes a valid packet of `bytes` bytes. Call [`expire`](Self::expire) with the same time first.
     pub fn accept(&mut self, now_ns: u64, line: Line, bytes: usize, packet: Packet) -> Vec<Step> {
         let mut steps = Vec::new();
         let sequence = u64::from(packet.sequence);
@@ -226,7 +227,7 @@ impl Arbitration {
         steps
     }
 
-    /// End of input: every gap is lost, and suspects that nothing denies are believed.
+    /// End of input: every gap is lost, and suspects without contradiction are confirmed.
     pub fn finish(&mut self) -> Vec<Step> {
         let mut steps = Vec::new();
         let is_denied = self.suspects.passed_over || self.suspects.packets.is_empty();
@@ -238,7 +239,7 @@ impl Arbitration {
         steps
     }
 
-    /// Suspects that are believed stay; the others do not matter then.
+    /// Keeps confirmed suspects; the others are then irrelevant.
     fn swap_back(&mut self) {
         match self.pending {
             None => std::mem::swap(&mut self.suspects, &mut self.earlier),
@@ -266,7 +267,7 @@ impl Arbitration {
         self.conflict |= forgotten.ambiguous || is_shown && forgotten.began < next;
     }
 
-    /// Believes the suspects, or forgets those that the stream has denied for long enough.
+    /// Confirms the suspects, or drops those that the stream has contradicted for long enough.
     fn look_again(&mut self, now_ns: u64, is_idle: bool) {
         if self.suspects.packets.is_empty() {
             return;
@@ -279,7 +280,7 @@ impl Arbitration {
         }
     }
 
-    /// Puts a packet among the suspects.
+    /// Adds a packet to the suspects.
     fn suspect(&mut self, now_ns: u64, line: Line, bytes: usize, inside: bool, packet: Packet) {
         let max = self.suspects_max();
         let suspects = &mut self.suspects;
@@ -309,7 +310,8 @@ impl Arbitration {
         SUSPECTS_MAX.min(self.window)
     }
 
-    /// Whether a packet lies in the window, at a time of now and before what waits behind it.
+    /// Whether a packet is inside the window, with a current time that is before the packets behind
+    /// it.
     fn is_inside(&self, now_ns: u64, packet: &Packet) -> bool {
         let sequence = u64::from(packet.sequence);
         let Some(next) = self.next else { return false };
@@ -318,7 +320,7 @@ impl Arbitration {
             && self.in_order(packet)
     }
 
-    /// Sent before the highest sequence that waits, if that is a higher one.
+    /// Sent before the highest waiting sequence, if that is a higher one.
     fn in_order(&self, packet: &Packet) -> bool {
         let highest = self.waiting.last_key_value();
         highest.is_none_or(|(highest, (_, _, waits))| {
@@ -331,7 +333,7 @@ impl Arbitration {
             && self.is_reached(sending_time, now_ns)
     }
 
-    /// What the suspects say; there are some.
+    /// Interpretation of the suspects; there is at least one.
     fn claim(&self) -> Claim {
         let Some(next) = self.next else {
             return Claim::Beginning;
@@ -399,7 +401,7 @@ impl Arbitration {
         }
     }
 
-    /// What waits and was sent after a reset is of the new numbering.
+    /// Waiting packets that were sent after a reset are of the new epoch.
     fn take_over(&mut self) {
         let begun = self.suspects.lowest().packet.sending_time;
         let (max, waiting) = (self.suspects_max(), std::mem::take(&mut self.waiting));
@@ -412,7 +414,7 @@ impl Arbitration {
         }
     }
 
-    /// Takes every step that is due; gaps up to `release_to` are lost.
+    /// Runs every due step; gaps up to `release_to` are lost.
     fn settle(&mut self, mut release_to: u64, steps: &mut Vec<Step>) {
         loop {
             if std::mem::take(&mut self.conflict) {
@@ -442,14 +444,14 @@ impl Arbitration {
                 return;
             };
             if way == Move::Restart && release_to < u64::MAX {
-                // What was waited for in the numbering before says nothing of this one.
+                // The wait of the previous epoch does not apply to this one.
                 release_to = 0;
             }
             self.go(way, steps);
         }
     }
 
-    /// Gives up what is missing before a packet. A clock that was set meanwhile may be another exchange's.
+    /// Gives up the gap before a packet. A clock step meanwhile may be another exchange's.
     fn lose_to(&mut self, arrived: u64, behind: &Packet, steps: &mut Vec<Step>) {
         let (next, target) = (self.next.unwrap_or(1), u64::from(behind.sequence));
         let is_ahead = self.ahead(behind.sending_time, arrived) > SECOND;
@@ -512,7 +514,7 @@ impl Arbitration {
         self.adopt();
     }
 
-    /// The suspects are of the stream.
+    /// Adopts the suspects as the stream.
     fn adopt(&mut self) {
         let next = self.next.unwrap_or(0);
         for (sequence, suspect) in std::mem::take(&mut self.suspects).packets {
@@ -553,7 +555,7 @@ impl Arbitration {
         steps.push(Step::Packet(packet));
     }
 
-    /// Forgets the suspects that a packet denies which is to be passed on.
+    /// Drops the suspects that a packet of the stream contradicts.
     fn deny(&mut self, arrived: u64, packet: &Packet) {
         if self.pending.is_some() {
             return;

@@ -1,4 +1,4 @@
-//! What the messages mean to a book: one enum, and for each template the offsets of the fields that matter.
+//! Messages as changes of books: one enum, and for each template the offsets of the used fields.
 
 use super::packet::Block;
 use crate::picture::Side;
@@ -12,12 +12,12 @@ pub enum Message {
         transact_time: u64,
         /// Bit 7 of MatchEventIndicator.
         end_of_event: bool,
-        /// Entries that carry a RptSeq.
+        /// Entries with a RptSeq.
         entries: Vec<Entry>,
         /// Order entries: of 43 and 47, and the second group of 32, 46 and 64.
         orders: Vec<OrderEntry>,
     },
-    /// The channel starts again with empty books (4).
+    /// Channel reset (4): all books are empty.
     ChannelReset {
         /// Bit 7 of MatchEventIndicator.
         end_of_event: bool,
@@ -26,7 +26,7 @@ pub enum Message {
     PriceSnapshot(PriceSnapshot),
     /// A part of the orders of one instrument (44, 53).
     OrderChunk(OrderChunk),
-    /// An instrument (27, 29, 41, 54-58, 63).
+    /// Definition of an instrument (27, 29, 41, 54-58, 63).
     Definition {
         /// SecurityID.
         security_id: i32,
@@ -39,30 +39,30 @@ pub enum Message {
         /// Bit 7 of MatchEventIndicator.
         end_of_event: bool,
     },
-    /// A message that touches no book; it may still end an event (30, 39, 59-62, 68 and the like).
+    /// A message without a book change; it may end an event (30, 39, 59-62, 68 and others).
     Other {
         /// Bit 7 of MatchEventIndicator.
         end_of_event: bool,
     },
-    /// A template that is not known.
+    /// An unknown template.
     Unknown,
 }
 
-/// One entry that takes a RptSeq.
+/// One entry with a RptSeq.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Entry {
     /// SecurityID.
     pub security_id: i32,
     /// RptSeq.
     pub rpt_seq: u32,
-    /// What it does to the price book; `None` for trades, volume and statistics.
+    /// Change of the price book; `None` for trades, volume and statistics.
     pub book: Option<BookEntry>,
 }
 
 /// A change of a price book.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BookEntry {
-    /// MDEntryType: `0` and `1` direct, `E` and `F` implied, `J` empties all.
+    /// MDEntryType: `0` and `1` direct, `E` and `F` implied, `J` empties the book.
     pub kind: u8,
     /// MDUpdateAction.
     pub action: u8,
@@ -95,7 +95,7 @@ pub struct OrderEntry {
     pub quantity: Option<i64>,
 }
 
-/// The price book of one instrument as of a packet.
+/// Price book of one instrument as of a packet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PriceSnapshot {
     /// SecurityID.
@@ -106,11 +106,11 @@ pub struct PriceSnapshot {
     pub reports: u32,
     /// RptSeq.
     pub rpt_seq: u32,
-    /// The levels, as entries of action Change.
+    /// Levels, as entries of action Change.
     pub levels: Vec<BookEntry>,
 }
 
-/// A part of the orders of one instrument as of a packet.
+/// Part of the orders of one instrument as of a packet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OrderChunk {
     /// SecurityID.
@@ -125,12 +125,11 @@ pub struct OrderChunk {
     pub chunk: u32,
     /// TransactTime.
     pub transact_time: u64,
-    /// The orders, as entries of action New.
+    /// Orders, as entries of action New.
     pub orders: Vec<OrderEntry>,
 }
 
-/// Reads a message of a known template from its root block and groups. A message that lacks a field without which it
-/// means nothing is `Other`.
+/// Reads a message of a known template from its root block and groups. A message without a required field is `Other`.
 pub fn read(template: u16, root: Block<'_>, groups: &[Vec<Block<'_>>]) -> Message {
     let group = |index: usize| groups.get(index).map(Vec::as_slice).unwrap_or_default();
     // Until version 8 of the schema prices had exponent -7; the templates that replaced those have -9.
@@ -170,7 +169,7 @@ pub fn read(template: u16, root: Block<'_>, groups: &[Vec<Block<'_>>]) -> Messag
     message.unwrap_or(Message::Other { end_of_event })
 }
 
-/// Bit 7 of MatchEventIndicator, which stands at another place in each family of templates.
+/// Bit 7 of MatchEventIndicator, whose offset differs between families of templates.
 fn end_of_event(template: u16, root: Block<'_>) -> bool {
     let offset = match template {
         4 | 32..=37 | 42 | 43 | 46..=51 | 59 | 61 | 62 | 64..=68 => 8,
@@ -198,7 +197,7 @@ fn entry(template: u16, block: Block<'_>, scale: i64) -> Option<Entry> {
         _ => None,
     };
     let book = match book {
-        // Behind the differently wide quantity both layouts go on alike.
+        // After the quantity, whose width differs, both layouts are the same.
         Some((quantity, orders)) => Some(BookEntry {
             kind: block.u8(orders + 6)?,
             action: block.u8(orders + 5)?,
@@ -216,7 +215,7 @@ fn entry(template: u16, block: Block<'_>, scale: i64) -> Option<Entry> {
     })
 }
 
-/// An entry of 43 and 47, which says everything itself.
+/// An entry of 43 and 47, with all fields.
 fn order_entry(block: Block<'_>, scale: i64) -> Option<OrderEntry> {
     Some(OrderEntry {
         security_id: block.i32(28)?,
@@ -229,7 +228,7 @@ fn order_entry(block: Block<'_>, scale: i64) -> Option<OrderEntry> {
     })
 }
 
-/// An order entry of a book message, which names the price entry that gives instrument, side and price.
+/// An order entry of a book message, with a reference to the price entry that gives instrument, side and price.
 fn referring_entry(
     template: u16,
     block: Block<'_>,

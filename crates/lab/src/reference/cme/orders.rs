@@ -1,5 +1,5 @@
-//! The orders of one instrument and what is known of them. Order entries carry no RptSeq, so any lost packet makes them
-//! unknown until a snapshot that is new enough.
+//! Orders of one instrument and their state. Order entries have no RptSeq, so any lost packet makes the orders unknown
+//! until a snapshot that is new enough.
 
 use super::Settings;
 use super::message::{OrderChunk, OrderEntry};
@@ -7,24 +7,24 @@ use crate::picture::State;
 use crate::reference::order_book::{Order, OrderBook};
 use std::collections::BTreeMap;
 
-/// The order book of one instrument.
+/// Order book of one instrument.
 #[derive(Clone, Debug)]
 pub struct Orders {
     book: OrderBook,
     settings: Settings,
     known: bool,
-    /// Entries up to this packet are contained in the snapshot that was taken in.
+    /// The last used snapshot contains all entries up to this packet.
     base: u32,
     /// Entries since the loss, each with its packet.
     queue: Vec<(u32, OrderEntry)>,
     /// TransactTime of the last entry, order or price, of each packet.
     transact_times: BTreeMap<u32, u64>,
-    /// Parts of a snapshot that is being put together.
+    /// Parts of an incomplete snapshot.
     chunks: BTreeMap<u32, OrderChunk>,
 }
 
 impl Orders {
-    /// No orders; `known` if that is known.
+    /// An empty order book; `known` tells whether it is known to be empty.
     pub fn new(known: bool, settings: Settings) -> Self {
         Self {
             book: OrderBook::default(),
@@ -37,12 +37,12 @@ impl Orders {
         }
     }
 
-    /// The orders as far as they are known.
+    /// Orders, as far as known.
     pub fn book(&self) -> &OrderBook {
         &self.book
     }
 
-    /// What is known.
+    /// State of the orders.
     pub fn state(&self) -> State {
         match (self.known, self.settings.natural) {
             (true, _) => State::Live,
@@ -51,7 +51,7 @@ impl Orders {
         }
     }
 
-    /// Takes in one order entry of a packet.
+    /// Processes one order entry of a packet.
     pub fn take(&mut self, packet: u32, entry: OrderEntry) {
         if self.known {
             if packet > self.base {
@@ -65,12 +65,12 @@ impl Orders {
         }
     }
 
-    /// Notes that the instrument had an entry, order or price, in a packet.
+    /// Records an entry of the instrument, order or price, in a packet.
     pub fn note(&mut self, packet: u32, transact_time: u64) {
         self.transact_times.insert(packet, transact_time);
     }
 
-    /// A packet was lost: nothing that we hold is sure any more, what was shown since an earlier loss neither.
+    /// A packet was lost: all orders are unknown, including those restored since an earlier loss.
     pub fn lose(&mut self) {
         *self = Self {
             known: false,
@@ -79,12 +79,12 @@ impl Orders {
         };
     }
 
-    /// The channel started again: no orders, and that is known.
+    /// Channel reset: the book is known to be empty.
     pub fn reset(&mut self) {
         *self = Self::new(true, self.settings);
     }
 
-    /// Takes in a part of a snapshot, given the last lost packet.
+    /// Processes a part of a snapshot, given the last lost packet.
     pub fn take_chunk(&mut self, chunk: &OrderChunk, last_lost: Option<u32>) {
         let identity = |c: &OrderChunk| (c.last_packet, c.chunks, c.transact_time);
         let too_old = is_too_old(chunk.last_packet, last_lost);
@@ -109,7 +109,7 @@ impl Orders {
         }
     }
 
-    /// A complete cycle had nothing of this instrument: it has no orders as of the packet.
+    /// A complete cycle without this instrument: it has no orders as of the packet.
     pub fn take_absence(&mut self, last_packet: u32, last_lost: Option<u32>) {
         if !self.known {
             self.take_snapshot(last_packet, None, Vec::new(), last_lost);
@@ -124,8 +124,8 @@ impl Orders {
         last_lost: Option<u32>,
     ) {
         let too_old = is_too_old(last_packet, last_lost);
-        // A snapshot may have been taken between two events of its last packet. Then what follows in that packet
-        // is neither in it nor behind it.
+        // A snapshot may lie between two events of its last packet. Then it is unknown whether it contains the later
+        // entries of that packet.
         let inside_a_packet = match self.transact_times.get(&last_packet) {
             Some(&held) => transact_time != Some(held),
             None => false,
@@ -165,7 +165,7 @@ impl Orders {
     }
 }
 
-/// Whether a snapshot does not hold the last lost packet.
+/// Whether a snapshot does not contain the last lost packet.
 fn is_too_old(last_packet: u32, last_lost: Option<u32>) -> bool {
     last_lost.is_some_and(|lost| last_packet < lost)
 }

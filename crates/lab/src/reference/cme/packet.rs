@@ -1,7 +1,7 @@
-//! Reads a packet with plain offsets from the specification tables, independently of the generated decoders.
+//! Reads a packet at plain offsets of the specification tables, independently of the generated decoders.
 //!
-//! A packet is valid if its messages tile it exactly and every block and group lies inside its message;
-//! anything else is as good as not received.
+//!  A packet is valid if the sizes of its messages add up to its length and every block and group lies inside its
+//! message; an invalid packet is treated as lost.
 
 use super::message::{self, Message};
 
@@ -12,11 +12,11 @@ pub struct Packet {
     pub sequence: u32,
     /// SendingTime, nanoseconds since 1970.
     pub sending_time: u64,
-    /// What it says, in order.
+    /// Messages in order.
     pub messages: Vec<Message>,
 }
 
-/// Reads a packet; `None` if it is not valid.
+/// Reads a packet; `None` if it is invalid.
 pub fn read(payload: &[u8]) -> Option<Packet> {
     let header = Block(payload.get(..12)?);
     let (sequence, sending_time) = (header.u32(0)?, header.u64(4)?);
@@ -37,7 +37,7 @@ pub fn read(payload: &[u8]) -> Option<Packet> {
     })
 }
 
-/// The newest schema version that the templates below describe.
+/// Newest schema version in the tables below.
 const NEWEST_VERSION: u16 = 13;
 
 /// Reads one message, from its SBE header on.
@@ -68,7 +68,7 @@ fn read_message(bytes: &[u8]) -> Option<Message> {
     Some(message::read(template, root, &groups))
 }
 
-/// How the number of entries of a group is written.
+/// Encoding of the number of entries of a group.
 #[derive(Clone, Copy)]
 enum Dimension {
     /// Block length u16, count u8.
@@ -91,8 +91,8 @@ fn read_group(bytes: &[u8], dimension: Dimension) -> Option<(Vec<Block<'_>>, &[u
     Some((blocks, &bytes[header_length + block_length * count..]))
 }
 
-/// The groups of each template of schema versions 5 to 13, in order, each with the version it came in.
-/// `None` for a template that none of them defines.
+/// Groups of each template of schema versions 5 to 13, in order, each with the version that added it. `None` for an
+/// unknown template.
 fn groups_of(template: u16) -> Option<&'static [(Dimension, u16)]> {
     use Dimension::{Eight, Three};
     const T: (Dimension, u16) = (Three, 0);
@@ -110,7 +110,7 @@ fn groups_of(template: u16) -> Option<&'static [(Dimension, u16)]> {
     })
 }
 
-/// Some bytes of the wire. A field that does not fit is absent.
+/// Bytes of a block. A field outside of them is absent.
 #[derive(Clone, Copy)]
 pub struct Block<'a>(pub &'a [u8]);
 
@@ -139,7 +139,7 @@ impl Block<'_> {
         self.u64(offset).filter(|&value| value != u64::MAX)
     }
 
-    /// A u64 quantity with CME's null. Nothing that trades is beyond `i64`, so such a number is no quantity.
+    /// A u64 quantity with CME's null. A number beyond `i64` is invalid, because no traded quantity is that large.
     pub fn long_quantity(self, offset: usize) -> Option<i64> {
         self.nullable_u64(offset)
             .and_then(|value| i64::try_from(value).ok())
@@ -152,7 +152,7 @@ impl Block<'_> {
             .checked_mul(scale)
     }
 
-    /// Text up to the first zero byte, without the spaces that fill it up.
+    /// Text up to the first zero byte, without trailing spaces.
     pub fn text(self, offset: usize, length: usize) -> Option<String> {
         let bytes = self.0.get(offset..offset + length)?;
         let end = bytes.iter().position(|&byte| byte == 0).unwrap_or(length);

@@ -1,4 +1,4 @@
-//! The price books of one instrument and what is known of them: RptSeq, queue, snapshots.
+//! Price books of one instrument and their state: RptSeq, queue, snapshots.
 
 use super::message::{BookEntry, Entry, PriceSnapshot};
 use super::{Flaw, Settings};
@@ -13,14 +13,14 @@ pub struct Prices {
     settings: Settings,
     /// No gap in RptSeq is known.
     complete: bool,
-    /// RptSeq of the last entry taken in, in the queue too.
+    /// RptSeq of the last processed or queued entry.
     last_rpt_seq: u32,
-    /// The packet up to which we have everything of this instrument.
+    /// All entries of this instrument up to this packet were received.
     have_up_to: u32,
-    /// The packet up to which the books are known to be right, if they are complete.
+    /// If complete, the books are confirmed up to this packet.
     confirmed_up_to: u32,
-    /// What happened in packets before this one is contained in the snapshot that was taken in, whatever its RptSeq:
-    /// the snapshot may be ahead of the incremental feed, and even of a reset there.
+    /// The used snapshot contains all packets before this one, whatever its RptSeq: the snapshot may be ahead of the
+    /// incremental feed, and of a reset there.
     contained_before: u32,
     /// Entries since the gap, each with its packet.
     queue: Vec<(u32, Entry)>,
@@ -52,12 +52,12 @@ impl Prices {
         &self.sides
     }
 
-    /// RptSeq of the last entry taken in; 0 if there was none.
+    /// RptSeq of the last processed entry; 0 if there was none.
     pub fn last_rpt_seq(&self) -> u32 {
         self.last_rpt_seq
     }
 
-    /// What is known, given the last lost packet (`None` if none was ever lost).
+    /// State, given the last lost packet (`None` if none was lost).
     pub fn state(&self, last_lost: Option<u32>) -> State {
         match (self.complete, self.settings.natural) {
             (true, _) if last_lost.is_none_or(|lost| self.confirmed_up_to >= lost) => State::Live,
@@ -67,7 +67,7 @@ impl Prices {
         }
     }
 
-    /// Takes in one entry of a packet. True if it was applied to the direct book.
+    /// Processes one entry of a packet. True if it was applied to the direct book.
     pub fn take(&mut self, packet: u32, entry: Entry) -> bool {
         if packet < self.contained_before {
             return false;
@@ -78,7 +78,7 @@ impl Prices {
             if packet <= self.have_up_to {
                 return false;
             }
-            // The number restarted in a packet that is news: the reset before it was lost.
+            // RptSeq started again in a new packet: the reset before it was lost.
             self.start_again(entry.rpt_seq == 1);
         } else if entry.rpt_seq != expected && self.settings.flaw != Some(Flaw::RptSeqNotChecked) {
             self.recover();
@@ -93,13 +93,13 @@ impl Prices {
         (self.complete || self.settings.natural) && self.apply(entry)
     }
 
-    /// Takes in a snapshot; the caller has seen that the books are not live.
+    /// Processes a snapshot; called while the books are not live.
     pub fn take_snapshot(&mut self, snapshot: &PriceSnapshot) {
         let (rpt_seq, last_packet) = (snapshot.rpt_seq, snapshot.last_packet);
         let is_news = last_packet > self.have_up_to;
         if self.complete {
-            // The same RptSeq in a packet that is news is no proof of the same book: the snapshot may be from beyond a
-            // reset that we have not come to yet. So it replaces, which changes nothing in the ordinary case.
+            // The same RptSeq in a new packet does not prove that the book is the same: the snapshot may be from after
+            // a reset that has not arrived yet. So it replaces the book, which usually changes nothing.
             if rpt_seq > self.last_rpt_seq || is_news {
                 self.replace(snapshot);
             } else if rpt_seq == self.last_rpt_seq {
@@ -129,7 +129,7 @@ impl Prices {
         }
     }
 
-    /// The channel started again: empty, complete, RptSeq 0, as of this packet.
+    /// Channel reset: empty, complete, RptSeq 0, as of this packet.
     pub fn reset(&mut self, packet: u32) {
         self.start_again(true);
         self.last_rpt_seq = 0;
@@ -137,7 +137,7 @@ impl Prices {
         self.confirmed_up_to = packet;
     }
 
-    /// What is held may not be the venue's: it is unknown, up to this packet.
+    /// The books may be forged: they are unknown up to this packet.
     pub fn distrust(&mut self, newest: u32) {
         self.start_again(false);
         self.last_rpt_seq = 0;
@@ -145,7 +145,7 @@ impl Prices {
         self.confirmed_up_to = 0;
     }
 
-    /// A definition gave other depths. Books that are in use were kept to the wrong ones and must recover.
+    /// A definition changed the depths. Books with entries had wrong depths and must recover.
     pub fn set_depths(&mut self, depth: usize, implied_depth: usize) {
         let fresh = Self::new(depth, implied_depth, self.settings);
         let same = self
@@ -163,8 +163,7 @@ impl Prices {
         }
     }
 
-    /// A gap: nothing that we hold is right any more, what was filled in since an earlier gap neither. A queue that
-    /// is there is kept.
+    /// A gap: the books are wrong, including levels filled in since an earlier gap. An existing queue is kept.
     fn recover(&mut self) {
         self.clear();
         self.complete = false;
@@ -184,7 +183,7 @@ impl Prices {
         }
         self.last_rpt_seq = snapshot.rpt_seq;
         self.contained_before = snapshot.last_packet;
-        // A snapshot may confirm less than was confirmed: numbering restarted, and with it our knowledge.
+        // A snapshot may confirm less than was confirmed before: after a sequence reset, confirmation starts again.
         self.confirmed_up_to = snapshot.last_packet;
         self.have_up_to = self.have_up_to.max(snapshot.last_packet);
     }

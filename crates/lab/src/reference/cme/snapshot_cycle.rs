@@ -1,11 +1,11 @@
-//! Which instruments a snapshot cycle named. One that a complete cycle does not name had no activity.
+//! Instruments of a snapshot cycle. An instrument that is missing in a complete cycle had no activity.
 
 use std::collections::BTreeSet;
 
-/// Follows the cycles of one snapshot feed, both lines together.
+/// Tracks the cycles of one snapshot feed, both lines together.
 #[derive(Clone, Debug, Default)]
 pub struct SnapshotCycle {
-    /// SendingTime of the cycle's packet 1; `None` while no cycle was seen from its beginning.
+    /// SendingTime of the cycle's packet 1; `None` if the start of the cycle was missed.
     started_ns: Option<u64>,
     /// The latest SendingTime of a packet 1.
     newest_start_ns: u64,
@@ -19,17 +19,17 @@ pub struct SnapshotCycle {
 /// A complete cycle.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CompleteCycle {
-    /// The instruments it named.
+    /// Instruments with a snapshot in it.
     pub named: BTreeSet<i32>,
     /// The lowest LastMsgSeqNumProcessed of its messages.
     pub last_packet: u32,
 }
 
 impl SnapshotCycle {
-    /// Sees the header of a packet. Copies and packets of earlier cycles change nothing.
+    /// Processes the header of a packet. Copies and packets of earlier cycles are ignored.
     pub fn see_packet(&mut self, sequence: u32, sending_time: u64) {
         if sequence == 1 && sending_time > self.newest_start_ns {
-            // It may come behind packets of its own cycle; those count by their other copy.
+            // It may arrive after packets of its own cycle; those are counted by their other copy.
             *self = Self {
                 started_ns: Some(sending_time),
                 newest_start_ns: sending_time,
@@ -39,7 +39,7 @@ impl SnapshotCycle {
         } else if sending_time <= self.last_ns {
             return;
         } else if sequence <= self.last_sequence {
-            // The beginning of this cycle was missed.
+            // The start of this cycle was missed.
             *self = Self {
                 newest_start_ns: self.newest_start_ns,
                 ..Self::default()
@@ -48,12 +48,12 @@ impl SnapshotCycle {
         (self.last_sequence, self.last_ns) = (sequence, sending_time);
     }
 
-    /// What it named so far is not known any more: the next cycle counts.
+    /// Discards the current cycle; the next one is tracked.
     pub fn abandon(&mut self) {
         self.started_ns = None;
     }
 
-    /// Sees a message of a packet. Answers once per cycle, when it is whole.
+    /// Processes a message of a packet. Returns the cycle once it is complete.
     pub fn see_message(
         &mut self,
         sending_time: u64,
@@ -63,7 +63,7 @@ impl SnapshotCycle {
     ) -> Option<CompleteCycle> {
         self.started_ns.filter(|&started| sending_time >= started)?;
         if *self.reports.get_or_insert(reports) != reports {
-            // Another cycle has begun, and its first packets were missed.
+            // Another cycle has started, and its first packets were missed.
             self.started_ns = None;
             return None;
         }

@@ -1,4 +1,4 @@
-//! Packets that contradict what was processed, and wait for others that agree with them.
+//! Suspects: packets that contradict the processed ones, and wait for confirmation.
 
 use super::packet::Packet;
 use std::collections::{BTreeMap, VecDeque};
@@ -6,12 +6,12 @@ use std::collections::{BTreeMap, VecDeque};
 pub const SECOND: u64 = 1_000_000_000;
 pub const MINUTE: u64 = 60 * SECOND;
 
-/// Those that were refused last: sequence, SendingTime, length, line.
+/// Packets refused last: sequence, SendingTime, length, line.
 #[derive(Clone, Debug, Default)]
 pub struct Refused(VecDeque<(u64, u64, usize, usize)>);
 
 impl Refused {
-    /// Whether the other line brought it, too.
+    /// Whether the other line delivered the same packet.
     pub fn is_shown(&mut self, line: usize, bytes: usize, packet: &Packet) -> bool {
         let brought = |line| (u64::from(packet.sequence), packet.sending_time, bytes, line);
         if self.0.contains(&brought(1 - line)) {
@@ -25,12 +25,12 @@ impl Refused {
     }
 }
 
-/// Packets that contradict, and wait for witnesses.
+/// Contradicting packets that wait for confirmation.
 #[derive(Clone, Debug, Default)]
 pub struct Suspects {
-    /// By sequence, with the time of arrival, the length, and the lines that brought it.
+    /// By sequence, with the time of arrival, the length, and the lines that delivered it.
     pub packets: BTreeMap<u64, Suspect>,
-    /// The lowest sequence that ever was among them.
+    /// Lowest sequence that was ever in the set.
     pub began: u64,
     pub since: u64,
     pub spoken: u64,
@@ -39,7 +39,7 @@ pub struct Suspects {
     pub agreed: usize,
     pub passed_over: bool,
     pub ambiguous: bool,
-    /// Others were there before, that these do not agree with.
+    /// Earlier suspects exist that contradict these.
     pub replace_others: bool,
 }
 
@@ -48,7 +48,7 @@ pub struct Suspect {
     pub arrived: u64,
     pub bytes: usize,
     pub lines: [bool; 2],
-    /// Another packet came under this sequence: neither is believed, and the next copy takes the place.
+    /// A different packet arrived with this sequence: neither is confirmed, and the next copy replaces it.
     pub disputed: bool,
     pub packet: Packet,
 }
@@ -67,7 +67,7 @@ impl Suspects {
         suspect.filter(|suspect| !suspect.disputed)
     }
 
-    /// All from sequence 1 on, by the word of two packets.
+    /// All from sequence 1 on, confirmed by two packets.
     pub fn is_whole(&self) -> bool {
         let shown = self.agreed > 0 || self.distinct > 1 && self.undisputed(2).is_some();
         let (lowest, highest) = (self.lowest(), self.highest());
@@ -82,7 +82,7 @@ impl Suspects {
             || packet.sequence == highest.sequence && packet.sending_time == highest.sending_time
     }
 
-    /// Near in sequence, and sent in that order.
+    /// Near in sequence, and sent in order of sequence.
     pub fn agrees(&self, now_ns: u64, max: u64, packet: &Packet) -> bool {
         let (lowest, highest) = (self.lowest(), self.highest());
         let (sequence, sending_time) = (packet.sequence, packet.sending_time);
@@ -104,7 +104,8 @@ impl Suspects {
         }
     }
 
-    /// Leaves those between the first and the last sequence of both lines, if there is one.
+    /// Keeps the packets between the first and the last sequence that both lines delivered, if
+    /// there is one.
     pub fn keep_agreed(&mut self) {
         let of_both = |suspect: &Suspect| !suspect.disputed && suspect.lines == [true; 2];
         let mut agreed = self.packets.iter().filter(|(_, suspect)| of_both(suspect));
@@ -116,14 +117,14 @@ impl Suspects {
             .retain(|sequence, _| (first..=last).contains(sequence));
     }
 
-    /// Whether the others give way to one that does not agree with them: nothing else spoke for them, or not for so long.
+    /// Whether the others are replaced by a contradicting one: they are unconfirmed, or have been for long enough.
     pub fn give_way(&self, now_ns: u64, wait_ns: u64, max: u64, packet: &Packet) -> bool {
         self.distinct == 1 && self.agreed == 0
             || now_ns.saturating_sub(self.spoken) >= wait_ns
             || self.agrees(now_ns, max, packet)
     }
 
-    /// One that does not agree with the others replaces them; gives those.
+    /// Replaces the others by a packet that contradicts them; returns them.
     pub fn offer(
         &mut self,
         now_ns: u64,

@@ -1,11 +1,11 @@
-//! Packets of a sequence that was passed already: copies, late ones, and others that claim its place.
+//! Packets of a sequence that was passed on already: copies, late packets, and conflicting ones.
 
 use super::Arbitration;
 use crate::reference::cme::packet::Packet;
 use crate::reference::cme::suspects::SECOND;
 
 impl Arbitration {
-    /// A second copy of what was processed, or what was lost in this numbering.
+    /// A second copy of a processed packet, or of a lost one of this epoch.
     pub(super) fn is_old_copy(&self, next: u64, bytes: usize, packet: &Packet) -> bool {
         let sequence = u64::from(packet.sequence);
         if sequence + self.window < next {
@@ -15,7 +15,7 @@ impl Arbitration {
         is_copy || sequence >= self.begun.sequence && self.is_late(packet)
     }
 
-    /// It was lost, and may well come now.
+    /// A lost packet that may still arrive.
     pub(super) fn is_late(&self, packet: &Packet) -> bool {
         let sequence = u64::from(packet.sequence);
         let behind = self.processed.range(sequence..).next();
@@ -28,7 +28,7 @@ impl Arbitration {
             && self.last_sent_ns - packet.sending_time < SECOND
     }
 
-    /// Another packet in the place of one that was processed.
+    /// A different packet with the sequence of a processed one.
     pub(super) fn conflicts(&self, next: u64, bytes: usize, packet: &Packet) -> bool {
         let sequence = u64::from(packet.sequence);
         let sent = |sequence: u64| {

@@ -1,46 +1,46 @@
-//! What arbitration says of the stream, step by step.
+//! Steps of the arbitrated stream.
 
 use super::Packet;
 
 /// One step of the arbitrated stream.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Step {
-    /// The stream begins with this sequence; `whole` if nothing is missed.
+    /// The stream begins with this sequence; `whole` if no packet was missed.
     Joined {
-        /// The first one.
+        /// First sequence.
         first: u32,
-        /// It is 1, and its copy or number 2 says so.
+        /// The first sequence is 1, confirmed by its copy or by number 2.
         whole: bool,
     },
-    /// Packets up to this sequence were missed or lost, from `first` on.
+    /// Packets from `first` up to this sequence were missed or lost.
     Lost {
-        /// The first one.
+        /// First sequence.
         first: u32,
-        /// The last one.
+        /// Last sequence.
         last: u32,
     },
-    /// Numbering started again.
+    /// Sequence reset.
     Restarted {
-        /// The first sequence that is there.
+        /// First available sequence.
         first: u32,
-        /// It is 1, and no packet of it could be of the old numbering.
+        /// The first sequence is 1, and no packet of the epoch can belong to the old one.
         whole: bool,
         /// SendingTime of the first packet.
         sending_time: u64,
     },
-    /// What was processed up to here may not be the venue's, or its numbering may be over.
+    /// A packet processed so far may be forged, or its epoch may be over.
     Conflict {
-        /// The newest one processed; 0 before the first of a numbering.
+        /// Newest processed sequence; 0 before the first of an epoch.
         newest: u32,
     },
-    /// The next packet.
+    /// Next packet.
     Packet(Packet),
 }
 
-/// A sequence and when it was sent.
+/// Sequence and sending time.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Moment {
-    /// The sequence.
+    /// Sequence.
     pub sequence: u64,
     /// SendingTime.
     pub sending_time: u64,

@@ -1,9 +1,9 @@
-//! Few packets and what becomes of each.
+//! Short packet sequences and the resulting steps.
 
 use super::*;
 
-/// Feeds `(arrival, sequence, sending time)` in on both lines, and writes the steps down: `7` a packet, `-3..5` lost,
-/// `!` a restart.
+/// Feeds `(arrival, sequence, sending time)` in on both lines, and prints the steps: `7` a packet, `-3..5` lost, `!` a
+/// restart.
 fn steps(packets: &[(u64, u32, u64)]) -> String {
     let mut arbitration = Arbitration::new(20, 1024);
     let mut steps = Vec::new();
@@ -88,7 +88,7 @@ fn a_packet_from_far_ahead_that_the_stream_overtakes_is_not_believed() {
     );
 }
 
-/// A packet that was processed, and the venue's own behind it.
+/// A processed packet, followed by the venue's own with the same sequence.
 #[test]
 fn two_packets_of_one_sequence_are_a_conflict() {
     let mut arbitration = Arbitration::new(20, 1024);
