@@ -1,8 +1,8 @@
-//! What a change is held against: whether anything changed that a comparison with a foreign program judges, and which part
-//! of what takes long is tried with a commit.
+//! Changes since a base: whether anything changed that a comparison with a foreign program covers, and which part of a
+//! slow check a commit runs.
 //!
-//! The base is what `TOUCHLINE_BASE` names, or else the last tag before this commit. Without a base everything counts
-//! as changed, and so it does where git does not answer.
+//!  The base is `TOUCHLINE_BASE`, or the last tag before this commit. Without a base, or without an answer of git,
+//! everything counts as changed.
 
 use anyhow::{Context, Result};
 use std::{
@@ -11,17 +11,17 @@ use std::{
     process::{Command, Stdio},
 };
 
-/// The option that leaves a comparison out when nothing changed.
+/// Option that skips a comparison if nothing changed.
 pub const OPTION: &str = "--if-changed";
 
-/// The base against which none of `paths` changed, so that a comparison of them can be left out.
+/// The base since which none of `paths` changed; their comparison can be skipped.
 pub fn unchanged_since(root: &Path, paths: &[&str]) -> Option<String> {
     let named = env::var("TOUCHLINE_BASE").ok();
     let base = named.or_else(|| last_tag(root))?;
     is_unchanged(root, &base, paths).then_some(base)
 }
 
-/// Of the commits before this one: a commit that is tagged is held against the tag before.
+/// Last tag before this commit: a tagged commit is compared with the previous tag.
 fn last_tag(root: &Path) -> Option<String> {
     let mut git = git(root);
     git.args(["describe", "--tags", "--abbrev=0", "HEAD^"]);
@@ -36,10 +36,12 @@ fn is_unchanged(root: &Path, base: &str, paths: &[&str]) -> bool {
     git.status().is_ok_and(|status| status.success())
 }
 
-/// Which of `parts` a commit tries, from 0. Its id is as good as a draw, so that none is left out for long.
+/// Index of the part that a commit runs, from 0 to `parts`. Derived from the commit id, so that every part runs
+/// regularly.
 ///
-/// # Errors
-/// What does not begin with eight hexadecimal digits is no id.
+///  # Errors
+///
+///  The text does not start with eight hexadecimal digits.
 pub fn part_of(id: &str, parts: usize) -> Result<usize> {
     let digits = id
         .get(..8)
@@ -52,7 +54,7 @@ fn git(root: &Path) -> Command {
     let mut git = Command::new("git");
     git.arg("-C").arg(root).stdin(Stdio::null());
     git.stderr(Stdio::null());
-    // A hook of git's has these set, for another repository than `root` may be.
+    // Git hooks set these, possibly for another repository than `root`.
     for variable in ["GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE"] {
         git.env_remove(variable);
     }
@@ -64,7 +66,7 @@ mod tests {
     use super::*;
     use std::{fs, path::PathBuf};
 
-    /// A repository without a commit; `None`, and a word about it, where there is no git.
+    /// A repository without a commit; `None`, with a message, without git.
     fn repository(name: &str) -> Option<PathBuf> {
         if Command::new("git").arg("--version").output().is_err() {
             eprintln!("SKIPPED: there is no git here");

@@ -1,4 +1,4 @@
-//! `cargo xtask codegen`: message schemas in, the Rust that reads those messages out.
+//! `cargo xtask codegen`: generates the Rust decoders from message schemas.
 //!
 //! ```text
 //! templates.xml, one or several versions ──► read ──► merge ──► rust ──► rustfmt ──► crates/wire/src/mdp3/generated
@@ -7,8 +7,7 @@
 //!
 //! A FIX dictionary becomes tables in the same way ([`fix`]), by the reader that the feeds use at run time.
 //!
-//! The generated files are committed, so that nobody needs the schemas to build. `--check` tells whether they are still
-//! what the schemas say.
+//! The generated files are committed, so a build does not need the schemas. `--check` compares them with the schemas.
 
 pub mod fix;
 pub mod merge;
@@ -26,7 +25,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// How the chore is called.
+/// Usage.
 pub const USAGE: &str = "\
 usage: cargo xtask codegen <templates.xml>... [--out DIR] [--check]
        cargo xtask codegen --fix <dictionary.xml> [--check]
@@ -36,10 +35,11 @@ usage: cargo xtask codegen <templates.xml>... [--out DIR] [--check]
   --fix             a FIX dictionary in QuickFIX's form becomes crates/wire/src/fix/generated/fix44.rs
   --check           writes nothing; fails with the names of the files that differ";
 
-/// Runs the chore with the arguments of the command line.
+/// Runs the command with these arguments.
 ///
-/// # Errors
-/// Wrong arguments; a schema that cannot be read, merged or written as Rust; with `--check` any difference.
+///  # Errors
+///
+///  Wrong arguments; a schema that cannot be read, merged or written as Rust; with `--check` any difference.
 pub fn run(root: &Path, arguments: &[&str]) -> Result<()> {
     match *arguments {
         ["--fix", dictionary] => return fix::run(root, Path::new(dictionary), false),
@@ -68,14 +68,10 @@ pub fn run(root: &Path, arguments: &[&str]) -> Result<()> {
         let differing = differing(&out, &files)?;
         ensure!(
             differing.is_empty(),
-            "these differ from what the schemas say: {}",
+            "these files differ from the schemas: {}",
             differing.join(", ")
         );
-        println!(
-            "{}: {} files are as the schemas say",
-            out.display(),
-            files.len()
-        );
+        println!("{}: {} files match the schemas", out.display(), files.len());
     } else {
         write(&out, &files)?;
         println!("{}: {} files written", out.display(), files.len());
@@ -85,8 +81,9 @@ pub fn run(root: &Path, arguments: &[&str]) -> Result<()> {
 
 /// Reads and merges versions of one schema.
 ///
-/// # Errors
-/// Names the file, the place in it and what is wrong.
+///  # Errors
+///
+///  Names the file, the place in it and the mistake.
 pub fn load(paths: &[PathBuf]) -> Result<Schema> {
     let read = |path: &PathBuf| {
         read::from_file(path).with_context(|| format!("in schema {}", path.display()))
@@ -94,17 +91,18 @@ pub fn load(paths: &[PathBuf]) -> Result<Schema> {
     merge::merge(paths.iter().map(read).collect::<Result<_>>()?)
 }
 
-/// The files as rustfmt, with the settings of the repository, leaves them.
+/// Formats the files with rustfmt and the settings of the repository.
 ///
-/// # Errors
-/// rustfmt is not there, or refuses them.
+///  # Errors
+///
+///  rustfmt is missing, or refuses the files.
 pub fn formatted(root: &Path, files: &[rust::File]) -> Result<Vec<rust::File>> {
-    // Below the repository, so that rustfmt finds the same settings as for everything else; a folder for each run.
+    // Below the repository, so that rustfmt finds its settings; a separate folder for each run.
     static RUN: AtomicUsize = AtomicUsize::new(0);
     let (process, run) = (std::process::id(), RUN.fetch_add(1, Ordering::Relaxed));
     let scratch = root.join(format!("target/codegen-{process}-{run}"));
     write(&scratch, files)?;
-    // Formatting `mod.rs` follows its modules, so that one run does them all.
+    // rustfmt formats the modules of `mod.rs`, too, so one run is enough.
     let status = Command::new("rustfmt")
         .args(["--edition", "2024"])
         .arg(scratch.join("mod.rs"))
@@ -126,10 +124,11 @@ pub fn formatted(root: &Path, files: &[rust::File]) -> Result<Vec<rust::File>> {
     Ok(formatted)
 }
 
-/// Names of files in `folder` that are not as `files` has them, that are missing, or that should not be there.
+/// Names of files in `folder` that differ from `files`, are missing, or are not in `files`.
 ///
-/// # Errors
-/// The folder cannot be listed.
+///  # Errors
+///
+///  The folder cannot be listed.
 pub fn differing(folder: &Path, files: &[rust::File]) -> Result<Vec<String>> {
     let differs = |file: &&rust::File| {
         fs::read_to_string(folder.join(&file.name)).ok().as_ref() != Some(&file.text)

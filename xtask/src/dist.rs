@@ -1,7 +1,8 @@
-//! Makes a release: a tarball and a Debian package of the command, with what belongs to it.
+//! Builds a release: a tarball and a Debian package of the command with its files.
 //!
-//! Everything is made here from the sources: man pages and completions from the definition of the arguments, licences and
-//! the bill of materials from cargo. Nothing is downloaded, and the same commit and compiler give the same archives.
+//!  Everything is generated from the sources: man pages and completions from the definition of the arguments, licences
+//! and the bill of materials from cargo. Nothing is downloaded, and the same commit and compiler give the same
+//! archives.
 
 mod check;
 mod debian;
@@ -20,22 +21,23 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use tree::Tree;
 
-/// What is to be made.
+/// Options of a release.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Options {
-    /// Whether the archives are unpacked, installed and removed again in a directory of their own.
+    /// Whether the archives are unpacked, installed and removed again in a separate directory.
     pub is_checked: bool,
-    /// The profile that the command is built in.
+    /// Profile of the build.
     pub profile: String,
-    /// The platform, as rustc names it; without it the one that the compiler runs on.
+    /// Target platform, as rustc names it; the default is the platform of the compiler.
     pub target: Option<String>,
 }
 
 impl Options {
-    /// Of `[--check] [--profile NAME] [--target TRIPLE]`.
+    /// Parses `[--check] [--profile NAME] [--target TRIPLE]`.
     ///
-    /// # Errors
-    /// Names what is not understood.
+    ///  # Errors
+    ///
+    ///  Names the unknown argument.
     pub fn parse(arguments: &[&str]) -> Result<Options> {
         let mut options = Options {
             is_checked: false,
@@ -64,21 +66,22 @@ impl Options {
     }
 }
 
-/// Where what a release consists of was made.
+/// Inputs of a release.
 #[derive(Debug)]
 struct Made {
     folder: PathBuf,
     tarball: PathBuf,
     package: PathBuf,
-    /// What is below `/usr` on a host.
+    /// Files below `/usr` of a host.
     usr: Tree,
     needs: Needs,
 }
 
-/// Makes the archives in `target/dist-TARGET` and says what they need.
+/// Builds the archives in `target/dist-TARGET` and prints their requirements.
 ///
-/// # Errors
-/// When something cannot be built or written, or with `--check` is not as it should be.
+///  # Errors
+///
+///  A build or a write failed, or a check of `--check`.
 pub fn run(root: &Path, options: &Options) -> Result<()> {
     let host = crate::host()?;
     let target = options.target.clone().unwrap_or_else(|| host.clone());
@@ -154,7 +157,7 @@ fn make(root: &Path, release: &Release, program: &Path) -> Result<Made> {
     })
 }
 
-/// Man pages and completions, by name: the test of the command that makes them leaves them in `folder`.
+/// Man pages and completions, by name: a test of the command writes them to `folder`.
 fn pages(root: &Path, folder: &Path) -> Result<Vec<(String, Vec<u8>)>> {
     let status = Command::new(env!("CARGO"))
         .args(["test", "--quiet", "--locked", "--package", "touchline"])
@@ -186,7 +189,7 @@ const UNITS: [&str; 3] = [
 
 const SBOM: &str = "share/doc/touchline/touchline.cdx.json";
 
-/// What a release puts below `/usr`.
+/// Files of a release below `/usr`.
 fn usr(
     root: &Path,
     release: &Release,
@@ -248,7 +251,7 @@ fn place_of_page(name: &str) -> Result<String> {
     })
 }
 
-/// A tarball is unpacked below `/usr/local`, and its units start the command there.
+/// A tarball is unpacked below `/usr/local`, so its units start the command there.
 fn for_usr_local(usr: &Tree) -> Result<Tree> {
     let mut tree = usr.clone();
     for unit in UNITS {

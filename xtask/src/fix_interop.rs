@@ -1,15 +1,15 @@
-//! `cargo xtask fix-interop`: our FIX session against QuickFIX/J, an engine that is not ours, over TCP.
+//! `cargo xtask fix-interop`: our FIX session against QuickFIX/J over TCP.
 //!
 //! ```text
 //! Interop.java, QuickFIX/J ──► orders, definitions, emails ──► touchline sim fix-acceptor, fix-initiator
 //!          holds each echo against what it sent          ◄──  the same body
 //! ```
 //!
-//! Both hold every message against their own dictionary of FIX 4.4. Each side is once the acceptor and once
-//! the initiator; each asks the other for messages again, rejects, logs out, and is killed in the middle.
-//! At last an echo is changed before it is compared, which must be noticed.
+//! Both sides validate every message with their own dictionary of FIX 4.4. Each side is once the acceptor and once the
+//! initiator; each requests resends, rejects, logs out, and is killed in the middle. At the end an echo is changed
+//! before it is compared, and the comparison must fail.
 //!
-//! Needs a JDK and Maven, and says so where they are missing. All files are below the target folder.
+//!  Needs a JDK and Maven, and reports which is missing. All files are below the target folder.
 
 mod engine;
 mod ours;
@@ -21,7 +21,7 @@ use engine::{Ending, Engine};
 use ours::{Ours, Role};
 use std::path::Path;
 
-/// What is compared, and with what.
+/// Compared paths.
 pub const JUDGED: &[&str] = &[
     "crates/session/src",
     "crates/lab/src/fix",
@@ -33,7 +33,7 @@ pub const JUDGED: &[&str] = &[
     "xtask/src/fix_interop",
 ];
 
-/// What is run.
+/// Options.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Options {
     seed: u64,
@@ -41,10 +41,11 @@ pub struct Options {
 }
 
 impl Options {
-    /// From the arguments of the command line.
+    /// Parses the arguments.
     ///
-    /// # Errors
-    /// An option that there is not, or one without its number.
+    ///  # Errors
+    ///
+    ///  An unknown option, or one without its number.
     pub fn parse(arguments: &[&str]) -> Result<Options> {
         let mut options = Options {
             seed: 1,
@@ -67,14 +68,15 @@ impl Options {
     }
 }
 
-/// How numbers are begun with each Logon.
+/// Start of the sequence numbers at each Logon.
 const KEPT: &[&str] = &["--keep-numbers"];
 const RESET: &[&str] = &[];
 
-/// Lets them talk. Without a JDK or Maven it says so and does nothing.
+/// Runs all cases. Without a JDK or Maven it prints that and returns.
 ///
-/// # Errors
-/// The first disagreement, with the last messages; a tool that fails.
+///  # Errors
+///
+///  The first difference, with the last messages; a tool that fails.
 pub fn run(root: &Path, options: Options) -> Result<()> {
     if let Some(missing) = java::missing() {
         println!(
@@ -85,7 +87,7 @@ pub fn run(root: &Path, options: Options) -> Result<()> {
     if options.if_changed
         && let Some(base) = changed::unchanged_since(root, JUDGED)
     {
-        println!("fix-interop: left out, nothing that it judges changed since {base}");
+        println!("fix-interop: left out, no compared file changed since {base}");
         return Ok(());
     }
     let engine = Engine::prepare(root)?;
@@ -112,7 +114,7 @@ struct Run<'a> {
 }
 
 impl Run<'_> {
-    /// Parts of the other engine's program, one process each, with one store and one process of ours.
+    /// Parts of the Java program, one process each, with one store and one process of ours.
     fn agrees(&self, role: Role, options: &'static [&'static str], parts: &[&str]) -> Result<()> {
         let name = format!("{}, {}", role.name(), parts[0]);
         let folder = self
@@ -143,7 +145,7 @@ impl Run<'_> {
         ours.end().with_context(|| name)
     }
 
-    /// An echo that is changed must be noticed.
+    /// A changed echo must be detected.
     fn notices(&self) -> Result<()> {
         let folder = self.engine.empty_folder("altered")?;
         let mut ours = Ours::start(self.program, Role::Acceptor, RESET)?;
@@ -152,10 +154,10 @@ impl Run<'_> {
             .run(&mut ours, self.seed, &folder, "altered", "")?;
         ensure!(
             ending.how == Ending::Disagrees && ending.said.contains("was echoed differently"),
-            "an echo was changed and nothing was noticed: this comparison is blind\n{}",
+            "an echo was changed and the comparison did not detect it\n{}",
             ending.said
         );
-        println!("fix-interop: an echo that is changed is noticed");
+        println!("fix-interop: a changed echo is detected");
         ours.end()
     }
 }

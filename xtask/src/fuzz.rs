@@ -1,7 +1,7 @@
 //! Coverage-guided fuzzing with libFuzzer on the stable compiler: build, run, report.
 //!
-//! The targets live in `fuzz/`. Seeds and corpus are kept below the target folder, so that a search goes on where the
-//! last one ended.
+//! The targets are in `fuzz/`. Seeds and corpus are below the target folder, so that a search continues from the last
+//! one.
 
 mod build;
 mod report;
@@ -19,39 +19,40 @@ use std::{
     thread,
 };
 
-/// Fails on purpose; the search is sound only if it finds this.
+/// Target with a deliberate fault, which the search must find.
 const MUST_FAIL: &str = "must_fail";
 
-/// Time for the search to find the fault that is there; in practice it takes less than a second.
+/// Time limit for that; usually it takes less than a second.
 const MUST_FAIL_SECONDS: u32 = 60;
 
-/// No input is longer, in bytes: above the size of any packet, and short enough to try many.
+/// Longest input, in bytes: longer than any packet, and short enough for many runs.
 const INPUT_BYTES_MAX: u32 = 4096;
 
-/// Most resident memory, in MiB: 64 for the target, above what libFuzzer takes for itself and its corpus.
+/// Limit of resident memory, in MiB: 64 for the target, above the needs of libFuzzer and its corpus.
 const RESIDENT_MIB_MAX: u32 = 128;
 
-/// AddressSanitizer keeps freed memory and shadows all of it.
+/// AddressSanitizer keeps freed memory, and a shadow of all memory.
 const RESIDENT_MIB_MAX_ASAN: u32 = 2048;
 
-/// What to fuzz, and how long.
+/// Options.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Options {
-    /// One target; all of them when `None`.
+    /// One target; all if `None`.
     target: Option<String>,
     /// Seconds for each target.
     seconds: u32,
-    /// With AddressSanitizer, which finds what unsafe code and C code do to memory.
+    /// With AddressSanitizer, which finds memory errors of unsafe code and C code.
     asan: bool,
-    /// Run this input alone and stop.
+    /// Run only this input.
     replay: Option<PathBuf>,
 }
 
 impl Options {
-    /// Reads `[TARGET] [--seconds N] [--asan] [--replay FILE]`.
+    /// Parses `[TARGET] [--seconds N] [--asan] [--replay FILE]`.
     ///
-    /// # Errors
-    /// Names the argument that was not understood.
+    ///  # Errors
+    ///
+    ///  Names the unknown argument.
     pub fn parse(arguments: &[&str]) -> Result<Self> {
         let mut options = Self {
             target: None,
@@ -80,7 +81,7 @@ impl Options {
                     options.target = Some(name.to_owned());
                 }
                 other => bail!(
-                    "'{other}' is not understood; fuzz takes [TARGET] [--seconds N] [--asan] [--replay FILE]"
+                    "unknown argument '{other}'; fuzz takes [TARGET] [--seconds N] [--asan] [--replay FILE]"
                 ),
             }
         }
@@ -91,12 +92,13 @@ impl Options {
     }
 }
 
-/// Builds the targets and runs them, as many at once as there are processors. On a machine without a C++ compiler a run of all targets says
-/// so and does what can be done there.
+/// Builds the targets and runs as many in parallel as there are processors. Without a C++ compiler a run of all targets
+/// reports that, and runs the seeded mutations instead.
 ///
-/// # Errors
-/// When a target fails (with the input's path and how to replay it), when the fault that is there on purpose is not
-/// found, or when the build fails.
+///  # Errors
+///
+///  A target fails (with the input's path and the command to replay it), the deliberate fault is not found, or the
+/// build fails.
 pub fn run(root: &Path, options: &Options) -> Result<()> {
     if !options.asan && options.target.is_none() && !build::has_cxx() {
         return without_coverage(root);
@@ -118,7 +120,7 @@ pub fn run(root: &Path, options: &Options) -> Result<()> {
     let failed = campaign.search_all(&targets)?;
     if failed > 0 {
         bail!(
-            "{failed} of {} fuzz targets failed; each input stands above",
+            "{failed} of {} fuzz targets failed; their inputs are listed above",
             targets.len()
         );
     }
@@ -130,7 +132,8 @@ pub fn run(root: &Path, options: &Options) -> Result<()> {
     Ok(())
 }
 
-/// What any machine can do: every target over its seeds and their seeded mutations, in plain Rust.
+/// Runs every target over its seeds and their seeded mutations, in plain Rust; needs no C++
+/// compiler.
 fn without_coverage(root: &Path) -> Result<()> {
     println!(
         "fuzz: there is no C++ compiler here, which libFuzzer needs; the search that coverage leads is LEFT OUT, and \
@@ -143,12 +146,12 @@ fn without_coverage(root: &Path) -> Result<()> {
         .status()
         .context("cannot run cargo test; is cargo on the PATH?")?;
     if !status.success() {
-        bail!("a fuzz target failed; its input stands above");
+        bail!("a fuzz target failed; its input is shown above");
     }
     Ok(())
 }
 
-/// A run of targets: the program, where their inputs are kept, and what was asked for.
+/// A run of targets: the program, the folder of inputs, and the options.
 struct Campaign<'a> {
     program: &'a Program,
     folder: &'a Path,
@@ -161,7 +164,7 @@ impl Campaign<'_> {
         let report = self.search(MUST_FAIL, MUST_FAIL_SECONDS)?;
         if report.failing_input.is_none() {
             bail!(
-                "the search did not find the fault of '{MUST_FAIL}' in {MUST_FAIL_SECONDS} s, so it would find no \
+                "the search did not find the deliberate fault of '{MUST_FAIL}' in {MUST_FAIL_SECONDS} s, so it would find no \
                  other; is the code instrumented?\n{}",
                 report.cause
             );
@@ -173,7 +176,7 @@ impl Campaign<'_> {
         Ok(())
     }
 
-    /// As many targets at once as there are processors. How many failed.
+    /// Runs targets, as many in parallel as there are processors. Returns the number of failures.
     fn search_all(&self, targets: &[String]) -> Result<usize> {
         let (next, failed) = (AtomicUsize::new(0), AtomicUsize::new(0));
         let worker = || {

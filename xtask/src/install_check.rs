@@ -1,14 +1,15 @@
-//! Tries the two ways of `cargo install` that docs/install.md names, each into a directory of its own.
+//! Checks the two ways of `cargo install` in docs/install.md, each in a separate directory.
 
 use anyhow::{Context, Result, bail, ensure};
 use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-/// Installs from the folder and from the repository as git has it, starts what was installed, and removes it.
+/// Installs from the folder and from the git repository, starts the installed command, and removes it.
 ///
-/// # Errors
-/// When cargo cannot install it, or what it installed does not start.
+///  # Errors
+///
+///  cargo cannot install it, or the installed command does not start.
 pub fn run(root: &Path) -> Result<()> {
     let folder = crate::target_folder(root).join("install-check");
     let clone = format!("file://{}", root.display());

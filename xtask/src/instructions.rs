@@ -1,16 +1,16 @@
-//! Counts the instructions of a benchmark: figures that repeat where times do not.
+//! Counts the instructions of a benchmark; counts are repeatable, times are not.
 //!
-//! Runs `touchline bench event` under valgrind's callgrind, which collects only inside the function that the
-//! benchmark measures, and divides by the messages that went through it: those of CME, or with `--venue deribit` of FIX.
+//! Runs `touchline bench event` under valgrind's callgrind, which collects inside the measured function only, and
+//! divides by the number of messages: those of CME, or with `--venue deribit` of FIX.
 
 use anyhow::{Context, Result, bail};
 use serde_json::Value;
 use std::{fs, path::Path, process::Command};
 
-/// Rounds under callgrind: enough to make what happens once in a round small.
+/// Rounds under callgrind: enough to make the cost per round small.
 const ROUNDS: &str = "2";
 
-/// The lines of the benchmark that count what the function takes, with and without marks.
+/// Counted lines of the benchmark, with and without timestamps.
 const MEASURED: [&str; 4] = [
     "touchline-cme",
     "touchline-cme-no-marks",
@@ -18,7 +18,7 @@ const MEASURED: [&str; 4] = [
     "touchline-deribit-no-marks",
 ];
 
-/// Builds, counts and prints. `arguments` go to `bench event` as they are.
+/// Builds, counts and prints. `arguments` are passed to `bench event`.
 pub fn run(root: &Path, arguments: &[&str]) -> Result<()> {
     let target = crate::target_folder(root);
     let build = ["build", "--profile", "dist", "--package", "touchline"];
@@ -61,7 +61,7 @@ pub fn run(root: &Path, arguments: &[&str]) -> Result<()> {
     Ok(())
 }
 
-/// The total of a callgrind file.
+/// Total of a callgrind file.
 fn collected(text: &str) -> Result<u64> {
     let totals = text.lines().find_map(|line| {
         line.strip_prefix("totals:")
@@ -72,7 +72,7 @@ fn collected(text: &str) -> Result<u64> {
         .context("callgrind's result has no total")
 }
 
-/// The messages of all rounds.
+/// Messages of all rounds.
 fn messages(json: &str) -> Result<u64> {
     let mut messages = 0;
     for line in json.lines() {

@@ -1,12 +1,12 @@
-//! Programs in Java that ours are held against: whether there is a JDK and Maven, and how they are run.
+//! Java programs for comparisons: whether there are a JDK and Maven, and how to run them.
 
 use anyhow::{Context, Result, ensure};
 use std::process::{Command, Stdio};
 
-/// Short runs: compiling to machine code at length costs more than it gains.
+/// Short runs: optimised compilation would take longer than it saves.
 pub const SHORT_RUN: [&str; 2] = ["-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"];
 
-/// What is needed and not here; `None`: everything is.
+/// The missing tool; `None` if all are present.
 pub fn missing() -> Option<&'static str> {
     ["java", "javac", "mvn"]
         .into_iter()
@@ -19,17 +19,18 @@ fn is_there(tool: &str) -> bool {
     command.output().is_ok_and(|output| output.status.success())
 }
 
-/// The compiler of Java, for a short run.
+/// The Java compiler, for a short run.
 pub fn compiler() -> Command {
     let mut compiler = Command::new("javac");
     compiler.args(SHORT_RUN.map(|option| format!("-J{option}")));
     compiler
 }
 
-/// Runs it, and gives what it said if it fails.
+/// Runs a command; its output is in the error.
 ///
-/// # Errors
-/// It cannot be run, or fails.
+///  # Errors
+///
+///  It cannot be run, or fails.
 pub fn output(command: &mut Command) -> Result<()> {
     let program = command.get_program().to_string_lossy().into_owned();
     let output = command

@@ -1,18 +1,21 @@
-//! The project's own chores, in Rust, so that nothing has to be installed.
+//! Tools of the project, in Rust, so that they need no installation.
 //!
-//! `cargo xtask NAME` reaches them through `main.rs`, which only chooses. Each chore is a module with a `run`
-//! function that returns an error a person can act on.
+//!  `cargo xtask NAME` reaches them through `main.rs`, which only dispatches. Each tool is a module with a `run`
+//! function, whose errors state the fix.
 //!
-//! # Never
-//! Part of what we ship: nothing below `crates/` depends on it. Never talks to the network by itself.
+//!  # Never
+//!
+//!  Part of the product: nothing below `crates/` depends on it. Never uses the network itself.
 //!
 //! # Path
-//! Enters with the arguments of `main.rs`, one chore each; leaves with the exit status and, for generated code and
+//!
+//!  Enters with the arguments of `main.rs`, one tool each; leaves with the exit status and, for generated code and
 //! pictures, with files that are committed.
 //!
-//! # Tests
-//! Each rule of [`tidy`] has a broken example that it must notice, and one test holds the rules against this repository.
-//! [`mutants`] is tested on a miniature crate.
+//!  # Tests
+//!
+//!  Each rule of [`tidy`] has a broken example that it must report, and one test applies the rules to this repository.
+//! [`mutants`] is tested on a small crate.
 
 #![forbid(unsafe_code)]
 
@@ -40,33 +43,35 @@ use std::{
     process::Command,
 };
 
-/// The root of the repository: the folder above this package's own.
+/// Root of the repository: the parent folder of this package.
 pub fn root() -> PathBuf {
     let package = Path::new(env!("CARGO_MANIFEST_DIR"));
     package.parent().unwrap_or(package).to_owned()
 }
 
-/// An argument of cargo's `--config`: the profile of dependencies in Cargo.toml. A build of the workspace with another
-/// optimisation shares them so with the tests.
+/// Argument of cargo's `--config`: the profile of dependencies in Cargo.toml. A build of the workspace with another
+/// optimisation then shares the compiled dependencies with the tests.
 pub const DEPENDENCY_PROFILE: &str = "profile.dev.package.'*'.opt-level=1";
 
-/// Where cargo builds, and where the chores keep what they make.
+/// Target folder of cargo, also used by the tools.
 pub fn target_folder(root: &Path) -> PathBuf {
     env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from)
 }
 
-/// The platform that the compiler runs on, as it names it.
+/// Platform of the compiler, as rustc names it.
 ///
-/// # Errors
-/// When rustc cannot be run.
+///  # Errors
+///
+///  rustc cannot be run.
 pub fn host() -> Result<String> {
     of_rustc("host")
 }
 
-/// The version of the compiler.
+/// Version of the compiler.
 ///
-/// # Errors
-/// When rustc cannot be run.
+///  # Errors
+///
+///  rustc cannot be run.
 pub fn rustc_version() -> Result<String> {
     of_rustc("release")
 }

@@ -1,6 +1,6 @@
-//! Licences of everything we build on, read from cargo, held against a list.
+//! Licences of all dependencies, read from cargo and compared with a list.
 //!
-//! The same list stands in `deny.toml` for those who have cargo-deny; this needs nothing installed.
+//! The same list is in `deny.toml` for users of cargo-deny; this check needs no installation.
 
 mod expression;
 
@@ -13,7 +13,7 @@ use std::{
     path::Path,
 };
 
-/// Licences of what may be linked into what we ship.
+/// Licences allowed in the product.
 const ALLOWED: &[&str] = &[
     "0BSD",
     "Apache-2.0",
@@ -30,10 +30,10 @@ const ALLOWED: &[&str] = &[
     "Zlib",
 ];
 
-/// Beyond these, licences of what only our tools and tests use and nobody is given.
+/// Additional licences allowed in tools and tests, which are not distributed.
 const ALLOWED_FOR_TOOLS: &[&str] = &["MPL-2.0", "NCSA"];
 
-/// Our packages that are tools.
+/// Packages of ours that are tools.
 const TOOLS: &[&str] = &["xtask", "touchline-fuzz"];
 
 /// Workspaces with a lock file of their own whose packages are linked into what somebody builds: the sources of Aeron.
@@ -150,14 +150,14 @@ fn dependencies(node: &Value) -> Result<Vec<String>> {
 fn list(value: &Value) -> Result<&Vec<Value>> {
     value
         .as_array()
-        .context("cargo metadata has another form than expected: a list is missing")
+        .context("unexpected output of cargo metadata: a list is missing")
 }
 
 fn text(value: &Value) -> Result<String> {
     value
         .as_str()
         .map(str::to_owned)
-        .context("cargo metadata has another form than expected: a text is missing")
+        .context("unexpected output of cargo metadata: a string is missing")
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! `cargo xtask NAME`: chooses the chore; the work is in the library beside it.
+//! `cargo xtask NAME`: dispatches to the tools in the library.
 
 #![forbid(unsafe_code)]
 

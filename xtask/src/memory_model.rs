@@ -1,8 +1,8 @@
-//! The orderings of shared memory, under tools that see what x86 hides.
+//! Memory orderings of the shared-memory code, under tools that show errors which x86 hides.
 //!
-//! On x86 a forgotten fence goes unnoticed: the processor keeps most orders by itself. loom tries the orders that the
-//! language allows on small models, Miri runs the tests with the language's own weak memory, and ThreadSanitizer looks
-//! for accesses that are not atomic at all.
+//!  On x86 a missing fence has no effect: the processor keeps most orders by itself. loom tries all orders that the
+//! language allows on small models, Miri runs the tests with the language's weak memory, and ThreadSanitizer looks for
+//! accesses that are not atomic.
 
 use crate::changed;
 use anyhow::{Context, Result, bail};
@@ -13,33 +13,34 @@ use std::{
     time::Instant,
 };
 
-/// The tests in which threads race. Ring and images are safe Rust: nothing else is to be found in them.
+/// The tests with threads. Ring and last-value tables are safe Rust, so these tools can find nothing else in them.
 const RACES: &[&str] = &["threads::", "middle_of_a_read"];
 
-/// The standard library is not instrumented. Where the one for tests says over a channel that a test has ended, it is
-/// accused for nothing; that channel carries nothing else.
+/// The standard library is not instrumented. Its channel in the test harness, which carries the end of a test, is
+/// reported wrongly.
 const SUPPRESSIONS: &str = "race:test::event::CompletedTest\n";
 
-/// Seeds of Miri, each an order of things that happened at once.
+/// Seeds of Miri; each is another interleaving.
 const SEEDS: usize = 8;
 const SEEDS_LONG: usize = 64;
 
-/// A seed takes Miri most of a minute: a commit tries one of so many parts of them.
+/// A seed takes most of a minute: a commit runs one of this number of parts.
 const PARTS: usize = 4;
 
-/// How thorough to be.
+/// Options.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Options {
     long: bool,
-    /// The seeds of Miri.
+    /// Seeds of Miri.
     seeds: (usize, usize),
 }
 
 impl Options {
-    /// Reads `[--long | --commit ID]`.
+    /// Parses `[--long | --commit ID]`.
     ///
-    /// # Errors
-    /// Names the argument that was not understood.
+    ///  # Errors
+    ///
+    ///  Names the unknown argument.
     pub fn parse(arguments: &[&str]) -> Result<Self> {
         let (long, seeds) = match *arguments {
             [] => (false, (0, SEEDS)),
@@ -50,7 +51,7 @@ impl Options {
                 (false, (part * seeds, (part + 1) * seeds))
             }
             _ => bail!(
-                "'{}' is not understood; memory-model takes --long or --commit ID",
+                "unknown argument '{}'; memory-model takes --long or --commit ID",
                 arguments.join(" ")
             ),
         };
@@ -62,10 +63,11 @@ impl Options {
     }
 }
 
-/// Runs all three, also after a failure. A tool that cannot be had is left out, visibly.
+/// Runs all three tools, also after a failure. A missing tool is reported as left out.
 ///
-/// # Errors
-/// Names the tools that found something; what they found stands above.
+///  # Errors
+///
+///  Names the tools with findings, which are printed above.
 pub fn run(root: &Path, options: Options) -> Result<()> {
     let mut found = Vec::new();
     for (name, prepare) in [
@@ -95,7 +97,7 @@ pub fn run(root: &Path, options: Options) -> Result<()> {
     Ok(())
 }
 
-/// A tool over tests, ready to go.
+/// A tool with its tests.
 struct Run {
     about: String,
     command: Command,
@@ -109,8 +111,8 @@ impl Run {
     }
 }
 
-/// `cargo` with its own target folder: what is built with other flags does not disturb the rest. Through the PATH, so
-/// that a toolchain can be named.
+/// `cargo` with a separate target folder, because the compiler flags differ. Through the PATH, so that a toolchain can
+/// be given.
 fn cargo(root: &Path, tool: &str) -> Command {
     let mut command = Command::new("cargo");
     command
@@ -119,7 +121,7 @@ fn cargo(root: &Path, tool: &str) -> Command {
             "CARGO_TARGET_DIR",
             crate::target_folder(root).join("memory-model").join(tool),
         )
-        // Little is built here and much is tried.
+        // Little is built and much is run.
         .env("CARGO_PROFILE_TEST_OPT_LEVEL", "2")
         .env_remove("SEED")
         .env("RUST_BACKTRACE", "0");

@@ -96,7 +96,7 @@ pub fn run(root: &Path, options: Options) -> Result<()> {
     if options.if_changed
         && let Some(base) = changed::unchanged_since(root, JUDGED)
     {
-        println!("sbe-oracle: left out, nothing that it judges changed since {base}");
+        println!("sbe-oracle: left out, no compared file changed since {base}");
         return Ok(());
     }
     let oracle = Oracle::prepare(root)?;

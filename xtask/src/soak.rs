@@ -259,7 +259,7 @@ fn build(root: &Path) -> Result<()> {
             .context("cannot run cargo test; is cargo on the PATH?")?
             .success()
         {
-            bail!("the tests do not build; cargo's reason stands above");
+            bail!("the tests do not build; see cargo's error above");
         }
     }
     Ok(())

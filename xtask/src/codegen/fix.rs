@@ -1,4 +1,4 @@
-//! `cargo xtask codegen --fix`: a FIX dictionary in, the tables of [`touchline_wire::fix::dictionary`] out.
+//! `cargo xtask codegen --fix`: generates the tables of [`touchline_wire::fix::dictionary`] from a FIX dictionary.
 
 use super::rust::MARK;
 use anyhow::{Context, Result, ensure};
@@ -8,9 +8,9 @@ use std::path::Path;
 use touchline_session::fix::dictionary::Tables;
 use touchline_wire::fix::dictionary::{Dictionary, Span};
 
-/// Where the tables of FIX 4.4 stand.
+/// Path of the tables of FIX 4.4.
 pub const PLACE: &str = "crates/wire/src/fix/generated/fix44.rs";
-/// Columns of a generated line, about.
+/// Approximate length of a generated line.
 const COLUMNS: usize = 110;
 
 /// Writes the tables, or compares them.
@@ -24,10 +24,10 @@ pub fn run(root: &Path, dictionary: &Path, check: bool) -> Result<()> {
         let committed = fs::read_to_string(&place).unwrap_or_default();
         ensure!(
             committed == text,
-            "{PLACE} differs from what {} says",
+            "{PLACE} differs from {}",
             dictionary.display()
         );
-        println!("{PLACE} is as the dictionary says");
+        println!("{PLACE} matches the dictionary");
     } else {
         fs::write(&place, text).with_context(|| format!("cannot write {}", place.display()))?;
         println!("{PLACE} written");
@@ -38,7 +38,8 @@ pub fn run(root: &Path, dictionary: &Path, check: bool) -> Result<()> {
 /// The Rust file of a dictionary.
 ///
 /// # Errors
-/// File, line and what is wrong there.
+///
+///  File, line and mistake.
 pub fn tables(path: &Path) -> Result<String> {
     let text =
         fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
@@ -129,7 +130,7 @@ fn write_text(out: &mut String, text: &str) {
     let mut line = String::new();
     out.push_str("\n#[rustfmt::skip]\nconst TEXT: &str = \"\\\n");
     for character in text.chars() {
-        // A space at the beginning of a line would be lost with the line's indentation.
+        // A space at the start of a line would be lost with the line's indentation.
         if line.len() >= COLUMNS && character != ' ' {
             let _ = writeln!(out, "{line}\\");
             line.clear();

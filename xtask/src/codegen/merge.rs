@@ -1,16 +1,18 @@
-//! Makes one schema of several versions of it, so that one view reads what any of them sent.
+//! Merges several versions of a schema, so that one view reads messages of all of them.
 //!
-//! That works only if versions are append-only, which is verified here: what an older version had stands in a newer
-//! one at the same place and with the same encoding; what is new says since when, and stands in padding, behind the
-//! old block, or after the old groups. Templates that newer versions dropped are kept.
+//!  The versions must be append-only, which is verified: each element of an older version has the same place and
+//! encoding in the newer one; new elements state their version, and lie in padding, behind the old block, or after the
+//! old groups. Templates that newer versions removed are kept.
 
 use super::schema::{Body, Composite, Encoding, Field, Group, Schema};
 use anyhow::{Context, Result, ensure};
 
-/// Merges `versions`, in any order, of one schema.
+/// Merges `versions` of one schema, in any order.
 ///
-/// # Errors
-/// Names the first thing that is not append-only: a reader of one version would misread the other.
+///  # Errors
+///
+///  Names the first change that is not append-only: a reader of one version would misread the
+/// other.
 pub fn merge(mut versions: Vec<Schema>) -> Result<Schema> {
     versions.sort_by_key(|schema| schema.version);
     let mut versions = versions.into_iter();
@@ -63,7 +65,7 @@ fn step(older: Schema, mut newer: Schema) -> Result<Schema> {
     Ok(newer)
 }
 
-/// Verifies that `newer` only adds to `older`, and hands on what the oldest version had.
+/// Verifies that `newer` only adds to `older`, and copies the base of the oldest version.
 fn append_only(older: &Body, newer: &mut Body, version: u16) -> Result<()> {
     let (was, is) = (older.block_length, newer.block_length);
     ensure!(was <= is, "the block shrank from {was} to {is} bytes");

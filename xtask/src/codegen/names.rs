@@ -1,4 +1,4 @@
-//! Spells the schema's names as Rust does: acronyms as words, `MDEntryPx` as `MdEntryPx` or `md_entry_px`.
+//! Converts the schema's names to Rust: acronyms as words, `MDEntryPx` as `MdEntryPx` or `md_entry_px`.
 
 use anyhow::{Result, ensure};
 
@@ -10,7 +10,7 @@ pub fn camel(name: &str) -> String {
         .collect()
 }
 
-/// For methods, fields and files: `md_entry_px`. A word that Rust keeps for itself gets an underscore.
+/// For methods, fields and files: `md_entry_px`. Reserved words get an underscore.
 pub fn snake(name: &str) -> String {
     const KEPT: &[&str] = &[
         "abstract", "as", "async", "await", "become", "box", "break", "const", "continue", "crate",
@@ -32,10 +32,11 @@ pub fn screaming(name: &str) -> String {
     words(name).join("_").to_ascii_uppercase()
 }
 
-/// Refuses a name that cannot be spelled in Rust.
+/// Refuses a name that is not possible in Rust.
 ///
-/// # Errors
-/// Says which name.
+///  # Errors
+///
+///  The name.
 pub fn check(name: &str) -> Result<()> {
     let letters = name
         .bytes()

@@ -1,4 +1,4 @@
-//! Reads a schema: XML in, [`Schema`] out. A schema is input like any other: it may be wrong, huge or hostile.
+//! Reads a schema: XML in, [`Schema`] out. The input may be wrong, huge or hostile.
 
 use super::schema::{
     Base, Body, ByteOrder, Composite, Data, Encoding, Field, Group, Message, Number, Schema,
@@ -11,19 +11,20 @@ use std::fs;
 use std::path::Path;
 use std::rc::Rc;
 
-/// Groups within groups: real schemas go three deep.
+/// Deepest nesting of groups: real schemas have three levels.
 const DEPTH_MAX: usize = 16;
 
-/// Real schemas are below a megabyte.
+/// Largest file: real schemas are below a megabyte.
 const FILE_BYTES_MAX: u64 = 16 << 20;
 
-/// A schema and the files that it includes.
+/// Largest number of files: a schema with its includes.
 const FILES_MAX: usize = 16;
 
-/// Reads the schema in the file `path` and in the files that it includes.
+/// Reads the schema in the file `path` and its includes.
 ///
-/// # Errors
-/// Says where in the schema, and what is wrong.
+///  # Errors
+///
+///  Place in the schema and mistake.
 pub fn from_file(path: &Path) -> Result<Schema> {
     let mut texts = vec![load(path)?];
     for href in includes(&texts[0])? {
@@ -36,10 +37,11 @@ pub fn from_file(path: &Path) -> Result<Schema> {
     from_texts(&texts)
 }
 
-/// Reads a schema: the document, then those that it includes.
+/// Reads a schema: the document, then its includes.
 ///
-/// # Errors
-/// Says where in the schema, and what is wrong.
+///  # Errors
+///
+///  Place in the schema and mistake.
 pub fn from_texts(texts: &[String]) -> Result<Schema> {
     let documents = texts
         .iter()

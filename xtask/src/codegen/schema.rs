@@ -1,4 +1,4 @@
-//! A message schema as values: what a reader of messages has to know, with every offset worked out.
+//! A message schema as values, with all offsets calculated.
 
 use std::rc::Rc;
 
@@ -9,11 +9,11 @@ pub struct Schema {
     pub package: String,
     /// Tells schemas apart on the wire.
     pub id: u16,
-    /// The newest version that is described here.
+    /// The newest version.
     pub version: u16,
     /// Order of the bytes of all numbers.
     pub byte_order: ByteOrder,
-    /// What stands before each message.
+    /// Header of each message.
     pub header: Rc<Composite>,
     /// All messages, in the order of the schema.
     pub messages: Vec<Message>,
@@ -39,7 +39,7 @@ pub struct Message {
     pub body: Body,
 }
 
-/// What a message and a group entry have alike: a block of fields, then groups, then variable-length data.
+/// Common parts of a message and a group entry: a block of fields, then groups, then variable-length data.
 #[derive(Clone, Debug)]
 pub struct Body {
     /// Length of the block in bytes.
@@ -72,7 +72,7 @@ pub struct Field {
     pub tag: u32,
     /// The schema version that added it; 0 if it was always there.
     pub since: u16,
-    /// Where it begins in the block. For a constant, which takes no place, this means nothing.
+    /// Offset in the block; unused for a constant.
     pub offset: usize,
     /// How its bytes are read.
     pub encoding: Encoding,
@@ -89,9 +89,9 @@ pub struct Group {
     pub tag: u32,
     /// The schema version that added it; 0 if it was always there.
     pub since: u16,
-    /// What stands before the entries.
+    /// Header of the group, before the entries.
     pub dimension: Rc<Composite>,
-    /// What each entry is.
+    /// Body of each entry.
     pub body: Body,
 }
 
@@ -113,15 +113,15 @@ pub struct Data {
 pub enum Encoding {
     /// A single number or character.
     Number(Number),
-    /// So many of them. Of characters: text.
+    /// An array of this length; of characters: text.
     Array(Number, usize),
     /// One value of a closed set.
     Enum(Rc<Enum>),
     /// Any of a set of bits.
     Set(Rc<Set>),
-    /// Members one after the other.
+    /// Consecutive members.
     Composite(Rc<Composite>),
-    /// A value that is in the schema and not on the wire.
+    /// A value that is in the schema only, not on the wire.
     Constant(Constant),
 }
 
@@ -184,7 +184,7 @@ pub struct Set {
     pub choices: Vec<(String, u8)>,
 }
 
-/// Members one after the other.
+/// Consecutive members.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Composite {
     /// The schema's name for it.
@@ -200,7 +200,7 @@ pub struct Composite {
 pub struct Member {
     /// The schema's name for it.
     pub name: String,
-    /// Where it begins in the composite.
+    /// Offset in the composite.
     pub offset: usize,
     /// How its bytes are read.
     pub encoding: Encoding,
@@ -237,7 +237,7 @@ impl Composite {
         }
     }
 
-    /// The constant exponent, if this is a decimal: a mantissa on the wire and an exponent that is not.
+    /// The constant exponent of a decimal, whose mantissa is on the wire.
     pub fn exponent(&self) -> Option<(Number, i8)> {
         let [first, second] = self.members.as_slice() else {
             return None;

@@ -1,6 +1,6 @@
-//! Holds a release against what it promises: unpacked, installed in a root of its own, removed, purged.
+//! Checks a release: unpacks it, installs it in a separate root, removes and purges it.
 //!
-//! Each step says what it saw. Where a tool is missing, or the rights to install, the step says that it is left out.
+//!  Each step prints its result. A step without its tool, or without the rights to install, prints that it is left out.
 
 use super::release::Release;
 use super::tree::{Entry, Tree};
@@ -14,7 +14,7 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::Path;
 use std::process::Command;
 
-/// Runs every check; `runs_here` says whether the program is of this processor.
+/// Runs every check; `runs_here` tells whether the program is for this processor.
 pub fn run(made: &Made, release: &Release, runs_here: bool) -> Result<()> {
     let folder = made.folder.join("check");
     fs::create_dir_all(&folder)?;
@@ -34,13 +34,10 @@ fn sums(made: &Made) -> Result<()> {
         let bytes = fs::read(made.folder.join(name))?;
         ensure!(
             sha256(&bytes) == sum,
-            "{name}: another sum than SHA256SUMS has"
+            "{name}: checksum differs from SHA256SUMS"
         );
     }
-    seen(&format!(
-        "{} files have the sums of SHA256SUMS",
-        sums.lines().count()
-    ));
+    seen(&format!("{} files match SHA256SUMS", sums.lines().count()));
     Ok(())
 }
 
@@ -60,7 +57,7 @@ fn tarball(made: &Made, release: &Release, folder: &Path, runs_here: bool) -> Re
     ));
     match runs_here {
         true => version(&top.join("bin/touchline")),
-        false => left_out("the program is of another processor"),
+        false => left_out("the program is for another processor"),
     }
 }
 
@@ -75,7 +72,7 @@ fn version(program: &Path) -> Result<()> {
     Ok(())
 }
 
-/// The completions are read by their shells, the man pages by a tool that finds mistakes in them.
+/// The shells parse the completions, mandoc the man pages.
 fn pages(usr: &Path) -> Result<()> {
     for (shell, file) in [
         ("bash", "bash-completion/completions/touchline"),
@@ -95,7 +92,7 @@ fn pages(usr: &Path) -> Result<()> {
             .args(["-T", "lint", "-W", "error"])
             .arg(entry?.path());
         if said(&mut mandoc)?.is_none() {
-            return left_out("no mandoc here, which reads man pages");
+            return left_out("mandoc is missing: man pages are not checked");
         }
         count += 1;
     }
@@ -103,7 +100,7 @@ fn pages(usr: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Installs, removes and purges the package in a root that has nothing else but a table of users.
+/// Installs, removes and purges the package in a root that contains only a table of users.
 fn package(made: &Made, root: &Path, runs_here: bool) -> Result<()> {
     if !rights_and_tools()? {
         return Ok(());
@@ -129,41 +126,41 @@ fn package(made: &Made, root: &Path, runs_here: bool) -> Result<()> {
         let is_file = matches!(entry, Entry::File(..));
         ensure!(
             !is_file || !root.join(path).exists(),
-            "{path} outlives a removal"
+            "{path} is left after a removal"
         );
     }
     ensure!(
         root.join("etc/touchline/cme-340.toml").exists(),
-        "a removal takes a configuration"
+        "a removal deletes a configuration"
     );
     ensure!(
         root.join("var/lib/touchline/session").exists(),
-        "a removal takes what gateways keep"
+        "a removal deletes files of gateways"
     );
-    seen("removed: configurations and sessions stay");
+    seen("removed: configurations and session stores stay");
     fs::remove_file(root.join("etc/touchline/cme-340.toml"))?;
     dpkg(root, &["--purge", "touchline"])?;
     let left: Vec<_> = paths(root)?.difference(&before).cloned().collect();
-    ensure!(left.is_empty(), "a purge leaves {}", left.join(", "));
-    seen("purged: nothing is left but the user");
+    ensure!(left.is_empty(), "left after a purge: {}", left.join(", "));
+    seen("purged: only the user is left");
     Ok(())
 }
 
 fn rights_and_tools() -> Result<bool> {
     for tool in ["dpkg", "systemd-sysusers", "systemd-tmpfiles"] {
         if said(Command::new(tool).arg("--version"))?.is_none() {
-            left_out(&format!("no {tool} here: the package is not installed"))?;
+            left_out(&format!("{tool} is missing: the package is not installed"))?;
             return Ok(false);
         }
     }
     let is_root = fs::metadata("/proc/self")?.uid() == 0;
     if !is_root {
-        left_out("installing the package takes root, in a container or elsewhere")?;
+        left_out("installing the package needs root; run it in a container")?;
     }
     Ok(is_root)
 }
 
-/// A database in which only what the package depends on is installed, at the version that it asks for.
+/// A dpkg database in which only the package's dependencies are installed, in the required versions.
 fn empty_root(made: &Made, root: &Path) -> Result<()> {
     for folder in [
         "etc",
@@ -200,7 +197,7 @@ fn dpkg(root: &Path, arguments: &[&str]) -> Result<()> {
     dpkg.arg(format!("--root={}", root.display()))
         .arg("--force-script-chrootless")
         .args(arguments);
-    said(&mut dpkg)?.context("dpkg is gone")?;
+    said(&mut dpkg)?.context("dpkg is missing")?;
     Ok(())
 }
 
@@ -212,24 +209,24 @@ fn installed(root: &Path, files: &Tree) -> Result<()> {
             Entry::Directory => (0o755, metadata.is_dir()),
             Entry::File(mode, bytes) => (*mode, fs::read(&found)? == *bytes),
         };
-        ensure!(is_right, "{path} is installed with other contents");
+        ensure!(is_right, "{path}: installed with different contents");
         ensure!(
             metadata.permissions().mode() & 0o7777 == mode,
             "{path} has another mode"
         );
         ensure!(
             (metadata.uid(), metadata.gid()) == (0, 0),
-            "{path} is not of root"
+            "{path} is not owned by root"
         );
     }
     seen(&format!(
-        "installed: {} files and directories of root, with their contents and modes",
+        "installed: {} files and directories, owner, contents and modes verified",
         files.iter().count()
     ));
     Ok(())
 }
 
-/// The user exists, and the directory of configurations is readable to it alone.
+/// The user exists, and the directory of configurations is readable by its group only.
 fn user(root: &Path) -> Result<()> {
     let passwd = fs::read_to_string(root.join("etc/passwd"))?;
     let line = passwd.lines().find(|line| line.starts_with("touchline:"));
@@ -244,11 +241,11 @@ fn user(root: &Path) -> Result<()> {
         metadata.uid(),
         metadata.gid()
     );
-    seen("the user touchline cannot log in, and /etc/touchline is its group's to read");
+    seen("the user touchline cannot log in, and only its group can read /etc/touchline");
     Ok(())
 }
 
-/// `systemd-analyze` knows every line of the units. Units of the host that are not in the root it may miss.
+/// `systemd-analyze` accepts every line of the units. Units of the host that are missing in the root are ignored.
 fn units(root: &Path) -> Result<()> {
     for unit in [
         "touchline-gateway@cme-340.service",
@@ -276,7 +273,7 @@ fn units(root: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Everything in a root but what dpkg and the table of users keep for themselves.
+/// All files in a root except those of dpkg and the table of users.
 fn paths(root: &Path) -> Result<BTreeSet<String>> {
     const OF_OTHERS: [&str; 7] = [
         "var/lib/dpkg/",
@@ -304,7 +301,7 @@ fn paths(root: &Path) -> Result<BTreeSet<String>> {
     Ok(found)
 }
 
-/// What a command prints; `None` where there is no such command.
+/// Output of a command; `None` if the command is missing.
 fn said(command: &mut Command) -> Result<Option<String>> {
     let output = match command.output() {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),

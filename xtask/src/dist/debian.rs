@@ -1,11 +1,11 @@
-//! A package for Debian and what descends from it: the format of deb(5), and what the package does to a host.
+//! Package for Debian and its derivatives: the format of deb(5), and the scripts of the package.
 
 use super::release::Release;
 use super::tree::{Tree, gzip};
 use anyhow::Result;
 use std::env;
 
-/// Makes the user and the directories of a package, also below another root (`DPKG_ROOT`).
+/// Creates the user and the directories of a package, also below another root (`DPKG_ROOT`).
 const POSTINST: &str = r#"#!/bin/sh
 set -e
 if [ "$1" = configure ]; then
@@ -19,7 +19,7 @@ if [ "$1" = configure ]; then
 fi
 "#;
 
-/// Stops what runs, at removal. An upgrade stops nothing: when a gateway restarts is the operator's decision.
+/// Stops the services at removal. An upgrade stops none: the operator decides when a gateway restarts.
 const PRERM: &str = r#"#!/bin/sh
 set -e
 if [ "$1" = remove ] && [ -z "$DPKG_ROOT" ] && [ -d /run/systemd/system ]; then
@@ -27,7 +27,7 @@ if [ "$1" = remove ] && [ -z "$DPKG_ROOT" ] && [ -d /run/systemd/system ]; then
 fi
 "#;
 
-/// Removes at a purge what gateways wrote, and leaves what a person wrote.
+/// A purge removes files of gateways, and keeps files of users.
 const POSTRM: &str = r#"#!/bin/sh
 set -e
 if [ -z "$DPKG_ROOT" ] && [ -d /run/systemd/system ]; then
@@ -36,7 +36,7 @@ fi
 if [ "$1" = purge ]; then
     rm -rf "${DPKG_ROOT}/var/lib/touchline"
     if [ -d "${DPKG_ROOT}/etc/touchline" ] && ! rmdir "${DPKG_ROOT}/etc/touchline" 2>/dev/null; then
-        echo "touchline: /etc/touchline keeps the files that you wrote; remove them if you do not need them" >&2
+        echo "touchline: /etc/touchline still contains your files; remove them if you do not need them" >&2
     fi
     user=$(sed -n 's/^touchline:[^:]*:\([0-9]*\):.*/\1/p' "${DPKG_ROOT}/etc/passwd")
     if [ -n "$user" ] && [ -z "$DPKG_ROOT" ]; then
@@ -45,10 +45,11 @@ if [ "$1" = purge ]; then
 fi
 "#;
 
-/// The package: `usr` holds what stands below `/usr`.
+/// The package: `usr` is the tree below `/usr`.
 ///
-/// # Errors
-/// When a file cannot be packed.
+///  # Errors
+///
+///  A file cannot be packed.
 pub fn package(usr: &Tree, release: &Release, needs: &str) -> Result<Vec<u8>> {
     let files = files(usr)?;
     let mut control = Tree::default();
@@ -66,10 +67,11 @@ pub fn package(usr: &Tree, release: &Release, needs: &str) -> Result<Vec<u8>> {
     ))
 }
 
-/// What the package puts on a host: man pages packed, completions where the shells of Debian look.
+/// Files of the package: man pages compressed, completions in Debian's places.
 ///
-/// # Errors
-/// When a file cannot be packed.
+///  # Errors
+///
+///  A file cannot be packed.
 pub fn files(usr: &Tree) -> Result<Tree> {
     let mut tree = Tree::default();
     for (path, entry) in usr.iter() {
@@ -93,7 +95,7 @@ pub fn files(usr: &Tree) -> Result<Tree> {
     Ok(tree)
 }
 
-/// `DEBFULLNAME` and `DEBEMAIL` name who answers for the package, as for Debian's own tools.
+/// Maintainer of the package, from `DEBFULLNAME` and `DEBEMAIL` like in Debian's own tools.
 fn fields(release: &Release, needs: &str, size_kib: u64) -> String {
     let from = |name: &str, other: &str| env::var(name).unwrap_or_else(|_| other.to_owned());
     let name = from("DEBFULLNAME", "Touchline contributors");
@@ -118,7 +120,7 @@ fn fields(release: &Release, needs: &str, size_kib: u64) -> String {
     )
 }
 
-/// An archive of the form that ar(1) and dpkg read.
+/// An archive in the format of ar(1) and dpkg.
 fn ar(members: &[(&str, &[u8])], mtime_s: u64) -> Vec<u8> {
     let mut archive = b"!<arch>\n".to_vec();
     for (name, bytes) in members {

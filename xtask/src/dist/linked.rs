@@ -1,4 +1,4 @@
-//! What is linked into the command: each package with its licence, the texts of it, and what it needs.
+//! Packages linked into the command, with licences, licence texts and dependencies.
 
 use crate::tidy::metadata;
 use anyhow::{Context, Result, bail};
@@ -8,37 +8,38 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// A package, as cargo and its own files describe it.
+/// A package, from cargo and its own files.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Package {
     /// Its name at the registry.
     pub name: String,
     /// Its version.
     pub version: String,
-    /// Licence expression, in SPDX's terms.
+    /// Licence expression (SPDX).
     pub licence: String,
-    /// Where its source is kept, if it says so.
+    /// URL of its repository, if stated.
     pub repository: Option<String>,
-    /// SHA-256 of its archive at the registry; none for our own packages.
+    /// SHA-256 of its archive at the registry; `None` for our own packages.
     pub checksum: Option<String>,
-    /// The packages that it needs, of those that are linked: name and version.
+    /// Linked packages that it depends on: name and version.
     pub needs: Vec<(String, String)>,
     /// Its licence files.
     pub files: Vec<PathBuf>,
 }
 
 impl Package {
-    /// Whether it is of this repository.
+    /// Whether it belongs to this repository.
     pub fn is_ours(&self) -> bool {
         self.checksum.is_none()
     }
 }
 
-/// What the command consists of on a platform, sorted by name, without what only builds it: procedural macros and
+/// Packages of the command on a platform, sorted by name, without those used only for building: procedural macros and
 /// build scripts.
 ///
-/// # Errors
-/// When cargo cannot tell, or a package states no licence or has no file with its text.
+///  # Errors
+///
+///  cargo fails, or a package states no licence or has no file with its text.
 pub fn packages(root: &Path, target: &str) -> Result<Vec<Package>> {
     let linked = tree(root, target)?;
     let metadata = metadata(root, &["--locked", "--filter-platform", target])?;
@@ -57,7 +58,7 @@ pub fn packages(root: &Path, target: &str) -> Result<Vec<Package>> {
     Ok(packages)
 }
 
-/// Names and versions of what is linked: of all that cargo knows, only `cargo tree` has the features that are built.
+/// Names and versions of linked packages: only `cargo tree` knows the enabled features.
 fn tree(root: &Path, target: &str) -> Result<BTreeSet<(String, String)>> {
     let output = Command::new(env!("CARGO"))
         .args(["tree", "--locked", "--package", "touchline"])
@@ -76,7 +77,7 @@ fn tree(root: &Path, target: &str) -> Result<BTreeSet<(String, String)>> {
     Ok(text.lines().filter_map(name_and_version).collect())
 }
 
-/// Of `clap v4.6.7 (…)`.
+/// Parses `clap v4.6.7 (…)`.
 fn name_and_version(line: &str) -> Option<(String, String)> {
     let mut words = line.split_whitespace();
     let (name, version) = (words.next()?, words.next()?.strip_prefix('v')?);
@@ -123,7 +124,7 @@ fn read(
         packages.push(Package {
             name: key.0.clone(),
             version: key.1.clone(),
-            // The old way of writing it.
+            // Old syntax.
             licence: licence.replace('/', " OR "),
             repository: text(&package["repository"]),
             checksum: checksums.get(key).cloned(),
@@ -141,7 +142,7 @@ fn read(
     Ok(packages)
 }
 
-/// Files in a package's folder, and in those of C sources directly below it, that are named as licences are.
+/// Licence files in a package's folder, and in the folders of C sources directly below it.
 fn licence_files(folder: &Path) -> Vec<PathBuf> {
     const NAMES: [&str; 5] = ["LICEN", "COPYING", "COPYRIGHT", "NOTICE", "UNLICENSE"];
     let entries = |folder: &Path| fs::read_dir(folder).into_iter().flatten().flatten();
@@ -182,10 +183,11 @@ fn checksums(lock: &str) -> BTreeMap<(String, String), String> {
     found
 }
 
-/// One text with the licences of everything that is linked, each text once.
+/// Text with the licences of all linked packages, each licence text once.
 ///
-/// # Errors
-/// When a file cannot be read.
+///  # Errors
+///
+///  A file cannot be read.
 pub fn licence_texts(packages: &[Package]) -> Result<String> {
     let mut text = String::from(
         "Touchline is licensed under MIT or Apache-2.0, at your choice. It is linked with these packages:\n\n",

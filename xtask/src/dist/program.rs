@@ -1,26 +1,27 @@
-//! What a program needs of the host that runs it: shared libraries, and of the C library which version.
+//! Requirements of a program: shared libraries, and the version of glibc.
 
 use anyhow::{Context, Result, bail};
 use std::path::Path;
 use std::process::Command;
 
-/// Libraries of glibc, and that of gcc which glibc itself loads: every Linux that has glibc has them.
+/// Libraries of glibc, and that of gcc which glibc loads: present on every Linux with glibc.
 const OF_GLIBC: [&str; 4] = ["libc.so.6", "libm.so.6", "ld-linux-", "libgcc_s.so.1"];
 
-/// What a program is linked with.
+/// Libraries of a program.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Needs {
-    /// Shared libraries, as the program names them; none of a static program.
+    /// Shared libraries by name; empty for a static program.
     pub libraries: Vec<String>,
-    /// Lowest version of glibc that has every symbol; none of a static program.
+    /// Lowest version of glibc with every symbol; `None` for a static program.
     pub glibc: Option<(u32, u32)>,
 }
 
 impl Needs {
-    /// Of a program, by the word of `objdump`, which comes with every C compiler.
+    /// Requirements of a program, from `objdump`, which comes with every C compiler.
     ///
-    /// # Errors
-    /// When objdump is missing, or needs more than glibc.
+    ///  # Errors
+    ///
+    ///  objdump is missing, or the program needs more than glibc.
     pub fn of(program: &Path) -> Result<Needs> {
         let output = Command::new("objdump")
             .arg("-p")
@@ -36,7 +37,9 @@ impl Needs {
             .iter()
             .find(|library| !OF_GLIBC.iter().any(|known| library.starts_with(known)));
         if let Some(library) = other {
-            bail!("the program needs {library}, which not every host has; link it statically");
+            bail!(
+                "the program needs {library}, which is missing on some hosts; link it statically"
+            );
         }
         Ok(needs)
     }
@@ -54,7 +57,7 @@ impl Needs {
             {
                 needs.libraries.push(library.clone());
             }
-            // `0x069691b4 0x00 02 GLIBC_2.34`; a version of three numbers is older than any of two here.
+            // `0x069691b4 0x00 02 GLIBC_2.34`; a version with three numbers is older than any with two here.
             let version = line.last().and_then(|word| word.strip_prefix("GLIBC_"));
             let version = version.and_then(|version| version.split_once('.'));
             if let Some((major, minor)) = version
@@ -66,7 +69,7 @@ impl Needs {
         needs
     }
 
-    /// As Debian's control file writes it, with a comma behind it.
+    /// Format of Debian's control file, with a trailing comma.
     pub fn debian(&self) -> String {
         match self.glibc {
             Some((major, minor)) => format!("libc6 (>= {major}.{minor}), libgcc-s1, "),
@@ -74,14 +77,14 @@ impl Needs {
         }
     }
 
-    /// For a person.
+    /// Text for users.
     pub fn describe(&self) -> String {
         match self.glibc {
             Some((major, minor)) => format!(
-                "needs glibc {major}.{minor} or later, and of shared libraries {} alone",
+                "needs glibc {major}.{minor} or later, and these shared libraries only: {}",
                 self.libraries.join(", ")
             ),
-            None => "static: needs no library of the host".to_owned(),
+            None => "static: needs no shared library".to_owned(),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Which version a release is, of which commit, and for which platform.
+//! Version, commit and platform of a release.
 
 use anyhow::{Context, Result, bail};
 use std::env;
@@ -8,19 +8,20 @@ use std::process::Command;
 /// A release for one platform.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Release {
-    /// `0.1.0` of the commit that is tagged `v0.1.0`; any other has its date and id behind it, and sorts before it.
+    /// `0.1.0` for the commit tagged `v0.1.0`; any other commit has its date and id appended, and sorts before it.
     pub version: String,
-    /// When the commit was made, in seconds since 1970; every file of the release has this time.
+    /// Time of the commit, in seconds since 1970; every file of the release has this time.
     pub time_s: u64,
     /// The platform, as rustc names it.
     pub target: String,
 }
 
 impl Release {
-    /// Of the commit that is checked out; `SOURCE_DATE_EPOCH` says the time where there is no git.
+    /// Release of the current commit; without git the time is `SOURCE_DATE_EPOCH`.
     ///
-    /// # Errors
-    /// When neither git nor the environment tells the time.
+    ///  # Errors
+    ///
+    ///  Neither git nor the environment gives the time.
     pub fn of(root: &Path, target: &str) -> Result<Release> {
         let time_s = match env::var("SOURCE_DATE_EPOCH") {
             Ok(time) => time.parse().context("SOURCE_DATE_EPOCH: not a number of seconds")?,
@@ -50,7 +51,7 @@ impl Release {
         format!("touchline-{}-{}", self.version, self.target)
     }
 
-    /// What Debian calls the processor.
+    /// Debian's name of the processor.
     pub fn debian_architecture(&self) -> &'static str {
         match self.target.split('-').next() {
             Some("aarch64") => "arm64",
@@ -58,7 +59,7 @@ impl Release {
         }
     }
 
-    /// The time, as RFC 3339 writes it.
+    /// Time in RFC 3339.
     pub fn time(&self) -> String {
         let (hour, minute, second) = (
             self.time_s / 3_600 % 24,

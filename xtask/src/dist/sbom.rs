@@ -4,7 +4,7 @@ use super::linked::Package;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
-/// What the command of this version consists of. The same packages give the same document.
+/// Bill of materials of the command. The same packages give the same document.
 pub fn document(packages: &[Package], version: &str, rustc: &str, time: &str) -> Value {
     let (own, others): (Vec<_>, Vec<_>) = packages
         .iter()
@@ -63,11 +63,11 @@ fn reference(package: &Package) -> String {
 }
 
 fn purl(name: &str, version: &str) -> String {
-    // Of what versions hold, the plus sign alone has another meaning there.
+    // Of the characters in versions, only the plus sign needs escaping.
     format!("pkg:cargo/{name}@{}", version.replace('+', "%2B"))
 }
 
-/// A UUID of version 8 (RFC 9562) out of what the document says.
+/// A UUID of version 8 (RFC 9562), derived from the contents of the document.
 fn serial_number(text: &str) -> String {
     let hash = Sha256::digest(text.as_bytes());
     let hex: String = hash.iter().map(|byte| format!("{byte:02x}")).collect();

@@ -1,16 +1,16 @@
-//! The files of a release, in memory: an archive of them is the same, byte for byte, whenever it is made.
+//! Files of a release, in memory: archives of the same files are identical, byte for byte.
 
 use anyhow::{Context, Result};
 use flate2::{Compression, GzBuilder};
 use std::collections::BTreeMap;
 
-/// Files by their path, without a leading slash. Directories are those that the files need, and those that are added.
+/// Files by path, without a leading slash. Directories are those of the files, and added ones.
 #[derive(Clone, Debug, Default)]
 pub struct Tree {
     entries: BTreeMap<String, Entry>,
 }
 
-/// What a path holds.
+/// Entry of a path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Entry {
     /// A directory of mode 0755.
@@ -20,7 +20,7 @@ pub enum Entry {
 }
 
 impl Tree {
-    /// Adds a file that everybody may read, and the directories above it.
+    /// Adds a file that all users can read, and the directories above it.
     pub fn file(&mut self, path: &str, bytes: impl Into<Vec<u8>>) {
         self.add(path, 0o644, bytes.into());
     }
@@ -39,7 +39,7 @@ impl Tree {
             .insert(path.to_owned(), Entry::File(mode, bytes));
     }
 
-    /// All of it, sorted by path: a directory stands before what is in it.
+    /// All entries, sorted by path: a directory precedes its contents.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &Entry)> {
         self.entries
             .iter()
@@ -76,10 +76,11 @@ impl Tree {
             .sum()
     }
 
-    /// A tar archive, packed with gzip: owned by root, all of one time, sorted.
+    /// A tar archive, compressed with gzip: owner root, one time, sorted.
     ///
-    /// # Errors
-    /// When a path is too long for the format.
+    ///  # Errors
+    ///
+    ///  A path is too long for the format.
     pub fn tar_gz(&self, mtime_s: u64) -> Result<Vec<u8>> {
         let packed = GzBuilder::new().write(Vec::new(), Compression::best());
         let mut archive = tar::Builder::new(packed);
@@ -105,7 +106,7 @@ impl Tree {
     }
 }
 
-/// A file packed as Debian packs man pages: without a name or a time in it.
+/// A file compressed as Debian compresses man pages: without a name or a time.
 pub fn gzip(bytes: &[u8]) -> Result<Vec<u8>> {
     use std::io::Write;
     let mut packed = GzBuilder::new().write(Vec::new(), Compression::best());

@@ -1,4 +1,4 @@
-//! The other side: QuickFIX/J, and our program in Java that drives it.
+//! The other side: QuickFIX/J, driven by our Java program.
 
 use super::ours::Ours;
 use crate::java::{self, SHORT_RUN, output};
@@ -9,37 +9,37 @@ use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// The engine and its messages, as Maven Central has them.
+/// The engine and its messages, as named in Maven Central.
 const ENGINE: &str = "2.3.1";
 const ENGINE_JAR: &str = "quickfixj-core-2.3.1.jar";
 
-/// What copies it out of Maven Central, with what it needs.
+/// Maven goal that copies it and its dependencies from Maven Central.
 const MAVEN_COPY: &str = "org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy-dependencies";
 
-/// Where it works, and with what.
+/// Folder and class path.
 pub struct Engine {
     folder: PathBuf,
     class_path: String,
 }
 
-/// How a part ended.
+/// End of a part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ending {
     Done,
-    /// It wished to be killed, and was.
+    /// The part asked to be killed, and was.
     Killed,
     Disagrees,
 }
 
-/// A part of the program that was run.
+/// A part of the program after its run.
 pub struct Ended {
     pub how: Ending,
-    /// All that it said.
+    /// Its output.
     pub said: String,
 }
 
 impl Engine {
-    /// The engine's jars, and our program compiled.
+    /// The engine's jars, and our compiled program.
     pub fn prepare(root: &Path) -> Result<Engine> {
         let folder = target_folder(root).join("fix-interop");
         let (jars, classes) = (folder.join("jars"), folder.join("classes"));
@@ -67,7 +67,7 @@ impl Engine {
         Ok(Engine { folder, class_path })
     }
 
-    /// A folder for the store of one session and what is said about it.
+    /// A folder for the store and the log of one session.
     pub fn empty_folder(&self, name: &str) -> Result<PathBuf> {
         let folder = self.folder.join(name.replace(' ', "-"));
         if folder.exists() {
@@ -77,8 +77,8 @@ impl Engine {
         Ok(folder)
     }
 
-    /// Runs a part against our side, does what it wishes, and repeats what it says behind `prefix`, if that is
-    /// not empty.
+    /// Runs a part against our side, follows its requests, and repeats its output behind `prefix`, unless that is
+    /// empty.
     pub fn run(
         &self,
         ours: &mut Ours,
@@ -110,7 +110,7 @@ impl Engine {
                     child.kill()?;
                     is_killed = true;
                 }
-                Some(other) => bail!("the program in Java wishes for {other}"),
+                Some(other) => bail!("unknown request of the Java program: {other}"),
                 None => {
                     said.push_str(&line);
                     said.push('\n');
@@ -134,7 +134,7 @@ impl Engine {
     }
 }
 
-/// A project of Maven's that needs the engine and nothing else.
+/// A Maven project that depends on the engine only.
 fn project_file() -> String {
     let dependency = |name: &str| {
         format!(

@@ -7,7 +7,7 @@ use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
-/// Which side we are.
+/// Our role.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
     Acceptor,
@@ -22,7 +22,7 @@ impl Role {
         }
     }
 
-    /// The other side's, as its program calls it.
+    /// The other side's role, as its program names it.
     pub fn of_other(self) -> &'static str {
         match self {
             Role::Acceptor => "initiator",
@@ -31,20 +31,20 @@ impl Role {
     }
 }
 
-/// Our command, which answers each message with an echo.
+/// Our command, which echoes each message.
 pub struct Ours {
     program: PathBuf,
     role: Role,
     options: &'static [&'static str],
     port: u16,
     child: Child,
-    /// Its end is what stops the command.
+    /// Closing it stops the command.
     input: Option<ChildStdin>,
-    /// Read no further than its first line, but open: the command has a few last words.
+    /// Read no further than the first line, but kept open for the command's last output.
     output: BufReader<ChildStdout>,
 }
 
-/// Builds the command, with the whole workspace in view as the tests are, so that they share all that is built.
+/// Builds the command with the whole workspace selected, like the tests, so that they share the build.
 pub fn build(root: &Path) -> Result<PathBuf> {
     let mut cargo = Command::new("cargo");
     cargo.current_dir(root);
@@ -57,7 +57,8 @@ pub fn build(root: &Path) -> Result<PathBuf> {
 }
 
 impl Ours {
-    /// Starts it. An acceptor takes any free port; an initiator is told one that is free now.
+    /// Starts the command. An acceptor uses any free port; an initiator gets a port that is free
+    /// now.
     pub fn start(program: &Path, role: Role, options: &'static [&'static str]) -> Result<Ours> {
         let port = match role {
             Role::Acceptor => 0,
@@ -114,12 +115,12 @@ impl Ours {
         self.port
     }
 
-    /// Asks it to end, which it does with a Logout.
+    /// Stops the command, which logs out.
     pub fn stop(&mut self) {
         self.input = None;
     }
 
-    /// Kills it where it stands, and starts it again as it was.
+    /// Kills the command, and starts it again with the same arguments.
     pub fn kill_and_start_again(&mut self) -> Result<()> {
         self.child.kill()?;
         self.child.wait()?;
@@ -127,7 +128,7 @@ impl Ours {
         Ok(())
     }
 
-    /// Waits for its good end.
+    /// Waits for its successful end.
     pub fn end(&mut self) -> Result<()> {
         self.stop();
         let status = self.child.wait()?;
@@ -138,7 +139,7 @@ impl Ours {
 
 impl Drop for Ours {
     fn drop(&mut self) {
-        // After its end there is nothing to kill.
+        // After its end there is no process to kill.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }

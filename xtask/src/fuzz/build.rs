@@ -9,7 +9,7 @@ use std::{
     process::Command,
 };
 
-/// What libFuzzer needs to see: edges taken, and the operands of comparisons. Overflow is a fault.
+/// Instrumentation for libFuzzer: edges, and operands of comparisons. Overflow is a fault.
 const INSTRUMENTATION: &[&str] = &[
     "-Cpasses=sancov-module",
     "-Cllvm-args=-sanitizer-coverage-level=4",
@@ -26,17 +26,18 @@ const INSTRUMENTATION: &[&str] = &[
 pub struct Program(PathBuf);
 
 impl Program {
-    /// The program with its order; `fuzz/src/libfuzzer.rs` lists the orders.
+    /// The program with a subcommand; `fuzz/src/libfuzzer.rs` lists them.
     pub fn command(&self, order: &str) -> Command {
         let mut command = Command::new(&self.0);
         command.env("TOUCHLINE_FUZZ", order);
         command
     }
 
-    /// The names of all targets.
+    /// Names of all targets.
     ///
-    /// # Errors
-    /// When the program does not answer.
+    ///  # Errors
+    ///
+    ///  The program fails.
     pub fn targets(&self) -> Result<Vec<String>> {
         let output = self
             .command("list")
@@ -59,8 +60,9 @@ impl Program {
 
     /// Writes the seeds of `target` into `folder`.
     ///
-    /// # Errors
-    /// When there is no such target, or the folder cannot be written.
+    ///  # Errors
+    ///
+    ///  The target does not exist, or the folder cannot be written.
     pub fn write_seeds(&self, target: &str, folder: &Path) -> Result<()> {
         let output = self
             .command(&format!("seeds:{target}:{}", folder.display()))
@@ -78,8 +80,9 @@ impl Program {
 
 /// Builds the program: quickly, or with `asan` everything instrumented and under AddressSanitizer.
 ///
-/// # Errors
-/// When there is no C++ compiler, or the build fails.
+///  # Errors
+///
+///  There is no C++ compiler, or the build fails.
 pub fn build(root: &Path, asan: bool) -> Result<Program> {
     require_cxx()?;
     let mut cargo = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
@@ -95,7 +98,7 @@ pub fn build(root: &Path, asan: bool) -> Result<Program> {
         .status()
         .context("cannot run cargo build; is cargo on the PATH?")?;
     if !status.success() {
-        bail!("the fuzz targets do not build; cargo's reason stands above");
+        bail!("the fuzz targets do not build; see cargo's error above");
     }
     Ok(Program(program))
 }
@@ -142,7 +145,7 @@ fn instrument_everything(root: &Path, cargo: &mut Command) -> Result<PathBuf> {
     Ok(folder.join(host).join("fuzz/libfuzzer"))
 }
 
-/// Whether there is a C++ compiler: libFuzzer is written in C++, and nothing else here is.
+/// Whether there is a C++ compiler: libFuzzer is written in C++, and no other part is.
 pub fn has_cxx() -> bool {
     Command::new(cxx())
         .arg("--version")

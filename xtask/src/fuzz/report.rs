@@ -1,24 +1,24 @@
-//! What libFuzzer said, in one line.
+//! Result of libFuzzer in one line.
 
 use std::fmt;
 
-/// How many lines of the log say why a run failed.
+/// Number of log lines shown for a failure.
 const LINES_MAX: usize = 30;
 
-/// The outcome of one search.
+/// Result of one search.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Report {
-    /// Inputs tried.
+    /// Number of inputs.
     pub runs: u64,
-    /// Inputs tried in a second, on average.
+    /// Inputs a second, on average.
     pub runs_per_second: u64,
-    /// Edges of the program that some input took.
+    /// Covered edges of the program.
     pub edges: u64,
     /// Most resident memory, MiB.
     pub resident_mib_max: u64,
-    /// The file with the input that failed.
+    /// File with the failing input.
     pub failing_input: Option<String>,
-    /// Why it failed: the log from the first panic on, or else the end of it.
+    /// Reason of the failure: the log from the first panic on, or its end.
     pub cause: String,
 }
 
@@ -88,7 +88,7 @@ mod tests {
         assert_eq!(report.cause, log.trim_end());
     }
 
-    /// A backtrace is longer than what is shown, and the panic stands before it.
+    /// A backtrace is longer than the shown part, and the panic is before it.
     #[test]
     fn a_panic_is_shown_from_its_first_line() {
         let frames = "   4: a_function\n".repeat(100);

@@ -1,4 +1,4 @@
-//! Licence expressions, as SPDX 2.3 annex D writes them.
+//! Licence expressions in the syntax of SPDX 2.3, annex D.
 
 /// `A OR B AND (C WITH D)`; AND binds tighter than OR.
 #[derive(Debug, PartialEq, Eq)]
@@ -9,7 +9,7 @@ pub enum Expression {
 }
 
 impl Expression {
-    /// Reads an expression; `None` when it is not one. A slash is the old way of writing OR.
+    /// Parses an expression; `None` if malformed. A slash is the old syntax of OR.
     pub fn parse(text: &str) -> Option<Self> {
         let spaced = text
             .replace('/', " OR ")
@@ -20,7 +20,7 @@ impl Expression {
         words.is_empty().then_some(expression)
     }
 
-    /// Whether the licences that `allows` accepts are enough.
+    /// Whether the licences that `allows` accepts satisfy the expression.
     pub fn holds(&self, allows: &impl Fn(&str) -> bool) -> bool {
         match self {
             Self::Licence(name) => allows(name),
