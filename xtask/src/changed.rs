@@ -1,7 +1,7 @@
 //! Changes since a base: whether anything changed that a comparison with a foreign program covers, and which part of a
 //! slow check a commit runs.
 //!
-//!  The base is `TOUCHLINE_BASE`, or the last tag before this commit. Without a base, or without an answer of git,
+//! The base is `TOUCHLINE_BASE`, or the last tag before this commit. Without a base, or without an answer of git,
 //! everything counts as changed.
 
 use anyhow::{Context, Result};
@@ -39,9 +39,8 @@ fn is_unchanged(root: &Path, base: &str, paths: &[&str]) -> bool {
 /// Index of the part that a commit runs, from 0 to `parts`. Derived from the commit id, so that every part runs
 /// regularly.
 ///
-///  # Errors
-///
-///  The text does not start with eight hexadecimal digits.
+/// # Errors
+/// The text does not start with eight hexadecimal digits.
 pub fn part_of(id: &str, parts: usize) -> Result<usize> {
     let digits = id
         .get(..8)

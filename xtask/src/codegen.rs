@@ -37,9 +37,8 @@ usage: cargo xtask codegen <templates.xml>... [--out DIR] [--check]
 
 /// Runs the command with these arguments.
 ///
-///  # Errors
-///
-///  Wrong arguments; a schema that cannot be read, merged or written as Rust; with `--check` any difference.
+/// # Errors
+/// Wrong arguments; a schema that cannot be read, merged or written as Rust; with `--check` any difference.
 pub fn run(root: &Path, arguments: &[&str]) -> Result<()> {
     match *arguments {
         ["--fix", dictionary] => return fix::run(root, Path::new(dictionary), false),
@@ -81,9 +80,8 @@ pub fn run(root: &Path, arguments: &[&str]) -> Result<()> {
 
 /// Reads and merges versions of one schema.
 ///
-///  # Errors
-///
-///  Names the file, the place in it and the mistake.
+/// # Errors
+/// Names the file, the place in it and the mistake.
 pub fn load(paths: &[PathBuf]) -> Result<Schema> {
     let read = |path: &PathBuf| {
         read::from_file(path).with_context(|| format!("in schema {}", path.display()))
@@ -93,9 +91,8 @@ pub fn load(paths: &[PathBuf]) -> Result<Schema> {
 
 /// Formats the files with rustfmt and the settings of the repository.
 ///
-///  # Errors
-///
-///  rustfmt is missing, or refuses the files.
+/// # Errors
+/// rustfmt is missing, or refuses the files.
 pub fn formatted(root: &Path, files: &[rust::File]) -> Result<Vec<rust::File>> {
     // Below the repository, so that rustfmt finds its settings; a separate folder for each run.
     static RUN: AtomicUsize = AtomicUsize::new(0);
@@ -126,9 +123,8 @@ pub fn formatted(root: &Path, files: &[rust::File]) -> Result<Vec<rust::File>> {
 
 /// Names of files in `folder` that differ from `files`, are missing, or are not in `files`.
 ///
-///  # Errors
-///
-///  The folder cannot be listed.
+/// # Errors
+/// The folder cannot be listed.
 pub fn differing(folder: &Path, files: &[rust::File]) -> Result<Vec<String>> {
     let differs = |file: &&rust::File| {
         fs::read_to_string(folder.join(&file.name)).ok().as_ref() != Some(&file.text)

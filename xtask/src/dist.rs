@@ -1,6 +1,6 @@
 //! Builds a release: a tarball and a Debian package of the command with its files.
 //!
-//!  Everything is generated from the sources: man pages and completions from the definition of the arguments, licences
+//! Everything is generated from the sources: man pages and completions from the definition of the arguments, licences
 //! and the bill of materials from cargo. Nothing is downloaded, and the same commit and compiler give the same
 //! archives.
 
@@ -35,9 +35,8 @@ pub struct Options {
 impl Options {
     /// Parses `[--check] [--profile NAME] [--target TRIPLE]`.
     ///
-    ///  # Errors
-    ///
-    ///  Names the unknown argument.
+    /// # Errors
+    /// Names the unknown argument.
     pub fn parse(arguments: &[&str]) -> Result<Options> {
         let mut options = Options {
             is_checked: false,
@@ -79,9 +78,8 @@ struct Made {
 
 /// Builds the archives in `target/dist-TARGET` and prints their requirements.
 ///
-///  # Errors
-///
-///  A build or a write failed, or a check of `--check`.
+/// # Errors
+/// A build or a write failed, or a check of `--check`.
 pub fn run(root: &Path, options: &Options) -> Result<()> {
     let host = crate::host()?;
     let target = options.target.clone().unwrap_or_else(|| host.clone());

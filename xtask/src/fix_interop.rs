@@ -9,7 +9,7 @@
 //! initiator; each requests resends, rejects, logs out, and is killed in the middle. At the end an echo is changed
 //! before it is compared, and the comparison must fail.
 //!
-//!  Needs a JDK and Maven, and reports which is missing. All files are below the target folder.
+//! Needs a JDK and Maven, and reports which is missing. All files are below the target folder.
 
 mod engine;
 mod ours;
@@ -43,9 +43,8 @@ pub struct Options {
 impl Options {
     /// Parses the arguments.
     ///
-    ///  # Errors
-    ///
-    ///  An unknown option, or one without its number.
+    /// # Errors
+    /// An unknown option, or one without its number.
     pub fn parse(arguments: &[&str]) -> Result<Options> {
         let mut options = Options {
             seed: 1,
@@ -74,9 +73,8 @@ const RESET: &[&str] = &[];
 
 /// Runs all cases. Without a JDK or Maven it prints that and returns.
 ///
-///  # Errors
-///
-///  The first difference, with the last messages; a tool that fails.
+/// # Errors
+/// The first difference, with the last messages; a tool that fails.
 pub fn run(root: &Path, options: Options) -> Result<()> {
     if let Some(missing) = java::missing() {
         println!(

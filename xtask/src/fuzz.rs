@@ -50,9 +50,8 @@ pub struct Options {
 impl Options {
     /// Parses `[TARGET] [--seconds N] [--asan] [--replay FILE]`.
     ///
-    ///  # Errors
-    ///
-    ///  Names the unknown argument.
+    /// # Errors
+    /// Names the unknown argument.
     pub fn parse(arguments: &[&str]) -> Result<Self> {
         let mut options = Self {
             target: None,
@@ -95,9 +94,8 @@ impl Options {
 /// Builds the targets and runs as many in parallel as there are processors. Without a C++ compiler a run of all targets
 /// reports that, and runs the seeded mutations instead.
 ///
-///  # Errors
-///
-///  A target fails (with the input's path and the command to replay it), the deliberate fault is not found, or the
+/// # Errors
+/// A target fails (with the input's path and the command to replay it), the deliberate fault is not found, or the
 /// build fails.
 pub fn run(root: &Path, options: &Options) -> Result<()> {
     if !options.asan && options.target.is_none() && !build::has_cxx() {

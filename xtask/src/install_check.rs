@@ -7,9 +7,8 @@ use std::process::Command;
 
 /// Installs from the folder and from the git repository, starts the installed command, and removes it.
 ///
-///  # Errors
-///
-///  cargo cannot install it, or the installed command does not start.
+/// # Errors
+/// cargo cannot install it, or the installed command does not start.
 pub fn run(root: &Path) -> Result<()> {
     let folder = crate::target_folder(root).join("install-check");
     let clone = format!("file://{}", root.display());

@@ -28,9 +28,8 @@ pub fn compiler() -> Command {
 
 /// Runs a command; its output is in the error.
 ///
-///  # Errors
-///
-///  It cannot be run, or fails.
+/// # Errors
+/// It cannot be run, or fails.
 pub fn output(command: &mut Command) -> Result<()> {
     let program = command.get_program().to_string_lossy().into_owned();
     let output = command

@@ -1,20 +1,17 @@
 //! Tools of the project, in Rust, so that they need no installation.
 //!
-//!  `cargo xtask NAME` reaches them through `main.rs`, which only dispatches. Each tool is a module with a `run`
+//! `cargo xtask NAME` reaches them through `main.rs`, which only dispatches. Each tool is a module with a `run`
 //! function, whose errors state the fix.
 //!
-//!  # Never
-//!
-//!  Part of the product: nothing below `crates/` depends on it. Never uses the network itself.
+//! # Never
+//! Part of the product: nothing below `crates/` depends on it. Never uses the network itself.
 //!
 //! # Path
-//!
-//!  Enters with the arguments of `main.rs`, one tool each; leaves with the exit status and, for generated code and
+//! Enters with the arguments of `main.rs`, one tool each; leaves with the exit status and, for generated code and
 //! pictures, with files that are committed.
 //!
-//!  # Tests
-//!
-//!  Each rule of [`tidy`] has a broken example that it must report, and one test applies the rules to this repository.
+//! # Tests
+//! Each rule of [`tidy`] has a broken example that it must report, and one test applies the rules to this repository.
 //! [`mutants`] is tested on a small crate.
 
 #![forbid(unsafe_code)]
@@ -60,18 +57,16 @@ pub fn target_folder(root: &Path) -> PathBuf {
 
 /// Platform of the compiler, as rustc names it.
 ///
-///  # Errors
-///
-///  rustc cannot be run.
+/// # Errors
+/// rustc cannot be run.
 pub fn host() -> Result<String> {
     of_rustc("host")
 }
 
 /// Version of the compiler.
 ///
-///  # Errors
-///
-///  rustc cannot be run.
+/// # Errors
+/// rustc cannot be run.
 pub fn rustc_version() -> Result<String> {
     of_rustc("release")
 }

@@ -1,6 +1,6 @@
 //! Memory orderings of the shared-memory code, under tools that show errors which x86 hides.
 //!
-//!  On x86 a missing fence has no effect: the processor keeps most orders by itself. loom tries all orders that the
+//! On x86 a missing fence has no effect: the processor keeps most orders by itself. loom tries all orders that the
 //! language allows on small models, Miri runs the tests with the language's weak memory, and ThreadSanitizer looks for
 //! accesses that are not atomic.
 
@@ -38,9 +38,8 @@ pub struct Options {
 impl Options {
     /// Parses `[--long | --commit ID]`.
     ///
-    ///  # Errors
-    ///
-    ///  Names the unknown argument.
+    /// # Errors
+    /// Names the unknown argument.
     pub fn parse(arguments: &[&str]) -> Result<Self> {
         let (long, seeds) = match *arguments {
             [] => (false, (0, SEEDS)),
@@ -65,9 +64,8 @@ impl Options {
 
 /// Runs all three tools, also after a failure. A missing tool is reported as left out.
 ///
-///  # Errors
-///
-///  Names the tools with findings, which are printed above.
+/// # Errors
+/// Names the tools with findings, which are printed above.
 pub fn run(root: &Path, options: Options) -> Result<()> {
     let mut found = Vec::new();
     for (name, prepare) in [

@@ -5,12 +5,11 @@
 //!   schemas/touchline.xml ──► SbeTool ──► javac ──► Oracle.java: what theirs reads in it, and the messages again
 //! ```
 //!
-//! The two readings must be the same, line by line, and the messages written again the same, byte by byte. Then the
-//! same with a newer schema: its reader must read what an older writer wrote, and we, the older
-//! reader, what it writes; and the reader of the version before ours must read in our messages what it knows of. At last
-//! with a swapped field, which must be noticed.
+//! Both readings must be the same, line by line, and the messages written again must be the same, byte by byte. This is
+//! repeated with a newer schema, as reader and as writer, and with the previous version of the schema as reader, which
+//! must read all fields that it knows. At the end two fields are swapped in the schema, and the comparison must fail.
 //!
-//! Needs a JDK and Maven, and says so where they are missing. All files are below the target folder.
+//! Needs a JDK and Maven, and reports which is missing. All files are below the target folder.
 
 mod variants;
 
@@ -23,17 +22,17 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// The official tool, as Maven Central has it. One jar holds it and what its code needs at run time.
+/// The official tool in Maven Central. One jar contains it and the run-time part of its code.
 const TOOL: &str = "uk.co.real-logic:sbe-all:1.38.1";
 const TOOL_JAR: &str = "sbe-all-1.38.1.jar";
 
-/// What copies it out of Maven Central.
+/// Maven goal that copies it from Maven Central.
 const MAVEN_COPY: &str = "org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy";
 
-/// The tool and its code use what newer Java machines hide.
+/// The tool and its code need these modules, which newer Java versions close.
 const OPEN_MEMORY: [&str; 2] = ["--add-opens", "java.base/jdk.internal.misc=ALL-UNNAMED"];
 
-/// What is compared, and with what.
+/// Compared paths.
 pub const JUDGED: &[&str] = &[
     "schemas/touchline.xml",
     "crates/types/src/native",
@@ -43,7 +42,7 @@ pub const JUDGED: &[&str] = &[
     "xtask/src/codegen",
 ];
 
-/// What is run: which messages, and how many.
+/// Options: seed and number of messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Options {
     seed: u64,
@@ -52,10 +51,10 @@ pub struct Options {
 }
 
 impl Options {
-    /// From the arguments of the command line.
+    /// Parses the arguments.
     ///
     /// # Errors
-    /// An option that there is not, or one without its number.
+    /// An unknown option, or one without its number.
     pub fn parse(arguments: &[&str]) -> Result<Options> {
         let mut options = Options {
             seed: 1,
@@ -82,7 +81,7 @@ impl Options {
     }
 }
 
-/// Compares. Without a JDK or Maven it says so and does nothing.
+/// Runs the comparison. Without a JDK or Maven it prints that and returns.
 ///
 /// # Errors
 /// The first message that is read or written differently; a tool that fails.
@@ -112,7 +111,7 @@ pub fn run(root: &Path, options: Options) -> Result<()> {
         ours.path.display(),
         theirs.path.display()
     );
-    println!("sbe-oracle: {count} messages are read and written alike by the official codecs");
+    println!("sbe-oracle: the official codecs read and write {count} messages identically");
 
     let newer = oracle.codecs("newer", &variants::newer(&oracle.schema))?;
     let theirs = oracle.read(&newer, &ours.path)?;
@@ -120,44 +119,46 @@ pub fn run(root: &Path, options: Options) -> Result<()> {
     same("a newer reader", &ours.dump, &read)?;
     let read = oracle.our_reading(&theirs.path)?;
     same("we, of a newer writer,", &ours.dump, &read)?;
-    println!("sbe-oracle: a newer reader reads us, and we read a newer writer");
+    println!(
+        "sbe-oracle: a newer reader reads our messages, and our reader those of a newer writer"
+    );
 
     let older = fs::read_to_string(root.join(variants::OLDER))?;
     let theirs = oracle.read(&oracle.codecs("older", &older)?, &ours.path)?;
     variants::read_by_older(&ours.dump, &theirs.dump)?;
     println!(
-        "sbe-oracle: a reader of the version before reads us, and passes over what it does not know"
+        "sbe-oracle: a reader of the previous version reads our messages, and skips unknown fields"
     );
 
     let swapped = oracle.codecs("swapped", &variants::swapped(&oracle.schema))?;
     let theirs = oracle.read(&swapped, &ours.path)?;
     ensure!(
         same("", &ours.dump, &theirs.dump).is_err(),
-        "two fields changed places in the schema and nothing was noticed: this comparison is blind"
+        "two fields were swapped in the schema and the comparison did not detect it"
     );
-    println!("sbe-oracle: two fields that change places are noticed");
+    println!("sbe-oracle: two swapped fields are detected");
     Ok(())
 }
 
-/// Where it works, and with what.
+/// Working folder, schema and messages.
 struct Oracle {
     root: PathBuf,
     folder: PathBuf,
     jar: PathBuf,
-    /// The text of the schema.
+    /// Text of the schema.
     schema: String,
-    /// Names of its messages.
+    /// Names of the schema's messages.
     messages: Vec<String>,
 }
 
-/// Builds our program, with the whole workspace in view as the tests are, so that they share all that is built.
+/// Builds our program with the whole workspace selected, like the tests, so that they share the build.
 fn build_ours(root: &Path) -> Result<()> {
     let mut cargo = Command::new("cargo");
     cargo.current_dir(root);
     output(cargo.args(["build", "-q", "--workspace", "--example", "native_stream"]))
 }
 
-/// A stream of messages in a file, and what was read in it.
+/// A file with a stream of messages, and a reading of it.
 struct Reading {
     path: PathBuf,
     dump: String,
@@ -218,7 +219,7 @@ impl Oracle {
         Command::new(target_folder(&self.root).join("debug/examples/native_stream"))
     }
 
-    /// Codecs of a schema and the program that uses them, compiled; gives the folder of the classes.
+    /// Generates and compiles the codecs of a schema and the program that uses them; returns the folder of the classes.
     fn codecs(&self, name: &str, schema: &str) -> Result<PathBuf> {
         let folder = self.folder.join(name);
         if folder.exists() {
@@ -252,7 +253,7 @@ impl Oracle {
         Ok(classes)
     }
 
-    /// What the codecs read in a stream, and the stream as they write it again.
+    /// The codecs' reading of a stream, and the stream as they write it again.
     fn read(&self, classes: &Path, stream: &Path) -> Result<Reading> {
         let (dump, path) = (
             classes.with_file_name("dump"),
@@ -279,7 +280,7 @@ impl Oracle {
     }
 }
 
-/// A comparison that never sees a template proves nothing of it.
+/// Every template must occur, otherwise the comparison does not cover it.
 fn ensure_every_message(messages: &[String], dump: &str) -> Result<()> {
     for message in messages {
         let seen = dump
@@ -293,7 +294,7 @@ fn ensure_every_message(messages: &[String], dump: &str) -> Result<()> {
     Ok(())
 }
 
-/// The first message that is not read alike.
+/// Reports the first message that is read differently.
 fn same(reader: &str, ours: &str, theirs: &str) -> Result<()> {
     let pairs = ours.lines().zip(theirs.lines());
     for (number, (our, their)) in pairs.enumerate() {

@@ -1,4 +1,4 @@
-//! `cargo xtask site`: the documentation site, out of the same Markdown that people read in the repository.
+//! `cargo xtask site`: the documentation site, from the Markdown of the repository.
 //!
 //! ```text
 //! README.md, ARCHITECTURE.md, …, docs/ ──► target/site/src, links to sources as text ──► mdBook ──► target/site/book
@@ -10,7 +10,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Version of mdBook that builds the site.
+/// Version of mdBook.
 const VERSION: &str = "0.5.4";
 
 /// Pages outside `docs/`.
@@ -23,7 +23,7 @@ const PAGES: &[&str] = &[
     "competitors/README.md",
 ];
 
-/// Builds the site and says where it is.
+/// Builds the site and prints its path.
 ///
 /// # Errors
 /// mdBook cannot be installed or fails, or a file cannot be read or written.
@@ -41,13 +41,13 @@ pub fn run(root: &Path) -> Result<()> {
         .context("cannot run mdbook")?;
     let said = String::from_utf8_lossy(&output.stderr);
     if !output.status.success() || said.contains("WARN") || said.contains("ERROR") {
-        bail!("mdbook found mistakes:\n{said}");
+        bail!("mdbook reports mistakes:\n{said}");
     }
     println!("site: {}", site.join("book/index.html").display());
     Ok(())
 }
 
-/// The program, installed below the target folder unless it is there in this version.
+/// Path of mdBook, installed below the target folder unless this version is there already.
 fn mdbook(root: &Path) -> Result<PathBuf> {
     let tools = crate::target_folder(root).join("tools");
     let program = tools.join("bin/mdbook");
@@ -98,7 +98,7 @@ fn stage(root: &Path, site: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Files below a folder of the repository, by their paths from its root.
+/// Files below a folder of the repository, by path from its root.
 fn list(root: &Path, folder: &str, paths: &mut Vec<String>) -> Result<()> {
     for entry in fs::read_dir(root.join(folder))? {
         let entry = entry?;
@@ -111,8 +111,8 @@ fn list(root: &Path, folder: &str, paths: &mut Vec<String>) -> Result<()> {
     Ok(())
 }
 
-/// A page as the site has it: links in the table of contents from its new place, and links to what the site does not
-/// have as the plain path.
+/// A page of the site: links in the table of contents are relative to its new place, and links to files outside the
+/// site become plain paths.
 fn rewritten(page: &str, text: &str, pages: &[String]) -> String {
     let is_summary = page == "docs/SUMMARY.md";
     let mut in_code = false;
@@ -155,8 +155,7 @@ fn relinked(page: &str, line: &str, pages: &[String], is_summary: bool) -> Strin
     written + rest
 }
 
-/// What stands for a link to a file that the site does not have: the label, and where the file is unless that is the
-/// label.
+/// Replacement of a link to a file outside the site: the label, and the path unless the label is the path.
 fn unlinked(label: &str, path: &str) -> String {
     let name = label.trim_matches('`');
     if path.ends_with(name) {

@@ -1,7 +1,7 @@
-//! The long forms of the tests that depend on chance: many more seeds, and longer searches.
+//! Long runs of the random tests: many more seeds, and longer searches.
 //!
-//! What runs in minutes with every change runs here for hours before a release. Every failure names its seed, and
-//! `SEED=n` runs that seed alone.
+//! Tests that run for minutes with every change run here for hours before a release. Every failure names its seed, and
+//! `SEED=n` runs that seed only.
 
 use crate::{fuzz, memory_model};
 use anyhow::{Context, Result, bail};
@@ -13,13 +13,13 @@ use std::{
     time::Instant,
 };
 
-/// A promise, and the tests that hold it.
+/// A property, and its tests.
 struct Promise {
     name: &'static str,
-    /// What follows `cargo test`, to choose the test program.
+    /// Arguments of `cargo test` that select the test program.
     program: [&'static str; 4],
     tests: &'static str,
-    /// The environment variable that says how much, and how much for each seed that was asked for.
+    /// Environment variable of the amount, and the amount for each seed.
     amount: (&'static str, f64),
 }
 
@@ -35,13 +35,13 @@ const LIVE: [&str; 4] = ["-p", "touchline", "--test", "live"];
 
 const PROMISES: &[Promise] = &[
     Promise {
-        name: "loss on one line costs nothing",
+        name: "loss on one line changes no output",
         program: TOUCHLINE,
         tests: "sessions::lines::",
         amount: ("SEEDS", 1.0),
     },
     Promise {
-        name: "loss on both lines is noticed, said and healed",
+        name: "loss on both lines is detected, reported and recovered",
         program: TOUCHLINE,
         tests: "sessions::recovery::",
         amount: ("SEEDS", 1.0),
@@ -54,26 +54,26 @@ const PROMISES: &[Promise] = &[
         amount: ("SEEDS", 6.0),
     },
     Promise {
-        name: "whoever lies, nothing false is live, and two loops heal everything",
+        name: "with forged packets no wrong book is live, and two snapshot cycles recover all books",
         program: TOUCHLINE,
-        // The comparison with the reference as well.
+        // Includes the comparison with the reference.
         tests: "sessions::hostile::",
         amount: ("SEEDS", 1.0),
     },
     Promise {
-        name: "a reader of shared memory sees the next message or is told what it lost",
+        name: "a reader of shared memory receives the next message or the count of lost ones",
         program: RING,
         tests: "broadcast::threads::",
         amount: ("MESSAGES", 100_000.0),
     },
     Promise {
-        name: "the ring does what its model does",
+        name: "the ring behaves like its model",
         program: RING,
         tests: "broadcast::model::",
         amount: ("SEEDS", 10.0),
     },
     Promise {
-        name: "scribbles in shared memory are survived",
+        name: "readers survive damaged shared memory",
         program: RING,
         tests: "broadcast::hostile::",
         amount: ("SEEDS", 1.0),
@@ -85,41 +85,41 @@ const PROMISES: &[Promise] = &[
         amount: ("KILLS", 0.5),
     },
     Promise {
-        name: "a killed FIX session neither forgets nor repeats an order",
+        name: "a killed FIX session neither loses nor repeats an order",
         program: TOUCHLINE,
         tests: "command::fix_kills::",
         // In each of the two roles.
         amount: ("KILLS", 0.1),
     },
     Promise {
-        name: "processes that are killed come back by themselves, and no false book is live",
+        name: "killed processes recover without intervention, and no wrong book is live",
         program: LIVE,
         tests: "soak::",
         // An hour for 10,000 seeds.
         amount: ("SOAK_SECONDS", 0.36),
     },
     Promise {
-        name: "processes that are stopped show nothing false, and neither memory nor descriptors grow",
+        name: "no wrong book is live after a stop, and neither memory nor descriptors grow",
         program: LIVE,
         tests: "stops::",
         amount: ("SOAK_SECONDS", 0.36),
     },
 ];
 
-/// How long to soak.
+/// Options.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Options {
     /// Sessions for each test.
     seeds: u64,
-    /// Seconds for each fuzz target; 0 leaves fuzzing out.
+    /// Seconds for each fuzz target; 0 skips fuzzing.
     seconds: u32,
 }
 
 impl Options {
-    /// Reads `[--seeds N] [--seconds N]`.
+    /// Parses `[--seeds N] [--seconds N]`.
     ///
     /// # Errors
-    /// Names the argument that was not understood.
+    /// Names the unknown argument.
     pub fn parse(arguments: &[&str]) -> Result<Self> {
         let mut options = Self {
             seeds: 10_000,
@@ -136,7 +136,7 @@ impl Options {
                     options.seconds = seconds.context("--seconds needs a whole number")?;
                 }
                 _ => bail!(
-                    "'{}' is not understood; soak takes [--seeds N] [--seconds N]",
+                    "unknown argument '{}'; soak takes [--seeds N] [--seconds N]",
                     pair.join(" ")
                 ),
             }
@@ -145,10 +145,10 @@ impl Options {
     }
 }
 
-/// Runs everything, also after a failure, and tells what failed.
+/// Runs all tests, also after a failure, and reports failures.
 ///
 /// # Errors
-/// Names each promise that was broken, with the first seed that showed it, and what fuzzing found.
+/// Names each violated property, with its first failing seed, and the findings of fuzzing.
 pub fn run(root: &Path, options: &Options) -> Result<()> {
     build(root)?;
     let mut broken = Vec::new();
@@ -167,7 +167,7 @@ pub fn run(root: &Path, options: &Options) -> Result<()> {
         }
     }
     if !publish_cost(root, options.seeds)? {
-        broken.push("what readers cost the writer cannot be measured".to_owned());
+        broken.push("the readers' cost for the writer cannot be measured".to_owned());
     }
     if let Err(error) = memory_model::run(root, memory_model::Options::parse(&["--long"])?) {
         broken.push(format!("the orderings of shared memory ({error:#})"));
@@ -186,7 +186,7 @@ pub fn run(root: &Path, options: &Options) -> Result<()> {
     bail!("broken: {}", broken.join("; "))
 }
 
-/// How a run of tests ended.
+/// Result of a run of tests.
 #[derive(Debug, PartialEq, Eq)]
 enum Outcome {
     Held,
@@ -194,13 +194,13 @@ enum Outcome {
 }
 
 impl Promise {
-    /// How much of it there is for so many seeds, at least once.
+    /// Amount for this number of seeds, at least 1.
     fn amount(&self, seeds: u64) -> u64 {
         (seeds as f64 * self.amount.1).ceil() as u64
     }
 }
 
-/// Runs the tests of a promise, shows what they print, and looks for the first failing seed.
+/// Runs the tests of a property, prints their output, and finds the first failing seed.
 fn test(root: &Path, promise: &Promise, amount: u64) -> Result<Outcome> {
     let (reader, writer) = io::pipe()?;
     let mut command = program(root, promise.program);
@@ -216,7 +216,7 @@ fn test(root: &Path, promise: &Promise, amount: u64) -> Result<Outcome> {
     let mut child = command
         .spawn()
         .context("cannot run cargo test; is cargo on the PATH?")?;
-    // The command holds the pipe open, and the reading below ends when nobody does.
+    // The command holds the pipe open; the reading below ends when it is closed.
     drop(command);
     let mut seed = None;
     for line in BufReader::new(reader).lines() {
@@ -230,8 +230,8 @@ fn test(root: &Path, promise: &Promise, amount: u64) -> Result<Outcome> {
     })
 }
 
-/// Shows that a slow reader does not slow the writer. How much it is depends on the machine, so a person judges the
-/// ratios; only whether they could be measured is said.
+/// Measures that a slow reader does not slow the writer. The ratios depend on the machine, so a person judges them; the
+/// command only fails if they cannot be measured.
 fn publish_cost(root: &Path, seeds: u64) -> Result<bool> {
     let rounds = seeds.div_ceil(100).to_string();
     println!("soak: a slow reader does not slow the writer, {rounds} rounds");
@@ -251,7 +251,7 @@ fn publish_cost(root: &Path, seeds: u64) -> Result<bool> {
     Ok(status.success())
 }
 
-/// Code that does not build breaks no promise.
+/// Builds first: a build failure is not a violated property.
 fn build(root: &Path) -> Result<()> {
     for tests in [TOUCHLINE, RING, PROCESSES, LIVE] {
         let status = program(root, tests).arg("--no-run").status();
@@ -277,7 +277,7 @@ fn cargo(root: &Path) -> Command {
     command
 }
 
-/// The seed that a failure's message names; what passing tests print has the word only as `n seeds`.
+/// The seed in the message of a failure; passing tests print the word only as `n seeds`.
 fn failing_seed(line: &str) -> Option<u64> {
     let rest = line.split_once("seed ")?.1;
     let digits = rest.split(|c: char| !c.is_ascii_digit()).next()?;

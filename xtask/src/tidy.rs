@@ -1,7 +1,7 @@
-//! The rules of the house, held by a test.
+//! Rules of the repository, checked by a test.
 //!
-//! A rule is a function from the repository to findings. Each has a broken example in its own tests: a rule that
-//! cannot fail is no rule. A finding names the place, what is wrong there, and what to do.
+//! A rule is a function from the repository to findings. Each has a broken example in its own tests, so that it can
+//! fail. A finding names the place, the mistake, and the fix.
 
 mod circles;
 mod commands;
@@ -27,7 +27,7 @@ use std::{fmt, path::Path};
 
 type Rule = fn(&Repository) -> Vec<Finding>;
 
-/// Every rule, by the name that CONTRIBUTING.md explains it under.
+/// Every rule, by its name in CONTRIBUTING.md.
 const RULES: &[(&str, Rule)] = &[
     ("layers", layers::check),
     ("layers unused", layers::unused),
@@ -55,16 +55,16 @@ const RULES: &[(&str, Rule)] = &[
     ("counters documented", documented::counters),
 ];
 
-/// One broken rule at one place.
+/// One violation of a rule.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Finding {
     /// File, relative to the root of the repository.
     pub path: String,
     /// Line, from 1.
     pub line: usize,
-    /// What is wrong.
+    /// Mistake.
     pub what: String,
-    /// What to do about it.
+    /// Fix.
     pub fix: String,
 }
 
@@ -89,10 +89,10 @@ impl fmt::Display for Finding {
     }
 }
 
-/// Holds the repository at `root` against every rule.
+/// Checks the repository at `root` with every rule.
 ///
 /// # Errors
-/// Names every finding, one per line, or says why the repository could not be read.
+/// Every finding, one per line, or the reason why the repository could not be read.
 pub fn run(root: &Path) -> Result<()> {
     let findings = findings(&Repository::load(root)?);
     if findings.is_empty() {
@@ -100,11 +100,7 @@ pub fn run(root: &Path) -> Result<()> {
         return Ok(());
     }
     let list: Vec<String> = findings.iter().map(ToString::to_string).collect();
-    bail!(
-        "tidy found {} places to mend:\n{}",
-        list.len(),
-        list.join("\n")
-    )
+    bail!("tidy: {} findings:\n{}", list.len(), list.join("\n"))
 }
 
 /// Every finding of every rule, by place.

@@ -45,9 +45,8 @@ pub struct Arrival {
 /// Writes arrivals as a capture: classic pcap with nanoseconds, real Ethernet, IPv4 and UDP headers, each feed and line
 /// to its own group as [`config::config_xml`] lists them.
 ///
-///  # Errors
-///
-///  The file cannot be written, or a payload is too long for a datagram. A partly written file is removed.
+/// # Errors
+/// The file cannot be written, or a payload is too long for a datagram. A partly written file is removed.
 pub fn write_pcap(arrivals: &[Arrival], path: &Path) -> io::Result<()> {
     let written = File::create(path).and_then(|file| write(arrivals, BufWriter::new(file)));
     if written.is_err() {

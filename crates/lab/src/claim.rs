@@ -1,6 +1,6 @@
 //! Exclusive use of multicast addresses by one simulator of a host.
 //!
-//!  Packets of two exchanges on one multicast group have the same numbers, so no receiver can separate them. Each
+//! Packets of two exchanges on one multicast group have the same numbers, so no receiver can separate them. Each
 //! simulator claims its addresses, and a second simulator is refused. A claim is the name of an abstract socket: it
 //! leaves no file, works across users, belongs to one network namespace (as groups do), and ends with its process.
 
@@ -43,9 +43,8 @@ const CLAIM: &str = "touchline-sim/";
 impl Claim {
     /// Claims further addresses; skips those that this value has claimed already.
     ///
-    ///  # Errors
-    ///
-    ///  Another process has claimed one of them. The addresses before it stay claimed.
+    /// # Errors
+    /// Another process has claimed one of them. The addresses before it stay claimed.
     pub fn add(
         &mut self,
         addresses: impl IntoIterator<Item = SocketAddrV4>,

@@ -1,6 +1,6 @@
 //! Simulated CME MDP 3.0 exchange: packets of a generated market, with the expected books.
 //!
-//!  The markets are limit order books, and the published data are derived from them, so the expected books are correct
+//! The markets are limit order books, and the published data are derived from them, so the expected books are correct
 //! by construction. Everything depends on the seed only.
 
 pub mod config;

@@ -1,6 +1,6 @@
 //! Faults between an exchange and a receiver: an ordered list of operators over the packet streams of both lines.
 //!
-//!  The same session, plan and seed give the same arrivals. The report counts the faults, so that the counters of the
+//! The same session, plan and seed give the same arrivals. The report counts the faults, so that the counters of the
 //! system under test can be compared with it.
 
 pub mod command;

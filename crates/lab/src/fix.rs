@@ -1,6 +1,6 @@
 //! FIX counterparties: acceptors and initiators with an echo application.
 //!
-//!  The session is the one that gateways use (`touchline_session::fix`); the lab simulates a
+//! The session is the one that gateways use (`touchline_session::fix`); the lab simulates a
 //! counterparty's application and sockets. Scenarios and models in tests check the session.
 
 mod acceptor;

@@ -1,6 +1,6 @@
 //! Global allocator that counts the allocations of one thread after a call of `freeze`.
 //!
-//!  The hot path allocates at start. A test or a benchmark makes this the allocator of its program, warms the path up,
+//! The hot path allocates at start. A test or a benchmark makes this the allocator of its program, warms the path up,
 //! freezes its thread, runs the path, and thaws:
 //! ```
 //! use touchline_lab::frozen::Frozen;

@@ -1,8 +1,7 @@
 //! Exchange simulators, fault injection and reference models for the tests of the other crates.
 //!
-//!  # Never
-//!
-//!  Is a dependency of a library; only of tests, of benchmarks and of the command. Shares code with the code under
+//! # Never
+//! Is a dependency of a library; only of tests, of benchmarks and of the command. Shares code with the code under
 //! test: it writes bytes from the specification tables, reads them at plain offsets, and keeps books as plain lists.
 //! One exception: FIX counterparties ([`fix`]) use the session of `session`, which testers with scenarios check.
 //!
@@ -18,8 +17,7 @@
 //! ```
 //!
 //! # Tests
-//!
-//!  The reference handler against sessions and expected books of an independent generator (where available), and
+//! The reference handler against sessions and expected books of an independent generator (where available), and
 //! against this generator, without faults and under every fault; with an injected defect each comparison must fail. The
 //! encoder and the plain offsets against the decoders generated from the templates. Sessions of seeds are pinned
 //! (`tests/lab/pinned_sessions.rs`). Fault streams are compared with their counts, the replay server is tested with a

@@ -20,9 +20,8 @@ const ACCEPTS: usize = 64;
 impl LoginPort {
     /// Listens on an address.
     ///
-    ///  # Errors
-    ///
-    ///  The address does not belong to the host, or is in use.
+    /// # Errors
+    /// The address does not belong to the host, or is in use.
     pub fn listen(address: SocketAddrV4, rules: Rules) -> Result<LoginPort, Error> {
         Ok(LoginPort {
             listener: Listener::bind(address)?,

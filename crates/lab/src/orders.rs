@@ -14,9 +14,8 @@ pub const ORDER_KINDS: usize = 7;
 
 /// Random message of a kind.
 ///
-///  # Panics
-///
-///  The kind does not exist.
+/// # Panics
+/// The kind does not exist.
 pub fn order_of_kind(random: &mut Random, kind: usize) -> OrderMessage {
     match kind {
         0 => OrderMessage::New(new_order(random)),

@@ -1,6 +1,6 @@
 //! Self-describing payload: the content of a message follows from its number.
 //!
-//!  Length and every byte are functions of the sequence number, so a reader detects a torn, repeated, reordered or
+//! Length and every byte are functions of the sequence number, so a reader detects a torn, repeated, reordered or
 //! foreign message without further data. No two numbers below 2^64 have the same words.
 
 /// Length of the message with this number, from 0 to `length_max` bytes.

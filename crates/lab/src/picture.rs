@@ -1,6 +1,6 @@
 //! Result of a run in the machine-readable form of the `--books`, `--orders` and `--tops` outputs.
 //!
-//!  The generator's expected books and the reference handler's result both have this type, so they can be compared as
+//! The generator's expected books and the reference handler's result both have this type, so they can be compared as
 //! values and, line by line, as text.
 
 use std::fmt::Write;

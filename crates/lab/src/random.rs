@@ -1,6 +1,6 @@
 //! Seeded random numbers (SplitMix64), with a fixed algorithm: a seed in a report reproduces the run on any machine.
 //!
-//!  The algorithm and its constants are those of Steele, Lea and Flood, "Fast Splittable Pseudorandom Number
+//! The algorithm and its constants are those of Steele, Lea and Flood, "Fast Splittable Pseudorandom Number
 //! Generators" (OOPSLA 2014). Do not change them: recorded seeds would then generate other sessions.
 
 /// Stream of random numbers, determined by its seed.
@@ -26,9 +26,8 @@ impl Random {
 
     /// A number in `0..n`. The modulo bias is below 2⁻³² for every `n` that fits 32 bits.
     ///
-    ///  # Panics
-    ///
-    ///  If `n` is 0.
+    /// # Panics
+    /// If `n` is 0.
     pub fn below(&mut self, n: u64) -> u64 {
         assert!(n > 0, "Random::below(0): there is no number below 0");
         self.next_u64() % n
@@ -52,9 +51,8 @@ impl Random {
 
     /// One of the items.
     ///
-    ///  # Panics
-    ///
-    ///  If there are none.
+    /// # Panics
+    /// If there are none.
     pub fn pick<'a, T>(&mut self, items: &'a [T]) -> &'a T {
         &items[self.index(items.len())]
     }
@@ -68,9 +66,8 @@ impl Random {
 /// Seeds of a random test: `SEED` only if it is set, else the first `SEEDS`, else the first
 /// `usual`.
 ///
-///  # Panics
-///
-///  If a variable is not a number.
+/// # Panics
+/// If a variable is not a number.
 pub fn seeds(usual: u64) -> std::ops::Range<u64> {
     match given("SEED") {
         Some(seed) => seed..seed + 1,
@@ -80,9 +77,8 @@ pub fn seeds(usual: u64) -> std::ops::Range<u64> {
 
 /// The number in an environment variable, or the usual one.
 ///
-///  # Panics
-///
-///  If the variable is not a number.
+/// # Panics
+/// If the variable is not a number.
 pub fn amount(variable: &str, usual: u64) -> u64 {
     given(variable).unwrap_or(usual)
 }

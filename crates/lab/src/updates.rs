@@ -70,9 +70,8 @@ impl RandomUpdates {
 
     /// Next update of a kind.
     ///
-    ///  # Panics
-    ///
-    ///  The kind does not exist.
+    /// # Panics
+    /// The kind does not exist.
     pub fn of_kind(&mut self, kind: usize) -> Update<'_> {
         match kind {
             0 => self.book(),

@@ -38,8 +38,7 @@ pub fn run(root: &Path, dictionary: &Path, check: bool) -> Result<()> {
 /// The Rust file of a dictionary.
 ///
 /// # Errors
-///
-///  File, line and mistake.
+/// File, line and mistake.
 pub fn tables(path: &Path) -> Result<String> {
     let text =
         fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;

@@ -1,6 +1,6 @@
 //! Merges several versions of a schema, so that one view reads messages of all of them.
 //!
-//!  The versions must be append-only, which is verified: each element of an older version has the same place and
+//! The versions must be append-only, which is verified: each element of an older version has the same place and
 //! encoding in the newer one; new elements state their version, and lie in padding, behind the old block, or after the
 //! old groups. Templates that newer versions removed are kept.
 
@@ -9,9 +9,8 @@ use anyhow::{Context, Result, ensure};
 
 /// Merges `versions` of one schema, in any order.
 ///
-///  # Errors
-///
-///  Names the first change that is not append-only: a reader of one version would misread the
+/// # Errors
+/// Names the first change that is not append-only: a reader of one version would misread the
 /// other.
 pub fn merge(mut versions: Vec<Schema>) -> Result<Schema> {
     versions.sort_by_key(|schema| schema.version);

@@ -34,9 +34,8 @@ pub fn screaming(name: &str) -> String {
 
 /// Refuses a name that is not possible in Rust.
 ///
-///  # Errors
-///
-///  The name.
+/// # Errors
+/// The name.
 pub fn check(name: &str) -> Result<()> {
     let letters = name
         .bytes()

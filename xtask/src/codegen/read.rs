@@ -22,9 +22,8 @@ const FILES_MAX: usize = 16;
 
 /// Reads the schema in the file `path` and its includes.
 ///
-///  # Errors
-///
-///  Place in the schema and mistake.
+/// # Errors
+/// Place in the schema and mistake.
 pub fn from_file(path: &Path) -> Result<Schema> {
     let mut texts = vec![load(path)?];
     for href in includes(&texts[0])? {
@@ -39,9 +38,8 @@ pub fn from_file(path: &Path) -> Result<Schema> {
 
 /// Reads a schema: the document, then its includes.
 ///
-///  # Errors
-///
-///  Place in the schema and mistake.
+/// # Errors
+/// Place in the schema and mistake.
 pub fn from_texts(texts: &[String]) -> Result<Schema> {
     let documents = texts
         .iter()

@@ -1,6 +1,6 @@
 //! Checks a release: unpacks it, installs it in a separate root, removes and purges it.
 //!
-//!  Each step prints its result. A step without its tool, or without the rights to install, prints that it is left out.
+//! Each step prints its result. A step without its tool, or without the rights to install, prints that it is left out.
 
 use super::release::Release;
 use super::tree::{Entry, Tree};

@@ -47,9 +47,8 @@ fi
 
 /// The package: `usr` is the tree below `/usr`.
 ///
-///  # Errors
-///
-///  A file cannot be packed.
+/// # Errors
+/// A file cannot be packed.
 pub fn package(usr: &Tree, release: &Release, needs: &str) -> Result<Vec<u8>> {
     let files = files(usr)?;
     let mut control = Tree::default();
@@ -69,9 +68,8 @@ pub fn package(usr: &Tree, release: &Release, needs: &str) -> Result<Vec<u8>> {
 
 /// Files of the package: man pages compressed, completions in Debian's places.
 ///
-///  # Errors
-///
-///  A file cannot be packed.
+/// # Errors
+/// A file cannot be packed.
 pub fn files(usr: &Tree) -> Result<Tree> {
     let mut tree = Tree::default();
     for (path, entry) in usr.iter() {

@@ -37,9 +37,8 @@ impl Package {
 /// Packages of the command on a platform, sorted by name, without those used only for building: procedural macros and
 /// build scripts.
 ///
-///  # Errors
-///
-///  cargo fails, or a package states no licence or has no file with its text.
+/// # Errors
+/// cargo fails, or a package states no licence or has no file with its text.
 pub fn packages(root: &Path, target: &str) -> Result<Vec<Package>> {
     let linked = tree(root, target)?;
     let metadata = metadata(root, &["--locked", "--filter-platform", target])?;
@@ -185,9 +184,8 @@ fn checksums(lock: &str) -> BTreeMap<(String, String), String> {
 
 /// Text with the licences of all linked packages, each licence text once.
 ///
-///  # Errors
-///
-///  A file cannot be read.
+/// # Errors
+/// A file cannot be read.
 pub fn licence_texts(packages: &[Package]) -> Result<String> {
     let mut text = String::from(
         "Touchline is licensed under MIT or Apache-2.0, at your choice. It is linked with these packages:\n\n",

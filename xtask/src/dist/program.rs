@@ -19,9 +19,8 @@ pub struct Needs {
 impl Needs {
     /// Requirements of a program, from `objdump`, which comes with every C compiler.
     ///
-    ///  # Errors
-    ///
-    ///  objdump is missing, or the program needs more than glibc.
+    /// # Errors
+    /// objdump is missing, or the program needs more than glibc.
     pub fn of(program: &Path) -> Result<Needs> {
         let output = Command::new("objdump")
             .arg("-p")

@@ -19,9 +19,8 @@ pub struct Release {
 impl Release {
     /// Release of the current commit; without git the time is `SOURCE_DATE_EPOCH`.
     ///
-    ///  # Errors
-    ///
-    ///  Neither git nor the environment gives the time.
+    /// # Errors
+    /// Neither git nor the environment gives the time.
     pub fn of(root: &Path, target: &str) -> Result<Release> {
         let time_s = match env::var("SOURCE_DATE_EPOCH") {
             Ok(time) => time.parse().context("SOURCE_DATE_EPOCH: not a number of seconds")?,

@@ -78,9 +78,8 @@ impl Tree {
 
     /// A tar archive, compressed with gzip: owner root, one time, sorted.
     ///
-    ///  # Errors
-    ///
-    ///  A path is too long for the format.
+    /// # Errors
+    /// A path is too long for the format.
     pub fn tar_gz(&self, mtime_s: u64) -> Result<Vec<u8>> {
         let packed = GzBuilder::new().write(Vec::new(), Compression::best());
         let mut archive = tar::Builder::new(packed);

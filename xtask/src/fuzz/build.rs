@@ -35,9 +35,8 @@ impl Program {
 
     /// Names of all targets.
     ///
-    ///  # Errors
-    ///
-    ///  The program fails.
+    /// # Errors
+    /// The program fails.
     pub fn targets(&self) -> Result<Vec<String>> {
         let output = self
             .command("list")
@@ -60,9 +59,8 @@ impl Program {
 
     /// Writes the seeds of `target` into `folder`.
     ///
-    ///  # Errors
-    ///
-    ///  The target does not exist, or the folder cannot be written.
+    /// # Errors
+    /// The target does not exist, or the folder cannot be written.
     pub fn write_seeds(&self, target: &str, folder: &Path) -> Result<()> {
         let output = self
             .command(&format!("seeds:{target}:{}", folder.display()))
@@ -80,9 +78,8 @@ impl Program {
 
 /// Builds the program: quickly, or with `asan` everything instrumented and under AddressSanitizer.
 ///
-///  # Errors
-///
-///  There is no C++ compiler, or the build fails.
+/// # Errors
+/// There is no C++ compiler, or the build fails.
 pub fn build(root: &Path, asan: bool) -> Result<Program> {
     require_cxx()?;
     let mut cargo = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));

@@ -1,10 +1,10 @@
-//! Rows of painted text as an SVG that looks like a terminal.
+//! Rows of coloured text as an SVG that looks like a terminal.
 
 use super::screen::{Look, Row};
 use std::fmt::Write;
 
-/// Size of a character's cell and of the margin, pixels. The width is 0.6 of the font size, as in
-/// nearly every monospaced font; `textLength` holds the others to it.
+/// Size of a character cell and of the margin, pixels. The width is 0.6 of the font size, as in
+/// nearly every monospaced font; `textLength` enforces it for the others.
 const CELL: (f64, f64) = (8.4, 19.0);
 const FONT_SIZE: f64 = 14.0;
 const MARGIN: f64 = 18.0;
@@ -18,15 +18,15 @@ const COLOURS: [&str; 16] = [
     "#7d8899", "#ffa198", "#9be9a8", "#f2cc60", "#a5d6ff", "#e2c5ff", "#a5f3fc", "#f0f6fc",
 ];
 
-/// Frames, each for so long, again and again.
+/// Frames in a loop, each for the same time.
 pub struct Film {
-    /// The rows of each frame: one frame is a picture that stands still.
+    /// Rows of each frame; a single frame is a still picture.
     pub frames: Vec<Vec<Row>>,
-    /// Time of each, milliseconds.
+    /// Time of each frame, milliseconds.
     pub frame_ms: u64,
 }
 
-/// Draws a command and what it printed.
+/// Draws a command and its output.
 pub fn svg(prompt: &str, film: &Film) -> String {
     let prompt = format!("$ {prompt}");
     let rows = film.frames.iter().flatten();
@@ -77,7 +77,7 @@ pub fn svg(prompt: &str, film: &Film) -> String {
     svg + "</svg>\n"
 }
 
-/// Shows one frame after the other. Who asks for no motion, and who knows no animation, sees the first.
+/// Shows the frames in turn. A viewer with reduced motion, or without animations, shows the first.
 fn style(film: &Film) -> String {
     let frames = film.frames.len() as u64;
     let whole = frames * film.frame_ms;
@@ -118,7 +118,7 @@ fn background(svg: &mut String, column: usize, line: usize, columns: usize, fill
     );
 }
 
-/// One stretch of text; blanks around it are a matter of its place.
+/// One span of text; its position replaces the blanks around it.
 fn text(svg: &mut String, column: usize, line: usize, text: &str, fill: &str, bold: bool) {
     let shown = text.trim_start();
     let column = column + text.chars().count() - shown.chars().count();
@@ -137,7 +137,7 @@ fn text(svg: &mut String, column: usize, line: usize, text: &str, fill: &str, bo
     );
 }
 
-/// Colour of the text, and that behind it if there is one.
+/// Colour of the text, and of its background if any.
 fn colours(look: Look) -> (&'static str, Option<&'static str>) {
     let named = |number: u8| COLOURS.get(usize::from(number)).copied();
     let text = look.colour.and_then(named);
@@ -153,7 +153,7 @@ fn columns(row: &Row) -> usize {
     row.iter().map(|span| span.text.chars().count()).sum()
 }
 
-/// Text as XML has it.
+/// Escapes text for XML.
 fn escaped(text: &str) -> String {
     text.replace('&', "&amp;")
         .replace('<', "&lt;")
@@ -173,7 +173,7 @@ mod tests {
         }
     }
 
-    /// The drawing is read back as XML: each stretch of text with its place and fill.
+    /// Parses the drawing as XML: each span of text with its position and fill.
     #[test]
     fn what_was_printed_stands_in_the_drawing() {
         let drawing = svg("a <b>", &film(&["  x &\x1b[31m y<z  \x1b[0m\n\nend"]));

@@ -1,4 +1,4 @@
-//! A screen that changes, looked at several times: frames out of a terminal that tmux lends.
+//! Frames of a changing screen, captured from a tmux terminal.
 
 use super::screen::{self, Row};
 use super::{Options, shell_word};
@@ -7,13 +7,13 @@ use std::process::Command;
 use std::thread;
 use std::time::Duration;
 
-/// Time that a screen has to come up before the first frame.
+/// Time for a screen to appear before the first frame.
 const START: Duration = Duration::from_secs(2);
 
 /// The command's screen, `options.frames` times.
 ///
 /// # Errors
-/// tmux is missing, the command ends by itself, or its screen cannot be drawn.
+/// tmux is missing, the command ends early, or its screen cannot be drawn.
 pub fn frames(options: &Options) -> Result<Vec<Vec<Row>>> {
     let words: Vec<String> = options
         .command
@@ -36,7 +36,7 @@ pub fn frames(options: &Options) -> Result<Vec<Vec<Row>>> {
     Ok(frames)
 }
 
-/// A tmux server of its own with one window. It ends with the value, and its command with it.
+/// A separate tmux server with one window. It and its command end when this value is dropped.
 struct Terminal {
     socket: String,
 }
@@ -62,7 +62,7 @@ impl Terminal {
         Ok(terminal)
     }
 
-    /// What the terminal shows, with colours.
+    /// Content of the terminal, with colours.
     fn look(&self) -> Result<String> {
         self.tmux(&["capture-pane", "-e", "-p"])
             .context("the command has ended: run it alone to see why")
@@ -76,17 +76,17 @@ impl Terminal {
             .env_remove("NO_COLOR")
             .env_remove("TMUX")
             .output()
-            .context("cannot start 'tmux', which lends a terminal: install it")?;
+            .context("cannot start 'tmux', which provides a terminal: install it")?;
         if !output.status.success() {
             bail!("tmux: {}", String::from_utf8_lossy(&output.stderr).trim());
         }
-        String::from_utf8(output.stdout).context("the command printed something that is no text")
+        String::from_utf8(output.stdout).context("the output of the command is not text")
     }
 }
 
 impl Drop for Terminal {
     fn drop(&mut self) {
-        // The command may have ended, and the server with it.
+        // The command and the server may have ended.
         let _ = self.tmux(&["kill-server"]);
     }
 }

@@ -1,4 +1,4 @@
-//! What a command sent to its terminal, as rows of painted text.
+//! Output of a command on a terminal, as rows of coloured text.
 
 use anyhow::{Result, bail};
 use std::ops::RangeInclusive;
@@ -6,34 +6,35 @@ use std::ops::RangeInclusive;
 /// One line of the screen.
 pub type Row = Vec<Span>;
 
-/// A stretch of text of one look.
+/// Span of text with one style.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Span {
     /// The text, never empty.
     pub text: String,
-    /// How it looks.
+    /// Style.
     pub look: Look,
 }
 
-/// How text looks.
+/// Style of text.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Look {
     /// `ESC[1m`.
     pub bold: bool,
     /// `ESC[2m`.
     pub dim: bool,
-    /// `ESC[7m`: text and background change places.
+    /// `ESC[7m`: text and background colours are swapped.
     pub reverse: bool,
-    /// Number of the terminal's colour, 0 to 15: black, red, green, yellow, blue, magenta, cyan, white, then the bright ones.
+    /// Number of the terminal's colour, 0 to 15: black, red, green, yellow, blue, magenta, cyan, white, then the bright
+    /// ones.
     pub colour: Option<u8>,
-    /// The same, of the background.
+    /// Number of the background colour.
     pub background: Option<u8>,
 }
 
-/// Splits what was printed into rows.
+/// Splits the output into rows.
 ///
 /// # Errors
-/// An escape sequence other than those of [`Look`]: what moves the cursor has no rows.
+/// An escape sequence other than those of [`Look`], such as a cursor movement.
 pub fn rows(printed: &str) -> Result<Vec<Row>> {
     let mut look = Look::default();
     printed
@@ -42,7 +43,7 @@ pub fn rows(printed: &str) -> Result<Vec<Row>> {
         .collect()
 }
 
-/// The rows to be shown; where something is left out there stands a dim mark.
+/// The selected rows; a dim mark replaces omitted ones.
 pub fn excerpt(rows: Vec<Row>, lines: &RangeInclusive<usize>, columns: usize) -> Vec<Row> {
     let total = rows.len();
     let shown = rows.into_iter().enumerate();
@@ -83,7 +84,7 @@ fn paint(look: &mut Look, codes: &str) -> Result<()> {
             Ok(0) => *look = Look::default(),
             Ok(1) => look.bold = true,
             Ok(2) => look.dim = true,
-            // Italics and underlines are left out.
+            // Italics and underlines are ignored.
             Ok(3 | 4 | 23 | 24) => {}
             Ok(7) => look.reverse = true,
             Ok(22) => (look.bold, look.dim) = (false, false),
@@ -96,18 +97,18 @@ fn paint(look: &mut Look, codes: &str) -> Result<()> {
             Ok(number @ 40..=47) => look.background = Some(number - 40),
             Ok(number @ 90..=97) => look.colour = Some(number - 90 + 8),
             Ok(number @ 100..=107) => look.background = Some(number - 100 + 8),
-            _ => bail!("the command paints with code {code}, which a picture does not know"),
+            _ => bail!("the command uses colour code {code}, which pictures do not support"),
         }
     }
     Ok(())
 }
 
-/// The colour behind `38` or `48`: `5;N` with N up to 15.
+/// The colour after `38` or `48`: `5;N` with N up to 15.
 fn indexed<'a>(codes: &mut impl Iterator<Item = &'a str>) -> Result<u8> {
     let (kind, number) = (codes.next(), codes.next());
     match (kind, number.map(str::parse)) {
         (Some("5"), Some(Ok(number @ 0..=15))) => Ok(number),
-        _ => bail!("the command paints with more than the terminal's 16 colours"),
+        _ => bail!("the command uses more than the terminal's 16 colours"),
     }
 }
 
@@ -118,7 +119,7 @@ fn push(row: &mut Row, text: &str, look: Look) {
     }
 }
 
-/// The row in `columns` columns, the last of them a mark if there is more.
+/// The row truncated to `columns` columns, with a mark in the last one if truncated.
 fn cut(row: Row, columns: usize) -> Row {
     let width = |row: &Row| {
         row.iter()

@@ -1,17 +1,17 @@
-//! The schema as it may become, and as it must not be.
+//! Variants of the schema: allowed and forbidden changes.
 
 use anyhow::{Result, ensure};
 use std::fmt::Write;
 
-/// The schema of the version before.
+/// Schema of the previous version.
 pub const OLDER: &str = "schemas/history/touchline-1.xml";
 
-/// What the newer schema adds to each block and to each entry: eight bytes, written as null.
+/// Addition of the newer schema to each block and entry: eight bytes, written as null.
 const FIELD: &str = r#"name="later" id="900" type="Ticks" sinceVersion="3""#;
 const FIELD_BYTES: usize = 8;
 const FIELD_READ: &str = "|later=-1";
 
-/// What it adds to each message: a group, written without entries.
+/// Addition to each message: a group, written without entries.
 const GROUP: &str = r#"    <group name="laters" id="901" dimensionType="groupSizeEncoding" blockLength="8" sinceVersion="3">
       <field name="value" id="902" type="Ticks" offset="0"/>
     </group>
@@ -20,10 +20,10 @@ const GROUP_READ: &str = "|laters=[]";
 
 /// The next version of the schema: every block and every entry has one more field, every message one more group.
 ///
-/// Works on lines, as the schema is written: a block's length stands on the line that opens it.
+/// Works on lines: the length of a block is on the line that opens it.
 pub fn newer(schema: &str) -> String {
     let mut newer = String::new();
-    // Where the added field of the open message and of the open group goes; `None` once it is there.
+    // Positions of the added fields of the open message and group; `None` once added.
     let (mut message, mut group) = (None, None);
     for line in schema.lines() {
         let trimmed = line.trim_start();
@@ -48,52 +48,55 @@ pub fn newer(schema: &str) -> String {
     newer
 }
 
-/// What the newer reader read, without what it found missing.
+/// Reading of the newer reader, without its reports of missing fields.
 pub fn without_additions(dump: &str) -> String {
     dump.replace(FIELD_READ, "").replace(GROUP_READ, "")
 }
 
-/// Whether what a reader of the version before read is what we read, less what was added since: fields at the end of a
+/// Whether the reading of the previous version's reader equals ours without later additions: fields at the end of a
 /// block, groups behind the last, templates.
 ///
 /// # Errors
-/// The first message that it reads differently; nothing was added, or nothing was passed over.
+/// The first message that it reads differently; no addition, or none that was skipped.
 pub fn read_by_older(ours: &str, theirs: &str) -> Result<()> {
     let (mut shorter, mut unknown) = (0, 0);
     ensure!(
         ours.lines().count() == theirs.lines().count(),
-        "the reader of the version before read another number of messages"
+        "the reader of the previous version read a different number of messages"
     );
     for (number, (our, their)) in ours.lines().zip(theirs.lines()).enumerate() {
         if their == "Unknown" {
             unknown += 1;
             continue;
         }
-        // What was added follows behind a bar; otherwise both lines are the same.
+        // Additions follow behind a bar; otherwise both lines are the same.
         let added = our.strip_prefix(their);
         ensure!(
             added.is_some_and(|added| added.is_empty() || added.starts_with('|')),
-            "message {} is read differently by the reader of the version before\n   we: {our}\n they: {their}",
+            "message {} is read differently by the reader of the previous version\n   we: {our}\n they: {their}",
             number + 1
         );
         shorter += usize::from(our.len() > their.len());
     }
-    ensure!(shorter > 0, "no message has more than the version before");
+    ensure!(
+        shorter > 0,
+        "no message has a field that the previous version lacks"
+    );
     ensure!(
         unknown > 0,
-        "no message has a template that the version before lacks"
+        "no message has a template that the previous version lacks"
     );
     Ok(())
 }
 
-/// The schema with the names of two fields of one type changed: it fits every length, and means something else.
+/// The schema with the names of two fields of the same type swapped: every length is unchanged, the meaning is not.
 pub fn swapped(schema: &str) -> String {
     let hidden = schema.replace("\"bidPrice\"", "\"\"");
     let half = hidden.replace("\"askPrice\"", "\"bidPrice\"");
     half.replace("\"\"", "\"askPrice\"")
 }
 
-/// The line with a longer block, and the length before.
+/// The line with a longer block, and the previous length.
 fn lengthened(line: &str) -> (String, Option<usize>) {
     const NAME: &str = "blockLength=\"";
     let parts = line.split_once(NAME).and_then(|(before, rest)| {
@@ -129,7 +132,7 @@ mod tests {
         (read(text.clone()), read(change(&text)))
     }
 
-    /// The reader of schemas finds everything longer, in every message and every group.
+    /// The reader of schemas sees the additions in every message and every group.
     #[test]
     fn the_newer_schema_has_more_of_everything() {
         let longer = |old: &Body, new: &Body| {

@@ -1,15 +1,16 @@
-//! Files of a crate whose parts are machines of their own name each other in one direction.
+//! Files of a crate use each other in one direction only.
 
 use super::{Finding, Repository};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Crates that are held to it.
+/// Crates with this rule.
 const CRATES: &[&str] = &["crates/feed/src/"];
 
-/// The path of a module, without the crate.
+/// Path of a module, without the crate.
 type Module = Vec<String>;
 
-/// No file uses one that uses it, itself or through others. What a parent declares is no use: only what it names is.
+/// No file uses a file that uses it, directly or indirectly. A declaration of a child module is not a use; a `use` of
+/// its items is.
 pub fn check(repository: &Repository) -> Vec<Finding> {
     CRATES
         .iter()
@@ -28,7 +29,7 @@ fn circle_in(repository: &Repository, sources: &str) -> Option<Finding> {
             .split('/')
             .map(str::to_owned)
             .collect();
-        // Tests look into everything, and nothing looks into them.
+        // Tests use all files, and no file uses them.
         if !module.contains(&"tests".to_owned()) && module != ["lib"] {
             files.insert(module, (path, text));
         }
@@ -43,12 +44,12 @@ fn circle_in(repository: &Repository, sources: &str) -> Option<Finding> {
     Some(Finding::new(
         files[&circle[0]].0,
         1,
-        format!("files name each other in a circle: {}", names.join(" -> ")),
+        format!("files use each other in a circle: {}", names.join(" -> ")),
         "move what both need into a file below them",
     ))
 }
 
-/// The shortest way from a module back to itself.
+/// The shortest path from a module back to itself.
 fn way_back(uses: &BTreeMap<&Module, BTreeSet<Module>>, start: &Module) -> Option<Vec<Module>> {
     let mut ways = std::collections::VecDeque::from([vec![start.clone()]]);
     let mut seen = BTreeSet::new();
@@ -105,7 +106,7 @@ fn used_by(module: &Module, text: &str, is_file: impl Fn(&Module) -> bool) -> BT
     used
 }
 
-/// What stands between `use` and `;` at the beginning of a line, which test modules do not have.
+/// The text between `use` and `;` at the beginning of a line, which test modules do not have.
 fn declarations(text: &str) -> Vec<String> {
     let starts = text.match_indices("use ").filter(|(at, _)| {
         let line = &text[text[..*at].rfind('\n').map_or(0, |end| end + 1)..*at];
@@ -115,7 +116,7 @@ fn declarations(text: &str) -> Vec<String> {
     starts.filter_map(body).map(str::to_owned).collect()
 }
 
-/// The paths of a declaration, one for each name.
+/// Paths of a declaration, one for each name.
 fn leaves(declaration: &str) -> Vec<Vec<&str>> {
     fn walk<'a>(before: &[&'a str], text: &'a str, found: &mut Vec<Vec<&'a str>>) {
         let (mut depth, mut start) = (0, 0);
@@ -173,13 +174,13 @@ mod tests {
             ("venue/b", "pub use crate::venue::c;\n"),
             ("venue/c", "use std::fmt;\nuse super::{d::Five, a::Four};\n"),
         ];
-        let what = "files name each other in a circle: venue/a -> venue/b -> venue/c -> venue/a";
+        let what = "files use each other in a circle: venue/a -> venue/b -> venue/c -> venue/a";
         assert_eq!(found(&circle), [what]);
         let parent = [
             ("venue", "mod a;\nuse a::One;\n"),
             ("venue/a", "use super::Two;\n"),
         ];
-        let what = "files name each other in a circle: venue -> venue/a -> venue";
+        let what = "files use each other in a circle: venue -> venue/a -> venue";
         assert_eq!(found(&parent), [what]);
     }
 

@@ -1,14 +1,14 @@
-//! Commands that are written on the client alone: what they cannot do with it is a gap in it.
+//! Commands that use only the client: a feature that they lack is missing in the client.
 
 use super::{Finding, Repository};
 
-/// Files and folders of such commands, below `crates/touchline/src/`. A command that is ported is added here.
+/// Files and folders of such commands, below `crates/touchline/src/`. Add a command here after porting it.
 const COMMANDS: &[&str] = &["book", "follow", "metrics", "stat", "tail", "top"];
 
-/// The one crate of ours that they may name.
+/// The only crate of ours that they may use.
 const CLIENT: &str = "touchline_client";
 
-/// The crates of a user's program are those of these commands.
+/// Crates that a user's program has are allowed in these commands, too.
 pub fn check(repository: &Repository) -> Vec<Finding> {
     let mut findings = Vec::new();
     for (path, lines) in repository.rust_lines() {
@@ -16,7 +16,7 @@ pub fn check(repository: &Repository) -> Vec<Finding> {
             continue;
         }
         for (at, line) in lines.iter().enumerate() {
-            // Tests come last in a file, and publish what is looked at.
+            // Tests come last in a file, and may use other crates to publish.
             if line.code.contains("#[cfg(test)]") {
                 break;
             }
@@ -26,8 +26,8 @@ pub fn check(repository: &Repository) -> Vec<Finding> {
                 findings.push(Finding::new(
                     path,
                     at + 1,
-                    format!("`{other}` in a command that is written on the client alone"),
-                    "have touchline-client give it, as every user's program needs it",
+                    format!("`{other}` in a command that may use only the client"),
+                    "add it to touchline-client, because users' programs need it too",
                 ));
             }
         }

@@ -1,4 +1,4 @@
-//! What a person can set and what a person can read is written down.
+//! Settings and counters are documented.
 
 use super::{Finding, Repository, source};
 
@@ -70,7 +70,8 @@ fn setting_names(text: &str) -> Vec<(usize, String)> {
     names
 }
 
-/// Where the reader stands: nowhere, after the derive, or inside the braces of the item, so deep.
+/// Position of the reader: outside, after the derive, or inside the braces of the item, with the
+/// depth.
 #[derive(Clone, Copy)]
 enum Item {
     None,
@@ -115,7 +116,7 @@ fn rename(raw: &str) -> Option<&str> {
     raw.split_once("rename = \"")?.1.split('"').next()
 }
 
-/// Each counter of a table has its row on the metrics page, with the words of the table.
+/// Each counter of a table has its row on the metrics page, with the same words.
 pub fn counters(repository: &Repository) -> Vec<Finding> {
     let guide = repository.files.get(METRICS).map_or("", String::as_str);
     let mut findings = Vec::new();
@@ -138,7 +139,7 @@ pub fn counters(repository: &Repository) -> Vec<Finding> {
     findings
 }
 
-/// The row of the guide for a line `name: "unit" = "One sentence.",` of a table.
+/// Row of the page for a line `name: "unit" = "One sentence.",` of a table.
 fn row(name: &str, raw: &str) -> Option<String> {
     let mut quoted = raw.split('"').skip(1).step_by(2);
     let (unit, sentence) = (quoted.next()?, quoted.next()?);

@@ -1,18 +1,18 @@
-//! The head of each library: what it is, what it never does, where the path enters and leaves, how it is tested.
+//! Head of each library: purpose, prohibitions, entry and exit of the path, tests.
 
 use super::{Finding, Repository, source};
 
-/// Sections of the crate documentation, after a first paragraph that says what the crate is.
+/// Sections of the crate documentation, after a first paragraph about the purpose.
 const SECTIONS: &[(&str, &str)] = &[
     ("# Never", "what it must never do or know"),
     ("# Path", "where the path of a message enters and leaves"),
     ("# Tests", "how it is tested"),
 ];
 
-/// Rooms that must do without the standard library, so that they provably do no I/O.
+/// Crates without the standard library, which therefore do no I/O.
 const NO_STD: &[&str] = &["crates/types/src/lib.rs", "crates/wire/src/lib.rs"];
 
-/// Each `lib.rs` starts with the four parts, each with something in it.
+/// Each `lib.rs` starts with the four parts, none of them empty.
 pub fn check(repository: &Repository) -> Vec<Finding> {
     let mut findings = Vec::new();
     for (path, text) in repository
@@ -32,7 +32,7 @@ pub fn check(repository: &Repository) -> Vec<Finding> {
             findings.push(Finding::new(
                 path,
                 1,
-                "the head does not say what the crate is",
+                "the head has no paragraph about the crate's purpose",
                 fix,
             ));
         }
@@ -51,7 +51,7 @@ pub fn check(repository: &Repository) -> Vec<Finding> {
     findings
 }
 
-/// Whether `heading` stands in `head` with at least a line of text under it.
+/// Whether `heading` is in `head` with at least a line of text under it.
 fn has_section(head: &[&str], heading: &str) -> bool {
     let below = head.iter().skip_while(|line| **line != heading).skip(1);
     below
@@ -59,7 +59,7 @@ fn has_section(head: &[&str], heading: &str) -> bool {
         .any(|line| !line.is_empty())
 }
 
-/// The vocabulary and the codecs do without the standard library; the codecs also without an allocator.
+/// Types and codecs do without the standard library; codecs also without an allocator.
 pub fn no_std(repository: &Repository) -> Vec<Finding> {
     let mut findings = Vec::new();
     for path in NO_STD {
@@ -73,7 +73,7 @@ pub fn no_std(repository: &Repository) -> Vec<Finding> {
         let declared = ["#![no_std]", "#![cfg_attr(not(test), no_std)]"];
         if !code.iter().any(|line| declared.contains(&line.trim())) {
             let fix = "add #![no_std], and `extern crate std` under cfg(test) if tests need it";
-            findings.push(Finding::new(path, 1, "this room must do without std", fix));
+            findings.push(Finding::new(path, 1, "this crate must do without std", fix));
         }
     }
     for (path, lines) in repository

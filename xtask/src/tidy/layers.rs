@@ -1,4 +1,4 @@
-//! The dependency table: which room may know which.
+//! Table of allowed dependencies between the crates.
 
 use super::{Finding, Repository};
 
@@ -125,7 +125,7 @@ const PACKAGES: &[Package] = &[
             LAB,
         ],
     ),
-    // Beside the house: chores know only what code generation and its tests read, and fuzzing may look into every room.
+    // Tools depend only on the crates of code generation and its tests; fuzzing may use every crate.
     package(
         "xtask",
         4,
@@ -182,7 +182,7 @@ pub fn check(repository: &Repository) -> Vec<Finding> {
                 &manifest,
                 line,
                 format!("{} (layer {}) may not depend on {}", edge.from, package.layer, edge.to),
-                "move the code to the room that may know both, or change the design and the table in \
+                "move the code to the crate that may use both, or change the design and the table in \
                  xtask/src/tidy/layers.rs",
             ));
         }
@@ -203,8 +203,8 @@ pub fn unused(repository: &Repository) -> Vec<Finding> {
             findings.push(Finding::new(
                 "xtask/src/tidy/layers.rs",
                 1,
-                format!("{} may depend on {known} and does not", package.name),
-                "take the edge out of the table",
+                format!("{} may depend on {known} but does not", package.name),
+                "remove the edge from the table",
             ));
         }
     }

@@ -30,7 +30,7 @@ pub fn check(repository: &Repository) -> Vec<Finding> {
     findings
 }
 
-/// Each page below `docs/` stands in the table of contents of the site.
+/// Each page below `docs/` is in the table of contents of the site.
 pub fn pages(repository: &Repository) -> Vec<Finding> {
     let contents = repository.files.get(SUMMARY).map_or("", String::as_str);
     let listed: BTreeSet<String> = links(contents)
@@ -48,7 +48,7 @@ pub fn pages(repository: &Repository) -> Vec<Finding> {
         .collect()
 }
 
-/// Links `[text](target)` outside of code blocks, with their lines from 1. Addresses of the web are left out.
+/// Links `[text](target)` outside of code blocks, with their lines from 1. Web addresses are skipped.
 fn links(text: &str) -> Vec<(usize, &str)> {
     prose(text)
         .flat_map(|(at, line)| targets(line).map(move |target| (at, target)))
@@ -75,8 +75,8 @@ fn targets(line: &str) -> impl Iterator<Item = &str> {
         })
 }
 
-/// Anchors of a Markdown file: its headings as GitHub and mdBook name them. A heading that is there a second time ends
-/// in `-1`.
+/// Anchors of a Markdown file: its headings as GitHub and mdBook name them. The second heading of the same name ends in
+/// `-1`.
 fn anchors(text: &str) -> BTreeSet<String> {
     let mut anchors = BTreeSet::new();
     for (_, line) in prose(text).filter(|(_, line)| line.starts_with('#')) {
@@ -94,7 +94,7 @@ fn anchors(text: &str) -> BTreeSet<String> {
     anchors
 }
 
-/// The file or folder of the repository that `target` is, as seen from the file `from`; an empty target is `from`.
+/// The file or folder of the repository that `target` means in the file `from`; an empty target means `from`.
 fn existing(repository: &Repository, from: &str, target: &str) -> Option<String> {
     if target.is_empty() {
         return Some(from.to_owned());

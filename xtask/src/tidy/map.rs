@@ -40,7 +40,7 @@ pub fn check(repository: &Repository) -> Vec<Finding> {
     findings
 }
 
-/// What stands in back-ticks.
+/// The text in back-ticks.
 fn names(cell: &str) -> impl Iterator<Item = &str> {
     cell.split('`').skip(1).step_by(2)
 }
@@ -53,7 +53,7 @@ fn folder(name: &str) -> String {
     }
 }
 
-/// Where a file of this name may be, the likeliest place first.
+/// Possible paths of a file with this name, the likeliest first.
 fn places(name: &str, folders: &[String], last: Option<&str>) -> Vec<String> {
     let name = name.trim_end_matches("/*");
     let beside = last.and_then(|last| resolve(last, name));

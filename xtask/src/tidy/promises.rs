@@ -1,13 +1,13 @@
-//! What is said of the code holds of it: the traits that ARCHITECTURE.md names, and invariants.
+//! Statements about the code are true: the public traits in ARCHITECTURE.md, and invariants.
 
 use super::{Finding, Repository, source::Line};
 use std::collections::BTreeSet;
 
 const ARCHITECTURE: &str = "ARCHITECTURE.md";
-/// The paragraph of the traits begins and ends so.
+/// Start and end of the paragraph about traits.
 const TRAITS: (&str, &str) = ("**Traits.**", "Closed sets are enums");
 
-/// The public traits of the crates are those that the architecture names: a new one is a change to the design.
+/// The public traits of the crates are those in ARCHITECTURE.md: a new one is a change of the design.
 pub fn traits(repository: &Repository) -> Vec<Finding> {
     let text = repository
         .files
@@ -41,8 +41,8 @@ pub fn traits(repository: &Repository) -> Vec<Finding> {
         findings.push(Finding::new(
             ARCHITECTURE,
             line,
-            format!("`{name}` is no public trait of a crate"),
-            "take it out of the paragraph",
+            format!("`{name}` is not a public trait of a crate"),
+            "remove it from the paragraph",
         ));
     }
     findings
@@ -58,8 +58,8 @@ fn public_traits(lines: &[Line]) -> Vec<(usize, String)> {
     lines.iter().enumerate().filter_map(named).collect()
 }
 
-/// A file whose comment states an invariant (`Invariant: …`, `Invariants: …`) has an assertion outside its tests: what
-/// is only said is believed by people, and by nobody when it breaks.
+/// A file with an invariant in a comment (`Invariant: …`, `Invariants: …`) has an assertion outside its tests, which
+/// fails when the invariant is broken.
 pub fn invariants(repository: &Repository) -> Vec<Finding> {
     let mut findings = Vec::new();
     for (path, lines) in repository.rust_lines() {

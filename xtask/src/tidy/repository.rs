@@ -1,4 +1,4 @@
-//! What the rules look at: every text file, and every dependency between our own packages.
+//! Input of the rules: every text file, and every dependency between our packages.
 
 use super::source::{self, Line};
 use anyhow::{Context, Result, bail};
@@ -10,7 +10,7 @@ use std::{
     process::Command,
 };
 
-/// What is no source: what was built, and version control, which is a file in a worktree.
+/// Folders that are not source: build output and version control, which is a file in a worktree.
 const SKIPPED: &[&str] = &[
     "target",
     "competitors/target",
@@ -18,26 +18,26 @@ const SKIPPED: &[&str] = &[
     ".git",
 ];
 
-/// First line of a file that a tool wrote; rules about hand-written code do not apply to it.
+/// First line of a generated file; rules about hand-written code skip it.
 const GENERATED: &str = "// @generated";
 
 /// The repository in memory.
 #[derive(Debug, Default)]
 pub struct Repository {
-    /// Text by path relative to the root, with forward slashes. A file that is not UTF-8 stands with an empty text.
+    /// Text by path relative to the root, with forward slashes. A file that is not UTF-8 has an empty text.
     pub files: BTreeMap<String, String>,
     /// Dependencies of our packages on our packages.
     pub edges: BTreeSet<Edge>,
 }
 
-/// One dependency of a package of ours on another.
+/// A dependency of one of our packages on another.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Edge {
     /// The package that depends.
     pub from: String,
-    /// The package it depends on.
+    /// The package that it depends on.
     pub to: String,
-    /// Whether only tests, examples and benches need it.
+    /// Whether only tests, examples and benches use it.
     pub dev: bool,
 }
 
@@ -152,7 +152,7 @@ fn edges(metadata: &Value) -> BTreeSet<Edge> {
 
 #[cfg(test)]
 impl Repository {
-    /// A repository of these files and nothing else, for the tests of the rules.
+    /// A repository of these files only, for the tests of the rules.
     pub fn of(files: &[(&str, &str)]) -> Self {
         let files = files
             .iter()

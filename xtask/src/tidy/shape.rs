@@ -4,13 +4,13 @@ use super::{Finding, Repository};
 use crate::mutants::MARKER;
 use std::path::Path;
 
-/// Names that say nothing about what is inside.
+/// Names without information about the content.
 const EMPTY_NAMES: &[&str] = &["util", "utils", "common", "helper", "helpers", "misc"];
 
-/// A hand-written file beyond this is two ideas.
+/// Largest number of lines of a hand-written file.
 const LINES_MAX: usize = 600;
 
-/// No Rust file, folder or module is named after nothing.
+/// No Rust file, folder or module has a name without information.
 pub fn names(repository: &Repository) -> Vec<Finding> {
     let mut findings = Vec::new();
     for (path, _) in repository.with_extension("rs") {
@@ -46,10 +46,10 @@ fn empty_name(path: &str, line: usize, name: &str) -> Finding {
     )
 }
 
-/// No hand-written Rust file is longer than a reader's patience.
+/// No hand-written Rust file is too long.
 pub fn size(repository: &Repository) -> Vec<Finding> {
     let too_long = |(path, text): (&str, &str)| {
-        // Who reads the code passes over the places of mutants.
+        // The markers of mutants are not counted.
         let is_read = |line: &&str| !line.trim_start().starts_with(MARKER);
         let lines = text.lines().filter(is_read).count();
         (lines > LINES_MAX).then(|| {

@@ -1,9 +1,9 @@
-//! Rust source split into what the compiler reads and what people read.
+//! Splits Rust source into code and comments.
 //!
-//! The rules look for words. A word in a string or in a comment is not code, so each line is kept twice, with the
-//! columns unchanged: once with comments and string contents blanked out, once with only the comments.
+//! The rules look for words. A word in a string or in a comment is not code, so each line is stored twice, with the
+//! columns unchanged: once with comments and string contents replaced by blanks, once with only the comments.
 
-/// One line of Rust, taken apart.
+/// One line of Rust.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub struct Line {
     /// Code; comments and the contents of strings and characters are blanks.
@@ -13,18 +13,18 @@ pub struct Line {
 }
 
 impl Line {
-    /// Whether `word` stands in the code as a whole word.
+    /// Whether the code contains `word` as a whole word.
     pub fn has_word(&self, word: &str) -> bool {
         find_word(&self.code, word).is_some()
     }
 
-    /// Whether the line holds nothing but a comment.
+    /// Whether the line contains only a comment.
     pub fn is_comment(&self) -> bool {
         self.code.trim().is_empty() && !self.comment.trim().is_empty()
     }
 }
 
-/// Byte position of `word` in `text` where no letter, digit or underscore touches it.
+/// Byte position of `word` in `text` as a whole word.
 pub fn find_word(text: &str, word: &str) -> Option<usize> {
     let touches = |c: Option<char>| c.is_some_and(|c| c.is_alphanumeric() || c == '_');
     text.match_indices(word).map(|(at, _)| at).find(|&at| {
@@ -32,7 +32,7 @@ pub fn find_word(text: &str, word: &str) -> Option<usize> {
     })
 }
 
-/// Takes `text` apart, line by line.
+/// Splits `text` into lines.
 pub fn lines(text: &str) -> Vec<Line> {
     let mut splitter = Splitter {
         rest: text,

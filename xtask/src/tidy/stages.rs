@@ -1,13 +1,13 @@
-//! A stage knows no stage before it.
+//! A stage does not use the stages before it.
 
 use super::{Finding, Repository};
 
-/// The crate of the path, and the words for what stands before the books or around them.
+/// The crate of the path, and the names of stages before the books or around them.
 const PATH: &str = "crates/gateway/src/";
 const BEFORE: &[&str] = &["Feed", "SessionFeed", "FeedLink", "Pipeline"];
 
-/// Who may name them: the screen that has the order of the stages, the links and what drives them, the venues, and who shows
-/// what they count.
+/// Files that may use them: the one that has the order of the stages, the links and their drivers, the venues, and
+/// displays of their counters.
 const AROUND: &[&str] = &[
     "lib.rs",
     "pipeline.rs",
@@ -20,7 +20,7 @@ const AROUND: &[&str] = &[
     "counters_file.rs",
 ];
 
-/// The books take events and give updates; whoever feeds them is named in `pipeline.rs` and by the links alone.
+/// The books process events and return updates; only `pipeline.rs` and the links use the stages before them.
 pub fn check(repository: &Repository) -> Vec<Finding> {
     let mut findings = Vec::new();
     for (path, lines) in repository.rust_lines() {
@@ -35,8 +35,8 @@ pub fn check(repository: &Repository) -> Vec<Finding> {
                 findings.push(Finding::new(
                     path,
                     at + 1,
-                    format!("a stage names {word}, which stands before it"),
-                    "let the event, the batch or a value say what is needed",
+                    format!("a stage uses {word}, a stage before it"),
+                    "pass the data in the event, the batch or a value",
                 ));
             }
         }

@@ -1,4 +1,4 @@
-//! The field's terms: names that the code had once, each with the term that took its place.
+//! The field's terms: former names in the code, each with the term that replaced it.
 
 use super::{Finding, Repository, source::Line};
 
@@ -61,7 +61,7 @@ const OLD: &[(&str, &str)] = &[
     ("venue_id", "security_id"),
 ];
 
-/// Parts of an identifier, in snake and in camel case.
+/// Parts of an identifier, in snake and camel case.
 const PARTS: &[(&str, &str)] = &[
     ("anatomy", "latency trace"),
     ("dialed", "client link"),
@@ -74,10 +74,10 @@ const PARTS: &[(&str, &str)] = &[
     ("mortal", "crash injection"),
 ];
 
-/// Places that name what is not ours to rename: the fields of the native format.
+/// Exempt places: the fields of the native format.
 const FOREIGN: &[(&str, &str)] = &[("venue_id", "crates/types/src/native/")];
 
-/// No identifier is one that the field has another term for.
+/// Identifiers use the field's terms.
 pub fn check(repository: &Repository) -> Vec<Finding> {
     let mut findings = Vec::new();
     for (path, lines) in repository.rust_lines() {
@@ -102,7 +102,7 @@ fn identifiers(line: &Line) -> impl Iterator<Item = &str> {
     words.filter(|word| !word.is_empty())
 }
 
-/// The term in place of a name, if it is an old one.
+/// The term that replaces a name, if it is a former one.
 fn term(name: &str) -> Option<&'static str> {
     let whole = OLD.iter().find(|(old, _)| *old == name);
     let part = || {
@@ -112,7 +112,7 @@ fn term(name: &str) -> Option<&'static str> {
     whole.or_else(part).map(|(_, term)| *term)
 }
 
-/// `open_hole`, `OpenHole` and `OPEN_HOLE` have the same two.
+/// `open_hole`, `OpenHole` and `OPEN_HOLE` have the same two parts.
 fn parts(name: &str) -> impl Iterator<Item = &str> {
     name.split('_').flat_map(|word| {
         let is_camel = word.contains(|c: char| c.is_ascii_lowercase());

@@ -34,7 +34,7 @@ pub fn places(repository: &Repository) -> Vec<Finding> {
             findings.push(Finding::new(
                 path,
                 at + 1,
-                "unsafe code outside its rooms",
+                "unsafe code outside its crates",
                 fix,
             ));
         }

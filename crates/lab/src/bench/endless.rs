@@ -1,6 +1,6 @@
 //! Recorded part of an incremental feed, replayed round after round as one session.
 //!
-//!  A benchmark needs more packets than a capture has, with warm memory and books in their normal
+//! A benchmark needs more packets than a capture has, with warm memory and books in their normal
 //! state. After each round the numbers in the packets (sequence, sending time, each entry's RptSeq)
 //! are advanced in place, so a feed handler receives one long session. Generated snapshots make
 //! every instrument `live` at the start, as in the middle of a day.

@@ -1,6 +1,6 @@
 //! Communication of two processes through shared memory: round trips and streams, and their lower bound.
 //!
-//!  The measuring side runs in the process of the benchmark. The other side runs in processes that it starts with the
+//! The measuring side runs in the process of the benchmark. The other side runs in processes that it starts with the
 //! arguments of a [`Role`].
 
 pub mod lower_bound;

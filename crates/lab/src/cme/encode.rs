@@ -1,6 +1,6 @@
 //! Encoder of MDP 3.0: each field at the offset in the specification's table.
 //!
-//!  Independent of the generated decoders, so that each checks the other.
+//! Independent of the generated decoders, so that each checks the other.
 
 pub mod definition;
 pub mod incremental;

@@ -98,7 +98,7 @@ impl Exchange {
 
     /// Final state of a subscriber that has received every packet so far.
     ///
-    ///  Called between events, without an open packet; see [`flush`](Self::flush).
+    /// Called between events, without an open packet; see [`flush`](Self::flush).
     pub fn expected(&self) -> Picture {
         expected_books::picture(&self.publisher, &self.flow)
     }

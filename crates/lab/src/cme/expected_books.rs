@@ -29,7 +29,7 @@ pub struct BookState {
 /// offers, each best first, as price in units of 1e-9, quantity, and number of orders. Implied levels have no number of
 /// orders, so theirs is ignored.
 ///
-///  Two different books have the same hash with a probability of 2⁻⁶⁴; the books are not chosen by an attacker.
+/// Two different books have the same hash with a probability of 2⁻⁶⁴; the books are not chosen by an attacker.
 pub fn hash<L: IntoIterator<Item = (i64, i64, i64)>>(lists: [L; 4]) -> u64 {
     let mut state = 0;
     for (list, levels) in lists.into_iter().enumerate() {

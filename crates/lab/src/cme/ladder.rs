@@ -126,7 +126,7 @@ impl List {
     /// Updates from the published levels to the market's current ones, as CME sends them: a level beyond the depth is
     /// dropped without an update, a level that enters at the bottom is New.
     ///
-    ///  With `bulk`, DeleteThru, DeleteFrom and Overlay replace several entries where they apply.
+    /// With `bulk`, DeleteThru, DeleteFrom and Overlay replace several entries where they apply.
     pub fn updates(
         self,
         published: &Ladder,

@@ -1,6 +1,6 @@
 //! Exchange in real time: events in bursts on an absolute schedule, cycles and heartbeats, without end.
 //!
-//!  Each task has its next due time, and the following one is counted from that time, not from the time of execution,
+//! Each task has its next due time, and the following one is counted from that time, not from the time of execution,
 //! so the rate holds when a task is late. Time is an argument; nothing here waits.
 
 use super::exchange::Exchange;

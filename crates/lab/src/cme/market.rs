@@ -1,6 +1,6 @@
 //! Limit order book of an instrument, kept as orders with price-time priority.
 //!
-//!  All published data of a session are derived from it, so the expected books are correct by construction.
+//! All published data of a session are derived from it, so the expected books are correct by construction.
 
 use crate::picture::Side;
 

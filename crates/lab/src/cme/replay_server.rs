@@ -1,7 +1,7 @@
 //! TCP replay server of the exchange: a client logs on, requests packets of the incremental feed by number, and
 //! receives them.
 //!
-//!  One connection, one request, as in CME's client systems wiki ("MDP 3.0 - TCP Recovery"). [`Behaviour`] simulates
+//! One connection, one request, as in CME's client systems wiki ("MDP 3.0 - TCP Recovery"). [`Behaviour`] simulates
 //! faults of such servers.
 
 mod request;
@@ -79,9 +79,8 @@ impl ReplayServer {
     /// Listens on an address for requests for a channel; port 0 chooses a free one. The last `packets_max` packets are
     /// stored.
     ///
-    ///  # Errors
-    ///
-    ///  The address does not belong to the host, or is in use.
+    /// # Errors
+    /// The address does not belong to the host, or is in use.
     pub fn start(
         listen: SocketAddr,
         channel: u32,

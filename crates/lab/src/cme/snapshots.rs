@@ -48,7 +48,7 @@ impl SnapshotCycle {
 
     /// Sends the next packet at `wanted_ns`. False if the cycle is complete.
     ///
-    ///  An instrument is sent in its state at the start of the cycle or, with the same probability, in its current
+    /// An instrument is sent in its state at the start of the cycle or, with the same probability, in its current
     /// state: LastMsgSeqNumProcessed differs within a cycle.
     pub fn send_packet(
         &mut self,

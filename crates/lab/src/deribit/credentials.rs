@@ -1,6 +1,6 @@
 //! Verification of a Logon's credentials.
 //!
-//!  RawData (96) is a timestamp in milliseconds, a point, and a nonce in base64; Password (554) is the base64 of the
+//! RawData (96) is a timestamp in milliseconds, a point, and a nonce in base64; Password (554) is the base64 of the
 //! SHA-256 of RawData and the secret of the user in Username (553). Source: Deribit's FIX API, Logon (A). It is
 //! computed with another library than the client's.
 
@@ -68,9 +68,8 @@ impl Credentials {
 
     /// A user with a new random secret.
     ///
-    ///  # Panics
-    ///
-    ///  The system has no random numbers.
+    /// # Panics
+    /// The system has no random numbers.
     pub fn made(user: &str) -> Credentials {
         let mut bytes = [0; 24];
         let filled = SystemRandom::new().fill(&mut bytes);
@@ -95,9 +94,8 @@ impl Credentials {
 
     /// Verifies a Logon from this address.
     ///
-    ///  # Errors
-    ///
-    ///  The reason. The check takes the same time for an unknown user or a wrong address as for a wrong password.
+    /// # Errors
+    /// The reason. The check takes the same time for an unknown user or a wrong address as for a wrong password.
     pub fn check(&mut self, proof: &Proof, from: Ipv4Addr, now_ms: u64) -> Result<(), Doubt> {
         let (time, nonce) = std::str::from_utf8(&proof.raw_data)
             .ok()

@@ -55,9 +55,8 @@ const EVENTS: usize = 256;
 impl Exchange {
     /// Listens on an address.
     ///
-    ///  # Errors
-    ///
-    ///  The address does not belong to the host, or is in use.
+    /// # Errors
+    /// The address does not belong to the host, or is in use.
     pub fn listen(
         address: SocketAddrV4,
         venue: Venue,

@@ -1,6 +1,6 @@
 //! Expected books of the exchange: their states, and the final books.
 //!
-//!  States have the format of [`crate::cme::expected_books`], a line each, and the same checker compares a subscriber's
+//! States have the format of [`crate::cme::expected_books`], a line each, and the same checker compares a subscriber's
 //! books with them. The instrument is its position in the venue's list, from 1.
 
 use super::market::{Book, Instrument, Market, Side, best};

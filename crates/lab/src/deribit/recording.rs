@@ -49,9 +49,8 @@ impl std::error::Error for Unplayable {}
 impl Recording {
     /// Reads messages that follow each other, or one a line.
     ///
-    ///  # Errors
-    ///
-    ///  Other bytes, or no message that can be replayed.
+    /// # Errors
+    /// Other bytes, or no message that can be replayed.
     pub fn read(bytes: Vec<u8>) -> Result<Recording, Unplayable> {
         let (mut messages, mut symbols) = (Vec::new(), Vec::new());
         let mut at = 0;

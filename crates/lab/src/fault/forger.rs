@@ -1,6 +1,6 @@
 //! Injection of packets during a session: forged packets, and packets sent earlier.
 //!
-//!  A forger receives all packets of the exchange, so it knows the newest number of each feed, and stores the latest
+//! A forger receives all packets of the exchange, so it knows the newest number of each feed, and stores the latest
 //! packets of this session and of the previous one.
 
 pub use super::damage::reach_of;

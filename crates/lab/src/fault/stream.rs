@@ -1,6 +1,6 @@
 //! Faults on packets as they are sent: the kinds of a fault plan, set and cleared during a session.
 //!
-//!  Each feed on each line is a lane with its own random stream, so that a fault on one lane does not change another.
+//! Each feed on each line is a lane with its own random stream, so that a fault on one lane does not change another.
 //! Time is an argument. The number of delayed packets is bounded.
 
 use super::damage;

@@ -28,9 +28,8 @@ enum Known {
 impl Acceptor {
     /// Listens for these sessions, each with its application.
     ///
-    ///  # Errors
-    ///
-    ///  The address does not belong to the host, or is in use.
+    /// # Errors
+    /// The address does not belong to the host, or is in use.
     pub fn listen(
         address: SocketAddrV4,
         connections: Vec<Connection>,

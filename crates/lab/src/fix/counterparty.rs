@@ -1,6 +1,6 @@
 //! Counterparty with its own record of every number and order, in plain lists.
 //!
-//!  Tests kill the side under test and never this one. The counterparty shares only the message format with the
+//! Tests kill the side under test and never this one. The counterparty shares only the message format with the
 //! session, and records every contradiction to earlier messages as a fault.
 
 use super::scenario::filled;
@@ -152,9 +152,8 @@ impl Counterparty {
 
     /// Processes received bytes at this time.
     ///
-    ///  # Panics
-    ///
-    ///  The bytes are not a message.
+    /// # Panics
+    /// The bytes are not a message.
     pub fn hear(&mut self, bytes: &[u8], wall_ns: u64) {
         self.wall_ns = wall_ns;
         self.buffer.extend(bytes);

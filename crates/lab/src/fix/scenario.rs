@@ -1,11 +1,11 @@
 //! Scenarios of a FIX session: steps of a tester, and expected answers.
 //!
-//!  One step a line: `iCONNECT`, `iDISCONNECT`, `eDISCONNECT`, `I` and `E` with a message to send or to expect, `#` a
+//! One step a line: `iCONNECT`, `iDISCONNECT`, `eDISCONNECT`, `I` and `E` with a message to send or to expect, `#` a
 //! comment; `i2,CONNECT` and so on for a second connection. `<TIME>` and `<TIME+n>` are the current second, or another.
 //! Fields end with 0x01, or with `|` in a file without 0x01. This is the format of QuickFIX's published acceptance
 //! tests. An extension of ours: `wait N` advances time by N seconds.
 //!
-//!  Messages are compared field by field, in any order, without length, checksum, Text (58), the digits of times, and
+//! Messages are compared field by field, in any order, without length, checksum, Text (58), the digits of times, and
 //! the TestReqID, which engines choose; 16=0 matches any EndSeqNo, and a Reject may have a tag (371) that is not
 //! expected.
 
@@ -66,9 +66,8 @@ pub trait TestTransport {
 impl Scenario {
     /// Parses a scenario.
     ///
-    ///  # Errors
-    ///
-    ///  A line is not a step; its number.
+    /// # Errors
+    /// A line is not a step; its number.
     pub fn parse(text: &[u8]) -> Result<Scenario, String> {
         let has_separators = text.contains(&1);
         let mut steps = Vec::new();
@@ -126,9 +125,8 @@ impl Scenario {
 
     /// Runs the scenario. `role` is that of the session under test; an initiator's Logon comes before the tester's.
     ///
-    ///  # Errors
-    ///
-    ///  The unexpected input, and the line of the step.
+    /// # Errors
+    /// The unexpected input, and the line of the step.
     pub fn run(&self, role: Role, transport: &mut impl TestTransport) -> Result<(), String> {
         let mut first = None;
         for (line, step) in &self.steps {

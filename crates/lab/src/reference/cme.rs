@@ -1,6 +1,6 @@
 //! Reference handler of one CME channel: arrivals in, [`Picture`] out.
 //!
-//!  It follows the rules of the venue step by step: arbitration, RptSeq, states and queues, snapshots, orders, tops.
+//! It follows the rules of the venue step by step: arbitration, RptSeq, states and queues, snapshots, orders, tops.
 
 pub mod arbitration;
 pub mod message;

@@ -25,7 +25,7 @@ pub struct Order {
 impl OrderBook {
     /// Applies one order entry. The numbers are CME's OrderUpdateAction; others change nothing.
     ///
-    ///  0 inserts the order; 1 updates it (null fields keep their old value, an unknown order is inserted); 2 removes
+    /// 0 inserts the order; 1 updates it (null fields keep their old value, an unknown order is inserted); 2 removes
     /// it (an unknown order is ignored).
     pub fn apply(&mut self, action: u8, id: u64, order: Order) {
         match (action, self.orders.get(&id)) {

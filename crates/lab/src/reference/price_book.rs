@@ -4,7 +4,7 @@ use crate::picture::Level;
 
 /// One side of a price book, best level first. `None` is a level that exists but is unknown.
 ///
-///  The list never ends in an unknown level: below the last known one, unknown and empty levels cannot be
+/// The list never ends in an unknown level: below the last known one, unknown and empty levels cannot be
 /// distinguished.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PriceSide {

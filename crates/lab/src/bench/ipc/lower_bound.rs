@@ -1,6 +1,6 @@
 //! Lower bound of a round trip: a bare cache line between two processors.
 //!
-//!  One side stores a number into a line, the other answers into another line. No message can make
+//! One side stores a number into a line, the other answers into another line. No message can make
 //! a faster round trip.
 
 use super::{Failed, Role, root, say_ready};

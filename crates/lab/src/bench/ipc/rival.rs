@@ -17,9 +17,8 @@ pub struct Rival {
 impl Rival {
     /// The programs with these names in a folder; all programs for `all`.
     ///
-    ///  # Errors
-    ///
-    ///  A name without a program; the error lists the existing ones.
+    /// # Errors
+    /// A name without a program; the error lists the existing ones.
     pub fn find(folder: &Path, names: &[String]) -> Result<Vec<Rival>, Failed> {
         let there = Rival::list(folder);
         if there.is_empty() {

@@ -1,6 +1,6 @@
 //! Check that the books of a subscriber are states of the exchange's books, in order.
 //!
-//!  A subscriber may miss states, and may see one again. It may never show another book, nor go back. If two states are
+//! A subscriber may miss states, and may see one again. It may never show another book, nor go back. If two states are
 //! equal, the checker matches the earlier one, so a correct subscriber is never reported.
 
 use super::BookState;

@@ -15,9 +15,8 @@ const TRAILER_BYTES: usize = 7;
 impl Fields {
     /// Removes a message from the front of the received bytes; `None` if it is incomplete.
     ///
-    ///  # Errors
-    ///
-    ///  The bytes cannot be a message; the text is for the client.
+    /// # Errors
+    /// The bytes cannot be a message; the text is for the client.
     pub fn take(received: &mut Vec<u8>) -> Result<Option<Self>, &'static str> {
         let head = &received[..received.len().min(HEAD_BYTES_MAX)];
         let Some(head_bytes) = head.iter().position(|&byte| byte == SOH).map(|at| at + 1) else {
