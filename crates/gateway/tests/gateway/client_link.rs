@@ -1,4 +1,4 @@
-//! The link to a venue that is dialed: over real sockets of this host, and a clock that the test moves.
+//! Link to a venue over TCP: real sockets of this host, and a clock that the test moves.
 #![allow(missing_docs)]
 
 mod server;
@@ -34,7 +34,7 @@ fn dial(hosts: Vec<Host>) -> Dial {
     }
 }
 
-/// A port of this host where nobody listens.
+/// A port of this host without a listener.
 fn closed_port() -> String {
     let listener = listener();
     listener.local_addr().expect("an address").to_string()
@@ -50,8 +50,8 @@ fn name(listener: &TcpListener) -> String {
     listener.local_addr().expect("an address").to_string()
 }
 
-/// Each rest is between half of its length and all of it, the length doubles up to its limit, and no two
-/// gateways rest alike.
+/// Each backoff is between half of its length and all of it, the length doubles up to its limit, and no two gateways
+/// have the same backoffs.
 #[test]
 fn rests_grow_up_to_their_limit_and_depend_on_chance() {
     let rests = |chance| {
@@ -69,7 +69,7 @@ fn rests_grow_up_to_their_limit_and_depend_on_chance() {
     for rests in [one, other] {
         let mut whole = BACKOFF_MS;
         for rest in &rests {
-            // A few steps are for finding out that nobody listens.
+            // A few steps are needed to find that the port is closed.
             let range = whole / 2..=whole + 5;
             assert!(
                 range.contains(rest),
@@ -80,7 +80,7 @@ fn rests_grow_up_to_their_limit_and_depend_on_chance() {
     }
 }
 
-/// To be let in does not make rests short again; to have stood as long as the longest rest does.
+/// A logon does not reset the backoff; a session that lasted as long as the longest backoff does.
 #[test]
 fn only_a_connection_that_stood_makes_rests_short_again() {
     let venue = listener();
@@ -117,7 +117,8 @@ fn only_a_connection_that_stood_makes_rests_short_again() {
     );
 }
 
-/// A venue that says why and hangs up at once is quoted, however late we look.
+/// The text of a Logout followed at once by a disconnect is reported, however late the link reads
+/// it.
 #[test]
 fn the_last_words_of_a_venue_count_for_more_than_that_it_hung_up() {
     let venue = listener();
@@ -149,7 +150,7 @@ fn the_last_words_of_a_venue_count_for_more_than_that_it_hung_up() {
     assert_eq!(transport.counter("connections_lost"), 0);
 }
 
-/// Hosts that cannot be reached are left behind, and have their turn again.
+/// After failed attempts at all hosts, the first one is tried again.
 #[test]
 fn hosts_are_tried_in_turn() {
     let (first, second) = (listener(), listener());
@@ -166,8 +167,8 @@ fn hosts_are_tried_in_turn() {
     }
 }
 
-/// An attempt that hangs ends in time: in TCP, because nobody takes the connection, and in TLS, because
-/// nobody answers.
+/// An attempt without an answer times out: in TCP, because no process accepts the connection, and in TLS, because the
+/// server does not answer.
 #[test]
 fn an_attempt_that_hangs_ends_in_time() {
     let full = listener();
@@ -202,7 +203,7 @@ fn an_attempt_that_hangs_ends_in_time() {
     assert!(waiting.len() > 100, "the queue of a listener is long");
 }
 
-/// A name that nobody knows is no connection that was refused.
+/// An unknown host name is reported as such, and not as a refused connection.
 #[test]
 fn a_name_that_is_not_found_is_reported_as_such() {
     for (host, wanted) in [
@@ -233,7 +234,7 @@ fn client(issuer: &server::Issuer, host: &str) -> Client {
     Client::new(&settings).expect("all is in order")
 }
 
-/// Through TLS the venue is spoken with if it has proved its name, and is told nothing if it has not.
+/// Over TLS the link sends data only after the server has proved its name.
 #[test]
 fn tls_proves_the_name_before_anything_is_said() {
     let issuer = server::Issuer::new();
@@ -243,7 +244,7 @@ fn tls_proves_the_name_before_anything_is_said() {
         name: address(server.address),
         tls: Some(client(&issuer, "venue.example")),
     };
-    // The handshake has real time, however little of it another thread gets.
+    // The handshake takes real time, because the other thread gets little processor time.
     let patient = |server: &Server| Dial {
         connect_ns: 60_000 * MILLISECOND,
         ..dial(vec![over_tls(server)])

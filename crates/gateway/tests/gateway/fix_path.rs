@@ -1,5 +1,4 @@
-//! What subscribers see of a FIX session's market data: a venue that is played by the other side of one, without
-//! sockets.
+//! Subscribers' view of a FIX session's market data: the venue is the other side of a session, without sockets.
 #![allow(missing_docs)]
 
 use touchline_feed::SessionFeed;
@@ -18,7 +17,7 @@ const NOW: ReceiveTime = ReceiveTime {
 const LIST: &str = "320=1|322=1|560=0|146=1|55=BTC-PERPETUAL|167=FUT|15=BTC|231=10|969=0.5|";
 const BOOK: &str = "55=BTC-PERPETUAL|268=2|269=0|270=100.5|271=10.0|269=1|270=101.0|271=20|";
 
-/// Each update in a few words.
+/// Each update as a short text.
 #[derive(Default)]
 struct Log(Vec<String>);
 
@@ -85,7 +84,8 @@ impl Stage {
         stage
     }
 
-    /// The venue sends a message, with `|` behind each field; what subscribers were told since.
+    /// Sends a message from the venue, with `|` after each field; returns the updates published
+    /// since.
     fn send(&mut self, msg_type: &str, body: &str) -> Vec<String> {
         let sent = self.venue.send(msg_type.as_bytes(), NOW, |message| {
             for field in body.split_terminator('|') {

@@ -1,4 +1,4 @@
-//! The gateway from outside, in one program.
+//! Tests of the gateway's public interface, in one program.
 
 mod client_link;
 mod fix_path;

@@ -1,9 +1,9 @@
-//! TCP replay against servers in every mood: what is lost is asked for, and whatever the answer, the
-//! path goes on within its limits.
+//! TCP replay against correct and faulty servers: lost packets are requested, and for every answer the path continues
+//! within its limits.
 //!
-//! Goal: an answer that is whole fills the gap; one that is refused, cut, wrong, late or none leads to
-//! the next host and then to snapshots; a dead server is not stormed. Method: real sockets over the
-//! loopback interface, a server of the test's own, and a clock that the test moves.
+//! Goal: a complete answer fills the gap; a rejected, truncated, wrong, late or missing answer leads to the next host
+//! and then to snapshots; a dead server receives few connections. Method: real sockets over the loopback interface, a
+//! server of the test, and a clock that the test moves.
 
 use std::io::{self, Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4, TcpListener, TcpStream};
@@ -23,31 +23,31 @@ const MILLISECOND: u64 = 1_000_000;
 const SECOND: u64 = 1_000 * MILLISECOND;
 const PASSWORD: &str = "sentinel-827ccb0e";
 
-/// Nothing here takes longer, unless it hangs.
+/// Timeout of every step.
 const HANGS: Duration = Duration::from_secs(30);
 
-/// What a server does with one connection.
+/// Behaviour of a server for one connection.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Mood {
-    /// Answers.
+    /// Answers correctly.
     Right,
-    /// Says no to the logon.
+    /// Rejects the logon.
     Refuses,
-    /// Sends the first half, then logs us out.
+    /// Sends the first half, then a logout.
     Half,
     /// Sends the first half, then closes in the middle of a packet.
     Cut,
-    /// Sends what is no packet.
+    /// Sends bytes that are not a packet.
     Garbage,
-    /// Sends packets of these numbers of another week.
+    /// Sends packets with these numbers of another week.
     Old,
-    /// Takes the connection and says nothing.
+    /// Accepts the connection and never answers.
     Silent,
     /// Closes at once.
     Closes,
 }
 
-/// A server for as many connections as it has moods; each request that it reads is told.
+/// A server for as many connections as behaviours; it reports each request.
 fn serve(moods: &'static [Mood]) -> (SocketAddrV4, Receiver<String>) {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a free port");
     let Ok(SocketAddr::V4(address)) = listener.local_addr() else {
@@ -58,13 +58,13 @@ fn serve(moods: &'static [Mood]) -> (SocketAddrV4, Receiver<String>) {
         let mut open = Vec::new();
         for &mood in moods {
             let (mut stream, _) = listener.accept().expect("a connection");
-            // A client that hangs up early is no concern of the server's.
+            // A client that disconnects early is not an error of the server.
             let _ = converse(mood, &mut stream, &told);
             if mood == Mood::Silent {
                 open.push(stream);
             }
         }
-        // A silent one stays silent for as long as the client wants to wait.
+        // A silent server stays silent as long as the client waits.
         let _ = open
             .iter_mut()
             .try_for_each(|stream| stream.read_to_end(&mut Vec::new()).map(drop));
@@ -105,7 +105,7 @@ fn converse(mood: Mood, stream: &mut TcpStream, told: &Sender<String>) -> io::Re
     }
 }
 
-/// Reads a message up to its checksum, with bars for separators.
+/// Reads a message up to its checksum, with bars as separators.
 fn read_fix(stream: &mut TcpStream) -> io::Result<String> {
     let (mut text, mut byte) = (String::new(), [0]);
     loop {
@@ -121,7 +121,7 @@ fn read_fix(stream: &mut TcpStream) -> io::Result<String> {
 fn send(stream: &mut TcpStream, packet: &[u8]) -> io::Result<()> {
     let mut framed = (packet.len() as u16).to_le_bytes().to_vec();
     framed.extend(packet);
-    // In two writes, so that packets come in pieces.
+    // In two writes, so that packets arrive in pieces.
     let (head, rest) = framed.split_at(9);
     stream.write_all(head)?;
     stream.write_all(rest)
@@ -142,7 +142,7 @@ fn refusal() -> [u8; 180] {
     text
 }
 
-/// Heartbeats take numbers as every packet does: the smallest session there is.
+/// Heartbeats take numbers like every packet: the smallest session.
 fn heartbeat(sequence: u32, sent_ns: u64) -> Vec<u8> {
     let mut message = Vec::new();
     for field in [10_u16, 0, 12, 1, 9] {
@@ -155,7 +155,7 @@ fn sent_ns(sequence: u32) -> u64 {
     SECOND + u64::from(sequence) * MILLISECOND
 }
 
-/// A path with a client, and a clock that stands still unless it is moved.
+/// A path with a client, and a clock that moves only on request.
 struct Bench {
     path: CmePipeline<Local<()>>,
     recovery: Recovery,
@@ -196,10 +196,10 @@ impl Bench {
         bench
     }
 
-    /// The next packet of a line.
+    /// Next packet of a line.
     fn packet(&mut self) {
         let bytes = heartbeat(self.next, sent_ns(self.next));
-        // Nobody believes the first packet of all alone: each comes on both lines.
+        // The first packet of a channel needs confirmation: each is sent on both lines.
         for line in [Line::A, Line::B] {
             self.path
                 .packet((FeedType::Incremental, line), &bytes, self.now_ns, 0);
@@ -207,7 +207,7 @@ impl Bench {
         self.next += 1;
     }
 
-    /// Both lines lose so many packets, and the wait for a late copy is over.
+    /// Both lines lose this number of packets, and the wait for a late copy is over.
     fn lose(&mut self, packets: u32) -> Option<Request> {
         self.next += packets;
         self.packet();
@@ -228,7 +228,7 @@ impl Bench {
         self.recovery.poll(&mut self.path, now);
     }
 
-    /// Polls, with the clock standing still, until nothing is awaited any more.
+    /// Polls, without moving the clock, until no packet is awaited.
     fn poll_to_the_end(&mut self) {
         let start = Instant::now();
         while self.path.request().is_some() {
@@ -272,7 +272,7 @@ fn a_whole_answer_fills_the_gap() {
         request.contains("|35=V|1180=310|262=310-1|1182=2|1183=41|10="),
         "{request}"
     );
-    // The next one has a connection of its own.
+    // The next request needs a new connection.
     bench.lose(1);
     bench.poll_to_the_end();
     assert_eq!(bench.lost(), 0);
@@ -285,7 +285,8 @@ fn a_whole_answer_fills_the_gap() {
     assert_eq!(bench.recovery.failure(), None);
 }
 
-/// Each way to fail is counted as what it is, the next host is asked, and there the gap is filled.
+/// Each kind of failure is counted under its counter, the next host is tried, and its answer fills
+/// the gap.
 #[test]
 fn a_host_that_fails_leaves_it_to_the_next() {
     let refused = |counters: RecoveryCounters| counters.replay_rejected;
@@ -317,7 +318,7 @@ fn a_host_that_fails_leaves_it_to_the_next() {
     }
 }
 
-/// All of them fail: what came is used, the rest is lost, and snapshots are left to heal it.
+/// All hosts fail: received packets are used, the others are lost, and snapshots recover the books.
 #[test]
 fn when_all_fail_the_gap_is_lost() {
     let (server, _) = serve(&[Mood::Refuses, Mood::Half, Mood::Cut]);
@@ -356,7 +357,7 @@ fn a_refusal_is_kept_in_the_words_of_the_venue() {
     assert!(!format!("{:?}", bench.recovery).contains(PASSWORD));
 }
 
-/// A host that says nothing has its share of the time, no more; the feed's own limit ends it all.
+/// A host without an answer gets its share of the time; the feed's limit ends the request.
 #[test]
 fn silence_ends_within_the_limit() {
     let (server, requests) = serve(&[Mood::Silent, Mood::Silent, Mood::Silent]);
@@ -382,7 +383,7 @@ fn silence_ends_within_the_limit() {
     assert!(counters.replay_timed_out >= 2, "{counters:?}");
 }
 
-/// A late copy of a line wins; the connection is of no use any more, and no failure either.
+/// A late copy on a line fills the gap; the connection is closed, and this is not a failure.
 #[test]
 fn a_late_copy_ends_the_conversation() {
     let (server, requests) = serve(&[Mood::Silent]);
@@ -426,13 +427,13 @@ fn a_dead_server_is_not_stormed() {
     }
     let counters = bench.counters();
     assert!(bench.lost() > 5_900, "only {} holes", bench.lost());
-    // Rests of 1, 2, 4, 8, 16, 32 seconds and then of a minute; three attempts each.
+    // Backoffs of 1, 2, 4, 8, 16, 32 seconds and then of a minute; three attempts each.
     let episodes = counters.replay_fell_back;
     assert!((10..=17).contains(&episodes), "{counters:?}");
     assert!(counters.replay_requests <= 3 * episodes, "{counters:?}");
 }
 
-/// The budget of a day is kept, and renewed.
+/// The day's budget of connections is enforced, and renewed.
 #[test]
 fn a_day_has_so_many_requests_and_no_more() {
     const FOUR: &[Mood] = &[Mood::Right; 4];

@@ -1,8 +1,8 @@
-//! The rules of a CME channel, one by one: the fewest packets that show each.
+//! Rules of a CME channel, one by one, each with few packets.
 //!
-//! Goal: where whole sessions say that something is wrong, these say what. Method: a few packets go
-//! through the whole path; then its book, its orders or what it published is compared with one line
-//! of text. The rules and their sources: `docs/venues/cme.md`.
+//! Goal: tests of whole sessions show that something is wrong; these show which rule. Method: a
+//! few packets go through the whole path; then the book, the orders or the published updates are
+//! compared with a text of one line. Rules and sources: `docs/venues/cme.md`.
 
 mod behind;
 mod bench;

@@ -1,5 +1,5 @@
-//! A venue that nothing of ours knows: a feed of its own, its retransmission, and routes. What lies around them serves any.
-//! It is added as any is: its own files, and a line of the table.
+//! Test venue outside our crates: its own feed, retransmission, and routes, between the parts that serve any venue. It
+//! is added like any venue: with its own files, and a line of the table.
 
 mod feed;
 mod venue;
@@ -22,7 +22,7 @@ use touchline_transport::{Local, Mirror};
 use touchline_types::{BookKind, Side, Validity};
 use venue::{Sent, Store, ToyVenue, address, limits, lossy, routes};
 
-/// Every venue, and one more.
+/// All venues, and the test venue.
 const WITH_TOY: Venues = Venues(&[VENUES.0[0], VENUES.0[1], Entry::of::<ToyVenue>()]);
 
 type Path = Pipeline<ToyFeed, Local<Mirror>>;
@@ -31,7 +31,7 @@ fn path() -> Path {
     Pipeline::new(ToyFeed::new(), Local::new(Mirror::new(8, 1)), limits())
 }
 
-/// Best bids of both instruments, and what they are seen as.
+/// Best bids of both instruments, and their validity.
 #[track_caller]
 fn shown(path: &Path, expected: [(i64, Validity); 2]) {
     let mirror = &path.publisher().subscriber;
@@ -47,7 +47,7 @@ fn shown(path: &Path, expected: [(i64, Validity); 2]) {
 fn captures_of_any_venue_are_replayed() {
     let mut sent = Vec::new();
     for (at, bytes) in packets().into_iter().enumerate() {
-        // Each line loses some; line B comes late.
+        // Each line loses some packets; line B is late.
         if at != 2 {
             sent.push((address(7), bytes.clone()));
         }
@@ -75,7 +75,8 @@ fn captures_of_any_venue_are_replayed() {
     assert_eq!((path.feed().packets, path.feed().copies), (6, 5));
 }
 
-/// What all lines lose is asked for in the venue's way, with numbers of 64 bits; where there is none it is lost.
+/// Packets that all lines lose are requested in the venue's way, with numbers of 64 bits; without retransmission they
+/// are lost.
 #[test]
 fn sockets_and_retransmission_serve_any_venue() {
     let clock = Clock::calibrated();
@@ -101,7 +102,7 @@ fn sockets_and_retransmission_serve_any_venue() {
     while alone.receive(&mut path_alone, &clocks).expect("no error") != Work::None {}
     alone.control(&mut path_alone, now);
     path_alone.finish();
-    // Confirmed again by the packets behind the loss: the toy venue calls every level live.
+    // Confirmed by the packets after the loss: this venue reports every level as live.
     shown(&path_alone, [(104, Validity::Live), (205, Validity::Live)]);
     assert_eq!(
         (path_alone.feed().packets, path_alone.feed().copies),
@@ -111,17 +112,17 @@ fn sockets_and_retransmission_serve_any_venue() {
 
 const LEAST: &str = "bus = \"toy\"\n[venue]\nkind = \"toy\"\nport = 8\n";
 
-/// A bus of its own, gone in the end.
+/// A bus of the test, removed at its end.
 struct Folder(PathBuf);
 
 impl Drop for Folder {
     fn drop(&mut self) {
-        // What is left of it hurts nobody.
+        // A leftover of it has no effect.
         let _ = std::fs::remove_dir_all(&self.0);
     }
 }
 
-/// A gateway of the toy venue, from its configuration to its bus.
+/// A gateway of the test venue, from its configuration to its bus.
 #[test]
 fn a_venue_is_its_files_and_a_line_of_the_table() {
     let folder = std::env::temp_dir().join(format!("touchline-toy-{}", std::process::id()));
@@ -169,7 +170,7 @@ fn a_venue_is_its_files_and_a_line_of_the_table() {
     assert_eq!(prices, [104, 205]);
 }
 
-/// The best bids of AAPL and MSFT on the bus, once they are those of the last packets.
+/// Best bids of AAPL and MSFT on the bus, once they are those of the last packets.
 fn best_bids(root: &Root) -> [i64; 2] {
     let mut images = Images::open(root, "toy").expect("the bus is there");
     let end = Instant::now() + Duration::from_secs(10);
@@ -190,7 +191,8 @@ fn best_bids(root: &Root) -> [i64; 2] {
     }
 }
 
-/// What is wrong with its configuration is said as of any venue, and the others know of it.
+/// Errors in its configuration are reported as for any venue, and errors of other venues know its
+/// settings.
 #[test]
 fn its_settings_are_its_own() {
     let said = |text: &str| {

@@ -1,4 +1,4 @@
-//! A server over TLS that listens to what it is told, with a certificate made for the occasion.
+//! TLS server that stores what it receives, with a certificate made for the test.
 
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, DnType, IsCa, KeyPair};
 use rustls::pki_types::PrivateKeyDer;
@@ -7,7 +7,7 @@ use std::io::Read;
 use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4, TcpListener};
 use std::sync::{Arc, Mutex};
 
-/// Somebody who vouches for servers.
+/// Issuer of server certificates.
 pub struct Issuer {
     issuer: CertifiedIssuer<'static, KeyPair>,
     pem: String,
@@ -33,14 +33,14 @@ impl Issuer {
     }
 }
 
-/// A server until the test is over.
+/// A server, running until the end of the test.
 pub struct Server {
     pub address: SocketAddrV4,
     heard: Arc<Mutex<Vec<u8>>>,
 }
 
 impl Server {
-    /// One that proves to be `host`.
+    /// A server with a certificate for `host`.
     pub fn start(issuer: &Issuer, host: &str) -> Server {
         let params = CertificateParams::new([host.to_owned()]).expect("a name");
         let key = KeyPair::generate().expect("a key");
@@ -61,7 +61,7 @@ impl Server {
                 let session = ServerConnection::new(Arc::clone(&config)).expect("a session");
                 let mut stream = StreamOwned::new(session, socket);
                 let mut room = [0; 4_096];
-                // Whoever does not believe us goes away.
+                // A client that does not accept the certificate disconnects.
                 while let Ok(bytes @ 1..) = stream.read(&mut room) {
                     hears.lock().expect("no panic").extend(&room[..bytes]);
                 }

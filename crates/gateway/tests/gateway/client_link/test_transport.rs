@@ -1,4 +1,4 @@
-//! A link with the path behind it, and a steady clock that the test moves.
+//! Link with its path, and a monotonic clock that the test moves.
 
 use std::net::{TcpListener, TcpStream};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -13,10 +13,10 @@ use touchline_types::Depth;
 use touchline_types::ReceiveTime;
 
 const MILLISECOND: u64 = 1_000_000;
-/// Nothing here takes longer, unless it hangs.
+/// Timeout of every step.
 const HANGS: Duration = Duration::from_secs(120);
 
-/// Nobody is interested in books here.
+/// Observer that ignores books.
 struct Nobody;
 
 impl Subscribe for Nobody {
@@ -53,12 +53,12 @@ impl TestTransport {
         }
     }
 
-    /// The steady clock.
+    /// The monotonic clock.
     pub fn now_ms(&self) -> u64 {
         self.now_ns / MILLISECOND
     }
 
-    /// Everything that is due at this moment; what other threads do has time to be done.
+    /// Runs all work due at this moment, and gives other threads time for theirs.
     fn look(&mut self) {
         let start = Instant::now();
         loop {
@@ -92,7 +92,7 @@ impl TestTransport {
         }
     }
 
-    /// All that has come, and nothing else that is due.
+    /// Received messages, without running further work.
     pub fn hear(&mut self) {
         for _ in 0..100 {
             let _ = self.link.receive(&mut self.path, &self.clocks);
@@ -100,12 +100,12 @@ impl TestTransport {
         }
     }
 
-    /// How far the connection has come.
+    /// State of the connection.
     pub fn phase(&self) -> Phase {
         self.link.phase()
     }
 
-    /// Time passes, by the millisecond.
+    /// Advances the clock, by the millisecond.
     pub fn pass(&mut self, ms: u64) {
         for _ in 0..ms {
             self.look();
@@ -113,14 +113,15 @@ impl TestTransport {
         }
     }
 
-    /// Time passes until it is so. What comes over a real socket has real time to come.
+    /// Advances the clock until the condition holds. Data over a real socket gets real time to
+    /// arrive.
     pub fn until(&mut self, what: &str, mut is_so: impl FnMut(&mut TestTransport) -> bool) {
         let start = Instant::now();
         while !is_so(self) {
             assert!(start.elapsed() < HANGS, "{what} never came");
             self.look();
             if self.phase() != Phase::BackingOff {
-                // The other end of the socket is another thread's, or the system's.
+                // The other end of the socket belongs to another thread, or to the system.
                 std::thread::sleep(Duration::from_micros(300));
             }
             self.now_ns += match self.phase() {
@@ -154,7 +155,7 @@ impl TestTransport {
         found.expect("there is such a counter").1
     }
 
-    /// What was said last of why there is no connection.
+    /// Last reported reason of a missing connection.
     pub fn last_error(&self) -> String {
         let last = self.last.as_ref();
         last.map_or(String::new(), |error| {

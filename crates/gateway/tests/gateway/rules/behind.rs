@@ -1,7 +1,6 @@
-//! The incremental feed lies behind the snapshots, as on a host under load, and the channel is reset
-//! meanwhile. Goal: nobody is shown a live book that is older than one that was shown before. Method:
-//! the books of an exchange after each event are the truth, a mirror of what is published is held
-//! against them.
+//! The incremental feed is behind the snapshots, as on a loaded host, and the channel is reset meanwhile. Goal: no
+//! subscriber sees a live book that is older than one published before. Method: the published books are compared with
+//! the exchange's books after each event.
 
 use touchline_book::LevelList;
 use touchline_feed::cme::{FeedType, Line, Settings};
@@ -35,7 +34,7 @@ fn no_live_book_goes_back_over_a_reset_that_comes_late() {
     assert!(right > 40 * 100, "{right} live books show nothing");
 }
 
-/// An exchange with two resets: the states of its books, and what it sends.
+/// An exchange with two resets: the states of its books, and its packets.
 fn exchange(seed: u64) -> (Vec<BookState>, Vec<SentPacket>) {
     let options = Options {
         spare_resets: true,
@@ -60,8 +59,7 @@ fn exchange(seed: u64) -> (Vec<BookState>, Vec<SentPacket>) {
     (states, std::mem::take(live.packets()))
 }
 
-/// What is shown as live to a subscriber of a gateway that reads each incremental packet only so many
-/// packets after it was sent, and some never.
+/// Live books of a gateway that reads each incremental packet this number of packets late, and never reads some.
 fn listen(packets: &[SentPacket], lag: usize, random: &mut Random) -> Vec<(i32, u64)> {
     let mut path = path();
     let mut late = std::collections::VecDeque::new();

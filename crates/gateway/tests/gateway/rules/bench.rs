@@ -1,4 +1,4 @@
-//! A path, a clock that the test moves, and what can be asked of them as one line of text.
+//! A path, a clock that the test moves, and queries that return one line of text.
 
 use touchline_book::LevelList;
 use touchline_feed::Request;
@@ -19,17 +19,16 @@ pub struct Bench {
     is_joined: bool,
 }
 
-/// Each update in a few words.
+/// Each update as a short text.
 #[derive(Default)]
 struct Log {
     updates: Vec<String>,
-    /// Instruments of which only the id was told: what comes before everything else, in almost every
-    /// test.
+    /// Instruments announced with their ids only, which precedes all other messages in almost every test.
     announced: Vec<i64>,
 }
 
 impl Bench {
-    /// A path that shows nothing of a book that misses something.
+    /// A path that empties a book with a gap.
     pub fn new() -> Bench {
         Bench::with(Settings::default())
     }
@@ -42,7 +41,7 @@ impl Bench {
         })
     }
 
-    /// A path with a recovery queue of so many entries.
+    /// A path with a recovery queue of this number of entries.
     pub fn with_queue(queue_entries_max: usize) -> Bench {
         Bench::with(Settings {
             queue_entries_max,
@@ -77,7 +76,7 @@ impl Bench {
         })
     }
 
-    /// Nothing comes for so many milliseconds.
+    /// Advances the clock by this number of milliseconds without a packet.
     pub fn silence(&mut self, ms: u64) {
         self.now_ns += ms * MILLISECOND;
         self.path.advance(self.now_ns);
@@ -126,12 +125,12 @@ impl Bench {
         self.receive(FeedType::Definition, sequence, messages);
     }
 
-    /// A packet of any feed that was sent at a time of its own.
+    /// A packet of any feed with its own sending time.
     pub fn sent_at(&mut self, feed: FeedType, sequence: u32, sent_ms: u64, messages: &[Vec<u8>]) {
         let bytes = packet(sequence, sent_ms * MILLISECOND, messages);
         self.now_ns += MILLISECOND;
         if feed == FeedType::Incremental && !self.is_joined {
-            // Nobody believes the first packet of all alone.
+            // The first packet of a channel needs confirmation.
             self.is_joined = true;
             self.path.packet((feed, Line::B), &bytes, self.now_ns, 0);
         }
@@ -143,7 +142,7 @@ impl Bench {
         self.both_at(sequence, self.now_ns / MILLISECOND + 1, messages);
     }
 
-    /// The same, sent at a time of its own.
+    /// A packet of the incremental feed on both lines, with its own sending time.
     pub fn both_at(&mut self, sequence: u32, sent_ms: u64, messages: &[Vec<u8>]) {
         let bytes = packet(sequence, sent_ms * MILLISECOND, messages);
         self.now_ns += MILLISECOND;
@@ -153,41 +152,41 @@ impl Bench {
         }
     }
 
-    /// Time passes until every gap is lost.
+    /// Advances the clock until every gap is lost.
     pub fn wait(&mut self) {
         self.now_ns += 30 * MILLISECOND;
         self.path.advance(self.now_ns);
     }
 
-    /// The packets that the path wants again.
+    /// Packets that the path requests.
     pub fn wanted(&self) -> Option<(u32, u32)> {
         let Request::Retransmit { first, last } = self.path.request()?;
         Some((first as u32, last as u32))
     }
 
-    /// Nobody has them.
+    /// The replay server has none of them.
     pub fn failed(&mut self) {
         self.path.request_failed(0);
     }
 
-    /// What was counted so far.
+    /// Counters so far.
     pub fn counters(&self) -> &Counters {
         self.path.feed().counters()
     }
 
-    /// Updates after which a book was locked, and after which one was crossed.
+    /// Number of updates after which a book was locked, and after which one was crossed.
     pub fn locked_and_crossed(&self) -> (u64, u64) {
         let counters = self.path.counters();
         (counters.books_locked, counters.books_crossed)
     }
 
-    /// The prices of the instrument's direct book: `live 100 99 | 101`, best first.
+    /// Direct book of the instrument: `live 100 99 | 101`, best first.
     #[track_caller]
     pub fn book(&self, security_id: i32, expected: &str) {
         self.expect_book(security_id, BookKind::Direct, expected);
     }
 
-    /// Those of its implied book.
+    /// Implied book of the instrument.
     #[track_caller]
     pub fn implied(&self, security_id: i32, expected: &str) {
         self.expect_book(security_id, BookKind::Implied, expected);
@@ -210,26 +209,26 @@ impl Bench {
         assert_eq!(actual.trim_end(), expected, "orders of {security_id}");
     }
 
-    /// What is known of an instrument.
+    /// State of an instrument.
     #[track_caller]
     pub fn definition(&self, security_id: i32) -> InstrumentDefinition {
         let instrument = self.find(security_id);
         *self.path.instruments().definition(instrument)
     }
 
-    /// What was published since the last time that this was asked, an update a line.
+    /// Updates published since the last call, one a line.
     #[track_caller]
     pub fn published(&mut self, expected: &[&str]) {
         let log = &mut self.path.publisher_mut().inner_mut().subscriber.0.updates;
         assert_eq!(std::mem::take(log), expected);
     }
 
-    /// The same, for a test that looks at it by itself.
+    /// Updates published since the last call, as a list.
     pub fn take_published(&mut self) -> Vec<String> {
         std::mem::take(&mut self.path.publisher_mut().inner_mut().subscriber.0.updates)
     }
 
-    /// What a reader sees of a price book.
+    /// Text of a price book.
     #[track_caller]
     pub fn shown(&self, security_id: i32, expected: &str) {
         let mirror = &self.path.publisher().inner().subscriber.1;
@@ -237,7 +236,7 @@ impl Bench {
         assert_eq!(name(seen), expected, "book of {security_id} as it is seen");
     }
 
-    /// The instruments that were told of by their ids alone, in order, from the beginning.
+    /// Instruments announced with their ids only, in order, from the beginning.
     #[track_caller]
     pub fn announced(&self, expected: &[i64]) {
         let log = &self.path.publisher().inner().subscriber.0;

@@ -34,7 +34,7 @@ fn under_natural_refresh_the_emptied_book_is_filled_again() {
     bench.book(ID, "natural ? 99 |");
     bench.packet(3, &[book(&[bid(4, NEW, 1, 101)])]);
     bench.book(ID, "natural 101 ? 99 |");
-    // What is missing now may have changed what is there.
+    // The missing entry may have changed the existing levels.
     bench.packet(4, &[book(&[bid(6, NEW, 1, 102)])]);
     bench.book(ID, "natural 102 |");
 }
@@ -50,7 +50,7 @@ fn every_entry_takes_a_number_also_one_without_a_price() {
     bench.book(ID, "recovering |");
 }
 
-/// A number at or below the last one in a newer packet: a reset was lost, and numbers run from 1.
+/// A RptSeq at or below the last one in a newer packet: a reset was lost, and RptSeq starts at 1.
 #[test]
 fn numbers_that_start_again_empty_the_book() {
     let mut bench = Bench::new();
@@ -73,7 +73,7 @@ fn a_new_level_pushes_the_last_one_out() {
     bench.book(ID, "live 100 |");
 }
 
-/// Its levels were kept to the wrong depth.
+/// Its levels were kept with the wrong depth.
 #[test]
 fn a_new_depth_of_a_book_in_use_starts_its_recovery() {
     let mut bench = Bench::new();
@@ -87,7 +87,7 @@ fn a_new_depth_of_a_book_in_use_starts_its_recovery() {
     bench.book(ID, "live 100 |");
 }
 
-/// What waits behind a gap is of no depth: an older snapshot joins it all the same.
+/// Entries queued behind a gap do not depend on the depth: an older snapshot still matches them.
 #[test]
 fn a_new_depth_of_a_book_in_recovery_keeps_what_waits() {
     let mut bench = Bench::new();
@@ -110,7 +110,7 @@ fn implied_and_direct_books_are_kept_apart() {
     bench.implied(ID, "live 101 |");
 }
 
-/// What is implied is part of the market that a reader sees.
+/// Implied levels are part of the top of book.
 #[test]
 fn a_book_that_is_crossed_by_what_is_implied_is_counted() {
     let mut bench = Bench::new();

@@ -4,7 +4,7 @@ use crate::rules::bench::Bench;
 use crate::rules::messages::*;
 use touchline_feed::cme::FeedType;
 
-/// Whoever hears packet 1 has missed nothing.
+/// A gateway that receives packet 1 has missed no packet.
 #[test]
 fn joined_at_the_first_packet_every_book_is_known() {
     let mut bench = Bench::new();
@@ -21,7 +21,7 @@ fn joined_late_nothing_is_known_until_an_entry_shows_it() {
     bench.packet(9, &[heartbeat()]);
     bench.book(ID, "gapped |");
     bench.orders(ID, "recovering |");
-    // Its first entry ever: everything before it is known to be nothing.
+    // RptSeq 1 is the first entry of the instrument: its book was empty before.
     bench.packet(10, &[book(&[bid(1, NEW, 1, 100)])]);
     bench.book(ID, "live 100 |");
 }
@@ -54,8 +54,8 @@ fn a_copy_that_comes_too_late_is_dropped() {
     assert_eq!(bench.counters().packets_late, 1);
 }
 
-/// One forged packet must not blind the channel, and neither its copy nor another forged one far
-/// from it is the second packet that it takes to be believed.
+/// One forged packet must not block the channel; neither its copy nor another forged packet far
+/// from it confirms it.
 #[test]
 fn forged_packets_far_ahead_confirm_nothing() {
     let mut bench = Bench::new();
@@ -113,7 +113,7 @@ fn a_channel_reset_heals_what_was_missing() {
     bench.book(ID, "live |");
 }
 
-/// A lower number that was sent later: the week has begun anew.
+/// A lower number with a later sending time: the weekly reset.
 #[test]
 fn epoch_that_starts_again_empties_every_book() {
     let mut bench = Bench::new();
@@ -127,7 +127,7 @@ fn epoch_that_starts_again_empties_every_book() {
     assert_eq!(bench.counters().numbering_restarts, 1);
 }
 
-/// A packet that breaks the rules of packets counts as not received; its other copy is used.
+/// A packet that breaks the packet rules is dropped; its other copy is used.
 #[test]
 fn an_invalid_packet_is_as_good_as_lost() {
     let mut bench = Bench::new();
@@ -139,8 +139,8 @@ fn an_invalid_packet_is_as_good_as_lost() {
     bench.book(ID, "live 100 |");
 }
 
-/// The venue begins again with its clock behind: nothing of before is live for longer than a gap is waited for, and
-/// after a while both lines are believed.
+/// The venue restarts with its clock behind: no old book is live for longer than the wait time of a gap, and after a
+/// while both lines confirm the new epoch.
 #[test]
 fn a_restart_with_the_clock_behind_is_doubted_and_then_believed() {
     let mut bench = Bench::new();
@@ -187,8 +187,8 @@ fn a_restart_with_the_clock_behind_is_doubted_and_then_believed() {
     bench.book(ID, "live 1399 |");
 }
 
-/// A snapshot of the exchange that died waits for a packet that it never sent, and the next one, whose clock is a little
-/// behind, comes to that number.
+/// A snapshot of the previous exchange waits for a packet that was never sent, and the next exchange, whose clock is
+/// slightly behind, reaches that number.
 #[test]
 fn a_snapshot_that_waits_does_not_outlive_its_epoch() {
     let mut bench = Bench::new();
@@ -212,7 +212,7 @@ fn a_snapshot_that_waits_does_not_outlive_its_epoch() {
     bench.book(ID, "gapped |");
 }
 
-/// Where the beginning of a new numbering is missed, nothing is known, and nothing of before is shown.
+/// If the beginning of a new epoch is missed, every book is unknown, and no old book is published.
 #[test]
 fn a_sequence_reset_without_its_beginning_leaves_nothing_live() {
     let mut bench = Bench::new();
@@ -228,7 +228,7 @@ fn a_sequence_reset_without_its_beginning_leaves_nothing_live() {
     bench.book(ID, "live 50 |");
 }
 
-/// Somebody's packet was processed in place of the venue's: no book is live that may hold it.
+/// A forged packet was processed instead of the venue's: no book that may contain it is live.
 #[test]
 fn two_packets_of_one_number_leave_nothing_live() {
     let mut bench = Bench::new();
@@ -250,8 +250,7 @@ fn two_packets_of_one_number_leave_nothing_live() {
     bench.book(ID, "live 102 101 100 |");
 }
 
-/// To a reader a reset makes every book empty and live: of an instrument without a definition nobody knows how many levels it
-/// has.
+/// For a reader a reset makes every book empty and live; the depth of an instrument without a definition is unknown.
 #[test]
 fn an_instrument_without_a_definition_is_not_live_behind_a_reset() {
     let mut bench = Bench::defined_only();

@@ -1,5 +1,5 @@
-//! Messages of one instrument, number 7, with the fields that the rules are about. Prices are whole
-//! numbers; a quantity that does not matter is 1.
+//! Messages of one instrument, number 7, with the fields of the rules. Prices are whole numbers; an
+//! irrelevant quantity is 1.
 
 use touchline_lab::cme::encode::Version;
 use touchline_lab::cme::encode::definition as definitions;
@@ -43,17 +43,17 @@ pub fn implied_bid(rpt_seq: u32, action: u8, level: u8, price: i64) -> LevelEntr
     }
 }
 
-/// A book message that ends its event, which began at `transact_ns` 0.
+/// A book message that ends its event, with TransactTime 0.
 pub fn book(levels: &[LevelEntry]) -> Vec<u8> {
     incremental(&book_body(levels), 0, END_OF_EVENT)
 }
 
-/// A book message of an event that goes on.
+/// A book message that does not end its event.
 pub fn open_book(levels: &[LevelEntry]) -> Vec<u8> {
     incremental(&book_body(levels), 0, 0)
 }
 
-/// A message with the session's volume: takes a number and touches no book.
+/// A message with the session's volume: it has a RptSeq and changes no book.
 pub fn volume(rpt_seq: u32) -> Vec<u8> {
     let entry = StatisticEntry {
         security_id: ID,
@@ -69,22 +69,22 @@ pub fn volume(rpt_seq: u32) -> Vec<u8> {
     incremental(&body, 0, END_OF_EVENT)
 }
 
-/// A message that ends the event and does nothing else.
+/// A message that only ends the event.
 pub fn end_of_event() -> Vec<u8> {
     book(&[])
 }
 
-/// Takes a packet number and nothing else.
+/// A message without effect; its packet has a number.
 pub fn heartbeat() -> Vec<u8> {
     incremental(&Body::Heartbeat, 0, 0)
 }
 
-/// Every book of the channel starts again.
+/// A channel reset.
 pub fn channel_reset() -> Vec<u8> {
     incremental(&Body::ChannelReset, 0, END_OF_EVENT)
 }
 
-/// An order to buy.
+/// A buy order.
 pub fn order(action: u8, id: u64, priority: u64, quantity: i64, price: i64) -> OrderEntry {
     OrderEntry {
         security_id: ID,
@@ -103,12 +103,12 @@ pub fn orders(transact_ns: u64, entries: &[OrderEntry]) -> Vec<u8> {
     incremental(&body, transact_ns, END_OF_EVENT)
 }
 
-/// A price snapshot with these bids, in a loop of one instrument.
+/// A price snapshot with these bids, in a cycle of one instrument.
 pub fn snapshot(snapshot_sequence: u32, rpt_seq: u32, bids: &[i64]) -> Vec<u8> {
     snapshot_of(ID, 1, snapshot_sequence, rpt_seq, bids)
 }
 
-/// A price snapshot of an instrument in a loop of `reports`.
+/// A price snapshot of an instrument in a cycle of `reports`.
 pub fn snapshot_of(
     security_id: i32,
     reports: u32,
@@ -132,7 +132,7 @@ pub fn snapshot_of(
     snapshot::prices(Version::V9, false, head, rpt_seq, &ladders)
 }
 
-/// A chunk (from 1) of a snapshot of orders to buy: id, priority, quantity and price of each.
+/// A chunk (from 1) of a snapshot of buy orders: id, priority, quantity and price of each.
 pub fn order_chunk(
     snapshot_sequence: u32,
     transact_time: u64,

@@ -7,7 +7,7 @@ use crate::rules::messages::*;
 const A: (u64, u64, i64, i64) = (1, 1, 5, 100);
 const B: (u64, u64, i64, i64) = (2, 2, 6, 100);
 
-/// Packet 2 is lost; packets 3 and 4 brought orders 3 and 4, in events of 30 and 40 ns.
+/// Packet 2 is lost; packets 3 and 4 contain orders 3 and 4, in events of 30 and 40 ns.
 fn unknown() -> Bench {
     let mut bench = Bench::new();
     bench.packet(1, &[orders(10, &[order(NEW, 1, 1, 5, 100)])]);
@@ -33,7 +33,7 @@ fn every_chunk_is_needed_and_the_queue_is_replayed() {
 #[test]
 fn what_a_snapshot_contains_is_not_applied_again() {
     let mut bench = unknown();
-    // Order 3 came in packet 3 and is gone by the end of packet 5.
+    // Order 3 was added in packet 3 and deleted before the end of packet 5.
     bench.order_snapshots(1, &[order_chunk(5, 50, (1, 1), &[A])]);
     bench.orders(ID, "recovering |");
     bench.packet(5, &[orders(50, &[order(NEW, 5, 5, 9, 100)])]);
@@ -49,7 +49,7 @@ fn a_snapshot_from_before_the_loss_is_of_no_use() {
     bench.orders(ID, "recovering |");
 }
 
-/// The snapshot ends in packet 4, but at another event of it than the one that we saw.
+/// The snapshot ends in packet 4, but at another event of it than the one received.
 #[test]
 fn a_snapshot_that_ends_at_another_event_is_refused() {
     let mut bench = unknown();
@@ -60,7 +60,7 @@ fn a_snapshot_that_ends_at_another_event_is_refused() {
     bench.orders(ID, "live 1:5@100 |");
 }
 
-/// Price entries of the same packet tell the last event, too.
+/// Price entries of the same packet show the last event, too.
 #[test]
 fn the_last_event_may_be_one_of_prices() {
     let mut bench = unknown();
@@ -90,7 +90,7 @@ fn a_whole_loop_without_the_instrument_means_that_it_has_no_orders() {
     bench.orders(ID, "live 3:7@100 4:8@100 |");
 }
 
-/// The orders of packet 9 are not known before packet 9: a reset takes nothing back.
+/// The orders of packet 9 are published after packet 9 only: a reset rolls no book back.
 #[test]
 fn a_reset_takes_no_order_book_back_behind_its_snapshot() {
     let mut bench = unknown();
@@ -103,7 +103,7 @@ fn a_reset_takes_no_order_book_back_behind_its_snapshot() {
     bench.orders(ID, "live 1:5@100 |");
 }
 
-/// A line that is a whole loop behind brings an older snapshot after a loss.
+/// A line that is a complete cycle behind delivers an older snapshot after a loss.
 #[test]
 fn after_a_loss_an_older_snapshot_sets_no_order_book_back() {
     let mut bench = unknown();

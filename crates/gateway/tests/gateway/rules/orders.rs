@@ -1,4 +1,4 @@
-//! Market by order: priority, fields that are null, and what a lost packet does.
+//! Market by order: priority, null fields, and the effect of a lost packet.
 
 use crate::rules::bench::Bench;
 use crate::rules::messages::*;
@@ -48,7 +48,7 @@ fn an_update_of_an_unknown_order_adds_it_and_its_deletion_does_nothing() {
     bench.orders(ID, "live 1:5@100 |");
 }
 
-/// No number tells whether an instrument's orders miss something.
+/// Order entries have no RptSeq, so a gap of one instrument cannot be excluded.
 #[test]
 fn a_lost_packet_makes_the_orders_of_all_instruments_unknown() {
     let mut bench = Bench::new();

@@ -5,7 +5,7 @@ use crate::rules::bench::Bench;
 use crate::rules::messages::*;
 use touchline_feed::cme::FeedType;
 
-/// A book that misses number 2; packets 2 and 3, with numbers 3 and 4, are queued.
+/// A book without entry 2; packets 2 and 3, with entries 3 and 4, are queued.
 fn with_a_gap() -> Bench {
     let mut bench = Bench::new();
     bench.packet(1, &[book(&[bid(1, NEW, 1, 100)])]);
@@ -47,7 +47,7 @@ fn a_snapshot_that_is_ahead_of_the_incremental_feed_waits_for_it() {
     assert_eq!(bench.counters().snapshots_early, 1);
 }
 
-/// Between our last packet and the snapshot there was a reset: numbers of before it are higher.
+/// A reset lies between the last packet and the snapshot: earlier numbers are higher.
 #[test]
 fn a_snapshot_behind_a_reset_waits_for_the_reset() {
     let mut bench = with_a_gap();
@@ -60,7 +60,7 @@ fn a_snapshot_behind_a_reset_waits_for_the_reset() {
     bench.book(ID, "live 50 |");
 }
 
-/// Nothing that a snapshot shows before the incremental feed has come as far is shown again as older.
+/// A snapshot ahead of the incremental feed never rolls a published book back.
 #[test]
 fn no_live_book_goes_back_behind_a_reset() {
     let mut bench = with_a_gap();
@@ -74,16 +74,16 @@ fn no_live_book_goes_back_behind_a_reset() {
     bench.published(&["6: book 7 live 51 | -"]);
 }
 
-/// Of the session before, or with a number or a time that nobody can have reached: no book comes of it, now or later.
+/// A snapshot of the previous session, or with an impossible number or time, is never used.
 #[test]
 fn a_snapshot_of_another_session_is_refused() {
     for (snapshot_sequence, sent_ms) in [
-        // Ahead of the stream, and sent before what was processed.
+        // Ahead of the stream, but sent before processed packets.
         (9, 2),
-        // Further ahead than the window reaches.
+        // Farther ahead than the window.
         (3 + 65, 100),
         (u32::MAX - 15, 100),
-        // Sent in a year.
+        // Sent a year later.
         (3, 365 * 86_400_000),
     ] {
         let mut bench = with_a_gap();
@@ -108,7 +108,7 @@ fn a_snapshot_of_another_session_is_refused() {
     }
 }
 
-/// It waited for a packet that was sent long before it: its numbers are those of a numbering before.
+/// The snapshot waits for a packet that was sent long before it: its numbers are those of a previous epoch.
 #[test]
 fn a_snapshot_that_waited_was_sent_behind_what_it_waited_for() {
     for (sent_ms, state) in [(254, "live 104 |"), (256, "recovering |")] {
@@ -120,7 +120,7 @@ fn a_snapshot_that_waited_was_sent_behind_what_it_waited_for() {
     }
 }
 
-/// It holds nothing of what was heard, and the venue sends none that is so old.
+/// A snapshot that contains none of the received packets, older than any that the venue sends.
 #[test]
 fn a_snapshot_of_long_before_a_join_is_refused() {
     for (sent_ms, state) in [(8_999, "recovering |"), (9_001, "live 100 |")] {
@@ -138,7 +138,7 @@ fn a_snapshot_of_long_before_a_join_is_refused() {
     }
 }
 
-/// The venue's clock went back by less than a second, which is no other numbering.
+/// The venue's clock went back by less than a second, which is not a sequence reset.
 #[test]
 fn snapshots_of_a_clock_that_went_back_a_little_are_used() {
     let mut bench = Bench::new();
@@ -154,7 +154,7 @@ fn snapshots_of_a_clock_that_went_back_a_little_are_used() {
     bench.book(ID, "live 100 |");
 }
 
-/// Who joins late hears a snapshot of the session before, whose number lies in what was heard already.
+/// A late joiner receives a snapshot of the previous session with a number that it has already received.
 #[test]
 fn a_snapshot_from_before_the_first_packet_holds_nothing_of_it() {
     let mut bench = Bench::new();
@@ -173,7 +173,7 @@ fn a_snapshot_from_before_the_first_packet_holds_nothing_of_it() {
     bench.book(ID, "live 100 |");
 }
 
-/// A snapshot with a time of the far future does not hide the loops behind it.
+/// A snapshot with a time in the far future does not hide later cycles.
 #[test]
 fn a_loop_from_the_future_hides_no_other() {
     let mut bench = Bench::new();
@@ -244,7 +244,7 @@ fn a_snapshot_from_before_a_reset_is_of_another_world() {
     bench.book(ID, "live |");
 }
 
-/// An instrument that a whole loop does not name had no activity.
+/// An instrument without a snapshot in a complete cycle had no activity.
 #[test]
 fn a_whole_loop_confirms_those_that_it_does_not_name() {
     let mut bench = late_join_of_two();
@@ -261,8 +261,8 @@ fn a_loop_of_which_a_part_is_missing_confirms_nobody_else() {
     bench.book(8, "gapped |");
 }
 
-/// What a loop named before a reset says nothing about who is absent after it: the instrument may
-/// have been named with its old book only.
+/// Snapshots of a cycle before a reset do not show which instruments are absent after it: an
+/// instrument may have had a snapshot of its old book only.
 #[test]
 fn a_reset_abandons_the_loop_that_is_going_on() {
     let mut bench = late_join_of_two();
@@ -291,14 +291,14 @@ fn a_full_queue_starts_again_and_is_healed_by_a_later_snapshot() {
     bench.packet(4, &[book(&rest[2..3])]);
     bench.packet(5, &[book(&rest[3..])]);
     assert_eq!(bench.counters().queue_full, 1);
-    // The queue that was dropped began behind this snapshot.
+    // The dropped queue started behind this snapshot.
     bench.snapshots(1, &[snapshot(1, 2, &[102])]);
     bench.book(ID, "recovering |");
     bench.snapshots(1, &[snapshot(5, 6, &[106])]);
     bench.book(ID, "live 106 |");
 }
 
-/// Joined at packet 5, two instruments defined, nothing known of either.
+/// Joined at packet 5, with two defined instruments in unknown state.
 fn late_join_of_two() -> Bench {
     let mut bench = Bench::new();
     bench.definitions(1, &[definition(ID, 10), definition(8, 10)]);

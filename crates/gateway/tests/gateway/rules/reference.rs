@@ -1,6 +1,7 @@
-//! Reference data: what a definition message says of an instrument besides its name and its depth.
+//! Reference data: fields of a definition message besides name and depth.
 //!
-//! Source: the schema of the messages, version 9; blocks by hand, field by field at its offset.
+//! Source: the schema of the messages, version 9; blocks are written by hand, field by field at
+//! its offset.
 
 use crate::rules::bench::Bench;
 use crate::rules::messages;
@@ -9,7 +10,7 @@ use touchline_types::{
     SecurityType, Side,
 };
 
-/// A definition message with its root block in the making.
+/// A definition message under construction.
 struct Definition {
     template_id: u16,
     block: Vec<u8>,
@@ -48,7 +49,7 @@ impl Definition {
         self
     }
 
-    /// The groups that every definition begins with: an expiry, and lot rules.
+    /// Leading groups of every definition: an expiry, and lot rules.
     fn common_groups(self) -> Definition {
         let event = |kind: u8, ns: u64| [&[kind][..], &ns.to_le_bytes()].concat();
         let rule = |kind: u8, size: i32| [&[kind][..], &size.to_le_bytes()].concat();
@@ -58,7 +59,7 @@ impl Definition {
             .group(5, &[&rule(3, 90_000), &rule(2, 50_000)])
     }
 
-    /// As it stands in a packet: its size, an SBE header of version 9, block, groups.
+    /// The encoded message: size, SBE header of version 9, block, groups.
     fn bytes(self) -> Vec<u8> {
         let mut bytes = Vec::new();
         let size = 2 + 8 + self.block.len() + self.groups.len();
@@ -78,7 +79,7 @@ fn code(text: &str) -> Code {
     Code::new(text.as_bytes()).unwrap()
 }
 
-/// What all three definitions state alike.
+/// Fields common to the three definitions.
 fn stated() -> ReferenceData {
     ReferenceData {
         venue: code("cme"),
@@ -96,7 +97,7 @@ fn stated() -> ReferenceData {
     }
 }
 
-/// A root block with what all of them have at the same place.
+/// A root block with the fields at a common offset.
 fn definition(template_id: u16, block_length: usize, kind: &[u8], cfi: &[u8]) -> Definition {
     Definition::new(template_id, block_length)
         .put(14, &[17])
@@ -225,14 +226,14 @@ fn of_a_spread() {
     };
     assert_eq!(of(spread(b"OMIXSX", &two)), options);
 
-    // More legs than are kept: those behind are counted.
+    // More legs than are stored: further ones are counted.
     let many = [leg(7, 1, 1); 12];
     let many: Vec<&[u8]> = many.iter().map(|leg| &leg[..]).collect();
     let kept = of(spread(b"FMIXSX", &many)).legs;
     assert_eq!((kept.len(), kept.count()), (8, 12));
 }
 
-/// Before its definition an instrument has a venue already, and with its id a name on every bus.
+/// Before its definition an instrument has a venue and an id, which name it on every bus.
 #[test]
 fn the_venue_is_known_before_the_definition() {
     let mut bench = Bench::new();
@@ -248,7 +249,7 @@ fn the_venue_is_known_before_the_definition() {
     );
 }
 
-/// Limits that change are told: the instrument is defined anew, and its book goes on.
+/// Changed limits are published: the instrument is defined again, and its book continues.
 #[test]
 fn other_limits_define_an_instrument_anew() {
     let future = |high: i64| {

@@ -1,10 +1,10 @@
-//! TCP replay: what subscribers see while packets are awaited, and when they came or did not.
+//! TCP replay: subscribers' view while packets are awaited, and after they arrived or did not.
 
 use crate::rules::bench::Bench;
 use crate::rules::messages::*;
 use touchline_feed::cme::FeedType;
 
-/// A book with a bid and an order; packet 3 is missing, and 4 was held up behind it for too long.
+/// A book with a bid and an order; packet 3 is missing, and 4 has waited too long behind the gap.
 /// Packets are sent at the millisecond of their number.
 fn awaiting() -> Bench {
     let mut bench = Bench::asking();
@@ -17,7 +17,7 @@ fn awaiting() -> Bench {
     bench
 }
 
-/// What packet 3 has in it.
+/// Content of packet 3.
 fn missing() -> [Vec<u8>; 2] {
     [
         book(&[bid(2, NEW, 1, 101)]),
@@ -92,7 +92,7 @@ fn what_is_refused_or_does_not_come_in_time_is_lost() {
     }
 }
 
-/// An invalid packet is as good as none, also over TCP.
+/// An invalid packet is dropped, also over TCP.
 #[test]
 fn a_damaged_packet_fills_nothing() {
     let mut bench = awaiting();
@@ -107,8 +107,7 @@ fn a_damaged_packet_fills_nothing() {
     assert_eq!(bench.wanted(), Some((3, 3)));
 }
 
-/// The book of another instrument comes from a snapshot just then: it is whole, and as old as the
-/// others.
+/// A snapshot of another instrument arrives meanwhile: its book is whole, and as old as the others.
 #[test]
 fn a_book_that_is_healed_meanwhile_is_not_live_before_the_others() {
     let mut bench = Bench::asking();
@@ -125,8 +124,8 @@ fn a_book_that_is_healed_meanwhile_is_not_live_before_the_others() {
     bench.book(ID, "live 100 99 |");
 }
 
-/// Half of an event is in the books when its other half is lost: subscribers hold the book from
-/// before the event, are told that it is not fresh, and see the event whole.
+/// Half of an event is in the books when its other half is lost: subscribers keep the book from
+/// before the event as gapped, and receive the event whole.
 #[test]
 fn an_event_with_a_gap_in_it_is_seen_whole() {
     let mut bench = Bench::asking();
@@ -144,7 +143,7 @@ fn an_event_with_a_gap_in_it_is_seen_whole() {
     bench.published(&["4: book 7 live 102 | -", "channel live live"]);
 }
 
-/// After a numbering began anew, the old one's gap is of no interest.
+/// After a sequence reset, the old epoch's gap is dropped.
 #[test]
 fn a_new_epoch_awaits_nothing_of_the_old_one() {
     let mut bench = awaiting();
@@ -156,7 +155,8 @@ fn a_new_epoch_awaits_nothing_of_the_old_one() {
     assert_eq!(bench.counters().replays_filled, 0);
 }
 
-/// What waited behind the gap was disputed and is gone; then a line brings what is awaited, and TCP brings it again.
+/// The packets behind the gap were in conflict and dropped; then a line delivers an awaited packet, and TCP delivers it
+/// again.
 #[test]
 fn what_is_awaited_counts_also_where_nothing_waits_behind_it() {
     let mut bench = awaiting();

@@ -1,4 +1,4 @@
-//! Neither line of the incremental feed says anything: books grow old.
+//! Feed timeout: no packet on either line of the incremental feed, and books become stale.
 
 use crate::rules::bench::Bench;
 use crate::rules::messages::*;
@@ -27,7 +27,7 @@ fn a_silent_channel_is_stale_until_it_is_heard_again() {
     assert_eq!(bench.counters().feed_timeouts, 1);
 }
 
-/// A book is rebuilt while an event is open, and shown when that ends: what subscribers hold until then is empty.
+/// A book is rebuilt during an open event and published at its end: until then subscribers have an empty book.
 #[test]
 fn a_book_that_is_yet_to_be_shown_is_not_live_when_a_silence_ends() {
     let mut bench = live();
@@ -53,7 +53,7 @@ fn a_heartbeat_is_a_sign_of_life() {
     assert_eq!(bench.counters().feed_timeouts, 0);
 }
 
-/// The first packet that is heard again shows what was missed: nothing is live before that is known.
+/// The first packet after the timeout shows a loss: no book is live before the loss is assessed.
 #[test]
 fn a_silence_that_ends_with_a_gap_ends_with_the_loss() {
     let mut bench = live();
@@ -71,7 +71,7 @@ fn a_silence_that_ends_with_a_gap_ends_with_the_loss() {
     bench.book(ID, "recovering |");
 }
 
-/// Neither what is old nor what is broken tells anything of now.
+/// Old and invalid packets do not end the timeout.
 #[test]
 fn copies_and_broken_packets_end_no_silence() {
     let mut bench = live();
@@ -91,7 +91,7 @@ fn copies_and_broken_packets_end_no_silence() {
     bench.published(&["channel live live"]);
 }
 
-/// The snapshot feeds may go on where the incremental feed does not: what they tell is old, too.
+/// The snapshot feeds may continue without the incremental feed: their books are stale, too.
 #[test]
 fn a_snapshot_does_not_make_a_silent_channel_live() {
     let mut bench = live();

@@ -1,4 +1,4 @@
-//! What a subscriber sees, and when: whole events only.
+//! Content and time of published updates: whole events only.
 
 use crate::rules::bench::Bench;
 use crate::rules::messages::*;
@@ -15,7 +15,7 @@ fn nothing_is_seen_before_the_end_of_the_event() {
     bench.published(&["4: book 7 live 101 | -"]);
 }
 
-/// So that a book has a name before its definition comes, which may be never.
+/// Announces the book's instrument before its definition, which may never arrive.
 #[test]
 fn an_instrument_is_told_of_once_before_anything_else_of_it() {
     let mut bench = Bench::new();
@@ -61,7 +61,7 @@ fn an_event_shows_its_instruments_by_their_ids() {
     ]);
 }
 
-/// The best direct bid and ask are as they were: an update, and no top.
+/// The best direct bid and ask did not change: an update, and no top.
 #[test]
 fn an_event_of_implied_levels_alone_says_so() {
     let mut bench = Bench::new();
@@ -89,7 +89,7 @@ fn a_lost_packet_cuts_the_open_event_short() {
     ]);
 }
 
-/// Everything is doubtful from the gap on, until something confirms it.
+/// Every book is unconfirmed from the gap on.
 #[test]
 fn after_a_lost_packet_a_book_is_gapped_until_it_is_confirmed() {
     let mut bench = Bench::new();
@@ -103,7 +103,7 @@ fn after_a_lost_packet_a_book_is_gapped_until_it_is_confirmed() {
     bench.published(&["4: book 7 live 101 | -"]);
 }
 
-/// What was shown of the event that the loss cut off is half of it until the event ends.
+/// After a loss in an event, the published book contains half of the event until its end.
 #[test]
 fn the_rest_of_a_cut_event_is_called_live_at_its_end() {
     let mut bench = Bench::new();
@@ -115,7 +115,8 @@ fn the_rest_of_a_cut_event_is_called_live_at_its_end() {
     bench.published(&["4: book 7 live 101 | -"]);
 }
 
-/// A definition shows the book as it was; what confirms the book in the same event comes after it.
+/// A definition publishes the book's previous state; a confirmation of the book in the same event
+/// follows.
 #[test]
 fn a_book_shown_and_confirmed_in_one_event_is_live_at_its_end() {
     let mut bench = Bench::new();
@@ -136,7 +137,7 @@ fn a_book_that_is_lost_is_shown_empty_at_once() {
     bench.published(&["reset", "1: book 7 live 100 | -", "whole book recovering 0"]);
 }
 
-/// The packets behind the snapshot are in the book already, and they end in the middle of an event.
+/// The book already contains the packets behind the snapshot, which end in the middle of an event.
 #[test]
 fn a_recovered_book_is_not_shown_in_the_middle_of_an_event() {
     let mut bench = Bench::new();
@@ -149,7 +150,7 @@ fn a_recovered_book_is_not_shown_in_the_middle_of_an_event() {
     bench.published(&["whole book live 3"]);
 }
 
-/// Without a definition the depth is a guess, and a book of guessed depth may show a level too many.
+/// Without a definition the depth is a default, and such a book may show one level too many.
 #[test]
 fn where_definitions_are_repeated_a_book_waits_for_its_own() {
     let mut bench = Bench::defined_only();
@@ -163,7 +164,7 @@ fn where_definitions_are_repeated_a_book_waits_for_its_own() {
     bench.book(ID, "live 101 100 |");
 }
 
-/// An instrument that is defined before anything happens to it, as a new spread is, misses nothing.
+/// An instrument that is defined before its first entry, such as a new spread, has missed nothing.
 #[test]
 fn a_book_that_is_defined_first_is_live_at_once() {
     let mut bench = Bench::defined_only();
@@ -175,7 +176,8 @@ fn a_book_that_is_defined_first_is_live_at_once() {
     bench.book(ID, "live 50 |");
 }
 
-/// Half an event is a book that the exchange never had: it is not shown for lack of room either.
+/// A book in the middle of an event never existed at the exchange: it is not published, not even
+/// when the buffer is full.
 #[test]
 fn an_event_with_more_changes_than_there_is_room_for_is_shown_whole_at_its_end() {
     let mut bench = Bench::new();
@@ -192,12 +194,12 @@ fn an_event_with_more_changes_than_there_is_room_for_is_shown_whole_at_its_end()
     bench.published(&[]);
     bench.packet(5, &[end_of_event()]);
     bench.published(&["whole book live 2", "5: book 7 live 101 | -"]);
-    // The next one is as every other.
+    // The next event is handled normally.
     bench.packet(6, &[book(&[bid(83, DELETE, 1, 101)])]);
     bench.published(&["6: book 7 live 100 | -"]);
 }
 
-/// The same of orders, whose changes come one by one.
+/// Orders, whose changes arrive one by one.
 #[test]
 fn order_changes_without_room_become_a_whole_order_book() {
     let mut bench = Bench::new();

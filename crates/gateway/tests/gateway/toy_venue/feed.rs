@@ -1,4 +1,4 @@
-//! The toy venue's feed, as `feed/<venue>` is for a real one. Its three lines are put into one by what serves any venue.
+//! Feed of the test venue, like `feed/<venue>` of a real one. The common arbitration merges its three lines.
 
 use touchline_feed::arbitration::{
     Arbitration, Offered, Restart, Retransmission, Span, Step, Verdict,
@@ -10,14 +10,14 @@ use touchline_types::{
     Side, UpdateAction, Validity,
 };
 
-/// Numbers of this venue need 64 bits.
+/// Sequence numbers of this venue need 64 bits.
 pub const FIRST: u64 = (1 << 40) + 1;
 pub const DEPTH: Depth = Depth {
     direct: Depth::ALL,
     implied: 0,
 };
 
-/// The lines of the venue, and what is sent again.
+/// Lines of the venue, and retransmitted packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Stream {
     A,
@@ -34,7 +34,7 @@ pub fn packet(sequence: u64, symbol: &[u8; 4], price: i64) -> Vec<u8> {
     bytes
 }
 
-/// Six of them, of two instruments.
+/// Six packets, of two instruments.
 pub fn packets() -> Vec<Vec<u8>> {
     let of = |at: u64| match at % 2 {
         0 => packet(FIRST + at, b"AAPL", 100 + at as i64),
@@ -46,7 +46,7 @@ pub fn packets() -> Vec<Vec<u8>> {
 #[derive(Debug)]
 pub struct ToyFeed {
     arbitration: Arbitration,
-    /// A packet that something goes before.
+    /// A packet that must follow an announcement.
     arrived: Option<Vec<u8>>,
     is_filled: bool,
     pub packets: u64,
@@ -59,7 +59,7 @@ impl ToyFeed {
             wait_ns: u64::MAX,
             numbers_max: 8,
         };
-        // What is missing is asked for as soon as the next packet comes.
+        // A missing packet is requested as soon as the next packet arrives.
         let (wait_ns, room) = (0, (8, 32));
         ToyFeed {
             arbitration: Arbitration::with_room(

@@ -1,5 +1,5 @@
-//! The toy venue in a gateway, as `gateway/venues/<venue>.rs` is for a real one: its section of the configuration, its
-//! routes and limits, how it sends again, and how it is opened.
+//! Test venue in a gateway, like `gateway/venues/<venue>.rs` of a real one: its section of the configuration, routes
+//! and limits, retransmission, and start.
 
 use super::feed::{DEPTH, Stream, ToyFeed, packets};
 use serde::{Deserialize, Serialize};
@@ -20,13 +20,13 @@ use touchline_types::CounterInfo;
 pub struct ToyVenue {
     /// Always "toy".
     kind: String,
-    /// The line that is listened to.
+    /// Port of the line.
     port: u16,
     #[serde(default)]
     symbols: Symbols,
 }
 
-/// What the documents say of it.
+/// Documentation of its tables.
 const GUIDE: &str = "\
 ### The toy venue
 
@@ -84,7 +84,7 @@ impl Venue for ToyVenue {
         Ok(format!("listens to port {}", config.venue.port))
     }
 
-    /// All lines lose the third packet and the fourth.
+    /// All lines lose the third and the fourth packet.
     fn open(config: &Config<ToyVenue>) -> Result<Opened<Self::Link>, StartError> {
         let line = address(config.venue.port);
         let source = Sent {
@@ -104,7 +104,7 @@ impl Venue for ToyVenue {
     }
 }
 
-/// The limits of its books.
+/// Limits of its books.
 pub fn limits() -> Limits {
     Limits {
         instruments_max: 8,
@@ -115,7 +115,7 @@ pub fn limits() -> Limits {
     }
 }
 
-/// Its packets as a line has them that loses the third and the fourth.
+/// Packets of a line that loses the third and the fourth.
 pub fn lossy(line: SocketAddrV4) -> Vec<(SocketAddrV4, Vec<u8>)> {
     let kept = packets().into_iter().enumerate();
     let kept = kept.filter(|(at, _)| ![2, 3].contains(at));
@@ -145,7 +145,7 @@ impl PacketSource for Sent {
     }
 }
 
-/// The venue's own way to send again: it has every packet.
+/// The venue's own retransmission: it has every packet.
 #[derive(Debug)]
 pub struct Store(pub Vec<Vec<u8>>);
 
