@@ -1,7 +1,7 @@
-//! The path of a FIX venue takes its memory at start, and for each instrument that the venue names.
+//! Allocations of the path of a FIX venue: at start, and for each instrument that the venue lists.
 //!
-//! Goal: from the first book on, no message takes memory: not the session, not a book of thousands of levels, not the bus.
-//! Method: that of `path`.
+//! Goal: from the first book on, no message allocates: not in the session, not in a book of thousands of levels, not
+//! on the bus. Method: that of `path`.
 
 use touchline_feed::{ReceiveTime, SessionFeed};
 use touchline_gateway::config::Config;
@@ -51,7 +51,7 @@ fn an_allocation_would_be_noticed() {
     assert_eq!((count.allocations, count.bytes, count.frees), (1, 4, 1));
 }
 
-/// A stretch of a session: its opening, and then frozen its changes, each cut in two.
+/// Part of a session: its opening, then frozen its changes, each received in two pieces.
 fn counted<P: Publish>(seed: u64, publisher: P) -> (FixPipeline<P>, Count) {
     let config = Config::<FixVenue>::from_text("the stretch's own", CONFIG).expect("it is right");
     let (sender, target) = (config.venue.target.as_str(), config.venue.sender.as_str());
@@ -88,13 +88,13 @@ fn all_of_it_was_taken<P: Publish>(path: &FixPipeline<P>, seed: u64) {
     assert!(path.prices().get(Instrument(0)).is_some(), "seed {seed}");
 }
 
-/// A session that takes messages of so many bytes, of one instrument.
+/// A session for messages of this number of bytes, of one instrument.
 const QUOTED: &str = "bus = \"quoted\"\n[venue]\nkind = \"fix\"\nhosts = [\"localhost:1\"]\nsender = \"FIRM\"\n\
                       target = \"BANK\"\nsymbols = [\"EUR/USD\"]\nmessage_bytes_max = 65536\n[limits]\n\
                       instruments_max = 4\n";
 
-/// Mass quotes of so many entries, each of which moves both sides of a quote, to one price and back: as many events out of
-/// as few bytes as any message can have.
+/// Mass quotes of this number of entries, each of which moves both sides of a quote, to one price and back: the most
+/// events per byte of any message.
 #[test]
 fn a_message_of_the_shortest_entries_takes_no_memory() {
     const QUOTES: usize = 20;
@@ -129,7 +129,7 @@ fn a_message_of_the_shortest_entries_takes_no_memory() {
             body.bytes(296, b"1").bytes(302, b"1");
             body.unsigned(295, entries as u64);
             for entry in 0..entries {
-                // One digit each: another price with each round.
+                // One digit each: another price in each round.
                 let moved = (entry / QUOTES + usize::from(sizes)) % 2;
                 body.bytes(299, &[b'a' + (entry % QUOTES) as u8]);
                 body.unsigned(132, 1 + moved as u64);

@@ -1,4 +1,4 @@
-//! What the paths allocate. A program of its own, since its allocator counts.
+//! Allocations of the paths. A separate program, because its allocator counts.
 
 mod fix;
 mod path;

@@ -1,9 +1,9 @@
-//! The path takes all its memory at start.
+//! The path allocates at start only.
 //!
-//! Goal: from construction on, whatever arrives, the path allocates nothing. Method: this program's
-//! allocator counts what a frozen thread takes. The thread is frozen as soon as the path stands,
-//! before its first packet: there is no warm-up. One test shows that an allocation on the path is
-//! counted, so that the others can fail.
+//! Goal: after construction the path allocates nothing, whatever arrives. Method: this program's
+//! allocator counts the allocations of a frozen thread. The thread is frozen when the path is
+//! built, before its first packet: there is no warm-up. One test shows that an allocation on the
+//! path is counted, so that the others can fail.
 
 use std::io::Write;
 use std::ops::ControlFlow;
@@ -37,7 +37,7 @@ fn a_clean_session_takes_no_memory() {
     }
 }
 
-/// Every recovery there is, many times.
+/// Every kind of recovery, many times.
 #[test]
 fn a_session_full_of_faults_takes_no_memory() {
     let (mut recovered, mut restarted) = (0, 0);
@@ -57,7 +57,8 @@ fn a_session_full_of_faults_takes_no_memory() {
     );
 }
 
-/// Gaps that wait for replay: filled, given up in time, or given up because nobody has them.
+/// Gaps that wait for replay: filled, given up in time, or given up because the server lacks the
+/// packets.
 #[test]
 fn a_session_that_asks_for_what_it_lost_takes_no_memory() {
     let (mut asked, mut filled, mut failed) = (0, 0, 0);
@@ -81,7 +82,7 @@ fn a_session_that_asks_for_what_it_lost_takes_no_memory() {
     assert!(happened.iter().all(|times| *times > 10), "{happened:?}");
 }
 
-/// What is beyond a limit is dropped and counted, never served from new memory.
+/// Input beyond a limit is dropped and counted, without an allocation.
 #[test]
 fn limits_that_are_reached_take_no_memory() {
     let (mut queue, mut instruments, mut orders, mut cut) = (0, 0, 0, 0);
@@ -106,7 +107,7 @@ fn limits_that_are_reached_take_no_memory() {
     assert!(reached.iter().all(|times| *times > 0), "{reached:?}");
 }
 
-/// A subscriber that keeps books has taken its memory at start, too.
+/// A subscriber that keeps books allocates at start only, too.
 #[test]
 fn a_mirror_takes_no_memory() {
     for seed in 0..8 {
@@ -121,8 +122,8 @@ fn a_mirror_takes_no_memory() {
     }
 }
 
-/// A bus is published on from memory that was taken when it was opened: tops, parts, images,
-/// definitions, and what is beyond their limits.
+/// Publishing on a bus uses memory allocated when it was opened: tops, parts, last-value tables,
+/// definitions, and input beyond their limits.
 #[test]
 fn a_bus_takes_no_memory() {
     let (mut messages, mut cut, mut refused) = (0, 0, 0);
@@ -148,7 +149,7 @@ fn a_bus_takes_no_memory() {
     assert!(happened.iter().all(|times| *times > 0), "{happened:?}");
 }
 
-/// From the file on, with a gateway's default limits, also with a bus and its board.
+/// From a file, with a gateway's default limits, also with a bus and its reader stats.
 #[test]
 fn a_replayed_capture_takes_no_memory() {
     let place = Place::new("replay");
@@ -174,7 +175,7 @@ fn a_recorded_capture_takes_no_memory() {
     let (Some(captures), Some(schemas)) =
         (folder("TOUCHLINE_CAPTURES"), folder("TOUCHLINE_SCHEMAS"))
     else {
-        // Not by `println!`: the harness swallows what a test that passes prints.
+        // Not by `println!`: the harness discards the output of a test that passes.
         let what = "a recorded channel; set TOUCHLINE_CAPTURES and TOUCHLINE_SCHEMAS to the folders with it";
         let _ = writeln!(std::io::stderr(), "SKIPPED: {what}");
         return;
@@ -189,7 +190,7 @@ fn a_recorded_capture_takes_no_memory() {
     }
 }
 
-/// The same harness over a subscriber that allocates at one update of a whole session.
+/// The same harness over a subscriber that allocates once in a session.
 #[test]
 fn an_allocation_would_be_noticed() {
     struct Once(u32);
@@ -213,7 +214,7 @@ fn an_allocation_would_be_noticed() {
 
 const INSTRUMENTS_MAX: usize = 256;
 
-/// A folder that goes with the value.
+/// A folder, removed on drop.
 struct Place {
     folder: PathBuf,
 }
@@ -233,7 +234,7 @@ impl Place {
 
 impl Drop for Place {
     fn drop(&mut self) {
-        // A test that failed may have left anything; the system empties its temporary folder.
+        // A failed test may leave files; the system empties its temporary folder.
         let _ = std::fs::remove_dir_all(&self.folder);
     }
 }
@@ -258,7 +259,7 @@ fn long(seed: u64) -> Session {
     generate(&options, seed)
 }
 
-/// Loss, damage, disorder, forgery and an outage on every feed, and a late join.
+/// Loss, damage, reordering, forgery and an outage on every feed, and a late join.
 fn hardest() -> FaultPlan {
     FaultPlan::all_feeds([
         Fault::JoinLate { share: 0.05 },
@@ -296,7 +297,7 @@ fn hardest() -> FaultPlan {
     ])
 }
 
-/// Runs arrivals through a path as a duty cycle does, and counts what its thread allocates.
+/// Runs arrivals through a path like a duty cycle, and counts the allocations of its thread.
 fn counted<P: Publish>(
     arrivals: &[Arrival],
     settings: Settings,
@@ -321,7 +322,7 @@ fn counted<P: Publish>(
     (path, Frozen::thaw())
 }
 
-/// A replay server that has every packet which arrives on either line, some of them too late.
+/// A replay server with every packet that arrives on either line, some of them too late.
 fn answer<P: Publish>(path: &mut CmePipeline<P>, arrivals: &[Arrival], now_ns: u64) {
     let Some(Request::Retransmit { first, last }) = path.request() else {
         return;
@@ -339,8 +340,8 @@ fn answer<P: Publish>(path: &mut CmePipeline<P>, arrivals: &[Arrival], now_ns: u
     }
 }
 
-/// Replays a capture of `packets` packets, frozen from its second packet on: the first begins the
-/// report's table of packets by feed and line, which is not the path's.
+/// Replays a capture of `packets` packets, frozen from its second packet on: the first one starts
+/// the report's table of packets by feed and line, which is not part of the path.
 fn counted_replay(
     config: &CmeConfig,
     capture: &Path,
@@ -377,7 +378,7 @@ fn counted_replay(
     count
 }
 
-/// Feed and line in the path's terms.
+/// Feed and line in the path's types.
 fn channel(arrival: &Arrival) -> (FeedType, Line) {
     let feed = match arrival.feed {
         capture::Feed::Incremental => FeedType::Incremental,

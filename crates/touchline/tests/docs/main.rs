@@ -1,14 +1,16 @@
-//! The commands of the documents, run out of the Markdown.
+//! Runs the commands of the documents.
 //!
-//! Each `sh` block of README.md, CONTRIBUTING.md, docs/ and the other pages is run as it stands, with `cargo run --release --` and
-//! `touchline` as the built command. The blocks of a page share a folder. A comment directly above a block says otherwise:
+//! Each `sh` block of README.md, CONTRIBUTING.md, docs/ and the other pages is run, with the built command in place of
+//! `cargo run --release --` and `touchline`. The blocks of a page share a folder. A comment directly above a block
+//! changes that:
 //!
-//! - `<!-- run: together -->`: each line is a terminal of its own; all run at the same time, then get Ctrl-C.
+//! - `<!-- run: together -->`: each line is a separate terminal; all run at the same time, then get Ctrl-C.
 //! - `<!-- run: any status -->`: the exit status depends on the host.
-//! - `<!-- not run: REASON -->`: the commands are only held against the options that there are.
-//! - `<!-- file: NAME -->` above a block that is not `sh`: its text is the file NAME in the folder of the page.
+//! - `<!-- not run: REASON -->`: only the options of the commands are checked.
+//! - `<!-- file: NAME -->` above a block that is not `sh`: the test writes it to the file NAME in the folder of the
+//!   page.
 //!
-//! A program of its own: the commands take the multicast groups and ports that the documents name.
+//! A separate program: the commands use the multicast groups and ports of the documents.
 
 mod markdown;
 mod shell;
@@ -22,7 +24,7 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// Pages with commands: all Markdown of the repository but the history of changes.
+/// Pages with commands: all Markdown of the repository except the changelog.
 fn pages() -> Vec<PathBuf> {
     let mut pages = Vec::new();
     for place in ["", "docs", "competitors", "ops"] {
@@ -84,7 +86,7 @@ fn the_commands_of_the_documents_do_what_the_documents_say() {
     assert!(checked >= 10, "and more that are not run than {checked}");
 }
 
-/// A chore that the documents name is one that `cargo xtask` has.
+/// Tools of `cargo xtask` that the documents name exist.
 #[test]
 fn the_chores_of_the_documents_exist() {
     let usage = std::fs::read_to_string(root().join("xtask/src/main.rs")).expect("the chores");

@@ -1,32 +1,32 @@
-//! Blocks of a Markdown page that are run, checked or written.
+//! Blocks of a Markdown page to be run, checked or written.
 
 /// One fenced block.
 pub struct Block {
     /// Line of its first command, from 1.
     pub line: usize,
-    /// What stands between the fences.
+    /// Text between the fences.
     pub text: String,
-    /// What to do with it.
+    /// Treatment of the block.
     pub mode: Mode,
 }
 
-/// What to do with a block.
+/// Treatment of a block.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Mode {
-    /// Run from top to bottom; each command ends with status 0.
+    /// Run from top to bottom; each command must end with status 0.
     Run,
     /// Run; its status depends on the host.
     AnyStatus,
-    /// Each line in a terminal of its own, all at the same time, until Ctrl-C.
+    /// Each line in a separate terminal, all at the same time, until Ctrl-C.
     Together,
-    /// Held against the options only.
+    /// Only the options are checked.
     NotRun,
-    /// Not commands: the contents of this file.
+    /// Not commands: content of this file.
     File(String),
 }
 
 impl Block {
-    /// Its commands with their lines from 1: lines that are continued are joined, comments are cut.
+    /// Commands with their lines from 1: continued lines are joined, comments removed.
     pub fn commands(&self) -> Vec<(usize, String)> {
         let mut commands: Vec<(usize, String)> = Vec::new();
         let mut open = false;
@@ -46,10 +46,10 @@ impl Block {
     }
 }
 
-/// The blocks of a page that the tests have to do with.
+/// The blocks of a page for these tests.
 ///
 /// # Errors
-/// A comment that is none of the known ones, or a shell block under another name than `sh`.
+/// An unknown comment, or a shell block with another name than `sh`.
 pub fn blocks(text: &str) -> Result<Vec<Block>, String> {
     let mut blocks = Vec::new();
     let mut comments: Vec<&str> = Vec::new();

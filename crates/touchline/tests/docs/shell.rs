@@ -1,4 +1,4 @@
-//! A folder in which the blocks of one page run, with the built command in place of cargo.
+//! Folder in which the blocks of one page run, with the built command in place of cargo.
 
 use super::markdown::{Block, Mode};
 use std::fs;
@@ -9,12 +9,12 @@ use std::process::{Child, Command, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-/// A line of a block that runs together with others has started when it has been there for so long.
+/// A line of a `together` block counts as started after this time.
 const STANDS: Duration = Duration::from_secs(2);
-/// A line that fails is started again until then, as a person would who waits for the line before it.
+/// A failing line is restarted until this time, like a person who waits for the line before it.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// `cargo run --release -- ARGUMENTS` is the built command; anything else that cargo does takes too long for a test.
+/// `cargo run --release -- ARGUMENTS` runs the built command; other cargo commands take too long for a test.
 const CARGO: &str = "#!/bin/sh
 [ \"$1 $2 $3\" = 'run --release --' ] || { echo \"not run here: cargo $*\" >&2; exit 97; }
 shift 3
@@ -27,7 +27,7 @@ const TOUCHLINE: &str = "#!/bin/sh
 exec \"$TOUCHLINE\" \"$@\"
 ";
 
-/// The folder of a page. It goes with the value.
+/// Folder of a page, removed on drop.
 pub struct Shell {
     page: String,
     folder: PathBuf,
@@ -83,7 +83,7 @@ impl Shell {
         );
     }
 
-    /// Holds each command of a block against the options that there are; says how many they were.
+    /// Checks the options of each command of a block; returns the number of commands.
     ///
     /// # Panics
     /// A command has an option that there is not.
@@ -118,8 +118,8 @@ impl Shell {
         checked
     }
 
-    /// Starts each line as a terminal of its own, in their order; when all of them stand or have ended well, each gets
-    /// Ctrl-C, the last one first, and has to end well.
+    /// Starts each line as a separate terminal, in order; when all are up or have ended with success, each gets Ctrl-C,
+    /// the last one first, and must end with success.
     fn run_together(&self, block: &Block) {
         let mut terminals: Vec<Terminal> = Vec::new();
         for (line, command) in block.commands() {
@@ -128,7 +128,7 @@ impl Shell {
         }
         let until = Instant::now() + PATIENCE;
         loop {
-            // Each is asked, also those behind one that does not stand yet: one that failed is started again.
+            // Each is checked, also those after one that is not up yet: a failed one is restarted.
             let stand = terminals
                 .iter_mut()
                 .map(|terminal| terminal.stands(self, until));
@@ -165,7 +165,7 @@ impl Drop for Shell {
     }
 }
 
-/// One line that runs, and its output in files.
+/// A running line, with its output in files.
 struct Terminal {
     line: usize,
     command: String,
@@ -188,7 +188,7 @@ impl Terminal {
     fn start(&mut self, shell: &Shell) {
         let output = fs::File::create(self.output(shell)).expect("our folder");
         let errors = output.try_clone().expect("a descriptor");
-        // The shell is replaced by the command, so that a signal reaches it.
+        // The command replaces the shell, so that it receives the signal.
         let child = shell
             .bash(&format!("exec {}", self.command))
             .stdout(output)
@@ -203,7 +203,7 @@ impl Terminal {
         shell.folder.join(format!("terminal-{}", self.line))
     }
 
-    /// Whether it has ended well, or has been there for long enough. One that failed is started again.
+    /// Whether it has ended with success, or has run for long enough. A failed one is restarted.
     fn stands(&mut self, shell: &Shell, until: Instant) -> bool {
         let Some(child) = &mut self.child else {
             return true;
@@ -278,8 +278,8 @@ fn signal(name: &str, child: &Child) {
         .status();
 }
 
-/// Runs this test again in a network namespace of its own, where it meets no other process; says no where the host does not
-/// allow that, or this is that namespace already.
+/// Runs this test again in a separate network namespace, without other processes; returns false where the host does not
+/// allow that, or in that namespace.
 ///
 /// # Panics
 /// The test fails there.

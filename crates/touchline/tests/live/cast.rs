@@ -1,4 +1,4 @@
-//! The processes of a session, and the folder in which they meet.
+//! Processes of a session, and their common folder.
 
 use std::fs;
 use std::path::PathBuf;
@@ -7,14 +7,14 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// How long something may take on a loaded host.
+/// Timeout of every step on a loaded host.
 pub const PATIENCE: Duration = Duration::from_secs(60);
 
-/// A folder of its own, gone with the session unless it failed.
+/// A folder, removed after the session unless it failed.
 pub struct Stage {
     folder: PathBuf,
     number: u32,
-    /// What a command is begun with, to run in another place: of the exchange, of all others.
+    /// Prefix of commands that run elsewhere: of the exchange, of all others.
     places: [Vec<String>; 2],
 }
 
@@ -23,11 +23,11 @@ pub struct Actor {
     name: String,
     child: Child,
     folder: PathBuf,
-    /// What an earlier one of its name had written on each of its outputs.
+    /// Output of an earlier process of the same name.
     before: [usize; 2],
 }
 
-/// Where a process runs.
+/// Location of a process.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Place {
     /// At the exchange.
@@ -42,7 +42,7 @@ impl Stage {
         Stage::within(name, [Vec::new(), Vec::new()])
     }
 
-    /// A session whose exchange is in another place than everybody else.
+    /// A session whose exchange runs in another network namespace than all others.
     pub fn within(name: &str, places: [Vec<String>; 2]) -> Stage {
         static NUMBER: AtomicU32 = AtomicU32::new(0);
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
@@ -56,8 +56,8 @@ impl Stage {
         }
     }
 
-    /// The session's set of multicast groups: the simulator refuses groups that another exchange uses, and other sessions
-    /// run at the same time, of this process and of others.
+    /// The session's set of multicast groups: the simulator refuses groups of another exchange, and other sessions run
+    /// at the same time, in this process and in others.
     pub fn groups(&self) -> u32 {
         1 + (std::process::id() * 16 + self.number) % 16_000
     }
@@ -74,8 +74,8 @@ impl Stage {
         fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
     }
 
-    /// Starts `touchline`; words are split at spaces, `@` stands for the folder. What it writes goes to
-    /// `NAME.out` and `NAME.err`.
+    /// Starts `touchline`; words are split at spaces, `@` stands for the folder. The output goes to `NAME.out` and
+    /// `NAME.err`.
     pub fn start(&self, place: Place, name: &str, line: &str, more: &[&str]) -> Actor {
         let append = |end: &str| {
             let path = self.path(&format!("{name}.{end}"));
@@ -108,7 +108,7 @@ impl Stage {
         command.output().expect("touchline starts")
     }
 
-    /// A command as it would be started.
+    /// A command before its start.
     pub fn command(&self, place: Place, line: &str, more: &[&str]) -> Command {
         let folder = self.folder.display().to_string();
         let words = line
@@ -158,7 +158,7 @@ impl Actor {
         self.said("out").contains(word) || self.said("err").contains(word)
     }
 
-    /// What it wrote on `out` or `err`, and not one before it.
+    /// Output of this process on `out` or `err`, without that of an earlier one.
     pub fn said(&self, end: &str) -> String {
         let path = self.folder.join(format!("{}.{end}", self.name));
         let bytes = fs::read(path).unwrap_or_default();
@@ -173,7 +173,7 @@ impl Actor {
         writeln!(input, "{line}").expect("it reads its input");
     }
 
-    /// Sends it a signal by its name.
+    /// Sends a signal by name.
     #[track_caller]
     pub fn signal(&self, name: &str) {
         let pid = self.id().to_string();
@@ -181,7 +181,7 @@ impl Actor {
         assert!(status.expect("there is a kill").success());
     }
 
-    /// Waits for its end, which must be a good one.
+    /// Waits for its end, which must be successful.
     #[track_caller]
     pub fn ends_well(mut self) {
         let start = Instant::now();
@@ -200,25 +200,25 @@ impl Actor {
         }
     }
 
-    /// Closes its standard input, which is how it is asked to end.
+    /// Closes its standard input, which asks it to end.
     #[track_caller]
     pub fn close(mut self) {
         drop(self.child.stdin.take());
         self.ends_well();
     }
 
-    /// Kills it at once, as `kill -9` does.
+    /// Kills it, like `kill -9`.
     pub fn kill(mut self) {
         self.child.kill().expect("our own child");
         self.child.wait().expect("our own child");
     }
 
-    /// Its process.
+    /// Process id.
     pub fn id(&self) -> u32 {
         self.child.id()
     }
 
-    /// Whether it runs.
+    /// Whether it is running.
     pub fn runs(&mut self) -> bool {
         matches!(self.child.try_wait(), Ok(None))
     }

@@ -1,12 +1,12 @@
-//! What a subscriber has against what the exchange has.
+//! Comparison of a subscriber's books with the exchange's.
 
 use crate::cast::Stage;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use touchline_lab::cme::expected_books::{BookState, Checker, Verdict, hash};
 
-/// Every row of the exchange must be there, live and the same, but for the number that a bus does not
-/// carry. Says how many there were.
+/// Every row of the exchange must be present, live and equal, except for the number that a bus does not carry. Returns
+/// the number of rows.
 #[track_caller]
 pub fn equals(stage: &Stage, subscriber: &str, what: &str) -> usize {
     let mut compared = 0;
@@ -41,17 +41,17 @@ fn rows(text: &str) -> BTreeMap<i64, Value> {
     text.lines().map(row).collect()
 }
 
-/// How far the exchange may be ahead of a subscriber, in states of one book.
+/// Largest number of states of one book by which the exchange may be ahead of a subscriber.
 const AHEAD_MAX: usize = 1_000_000;
 
-/// Holds what subscribers called live against the states that the exchange's books had.
+/// Compares books that subscribers showed as live with the states of the exchange's books.
 pub fn judge(stage: &Stage, expected_books: &str, seen: &str) -> Verdict {
     let seen = stage.read(seen);
     let seen = states(&seen).map(|state| (state.security_id, state.hash));
     judge_states(stage, expected_books, seen)
 }
 
-/// The same of venue ids and hashes.
+/// The same for venue ids and hashes.
 pub fn judge_states(
     stage: &Stage,
     expected_books: &str,
@@ -64,7 +64,7 @@ pub fn judge_states(
     checker.finish()
 }
 
-/// The hash of a price book that `book --json` shows.
+/// Hash of a price book in the output of `book --json`.
 pub fn hash_of(book: &Value) -> u64 {
     let levels = |list: &str| {
         let levels = book[list].as_array().expect("a list of levels");
@@ -84,7 +84,7 @@ fn nanos(decimal: &str) -> i64 {
     format!("{whole}{part:0<9}").parse().expect("a number")
 }
 
-/// What is cut off by a kill is not there.
+/// A line truncated by a kill is ignored.
 fn states(text: &str) -> impl Iterator<Item = BookState> + '_ {
     text.lines().filter_map(|line| line.parse().ok())
 }

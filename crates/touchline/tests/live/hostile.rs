@@ -1,8 +1,8 @@
-//! Packets that the exchange did not send, clocks that step, and an exchange that starts again: as `sim cme --commands`
-//! does them, over real sockets.
+//! Forged packets, clock steps, and a restarted exchange: `sim cme --commands` over real sockets.
 //!
-//! After each command every book is live again within two snapshot loops, and right. What any reader called live on the
-//! way, price book or order book, in the stream or in the images, is a state that the exchange's book had, in order.
+//! After each command every book is live again within two snapshot cycles, and correct. Every book that a reader showed
+//! as live, price book or order book, from the stream or from the last-value tables, is a state of the exchange's book,
+//! in order.
 
 use crate::cast::{Actor, PATIENCE, Place, Stage};
 use crate::expected_books::{equals, hash_of, judge, judge_states};
@@ -14,7 +14,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 use touchline_lab::random::{Random, seeds};
 
-/// What is done in one turn, a line for each command; faults are lifted behind it.
+/// Commands of one turn, a line each; faults are cleared afterwards.
 const TURNS: [&[&str]; 16] = [
     &["forge a 5000000 -86400"],
     &["forge ab 4294967295 31536000"],
@@ -31,8 +31,9 @@ const TURNS: [&[&str]; 16] = [
     &["restart"],
     &["restart -3600", "old a 100 i"],
     &["restart 86400", "old ab 100 smbo"],
-    // Old snapshots and forged ones reach a gateway that has lost packets, and nothing else. The clock of the session
-    // before is right: snapshots of one that was some seconds ahead are not always told from those of this session.
+    // Old and forged snapshots reach a gateway that has lost packets, without other faults. The clock of the previous
+    // session is correct: snapshots of a session some seconds ahead cannot always be distinguished from those of this
+    // session.
     &[
         "restart",
         "wait",
@@ -51,11 +52,11 @@ const TURNS: [&[&str]; 16] = [
     ],
 ];
 
-/// Loops of the two snapshot feeds within which every book must be right: those that run, two whole ones of each, and two
-/// that may pass before a look.
+/// Number of cycles of the two snapshot feeds within which every book must be correct: the running ones, two complete
+/// ones of each, and two that may pass before a check.
 const LOOPS_MAX: u64 = 8;
 
-/// How long the market goes on behind a command.
+/// Duration of the market after a command.
 const EFFECT: Duration = Duration::from_millis(400);
 
 #[test]
@@ -65,7 +66,7 @@ fn whoever_sends_what_no_false_book_is_live_and_two_loops_heal_everything() {
         let stage = Stage::new("hostile");
         let mut turns = TURNS.to_vec();
         let mut random = Random::from_seed(seed);
-        // Behind each other in any order: what is old, and by whose clock, depends on what was before.
+        // In any order: which packets are old, and by whose clock, depends on the earlier commands.
         for last in (1..turns.len()).rev() {
             turns.swap(last, random.index(last + 1));
         }
@@ -75,7 +76,7 @@ fn whoever_sends_what_no_false_book_is_live_and_two_loops_heal_everything() {
     }
 }
 
-/// The gateway listens already when the exchange opens, and hears something else first.
+/// The gateway listens before the exchange opens, and receives other packets first.
 #[test]
 fn what_comes_before_the_exchange_does_not_blind_the_gateway() {
     let _together = together();
@@ -104,16 +105,16 @@ fn what_comes_before_the_exchange_does_not_blind_the_gateway() {
     }
 }
 
-/// The processes, and what was seen of them.
+/// The processes, and their observed books.
 struct Session<'a> {
     stage: &'a Stage,
     seed: u64,
     exchange: Actor,
     gateway: Actor,
     follower: Actor,
-    /// Commands that were answered.
+    /// Number of answered commands.
     answered: usize,
-    /// Books that images showed as live: venue id and hash, in order.
+    /// Books shown as live by the last-value tables: venue id and hash, in order.
     shown: Vec<(i32, u64)>,
     loops_max: u64,
 }
@@ -182,7 +183,7 @@ impl<'a> Session<'a> {
         thread::sleep(EFFECT / 4);
     }
 
-    /// Looks at every book until all of them are live and the exchange's, and notes what is.
+    /// Checks every book until all are live and equal to the exchange's, and records the live ones.
     fn until_right(&mut self, commands: &[&str], loops: u64) {
         let expected_books = rows(&self.stage.read("truth-books.jsonl"));
         let start = Instant::now();
@@ -211,7 +212,7 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// Says a command, which must be answered with `ok`.
+    /// Sends a command, which must be answered with `ok`.
     fn say(&mut self, command: &str) {
         self.exchange.tell(command);
         let start = Instant::now();

@@ -1,5 +1,5 @@
-//! The log of a gateway over the simulated exchange: a gap, a silent line, a feed timeout, a restart of the exchange and a
-//! lost connection are lines of their own, as text, as JSON and for journald.
+//! Log of a gateway of the simulated exchange: a gap, a silent line, a feed timeout, a restart of the exchange and a
+//! lost connection are separate lines, as text, as JSON and for journald.
 
 use crate::cast::{Actor, PATIENCE, Place, Stage};
 use serde_json::Value;
@@ -39,7 +39,7 @@ fn number(line: &str, name: &str) -> Option<u64> {
     behind.split(' ').next()?.parse().ok()
 }
 
-/// Waits for a line of this event that is not among those that were there before, and returns it without its time.
+/// Waits for a new line of this event, and returns it without its time.
 #[track_caller]
 fn line_of(gateway: &Actor, event: &str, before: usize) -> String {
     let start = Instant::now();
@@ -88,7 +88,7 @@ fn what_happens_to_a_channel_is_a_line_each() {
     assert!(of("first") <= of("last"), "{gap}");
     assert!(of("packets") > of("last") - of("first"), "{gap}");
 
-    // One line is dead for seven seconds.
+    // One line is down for seven seconds.
     let before = count(&gateway);
     exchange.tell("outage a 7");
     let silent = line_of(&gateway, "line_silent", before);
@@ -101,7 +101,7 @@ fn what_happens_to_a_channel_is_a_line_each() {
         format!("INFO line_back {CONTEXT} line=A")
     );
 
-    // The exchange starts again with its numbers.
+    // The exchange restarts with its numbers.
     let before = count(&gateway);
     exchange.tell("restart");
     assert_eq!(
@@ -109,7 +109,7 @@ fn what_happens_to_a_channel_is_a_line_each() {
         format!("WARN sequence_reset {CONTEXT} count=1")
     );
 
-    // Nothing comes any more.
+    // No packet arrives any more.
     let before = count(&gateway);
     exchange.kill();
     assert_eq!(
@@ -137,7 +137,7 @@ fn a_program_reads_every_line_as_json() {
     exchange.tell("both 0.02 3 i");
     gateway.wait_for("\"event\":\"gap\"");
     exchange.tell("quit");
-    // The bus goes: the failure is a line of the same form.
+    // The bus is removed: the failure is a line of the same form.
     std::fs::remove_dir_all(stage.path("buses")).expect("the session's folder");
     let start = Instant::now();
     while !gateway.said("err").contains("\"event\":\"failed\"") {
@@ -185,7 +185,7 @@ fn a_program_reads_every_line_as_json() {
     );
 }
 
-/// The device and inode of standard error are those that `JOURNAL_STREAM` names, or it is somebody else's stream.
+/// Device and inode of standard error are those of `JOURNAL_STREAM`; otherwise it is another stream.
 #[test]
 fn under_journald_a_line_begins_with_its_priority() {
     let _together = crate::together();

@@ -1,4 +1,4 @@
-//! The fault matrix: R4 and R5 over sockets, with subscribers that join at any time.
+//! Fault matrix: R4 and R5 over sockets, with subscribers that join at any time.
 
 use crate::cast::{Actor, PATIENCE, Place, Stage};
 use crate::expected_books::{equals, judge};
@@ -8,7 +8,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 use touchline_lab::random::{Random, seeds};
 
-/// Each packet arrives on one line at least: nothing is lost, no book is ever in doubt.
+/// Each packet arrives on at least one line: no packet is lost, and every book stays live.
 #[test]
 fn loss_on_one_line_costs_nothing() {
     let _together = together();
@@ -22,7 +22,7 @@ fn loss_on_one_line_costs_nothing() {
     assert!(struck > 0, "the other line was never first: no test");
 }
 
-/// Loss on both lines, and everything else at once: noticed, said, healed.
+/// Loss on both lines, with all other faults: detected, reported, recovered.
 #[test]
 fn loss_on_both_lines_is_healed() {
     let _together = together();
@@ -50,14 +50,14 @@ fn over_a_pair_of_ethernet_devices_as_well() {
     assert!(gaps > 0, "nothing was lost: no test");
 }
 
-/// What a session came to.
+/// Result of a session.
 struct Run {
     lost: u64,
     gaps: u64,
     late_or_first_b: u64,
 }
 
-/// How long the market goes on.
+/// Duration of the market.
 const SECONDS: u64 = 3;
 
 /// Subscribers of a session.
@@ -112,8 +112,8 @@ fn session(stage: &Stage, seed: u64, interface: &str, faults: &[String]) -> Run 
     }
 }
 
-/// The market stands still and nothing goes wrong any more. Waits until the gateway has every book, and
-/// everybody has read it.
+/// The market has stopped and faults are cleared. Waits until the gateway has every book, and every subscriber has read
+/// it.
 pub fn settled(stage: &Stage, exchange: &mut Actor) -> serde_json::Value {
     exchange.tell("clear");
     exchange.tell("rate 0");
@@ -126,7 +126,7 @@ pub fn settled(stage: &Stage, exchange: &mut Actor) -> serde_json::Value {
         let known = counter("books_known");
         let is_whole = counter("ready") == 1 && counter("order_books_live") == known;
         if is_whole {
-            // What was published last is read, or waits for nobody but the reader.
+            // The last publication is read, or waits only for the reader.
             thread::sleep(Duration::from_millis(300));
             return counters_file;
         }
@@ -172,8 +172,7 @@ pub fn gateway(stage: &Stage, interface: &str) -> Actor {
     gateway
 }
 
-/// A subscriber that writes each live price book on its standard output, and each live order book into `sN.orders`
-/// when it ends.
+/// A subscriber that prints each live price book, and writes each live order book to `sN.orders` at its end.
 pub fn subscriber(stage: &Stage, number: usize) -> Actor {
     let line = format!(
         "follow live --until-eof --wait 30 --quiet --name s{number} --states - \
@@ -182,7 +181,7 @@ pub fn subscriber(stage: &Stage, number: usize) -> Actor {
     stage.start(Place::Firm, &format!("s{number}"), &line, &[])
 }
 
-/// Anything on one line, and nothing on the other.
+/// Faults on one line only.
 fn faults_of_one_line(random: &mut Random) -> Vec<String> {
     let line = *random.pick(&["a", "b"]);
     let share = |random: &mut Random, most: f64| random.below(1_000) as f64 / 1_000.0 * most;
@@ -200,7 +199,7 @@ fn faults_of_one_line(random: &mut Random) -> Vec<String> {
     ]
 }
 
-/// Anything on each line, and some of it on both at once.
+/// Faults on each line, some of them on both at once.
 fn faults_of_both_lines(random: &mut Random) -> Vec<String> {
     let share = |random: &mut Random, most: f64| random.below(1_000) as f64 / 1_000.0 * most;
     vec![

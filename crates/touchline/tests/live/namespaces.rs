@@ -1,14 +1,14 @@
-//! Two network namespaces of the test's own, with a pair of virtual Ethernet devices between them.
+//! Two network namespaces of the test, with a pair of virtual Ethernet devices between them.
 
 use std::process::Command;
 
-/// Gone with the value.
+/// Removed on drop.
 pub struct Namespaces {
     names: [String; 2],
 }
 
 impl Namespaces {
-    /// `None` where this process may not make any.
+    /// `None` if this process may not create them.
     pub fn create() -> Option<Namespaces> {
         let id = std::process::id();
         let namespaces = Namespaces {
@@ -35,7 +35,7 @@ impl Namespaces {
         Some(namespaces)
     }
 
-    /// What a command at the exchange and one at the firm is begun with.
+    /// Prefix of a command at the exchange and of one at the firm.
     pub fn prefixes(&self) -> [Vec<String>; 2] {
         let words = |name: &String| ["ip", "netns", "exec", name].map(str::to_owned).to_vec();
         [words(&self.names[0]), words(&self.names[1])]

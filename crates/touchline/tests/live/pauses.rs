@@ -1,8 +1,8 @@
-//! T24: a gateway that lives and does nothing, stopped again and again while the market moves.
+//! T24: a gateway that is stopped again and again while the market moves.
 //!
-//! After the stated bound no command shows a live book of a gateway that is stopped. When it goes on, no book is
-//! live that is not the exchange's, also where the kernel had to drop packets meanwhile: the market stands still by
-//! then, so that only one state of each book is right.
+//! After the stated limit no command shows a live book of a stopped gateway. When it continues, every live book equals
+//! the exchange's, also if the kernel dropped packets meanwhile: the market stands still by then, so that only one
+//! state of each book is correct.
 
 use crate::alone;
 use crate::cast::{Actor, PATIENCE, Place, Stage};
@@ -14,7 +14,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 use touchline_lab::random::{Random, seeds};
 
-/// Without a sign of life for so long a gateway is stalled: two heartbeats of 100 ms.
+/// A gateway without a heartbeat for this time is stalled: two heartbeats of 100 ms.
 const TIMEOUT: Duration = Duration::from_millis(200);
 
 /// Pauses of a session.
@@ -52,7 +52,7 @@ fn a_gateway_that_is_stopped_has_no_live_book_and_none_that_is_wrong_when_it_goe
     }
 }
 
-/// Stops the gateway for a moment, and looks before and after it goes on. Says how many live books there were then.
+/// Stops the gateway, and checks before and after it continues. Returns the number of live books.
 fn pause(
     stage: &Stage,
     random: &mut Random,
@@ -79,7 +79,7 @@ fn pause(
     nothing_says_that_all_is_well(stage, &what);
     let expected_books = rows(&stage.read("truth-books.jsonl"));
     gateway.signal("CONT");
-    // At once, and until everything is back.
+    // At once, and until every book is live again.
     let start = Instant::now();
     loop {
         let books = live_books(stage);
@@ -98,7 +98,7 @@ fn pause(
     }
 }
 
-/// Each command that sums up a bus.
+/// Each command that summarises a bus.
 pub fn nothing_says_that_all_is_well(stage: &Stage, what: &str) {
     let counters_file = stage.run("stat live --json").stdout;
     let counters_file: Value = serde_json::from_slice(&counters_file).expect("an object");
@@ -126,7 +126,7 @@ pub fn nothing_says_that_all_is_well(stage: &Stage, what: &str) {
     }
 }
 
-/// The books that are called live now, without what the exchange's have not.
+/// Books shown as live, without fields that the exchange's books lack.
 pub fn live_books(stage: &Stage) -> BTreeMap<i64, Value> {
     let output = stage.run("book live --json").stdout;
     let mut books = rows(&String::from_utf8(output).expect("text"));

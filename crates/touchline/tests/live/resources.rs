@@ -1,28 +1,28 @@
-//! Memory and descriptors of processes over time: what grows without end is a leak.
+//! Memory and descriptors of processes over time: unbounded growth is a leak.
 //!
-//! Samples are taken at moments that compare: everything runs and every book is live. The first third is warm-up: buffers
-//! are touched, code is read in. Between the second third and the last one the lowest number of descriptors must not
-//! rise (a reader opens one for a moment when it looks who publishes), and the median of the resident memory must stay
-//! where it was, but for [`NOISE_KIB`] and a hundredth.
+//! Samples are taken at comparable moments: all processes run and every book is live. The first third is warm-up, in
+//! which pages are touched for the first time. Between the second third and the last one the lowest number of
+//! descriptors must not rise (a reader opens one for a moment when it checks the publisher), and the median of the
+//! resident memory must not rise by more than [`NOISE_KIB`] and a hundredth.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-/// What the median may move by although nothing leaks, and a hundredth of it beside: in a run of seconds, memory that was
-/// taken at start is still being touched for the first time (measured: 800 KiB). In a run of an hour the two medians are
-/// twenty minutes apart, so that 3 bytes for each event of a market of 600 a second are more.
+/// Allowed rise of the median without a leak, besides a hundredth: in a run of seconds, memory that was allocated at
+/// start is still being touched for the first time (measured: 800 KiB). In a run of an hour the two medians are twenty
+/// minutes apart, so that 3 bytes for each event of a market of 600 a second exceed it.
 const NOISE_KIB: u64 = 2_048;
 
-/// Fewer samples of a process say nothing.
+/// Fewer samples of a process are not evaluated.
 pub const SAMPLES_MIN: usize = 6;
 
-/// What processes took, sample by sample.
+/// Resources of processes, sample by sample.
 #[derive(Default)]
 pub struct Watch {
     processes: BTreeMap<(String, u32), Vec<Sample>>,
 }
 
-/// What a process has at one moment.
+/// Resources of a process at one moment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sample {
     /// Resident memory (`VmRSS`), KiB.
@@ -32,7 +32,7 @@ pub struct Sample {
 }
 
 impl Sample {
-    /// Of a process of ours that runs.
+    /// Sample of a running process of ours.
     #[track_caller]
     pub fn of(pid: u32) -> Sample {
         let status = std::fs::read_to_string(format!("/proc/{pid}/status"));
@@ -55,14 +55,14 @@ impl Watch {
         series.push(Sample::of(pid));
     }
 
-    /// What grew, a line each; processes with less than [`SAMPLES_MIN`] samples are left out.
+    /// Leaks, a line each; processes with less than [`SAMPLES_MIN`] samples are left out.
     pub fn leaks(&self) -> Vec<String> {
         let judged = self.judged();
         let found = judged.filter_map(|(name, series)| Some(format!("{name}: {}", leak(series)?)));
         found.collect()
     }
 
-    /// What each process had after warm-up and in the end.
+    /// Resources of each process after warm-up and at the end.
     pub fn describe(&self) -> String {
         let mut text = String::new();
         for (name, series) in self.judged() {
@@ -118,7 +118,7 @@ mod tests {
     use std::io::{BufRead, BufReader, Write as _};
     use std::process::{Command, Stdio};
 
-    /// Watches a shell that does something with each line that it is given.
+    /// Observes a shell that runs the lines that it is given.
     fn watched(what: &str) -> Vec<String> {
         let script = format!("i=3; while read word; do {what}; i=$((i+1)); echo done; done");
         let mut child = Command::new("sh")

@@ -1,9 +1,9 @@
-//! R14, and what R2 promises of a whole system: processes are killed at random, start again, and go
-//! on by themselves; no wrong book is ever called live.
+//! R14, and R2 for the whole system: processes are killed at random, restart, and recover without
+//! intervention; no wrong book is shown as live.
 //!
-//! A supervisor of the test's own starts again what was killed, as a service manager would. The
-//! exchange that comes back is another one, whose numbers begin anew and whose market takes another
-//! course; its instruments are the same.
+//! A supervisor of the test restarts killed processes, like a service manager. The restarted
+//! exchange is a new one, whose numbers start again and whose market takes another course; its
+//! instruments are the same.
 
 use crate::cast::{Actor, Place, Stage};
 use crate::expected_books::{equals, judge};
@@ -13,12 +13,12 @@ use std::thread;
 use std::time::{Duration, Instant};
 use touchline_lab::random::{Random, amount, seeds};
 
-/// Seconds of killing, or of stopping: `SOAK_SECONDS`, or what a test run has time for. In less, nothing is tested.
+/// Seconds of kills or stops: `SOAK_SECONDS`, or the time of a test run. Shorter runs test nothing.
 pub fn seconds(usual: u64) -> u64 {
     amount("SOAK_SECONDS", usual).max(usual)
 }
 
-/// Subscribers at a time.
+/// Number of concurrent subscribers.
 const SUBSCRIBERS: usize = 3;
 
 #[test]
@@ -38,7 +38,7 @@ fn whatever_is_killed_comes_back_and_no_wrong_book_is_called_live() {
     }
 }
 
-/// The processes, and how often each kind was killed.
+/// The processes, and the number of kills of each kind.
 struct Troupe<'a> {
     stage: &'a Stage,
     seed: u64,
@@ -46,7 +46,7 @@ struct Troupe<'a> {
     exchange: Option<Actor>,
     gateway: Option<Actor>,
     subscribers: Vec<Actor>,
-    /// Order books that subscribers which were not killed called live: files.
+    /// Files of the order books that subscribers showed as live before a regular end.
     order_states: Vec<String>,
     kills: [u64; 3],
 }
@@ -71,7 +71,7 @@ impl<'a> Troupe<'a> {
         troupe
     }
 
-    /// Each has a log of its own, since a market begins anew.
+    /// Each exchange has its own log, because a market starts again.
     fn next_exchange(&self) -> Actor {
         let (seed, run) = (self.seed, self.kills[0]);
         let line = format!(
@@ -94,7 +94,7 @@ impl<'a> Troupe<'a> {
         exchange
     }
 
-    /// Kills somebody, and starts the next one after a moment.
+    /// Kills a process, and starts the next one after a pause.
     fn kill_one(&mut self) {
         let kind = self.random.index(3);
         self.kills[kind] += 1;
@@ -124,18 +124,18 @@ impl<'a> Troupe<'a> {
         }
     }
 
-    /// Ends a subscriber as it wants to be ended, and keeps what it saw of order books.
+    /// Ends a subscriber regularly, and stores its order books.
     fn close(&mut self, subscriber: Actor, number: usize) {
         subscriber.close();
         let from = self.stage.path(&format!("s{number}.orders"));
-        // One that found no gateway has none.
+        // A subscriber without a gateway has none.
         let kept = format!("kept-{}.orders", self.order_states.len());
         if std::fs::rename(from, self.stage.path(&kept)).is_ok() {
             self.order_states.push(kept);
         }
     }
 
-    /// Nobody dies of another's death.
+    /// No process ends because another one was killed.
     fn all_run(&mut self) {
         let seed = self.seed;
         let actors = self.exchange.iter_mut().chain(&mut self.gateway);
@@ -144,7 +144,8 @@ impl<'a> Troupe<'a> {
         }
     }
 
-    /// The exchange heals everything; then everybody has its books, and had only its books.
+    /// The exchange lets all receivers recover; then every subscriber has its books, and had no
+    /// others.
     fn end(mut self) {
         let (stage, seed) = (self.stage, self.seed);
         thread::sleep(Duration::from_secs(1));

@@ -1,9 +1,9 @@
-//! T24 and R14: processes of the whole path are stopped (`SIGSTOP`) at random moments for random times, and go on.
+//! T24 and R14: processes of the whole path are stopped (`SIGSTOP`) at random moments for random times, and continue.
 //!
-//! While the gateway is stopped, or hears nothing of a stopped exchange, no book is live to any reader once the stated
-//! limit is over. When the process goes on, every book is live again within [`WHOLE_MAX`]. What any reader ever called
-//! live, price book or order book, in the stream or in the images, is a state that the exchange's book had, in order.
-//! Meanwhile memory and descriptors of each process must not grow.
+//! While the gateway is stopped, or receives nothing from a stopped exchange, no reader shows a live book after the
+//! stated limit. When the process continues, every book is live again within [`WHOLE_MAX`]. Every book that a reader
+//! showed as live, price book or order book, from the stream or from the last-value tables, is a state of the
+//! exchange's book, in order. Memory and descriptors of each process must not grow.
 
 use crate::alone;
 use crate::cast::{Actor, Place, Stage};
@@ -17,25 +17,25 @@ use std::thread;
 use std::time::{Duration, Instant};
 use touchline_lab::random::{Random, seeds};
 
-/// A gateway without a sign of life for so long is stalled: two heartbeats of 100 ms.
+/// A gateway without a heartbeat for this time is stalled: two heartbeats of 100 ms.
 const STALLED_AFTER: Duration = Duration::from_millis(200);
 
 /// `stale_after_ms` of the gateway; the exchange sends at least once a second.
 const SILENT_AFTER: Duration = Duration::from_millis(1_500);
 
-/// How much later than that a look may be sure of it on a loaded host.
+/// Additional time after which a check is reliable on a loaded host.
 const MARGIN: Duration = Duration::from_millis(150);
 
-/// A stop of the exchange that must be noticed, milliseconds. The gateway may be late by what is not called stalled yet,
-/// with the last packet as well as with the look that finds it too long ago.
+/// A stop of the exchange that must be detected, milliseconds. The gateway may be late by less than the stall limit,
+/// both with the last packet and with the check that finds the timeout.
 const LONG_MS: i64 =
     (SILENT_AFTER.as_millis() + 2 * STALLED_AFTER.as_millis() + MARGIN.as_millis()) as i64;
 
-/// How soon after the last stop every book is live again: some rounds of the snapshot loops, which take a second each
-/// and are lost in part themselves.
+/// Time after the last stop within which every book is live again: some snapshot cycles, which take a second each and
+/// are partly lost themselves.
 const WHOLE_MAX: Duration = Duration::from_secs(15);
 
-/// Subscribers at a time.
+/// Number of concurrent subscribers.
 const SUBSCRIBERS: usize = 3;
 
 #[test]
@@ -45,7 +45,7 @@ fn whatever_is_stopped_no_false_book_is_live_and_everything_is_back_soon() {
         let stage = Stage::new("stops");
         let mut session = Session::start(&stage, seed);
         let start = Instant::now();
-        // Each kind at least once, in any order; enough of them to tell growth from noise.
+        // Each kind at least once, in any order; enough of them to distinguish growth from noise.
         let mut turns = 0;
         while turns < SAMPLES_MIN || start.elapsed() < Duration::from_secs(seconds(9)) {
             let kind = match turns {
@@ -59,7 +59,7 @@ fn whatever_is_stopped_no_false_book_is_live_and_everything_is_back_soon() {
     }
 }
 
-/// The processes, and what was seen of them.
+/// The processes, and their observed books.
 struct Session<'a> {
     stage: &'a Stage,
     seed: u64,
@@ -67,17 +67,17 @@ struct Session<'a> {
     exchange: Actor,
     gateway: Actor,
     subscribers: Vec<Actor>,
-    /// Order books that subscribers which have ended called live: files.
+    /// Files of the order books that ended subscribers showed as live.
     order_states: Vec<String>,
-    /// Books that images showed as live: venue id and hash, in order.
+    /// Books shown as live by the last-value tables: venue id and hash, in order.
     shown: Vec<(i32, u64)>,
     watch: Watch,
     stops: [u64; 3],
-    /// Looks that had to find no live book, by who was stopped.
+    /// Number of checks that found no live book, by stopped process.
     looks: [u64; 3],
-    /// How often the subscriber that lives to the end was overtaken.
+    /// Number of overruns of the subscriber that lives to the end.
     overrun: u64,
-    /// The longest time until every book was live again, by who was stopped.
+    /// Longest time until every book was live again, by stopped process.
     whole_max: [Duration; 3],
 }
 
@@ -105,7 +105,7 @@ impl<'a> Session<'a> {
         session
     }
 
-    /// Somebody is stopped for a while, and everything is whole again afterwards.
+    /// Stops a process for a while; afterwards every book recovers.
     fn turn(&mut self, kind: usize) {
         thread::sleep(Duration::from_millis(self.random.below(300)));
         self.stops[kind] += 1;
@@ -146,9 +146,9 @@ impl<'a> Session<'a> {
         self.gateway.signal("CONT");
     }
 
-    /// It may be overtaken, and nobody waits for it.
+    /// It may be overrun, and no process waits for it.
     fn stop_subscriber(&mut self) {
-        // The first one that is stopped is the one that lives to the end, and for long enough to be overtaken.
+        // The first stopped subscriber is the one that lives to the end, stopped long enough to be overrun.
         let (number, pause_ms) = match self.stops[2] {
             1 => (SUBSCRIBERS - 1, 2_000),
             _ => (
@@ -161,7 +161,8 @@ impl<'a> Session<'a> {
         self.subscribers[number].signal("STOP");
         let before = messages(self);
         thread::sleep(pause);
-        // What is published reaches the others: an exchange of this rate is not quiet for so long.
+        // Published messages reach the other subscribers: an exchange of this rate is never quiet
+        // for that long.
         if pause > Duration::from_secs(1) {
             let seed = self.seed;
             assert!(messages(self) > before, "seed {seed}: the gateway waits");
@@ -170,7 +171,8 @@ impl<'a> Session<'a> {
         self.subscribers[number].signal("CONT");
     }
 
-    /// Neither in an image nor with a subscriber that keeps the books, which ends and is replaced.
+    /// Neither in the last-value tables nor at a subscriber that keeps books, which ends and is
+    /// replaced.
     fn nobody_has_a_live_book(&mut self, kind: usize) {
         let what = format!(
             "seed {}: {} is stopped",
@@ -204,7 +206,7 @@ impl<'a> Session<'a> {
         self.order_states.push(kept);
     }
 
-    /// Looks at every book until all of them are live, and notes what is. Says how long it took.
+    /// Checks every book until all are live, and records the live ones. Returns the time taken.
     fn until_whole(&mut self, stopped: &str) -> Duration {
         let start = Instant::now();
         loop {
@@ -287,7 +289,7 @@ impl<'a> Session<'a> {
     }
 }
 
-/// How often the subscriber that lives to the end was overtaken so far.
+/// Number of overruns of the subscriber that lives to the end so far.
 fn laps_of_the_last(counters_file: &Value) -> u64 {
     let name = format!("s{}", SUBSCRIBERS - 1);
     let readers = counters_file["readers_by_name"].as_array();
@@ -298,7 +300,7 @@ fn laps_of_the_last(counters_file: &Value) -> u64 {
     })
 }
 
-/// A subscriber that is no further behind than this has what is published.
+/// A subscriber with at most this lag has read the published messages.
 const LAG_BYTES_MAX: u64 = 16_384;
 
 /// Every book is live, and every subscriber has read it.
@@ -338,7 +340,7 @@ fn exchange(stage: &Stage, seed: u64) -> Actor {
     exchange
 }
 
-/// Its ring is so small that it wraps while processes warm up, and a stopped subscriber may be overtaken.
+/// Its ring is so small that it wraps while processes warm up, and a stopped subscriber may be overrun.
 fn gateway(stage: &Stage) -> Actor {
     let config = format!(
         "bus = \"live\"\n[venue]\nkind = \"cme\"\nchannel = 998\nconfig_xml = \"config.xml\"\n\

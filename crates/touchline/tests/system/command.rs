@@ -1,6 +1,6 @@
-//! The command as a user sees it: what it writes, what it says, and how it ends.
+//! The command as users see it: files, output and exit status.
 //!
-//! Each test runs the built command in a folder of its own, on captures that the lab generates.
+//! Each test runs the built command in a separate folder, on captures that the lab generates.
 
 mod bench;
 mod bus;
@@ -38,14 +38,14 @@ use touchline_lab::cme::{Options, Session, generate};
 use touchline_lab::fault::{Fault, FaultPlan, deliver};
 
 /// A folder with a session: `session.pcap`, `config.xml` and `cme.toml`, which names both channel
-/// and config.xml. It goes with the value.
+/// and config.xml. Removed on drop.
 struct Desk {
     folder: PathBuf,
     session: Session,
     arrivals: Vec<Arrival>,
 }
 
-/// How a run of the command ended.
+/// Result of a run of the command.
 #[derive(Debug)]
 struct Run {
     status: i32,
@@ -67,7 +67,7 @@ impl Desk {
         Desk::with(name, session, arrivals)
     }
 
-    /// A folder with nothing to replay, for commands that need no session.
+    /// A folder without a session.
     fn bare(name: &str) -> Desk {
         let options = Options {
             events: 1,
@@ -89,7 +89,7 @@ impl Desk {
         let toml =
             "bus = \"lab\"\n[venue]\nkind = \"cme\"\nchannel = 998\nconfig_xml = \"config.xml\"\n";
         desk.write("cme.toml", toml);
-        // Small, and the same whether or not this process may lock memory.
+        // Small, and independent of the permission to lock memory.
         let publication = "[limits]\ninstruments_max = 64\n[publication]\nring_bytes = 4194304\nlock_memory = \"no\"\n";
         desk.write("bus.toml", format!("{toml}{publication}"));
         desk
@@ -170,13 +170,13 @@ impl Desk {
 
 impl Drop for Desk {
     fn drop(&mut self) {
-        // A test that failed may have left anything; the system empties its temporary folder.
+        // A failed test may leave files; the system empties its temporary folder.
         let _ = std::fs::remove_dir_all(&self.folder);
     }
 }
 
 impl Run {
-    /// It was done, and nothing was said on standard error but what went as expected.
+    /// It succeeded, with expected messages only on standard error.
     #[track_caller]
     fn done(self) -> Run {
         let is_info = |line: &str| line.split(' ').nth(1) == Some("INFO");
@@ -185,7 +185,7 @@ impl Run {
         self
     }
 
-    /// It was refused with this status, in one line that has these words.
+    /// It was refused with this status, in one line with these words.
     #[track_caller]
     fn refused(self, status: i32, words: &[&str]) {
         assert_eq!(self.status, status, "{self:?}");
@@ -198,7 +198,7 @@ impl Run {
     }
 }
 
-/// Sends a signal by its name.
+/// Sends a signal by name.
 fn signal(child: &Child, name: &str) {
     let kill = format!("kill -{name} {}", child.id());
     let sent = Command::new("sh").args(["-c", &kill]).status();

@@ -1,4 +1,4 @@
-//! The benchmarks, small: that every packet is accounted for and that figures say what they are of, not how long it took.
+//! Small benchmarks: every packet is accounted for, and figures have their labels; times are not checked.
 
 use super::Desk;
 use serde_json::Value;
@@ -24,7 +24,7 @@ fn bench_feed_brings_every_packet_to_the_bus_and_the_consumer() {
         300
     );
     let consumed = of(&lines, "touchline-consumer-pause1000us", "count");
-    // Some packets change nothing that is published.
+    // Some packets cause no publication.
     let consumed = consumed.as_u64().expect("a number");
     assert!((200..=300).contains(&consumed), "{consumed}");
 }
@@ -46,7 +46,7 @@ fn bench_receive_measures_each_way_of_receiving() {
     let arguments = "--rounds 1 --packets 5 --stream-packets 500 --batch 1,4 --json";
     let lines = lines("receive", &format!("bench receive {arguments}"));
     for way in ["recvmsg", "recvmmsg-4"] {
-        // A loaded machine may lose some of them, which the benchmark then counts.
+        // A loaded machine may lose some of them; the benchmark counts them.
         let count = of(&lines, &format!("{way}-call"), "count").as_u64();
         assert!(matches!(count, Some(1..=5)), "{count:?}");
         let lost = of(&lines, &format!("{way}-lost"), "value").as_f64();
@@ -74,7 +74,7 @@ fn a_line_of_json_says_when_which_build_how_and_where() {
     }
 }
 
-/// Every row has a word for each word of its head.
+/// Every row has a value for each column of its head.
 #[test]
 fn tables_have_units_and_the_clock_in_their_head_and_columns_that_never_touch() {
     let desk = Desk::bare("tables");

@@ -6,7 +6,8 @@ use serde_json::Value;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::time::{Duration, Instant};
 
-/// Joined before a session, told of the new publisher, and right about all of it.
+/// Joined before a session: the new publisher is reported, and all of the session's books are
+/// correct.
 #[test]
 fn a_tail_s_books_are_those_that_replay_writes() {
     let desk = Desk::new("bus-tail");
@@ -25,7 +26,7 @@ fn a_tail_s_books_are_those_that_replay_writes() {
     assert!(published > Some(100) && Some(books.messages) >= published);
 }
 
-/// Joined while it is published.
+/// Joined during the session.
 #[test]
 fn a_tail_that_joins_in_the_middle_has_the_same_books_in_the_end() {
     let desk = Desk::new("bus-middle");
@@ -112,7 +113,7 @@ fn what_is_counted_can_be_read_after_the_end() {
     ] {
         assert!(text.contains(words), "{words}: {text}");
     }
-    // Nothing that is 0, unless it is asked for.
+    // Zero counters are printed on request only.
     let has_gaps = |text: &str| text.lines().any(|line| line.starts_with("gaps "));
     assert!(!has_gaps(&text), "{text}");
     assert!(text.contains("at 0 not shown; --all shows them"), "{text}");
@@ -138,12 +139,12 @@ fn what_is_counted_can_be_read_after_the_end() {
     assert_eq!((list.len(), &list[0]["bus"]), (1, &Value::from("lab")));
 }
 
-/// Whatever instant a publisher dies at, its bus can be joined, and published on again.
+/// A publisher may die at any instant: its bus can be joined, and published on again.
 #[test]
 fn a_killed_publisher_leaves_a_bus_that_can_be_joined() {
     let desk = Desk::new("bus-killed");
     let replay = "replay --config bus.toml --pcap session.pcap --publish --quiet";
-    // Not INT: where a shell started these tests in the background, it is ignored, here and in the child.
+    // Not INT: if a shell started these tests in the background, it is ignored, here and in the child.
     for name in ["TERM", "KILL"] {
         let mut child = desk.start(&format!("{replay} --speed {}", desk.speed_for(20.0)));
         desk.wait_for_messages(300);
@@ -154,7 +155,7 @@ fn a_killed_publisher_leaves_a_bus_that_can_be_joined() {
         signal(&child, name);
         let status = child.wait().expect("it ends");
         assert!(!status.success(), "{name}");
-        // What it counted last stays to be read, and nobody takes it for what is now.
+        // Its last counters stay readable, marked as not current.
         let counted_by = stat(&desk, "lab")["counted_by"].take();
         assert_eq!(counted_by["stale"], true, "{counted_by}");
         assert!(counted_by["age_ms"].is_u64(), "{counted_by}");
@@ -219,7 +220,7 @@ fn a_lossless_bus_says_who_is_behind() {
     assert_eq!(stat(&desk, "lab")["readers"], Value::Array(Vec::new()));
 }
 
-/// Seen by name while it reads, and by nobody after it left.
+/// Shown by name while it reads, and not after it left.
 #[test]
 fn a_reader_that_gives_a_name_is_seen_by_stat_and_top() {
     let desk = Desk::new("bus-seen");
@@ -243,7 +244,7 @@ fn a_reader_that_gives_a_name_is_seen_by_stat_and_top() {
     let consumed = &reader["histograms"]["published_to_consumed_ns"];
     assert!(consumed["count"].as_u64() > Some(10), "{reader}");
     assert_eq!(consumed["count"], counters["batches"], "the path has marks");
-    // A recording is of long ago, which is no latency.
+    // A recording is old, so no latency is measured.
     assert_eq!(counters["receive_timestamps_far"], counters["batches"]);
     for shows in ["stat lab", "top lab --once --interval-ms 50"] {
         let text = desk.run(shows).done().stdout;
@@ -329,14 +330,14 @@ fn a_tail_says_only_what_it_was_asked_for() {
     assert!(tail.interrupt().0.messages > 100);
 }
 
-/// As `head` does.
+/// Like `head`.
 #[test]
 fn a_tail_whose_reader_goes_ends_well() {
     let desk = Desk::new("bus-pipe");
     desk.publish("").done();
     let mut tail = desk.start("tail lab");
     drop(tail.stdout.take());
-    // What it has already is small, and nothing comes: the next publisher makes it write.
+    // Its output so far is small and no message follows: the next publisher makes it write.
     desk.publish("").done();
     assert!(tail.wait().expect("it ends").success());
 }
@@ -382,7 +383,7 @@ fn what_is_no_bus_is_said() {
             desk.run(&format!("{command} {bus}")).refused(1, &[words]);
         }
     }
-    // Many are not one line any more.
+    // More than one line.
     for number in 10..30 {
         std::fs::create_dir(desk.path("buses").join(format!("bus-{number}"))).expect("our folder");
     }
@@ -453,7 +454,7 @@ fn what_somebody_planted_is_not_touched() {
 }
 
 impl Desk {
-    /// The speed at which the session takes so many seconds.
+    /// The speed at which the session takes this number of seconds.
     pub fn speed_for(&self, seconds: f64) -> f64 {
         let time_ns =
             |arrival: Option<&touchline_lab::capture::Arrival>| arrival.expect("a session").time_ns;
@@ -461,7 +462,7 @@ impl Desk {
         span_ns as f64 / 1e9 / seconds
     }
 
-    /// Until so many messages are on the bus.
+    /// Waits until this number of messages is on the bus.
     pub fn wait_for_messages(&self, messages: u64) {
         let start = Instant::now();
         loop {

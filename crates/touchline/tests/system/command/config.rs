@@ -4,7 +4,7 @@ use super::Desk;
 
 const KINDS: [&str; 3] = ["cme", "deribit", "fix"];
 
-/// Each example is valid once the files that it names are there, and says what it would do.
+/// Each example is valid once its files exist, and prints its effect.
 #[test]
 fn every_example_is_valid_with_the_files_that_it_names() {
     use std::os::unix::fs::PermissionsExt;
@@ -34,7 +34,7 @@ fn every_example_is_valid_with_the_files_that_it_names() {
             "{said}"
         );
         assert_eq!(said.lines().count(), 1, "{said}");
-        // What stands in comments is valid as well.
+        // Commented settings are valid as well.
         let uncommented: Vec<String> = example
             .lines()
             .map(|line| {
@@ -68,7 +68,7 @@ fn what_is_wrong_with_a_file_is_one_line_with_the_fix() {
         desk.write("g.toml", example.replacen(from, to, 1));
         desk.run("config --check g.toml")
     };
-    // The channel of the file that is there is another one.
+    // The existing file has another channel.
     with("bus =", "bus =").refused(2, &["config.xml", "no channel 340", "998"]);
     with("channel = 340", "chanel = 340")
         .refused(2, &["g.toml:11:", "`chanel`", "did you mean `channel`?"]);

@@ -1,4 +1,4 @@
-//! `touchline demo`, the first thing that anybody runs.
+//! `touchline demo`.
 
 use crate::command::{Desk, signal};
 use std::io::{BufRead, BufReader, Read};
@@ -69,7 +69,7 @@ fn ctrl_c_ends_it_in_order_with_a_summary() {
     assert_eq!(child.wait().expect("our child").code(), Some(0));
 }
 
-/// Whatever becomes of the demo, nobody goes on without it, and its bus is gone with it.
+/// However the demo ends, its processes and its bus end with it.
 #[test]
 fn a_killed_demo_leaves_no_process_and_no_bus_behind() {
     let _alone = alone();
@@ -85,7 +85,7 @@ fn a_killed_demo_leaves_no_process_and_no_bus_behind() {
     child.wait().expect("our child");
     until("the bus is gone", || !bus.exists());
     for (process, line) in processes {
-        // One that nobody has waited for yet has no arguments any more.
+        // A process that was not waited for has no arguments any more.
         let arguments = || std::fs::read(format!("/proc/{process}/cmdline"));
         until(&format!("{line} has ended"), || {
             arguments().unwrap_or_default().is_empty()
@@ -93,7 +93,7 @@ fn a_killed_demo_leaves_no_process_and_no_bus_behind() {
     }
 }
 
-/// Processes that a demo has started, with their arguments.
+/// Processes of a demo, with their arguments.
 fn children_of(demo: &Child) -> Vec<(u32, String)> {
     let parent = format!(") S {} ", demo.id());
     let is_child = |process: &u32| {
@@ -135,7 +135,7 @@ fn until(what: &str, mut is_so: impl FnMut() -> bool) {
     }
 }
 
-/// While it starts as well as later: whatever exists of it then.
+/// During the start as well as later.
 #[test]
 fn a_killed_demo_leaves_nothing_in_the_temporary_folder() {
     let _alone = alone();
@@ -172,7 +172,7 @@ fn is_there(process: u32) -> bool {
     std::path::Path::new(&format!("/proc/{process}/exe")).exists()
 }
 
-/// Where its cleaner was killed, too, the next demo cleans up, and spares those that run.
+/// If its cleaner was killed, too, the next demo cleans up, and spares running ones.
 #[test]
 fn a_demo_removes_what_killed_ones_left() {
     let _alone = alone();
@@ -200,7 +200,7 @@ fn a_demo_removes_what_killed_ones_left() {
         desk.run("stat demo").stdout.contains("none")
     });
     assert!(desk.path("buses/demo").exists(), "the bus must stay");
-    // A folder is removed when its lock is free, and whoever is just dying may still have that.
+    // A folder is removed when its lock is free; a dying process may still hold it.
     until("no process", || {
         !children.iter().any(|(process, _)| is_there(*process))
     });
@@ -208,7 +208,7 @@ fn a_demo_removes_what_killed_ones_left() {
     until("all processes", || children_of(&second).len() >= 4);
     let running = format!("touchline-demo-{}", second.id());
     assert_eq!(left(&desk), [running.as_str()]);
-    // A third one is refused, and leaves the folder of the second one alone.
+    // A third one is refused, and does not touch the folder of the second one.
     let mut third = demo_with_folder(&desk);
     assert_eq!(third.wait().expect("our child").code(), Some(2));
     assert_eq!(left(&desk), [running.as_str()]);

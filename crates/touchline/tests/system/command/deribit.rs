@@ -6,7 +6,7 @@ use std::process::{Child, ChildStdout, Stdio};
 use std::time::{Duration, Instant};
 use touchline_lab::cme::expected_books::{BookState, Checker};
 
-/// Nothing here takes longer, unless it hangs.
+/// Timeout of every step.
 const HANGS: Duration = Duration::from_secs(90);
 
 /// A running exchange that reads commands.
@@ -36,7 +36,7 @@ impl Exchange {
         assert!(said.starts_with(answer), "{line}: {said}");
     }
 
-    /// Closes it, and gives what it said in the end.
+    /// Ends it, and returns its last output.
     fn end(mut self) -> String {
         drop(self.child.stdin.take());
         let said: Vec<String> = self.lines.by_ref().map_while(Result::ok).collect();
@@ -45,7 +45,7 @@ impl Exchange {
     }
 }
 
-/// Ends with the test, whatever becomes of it.
+/// Ends with the test.
 pub struct Ended(pub Child);
 
 impl Drop for Ended {
@@ -107,8 +107,8 @@ fn a_subscriber_shows_only_books_that_the_exchange_had() {
     until("a live book", is_live);
     let pass = |ms| std::thread::sleep(Duration::from_millis(ms));
     pass(1_000);
-    // Messages that are missing or damaged: the gateway begins anew, and shows nothing wrong.
-    // One kind after the other, and from a live book, so that each happens.
+    // Missing or damaged messages: the gateway connects again, and shows no wrong book.
+    // One kind after the other, each from a live book, so that each occurs.
     exchange.tell("skip 0.05", "ok");
     pass(1_500);
     exchange.tell("clear", "ok");
@@ -219,7 +219,7 @@ fn arguments_that_cannot_be_are_refused() {
     run.refused(2, &["text", "byte 0"]);
 }
 
-/// A connection that is made, lost and cannot be made again is a line each, with the host and the reason.
+/// An established, a lost and a failed connection are a line each, with host and reason.
 #[test]
 fn what_happens_to_a_session_is_a_line_each() {
     let desk = Desk::bare("deribit-log");

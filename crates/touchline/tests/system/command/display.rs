@@ -1,4 +1,4 @@
-//! Prices as traders quote them, and what a venue states of an instrument: ES in hundredths, ZN in thirty-seconds.
+//! Prices in the traders' format, and definitions of instruments: ES in hundredths, ZN in thirty-seconds.
 
 use super::Desk;
 use serde_json::{Value, json};
@@ -36,7 +36,7 @@ fn definition(
     }
 }
 
-/// A bus with two instruments, whose publisher has gone.
+/// A bus with two instruments, whose publisher has ended.
 fn published(desk: &Desk) {
     let root = Root::at(desk.path("buses"));
     let settings = Settings {
@@ -180,7 +180,7 @@ fn screens_show_prices_as_traders_quote_them_and_words_for_codes() {
         .refused(1, &["did you mean ESU4?"]);
 }
 
-/// A pattern that nothing fits is said, with what may be meant; silence would look like a quiet market.
+/// A pattern without a match is reported with suggestions; no output would look like a quiet market.
 #[test]
 fn a_tail_says_that_no_instrument_fits() {
     use std::io::{BufRead, BufReader};

@@ -1,5 +1,4 @@
-//! `doctor`: what it says of this host and of a made-up one, and how it ends. Its rules have tests of
-//! their own.
+//! `doctor`: its output on this host and on a simulated one, and its exit status. Its rules have separate tests.
 
 use super::Desk;
 use serde_json::Value;

@@ -1,5 +1,4 @@
-//! The examples of the client, compiled and run against a replay; what they print is what the page of the first
-//! subscriber shows.
+//! Examples of the client, compiled and run against a replay; their output is that of the page of the first subscriber.
 
 use super::{Desk, signal};
 use std::io::{BufRead, BufReader, Read};
@@ -13,7 +12,7 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// The folder of what was built for these tests: `target/debug`, or where it is.
+/// Build folder of these tests: `target/debug`, or its replacement.
 fn built() -> PathBuf {
     let command = Path::new(env!("CARGO_BIN_EXE_touchline"));
     command.parent().expect("a folder").to_owned()
@@ -22,7 +21,7 @@ fn built() -> PathBuf {
 fn cargo(arguments: &str) -> Command {
     let mut cargo = Command::new(env!("CARGO"));
     cargo.args(arguments.split_whitespace()).current_dir(root());
-    // What this test was built with concerns the packages of the workspace alone.
+    // The settings of this build apply to the packages of the workspace only.
     cargo.env("CARGO_TARGET_DIR", built().parent().expect("a folder"));
     cargo.stdin(Stdio::null()).stdout(Stdio::null());
     cargo
@@ -38,7 +37,7 @@ fn published(name: &str) -> Desk {
 
 const PUBLISH: &str = "replay --config demo/cme.toml --pcap demo/session.pcap --publish --quiet";
 
-/// A program that runs, and what it has printed.
+/// A running program, and its output.
 struct Running {
     child: Child,
     out: Arc<Mutex<Vec<String>>>,
@@ -66,7 +65,7 @@ impl Running {
         }
     }
 
-    /// Waits until standard output is as long as that, or standard error has a line with these words so often.
+    /// Waits until standard output is that long, or standard error has that many lines with these words.
     fn wait(&self, what: &str, mut holds: impl FnMut(&[String], &[String]) -> bool) {
         let patience = Instant::now() + Duration::from_secs(60);
         loop {
@@ -83,7 +82,7 @@ impl Running {
         }
     }
 
-    /// Ends it by a signal, and gives what it printed.
+    /// Ends it with a signal, and returns its output.
     fn end(mut self, name: &str) -> (Vec<String>, Vec<String>) {
         signal(&self.child, name);
         self.child.wait().expect("it ends");
@@ -95,7 +94,7 @@ impl Running {
     }
 }
 
-/// A test that fails leaves no program behind.
+/// Kills the program of a failed test.
 impl Drop for Running {
     fn drop(&mut self) {
         let _ = self.child.kill();
@@ -129,7 +128,7 @@ fn page() -> String {
     std::fs::read_to_string(root().join("docs/first-subscriber.md")).expect("the page")
 }
 
-/// The text of the block behind a comment of the page.
+/// Text of the block after a comment of the page.
 fn block(comment: &str) -> String {
     let page = page();
     let (_, behind) = page
@@ -141,7 +140,7 @@ fn block(comment: &str) -> String {
     text.to_owned()
 }
 
-/// The lines that the page shows of a program stand in its output, one behind the other.
+/// The lines that the page shows of a program are in its output, in order.
 #[track_caller]
 fn assert_shown(name: &str, printed: &[String]) {
     let text = block(&format!("<!-- output: {name} -->"));
@@ -154,7 +153,7 @@ fn assert_shown(name: &str, printed: &[String]) {
     );
 }
 
-/// The project of the page, with the crate where it is: as a reader makes it, in a folder of its own.
+/// The project of the page, with the path of the crate, in a separate folder.
 #[test]
 fn the_first_subscriber_is_built_as_the_page_says_and_prints_what_it_shows() {
     let main = block("<!-- file: first-subscriber/src/main.rs -->");
@@ -181,7 +180,7 @@ fn the_first_subscriber_is_built_as_the_page_says_and_prints_what_it_shows() {
     std::fs::create_dir_all(desk.path("first-subscriber/src")).expect("our folder");
     desk.write("first-subscriber/Cargo.toml", manifest);
     desk.write("first-subscriber/src/main.rs", &main);
-    // The versions of this repository, which are at hand.
+    // The versions of this repository, which are available offline.
     let lock = std::fs::read(root().join("Cargo.lock")).expect("a lock file");
     desk.write("first-subscriber/Cargo.lock", lock);
     let mut build = cargo("build --offline --quiet");
@@ -200,7 +199,7 @@ fn the_first_subscriber_is_built_as_the_page_says_and_prints_what_it_shows() {
         times(err, "publisher gone") == 2
     });
     let (out, err) = running.end("KILL");
-    // What it was is said first, on another stream.
+    // The connection event comes first, on another stream.
     assert_shown("first", &[&err[..1], &out[..kept], &err[1..2]].concat());
     assert_shown("second", &[&err[2..3], &out[kept..]].concat());
 }
@@ -215,7 +214,7 @@ fn the_other_examples_print_what_the_page_shows() {
     desk.run(&other).done();
     let names = ["trades", "keep_books", "latency", "many_buses"];
     let running = names.map(|name| Running::start(&desk, &example(name)));
-    // Each has joined when it has a reader's share of the first session, or some time later.
+    // Each has joined when it has its part of the first session, or some time later.
     thread::sleep(Duration::from_secs(2));
     let before = running
         .each_ref()
@@ -294,7 +293,7 @@ fn a_lossless_recorder_prints_what_the_page_shows_and_is_refused_elsewhere() {
     );
 }
 
-/// As `head` does: the program ends, and says nothing.
+/// Like `head`: the program ends without output.
 #[test]
 fn an_example_whose_reader_has_gone_ends_quietly() {
     build_examples();
@@ -311,7 +310,7 @@ fn an_example_whose_reader_has_gone_ends_quietly() {
     assert!(child.wait().expect("it ends").success());
 }
 
-/// Waits until nothing more is printed for half a second.
+/// Waits for half a second without output.
 fn settle(running: &Running) {
     let printed = || running.out.lock().expect("ours").len();
     let mut before = usize::MAX;

@@ -1,8 +1,8 @@
-//! A page of metrics, read by the rules of its format.
+//! Parser of a page of metrics, by the rules of its format.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-/// A page, read by the rules of the text format; what breaks one fails the test.
+/// A parsed page; a violation of the text format fails the test.
 pub struct Page {
     kinds: BTreeMap<String, String>,
     pub samples: Vec<Sample>,
@@ -92,7 +92,7 @@ impl Page {
             .collect()
     }
 
-    /// Its buckets ascend to its count, its median lies where `p50` is, and its sum is no wonder.
+    /// Its buckets ascend to its count, its median is that of `p50`, and its sum is plausible.
     pub fn check_histogram(&self, name: &str, bus: &str, p50_ns: &serde_json::Value) {
         let bucket = format!("{name}_bucket");
         let of_bus = |sample: &&Sample| sample.name == bucket && sample.labels["bus"] == bus;

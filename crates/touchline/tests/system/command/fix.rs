@@ -21,7 +21,7 @@ impl Running {
         Running::of(desk.command(arguments))
     }
 
-    /// The same, of a command that was prepared.
+    /// The same for a prepared command.
     pub fn of(mut command: Command) -> Running {
         let mut child = command.stdout(Stdio::piped()).spawn().expect("the command");
         let mut lines = BufReader::new(child.stdout.take().expect("a pipe"));
@@ -35,7 +35,7 @@ impl Running {
         self.said.split(' ').nth(2).expect("an address")
     }
 
-    /// Asks it to end, and hears what it says.
+    /// Asks it to end, and returns its output.
     pub fn end(mut self) -> (Option<i32>, String) {
         signal(&self.child, "TERM");
         let mut rest = String::new();
@@ -46,7 +46,7 @@ impl Running {
 
 impl Drop for Running {
     fn drop(&mut self) {
-        // Most have ended already; the one of a test that failed must not stay.
+        // Most have ended already; the process of a failed test must not stay.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
@@ -74,7 +74,7 @@ impl TestTransport for Testers {
 
     fn say(&mut self, line: u8, bytes: &[u8]) {
         if let Some((stream, _)) = &mut self.streams[usize::from(line)] {
-            // Whoever was sent away says the rest to nobody.
+            // A rejected client's connection is closed while it still sends.
             let _ = stream.write_all(bytes);
         }
     }
@@ -189,7 +189,7 @@ fn an_acceptor_and_an_initiator_talk_and_say_what_they_did() {
     assert!(said.contains(", 0 garbled, 1 rejected\n"), "{said}");
 }
 
-/// An initiator whose standard error is read, too.
+/// An initiator with standard error captured.
 fn initiator(desk: &Desk, arguments: &str) -> (Running, Lines<BufReader<ChildStderr>>) {
     let mut command = desk.command(&format!("sim fix-initiator {arguments}"));
     command.stderr(Stdio::piped());
@@ -223,7 +223,7 @@ fn an_initiator_says_why_it_is_refused_and_tries_again_less_and_less_often() {
         next(),
         format!("INFO logon venue=fix count=1 host={address}")
     );
-    // It begins again with the shortest delay.
+    // It starts again with the shortest backoff.
     acceptor.end();
     for (name, what) in [
         ("connection_closed", "session ended: logout"),
@@ -249,7 +249,7 @@ fn event(lines: &mut Lines<BufReader<ChildStderr>>) -> String {
     }
 }
 
-/// The reason that the counterparty gives is shown, and where it gives none, what may be wrong.
+/// The counterparty's reason is printed, and without one the possible causes.
 #[test]
 fn an_initiator_says_why_its_logon_is_refused() {
     let desk = Desk::bare("fix-refused-logon");
@@ -265,7 +265,7 @@ fn an_initiator_says_why_its_logon_is_refused() {
             let now_ns = now.expect("after 1970").as_nanos() as u64;
             let answer = filled(answer.replace('|', "\x01").as_bytes(), now_ns);
             stream.write_all(&answer).expect("it listens");
-            // Until it closes: what it has not read would be lost with a reset.
+            // Reads until the close: unread data would be lost with a reset.
             let _ = stream.read_to_end(&mut Vec::new());
         }
         drop(stream);
@@ -292,7 +292,7 @@ fn an_initiator_says_why_its_logon_is_refused() {
     );
 }
 
-/// The answers are not echoed, or each order would go to and fro for ever.
+/// The answers are not echoed, otherwise each order would be echoed without end.
 #[test]
 fn an_initiator_sends_an_order_a_second_and_counts_the_answers() {
     let desk = Desk::bare("fix-orders");

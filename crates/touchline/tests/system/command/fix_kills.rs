@@ -1,7 +1,7 @@
 //! `touchline sim fix-acceptor` and `fix-initiator` with a store, killed at random moments and started again.
 //!
-//! `KILLS` says how many die in each role, `SEED` at which moments. The counterparty is never killed and
-//! keeps its own view; after each kill the store is held against it.
+//! `KILLS` is the number of kills in each role, `SEED` selects their moments. The counterparty is never killed and
+//! keeps its own record; after each kill the store is compared with it.
 
 use crate::command::Desk;
 use crate::command::fix::Running;
@@ -19,50 +19,50 @@ use touchline_session::fix::{Role, Store};
 
 const US: &str = "US";
 const THEM: &str = "THEM";
-/// Nothing here takes longer, unless it hangs.
+/// Timeout of every step.
 const HANGS: Duration = Duration::from_secs(60);
 const BY_ITSELF: &str = "it closed the connection by itself";
-/// Deaths in one session; then another begins.
+/// Kills in one session; then another starts.
 const CRASHES: u64 = 25;
 
-/// What outlives every kill: the disk, and the counterparty.
+/// State that survives every kill: the disk, and the counterparty.
 struct Trial {
     desk: Desk,
     role: Role,
     random: Random,
     them: Counterparty,
-    /// Where an initiator finds the counterparty.
+    /// Port of the counterparty, for an initiator.
     listener: TcpListener,
     orders: u64,
-    /// What the store said at the last look: the next number in, and out.
+    /// Numbers in the store at the last check: next incoming and outgoing.
     stored: (u64, u64),
-    /// Both were logged on in the present life.
+    /// Both sides were logged on since the last start.
     was_on: Arc<AtomicBool>,
 }
 
-/// Until when a conversation goes on.
+/// End of an exchange of messages.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Until {
     /// Both are logged on.
     LoggedOn,
-    /// Everything is answered.
+    /// All messages are answered.
     Settled,
-    /// The other side is gone; there is much to talk about.
+    /// The other side is gone during traffic.
     Gone,
 }
 
-/// What all trials of a test came to.
+/// Totals of all trials of a test.
 #[derive(Debug, Default)]
 struct Tally {
     kills: u64,
     orders: u64,
-    /// Messages that were asked for again, and came.
+    /// Messages that were requested again and arrived.
     repeated: u64,
-    /// Kills after which the store had a number that nobody had seen.
+    /// Kills after which the store had a number that never reached the wire.
     unseen: u64,
 }
 
-/// Who damages the store after a kill, and whether the store is looked at.
+/// Damage of the store after a kill, and whether the store is checked.
 #[derive(Clone, Copy)]
 struct Harm {
     does: fn(&Trial),
@@ -101,7 +101,7 @@ impl Trial {
         format!("sim {transport} --sender {US} --target {THEM} --store store")
     }
 
-    /// A life that ends at a random moment: before anything is said, while both log on, or in traffic.
+    /// A run that ends at a random moment: before any message, during the logons, or in traffic.
     fn die(&mut self) -> Result<(), String> {
         let kind = self.random.below(8);
         let moment = Duration::from_micros(match kind {
@@ -114,7 +114,7 @@ impl Trial {
             std::thread::sleep(moment);
             child.kill().expect("our child");
             child.wait().expect("our child");
-            // Where it was on its way to: nobody is there any more.
+            // The connection leads to a killed process.
             while self.listener.accept().is_ok() {}
             return Ok(());
         }
@@ -125,7 +125,7 @@ impl Trial {
         let was_on = Arc::clone(&self.was_on);
         let ended = std::thread::scope(|scope| {
             scope.spawn(|| {
-                // In traffic means in traffic, also where logging on takes long.
+                // The moment must be in traffic, also if the logon takes long.
                 let waits = || kind > 2 && !was_on.load(Ordering::SeqCst);
                 while waits() && !is_over.load(Ordering::SeqCst) {
                     std::thread::sleep(Duration::from_micros(100));
@@ -146,7 +146,7 @@ impl Trial {
         ended
     }
 
-    /// A life on a disk that is full in the middle of it.
+    /// A run on a disk that becomes full.
     fn starve(&mut self, blocks: u32) -> Result<String, String> {
         let command = self.desk.command(&self.arguments());
         let mut limited = Command::new("sh");
@@ -167,7 +167,7 @@ impl Trial {
         }
     }
 
-    /// Lives on until everything is answered; asks for all that ever came, and compares.
+    /// Continues until all messages are answered; requests all earlier ones, and compares.
     fn settle(&mut self) -> Result<(), String> {
         let running = Running::start(&self.desk, &self.arguments());
         let mut stream = self.connect(&running)?;
@@ -175,7 +175,7 @@ impl Trial {
         for _ in 0..2 {
             self.order();
             self.talk(&mut stream, Until::Settled)?;
-            // The answer to the next order comes behind all of it.
+            // The answer to the next order follows all of them.
             self.them.ask_again(1);
         }
         drop(stream);
@@ -218,7 +218,7 @@ impl Trial {
         Ok(stream)
     }
 
-    /// Exchanges what there is; an end before its time is an error.
+    /// Exchanges all available bytes; an early end is an error.
     fn talk(&mut self, stream: &mut TcpStream, until: Until) -> Result<(), String> {
         let start = Instant::now();
         let mut room = vec![0; 64 * 1_024];
@@ -236,7 +236,7 @@ impl Trial {
             let is_over = |error: &std::io::Error| error.kind() != ErrorKind::WouldBlock;
             match stream.write(&self.them.out) {
                 Ok(bytes) => drop(self.them.out.drain(..bytes)),
-                // What it said before its death may still be there to be read.
+                // Output from before the kill may still be readable.
                 Err(error) if is_over(&error) => self.them.out.clear(),
                 Err(_) => {}
             }
@@ -289,7 +289,7 @@ impl Trial {
         fault.map_or(Ok(()), |fault| Err(fault.clone()))
     }
 
-    /// What a kill left on the disk, against what came.
+    /// Compares the store after a kill with the received messages.
     fn look(&mut self, tally: &mut Tally) -> Result<(), String> {
         let name = file_name("FIX.4.4", US, THEM).expect("short names");
         let opened = FileStore::open(
@@ -329,7 +329,7 @@ fn wall_ns() -> u64 {
     now.expect("after 1970").as_nanos() as u64
 }
 
-/// One session with so many deaths.
+/// One session with this number of kills.
 fn session(
     role: Role,
     seed: u64,
@@ -367,7 +367,7 @@ fn kill_again_and_again(role: Role) {
     }
     println!("{role:?}, from SEED={first}: {tally:?}");
     assert!(tally.repeated > 0, "{tally:?}");
-    // Otherwise there was hardly any traffic, or nobody died between the disk and the wire.
+    // Otherwise there was hardly any traffic, or no kill between the disk and the wire.
     let is_dense = tally.orders > kills && tally.unseen > 0;
     assert!(kills < 500 || is_dense, "{tally:?}");
 }
@@ -382,7 +382,8 @@ fn a_killed_initiator_neither_forgets_nor_repeats() {
     kill_again_and_again(Role::Initiator);
 }
 
-/// What cannot be kept is not sent: the process ends and says why, and the next one goes on.
+/// A message that cannot be stored is not sent: the process ends with the reason, and the next one
+/// continues.
 #[test]
 fn a_full_disk_ends_the_session_and_loses_nothing() {
     for role in [Role::Acceptor, Role::Initiator] {
@@ -403,7 +404,7 @@ fn a_full_disk_ends_the_session_and_loses_nothing() {
     }
 }
 
-/// The trial is tried: stores that forget are caught, by who looks at them and by the counterparty alone.
+/// A test of the test: damaged stores are detected, by the check of the store and by the counterparty alone.
 #[test]
 fn a_store_that_forgets_is_caught() {
     let wholly: fn(&Trial) = |trial| {
@@ -437,7 +438,7 @@ fn a_store_that_forgets_is_caught() {
     ] {
         for is_looked_at in [true, false] {
             let harm = Harm { does, is_looked_at };
-            // Harm that falls into a moment without traffic does none.
+            // Damage at a moment without traffic has no effect.
             let mut sessions = (8_000..8_040).map(|seed| {
                 let tally = &mut Tally::default();
                 session(Role::Acceptor, seed, 8, harm, tally)
@@ -449,7 +450,7 @@ fn a_store_that_forgets_is_caught() {
     }
 }
 
-/// None where it died before it had one.
+/// `None` if it was killed before it had one.
 fn store_file(trial: &Trial) -> Option<(std::path::PathBuf, Vec<u8>)> {
     let name = file_name("FIX.4.4", US, THEM).expect("short names");
     let path = trial.desk.path("store").join(name);
