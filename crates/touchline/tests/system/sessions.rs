@@ -1,10 +1,10 @@
-//! Whole sessions through the whole path, with faults, against the truth.
+//! Whole sessions through the whole path, with faults, against the expected books.
 //!
-//! Goal: the promises R4, R5 and R6. Method: the lab's generated exchange sends a session over two
-//! faulty lines; the path's final books, its published updates and a subscriber's mirror of them
-//! are compared with the generator's truth, with the lossless run and with a slow reference that
-//! shares no code with the path. A failure names its seed: `SEED=n` runs that seed alone, `SEEDS=n`
-//! runs so many.
+//! Goal: the properties R4, R5 and R6. Method: the lab's generated exchange sends a session over
+//! two faulty lines. The path's final books, its published updates and a subscriber's mirror of
+//! them are compared with the generator's expected books, with the lossless run and with a slow
+//! reference that shares no code with the path. A failure names its seed: `SEED=n` runs that seed
+//! only, `SEEDS=n` runs n seeds.
 
 mod bus;
 mod captures;
@@ -19,19 +19,19 @@ mod watch;
 
 use std::io::Write;
 
-/// The seeds to run: `SEED`, or the first `SEEDS`, or the first `count`. Says how far it is after
-/// each thousand.
+/// The seeds to run: `SEED`, or the first `SEEDS`, or the first `count`. Prints progress after each
+/// thousand.
 fn seeds(count: u64) -> impl Iterator<Item = u64> {
     let name = std::thread::current().name().unwrap_or("a test").to_owned();
     touchline_lab::random::seeds(count).inspect(move |seed| {
         if seed % 1000 == 0 && *seed > 0 {
-            // Not by `println!`: the harness would keep it until the end.
+            // Not by `println!`: the harness would hold it back until the end.
             let _ = writeln!(std::io::stderr(), "{name}: {seed} seeds so far");
         }
     })
 }
 
-/// Text against text; shows the first line that differs.
+/// Compares texts; shows the first line that differs.
 #[track_caller]
 fn same(actual: &str, expected: &str, what: &str) {
     let mut lines = actual.lines().zip(expected.lines()).enumerate();

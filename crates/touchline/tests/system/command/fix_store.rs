@@ -1,4 +1,4 @@
-//! `touchline gateway` of a FIX session with a store: killed, started again, and refused where the store is not to be had.
+//! `touchline gateway` of a FIX session with a store: killed, restarted, and refused without a usable store.
 
 use crate::command::Desk;
 use crate::command::deribit::{Ended, until};
@@ -6,7 +6,7 @@ use crate::command::fix::Running;
 use touchline_session::file_store::{FileStore, Limits, Sync, file_name};
 use touchline_session::fix::Store;
 
-/// The gateway's configuration, of a venue at this address.
+/// Configuration of a gateway for a venue at this address.
 fn gateway_toml(address: &str) -> String {
     format!(
         "bus = \"f\"\n[venue]\nkind = \"fix\"\nhosts = [\"{address}\"]\nsender = \"FIRM\"\ntarget = \"BANK\"\n\
@@ -18,7 +18,7 @@ fn name() -> String {
     file_name("FIX.4.4", "FIRM", "BANK").expect("short names")
 }
 
-/// Next number out and in, of a gateway that is gone.
+/// Next number out and in, of a gateway that has ended.
 fn numbers(desk: &Desk) -> (u64, u64) {
     let folder = desk.path("numbers");
     let store = FileStore::open(&folder, &name(), Limits::default(), Sync::Later);
@@ -26,7 +26,7 @@ fn numbers(desk: &Desk) -> (u64, u64) {
     (store.next_out(), store.next_in())
 }
 
-/// Sessions that the running gateway has logged on.
+/// Number of logons of the running gateway.
 fn logons(desk: &Desk, bus: &str) -> u64 {
     let said = desk.run(&format!("stat {bus} --json")).stdout;
     let number = said.split_once("\"logons\":").map_or("", |(_, rest)| rest);
@@ -45,7 +45,7 @@ fn numbers_survive_a_gateway_that_is_killed() {
     desk.write("gateway.toml", gateway_toml(venue.address()));
     let mut before = (1, 1);
     for life in 0..3 {
-        // Each on a bus of its own: what the one before counted stays to be read.
+        // Each on its own bus: the counters of an ended gateway stay readable.
         let bus = format!("f{life}");
         let mut gateway = Ended(desk.start(&format!("gateway --config gateway.toml --bus {bus}")));
         until("some logons", || logons(&desk, &bus) >= 3);
@@ -56,7 +56,7 @@ fn numbers_survive_a_gateway_that_is_killed() {
         gateway.0.kill().expect("our child");
         gateway.0.wait().expect("our child");
         let after = numbers(&desk);
-        // Each time a Logon, a request, and perhaps a Logout.
+        // Each time a Logon, a request, and possibly a Logout.
         assert!(
             after.0 >= before.0 + 6 && after.1 > before.1,
             "{before:?} {after:?}"
@@ -67,7 +67,7 @@ fn numbers_survive_a_gateway_that_is_killed() {
     assert_eq!(status, Some(0));
 }
 
-/// A store that is damaged is refused before the bus is touched, with its path and what to do.
+/// A damaged store is refused before the bus is changed, with its path and the fix.
 #[test]
 fn a_damaged_store_is_refused() {
     let desk = Desk::bare("fix-store-damaged");
@@ -82,7 +82,7 @@ fn a_damaged_store_is_refused() {
     assert_ne!(desk.run("stat f").status, 0, "there is no bus");
 }
 
-/// Deribit begins its numbers with each Logon: a store would be for nothing.
+/// Deribit resets its numbers with each Logon, so a store has no use.
 #[test]
 fn a_venue_that_begins_anew_takes_no_store() {
     let desk = Desk::bare("fix-store-deribit");

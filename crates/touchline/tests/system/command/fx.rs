@@ -1,4 +1,4 @@
-//! `touchline fx replay`: six files or none, and what is said of a session that cannot be read.
+//! `touchline fx replay`: six files or none, and errors of a session.
 
 use super::Desk;
 use std::fs;

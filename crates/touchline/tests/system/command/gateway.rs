@@ -1,4 +1,4 @@
-//! `touchline gateway`: how it starts, what it refuses, and how it ends.
+//! `touchline gateway`: start, refusals, and end.
 
 use super::{Desk, signal};
 use std::net::UdpSocket;
@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 const PATIENCE: Duration = Duration::from_secs(30);
 
 impl Desk {
-    /// A gateway's configuration on loopback with more lines.
+    /// A gateway's configuration on loopback with further lines.
     fn gateway_toml(&self, name: &str, more: &str) {
         let toml = self.read("bus.toml").replace(
             "config_xml = \"config.xml\"\n",
@@ -17,7 +17,7 @@ impl Desk {
         self.write(name, format!("{toml}{more}"));
     }
 
-    /// A gateway that is up; what it says goes to `gateway.err`.
+    /// A running gateway; its output goes to `gateway.err`.
     #[track_caller]
     fn gateway(&self) -> Child {
         self.gateway_toml("live.toml", "");
@@ -107,7 +107,7 @@ fn what_cannot_work_is_refused_in_one_line() {
         desk.write("wrong.toml", desk.read("wrong.toml").replace(from, to));
         desk.run("gateway --config wrong.toml")
     };
-    // It may come up: another try is worth it.
+    // The feed may appear later: the gateway tries again.
     toml("127.0.0.1", "nowhere0").refused(1, &["nowhere0", "lo"]);
     toml("127.0.0.1", "10.255.255.254").refused(1, &["10.255.255.254"]);
     toml("channel = 998", "channel = 997").refused(2, &["no channel 997", "998"]);
@@ -125,7 +125,7 @@ fn a_processor_that_is_not_there_ends_it_with_those_that_are() {
         .refused(2, &["loop_cpu_affinity = 4000", "may run on"]);
 }
 
-/// A feed that is sent to one host only, where another program has the port.
+/// A unicast feed whose port another program has bound.
 #[test]
 fn a_port_that_is_taken_is_named() {
     let desk = Desk::bare("gateway-port");

@@ -1,4 +1,4 @@
-//! `metrics`: the page, and who may ask for it how.
+//! `metrics`: the page, and access to it.
 
 use super::exposition::Page;
 use super::{Desk, signal};
@@ -71,7 +71,7 @@ fn readers_are_seen_by_name() {
         assert!(waited.elapsed() < Duration::from_secs(60), "nobody joined");
         std::thread::sleep(Duration::from_millis(10));
     }
-    // A reader that does not run any more reads nothing, and one that does reads everything.
+    // An ended reader's lag grows; a running one has none.
     signal(&readers[1], "STOP");
     desk.publish("").done();
     let page = loop {
@@ -137,7 +137,7 @@ fn what_cannot_be_read_is_a_number() {
             "{bus}"
         );
     }
-    // A board that is damaged takes the rest of its bus with it, and no other bus.
+    // A damaged counters file of a reader hides the rest of its bus, and no other bus.
     desk.publish("--bus other").done();
     let counters = std::fs::File::options()
         .write(true)
@@ -184,7 +184,7 @@ fn the_page_has_a_limit_of_buses_and_no_symbol() {
     }
 }
 
-/// `promtool check metrics` finds nothing to say. Without it this says so.
+/// `promtool check metrics` reports no problem. Without promtool the test reports that.
 #[test]
 fn promtool_finds_nothing() {
     let desk = Desk::new("metrics-promtool");
@@ -261,7 +261,7 @@ fn other_requests_are_refused() {
     assert!(server.get("/metrics").starts_with("HTTP/1.1 200 "));
 }
 
-/// Clients that send nothing, one byte now and then, or never read hold nobody up.
+/// Clients that send nothing, one byte at a time, or never read delay no other client.
 #[test]
 fn slow_clients_give_way() {
     let desk = Desk::new("metrics-slow");
@@ -275,7 +275,7 @@ fn slow_clients_give_way() {
             1 => b"GET /met",
             _ => b"GET /metrics HTTP/1.1\r\n\r\n",
         };
-        // One that was put out already cannot write.
+        // A disconnected client cannot write.
         let _ = client.write_all(bytes);
     }
     assert!(
@@ -285,20 +285,20 @@ fn slow_clients_give_way() {
     assert!(server.threads() <= 2 + 8, "{}", server.threads());
     let after = server.resident_kib();
     assert!(after < before + 16 * 1024, "{before} KiB, then {after} KiB");
-    // Who came first was put out for the others, and did not have its five seconds.
+    // The first client was disconnected for the others, before its five seconds.
     let mut farewell = Vec::new();
     let first = &mut slow[0];
     first
         .set_read_timeout(Some(Duration::from_secs(60)))
         .expect("a socket");
-    // It may have been reset.
+    // Its connection may have been reset.
     let _ = first.read_to_end(&mut farewell);
     assert_eq!(String::from_utf8_lossy(&farewell), "");
     drop(slow);
     assert!(server.get("/healthz").ends_with("ok\n"));
 }
 
-/// Alone, a slow one has five seconds: then its place is free, without anybody asking.
+/// A slow client without competition has five seconds: then it is disconnected.
 #[test]
 fn a_request_has_to_come_in_time() {
     let desk = Desk::bare("metrics-time");
@@ -342,7 +342,7 @@ impl Desk {
     }
 }
 
-/// A server on a free port; it ends with the value.
+/// A server on a free port; it ends on drop.
 struct Served {
     child: Child,
     address: SocketAddr,
@@ -378,7 +378,7 @@ impl Served {
         client
             .set_read_timeout(Some(Duration::from_secs(60)))
             .expect("a socket");
-        // It may answer before it has heard everything.
+        // It may answer before it has received the whole request.
         let sent = client.write_all(request.as_bytes());
         assert!(sent.is_ok() || request.len() > 8192, "{sent:?}");
         let mut answer = Vec::new();
@@ -426,13 +426,13 @@ impl Served {
 
 impl Drop for Served {
     fn drop(&mut self) {
-        // It may have ended by itself.
+        // It may have ended already.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
 }
 
-/// Whether it was content, and what it said; `None`, and said so, where there is none.
+/// Whether the tool accepts the file, and its output; `None`, with a message, without the tool.
 pub fn promtool(arguments: &[&str], input: &str) -> Option<(bool, String)> {
     let mut command = Command::new("promtool");
     command

@@ -1,14 +1,15 @@
-//! Files of a bus that somebody removes while a command publishes on it: the command says which, and ends.
+//! Files of a bus are removed while a command publishes on it: the command names the file and ends.
 
 use super::{Desk, signal};
 use std::path::Path;
 use std::process::{Child, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
-/// Within which a loss is to be seen; on a host under load the process has to come to it first.
+/// Time within which a removal must be detected; on a loaded host the process must get the
+/// processor first.
 const SEEN_MAX: Duration = Duration::from_secs(10);
 
-/// A command that publishes on the bus `lab`, with what it says in `publisher.err`.
+/// A command that publishes on the bus `lab`, with its output in `publisher.err`.
 fn publishing(desk: &Desk, arguments: &str) -> Child {
     let errors = std::fs::File::create(desk.path("publisher.err")).expect("our folder");
     let mut command = desk.command(arguments);
@@ -74,7 +75,7 @@ fn a_gateway_that_loses_a_name_says_which_and_ends_and_the_next_one_begins() {
         }
     }
     let mut last = gateway(&desk);
-    // A lock file that is gone lets nobody in while the gateway cannot see it.
+    // A removed lock file does not allow a second publisher before the gateway detects it.
     signal(&last, "STOP");
     remove(&desk.path("buses/lab/lock"));
     let process = format!("process {}", last.id());

@@ -1,4 +1,4 @@
-//! The files of `ops/`, by the word of the tools that read them. Where a tool is missing this says so.
+//! Files of `ops/`, checked by their tools. A missing tool is reported.
 
 use super::metrics::promtool;
 use std::io::ErrorKind;
@@ -26,7 +26,7 @@ fn alerts_fire_when_they_should() {
             "{arguments:?}: {said}"
         );
     }
-    // The tests of the rules find a rule that has become deaf.
+    // The tests of the alerts detect a rule that never fires.
     let broken = std::env::temp_dir().join(format!("touchline-alerts-{}", std::process::id()));
     std::fs::create_dir_all(&broken).expect("a temporary folder");
     let rules = std::fs::read_to_string(folder.join("alerts.yml")).expect("our file");
@@ -44,7 +44,7 @@ fn alerts_fire_when_they_should() {
     std::fs::remove_dir_all(&broken).expect("our folder");
 }
 
-/// `systemd-analyze verify` has nothing to say of the units, and has of one that is wrong.
+/// `systemd-analyze verify` reports no problem in the units, and reports one in a wrong unit.
 #[test]
 fn units_are_understood() {
     let folder = std::env::temp_dir().join(format!("touchline-units-{}", std::process::id()));
@@ -52,7 +52,7 @@ fn units_are_understood() {
     let unit = |name: &str| {
         let unit = std::fs::read_to_string(ops().join("systemd").join(name)).expect("our file");
         assert!(unit.contains("ExecStart=/usr/bin/touchline "));
-        // It has to be where the unit says.
+        // At the path in the unit.
         unit.replace("/usr/bin/touchline", env!("CARGO_BIN_EXE_touchline"))
     };
     let metrics = unit("touchline-metrics.service");
@@ -86,7 +86,7 @@ fn units_are_understood() {
             output => output.expect("systemd-analyze starts"),
         };
         let said = String::from_utf8_lossy(&output.stderr).into_owned();
-        // Of other units, and of the host it runs on, it may say what it likes.
+        // Reports about other units, and about the host, are ignored.
         let of_ours: Vec<_> = said.lines().filter(|line| line.contains(name)).collect();
         match name {
             "wrong.service" => assert!(said.contains("NoNewPrivilege"), "{said}"),

@@ -1,4 +1,4 @@
-//! What is written, where, and when.
+//! Output files: content, place, and time of writing.
 
 use crate::command::Desk;
 use std::collections::BTreeSet;
@@ -145,7 +145,7 @@ fn a_reader_that_has_enough_ends_the_printing() {
         let stdout = child.stdout.take().expect("a pipe");
         BufReader::new(stdout).read_line(&mut line).expect("a line");
         assert!(line.starts_with("2026-01-05T"), "{line}");
-        // The pipe is closed by now; what follows meets no reader.
+        // The pipe is closed by now; later writes fail.
         assert!(child.wait().expect("it ended").success());
         let after = desk
             .files()

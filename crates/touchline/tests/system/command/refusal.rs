@@ -1,9 +1,9 @@
-//! What cannot be done: the exact exit status, one line with the fix, nothing left behind.
+//! Refusals: the exact exit status, one line with the fix, no files left.
 
 use crate::command::{Desk, text};
 use touchline_lab::capture::write_pcap;
 
-/// Runs and checks that no file came, went or changed.
+/// Runs and checks that no file was added, removed or changed.
 #[track_caller]
 fn refused(desk: &Desk, arguments: &str, status: i32, words: &[&str]) {
     let read = || {
@@ -145,7 +145,7 @@ fn configurations_are_refused() {
         ),
     ] {
         let arguments = format!("replay {arguments} --pcap session.pcap --books old --tops new");
-        // The capture is none of the configurations, so that nothing is given twice.
+        // The capture is not a configuration, so that no file is given twice.
         let arguments = match arguments.contains("--config session.pcap") {
             true => arguments.replace("--pcap session.pcap", "--pcap other.pcap"),
             false => arguments,
@@ -196,7 +196,7 @@ fn captures_are_refused() {
     }
 }
 
-/// What was read before the damage has been processed, and the summary says so.
+/// Packets before the damage are processed, and the summary reports it.
 #[test]
 fn a_truncated_capture_is_summarised_as_far_as_it_goes() {
     let desk = Desk::new("cut");

@@ -1,4 +1,4 @@
-//! Buses that are removed: `rm` and `stat --prune`, which leave a bus in use alone and say who uses it.
+//! Removed buses: `rm` and `stat --prune`, which keep a bus in use and name its users.
 
 use super::Desk;
 use super::tailed::Tail;
@@ -10,7 +10,7 @@ fn a_bus_in_use_stays_and_says_who_uses_it_and_one_that_is_not_goes() {
     desk.publish("").done();
     let bus = desk.path("buses/lab");
 
-    // Neither named nor waited for: nobody but the kernel knows that it reads.
+    // Neither named nor registered: only the kernel knows that it reads.
     let child = desk.start("tail lab --json");
     let reader = format!("process {} (touchline)", child.id());
     let mut tail = Tail::of(child);
@@ -59,7 +59,7 @@ fn a_bus_that_is_published_stays_and_prune_removes_the_others() {
     );
     publisher.kill().expect("our child");
     publisher.wait().expect("our child");
-    // What is refused does not keep the others from being removed.
+    // A refused bus does not keep the others from being removed.
     let run = desk.run("rm nowhere other");
     assert_eq!(run.status, 1, "{run:?}");
     assert!(run.stdout.starts_with("bus other removed"), "{run:?}");

@@ -1,4 +1,4 @@
-//! A secret that is given to the commands stands in nothing that they leave behind.
+//! Secrets given to the commands are in none of their files and outputs.
 
 use crate::command::Desk;
 use crate::command::deribit::{Ended, until};
@@ -8,10 +8,10 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 const SECRET: &str = "Sentinel-4711-xyzzy";
-/// How it would stand in a header of HTTP, or in RawData.
+/// The encodings of the secret in a header of HTTP, or in RawData.
 const BASE64: &str = "U2VudGluZWwtNDcxMS14eXp6eQ";
 
-/// The secret as it may be written.
+/// Possible encodings of the secret.
 fn spellings() -> [Vec<u8>; 4] {
     let hex = |digits: fn(&u8) -> String| -> Vec<u8> {
         let bytes = SECRET.as_bytes().iter();
@@ -22,7 +22,7 @@ fn spellings() -> [Vec<u8>; 4] {
     [SECRET.into(), BASE64.into(), lower, upper]
 }
 
-/// Names of the files, in this folder and below, that have it.
+/// Names of the files, in this folder and below, that contain it.
 fn with_secret(folder: &Path) -> Vec<String> {
     let mut names = Vec::new();
     for entry in fs::read_dir(folder).expect("a folder").flatten() {
@@ -58,7 +58,7 @@ fn gateway(desk: &Desk, bus: &str, venue: &str) -> Ended {
     Ended(command.stderr(log()).spawn().expect("the command starts"))
 }
 
-/// A proof to Deribit, a wrong proof, and a password that goes over the wire as it is.
+/// A password proof for Deribit, a wrong one, and a plain password.
 #[test]
 fn nothing_that_a_run_leaves_behind_has_the_secret() {
     let desk = Desk::bare("secrets");
@@ -125,7 +125,7 @@ fn nothing_that_a_run_leaves_behind_has_the_secret() {
     desk.write("bank.out", said);
     assert_eq!(with_secret(&desk.folder), ["login", "password"]);
 
-    // The search finds what there is.
+    // The search finds an existing secret.
     fs::create_dir(desk.path("leaks")).expect("our folder");
     for spelling in spellings() {
         desk.write("leaks/one", [b"x", &spelling[..], b"x"].concat());

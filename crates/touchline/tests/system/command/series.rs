@@ -1,4 +1,4 @@
-//! Quotes and trades as series: what the exchange said, no more and no less.
+//! Quotes and trades as series: exactly those of the exchange.
 
 use crate::command::Desk;
 use serde_json::{Value, json};
@@ -32,7 +32,7 @@ fn the_last_quote_of_each_instrument_is_the_top_of_its_book() {
     assert!(sources.len() >= 3, "{sources:?}");
 }
 
-/// The better of the two books, by hand.
+/// The better of the two books, calculated independently.
 fn best(book: &Value, side: &str, sign: i64) -> Value {
     let first = |list: String| {
         let level = &book[list][0];
@@ -54,7 +54,8 @@ fn best(book: &Value, side: &str, sign: i64) -> Value {
     }
 }
 
-/// Of instruments in which nothing is implied, each new top of book is a quote, in the same packet, and nothing else is.
+/// For instruments without implied prices, each new top of book is a quote in the same packet, and there are no other
+/// quotes.
 #[test]
 fn quotes_are_the_changes_of_the_top_of_book() {
     let desk = Desk::new("quotes-tops");
@@ -97,7 +98,7 @@ fn quotes_are_the_changes_of_the_top_of_book() {
             .iter()
             .filter(|row| row["security_id"] == *id && row["state"] == "live");
         let quotes = of.map(|row| json!([side(row, "bid"), side(row, "ask"), row["sequence"]]));
-        // Before its first order an instrument has an empty book, and that is a quote, too.
+        // Before its first order an instrument has an empty book, which is a quote, too.
         let quotes: Vec<Value> = quotes
             .skip_while(|quote| quote[0].is_null() && quote[1].is_null())
             .collect();
@@ -216,7 +217,7 @@ fn another_ending_is_refused_before_anything_is_done() {
     assert_eq!(desk.files(), before);
 }
 
-/// Every command that shows a best price shows the same, and says of which book it is.
+/// Every command that shows a best price shows the same one, and names its book.
 #[test]
 fn the_screens_of_a_bus_agree_on_the_best_prices() {
     let desk = Desk::new("agree");

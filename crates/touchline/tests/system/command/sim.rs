@@ -1,6 +1,6 @@
-//! `touchline sim cme`: what it sends, what it answers, and what it leaves.
+//! `touchline sim cme`: packets, answers, and files.
 //!
-//! Each exchange sends to sockets of the test's own on 127.0.0.1, so that tests do not hear each other.
+//! Each exchange sends to sockets of the test on 127.0.0.1, so that tests do not receive each other's packets.
 
 mod forged;
 
@@ -22,7 +22,7 @@ struct Ears {
 }
 
 impl Ears {
-    /// Listens; `config.xml` of channel 7 on the desk says where.
+    /// Binds the sockets; writes their addresses as `config.xml` of channel 7 to the desk.
     fn open(desk: &Desk) -> Ears {
         let lanes = Feed::ALL
             .into_iter()
@@ -65,7 +65,7 @@ impl Ears {
         )
     }
 
-    /// Takes in what is there.
+    /// Receives available packets.
     fn hear(&mut self) {
         let mut buffer = [0; 2_048];
         for (feed, line, socket) in &self.sockets {
@@ -106,14 +106,14 @@ fn count(arrivals: &[Arrival], feed: Feed, line: Line) -> usize {
 struct Exchange {
     child: Child,
     lines: Lines<BufReader<ChildStdout>>,
-    /// What it said when it was up.
+    /// Output at its start.
     up: String,
 }
 
 const EARS: &str = "sim cme --config-xml ears.xml --channel 7";
 
 impl Exchange {
-    /// Starts one and waits until it is up. The words of a fault are put together by `~`.
+    /// Starts an exchange and waits until it is up. `~` replaces the spaces of a fault.
     fn start(desk: &Desk, arguments: &str) -> Exchange {
         let mut command = desk.command("");
         let words = format!("{EARS} {arguments}");
@@ -125,14 +125,14 @@ impl Exchange {
         Exchange { child, lines, up }
     }
 
-    /// Says a command; its answer.
+    /// Sends a command; returns its answer.
     fn say(&mut self, command: &str) -> String {
         let input = self.child.stdin.as_mut().expect("piped");
         writeln!(input, "{command}").expect("it listens");
         self.lines.next().expect("an answer").expect("text")
     }
 
-    /// Hears it to its end; the summary.
+    /// Receives until its end; returns the summary.
     fn end(mut self, ears: &mut Ears) -> String {
         let status = loop {
             ears.hear();
@@ -148,7 +148,7 @@ impl Exchange {
     }
 }
 
-/// The books that `replay` makes of what was heard.
+/// Books of `replay` from the received packets.
 fn replayed(desk: &Desk, ears: &Ears) -> Run {
     let mut arrivals = ears.arrivals.clone();
     arrivals.sort_by_key(|arrival| arrival.time_ns);
@@ -214,7 +214,7 @@ fn commands_are_answered_one_by_one() {
         ears.count(Feed::Incremental, Line::B),
     );
     ears.hear_until(|arrivals| count(arrivals, Feed::Incremental, Line::B) > b + 100);
-    // What was on its way when the answer came still arrives.
+    // Packets in transit at the time of the answer still arrive.
     assert!(
         ears.count(Feed::Incremental, Line::A) < a + 20,
         "line A is dead"
@@ -306,7 +306,7 @@ fn a_seed_is_the_same_market_and_replay_serves_what_was_sent() {
 fn captures_are_sent_in_order_and_never_early() {
     let desk = Desk::new("sim-pcap");
     let mut ears = Ears::open(&desk);
-    // A burst, a pause, a burst: the last packet is 300 ms behind the first.
+    // A burst, a pause, a burst: the last packet is 300 ms after the first.
     let offsets_ms = [0, 0, 0, 0, 100, 100, 100, 250, 300];
     let mut bytes = Vec::new();
     let mut writer = pcap::Writer::new(Vec::new()).expect("memory");
@@ -495,7 +495,7 @@ fn the_built_in_channel_has_sets_of_groups() {
     desk.run("sim cme --groups 16384").refused(2, &["--groups"]);
 }
 
-/// An exchange on a set of groups that is not one of another run of these tests.
+/// An exchange on a set of groups that no other run of these tests uses.
 fn on_groups(desk: &Desk, set: u32) -> Child {
     let mut child = desk.start(&format!("sim cme --groups {set}"));
     let mut lines = BufReader::new(child.stdout.take().expect("piped")).lines();
@@ -509,7 +509,7 @@ fn killed(mut child: Child) {
     child.wait().expect("a child of ours");
 }
 
-/// Whoever follows the advice of the refusal runs beside the first one, and a killed one is in nobody's way.
+/// With the fix of the refusal it runs beside the first one, and a killed one blocks no other.
 #[test]
 fn exchanges_on_the_same_groups_refuse_each_other_with_the_fix() {
     let desk = Desk::bare("sim-claimed");
@@ -530,7 +530,7 @@ fn exchanges_on_the_same_groups_refuse_each_other_with_the_fix() {
     killed(on_groups(&desk, set));
 }
 
-/// Captures without a channel go to the groups that they were recorded from.
+/// Captures without a channel are sent to their recorded groups.
 #[test]
 fn captures_are_not_sent_to_the_groups_of_another_exchange() {
     let desk = Desk::bare("sim-claimed-pcap");
@@ -548,7 +548,7 @@ fn captures_are_not_sent_to_the_groups_of_another_exchange() {
         "touchline: {group} is in use by another simulator, process {}; stop one of the two\n",
         exchange.id()
     );
-    // Which group it is about is known from the first packet alone.
+    // The group is known from the first packet only.
     assert_eq!(refused.status, 2);
     assert!(refused.stderr.ends_with(&words), "{refused:?}");
     killed(exchange);

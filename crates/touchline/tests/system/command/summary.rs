@@ -1,4 +1,4 @@
-//! The page at the end of a replay, and the help.
+//! The summary of a replay, and the help.
 
 use crate::command::Desk;
 use std::fs::File;
@@ -9,7 +9,7 @@ use touchline_lab::fault::{Fault, FaultPlan, deliver};
 use touchline_net::frame::udp_ipv4_frame;
 use touchline_net::pcap::Writer;
 
-/// The number in front of these words, in the summary's own form.
+/// The number before these words, in the summary's format.
 #[track_caller]
 fn number(summary: &str, words: &str) -> u64 {
     let lines = summary.lines().map(str::trim);
@@ -97,7 +97,7 @@ fn losses_and_recoveries_are_counted() {
     let summary = desk.replay("--books books").done().stdout;
     assert_eq!(desk.read("books"), desk.session.expected.books_jsonl());
     assert_eq!(number(&summary, "lost on both lines"), lost);
-    // A damaged copy of a packet that the other line brought is dropped as that, unread.
+    // A damaged copy of a packet that the other line delivered is dropped without decoding.
     let invalid = number(&summary, "invalid, counted as not received");
     assert!((1..=corrupt).contains(&invalid), "{invalid} of {corrupt}");
     assert!(number(&summary, "gaps given up") > 0);
@@ -132,7 +132,7 @@ fn what_belongs_to_nobody_is_counted() {
     assert!(printed.contains(words), "{printed}");
 }
 
-/// Without a snapshot, books stay empty or are brought back by updates alone.
+/// Without a snapshot, books stay empty or recover by updates only.
 #[test]
 fn the_join_can_be_chosen() {
     let session = generate(&Options::default(), 4);

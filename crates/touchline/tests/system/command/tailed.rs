@@ -1,19 +1,18 @@
-//! Books that are kept from nothing but the lines of `tail --json`, by somebody who knows only what its
-//! help says.
+//! Books kept from the lines of `tail --json` only, as its help documents them.
 
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader};
 use std::process::{Child, ChildStdout};
 
-/// What a reader of the lines has.
+/// State of a reader of the lines.
 #[derive(Default)]
 pub struct Books {
     /// By the publisher's index.
     instruments: BTreeMap<u64, Instrument>,
-    /// Lines that were messages.
+    /// Number of lines with messages.
     pub messages: u64,
-    /// What was said of the subscription, in order.
+    /// Events of the subscription, in order.
     pub events: Vec<String>,
 }
 
@@ -28,16 +27,16 @@ struct Instrument {
 
 const LISTS: [&str; 4] = ["bids", "asks", "implied_bids", "implied_asks"];
 
-/// Reads the lines of a tail as they come.
+/// Reads the lines of a tail as they arrive.
 pub struct Tail {
     child: Child,
     lines: BufReader<ChildStdout>,
-    /// What was read.
+    /// State so far.
     pub books: Books,
 }
 
 impl Tail {
-    /// Of a command that was started with its output in a pipe.
+    /// A reader of a command that was started with its output in a pipe.
     pub fn of(mut child: Child) -> Tail {
         let stdout = child.stdout.take().expect("a pipe");
         Tail {
@@ -47,7 +46,7 @@ impl Tail {
         }
     }
 
-    /// Reads until the subscription is told this, for the `times`th time.
+    /// Reads until the subscription reports this event for the `times`th time.
     pub fn read_until(&mut self, event: &str, times: usize) {
         while self.books.times(event) < times {
             let mut line = String::new();
@@ -57,7 +56,7 @@ impl Tail {
         }
     }
 
-    /// Interrupts it, reads the rest, and gives its exit status.
+    /// Interrupts the command, reads the rest, and returns its exit status.
     pub fn interrupt(mut self) -> (Books, Option<i32>) {
         super::signal(&self.child, "INT");
         for line in self.lines.lines() {
@@ -69,12 +68,12 @@ impl Tail {
 }
 
 impl Books {
-    /// How often the subscription was told this.
+    /// Number of such events.
     pub fn times(&self, event: &str) -> usize {
         self.events.iter().filter(|told| *told == event).count()
     }
 
-    /// Takes a line.
+    /// Processes a line.
     pub fn line(&mut self, line: &str) {
         let line: Value = serde_json::from_str(line).expect("a JSON object a line");
         if let Some(event) = line["notice"].as_str() {
@@ -132,7 +131,7 @@ impl Books {
                 orders.iter().for_each(|order| instrument.order(order));
             }
             "state" => {}
-            // Beside the books.
+            // Not part of the books.
             _ => return,
         }
         if !kind.starts_with("orders") {
@@ -158,7 +157,7 @@ impl Books {
         books
     }
 
-    /// Each instrument's orders, by their number: `[side, price, quantity]`.
+    /// Orders of each instrument, by id: `[side, price, quantity]`.
     pub fn orders(&self) -> Vec<(Value, BTreeMap<u64, Value>)> {
         let orders = |instrument: &Instrument| (instrument.id.clone(), instrument.orders.clone());
         let mut orders: Vec<_> = self.instruments.values().map(orders).collect();
@@ -205,7 +204,7 @@ impl Instrument {
         }
     }
 
-    /// The best known level without its orders, as lines say it beside the changes.
+    /// Best known level without its orders, as in the lines of changes.
     fn best(&self, list: &str) -> Value {
         let list = self.lists.get(list).and_then(Value::as_array);
         match list.and_then(|list| list.first()) {
@@ -215,7 +214,7 @@ impl Instrument {
     }
 }
 
-/// What `replay --books` wrote, without what the bus does not carry.
+/// Output of `replay --books`, without fields that the bus does not carry.
 pub fn written_books(text: &str) -> Vec<Value> {
     let book = |line: &str| {
         let mut book: Value = serde_json::from_str(line).expect("a JSON object a line");
@@ -226,7 +225,7 @@ pub fn written_books(text: &str) -> Vec<Value> {
     text.lines().map(book).collect()
 }
 
-/// What `replay --orders` wrote, by the orders' numbers.
+/// Output of `replay --orders`, by order id.
 pub fn written_orders(text: &str) -> Vec<(Value, BTreeMap<u64, Value>)> {
     let orders = |line: &str| {
         let line: Value = serde_json::from_str(line).expect("a JSON object a line");

@@ -1,7 +1,7 @@
-//! R12 with whole sessions: what a subscriber of a bus has is what the gateway has.
+//! R12 with whole sessions: a subscriber of a bus has the gateway's books.
 //!
-//! The ring is the smallest that makes sense, so that it is overrun again and again: a reader that is
-//! waited for must miss nothing, one that is not must be right again after each loss.
+//! The ring is the smallest useful one, so that it is overrun often: a reader that the publisher waits for must lose
+//! no message, another one must be correct again after each loss.
 
 use crate::sessions::path::{agrees, channel, settings};
 use crate::sessions::seeds;
@@ -20,7 +20,7 @@ use touchline_lab::random::Random;
 use touchline_transport::shm::{self, Lock, Lossless, Publisher, Root, Subscriber};
 use touchline_transport::{Envelope, Mirror, Publish, Subscribe, SubscriptionEvent};
 
-/// Nothing is lost by a reader that is waited for, however slow it is.
+/// A reader that the publisher waits for loses no message, however slow it is.
 #[test]
 fn a_named_reader_has_every_book_and_every_order() {
     let mut waits = 0;
@@ -32,11 +32,12 @@ fn a_named_reader_has_every_book_and_every_order() {
             ..shm::Join::default()
         };
         let mut reader = place.join(join);
-        // Every other reader reads only what has filled the ring, whatever the host gives its threads.
+        // Every other reader reads only when the ring is full, independent of the scheduler.
         let is_sleepy = seed % 2 == 0;
         let done = AtomicBool::new(false);
         let mut kept = (mirror(), Seen::default());
-        // Joins before anything is published: what happened before a join is handed out as images, not as messages.
+        // Joins before the first publication: data from before a join is delivered from the last-value tables, not as
+        // messages.
         while reader.drain(64, &mut kept) > 0 {}
         let (mirror, seen) = thread::scope(|scope| {
             let reading = scope.spawn(|| {
@@ -65,7 +66,7 @@ fn a_named_reader_has_every_book_and_every_order() {
     println!("the publisher waited {waits} times");
 }
 
-/// Until more than half of the ring is unread and the publisher adds nothing, or has ended.
+/// Waits until more than half of the ring is unread and the publisher adds nothing, or has ended.
 fn until_it_stands(reader: &Subscriber, done: &AtomicBool) {
     let mut lag = 0;
     while !done.load(Ordering::Acquire) {
@@ -77,7 +78,7 @@ fn until_it_stands(reader: &Subscriber, done: &AtomicBool) {
     }
 }
 
-/// Who joins in the middle, sleeps, and is overrun has the right books in the end all the same.
+/// A reader that joins in the middle, sleeps, and is overrun has the correct books at the end.
 #[test]
 fn a_reader_that_is_overrun_has_the_right_books_in_the_end() {
     let (mut laps, mut lost) = (0, 0);
@@ -102,7 +103,7 @@ fn a_reader_that_is_overrun_has_the_right_books_in_the_end() {
         let (mirror, seen) = kept;
         assert!(seen.is_caught_up, "seed {seed}");
         assert_eq!(seen.others, 0, "seed {seed}");
-        // Order books too: after a loss they come from their images, as price books do.
+        // Order books too: after a loss they come from the order tables, like price books.
         agrees(&path, &mirror, &format!("seed {seed}"));
         laps += seen.laps;
         lost += seen.lost;
@@ -117,13 +118,13 @@ const INSTRUMENTS_MAX: usize = 256;
 const ORDERS_MAX: usize = 16_384;
 const RING_BYTES: u64 = 64 * 1024;
 
-/// Longer than a loaded host keeps a thread from running.
+/// Longer than a loaded host suspends a thread.
 const PATIENCE: Lossless = Lossless {
     readers_max: 2,
     wait_max: Duration::from_secs(120),
 };
 
-/// A directory of buses, which goes with the value.
+/// A directory of buses, removed on drop.
 struct Place {
     folder: PathBuf,
 }
@@ -163,12 +164,12 @@ impl Place {
 
 impl Drop for Place {
     fn drop(&mut self) {
-        // A test that failed may have left anything; the system empties its temporary folder.
+        // A failed test may leave files; the system empties its temporary folder.
         let _ = std::fs::remove_dir_all(&self.folder);
     }
 }
 
-/// What a subscriber was told beside the books.
+/// Events of a subscriber besides the books.
 #[derive(Debug, Default)]
 struct Seen {
     messages: u64,
@@ -204,7 +205,7 @@ fn mirror() -> Mirror {
     Mirror::new(INSTRUMENTS_MAX, ORDERS_MAX)
 }
 
-/// A session with every kind of recovery in it.
+/// A session with every kind of recovery.
 fn arrivals(seed: u64) -> Vec<Arrival> {
     let options = Options {
         events: 1200,
@@ -225,7 +226,7 @@ fn arrivals(seed: u64) -> Vec<Arrival> {
     deliver(&generate(&options, seed), &plan, seed).arrivals
 }
 
-/// Runs arrivals to their end; `after` is called behind each.
+/// Runs arrivals to their end; calls `after` after each.
 fn run(path: &mut BusPath, arrivals: &[Arrival], mut after: impl FnMut(&mut BusPath)) {
     for arrival in arrivals {
         path.packet(channel(arrival), &arrival.payload, arrival.time_ns, 0);

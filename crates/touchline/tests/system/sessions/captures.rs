@@ -1,7 +1,8 @@
-//! Recorded and independently generated captures, where they are at hand.
+//! Recorded and independently generated captures, if available.
 //!
-//! They belong to others and are no part of the repository: `TOUCHLINE_CAPTURES` and
-//! `TOUCHLINE_SCHEMAS` say where they lie, and without these the tests say that they were skipped.
+//! They belong to others and are not part of the repository: `TOUCHLINE_CAPTURES` and
+//! `TOUCHLINE_SCHEMAS` name their folders, and without these variables the tests report that they
+//! were skipped.
 
 mod channel_340;
 mod generated;
@@ -23,12 +24,12 @@ use touchline_lab::reference::cme as slow;
 use touchline_net::{PacketSource, PcapSource};
 use touchline_transport::{Local, Mirror, Subscribe};
 
-/// Where the captures lie; without them says that `what` was skipped.
+/// Folder of the captures; without it prints that `what` was skipped.
 fn captures(what: &str) -> Option<PathBuf> {
     at_hand("TOUCHLINE_CAPTURES", what)
 }
 
-/// Where the venues' schemas and channel files lie; without them says that `what` was skipped.
+/// Folder of the venues' schemas and channel files; without it prints that `what` was skipped.
 fn schemas(what: &str) -> Option<PathBuf> {
     at_hand("TOUCHLINE_SCHEMAS", what)
 }
@@ -36,7 +37,7 @@ fn schemas(what: &str) -> Option<PathBuf> {
 fn at_hand(variable: &str, what: &str) -> Option<PathBuf> {
     let folder = std::env::var_os(variable).map(PathBuf::from);
     if folder.is_none() {
-        // Not by `println!`: the harness swallows what a test that passes prints.
+        // Not by `println!`: the harness discards the output of a test that passes.
         let _ = writeln!(
             std::io::stderr(),
             "SKIPPED: {what}; set {variable} to the folder with them"
@@ -69,7 +70,7 @@ fn replayed<S: Subscribe>(
     (path, report)
 }
 
-/// The packets of a capture in its order, in the reference's terms.
+/// Packets of a capture in order, in the reference's types.
 fn arrivals(
     capture: &Path,
     route: impl Fn(std::net::SocketAddrV4) -> Option<(FeedType, Line)>,
@@ -97,7 +98,7 @@ fn arrivals(
     arrivals
 }
 
-/// What the slow reference makes of the same arrivals.
+/// Result of the slow reference for the same arrivals.
 fn reference(arrivals: &[Arrival], join: Join) -> Picture {
     slow::run(
         arrivals,
@@ -108,7 +109,7 @@ fn reference(arrivals: &[Arrival], join: Join) -> Picture {
     )
 }
 
-/// Books and tops line for line, and the orders of a channel that has any.
+/// Compares books and tops line by line, and the orders of a channel that has any.
 #[track_caller]
 fn pictures_agree(actual: &Picture, expected: &Picture, what: &str) {
     same(

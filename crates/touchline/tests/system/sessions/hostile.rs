@@ -1,5 +1,5 @@
-//! R5 and R6 where somebody lies: forged numbers and times, packets of a session before, clocks that are wrong or set,
-//! an exchange that begins anew. No wrong book is called live, and once the faults are over, two loops heal everything.
+//! R5 and R6 with forged packets: forged numbers and times, packets of a previous session, wrong or stepped clocks, a
+//! restarted exchange. No wrong book is live, and after the faults all books recover within two snapshot cycles.
 
 use crate::sessions::path::{
     Path, channel, mirror_agrees, path, picture, run, settings, subscriber,
@@ -20,8 +20,8 @@ use touchline_wire::mdp3::PacketHeader;
 
 const SECOND_NS: u64 = 1_000_000_000;
 
-/// How long the books of an exchange that died may still be called live once something of the next one comes: until
-/// nothing was processed for `wait_ns`, with what is late on the way.
+/// Time for which the books of an ended exchange may stay live after the first packet of the next one: until no packet
+/// was processed for `wait_ns`, plus the delays of packets.
 const DOUBT_NS: u64 = 100_000_000;
 
 #[test]
@@ -37,7 +37,7 @@ fn whoever_lies_no_wrong_book_is_called_live_and_two_loops_heal_everything() {
         checked += seen.claims;
         standing += seen.standing;
     }
-    // One seed alone may have little to check.
+    // A single seed may have few books to check.
     assert!(
         seeds(64).count() == 1 || checked > 1_000 && standing > 1_000,
         "{checked} claims, {standing} looks at live books: no test"
@@ -45,31 +45,31 @@ fn whoever_lies_no_wrong_book_is_called_live_and_two_loops_heal_everything() {
     println!("{checked} claims and {standing} live books checked; {done:?}");
 }
 
-/// A session, what is done to it, and what its books were.
+/// A session with its faults and its expected books.
 struct Scene {
-    /// Its seed, and what is done, for whoever reads that it failed.
+    /// Seed and faults, for the message of a failure.
     what: String,
     session: Session,
     delivery: Delivery,
-    /// When the exchange begins anew, if it does, and when something of it comes.
+    /// Time of the restart, if any, and of the first packet after it.
     begins_anew_ns: u64,
     heard_anew_ns: u64,
     before: ExpectedBooks,
     after: ExpectedBooks,
-    /// Waiting is measured by the clock that is set, as in a capture.
+    /// Wait times use the stepped clock, as in a capture.
     as_capture: bool,
 }
 
-/// What was checked.
+/// Number of checks.
 #[derive(Default)]
 struct Seen {
     claims: usize,
     standing: usize,
 }
 
-/// The books of one exchange.
+/// Books of one exchange.
 struct ExpectedBooks {
-    /// At the ends of events, by venue id and sending time within its second: clocks are wrong by whole seconds.
+    /// At the ends of events, by venue id and sending time within its second: wrong clocks differ by whole seconds.
     by_packet: HashMap<(i64, u64), HashSet<u64>>,
     /// At any time.
     between: HashMap<i64, HashSet<u64>>,
@@ -143,8 +143,8 @@ impl Scene {
         scene
     }
 
-    /// When the first packet of the incremental feed comes that was sent behind so many others, by a clock that nobody
-    /// sets. Its clock may be wrong by whole seconds.
+    /// Arrival, by a clock without steps, of the first packet of the incremental feed that was sent after this number
+    /// of others. Its sending time may be wrong by whole seconds.
     fn first_of(&self, cut: usize) -> u64 {
         let of = |feed: Feed, payload: &[u8]| {
             let header = PacketHeader::peek(payload).filter(|_| feed == Feed::Incremental);
@@ -210,7 +210,7 @@ impl Scene {
         }
     }
 
-    /// When an arrival came by a clock that nobody sets.
+    /// Time of an arrival by a clock without steps.
     fn true_ns(&self, index: usize, arrival: &Arrival) -> u64 {
         let set = self.delivery.report.clock_set.iter();
         let seconds: i64 = set
@@ -222,7 +222,7 @@ impl Scene {
             .wrapping_add_signed(-seconds * SECOND_NS as i64)
     }
 
-    /// What subscribers were told since the last look.
+    /// Updates of subscribers since the last check.
     fn check_claims(&self, path: &Path<History>, seen: &mut Seen, now_ns: u64) {
         let told = &subscriber(path).claims;
         for claim in &told[seen.claims..] {
@@ -236,7 +236,7 @@ impl Scene {
         seen.claims = told.len();
     }
 
-    /// What a subscriber has, whether or not it was just told something.
+    /// State of a subscriber, whether or not it has new updates.
     fn check_standing(&self, path: &Path<History>, seen: &mut Seen, now_ns: u64) {
         let mirror = &path.publisher().inner().subscriber.0;
         for instrument in path.instruments().iter() {
@@ -260,7 +260,7 @@ impl Scene {
         }
     }
 
-    /// Whose books may be shown at this time.
+    /// Exchanges whose books may be shown at this time.
     fn expected_books(&self, now_ns: u64) -> impl Iterator<Item = &ExpectedBooks> {
         let before = now_ns < self.heard_anew_ns.saturating_add(DOUBT_NS);
         let after = now_ns >= self.begins_anew_ns;
@@ -269,8 +269,8 @@ impl Scene {
     }
 }
 
-/// A place in a session, and not between the first two numbers of a numbering: an exchange whose own first packet is lost
-/// goes on there as if none had begun anew.
+/// A position in a session, but not between the first two numbers of an epoch: an exchange whose first packet is lost
+/// continues there without a visible reset.
 fn behind_a_second(session: &Session, place: usize) -> usize {
     let last = |place: usize| {
         let before = session.packets[..place].iter();
@@ -281,13 +281,13 @@ fn behind_a_second(session: &Session, place: usize) -> usize {
         .expect("a numbering has more than one packet")
 }
 
-/// Some lies, and the usual faults. An exchange that begins anew with a wrong clock must be told from the one before by
-/// what comes, so then nobody forges what the one before would send. Definitions are left alone: without its definition a book is kept to the default
-/// depth, by the rules.
+/// Some forgeries, and the usual faults. A restarted exchange with a wrong clock must be distinguished from the
+/// previous one by its packets, so in that case no packet of the previous one is forged. Definitions are not affected:
+/// without its definition a book has the default depth, by the rules.
 fn plan(random: &mut Random, clock: i64) -> FaultPlan {
     let mut lies = lies(random);
     lies.retain(|lie| random.chance(0.35) && (clock == 0 || !may_be_next(lie)));
-    // What is forged as the venue's next packet of now is shown until the venue's own comes, so that one is not to be late.
+    // A forged copy of the venue's next packet is used until the venue's own arrives, so that one must not be late.
     let faults = match lies.iter().any(may_be_next) {
         true => vec![],
         false => [usual(random), rarer(random)].concat(),
@@ -304,7 +304,7 @@ fn plan(random: &mut Random, clock: i64) -> FaultPlan {
             Fault::ForgeSnapshot { .. } => rule.feeds = vec![Feed::Snapshot, Feed::OrderSnapshot],
             _ => rule.feeds.retain(|feed| *feed != Feed::Definitions),
         }
-        // Two lines that agree are believed, whoever sends.
+        // Two lines that agree are confirmed, whoever sends.
         if let Fault::Earlier { .. } | Fault::ForgeFirst { .. } = rule.fault {
             rule.lines.truncate(1);
         }
@@ -344,7 +344,7 @@ fn rarer(random: &mut Random) -> Vec<Fault> {
     faults
 }
 
-/// No two have one time in common: lies that agree make a stream of their own, which is another exchange.
+/// Forgeries have no common time: consistent forgeries form a stream, which is another exchange.
 fn lies(random: &mut Random) -> Vec<Fault> {
     let [first, some, many] = [(); 3].map(|()| forgery(random));
     vec![
@@ -372,14 +372,14 @@ fn lies(random: &mut Random) -> Vec<Fault> {
                 -90_000, -5_400, -130, -50, -5, -2, 2, 5, 50, 130, 5_400, 40_000_000,
             ]),
         },
-        // Not far ahead: as far as our clock says, the venue's may have come, and so may what is forged at that moment.
+        // Not far ahead: up to our clock's time the venue's packet, and so a forged one, may have arrived.
         Fault::HostClock {
             seconds: *random.pick(&[-86_400, -3_600, -1, 1, 30]),
         },
     ]
 }
 
-/// Whether a forged packet may have the next number, or one that is waited for, and a time of now.
+/// Whether a forged packet may have the next or an awaited number, and a current time.
 fn may_be_next(lie: &Fault) -> bool {
     let (Fault::ForgeFirst { forgery } | Fault::ForgeHeartbeat { forgery, .. }) = lie else {
         return matches!(lie, Fault::Misroute { .. });
@@ -410,15 +410,15 @@ fn forgery(random: &mut Random) -> Forgery {
     }
 }
 
-/// The slow reference, which shares no code with the path, believes and doubts the same.
+/// The slow reference, which shares no code with the path, gives the same result.
 #[test]
 fn the_reference_believes_the_same() {
     for seed in seeds(64) {
         let mut scene = Scene::of(seed);
-        // The reference knows one clock, and that one is not set.
+        // The reference has one clock, without steps.
         scene.undo_host_clock();
         let arrivals = &scene.delivery.arrivals;
-        // Cut the healing end off: what is half known is compared, too.
+        // Without the recovering end of the session, so that partly known books are compared, too.
         let arrivals = &arrivals[..arrivals.len() * 4 / 5];
         for join in [Join::Snapshot, Join::Natural] {
             let natural = join == Join::Natural;

@@ -1,4 +1,4 @@
-//! R4: loss on one line costs nothing.
+//! R4: loss on one line changes no output.
 
 use crate::sessions::path::{mirror_agrees, picture, run, subscriber};
 use crate::sessions::watch::{Stream, Tops};
@@ -35,8 +35,8 @@ fn a_clean_session_gives_the_expected_books_exactly() {
     }
 }
 
-/// Both lines lose, repeat, swap and delay on their own, and every packet arrives on one of them
-/// within the hold window: the published stream is that of the lossless run, byte for byte.
+/// Both lines lose, duplicate, reorder and delay independently, and every packet arrives on one of
+/// them within the hold window: the published stream is that of the lossless run, byte for byte.
 #[test]
 fn loss_on_one_line_at_a_time_changes_nothing_that_is_published() {
     let mut packets = 0;
@@ -65,7 +65,7 @@ fn loss_on_one_line_at_a_time_changes_nothing_that_is_published() {
     println!("{packets} packets under loss on one line");
 }
 
-/// The counters of the path add up to what the fault operators know.
+/// The counters of the path match the counts of the fault operators.
 #[test]
 fn the_counters_add_up() {
     for seed in seeds(64) {
@@ -123,8 +123,8 @@ fn forged_packets_far_ahead_blind_nobody() {
     }
 }
 
-/// Without a new numbering: the rule there is that gaps of the old one are given up at once. And
-/// without a late definition: it comes on two feeds, and which one is first is a matter of delay.
+/// Without a sequence reset, after which gaps of the old epoch are given up at once. And without a
+/// late definition: it is sent on two feeds, and delays decide which one is first.
 pub fn long(seed: u64) -> Options {
     Options {
         weekly_resets: 0,
@@ -136,8 +136,9 @@ pub fn long(seed: u64) -> Options {
     }
 }
 
-/// Loss, damage and disorder on one line only; repetition and a short delay on both. The delay is
-/// shorter than the silence after the first packet: who hears the second one first has joined late.
+/// Loss, damage and reordering on one line only; duplicates and a short delay on both. The delay is
+/// shorter than the pause after the first packet: a receiver that gets the second packet first has
+/// joined late.
 fn one_line_at_a_time(session: &Session, seed: u64) -> Delivery {
     let mut random = Random::from_seed(seed);
     let mut up_to = |percent: u64| random.below(percent + 1) as f64 / 100.0;

@@ -16,7 +16,7 @@ pub type Path<S> = CmePipeline<Local<(Mirror, S)>>;
 const INSTRUMENTS_MAX: usize = 256;
 const ORDERS_MAX: usize = 16_384;
 
-/// Small limits, so that hundreds of paths can be built; nothing else differs from the default.
+/// Small limits, so that hundreds of paths can be built; all other settings are the defaults.
 pub fn settings(join: Join) -> Settings {
     Settings {
         join,
@@ -62,7 +62,7 @@ pub fn subscriber<S: Subscribe>(path: &Path<S>) -> &S {
     &path.publisher().inner().subscriber.1
 }
 
-/// Feed and line in the path's terms.
+/// Feed and line in the path's types.
 pub fn channel(arrival: &Arrival) -> (FeedType, Line) {
     let feed = match arrival.feed {
         capture::Feed::Incremental => FeedType::Incremental,
@@ -77,7 +77,7 @@ pub fn channel(arrival: &Arrival) -> (FeedType, Line) {
     (feed, line)
 }
 
-/// Books and orders as the path has them; tops come from a subscriber.
+/// Books and orders of the path; tops come from a subscriber.
 pub fn picture<S: Subscribe>(path: &Path<S>, tops: Vec<TopRow>) -> Picture {
     let mut instruments: Vec<_> = path.instruments().iter().collect();
     instruments.sort_by_key(|instrument| path.instruments().definition(*instrument).security_id);
@@ -94,13 +94,13 @@ pub fn picture<S: Subscribe>(path: &Path<S>, tops: Vec<TopRow>) -> Picture {
     }
 }
 
-/// The mirror must have, of every instrument, exactly what the path has.
+/// The mirror must equal the path for every instrument.
 #[track_caller]
 pub fn mirror_agrees<S: Subscribe>(path: &Path<S>, what: &str) {
     agrees(path, &path.publisher().inner().subscriber.0, what);
 }
 
-/// A subscriber's books and order books must be exactly what the path has.
+/// A subscriber's books and order books must equal the path's.
 #[track_caller]
 pub fn agrees<P: Publish>(path: &CmePipeline<P>, mirror: &Mirror, what: &str) {
     assert_eq!(
@@ -138,7 +138,7 @@ pub fn agrees<P: Publish>(path: &CmePipeline<P>, mirror: &Mirror, what: &str) {
     }
 }
 
-/// A subscriber's price books must be exactly what the path has.
+/// A subscriber's price books must equal the path's.
 #[track_caller]
 fn prices_agree<P: Publish>(path: &CmePipeline<P>, mirror: &Mirror, what: &str) {
     for instrument in path.instruments().iter() {
@@ -172,7 +172,7 @@ fn prices_agree<P: Publish>(path: &CmePipeline<P>, mirror: &Mirror, what: &str) 
     }
 }
 
-/// A level in the picture's terms; implied levels carry no order count.
+/// A level in the picture's type; implied levels have no order count.
 pub fn level(level: &touchline_types::Level, kind: BookKind) -> Option<Level> {
     level.known.then(|| Level {
         price: (!level.price.is_null()).then_some(level.price.0),

@@ -1,4 +1,4 @@
-//! R5: loss on both lines is noticed, said and healed.
+//! R5: loss on both lines is detected, reported and recovered.
 
 use crate::sessions::path::{
     Path, channel, mirror_agrees, path, picture, run, settings, subscriber,
@@ -12,8 +12,8 @@ use touchline_lab::cme::{Options, Session, generate};
 use touchline_lab::fault::{Delivery, Fault, FaultPlan, Rule, deliver};
 use touchline_lab::random::Random;
 
-/// After the faults stop and whole snapshot loops have come, every book is live and right; what
-/// was printed on the way was never wrong.
+/// After the faults stop and complete snapshot cycles have arrived, every book is live and correct;
+/// every top printed before was correct.
 #[test]
 fn books_are_healed_and_nothing_false_was_shown() {
     let (mut lost, mut recovered) = (0, 0);
@@ -55,8 +55,8 @@ fn books_are_healed_and_nothing_false_was_shown() {
     println!("{lost} packets lost on both lines, {recovered} books recovered");
 }
 
-/// Every book that a subscriber is told is live is one that the venue showed: at the end of an
-/// event the very book of that event, after recovery one of its books.
+/// Every book that a subscriber has as live is one of the venue's: at the end of an event the book
+/// of that event, after recovery one of its books.
 #[test]
 fn no_wrong_book_is_ever_called_live() {
     let mut checked = 0;
@@ -83,7 +83,7 @@ fn no_wrong_book_is_ever_called_live() {
     println!("{checked} claims of live books checked");
 }
 
-/// Whether a book that was called live is one that the venue showed.
+/// Whether a live book is one of the venue's.
 pub fn is_right(
     (security_id, event_end, state): &(i64, Option<u64>, u64),
     expected_books: &History,
@@ -96,7 +96,8 @@ pub fn is_right(
     known.is_some_and(|states| states.contains(state))
 }
 
-/// Natural refresh shows less, never something wrong: known levels are levels of the true book.
+/// Natural refresh shows fewer levels, never wrong ones: known levels are levels of the expected
+/// book.
 #[test]
 fn natural_refresh_heals_as_well() {
     for seed in seeds(64) {
@@ -118,8 +119,8 @@ fn natural_refresh_heals_as_well() {
     }
 }
 
-/// Loss on one line and on both, bursts, an outage, damage, disorder, a late join, on all feeds but
-/// the definitions: without its definition a book is kept to the default depth, by the rules.
+/// Loss on one line and on both, bursts, an outage, damage, reordering, a late join, on all feeds
+/// except the definitions: without its definition a book has the default depth, by the rules.
 pub fn everything_at_once(session: &Session, seed: u64) -> Delivery {
     let mut plan = FaultPlan::all_feeds([
         Fault::Drop {
@@ -154,20 +155,20 @@ pub fn everything_at_once(session: &Session, seed: u64) -> Delivery {
     deliver(session, &plan, seed)
 }
 
-/// A run with every book that the venue had between two packets or events: a snapshot may be of any
+/// A run with every book that the venue had between two packets or events: a snapshot may show any
 /// of them.
 pub fn every_book(arrivals: &[Arrival]) -> (Path<History>, HashMap<i64, HashSet<u64>>) {
     let mut path = path(settings(Join::Snapshot), History::default());
     let mut books: HashMap<i64, HashSet<u64>> = HashMap::new();
     for arrival in arrivals.iter().filter(|arrival| arrival.line == Line::A) {
-        // Its copy comes at once, as a witness of a sequence reset.
+        // Its copy arrives at once, as confirmation of a sequence reset.
         let (feed, line) = channel(arrival);
         path.packet((feed, line), &arrival.payload, arrival.time_ns, 0);
         path.packet((feed, B), &arrival.payload, arrival.time_ns, 0);
         for instrument in path.instruments().iter() {
             let security_id = path.instruments().definition(instrument).security_id;
             let book = hash_of(path.prices().get(instrument));
-            // Every book was empty once, if only for a part of the packet that defined it.
+            // Every book was empty once, if only for a part of the packet with its definition.
             let seen = books
                 .entry(security_id)
                 .or_insert_with(|| [hash_of(None)].into());
@@ -175,7 +176,7 @@ pub fn every_book(arrivals: &[Arrival]) -> (Path<History>, HashMap<i64, HashSet<
         }
     }
     path.finish();
-    // One packet may hold several events, and so books that were there between them.
+    // One packet may contain several events, and so books from between them.
     for ((security_id, _), states) in &subscriber(&path).by_packet {
         books.entry(*security_id).or_default().extend(states);
     }

@@ -8,7 +8,8 @@ use touchline_lab::cme::{Options, generate};
 use touchline_lab::fault::{Fault, FaultPlan, deliver};
 use touchline_lab::reference::cme as slow;
 
-/// Sessions under faults that nobody heals: states, queues, half-known books and all must agree.
+/// Sessions under faults without recovery at the end: states, queues and partly known books must
+/// agree.
 #[test]
 fn the_reference_says_the_same_under_every_fault() {
     let mut messages = 0;
@@ -37,7 +38,7 @@ fn the_reference_says_the_same_under_every_fault() {
             },
         ]);
         let mut arrivals = deliver(&session, &plan, seed).arrivals;
-        // Cut the healing end off: what is half known is compared, too.
+        // Without the recovering end of the session, so that partly known books are compared, too.
         arrivals.truncate(arrivals.len() * 2 / 3);
         for join in [Join::Snapshot, Join::Natural] {
             let natural = join == Join::Natural;

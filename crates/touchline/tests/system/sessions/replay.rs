@@ -1,7 +1,7 @@
-//! TCP replay: what comes again is as if it had never been lost, and what does not is lost as ever.
+//! TCP replay: replayed packets have the effect of packets that were not lost, and missing ones that of a loss.
 //!
-//! A server of the test's own has every packet that was sent, and moods. Its answers go as bytes, in
-//! pieces, through the very session that a gateway has.
+//! A server of the test has every sent packet, and several behaviours. Its answers go as bytes, in pieces, through the
+//! session that a gateway uses.
 
 use crate::sessions::lines::long;
 use crate::sessions::path::{
@@ -22,14 +22,14 @@ use touchline_transport::{Envelope, Subscribe};
 use touchline_types::{Update, Validity};
 
 const MILLISECOND: u64 = 1_000_000;
-/// Shorter than the loops that heal everything at the end of a session: a gap that is given up after
-/// the last of them stays one.
+/// Shorter than the cycles at the end of a session, in which all books recover: a gap that is given up after the last
+/// of them stays a gap.
 const REPLAY: Replay = Replay {
     wait_ns: 30 * MILLISECOND,
     packets_max: 2_000,
 };
 
-/// How the server answers.
+/// Behaviour of the server.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Mood {
     Right,
@@ -38,9 +38,9 @@ enum Mood {
     Half,
     /// All of them, after the wait is over.
     Slow,
-    /// What is no packet.
+    /// Bytes that are not a packet.
     Garbage,
-    /// Other packets under these numbers, sent a day ago.
+    /// Other packets with these numbers, sent a day ago.
     Old,
 }
 
@@ -53,14 +53,14 @@ const MOODS: [Mood; 6] = [
     Mood::Old,
 ];
 
-/// The control step of this test: asks the server for what the path awaits.
+/// Timers of this test: requests from the server the packets that the path awaits.
 struct Desk<'s> {
     session: &'s Session,
     moods: &'s [Mood],
     random: Random,
     client: replay::Session,
     asked: Option<Request>,
-    /// When the answer comes, and what it is.
+    /// Time of the answer, and its content.
     answer: Option<(u64, Vec<u8>)>,
 }
 
@@ -77,7 +77,7 @@ impl<'s> Desk<'s> {
         }
     }
 
-    /// Asks, or hands over what has come.
+    /// Sends a request, or delivers received packets.
     fn look<S: Subscribe>(&mut self, path: &mut Path<S>, now_ns: u64) {
         let wanted = path.request();
         if wanted != self.asked {
@@ -96,7 +96,7 @@ impl<'s> Desk<'s> {
         }
     }
 
-    /// Whether the answer was all that was awaited.
+    /// Whether the answer contained all awaited packets.
     fn hand_over<S: Subscribe>(&mut self, bytes: &[u8], path: &mut Path<S>, now_ns: u64) -> bool {
         let mut rest = bytes;
         while !rest.is_empty() {
@@ -153,7 +153,7 @@ impl<'s> Desk<'s> {
         (now_ns + delay_ns, bytes)
     }
 
-    /// The packet that was last sent under this number.
+    /// The packet last sent with this number.
     fn sent(&self, sequence: u32, now_ns: u64) -> Option<&'s SentPacket> {
         let mut packets = self.session.packets.iter().rev();
         packets.find(|packet| {
@@ -169,7 +169,7 @@ fn push(bytes: &mut Vec<u8>, packet: &[u8]) {
     bytes.extend(packet);
 }
 
-/// A packet of the server's own.
+/// A packet of the server itself.
 fn admin(template: u16, block: &[u8]) -> Vec<u8> {
     let mut message = Vec::new();
     for field in [10 + block.len() as u16, block.len() as u16, template, 1, 9] {
@@ -179,7 +179,8 @@ fn admin(template: u16, block: &[u8]) -> Vec<u8> {
     packet(u32::MAX, 1, &[message])
 }
 
-/// Runs arrivals through a path that asks; while it awaits something, time passes in milliseconds.
+/// Runs arrivals through a path with replay; while it awaits packets, time advances in
+/// milliseconds.
 fn run_asking<S: Subscribe>(arrivals: &[Arrival], mut desk: Desk<'_>, watcher: S) -> Path<S> {
     let settings = touchline_feed::cme::Settings {
         replay: Some(REPLAY),
@@ -225,7 +226,7 @@ fn nothing_is_fresh<S: Subscribe>(path: &Path<S>) {
     }
 }
 
-/// What the venue's events became: everything but what is said of a book that did not change.
+/// Updates of the venue's events: all except changes of state without a change of the book.
 #[derive(Debug, Default)]
 struct Events(Vec<String>);
 
@@ -247,7 +248,7 @@ impl Subscribe for Events {
     }
 }
 
-/// Both lines lose the same packets, a server has them, and nobody can tell afterwards.
+/// Both lines lose the same packets, a server has them, and the output shows no loss.
 #[test]
 fn what_is_replayed_was_never_lost() {
     let (mut filled, mut replayed, mut tried) = (0, 0, 0);
@@ -267,7 +268,8 @@ fn what_is_replayed_was_never_lost() {
         ]);
         let faulty = deliver(&session, &plan, seed);
         let clean = deliver(&session, &FaultPlan::default(), seed);
-        // Who misses the first packet has joined late, and asks for nothing before it.
+        // A receiver without the first packet has joined late, and requests no packet before its
+        // own first.
         if faulty.report.lost_on_both.first() == Some(&1) {
             continue;
         }
@@ -307,8 +309,7 @@ fn what_is_replayed_was_never_lost() {
     println!("{filled} holes filled with {replayed} packets");
 }
 
-/// Every fault on the lines, every mood of the server: books are healed, and none that is wrong is ever
-/// called live.
+/// Every fault on the lines, every behaviour of the server: books recover, and no wrong book is ever live.
 #[test]
 fn whatever_the_server_answers_books_are_healed_and_nothing_false_was_shown() {
     let (mut asked, mut filled, mut unused, mut lost, mut checked) = (0, 0, 0, 0, 0);

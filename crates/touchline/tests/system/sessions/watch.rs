@@ -1,4 +1,4 @@
-//! Subscribers that watch: the tops, the stream as a whole, and every book that is called live.
+//! Observing subscribers: the tops, the whole stream, and every live book.
 
 use crate::sessions::path::level;
 use std::collections::{HashMap, HashSet};
@@ -8,7 +8,7 @@ use touchline_lab::picture::TopRow;
 use touchline_transport::{Envelope, Mirror, Subscribe};
 use touchline_types::{BookKind, Instrument, Side, Update, Validity};
 
-/// Collects a row after each whole event for each instrument whose direct book it touched.
+/// Collects a row after each whole event for each instrument whose direct book changed in it.
 #[derive(Debug, Default)]
 pub struct Tops(pub Vec<TopRow>);
 
@@ -34,7 +34,7 @@ impl Subscribe for Tops {
     }
 }
 
-/// Keeps every update as text, with what the venue stamped; receive times differ between runs.
+/// Stores every update as text, with the venue's timestamps; receive times differ between runs.
 #[derive(Debug, Default)]
 pub struct Stream(pub Vec<String>);
 
@@ -49,16 +49,16 @@ impl Subscribe for Stream {
     }
 }
 
-/// What a subscriber is told of live books, each as a hash of its levels.
+/// Live books of a subscriber, each as a hash of its levels.
 #[derive(Debug)]
 pub struct History {
     mirror: Mirror,
     security_ids: HashMap<Instrument, i64>,
     /// Per venue id and packet (by its sending time): states at the ends of its events.
     pub by_packet: HashMap<(i64, u64), HashSet<u64>>,
-    /// Live books seen, for a test that must not pass for want of any.
+    /// Number of live books; a test fails without any.
     pub live: u64,
-    /// Claims to be checked: venue id, sending time if the update ends an event, state.
+    /// Books to check: venue id, sending time if the update ends an event, state.
     pub claims: Vec<(i64, Option<u64>, u64)>,
 }
 
@@ -82,7 +82,7 @@ impl History {
         validity: Validity,
         event_end: Option<u64>,
     ) {
-        // Without its definition a book is kept to the default depth, by the rules.
+        // Without its definition a book has the default depth, by the rules.
         if validity != Validity::Live || !self.security_ids.contains_key(&instrument) {
             return;
         }
@@ -118,13 +118,13 @@ impl Subscribe for History {
         self.mirror.update(envelope);
         let sending_ns = envelope.timestamps.packet.sending_ns;
         match envelope.update {
-            // One that is not defined yet is told of by its id alone.
+            // Before its definition it is announced by its id only.
             Update::Definition(definition) if definition.defined => {
                 self.security_ids
                     .insert(definition.instrument, definition.security_id);
             }
             Update::Book(update) => {
-                // An update without changes confirms a book that the event itself left alone.
+                // An update without changes confirms a book that the event itself did not change.
                 let changed = update.direct || !update.changes.is_empty();
                 let event_end = (update.whole && changed).then_some(sending_ns);
                 self.note(

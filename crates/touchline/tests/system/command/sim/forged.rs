@@ -1,4 +1,4 @@
-//! Packets that the exchange did not send or sent before, a clock that steps, an exchange that starts again.
+//! Forged and old packets, clock steps, a restarted exchange.
 
 use super::{Ears, Exchange, count};
 use crate::command::Desk;
@@ -21,7 +21,7 @@ fn forged_and_old_packets_are_sent_once_and_said() {
     };
     let packets = incremental(&ears, Line::A);
     assert_eq!([number(&packets[0]), number(&packets[1])], [5_000_000, 1]);
-    // The forged one is a day off the clock as it is set.
+    // The forged packet is a day off the stepped clock.
     let [forged_ns, first_ns] = [&packets[0], &packets[1]].map(|payload| sending_time(payload));
     let apart_s = (first_ns - forged_ns) / 1_000_000_000;
     assert!((86_400..86_410).contains(&apart_s), "{apart_s}");

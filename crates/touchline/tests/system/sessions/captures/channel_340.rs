@@ -13,10 +13,10 @@ use touchline_lab::picture::State;
 
 const FILE: &str = "cme-mdp3/mdp3-v6_ch340-feedAB_2016-11-12_part1_6000frames.pcap";
 const CHANNEL: u32 = 340;
-/// Of the 127 that the whole recording has.
+/// The recording has 127 of them.
 const INSTRUMENTS: usize = 107;
 
-/// What was counted in the recording by other means, and the same books as the slow reference.
+/// Counts of the recording by other means, and the same books as the slow reference.
 #[test]
 fn a_recorded_channel_is_whole_and_agrees_with_the_reference() {
     let Some((capture, config)) = recording() else {
@@ -66,8 +66,8 @@ fn a_recorded_channel_is_whole_and_agrees_with_the_reference() {
     }
 }
 
-/// The recording has no snapshots, so that nothing in it becomes live. With snapshots made for the
-/// purpose every instrument is live from the first packet, and the usual path is compared, too.
+/// The recording has no snapshots, so no book becomes live. With generated snapshots every
+/// instrument is live from the first packet, and the usual path is compared, too.
 #[test]
 fn a_recorded_channel_that_is_live_agrees_with_the_reference() {
     let Some((capture, config)) = recording() else {
@@ -86,7 +86,7 @@ fn a_recorded_channel_that_is_live_agrees_with_the_reference() {
     mirror_agrees(&path, "live");
 }
 
-/// The capture and the configuration of its channel, where both are at hand.
+/// The capture and the configuration of its channel, if both are available.
 fn recording() -> Option<(PathBuf, CmeConfig)> {
     let capture = captures("a recorded channel")?.join(FILE);
     let config_xml = schemas("a recorded channel")?.join("cme/config_PROD_2023-08-14.xml");

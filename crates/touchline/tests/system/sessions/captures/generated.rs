@@ -1,4 +1,4 @@
-//! Sessions that an independent generator wrote, with their truth.
+//! Sessions of an independent generator, with its expected books.
 
 use super::{captures, replayed};
 use crate::sessions::path::{mirror_agrees, picture, subscriber};
@@ -28,8 +28,8 @@ fn a_clean_session_of_another_generator_is_reproduced_exactly() {
     }
 }
 
-/// Loss, disorder, damage, resets: in the end everything is right, and nothing false was shown on
-/// the way.
+/// Loss, reordering, damage, resets: at the end every book is correct, and no wrong book was shown
+/// before.
 #[test]
 fn damaged_sessions_of_another_generator_heal() {
     let Some(captures) = captures("damaged sessions of another generator") else {
@@ -51,7 +51,7 @@ fn damaged_sessions_of_another_generator_heal() {
     }
 }
 
-/// The session's books, orders and tops; the subscriber's mirror has the same.
+/// Books, orders and tops of the session; the subscriber's mirror has the same.
 fn picture_of(folder: &Path) -> Picture {
     let config = Config::of_cme_channel(folder.join("config.xml"), CHANNEL);
     let (path, report) = replayed(&config, &folder.join("session.pcap.gz"), Tops::default());

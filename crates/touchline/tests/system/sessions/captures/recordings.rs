@@ -1,5 +1,4 @@
-//! Every other packet that CME sent and that is at hand: no byte may be left over, no message may
-//! be passed over unnamed.
+//! All other available packets of CME: every byte is decoded, and every message is known.
 
 use super::{arrivals, captures, pictures_agree, reference};
 use crate::sessions::path::{mirror_agrees, picture, run, subscriber};
@@ -23,7 +22,7 @@ fn every_recorded_packet_is_read_to_its_last_byte() {
         for arrival in &arrivals {
             let packet = Packet::parse(&arrival.payload).unwrap_or_else(|e| panic!("{name}: {e}"));
             let messages: Vec<_> = packet.messages().collect();
-            // The reference refuses a packet whose messages have bytes left over.
+            // The reference refuses a packet with remaining bytes in a message.
             let plain = packet::read(&arrival.payload).expect("tiled by its messages");
             assert_eq!(plain.messages.len(), messages.len(), "{name}");
             for raw in messages {
@@ -38,7 +37,7 @@ fn every_recorded_packet_is_read_to_its_last_byte() {
     assert!(templates.len() > 10, "only {templates:?} were seen");
 }
 
-/// Recordings with gaps that are in no way natural (a filter made them) are handled by the rules.
+/// Recordings with artificial gaps (made by a filter) are handled by the rules.
 #[test]
 fn every_recording_agrees_with_the_reference() {
     let Some(captures) = captures("recordings against the reference") else {
@@ -56,7 +55,7 @@ fn every_recording_agrees_with_the_reference() {
             let joined = counters.packets_delivered > 0;
             let picture = picture(&path, subscriber(&path).0.clone());
             pictures_agree(&picture, &reference(&arrivals, join), &what);
-            // How the gateway joins is said with the first incremental packet.
+            // The join is reported with the first incremental packet.
             if joined {
                 mirror_agrees(&path, &what);
             }
@@ -65,8 +64,8 @@ fn every_recording_agrees_with_the_reference() {
     assert!(gaps > 0, "no recording has a hole, so nothing was tested");
 }
 
-/// The arrivals of each recording by its name; the packets in hexadecimal are of different channels
-/// and a recording each.
+/// Arrivals of each recording by name; the packets in hexadecimal belong to different channels and
+/// form a recording each.
 fn recordings(folder: &Path) -> Vec<(String, Vec<Arrival>)> {
     let mut recordings = Vec::new();
     for entry in std::fs::read_dir(folder).expect("the folder of captures") {
