@@ -1,25 +1,26 @@
-//! Index of the table: from what the venue calls an instrument to the number of its row.
+//! Index of the table: from the venue's name of an instrument to its row.
 //!
-//! A table of chains. The hash is keyed with a secret of this table, so that a venue cannot choose names that share a
-//! chain; and a chain has an end, so that its cost is bounded whatever happens. All memory is taken at the start.
+//! A hash table with chains. The hash is keyed with a secret of this table, so a venue cannot choose names that share
+//! a chain; and the length of a chain is limited, so the cost is bounded. All memory is allocated at start.
 
 use std::hash::RandomState;
 use touchline_types::hash::HashKeys;
 
-/// Most rows in one chain. By chance a table that is full has one so long once in 10^30 times.
+/// Largest number of rows in one chain. In a full table such a chain occurs by chance once in 10^30
+/// times.
 const CHAIN_MAX: usize = 32;
 
 /// No row.
 const NONE: u32 = u32::MAX;
 
-/// The index, over names of `WORDS` words.
+/// Index over names of `WORDS` words.
 #[derive(Debug)]
 pub struct Index<Name, const WORDS: usize> {
     /// The first row of each chain; their number is a power of two, at least 2.
     heads: Vec<u32>,
-    /// The name of each row and the next one of its chain, side by side: a look-up touches no row but the one it wants.
+    /// The name of each row and the next row of its chain: a look-up reads only rows of one chain.
     rows: Vec<(Name, u32)>,
-    /// How far a hash is shifted to give its chain.
+    /// Shift of a hash to the number of its chain.
     shift: u32,
     keys: HashKeys<WORDS>,
 }
@@ -29,7 +30,7 @@ pub struct Index<Name, const WORDS: usize> {
 pub struct ChainFull;
 
 impl<Name, const WORDS: usize> Index<Name, WORDS> {
-    /// Room for `rows_max` rows, with a secret of its own from the system.
+    /// Storage for `rows_max` rows, with a secret from the system's random source.
     pub fn new(rows_max: usize) -> Index<Name, WORDS> {
         // mutant: hash: instruments have a secret that everybody knows
         Index::with_keys(rows_max, HashKeys::drawn_from(&RandomState::new()))
@@ -45,7 +46,7 @@ impl<Name, const WORDS: usize> Index<Name, WORDS> {
         }
     }
 
-    /// The row of the name that has these words, among those for which `is_it` holds.
+    /// The row of the name with these words, among those for which `is_it` holds.
     #[inline]
     pub fn find(&self, words: [u64; WORDS], is_it: impl Fn(&Name) -> bool) -> Option<u32> {
         let mut row = self.heads[self.chain(words)];
@@ -58,7 +59,7 @@ impl<Name, const WORDS: usize> Index<Name, WORDS> {
         None
     }
 
-    /// Adds the next row, whose name is not there yet.
+    /// Adds the next row, whose name must be new.
     ///
     /// # Errors
     /// Its chain is full.
@@ -94,11 +95,10 @@ impl<Name, const WORDS: usize> Index<Name, WORDS> {
 mod tests {
     use super::*;
 
-    /// The inverse of what a table of integers is often hashed with, rustc-hash: numbers whose hashes have equal low
-    /// and equal high bits there.
+    /// Inverse of a common hash of integers, rustc-hash: numbers whose hashes have equal low and equal high bits there.
     fn chosen(index: u64) -> u64 {
         const INVERSE: u64 = {
-            // Newton's method: each step doubles the bits that are right.
+            // Newton's method: each step doubles the number of correct bits.
             let mut inverse = 0xF135_7AEA_2E62_A9C5_u64;
             let mut step = 0;
             while step < 5 {
@@ -112,7 +112,8 @@ mod tests {
         hash.rotate_right(26).wrapping_mul(INVERSE)
     }
 
-    /// Names that share a place in a table without a secret, in a row, and far apart: none has longer chains here.
+    /// Consecutive names, distant names, and names that collide in a table without a secret: none has longer chains
+    /// here.
     #[test]
     fn chosen_names_have_chains_like_any() {
         const ROWS: usize = 1 << 14;
@@ -140,7 +141,7 @@ mod tests {
         }
     }
 
-    /// Two tables do not share a secret: the names of one chain of the first stand in many chains of the second.
+    /// Two tables do not share a secret: the names of one chain of the first are in many chains of the second.
     #[test]
     fn each_table_has_a_secret_of_its_own() {
         let (one, other) = (Index::<u64, 1>::new(1024), Index::<u64, 1>::new(1024));

@@ -1,20 +1,21 @@
-//! Which symbols are chosen: the one filter of symbols, of gateways, replays and readers.
+//! Selection of symbols: the filter of gateways, replays and readers.
 
 use regex_lite::Regex;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use touchline_types::{Instrument, InstrumentDefinition};
 
-/// Patterns of symbols: names in which `*` stands for any characters, none too, and between slashes
-/// regular expressions, which must fit the whole name. No pattern at all means every symbol.
+/// Patterns of symbols: names in which `*` stands for any number of characters, and regular
+/// expressions between slashes, which must match the whole name. Without a pattern every symbol is
+/// selected.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Symbols(Vec<Pattern>);
 
-/// One pattern, as it was written.
+/// One pattern, as written.
 #[derive(Debug, Clone)]
 struct Pattern {
     text: String,
-    /// Of a regular expression.
+    /// Compiled regular expression.
     regex: Option<Regex>,
 }
 
@@ -45,7 +46,7 @@ impl Pattern {
         }
     }
 
-    /// The one symbol that it names, if it names one.
+    /// The symbol, if the pattern is the name of one.
     fn name(&self) -> Option<&str> {
         let is_name = self.regex.is_none() && !self.text.contains('*');
         is_name.then_some(self.text.as_str())
@@ -61,10 +62,10 @@ impl PartialEq for Pattern {
 impl Eq for Pattern {}
 
 impl Symbols {
-    /// Patterns; none at all admit every symbol.
+    /// Patterns; an empty list selects every symbol.
     ///
     /// # Errors
-    /// An empty pattern, which admits nothing, or a regular expression that is none.
+    /// An empty pattern, which selects no symbol, or an invalid regular expression.
     pub fn new(patterns: Vec<String>) -> Result<Self, String> {
         let patterns = patterns.into_iter().map(Pattern::new);
         patterns.collect::<Result<_, _>>().map(Self)
@@ -75,34 +76,34 @@ impl Symbols {
         self.0.is_empty()
     }
 
-    /// Whether a symbol is chosen.
+    /// Whether a symbol is selected.
     pub fn admit(&self, symbol: &str) -> bool {
         self.0.is_empty() || self.0.iter().any(|pattern| pattern.admits(symbol))
     }
 
-    /// Whether an instrument is chosen. One without a symbol is, where every symbol is.
+    /// Whether an instrument is selected. One without a symbol is selected if every symbol is.
     pub fn admit_instrument(&self, definition: &InstrumentDefinition) -> bool {
         let symbol = definition.symbol.as_str();
         self.0.is_empty() || !symbol.is_empty() && self.admit(symbol)
     }
 
-    /// The symbols, where each pattern is the name of one.
+    /// The symbols, if each pattern is the name of one.
     pub fn names(&self) -> Option<Vec<&str>> {
         self.0.iter().map(Pattern::name).collect()
     }
 }
 
-/// What the filter said of each instrument when it was defined, so that it is asked once. Before that an instrument has
-/// no symbol, and is chosen only where every symbol is.
+/// Result of the filter for each instrument at its definition, so that the filter runs once. Before its definition an
+/// instrument has no symbol, and is selected only if every symbol is.
 #[derive(Debug)]
 pub struct Admitted {
     symbols: Symbols,
-    /// By instrument.
+    /// Result by instrument.
     rows: Vec<bool>,
 }
 
 impl Admitted {
-    /// Room for `instruments_max` instruments is taken now; more are an allocation.
+    /// Allocates for `instruments_max` instruments; further ones need another allocation.
     pub fn new(symbols: Symbols, instruments_max: usize) -> Admitted {
         Admitted {
             symbols,
@@ -110,13 +111,13 @@ impl Admitted {
         }
     }
 
-    /// Whether every instrument is chosen, with a definition or without.
+    /// Whether every instrument is selected, with a definition or without.
     #[inline]
     pub fn is_all(&self) -> bool {
         self.symbols.is_empty()
     }
 
-    /// Notes an instrument that is defined, or defined again, and says whether it is chosen.
+    /// Stores the result for a defined or redefined instrument, and returns it.
     pub fn define(&mut self, definition: &InstrumentDefinition) -> bool {
         let (index, admitted) = (
             definition.instrument.index(),
@@ -129,7 +130,7 @@ impl Admitted {
         admitted
     }
 
-    /// Whether an instrument is chosen, by its last definition.
+    /// Whether an instrument is selected, by its last definition.
     #[inline]
     pub fn has(&self, instrument: Instrument) -> bool {
         self.is_all() || self.rows.get(instrument.index()).copied().unwrap_or(false)
@@ -148,7 +149,7 @@ impl<'de> Deserialize<'de> for Symbols {
     }
 }
 
-/// Whether all of `text` fits a pattern with `*`. On a mismatch only the last `*` takes one more
+/// Whether all of `text` matches a pattern with `*`. On a mismatch only the last `*` takes one more
 /// character, so the time is bounded by the product of the lengths.
 fn matches(pattern: &str, text: &str) -> bool {
     let (pattern, text) = (pattern.as_bytes(), text.as_bytes());
@@ -175,7 +176,7 @@ mod tests {
     use super::*;
     use touchline_types::{Depth, Symbol};
 
-    /// A pattern for any characters fits no instrument whose symbol is not known yet: it may turn out to have none.
+    /// A pattern for any characters does not match an instrument with an unknown symbol, which may have none.
     #[test]
     fn an_instrument_is_chosen_by_its_last_definition() {
         let depth = Depth {

@@ -1,15 +1,15 @@
-//! The table: definitions by [`Instrument`], and one index over what the venue calls them.
+//! The table: definitions by [`Instrument`], and one index over the venue's names.
 
 use crate::index::Index;
 use touchline_types::{Code, Depth, Instrument, InstrumentDefinition, Symbol};
 
-/// Longest symbol, bytes: what a [`Symbol`] holds.
+/// Longest symbol, bytes: the size of a [`Symbol`].
 const SYMBOL_BYTES_MAX: usize = 32;
 
-/// A symbol as words: its bytes, and how many.
+/// A symbol as words: its bytes, and its length.
 const SYMBOL_WORDS: usize = SYMBOL_BYTES_MAX / 8 + 1;
 
-/// What the venue calls its instruments.
+/// The venue's names of its instruments.
 #[derive(Debug)]
 enum Names {
     /// Numbers.
@@ -26,13 +26,13 @@ pub struct Instruments {
     venue: Code,
     names: Names,
     max: usize,
-    /// The security id looked up last, and its row; entries of one message are mostly of one instrument.
+    /// The security id of the last look-up, and its row; most entries of one message belong to one instrument.
     recent: (i64, u32),
 }
 
 impl Instruments {
-    /// A table of a venue's instruments with security ids, with room for `instruments_max`. Venue and security id
-    /// name an instrument on every bus and after every restart.
+    /// A table of a venue's instruments with security ids, for up to `instruments_max`. Venue and security id identify
+    /// an instrument on every bus and after every restart.
     #[must_use]
     pub fn by_security_id(venue: Code, instruments_max: usize) -> Instruments {
         Instruments::new(
@@ -42,8 +42,8 @@ impl Instruments {
         )
     }
 
-    /// A table of a venue's instruments with symbols alone, with room for `instruments_max`. The number of the row, from 1,
-    /// stands in place of the security id.
+    /// A table of a venue's instruments with symbols only, for up to `instruments_max`. The number of the row, from 1,
+    /// replaces the security id.
     #[must_use]
     pub fn by_symbol(venue: Code, instruments_max: usize) -> Instruments {
         Instruments::new(
@@ -127,32 +127,32 @@ impl Instruments {
         instrument
     }
 
-    /// How many there are; [`Instrument`]s run from 0 to there.
+    /// Number of instruments; their [`Instrument`]s are 0 up to this.
     #[inline]
     #[must_use]
     pub fn len(&self) -> usize {
         self.definitions.len()
     }
 
-    /// Whether there is none.
+    /// Whether the table is empty.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.definitions.is_empty()
     }
 
-    /// All of them, in order of appearance.
+    /// All instruments, in order of appearance.
     pub fn iter(&self) -> impl Iterator<Item = Instrument> + use<> {
         (0..self.definitions.len() as u32).map(Instrument)
     }
 
-    /// What is known of an instrument of this table.
+    /// Definition of an instrument of this table.
     #[inline]
     #[must_use]
     pub fn definition(&self, instrument: Instrument) -> &InstrumentDefinition {
         &self.definitions[instrument.index()]
     }
 
-    /// What is known of an instrument of this table, to be changed by its feed.
+    /// Definition of an instrument of this table, for changes by its feed.
     #[inline]
     pub fn definition_mut(&mut self, instrument: Instrument) -> &mut InstrumentDefinition {
         &mut self.definitions[instrument.index()]

@@ -1,67 +1,67 @@
-//! Resolved changes: what happened to a book, in terms that need no venue's rules to follow.
+//! Resolved changes of a book, which a reader applies without a venue's rules.
 
 use crate::{BookKind, Level, Price, Quantity, Side};
 
 coded! {
-    /// What happened to a list of levels.
+    /// Change of a list of levels.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub enum LevelAction {
-        /// The level came in at the index; the ones from there on moved down by one.
+        /// A level was inserted at the index; the ones from there on moved down by one.
         Insert = 0,
-        /// The level at the index has these values now.
+        /// The level at the index has these values.
         Replace = 1,
-        /// The level at the index went away; the ones behind it moved up by one.
+        /// The level at the index was removed; the ones behind it moved up by one.
         Remove = 2,
-        /// The whole list went away.
+        /// The list was emptied.
         Clear = 3,
     }
 }
 
-/// One step of a list of levels. A reader who plays the steps of an update on its own list has
-/// the publisher's list; no depth and no venue rule is needed for it.
+/// One step of a list of levels. A reader that applies the steps of an update to its own list has
+/// the publisher's list, without knowledge of depths or venue rules.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LevelChange {
-    /// The level's new values; meaningless for `Remove` and `Clear`.
+    /// New values of the level; unused for `Remove` and `Clear`.
     pub level: Level,
-    /// Which list, with `side`.
+    /// Book of the list.
     pub book: BookKind,
-    /// Which list, with `book`.
+    /// Side of the list.
     pub side: Side,
-    /// What happened.
+    /// Kind of change.
     pub action: LevelAction,
     /// Index from 0, the best.
     pub index: u16,
 }
 
 coded! {
-    /// What happened to an order; on an event, what the venue says should.
+    /// Change of an order; in an event, as stated by the venue.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub enum OrderAction {
-        /// It came in.
+        /// New order.
         New = 0,
-        /// It has these values now.
+        /// New values.
         Update = 1,
-        /// It went away.
+        /// Removed order.
         Delete = 2,
     }
 }
 
-/// Row of an order among all orders of its publisher: its own from the message that brings it to the one that takes it
-/// away. In the batch of that last message another order may get the row already, also before it.
+/// Row of an order among all orders of its publisher, from the message that adds the order to the one that removes it.
+/// In the batch of the latter another order may get the row, also earlier in the batch.
 ///
-/// It says where the image of the order lies, and no message carries it: read from a message it is
+/// The row is the place of the order in the order table. No message contains it: in a decoded message it is
 /// [`NONE`](OrderRow::NONE).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C, packed(4))]
 pub struct OrderRow {
     /// Index of the row, from 0.
     pub index: u32,
-    /// How many orders had rows before this one got its own: of two orders of one row it tells the newer.
+    /// Number of orders that had rows before this one: of two orders with one row the larger number is the newer.
     pub number: u64,
 }
 
 impl OrderRow {
-    /// No row: the order has no image.
+    /// No row: the order is not in the order table.
     pub const NONE: OrderRow = OrderRow {
         index: u32::MAX,
         number: 0,
@@ -79,11 +79,11 @@ pub struct OrderChange {
     pub price: Price,
     /// Visible quantity.
     pub quantity: Quantity,
-    /// Which side.
+    /// Side.
     pub side: Side,
-    /// What happened.
+    /// Kind of change.
     pub action: OrderAction,
-    /// Where its image lies.
+    /// Place in the order table.
     pub row: OrderRow,
 }
 

@@ -1,6 +1,6 @@
 //! Enums whose variants have numbers in the schema of the native format.
 
-/// Declares such an enum: its numbers are written once, and read both ways.
+/// Declares such an enum with its numbers and both conversions.
 macro_rules! coded {
     ($(#[$about:meta])* pub enum $name:ident {
         $($(#[$doc:meta])* $variant:ident = $code:literal,)+
@@ -15,7 +15,7 @@ macro_rules! coded {
             /// All of them, in the order of their numbers.
             pub const ALL: &'static [$name] = &[$($name::$variant),+];
 
-            /// The one with this number in the schema; the other way is `as u8`.
+            /// The variant with this number in the schema; the inverse is `as u8`.
             #[inline(always)]
             pub const fn from_code(code: u8) -> Option<$name> {
                 Some(match code {

@@ -1,17 +1,17 @@
-//! Counters: one table defines each, and screens, exporters and documents come from that table.
+//! Counters: one table defines each of them for screens, exporters and documents.
 
-/// What a counter is.
+/// Description of a counter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CounterInfo {
     /// Name, as in output and documents.
     pub name: &'static str,
-    /// What one count is.
+    /// Unit.
     pub unit: &'static str,
-    /// One sentence.
+    /// Description in one sentence.
     pub help: &'static str,
 }
 
-/// Defines a struct of `u64` counters together with the table that describes them.
+/// Defines a struct of `u64` counters and the table of their descriptions.
 ///
 /// ```
 /// touchline_types::counters! {
@@ -39,7 +39,7 @@ macro_rules! counters {
         }
 
         impl $name {
-            /// The table, in the order of the fields.
+            /// Descriptions, in the order of the fields.
             pub const TABLE: &'static [$crate::CounterInfo] = &[
                 $($crate::CounterInfo { name: stringify!($counter), unit: $unit, help: $help },)*
             ];

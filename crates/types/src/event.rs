@@ -1,12 +1,12 @@
-//! Events: what a venue said, in our words, in order.
+//! Events: normalised messages of a venue, in order.
 
 use crate::{BookKind, ChannelState, Instrument, Price, Quantity, Side, Validity};
 
 coded! {
-    /// What to do with a level, in the venue's positional terms.
+    /// Action on a level, in the venue's positional terms.
     ///
-    /// Source: FIX tag 279 MDUpdateAction; the CME client systems wiki leaves `DeleteThru` and
-    /// `DeleteFrom` open, see `docs/venues/cme.md`.
+    /// Source: FIX tag 279 MDUpdateAction; the CME client systems wiki does not specify
+    /// `DeleteThru` and `DeleteFrom` completely, see `docs/venues/cme.md`.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub enum UpdateAction {
         /// Insert at the position; worse levels move down.
@@ -24,33 +24,33 @@ coded! {
     }
 }
 
-/// How the venue names the level that changes.
+/// Identification of the changed level.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
     /// By its position from 1, the best: a book of few levels, kept by position.
     Position(u8),
-    /// By its price alone: a book of every level, kept by price.
+    /// By its price: a book of every level, kept by price.
     Price,
 }
 
 /// A change of one level, as the venue states it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LevelEvent {
-    /// Which instrument.
+    /// Instrument.
     pub instrument: Instrument,
-    /// Total number of orders at the level; -1 where the venue states none.
+    /// Total number of orders at the level; -1 if not stated.
     pub orders: i32,
     /// Price of the level.
     pub price: Price,
     /// Quantity at the level.
     pub quantity: Quantity,
-    /// How the level is found. A book that is kept the other way ignores the event.
+    /// Identification of the level. A book that is kept in the other way ignores the event.
     pub place: Place,
-    /// What to do.
+    /// Action.
     pub action: UpdateAction,
-    /// Which side.
+    /// Side.
     pub side: Side,
-    /// Which book.
+    /// Book.
     pub book: BookKind,
 }
 
@@ -65,50 +65,50 @@ pub struct OrderEvent {
     pub price: Price,
     /// Visible quantity; NULL keeps the old one.
     pub quantity: Quantity,
-    /// Which instrument.
+    /// Instrument.
     pub instrument: Instrument,
-    /// What to do.
+    /// Action.
     pub action: crate::OrderAction,
-    /// Which side.
+    /// Side.
     pub side: Side,
 }
 
 /// A trade: aggressor, quantity, price.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Trade {
-    /// Which instrument.
+    /// Instrument.
     pub instrument: Instrument,
-    /// Orders that took part; -1 where not stated.
+    /// Number of orders of the trade; -1 if not stated.
     pub orders: i32,
     /// Trade price.
     pub price: Price,
     /// Traded quantity.
     pub quantity: Quantity,
-    /// The side that took liquidity; `None` where the venue names none.
+    /// Side of the aggressor; `None` if not stated.
     pub aggressor: Option<Side>,
     /// New, or a correction (Change) or bust (Delete) of an earlier one.
     pub action: UpdateAction,
-    /// The venue's trade id; 0 where there is none.
+    /// The venue's trade id; 0 without one.
     pub trade_id: u64,
 }
 
-/// A figure about a session or a day.
+/// A statistic of a session or a day.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Statistic {
-    /// Which instrument.
+    /// Instrument.
     pub instrument: Instrument,
-    /// Which figure.
+    /// Kind of statistic.
     pub kind: StatisticKind,
-    /// Set, or taken back.
+    /// Set, or deleted.
     pub action: UpdateAction,
-    /// The price, NULL for figures that have none.
+    /// Price; NULL for statistics without one.
     pub price: Price,
-    /// The quantity, NULL for figures that have none.
+    /// Quantity; NULL for statistics without one.
     pub quantity: Quantity,
 }
 
 coded! {
-    /// Which figure a [`Statistic`] gives.
+    /// Kind of a [`Statistic`].
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub enum StatisticKind {
         /// Opening price, traded or indicative.
@@ -139,19 +139,19 @@ coded! {
         LowLimit = 12,
         /// Largest price variation that the venue accepts.
         PriceBand = 13,
-        /// A figure that the venue added after this was written.
+        /// A kind that the venue added after this version.
         Other = 14,
     }
 }
 
-/// The trading state of an instrument or of a whole product group.
+/// Trading state of an instrument or of a whole product group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TradingStatus {
-    /// The instrument; `None` where the status is of the whole group.
+    /// Instrument; `None` if the status applies to the whole group.
     pub instrument: Option<Instrument>,
-    /// The group that it is about, as the venue wrote it.
+    /// Product group, as the venue wrote it.
     pub group: [u8; 6],
-    /// The venue's own code of the state (CME: SecurityTradingStatus, tag 326); 255 where null.
+    /// The venue's code of the state (CME: SecurityTradingStatus, tag 326); 255 if null.
     pub status: u8,
     /// The venue's code of the reason (CME: HaltReason, tag 327).
     pub reason: u8,
@@ -160,14 +160,14 @@ pub struct TradingStatus {
 }
 
 coded! {
-    /// How far a venue's download is: after a logon it sends the definitions and whole books of all
-    /// instruments that were chosen.
+    /// Phase of a venue's download: after a logon it sends the definitions and whole books of all
+    /// selected instruments.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub enum Phase {
-        /// It has begun: instruments that are not told of yet may come.
+        /// Started: further instruments may arrive.
         Begun = 0,
-        /// It has ended: every selected instrument was defined, and its book was requested and arrived, or is
-        /// published as not live.
+        /// Completed: every selected instrument was defined, and its book was requested and arrived, or is published as
+        /// not live.
         Ended = 1,
     }
 }
@@ -177,73 +177,73 @@ coded! {
 pub struct PacketInfo {
     /// The venue's packet sequence number.
     pub sequence: u64,
-    /// When the venue sent the packet, nanoseconds since the Unix epoch.
+    /// Sending time of the packet, nanoseconds since the Unix epoch.
     pub sending_ns: u64,
-    /// When the packet was received, nanoseconds since the Unix epoch.
+    /// Receive time of the packet, nanoseconds since the Unix epoch.
     pub receive_ns: u64,
 }
 
-/// One normalised event. Everything that reaches a book or a consumer is one of these.
+/// Normalised event. Everything that reaches a book or a consumer is one of these.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event {
     /// A level changed; the book is `Live` or `Natural` with it.
     Level(LevelEvent, Validity),
-    /// All lists of the instrument's price book are to be emptied by a venue's event.
+    /// A venue's event empties all lists of the instrument's price book.
     BookEmptied(Instrument, Validity),
     /// An order changed.
     Order(OrderEvent, Validity),
-    /// A trade, and when the venue says that its event began, nanoseconds since the Unix epoch.
+    /// A trade, and the venue's time of its event, nanoseconds since the Unix epoch.
     Trade(Trade, u64),
-    /// A session or day figure.
+    /// A statistic of a session or a day.
     Statistic(Statistic),
     /// Trading state.
     Status(TradingStatus),
-    /// The venue's event ends here: what was applied since the last end becomes visible.
+    /// End of the venue's event: the changes since the last end become visible.
     EndOfEvent {
-        /// When the venue says that it began, nanoseconds since the Unix epoch.
+        /// The venue's time of the event, nanoseconds since the Unix epoch.
         transact_ns: u64,
     },
     /// An instrument was defined, or redefined; details are in the venue's instrument table.
     Defined {
-        /// Which.
+        /// Instrument.
         instrument: Instrument,
-        /// What its price book is now.
+        /// Validity of its price book.
         price: Validity,
-        /// What its order book is now; `None` where the venue has no single orders.
+        /// Validity of its order book; `None` if the venue sends no single orders.
         orders: Option<Validity>,
     },
-    /// Packets `first..=last` are lost: every book is `Gapped` until confirmed, every order book
-    /// is unknown and emptied, and the open event is forgotten.
+    /// Packets `first..=last` are lost: every book is `Gapped` until confirmed, every order book is
+    /// unknown and emptied, and the open event is discarded.
     Lost {
         /// First lost packet.
         first: u64,
         /// Last lost packet.
         last: u64,
     },
-    /// Every book and order book is empty and complete (channel reset, new numbering).
+    /// Every book and order book is empty and complete (channel reset, sequence reset).
     Reset,
-    /// The instrument's price book is emptied: it misses something from here on.
+    /// The instrument's price book is emptied: it has a gap.
     BookLost(Instrument, Validity),
-    /// Recovery of the price book begins: empty it and apply `RebuildLevel`s.
+    /// Start of the recovery of the price book: empty it and apply `RebuildLevel`s.
     RebuildBook(Instrument),
     /// A level of a snapshot or of the queue behind it.
     RebuildLevel(LevelEvent),
-    /// The price book is whole again.
+    /// The price book is complete.
     BookRebuilt(Instrument, Validity),
-    /// Recovery of the order book begins: empty it and apply `RebuildOrder`s.
+    /// Start of the recovery of the order book: empty it and apply `RebuildOrder`s.
     RebuildOrders(Instrument),
     /// An order of a snapshot or of the queue behind it.
     RebuildOrder(OrderEvent),
-    /// The order book is whole again.
+    /// The order book is complete.
     OrdersRebuilt(Instrument, Validity),
-    /// The price book is unchanged and of this validity.
+    /// The price book is unchanged and has this validity.
     Validity(Instrument, Validity),
-    /// State of every live book of the channel from now on, also in the middle of an event: the feed timed out,
-    /// packets that may change the books are awaited, or neither any longer.
+    /// State of every live book of the channel from now on, also in the middle of an event: a feed timeout, awaited
+    /// packets that may change the books, or the end of either.
     Channel(ChannelState),
     /// An entry of the open event confirmed the price book: it is live with that event.
     Confirmed(Instrument),
-    /// The venue's download has begun or ended.
+    /// Start or end of the venue's download.
     Download(Phase),
 }
 

@@ -1,79 +1,79 @@
-//! What became of orders: reports of venues, and what is known of an order without one.
+//! Execution reports: reports of venues, and states of orders without one.
 
 use crate::{Id, OrderRoute, Price, Quantity, Side};
 
 coded! {
-    /// Why there is a report.
+    /// Reason of a report.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
     pub enum ExecutionType {
         /// The order was written to the venue's session; no report of the venue.
         Sent = 0,
-        /// The venue has it, and has not accepted it yet (150=A).
+        /// Pending new: the venue has not accepted it yet (150=A).
         PendingNew = 1,
-        /// It was accepted (150=0).
+        /// Accepted (150=0).
         New = 2,
-        /// It traded (150=F; also 1, 2).
+        /// Traded (150=F; also 1, 2).
         Trade = 3,
-        /// It was cancelled (150=4).
+        /// Cancelled (150=4).
         Canceled = 4,
-        /// It has other terms (150=5).
+        /// Replaced (150=5).
         Replaced = 5,
-        /// A request to cancel it is with the venue (150=6).
+        /// Pending cancel (150=6).
         PendingCancel = 6,
-        /// A request to replace it is with the venue (150=E).
+        /// Pending replace (150=E).
         PendingReplace = 7,
-        /// It was rejected (150=8).
+        /// Rejected (150=8).
         Rejected = 8,
-        /// It expired (150=C).
+        /// Expired (150=C).
         Expired = 9,
-        /// The answer to a question (150=I).
+        /// Order status, the answer to a status request (150=I).
         Status = 10,
-        /// A trade was corrected (150=G).
+        /// Trade corrected (150=G).
         TradeCorrect = 11,
-        /// A trade was reversed (150=H).
+        /// Trade cancelled (150=H).
         TradeCancel = 12,
-        /// No answer came in time; no report of the venue.
+        /// Timed out without an answer; no report of the venue.
         TimedOut = 13,
-        /// Its session was lost; no report of the venue.
+        /// Session lost; no report of the venue.
         SessionLost = 14,
-        /// A person said what became of it; no report of the venue.
+        /// Resolved by a person; no report of the venue.
         Resolved = 15,
     }
 }
 
 coded! {
-    /// Where an order is.
+    /// State of an order.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
     pub enum OrderState {
         /// Written to the venue's session, not answered.
         Sent = 0,
-        /// The venue has it, and has not accepted it yet.
+        /// Pending new: the venue has not accepted it yet.
         PendingNew = 1,
-        /// It works.
+        /// Working.
         New = 2,
-        /// It works, and a part is filled.
+        /// Working, partly filled.
         PartiallyFilled = 3,
-        /// It ended: all of it is filled.
+        /// Final: filled.
         Filled = 4,
-        /// It ended: rejected.
+        /// Final: rejected.
         Rejected = 5,
-        /// It ended: cancelled.
+        /// Final: cancelled.
         Canceled = 6,
-        /// It ended: expired.
+        /// Final: expired.
         Expired = 7,
-        /// A request to cancel it is out.
+        /// Pending cancel.
         PendingCancel = 8,
-        /// A request to replace it is out.
+        /// Pending replace.
         PendingReplace = 9,
-        /// What became of it is not known: all of it may be filled.
+        /// Unknown: any part of it may be filled.
         Unknown = 10,
-        /// A report contradicts what was ordered: a person decides.
+        /// A report contradicts the order: a person must resolve it.
         Disputed = 11,
     }
 }
 
 impl OrderState {
-    /// Whether nothing of it can trade any more.
+    /// Whether no part of it can trade any more.
     pub const fn is_end(self) -> bool {
         matches!(
             self,
@@ -83,7 +83,7 @@ impl OrderState {
 }
 
 coded! {
-    /// Why a venue refused an order: the categories of the Investment Association, as FIX OrdRejReason (103) has them.
+    /// Reject codes: the categories of the Investment Association, as in FIX OrdRejReason (103).
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
     pub enum RejectCode {
         /// last look, the price check failed.
@@ -100,7 +100,7 @@ coded! {
         Other = 5,
         /// F: the product is not supported.
         NotSupported = 6,
-        /// The venue never had it.
+        /// The venue never received it.
         NeverArrived = 7,
     }
 }
@@ -111,23 +111,23 @@ coded! {
     pub enum Liquidity {
         /// The order rested.
         Added = 0,
-        /// The order hit another.
+        /// The order was the aggressor.
         Removed = 1,
     }
 }
 
-/// What became of an order.
+/// Execution report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ExecutionReport {
-    /// Where the order is.
+    /// Destination of the order.
     pub route: OrderRoute,
-    /// Why there is a report.
+    /// Reason of the report.
     pub execution_type: ExecutionType,
-    /// Where the order is after it.
+    /// State of the order after the report.
     pub state: OrderState,
     /// Side of the order.
     pub side: Side,
-    /// Limit of the order; NULL without one.
+    /// Limit price of the order; NULL without one.
     pub price: Price,
     /// Quantity of the order.
     pub quantity: Quantity,
@@ -135,107 +135,107 @@ pub struct ExecutionReport {
     pub last_price: Price,
     /// Quantity of this fill; NULL without one.
     pub last_quantity: Quantity,
-    /// What is filled.
+    /// Filled quantity.
     pub cumulative_quantity: Quantity,
-    /// What may still be filled.
+    /// Open quantity.
     pub leaves_quantity: Quantity,
-    /// Average price of what is filled; NULL where not stated.
+    /// Average price of the fills; NULL if not stated.
     pub average_price: Price,
-    /// Value date as `YYYYMMDD`; 0 where not stated.
+    /// Value date as `YYYYMMDD`; 0 if not stated.
     pub value_date: u32,
-    /// Why it was refused, or ended unfilled.
+    /// Reason of a reject or of an unfilled end.
     pub reject_code: Option<RejectCode>,
-    /// The venue's own number of that reason (103); `None` without one.
+    /// The venue's own reject code (103); `None` without one.
     pub venue_reject_code: Option<u16>,
     /// Whether the fill took liquidity.
     pub liquidity: Option<Liquidity>,
-    /// It may have come before (43, 97).
+    /// Possible duplicate or resend (43, 97).
     pub is_possible_resend: bool,
-    /// The order had ended when it came.
+    /// The order was final before the report arrived.
     pub is_late: bool,
-    /// The last of the answers to one question (912).
+    /// The last answer to a status request (912).
     pub is_last_of_list: bool,
-    /// Our id of the order, or of the request that this answers.
+    /// Our id of the order, or of the answered request.
     pub client_order_id: Id,
     /// Our id of the order before that request; empty without one.
     pub original_client_order_id: Id,
-    /// The venue's id of the order; empty where there is none yet.
+    /// The venue's id of the order; empty if there is none yet.
     pub order_id: Id,
     /// The venue's id of this report.
     pub execution_id: Id,
-    /// The report that this one corrects or reverses; empty without one.
+    /// The report that this one corrects or cancels; empty without one.
     pub execution_reference_id: Id,
 }
 
 coded! {
-    /// What was refused.
+    /// Kind of refused request.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
     pub enum OrderRequest {
         /// A new order.
         New = 0,
-        /// The request to cancel one.
+        /// A cancel request.
         Cancel = 1,
-        /// The request to replace one.
+        /// A replace request.
         Replace = 2,
-        /// The request to cancel all.
+        /// A mass cancel request.
         CancelAll = 3,
     }
 }
 
 coded! {
-    /// The check of ours that refused a request before it left.
+    /// Our risk check that refused a request.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
     pub enum RiskCheck {
-        /// Another one, that a newer writer names.
+        /// Another check, of a newer version.
         Other = 0,
         /// The kill switch is on.
         Kill = 1,
-        /// An order had this id.
+        /// Duplicate order id.
         DuplicateId = 2,
-        /// The order makes no sense: an unknown instrument or word, a quantity or a price that cannot be.
+        /// Invalid order: an unknown instrument or value, an impossible quantity or price.
         BadOrder = 3,
-        /// The same order came a moment ago.
+        /// Repeated order within a short time.
         Duplicate = 4,
-        /// It is too large.
+        /// Too large.
         OrderQuantity = 5,
-        /// Too many came in a second.
+        /// Too many orders in a second.
         Rate = 6,
-        /// There is no mid price to compare it with.
+        /// No mid price to compare with.
         NoMid = 7,
-        /// Its limit is too far from the mid.
+        /// Limit price too far from the mid.
         Collar = 8,
-        /// The position could become too large.
+        /// Position limit.
         Net = 9,
-        /// The sum of positions could become too large.
+        /// Limit of the sum of positions.
         Gross = 10,
-        /// The venue's credit does not suffice.
+        /// Credit limit at the venue.
         Credit = 11,
-        /// The venue, the account or the instrument is disabled.
+        /// Venue, account or instrument disabled.
         Disabled = 12,
-        /// There is no session to send it on.
+        /// No session.
         NoSession = 13,
     }
 }
 
-/// A request was refused, by us or by the venue. The order that it was about, if any, is as it was.
+/// A refused request, by us or by the venue. Its order, if any, is unchanged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OrderRejected {
-    /// Where it was to go.
+    /// Destination.
     pub route: OrderRoute,
-    /// What was refused.
+    /// Kind of request.
     pub request: OrderRequest,
-    /// The check of ours that refused it; `None` where the venue did.
+    /// Our check that refused it; `None` if the venue did.
     pub risk_check: Option<RiskCheck>,
-    /// Why the venue refused it; `None` where we did.
+    /// The venue's reason; `None` if we refused it.
     pub reject_code: Option<RejectCode>,
-    /// The venue's own number of that reason (102, 103); `None` without one.
+    /// The venue's own reject code (102, 103); `None` without one.
     pub venue_reject_code: Option<u16>,
     /// Our id of the request.
     pub client_order_id: Id,
-    /// Our id of the order that it was about; empty for a new one.
+    /// Our id of its order; empty for a new one.
     pub original_client_order_id: Id,
-    /// The venue's id of that order; empty where it is not known.
+    /// The venue's id of that order; empty if unknown.
     pub order_id: Id,
-    /// What the venue says in words, as far as it fits; empty without.
+    /// The venue's text, truncated; empty without one.
     pub text: Id,
 }

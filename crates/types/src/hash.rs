@@ -1,9 +1,9 @@
 //! Keyed hash of a few words, for tables whose keys a venue chooses.
 //!
-//! Multiply-shift over 128 bits with secret multipliers: of two different keys that were chosen without knowing the
-//! secret, each pair of hashes is equally likely (Dietzfelbinger, "Universal hashing and k-wise independent random
-//! variables via integer arithmetic without primes", 1996; for vectors: Thorup, "High speed hashing for integers and
-//! strings", 2015). What that means for a table: `docs/design/memory-and-limits.md`.
+//! Multiply-shift over 128 bits with secret multipliers: for any two different keys chosen without the secret, each
+//! pair of hashes is equally likely (Dietzfelbinger, "Universal hashing and k-wise independent random variables via
+//! integer arithmetic without primes", 1996; for vectors: Thorup, "High speed hashing for integers and strings", 2015).
+//! Consequences for a table: `docs/design/memory-and-limits.md`.
 
 use core::hash::BuildHasher;
 
@@ -14,17 +14,17 @@ pub struct HashKeys<const WORDS: usize> {
     offset: u128,
 }
 
-/// Any odd number with bits all over: 2^64 divided by the golden ratio.
+/// An odd number with well distributed bits: 2^64 divided by the golden ratio.
 const SPREAD: u64 = 0x9E37_79B9_7F4A_7C15;
 
 impl<const WORDS: usize> HashKeys<WORDS> {
-    /// Keys from a source of secrets; the standard library's `RandomState` has its own from the system.
+    /// Keys from a random source; the standard library's `RandomState` gets its own from the system.
     pub fn drawn_from(source: &impl BuildHasher) -> HashKeys<WORDS> {
         // mutant: hash: every table has the same secret
         HashKeys::of(|number| source.hash_one(number))
     }
 
-    /// Keys derived from a seed, so that a test can be repeated. They are not secret.
+    /// Keys derived from a seed, for repeatable tests. They are not secret.
     pub fn from_seed(seed: u64) -> HashKeys<WORDS> {
         // Splitmix64.
         HashKeys::of(|number| {
@@ -44,15 +44,15 @@ impl<const WORDS: usize> HashKeys<WORDS> {
         }
     }
 
-    /// The hash of a key. Tables use its highest bits.
+    /// Hash of a key. Tables use its highest bits.
     #[inline]
     pub fn hash(&self, words: [u64; WORDS]) -> u64 {
         let mut sum = self.offset;
         for (word, multiplier) in words.iter().zip(&self.multipliers) {
             sum = sum.wrapping_add(multiplier.wrapping_mul(u128::from(*word)));
         }
-        // Ids in a row lie on a line here, which for some secrets returns to the same places again and again. The
-        // rest is a permutation that bends it, and so takes nothing away from the promise above.
+        // The hashes of consecutive ids form an arithmetic progression, which for some secrets returns to the same
+        // places. The permutation below breaks it and preserves the property above.
         // mutant: hash: its lowest bits choose the chain
         let high = (sum >> 64) as u64;
         // mutant: hash: ids in a row lie on a line
@@ -61,7 +61,7 @@ impl<const WORDS: usize> HashKeys<WORDS> {
 }
 
 impl<const WORDS: usize> core::fmt::Debug for HashKeys<WORDS> {
-    /// A secret is not printed.
+    /// Hides the secret.
     fn fmt(&self, formatter: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         formatter.write_str("HashKeys")
     }
@@ -70,7 +70,7 @@ impl<const WORDS: usize> core::fmt::Debug for HashKeys<WORDS> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    /// Keys that share their highest bits under one secret share them under another no more often than any keys do.
+    /// Keys that share their highest bits under one secret share them under another only by chance.
     #[test]
     fn what_collides_under_one_secret_does_not_under_another() {
         const BITS: u32 = 10;
@@ -83,16 +83,17 @@ mod tests {
             let same = |earlier: &&u64| place(&other, **earlier) == place(&other, *id);
             shared += chosen[..index].iter().filter(same).count();
         }
-        // 44,850 pairs, one in 1,024 by chance: 44 of them.
+        // Of 44,850 pairs one in 1,024 by chance: 44.
         assert!((10..120).contains(&shared), "{shared} pairs collide again");
     }
 
-    /// For some secrets multiples of a number follow each other closely, or lie in a few places. Ids in a row have chains
-    /// like any others there, too.
+    /// For some secrets, multiples of a number have adjacent hashes, or few different ones. Consecutive ids have
+    /// ordinary chains there, too.
     #[test]
     fn ids_in_a_row_return_to_no_place_whatever_the_secret() {
         const BITS: u32 = 10;
-        // The inverse modulo 2^64, by Newton's method: each step doubles the bits that are right.
+        // The inverse modulo 2^64, by Newton's method: each step doubles the number of correct
+        // bits.
         let back = (0..5).fold(SPREAD, |inverse: u64, _| {
             inverse.wrapping_mul(2_u64.wrapping_sub(SPREAD.wrapping_mul(inverse)))
         });
@@ -111,7 +112,7 @@ mod tests {
         }
     }
 
-    /// Each word of a key, and each bit of a word, moves the hash.
+    /// Each word of a key, and each bit of a word, changes the hash.
     #[test]
     fn every_bit_of_a_key_matters() {
         let keys = HashKeys::<3>::from_seed(1);

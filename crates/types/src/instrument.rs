@@ -1,9 +1,9 @@
-//! What is traded.
+//! Instruments.
 
 use crate::{Decimal, Price, Quantity, ReferenceData};
 use core::fmt;
 
-/// An instrument of this gateway: a dense index from 0, given in order of appearance.
+/// An instrument of this gateway: a dense index from 0, in order of appearance.
 ///
 /// The venue's own identifier is in [`InstrumentDefinition::security_id`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -11,7 +11,7 @@ use core::fmt;
 pub struct Instrument(pub u32);
 
 impl Instrument {
-    /// As an index into tables with one row an instrument.
+    /// Index into tables with one row an instrument.
     #[inline]
     pub const fn index(self) -> usize {
         self.0 as usize
@@ -32,8 +32,9 @@ impl Symbol {
         len: 0,
     };
 
-    /// A symbol from venue text. Bytes that are not printable ASCII become `?`; what is over
-    /// 32 bytes is cut. Neither occurs in a well-formed feed, and a name must never break a screen.
+    /// A symbol from venue text. Bytes that are not printable ASCII become `?`; text beyond 32
+    /// bytes is truncated. Neither occurs in a well-formed feed, but a name must not break a
+    /// screen.
     pub fn new(text: &[u8]) -> Symbol {
         let mut symbol = Symbol::EMPTY;
         for (place, byte) in symbol.bytes.iter_mut().zip(text) {
@@ -52,7 +53,7 @@ impl Symbol {
         core::str::from_utf8(&self.bytes[..usize::from(self.len)]).unwrap_or("")
     }
 
-    /// Whether there is none.
+    /// Whether the symbol is empty.
     pub const fn is_empty(&self) -> bool {
         self.len == 0
     }
@@ -70,17 +71,17 @@ impl fmt::Debug for Symbol {
     }
 }
 
-/// How many levels the venue keeps of an instrument's books.
+/// Depth of an instrument's books.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Depth {
-    /// Levels a side of the direct book; [`Depth::ALL`] where the venue keeps every level.
+    /// Levels a side of the direct book; [`Depth::ALL`] if the venue keeps every level.
     pub direct: u16,
     /// Levels a side of the implied book.
     pub implied: u8,
 }
 
 impl Depth {
-    /// Every level that the venue has: its changes name prices, and no positions.
+    /// Every level of the venue: its changes name prices, not positions.
     pub const ALL: u16 = u16::MAX;
 
     /// Whether the venue keeps every level of the direct book.
@@ -89,14 +90,14 @@ impl Depth {
     }
 }
 
-/// What the venue says of an instrument.
+/// Definition of an instrument.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct InstrumentDefinition {
     /// Our index.
     pub instrument: Instrument,
     /// The venue's identifier (CME: SecurityID).
     pub security_id: i64,
-    /// The venue's symbol; empty until a definition was seen.
+    /// The venue's symbol; empty before a definition.
     pub symbol: Symbol,
     /// The product group (CME: SecurityGroup).
     pub group: Symbol,
@@ -104,18 +105,19 @@ pub struct InstrumentDefinition {
     pub asset: Symbol,
     /// Book depths.
     pub depth: Depth,
-    /// The smallest price step, [`Price::NULL`] where not stated.
+    /// Price increment, [`Price::NULL`] if not stated.
     pub tick: Price,
-    /// The power of ten of one unit of [`Quantity`] (CME: 0).
+    /// Exponent of ten of one unit of [`Quantity`] (CME: 0).
     pub quantity_exponent: i8,
-    /// Whether a definition was seen; without one only `instrument` and `security_id` are known.
+    /// Whether a definition was received; without one only `instrument` and `security_id` are
+    /// known.
     pub defined: bool,
-    /// What else the venue states of it.
+    /// Further reference data.
     pub reference: ReferenceData,
 }
 
 impl InstrumentDefinition {
-    /// An instrument of which only the identifier is known.
+    /// An instrument with only its identifier known.
     pub const fn unknown(instrument: Instrument, security_id: i64, depth: Depth) -> Self {
         InstrumentDefinition {
             instrument,
@@ -131,7 +133,7 @@ impl InstrumentDefinition {
         }
     }
 
-    /// A quantity as a number, for screens and text; `None` where the venue states none.
+    /// A quantity as a number, for screens and text; `None` if not stated.
     pub const fn decimal(&self, quantity: Quantity) -> Option<Decimal> {
         if quantity.is_null() {
             return None;

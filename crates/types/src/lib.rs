@@ -1,11 +1,11 @@
-//! The vocabulary of Touchline: prices, quantities, instruments, events and updates.
+//! Types shared by all crates: prices, quantities, instruments, events and updates.
 //!
-//! A venue's feed turns its messages into [`Event`]s; the books resolve each event into
-//! [`LevelChange`]s and [`OrderChange`]s; the gateway publishes them as [`Update`]s. Everything that
-//! two rooms must agree on is here, and the keyed [`hash`] of both that keep tables by a venue's keys.
+//! A venue's feed turns its messages into [`Event`]s; the books resolve each event into [`LevelChange`]s and
+//! [`OrderChange`]s; the gateway publishes them as [`Update`]s. The keyed [`hash`] serves the tables whose keys a venue
+//! chooses.
 //!
 //! # Never
-//! Knows another room; reads a clock; does I/O; allocates; holds a floating-point price.
+//! Uses another crate of ours; reads a clock; does I/O; allocates; holds a floating-point price.
 //!
 //! # Path
 //! Events enter from `feed`, updates leave through `transport`; between processes as the messages

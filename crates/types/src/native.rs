@@ -1,4 +1,4 @@
-//! The native format: every update as an SBE message, as `schemas/touchline.xml` describes it.
+//! Native format: every update as an SBE message of `schemas/touchline.xml`.
 //!
 //! ```text
 //! | header 8 | head 30 | trace 50 | fields of the message | group | group ...
@@ -6,13 +6,12 @@
 //!   template   times,    marks
 //! ```
 //!
-//! Orders, reports and limits have no trace: their fields begin at 32. Quotes and orders are not updates: they have
-//! encoders of their own ([`encode_quote_update`], [`encode_order`]).
+//! Orders, reports and limits have no trace: their fields begin at 32. Quotes and orders are not updates and have
+//! separate encoders ([`encode_quote_update`], [`encode_order`]).
 //!
-//! [`encode`] writes an update, [`parts`] first splits one that is too long for one message.
-//! [`Message::parse`] checks a message from end to end and gives borrowed views; [`Decoder`] makes
-//! an [`Update`](crate::Update) of it, and one update of parts. What the rules are, and why, is in
-//! `docs/design/native-format.md`.
+//! [`encode`] writes an update, [`parts`] first splits one that is too long for one message. [`Message::parse`] checks
+//! a whole message and returns borrowed views; [`Decoder`] converts it into an [`Update`](crate::Update), and combines
+//! parts. Rules and reasons: `docs/design/native-format.md`.
 
 pub mod code;
 mod decoder;
@@ -48,9 +47,9 @@ pub use quotes::{
 };
 pub use sink::Sink;
 
-/// Tells this schema from others: the letters `TL` in a dump.
+/// Id of the schema: the letters `TL` in a dump.
 pub const SCHEMA_ID: u16 = u16::from_le_bytes(*b"TL");
 
-/// The version of the schema that is written here. A newer one has longer blocks, more groups or
-/// more templates, and is read as far as it is known.
+/// Version of the schema that is written. A newer one has longer blocks, more groups or more
+/// templates, and its known parts are read.
 pub const SCHEMA_VERSION: u16 = 2;

@@ -1,9 +1,9 @@
-//! Codes of the schema without an enum of ours; enums have [`from_code`](crate::Validity::from_code).
+//! Codes of the schema without a Rust enum; enums have [`from_code`](crate::Validity::from_code).
 
-/// Stands for "none" wherever an enum may be absent.
+/// Null value of an enum.
 pub const NULL: u8 = u8::MAX;
 
-/// A code that may be absent; `None` where it stands for nothing.
+/// Code of an optional value; `None` for an undefined code.
 pub(super) fn optional<T>(code: u8, of: fn(u8) -> Option<T>) -> Option<Option<T>> {
     match code {
         NULL => Some(None),
@@ -16,31 +16,31 @@ pub const INDICATIVE: u8 = 1 << 0;
 /// Bit of QuoteFlags of the schema: one ticket of at most the amount.
 pub const FULL_AMOUNT: u8 = 1 << 1;
 
-/// Bit of OrderFlags of the schema: it must not trade at once.
+/// Bit of OrderFlags of the schema: the order must not trade at once.
 pub const POST_ONLY: u8 = 1 << 0;
-/// Bit of OrderFlags of the schema: it may only make a position smaller.
+/// Bit of OrderFlags of the schema: the order may only reduce a position.
 pub const REDUCE_ONLY: u8 = 1 << 1;
 
-/// Bit of ReportFlags of the schema: it may have come before.
+/// Bit of ReportFlags of the schema: possible duplicate.
 pub const POSSIBLE_RESEND: u8 = 1 << 0;
-/// Bit of ReportFlags of the schema: the order had ended.
+/// Bit of ReportFlags of the schema: the order was final.
 pub const LATE: u8 = 1 << 1;
-/// Bit of ReportFlags of the schema: the last of the answers to one question.
+/// Bit of ReportFlags of the schema: last answer to a status request.
 pub const LAST_OF_LIST: u8 = 1 << 2;
 
 /// Bit of LimitFlags of the schema: the kill switch is on.
 pub const KILLED: u8 = 1 << 0;
-/// Bit of LimitFlags of the schema: no order goes there.
+/// Bit of LimitFlags of the schema: no order is sent there.
 pub const DISABLED: u8 = 1 << 1;
 
-/// LevelState of the schema: there is no level.
+/// LevelState of the schema: no level.
 pub const LEVEL_ABSENT: u8 = 0;
-/// LevelState of the schema: there is one.
+/// LevelState of the schema: known level.
 pub const LEVEL_KNOWN: u8 = 1;
-/// LevelState of the schema: there is one that was never stated.
+/// LevelState of the schema: a level whose content was never sent.
 pub const LEVEL_UNKNOWN: u8 = 2;
 
-/// Bit of LevelFlags of the schema: of the implied book.
+/// Bit of LevelFlags of the schema: implied book.
 pub const IMPLIED: u8 = 1 << 0;
-/// Bit of LevelFlags of the schema: the level was never stated.
+/// Bit of LevelFlags of the schema: the level's content was never sent.
 pub const UNKNOWN: u8 = 1 << 1;

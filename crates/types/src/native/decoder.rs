@@ -1,4 +1,4 @@
-//! Messages into updates; several parts into one.
+//! Decodes messages into updates, and combines parts.
 
 use super::{Body, BookSnapshotView, BookUpdateView, Entry, Flags, Group, Message, OrdersView};
 use crate::{
@@ -7,7 +7,7 @@ use crate::{
 };
 use core::fmt;
 
-/// Decodes each message into an [`Update`], and the parts of a split message into one. Readers see whole events only:
+/// Decodes each message into an [`Update`], and the parts of a split message into one. Readers get whole events only:
 /// the update is returned with the last part.
 #[derive(Clone, Debug, Default)]
 pub struct Decoder {
@@ -15,7 +15,8 @@ pub struct Decoder {
     place: Place,
 }
 
-/// Room for the entries of an update: what the caller lends for one call, the same each time.
+/// Buffers for the entries of an update, lent by the caller for one call; the same ones in each
+/// call.
 #[derive(Debug)]
 pub struct Scratch<'s> {
     /// Changes of a price book.
@@ -26,16 +27,16 @@ pub struct Scratch<'s> {
     pub levels: &'s mut [Level],
 }
 
-/// Why a message is of no use, though well formed. What was collected is forgotten.
+/// Reason why a well-formed message cannot be used. Collected parts are discarded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unfit {
-    /// A part came without the one before it, or something else came between two parts.
+    /// The previous part is missing, or another message came between two parts.
     PartMissing,
-    /// The update has more entries than there is room for.
+    /// The update has more entries than the buffers.
     NoRoom,
 }
 
-/// An update whose last part is not there yet.
+/// An update without its last part.
 #[derive(Clone, Copy, Debug)]
 struct Open {
     template: Template,
@@ -44,7 +45,7 @@ struct Open {
     filled: Filled,
 }
 
-/// Which messages may have parts.
+/// Messages that may have parts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Template {
     BookUpdate,
@@ -53,10 +54,10 @@ enum Template {
     OrdersSnapshot,
 }
 
-/// Entries collected, list by list; a message of one group fills the first list.
+/// Collected entries, list by list; a message with one group fills the first list.
 type Filled = [usize; 4];
 
-/// Where the one value is that an update of a single value borrows.
+/// Storage of the value that an update of a single value borrows.
 #[expect(
     clippy::large_enum_variant,
     reason = "a decoder has one, and no allocator"
@@ -73,7 +74,7 @@ enum Place {
 }
 
 impl Decoder {
-    /// Nothing collected.
+    /// A decoder without collected parts.
     pub const fn new() -> Decoder {
         Decoder {
             open: None,
@@ -81,7 +82,7 @@ impl Decoder {
         }
     }
 
-    /// Forgets the parts that were collected: after a loss the rest of them will not come.
+    /// Discards collected parts: after a loss the others will not arrive.
     pub fn forget(&mut self) {
         self.open = None;
     }
@@ -89,10 +90,10 @@ impl Decoder {
     /// Decodes one message. `None` after a part that others follow, and for a message that is not an update: a
     /// heartbeat, a top of book, an unknown template.
     ///
-    /// `scratch` must lend the same memory in each call, since parts are collected there.
+    /// `scratch` must lend the same memory in each call, because parts are collected there.
     ///
     /// # Errors
-    /// [`Unfit`]; the decoder is then as new.
+    /// [`Unfit`]; the decoder is then empty.
     #[inline]
     pub fn update<'s>(
         &'s mut self,
@@ -169,7 +170,7 @@ impl Decoder {
             }
             _ => {}
         }
-        // The others have no parts, and nothing may stand between two parts.
+        // Other messages have no parts, and must not come between two parts.
         if self.open.take().is_some() || message.flags().0 & PARTS.0 != 0 {
             return Err(Unfit::PartMissing);
         }
@@ -193,7 +194,7 @@ impl Decoder {
             | Body::QuoteSnapshot(_)
             | Body::Order(_)
             | Body::Unknown { .. } => return None,
-            // Taken by the callers.
+            // Handled by the callers.
             Body::BookUpdate(_)
             | Body::BookSnapshot(_)
             | Body::OrderUpdate(_)
@@ -218,7 +219,7 @@ impl Decoder {
         let part = (Template::BookSnapshot, view.instrument);
         let mut filled = self.resume(message, part)?;
         for (list, levels) in view.lists().into_iter().enumerate() {
-            // Lists lie one behind the other, so none may grow when a later one has begun.
+            // Lists are consecutive, so a list cannot grow after a later one has started.
             if !levels.is_empty() && filled[list + 1..].iter().any(|levels| *levels > 0) {
                 return Err(Unfit::PartMissing);
             }
@@ -241,7 +242,7 @@ impl Decoder {
         })))
     }
 
-    /// What was collected before this part. Leaves nothing open.
+    /// Parts collected before this one. Leaves no open update.
     #[inline(always)]
     fn resume(
         &mut self,
@@ -271,7 +272,7 @@ impl Decoder {
         }
     }
 
-    /// Whether more parts are to come; if so, remembers what there is.
+    /// Whether more parts follow; if so, stores the collected ones.
     #[inline(always)]
     fn suspend(
         &mut self,
@@ -295,7 +296,7 @@ impl Decoder {
 /// The flags of parts.
 const PARTS: Flags = Flags(Flags::CONTINUED.0 | Flags::MORE.0);
 
-/// Writes the entries behind those that are there, and gives how many there are then.
+/// Appends the entries, and returns their new number.
 #[inline(always)]
 fn append<E: Entry>(
     group: Group<'_, E>,

@@ -1,4 +1,4 @@
-//! Definitions of instruments, into bytes and out of them.
+//! Encoding and decoding of instrument definitions.
 
 use super::encode::{Tag, group, start};
 use super::layout::{self, Fields, Text};
@@ -14,18 +14,18 @@ use zerocopy::{FromZeros, IntoBytes};
 /// An [`InstrumentDefinition`] in a message.
 #[derive(Clone, Copy, Debug)]
 pub struct DefinitionView<'a> {
-    /// Which instrument.
+    /// Instrument.
     pub instrument: Instrument,
-    /// As long as the writer made it.
+    /// In the length of the writer's version.
     block: &'a [u8],
-    /// None of a writer of versions 0 and 1.
+    /// Empty for a writer of versions 0 and 1.
     legs: Group<'a, layout::Leg>,
 }
 
-/// Which version of the schema added the legs.
+/// Version of the schema that added the legs.
 const LEGS_SINCE: u16 = 2;
 
-/// Stands for no instrument where the venue's identifier of one may be absent.
+/// Null of an optional instrument identifier.
 pub(super) const NO_SECURITY_ID: i64 = i64::MAX;
 
 /// Bytes of a definition's message.
@@ -123,7 +123,7 @@ impl<'a> DefinitionView<'a> {
             group: symbol(&block.group),
             asset: symbol(&block.asset),
             depth: Depth {
-                // A writer of version 0 has the first alone, and the second reads as 0.
+                // A writer of version 0 has only the first, and the second reads as 0.
                 direct: block.direct_levels.get().max(block.direct_depth.into()),
                 implied: block.implied_depth,
             },
@@ -192,7 +192,7 @@ fn display_factor(
     factor.map(Some).ok_or(Malformed::Value("displayNumerator"))
 }
 
-/// What the writer has of the block; what an older one does not know of is the null of its type.
+/// The known part of the block; fields that an older writer lacks have the null of their type.
 fn of_any_version(bytes: &[u8]) -> layout::InstrumentDefinition {
     let mut whole = layout::InstrumentDefinition {
         multiplier: Price::NULL.0.into(),
@@ -241,7 +241,7 @@ impl Entry for layout::Leg {
     }
 }
 
-/// A text that a reader gives back or compares: one with a byte that is not printable is refused.
+/// Text that a reader returns or compares: unprintable bytes are refused.
 pub(super) fn text<const N: usize>(
     text: &Text<N>,
     field: &'static str,

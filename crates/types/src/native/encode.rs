@@ -1,4 +1,4 @@
-//! Updates into bytes.
+//! Encoding of updates.
 
 use super::layout::{self, Block, Dimension, Head, Header, LatencyTrace, Text, Zeros};
 use super::{Entry, Flags, SCHEMA_ID, SCHEMA_VERSION, Sink, TopOfBook, code, definition};
@@ -7,14 +7,12 @@ use crate::{
     Phase, State, Statistic, Timestamps, Trade, TradingStatus, Update, Validity,
 };
 
-/// Writes `update` as one message to the start of `out` and gives its length, which is
-/// [`encoded_len`].
+/// Writes `update` as one message to the start of `out` and returns its length, which is [`encoded_len`].
 ///
-/// `sequence` is the number of the message in its publication. Of `flags`, those are taken that
-/// the publisher decides ([`Flags::OF_PUBLISHER`]).
+/// `sequence` is the number of the message in its publication. Of `flags`, those of [`Flags::OF_PUBLISHER`] are used.
 ///
-/// `None` where `out` is too short, or a group has more than 65,535 entries: see [`parts`](super::parts()).
-/// What `out` holds then means nothing.
+/// `None` if `out` is too short, or a group has more than 65,535 entries: see [`parts`](super::parts()). The content
+/// of `out` is then undefined.
 #[inline]
 pub fn encode(
     update: &Update<'_>,
@@ -27,7 +25,7 @@ pub fn encode(
     encode_part(update, &Tag::new(sequence, flags, timestamps), out)
 }
 
-/// As [`write_update`], into bytes, if they are there for it.
+/// Like [`write_update`], if `out` is long enough.
 #[inline]
 pub(super) fn encode_part(update: &Update<'_>, tag: &Tag<'_>, out: &mut [u8]) -> Option<usize> {
     let length = encoded_len(update);
@@ -58,7 +56,7 @@ fn entries_max(update: &Update<'_>) -> usize {
     }
 }
 
-/// Writes a heartbeat: the publication lives. As [`encode`].
+/// Writes a heartbeat. Like [`encode`].
 #[inline]
 pub fn encode_heartbeat(
     sequence: u64,
@@ -74,7 +72,7 @@ pub fn encode_heartbeat(
 /// Bytes of a heartbeat.
 pub const HEARTBEAT_BYTES: usize = fixed::<layout::Heartbeat>();
 
-/// Writes a heartbeat, which takes [`HEARTBEAT_BYTES`]. As [`encode_heartbeat`].
+/// Writes a heartbeat of [`HEARTBEAT_BYTES`]. Like [`encode_heartbeat`].
 #[inline]
 pub fn write_heartbeat(sequence: u64, flags: Flags, timestamps: &Timestamps, out: &mut impl Sink) {
     let tag = Tag::new(sequence, flags.only(Flags::OF_PUBLISHER), timestamps);
@@ -82,7 +80,7 @@ pub fn write_heartbeat(sequence: u64, flags: Flags, timestamps: &Timestamps, out
     start(layout::Heartbeat { head, trace }, out);
 }
 
-/// Writes the best levels alone, in 70 bytes. As [`encode`].
+/// Writes a top of book, in 70 bytes. Like [`encode`].
 #[inline]
 pub fn encode_top_of_book(
     top: &TopOfBook,
@@ -99,7 +97,7 @@ pub fn encode_top_of_book(
 /// Bytes of a top of book.
 pub const TOP_OF_BOOK_BYTES: usize = fixed::<layout::TopOfBook>();
 
-/// Writes the best levels alone, which takes [`TOP_OF_BOOK_BYTES`]. As [`encode_top_of_book`].
+/// Writes a top of book of [`TOP_OF_BOOK_BYTES`]. Like [`encode_top_of_book`].
 #[inline]
 pub fn write_top_of_book(
     top: &TopOfBook,
@@ -119,10 +117,10 @@ pub fn write_top_of_book(
     start(block, out);
 }
 
-/// Sets [`Flags::END_OF_BATCH`] in a message that is already written. A publisher learns that a
-/// message was the last of its packet only when the next one does not come.
+/// Sets [`Flags::END_OF_BATCH`] in an encoded message. A publisher knows that a message was the
+/// last of its packet only when no further one follows.
 ///
-/// Does nothing to bytes that are too short to be a message.
+/// Ignores bytes that are too short for a message.
 #[inline]
 pub fn mark_end_of_batch(message: &mut [u8]) {
     if let Some(flags) = message.get_mut(FLAGS_AT) {
@@ -130,13 +128,12 @@ pub fn mark_end_of_batch(message: &mut [u8]) {
     }
 }
 
-/// Where in a message its [`Flags`] are, a byte.
+/// Offset of the [`Flags`] byte in a message.
 pub const FLAGS_AT: usize = size_of::<Header>() + core::mem::offset_of!(Head, flags);
 
-/// Makes the book of an encoded message stale, if it is live: for a reader that knows that its publisher is
-/// stalled.
+/// Makes the book of an encoded message stale, if it is live: for a reader whose publisher is stalled.
 ///
-/// Does nothing to a message that is of no book, or to bytes that are too short to be a message.
+/// Ignores a message without a book, and bytes that are too short for a message.
 pub fn mark_stale(message: &mut [u8]) {
     const VALIDITY: usize = size_of::<Header>() + core::mem::offset_of!(Head, validity);
     if let Some(validity) = message.get_mut(VALIDITY)
@@ -188,7 +185,7 @@ pub(super) const fn group_len<E>(entries: usize) -> usize {
     size_of::<Dimension>() + size_of::<E>() * entries
 }
 
-/// What a message has besides its update.
+/// Fields of a message besides its update.
 pub(super) struct Tag<'a> {
     sequence: u64,
     flags: Flags,
@@ -196,7 +193,7 @@ pub(super) struct Tag<'a> {
 }
 
 impl<'a> Tag<'a> {
-    /// `flags` are taken as they are.
+    /// `flags` are written unchanged.
     #[inline(always)]
     pub(super) const fn new(sequence: u64, flags: Flags, timestamps: &'a Timestamps) -> Tag<'a> {
         Tag {
@@ -244,7 +241,7 @@ impl<'a> Tag<'a> {
         }
     }
 
-    /// Of an instrument's book.
+    /// Head of a message of an instrument's book.
     #[inline(always)]
     pub(super) fn of_book(
         &self,
@@ -255,24 +252,24 @@ impl<'a> Tag<'a> {
         (head, self.trace())
     }
 
-    /// Of an instrument, and not of its book.
+    /// Head of a message of an instrument, without a book.
     #[inline(always)]
     pub(super) fn of(&self, instrument: Instrument) -> (Head, LatencyTrace) {
         (self.head(instrument, None, Flags::NONE), self.trace())
     }
 
-    /// Of no instrument.
+    /// Head of a message without an instrument.
     #[inline(always)]
     fn of_none(&self) -> (Head, LatencyTrace) {
         self.of(NO_INSTRUMENT)
     }
 }
 
-/// Stands for no instrument on the wire.
+/// Null of the instrument on the wire.
 pub(super) const NO_INSTRUMENT: Instrument = Instrument(u32::MAX);
 
-/// Writes an update, with the flags of the tag as they are. No group may have more entries than its
-/// dimension can count, which parts do not have.
+/// Writes an update, with the flags of the tag unchanged. No group may have more entries than its
+/// dimension can count; parts never do.
 #[inline]
 pub(super) fn write_update(update: &Update<'_>, tag: &Tag<'_>, out: &mut impl Sink) {
     match update {
@@ -315,7 +312,7 @@ fn book(update: &BookUpdate<'_>, tag: &Tag<'_>, out: &mut impl Sink) {
     group::<layout::LevelChange>(update.changes, out);
 }
 
-/// A best level, or what stands for none.
+/// A best level, or its null.
 #[inline(always)]
 fn best(level: Option<Level>) -> (Level, u8) {
     match level {

@@ -1,4 +1,4 @@
-//! Entries of groups: the value of each, and its bytes.
+//! Entries of groups: values and encoding.
 
 use super::layout::{self, Fields, Zeros};
 use super::{Malformed, code};
@@ -10,16 +10,16 @@ use core::fmt;
 
 /// An entry of a group.
 pub trait Entry: Fields {
-    /// Its contents.
+    /// Value of the entry.
     type Value: Copy + fmt::Debug;
 
-    /// The bytes of a value.
+    /// Encoded value.
     fn of(value: &Self::Value) -> Self;
 
-    /// Refuses codes that stand for nothing.
+    /// Refuses undefined codes.
     fn check(&self) -> Result<(), Malformed>;
 
-    /// The value. Of an entry that [`check`](Self::check) refuses, some value.
+    /// Decoded value; undefined for an entry that [`check`](Self::check) refuses.
     fn value(&self) -> Self::Value;
 }
 
@@ -71,7 +71,7 @@ impl Entry for layout::LevelChange {
             level_flags: unknown_flag(level.known) | implied,
             side: change.side as u8,
             action: change.action as u8,
-            // A reader of version 0 holds no such list, and refuses the step.
+            // A reader of version 0 has no list of this length, and refuses the step.
             index: change.index.min(u8::MAX.into()) as u8,
             deep_index: change.index.into(),
         }
@@ -104,7 +104,7 @@ impl Entry for layout::LevelChange {
             },
             side: Side::from_code(self.side).unwrap_or(Side::Bid),
             action: LevelAction::from_code(self.action).unwrap_or(LevelAction::Clear),
-            // A writer of version 0 has the first alone, and the second reads as 0.
+            // A writer of version 0 has only the first, and the second reads as 0.
             // mutant: native: a deep place is what a byte says of it
             index: self.deep_index.get().max(self.index.into()),
         }

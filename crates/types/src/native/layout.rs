@@ -66,7 +66,7 @@ fields! {
     Dimension: 4 {
         /// Bytes of one entry.
         0 block_length: U16,
-        /// How many entries follow.
+        /// Number of entries.
         2 num_in_group: U16,
     }
 }
@@ -115,7 +115,7 @@ block! {
     Heartbeat = 1, [], 80 {
         /// Number, times, instrument, validity, flags.
         0 head: Head,
-        /// Packet and marks.
+        /// Packet and timestamps.
         30 trace: LatencyTrace,
     }
 }
@@ -125,7 +125,7 @@ block! {
     Gap = 2, [], 97 {
         /// Number, times, instrument, validity, flags.
         0 head: Head,
-        /// Packet and marks.
+        /// Packet and timestamps.
         30 trace: LatencyTrace,
         /// First lost packet.
         80 first_lost: U64,
@@ -141,7 +141,7 @@ block! {
     Reset = 3, [], 80 {
         /// Number, times, instrument, validity, flags.
         0 head: Head,
-        /// Packet and marks.
+        /// Packet and timestamps.
         30 trace: LatencyTrace,
     }
 }
@@ -151,7 +151,7 @@ block! {
     Download = 4, [], 81 {
         /// Number, times, instrument, validity, flags.
         0 head: Head,
-        /// Packet and marks.
+        /// Packet and timestamps.
         30 trace: LatencyTrace,
         /// Phase of the schema.
         80 phase: u8,
@@ -163,7 +163,7 @@ block! {
     ChannelState = 5, [], 90 {
         /// Number, times, instrument, validity, flags.
         0 head: Head,
-        /// Packet and marks.
+        /// Packet and timestamps.
         30 trace: LatencyTrace,
         /// The venue's number of the last packet that the books hold; 0 where it numbers none.
         80 channel_sequence: U64,
@@ -179,7 +179,7 @@ block! {
     InstrumentDefinition = 10, ["legs": Leg], 344 from 196 {
         /// Number, times, instrument, validity, flags.
         0 head: Head,
-        /// Packet and marks.
+        /// Packet and timestamps.
         30 trace: LatencyTrace,
         /// The venue's identifier.
         80 venue_id: I64,
@@ -235,7 +235,7 @@ block! {
         293 option_right: u8,
         /// The venue's code of the trading status; 255 where not stated.
         294 status_code: u8,
-        /// How many legs the venue stated, of which the group may have fewer; 255 for as many or more.
+        /// Number of legs at the venue, of which the group may have fewer; 255 for that number or more.
         295 leg_count: u8,
         /// The venue.
         296 venue_name: Text<16>,
@@ -251,7 +251,7 @@ block! {
     InstrumentState = 11, [], 80 {
         /// Number, times, instrument, validity, flags.
         0 head: Head,
-        /// Packet and marks.
+        /// Packet and timestamps.
         30 trace: LatencyTrace,
     }
 }
@@ -261,7 +261,7 @@ block! {
     TradingStatus = 12, [], 89 {
         /// Number, times, instrument, validity, flags.
         0 head: Head,
-        /// Packet and marks.
+        /// Packet and timestamps.
         30 trace: LatencyTrace,
         /// The group that it is about, as the venue wrote it.
         80 product_group: Text<6>,
@@ -279,7 +279,7 @@ block! {
     BookSnapshot = 20, ["bids": Level, "asks": Level, "impliedBids": Level, "impliedAsks": Level], 84 {
         /// Number, times, instrument, validity, flags.
         0 head: Head,
-        /// Packet and marks.
+        /// Packet and timestamps.
         30 trace: LatencyTrace,
         /// Not used.
         80 reserved: Zeros<4>,
@@ -291,7 +291,7 @@ block! {
     BookUpdate = 21, ["changes": LevelChange], 132 {
         /// Number, times, instrument, validity, flags.
         0 head: Head,
-        /// Packet and marks.
+        /// Packet and timestamps.
         30 trace: LatencyTrace,
         /// The venue's identifier of the instrument.
         80 venue_id: I64,
@@ -337,7 +337,7 @@ block! {
     OrdersSnapshot = 30, ["orders": Order], 84 {
         /// Number, times, instrument, validity, flags.
         0 head: Head,
-        /// Packet and marks.
+        /// Packet and timestamps.
         30 trace: LatencyTrace,
         /// Not used.
         80 reserved: Zeros<4>,
@@ -349,7 +349,7 @@ block! {
     OrderUpdate = 31, ["changes": OrderChange], 84 {
         /// Number, times, instrument, validity, flags.
         0 head: Head,
-        /// Packet and marks.
+        /// Packet and timestamps.
         30 trace: LatencyTrace,
         /// Not used.
         80 reserved: Zeros<4>,
@@ -361,7 +361,7 @@ block! {
     Trade = 40, [], 110 {
         /// Number, times, instrument, validity, flags.
         0 head: Head,
-        /// Packet and marks.
+        /// Packet and timestamps.
         30 trace: LatencyTrace,
         /// Trade price in 1e-9.
         80 price: I64,
@@ -383,7 +383,7 @@ block! {
     Statistics = 41, [], 98 {
         /// Number, times, instrument, validity, flags.
         0 head: Head,
-        /// Packet and marks.
+        /// Packet and timestamps.
         30 trace: LatencyTrace,
         /// The price in 1e-9; `i64::MAX` for figures that have none.
         80 price: I64,

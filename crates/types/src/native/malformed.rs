@@ -1,27 +1,27 @@
-//! Why bytes are not a message.
+//! Reasons why bytes are not a message.
 
 use core::fmt;
 
-/// Why a message was refused. Nothing of it was used.
+/// Reason of a refused message, no part of which was used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Malformed {
-    /// Fewer bytes than a header has.
+    /// Shorter than a header.
     HeaderCut,
-    /// The header names another schema: these bytes are not ours.
+    /// The header names another schema.
     SchemaUnknown,
     /// The root block ends behind the message.
     BlockPastEnd,
-    /// The root block is shorter than any writer of ours makes it.
+    /// The root block is shorter than in any version.
     BlockTooShort,
     /// The message ends inside the header of a group.
     DimensionCut,
-    /// The entries of a group are shorter than any writer of ours makes them.
+    /// The entries of a group are shorter than in any version.
     EntryTooShort,
     /// The entries of a group end behind the message.
     GroupPastEnd,
-    /// Bytes follow the last group, and the writer's schema is not newer.
+    /// Bytes follow the last group, although the writer's schema is not newer.
     BytesLeftOver,
-    /// A field has a value that it cannot have; the schema's name of the field.
+    /// A field has an undefined value; the schema's name of the field.
     Value(&'static str),
 }
 

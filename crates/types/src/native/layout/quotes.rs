@@ -24,7 +24,7 @@ block! {
     QuoteUpdate = 50, ["changes": QuoteChange], 116 {
         /// Number, times, instrument, validity of the provider's quotes, flags.
         0 head: Head,
-        /// Packet and marks.
+        /// Packet and timestamps.
         30 trace: LatencyTrace,
         /// Whose quotes, and of what.
         80 stream: QuoteStream,
@@ -36,7 +36,7 @@ block! {
     QuoteSnapshot = 51, ["quotes": Quote], 116 {
         /// Number, times, instrument, validity of the provider's quotes, flags.
         0 head: Head,
-        /// Packet and marks.
+        /// Packet and timestamps.
         30 trace: LatencyTrace,
         /// Whose quotes, and of what.
         80 stream: QuoteStream,
