@@ -6,9 +6,9 @@
 //!                    reorder buffer: waits behind a gap  └─ retransmission: requested, filled or given up
 //! ```
 //!
-//! Numbers have 64 bits, a packet holds a [`Span`] of them, and lines are equal: any number of them. [`Window`] is what
-//! every venue shares. [`Arbitration`] puts a [`Restart`] rule before it, for venues whose packets name their session.
-//! CME's packets do not: what is believed of them is a machine of its own above the same window (`cme/arbiter.rs`).
+//! Numbers have 64 bits, a packet contains a [`Span`] of them, and any number of lines are equal. All venues use
+//! [`Window`]. [`Arbitration`] adds a [`Restart`] rule, for venues whose packets name their session. CME's packets do
+//! not: a separate state machine confirms contradicting packets above the same window (`cme/arbiter.rs`).
 
 mod lines;
 mod reorder_buffer;

@@ -1,4 +1,4 @@
-//! CME MDP 3.0: from the packets of a channel's feeds and lines to events.
+//! CME MDP 3.0: packets of a channel's feeds and lines to events.
 //!
 //! ```text
 //!  packet ─► valid? ─► incremental: arbiter ─► messages ─► sequencer (RptSeq) ─► events

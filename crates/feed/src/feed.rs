@@ -1,4 +1,4 @@
-//! What the pipeline asks of a venue's feed.
+//! Interface between the pipeline and a venue's feed.
 
 use crate::{Feedback, Request};
 use touchline_instruments::Instruments;
@@ -7,18 +7,18 @@ use touchline_types::{CounterInfo, Event, PacketInfo, ReceiveTime, Validity};
 /// Batch: the events of one packet, in order.
 #[derive(Debug)]
 pub struct Batch {
-    /// The packet that they come from.
+    /// Packet of the events.
     pub packet_info: PacketInfo,
     /// The events.
     pub events: Vec<Event>,
-    /// Whether the venue is in the middle of an event behind this batch, also where nothing of it reached a book.
+    /// Whether the venue's event continues after this batch, also if no part of it reached a book.
     pub event_open: bool,
-    /// Packets that were processed in their order since the batch was made or this was taken.
+    /// Number of processed packets since the batch was created or this was read.
     pub delivered: u32,
 }
 
 impl Batch {
-    /// Room for `events_max` events, taken now.
+    /// Allocates for `events_max` events.
     #[must_use]
     pub fn new(events_max: usize) -> Batch {
         Batch {
@@ -29,7 +29,7 @@ impl Batch {
         }
     }
 
-    /// Where a feed writes.
+    /// Output of a feed.
     #[inline]
     pub fn output<'a>(&'a mut self, instruments: &'a mut Instruments) -> Output<'a> {
         Output {
@@ -39,7 +39,7 @@ impl Batch {
     }
 }
 
-/// Where a feed writes: the events of a batch, and the table of instruments.
+/// Output of a feed: the events of a batch, and the table of instruments.
 #[derive(Debug)]
 pub struct Output<'a> {
     /// All instruments; a feed adds to them and defines them.
@@ -56,41 +56,41 @@ impl Output<'_> {
     }
 }
 
-/// What books are, as a feed's venue has it.
+/// Validities that a venue's feed gives to books.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BookRules {
-    /// A book that is known to miss something.
+    /// A book with a gap.
     pub missing: Validity,
-    /// A book that a change did not fit, until the feed says more of it.
+    /// A book after an inconsistent change, until the feed recovers it.
     pub inconsistent: Validity,
 }
 
 /// A venue's feed: bytes and time in, events out.
 ///
-/// The caller takes each batch to the books before the next call, tells what they found by [`Feed::feedback`], and calls
-/// [`Feed::poll`] until it is `false` after every other call that takes `&mut self`.
+/// The caller applies each batch to the books before the next call, reports the result with [`Feed::feedback`], and
+/// calls [`Feed::poll`] until it is `false` after every other call that takes `&mut self`.
 pub trait Feed {
-    /// Where bytes came in: which stream of the venue, which line.
+    /// Source of bytes: stream and line of the venue.
     type Source: Copy;
 
-    /// What it counts.
+    /// Counters of the feed.
     const TABLES: &'static [&'static [CounterInfo]];
 
-    /// What was counted so far, in the order of [`Feed::TABLES`].
+    /// Values of the counters, in the order of [`Feed::TABLES`].
     fn counted(&self) -> impl Iterator<Item = u64>;
 
-    /// The table of instruments that this feed adds to, with those that its settings name. It is taken once.
+    /// The table of instruments for this feed, with those of its settings. Called once.
     fn instruments(&mut self) -> Instruments;
 
-    /// A batch with room for what any one call can give.
+    /// A batch with room for the events of any one call.
     fn batch(&self) -> Batch;
 
-    /// What its books are.
+    /// Validities of its books.
     fn book_rules(&self) -> BookRules;
 
-    /// Takes a packet, or a piece of a stream of bytes, and fills the emptied `batch` with what follows from it at once;
-    /// gives how many bytes of it were taken. The rest is to be handed in again after [`Feed::poll`] was `false`; if
-    /// nothing is taken then, nothing will be.
+    /// Processes a packet, or a piece of a byte stream, and fills the emptied `batch` with its first events; returns
+    /// the number of consumed bytes. Call it again with the rest after [`Feed::poll`] was `false`; if no byte is
+    /// consumed then, drop the rest.
     fn handle(
         &mut self,
         source: Self::Source,
@@ -100,26 +100,25 @@ pub trait Feed {
         batch: &mut Batch,
     ) -> usize;
 
-    /// Fills `batch` with the next events that do not need further input. `false` if there are none.
+    /// Fills `batch` with further events that need no more input. `false` if there are none.
     fn poll(&mut self, instruments: &mut Instruments, batch: &mut Batch) -> bool;
 
-    /// Time passed and nothing is there to be handled: what waited long enough is let go.
+    /// Processes timeouts; called when no input is available.
     fn handle_timeout(&mut self, now: ReceiveTime);
 
-    /// When [`Feed::handle_timeout`] has something to do at the earliest, in nanoseconds of [`ReceiveTime::mono_ns`]; looked
-    /// at then, it may be nothing. `None`: never, unless something comes. A clock that steps back is the feed's to bear.
+    /// Time of the next call of [`Feed::handle_timeout`], in nanoseconds of [`ReceiveTime::mono_ns`]; the call may have
+    /// nothing to do. `None`: not before further input. The feed tolerates a clock that steps back.
     fn next_timeout(&self) -> Option<u64>;
 
-    /// No packet will come any more: nothing waits any longer.
+    /// End of input: releases everything that waits.
     fn finish(&mut self);
 
-    /// What is to be done outside, for as long as it is of use. It stays the same until it is done or
-    /// came to nothing. Nothing, where a venue has no such thing.
+    /// Request to the feed's link, stated until it is filled or has failed. `None` for venues without requests.
     fn request(&self) -> Option<Request> {
         None
     }
 
-    /// Whether the request that stood last was filled; told once.
+    /// Whether the last request was filled; returned once.
     fn take_filled(&mut self) -> bool {
         false
     }
@@ -128,36 +127,36 @@ pub trait Feed {
     /// [`ReceiveTime::mono_ns`]).
     fn request_failed(&mut self, _again_ns: u64) {}
 
-    /// What the books found in the last batch.
+    /// Result of the books for the last batch.
     fn feedback(&mut self, feedback: &Feedback);
 
-    /// Whether the venue has told of every instrument that it has.
+    /// Whether the venue has defined every instrument.
     fn is_defined(&self) -> bool;
 }
 
-/// A session feed: a feed with a connection of its own: what its venue sends comes through
-/// [`Feed::handle`] in pieces of any length, and it is answered.
+/// Feed with a connection of its own: the venue's bytes reach it through [`Feed::handle`] in pieces of any length, and
+/// it sends bytes.
 ///
 /// The owner of the connection reports when it opens and closes, sends outgoing bytes, and closes it on request.
 pub trait SessionFeed: Feed {
-    /// The connection is there.
+    /// The connection is established.
     fn connected(&mut self, time: ReceiveTime);
 
-    /// The connection is gone, or was never made.
+    /// The connection is closed, or could not be established.
     fn disconnected(&mut self, time: ReceiveTime);
 
-    /// Bytes that are to be sent, in order.
+    /// Bytes to send, in order.
     fn outgoing(&self) -> &[u8];
 
-    /// So many of them were sent.
+    /// This number of bytes was sent.
     fn sent(&mut self, bytes: usize, time: ReceiveTime);
 
-    /// Whether the connection is to be closed, once everything was sent.
+    /// Whether the connection must be closed after the outgoing bytes.
     fn is_over(&self) -> bool;
 
-    /// Why it is to be closed, for people. It may hold what the venue said, as it was said.
+    /// Reason of the close, for logs. It may contain text of the venue, unescaped.
     fn reason(&self) -> String;
 
-    /// An orderly end is wanted: the venue takes its leave, and is over when it was answered.
+    /// Starts a logout; the feed is over when the venue has answered.
     fn log_out(&mut self, time: ReceiveTime);
 }

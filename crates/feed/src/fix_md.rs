@@ -5,9 +5,9 @@
 //!            logon.rs  securities.rs   download.rs          refresh.rs
 //! ```
 //!
-//! The session handles order and timeouts; delivered messages become events here. Every connection starts from
-//! nothing: numbers at 1, every instrument requested, every book replaced by a snapshot. Books of a lost connection
-//! are stale meanwhile.
+//! The session handles order and timeouts; delivered messages become events here. Every connection starts again:
+//! numbers at 1, every instrument requested, every book replaced by a snapshot. Books of a lost connection are stale
+//! meanwhile.
 //!
 //! Source: FIX 4.4 volume 3 (market data); Deribit's own: `docs/venues/deribit.md`.
 

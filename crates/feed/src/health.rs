@@ -2,31 +2,31 @@
 
 use touchline_types::{ChannelState, Validity};
 
-/// Why no book of a channel may be trusted further, whatever it is by itself.
+/// Reasons why no book of a channel is live, whatever its own validity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Doubt {
     /// The feed timeout has passed without a packet.
     Silent = 1,
-    /// The connection is gone.
+    /// The connection is lost.
     Down = 2,
-    /// Packets are awaited, or wait to be processed behind those that were.
+    /// Packets are awaited, or packets behind them wait to be processed.
     Behind = 4,
-    /// Packets contradict what was processed, and nothing else came since.
+    /// Packets contradict the processed ones, and no other packet arrived since.
     UnconfirmedJump = 8,
 }
 
-/// Health of a channel: the present conditions, and the last published state.
+/// Health of a channel: current conditions, and the last published state.
 #[derive(Debug, Default)]
 pub struct ChannelHealth {
     doubts: u8,
-    /// Subscribers were told something else than what holds.
+    /// The published state differs from the current one.
     is_due: bool,
     told: ChannelState,
 }
 
 impl ChannelHealth {
-    /// A condition holds from now on.
+    /// Sets a condition.
     #[inline]
     pub fn raise(&mut self, doubt: Doubt) {
         if !self.has(doubt) {
@@ -34,7 +34,7 @@ impl ChannelHealth {
         }
     }
 
-    /// A condition holds no longer.
+    /// Clears a condition.
     #[inline]
     pub fn clear(&mut self, doubt: Doubt) {
         if self.has(doubt) {
@@ -48,14 +48,14 @@ impl ChannelHealth {
         self.is_due = self.validity() != self.told.price;
     }
 
-    /// Whether a condition holds.
+    /// Whether a condition is set.
     #[inline]
     #[must_use]
     pub fn has(&self, doubt: Doubt) -> bool {
         self.doubts & doubt as u8 != 0
     }
 
-    /// What a live book of the channel is shown as.
+    /// Published validity of a live book of the channel.
     #[inline]
     #[must_use]
     pub fn validity(&self) -> Validity {
@@ -68,15 +68,15 @@ impl ChannelHealth {
         }
     }
 
-    /// Whether subscribers were told something else.
+    /// Whether the published state differs from the current one.
     #[inline]
     #[must_use]
     pub fn is_due(&self) -> bool {
         self.is_due
     }
 
-    /// The state that subscribers are to be told now, if they were told another one; `sequence` is the number of the last
-    /// packet that the books hold.
+    /// The state to publish, if it differs from the last published one; `sequence` is the number of the last packet in
+    /// the books.
     pub fn take(&mut self, sequence: u64) -> Option<ChannelState> {
         if !std::mem::take(&mut self.is_due) {
             return None;

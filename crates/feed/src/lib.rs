@@ -1,20 +1,20 @@
-//! Per venue: arbitration of lines, sequence, gaps, recovery, normalisation.
+//! Feeds of venues: arbitration of lines, sequence, gaps, recovery, normalisation.
 //!
-//! A [`Feed`] takes packets as bytes with a time and answers with batches of normalised
-//! [`touchline_types::Event`]s, in the venue's order, each batch from one packet. Venue words stay
-//! in here (and in `wire`); what comes out is ours.
+//! A [`Feed`] processes packets as bytes with a time and returns batches of normalised
+//! [`touchline_types::Event`]s, in the venue's order, each batch from one packet. The venue's terms
+//! are used only here and in `wire`; events use ours.
 //!
 //! # Never
 //! Owns a socket, a clock or a thread; applies an event to a book; publishes; allocates after
 //! start; logs.
 //!
 //! # Path
-//! [`Feed::handle`] takes a packet and gives its batch; [`Feed::poll`] gives the batches that it made
-//! deliverable, many when it closes a gap.
+//! [`Feed::handle`] processes a packet and returns its batch; [`Feed::poll`] returns further deliverable batches,
+//! several when a gap closes.
 //!
 //! # Tests
-//! Unit tests beside each part; whole sessions with faults, compared with the truth and with a
-//! slow reference, in `crates/touchline/tests`; fuzz target `mdp3_channel`.
+//! Unit tests beside each part; whole sessions with faults, compared with the expected books and
+//! with a slow reference, in `crates/touchline/tests`; fuzz target `mdp3_channel`.
 #![forbid(unsafe_code)]
 
 pub mod arbitration;

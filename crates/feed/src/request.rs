@@ -1,11 +1,11 @@
-//! What a feed wants done outside of the path, and what the books tell it after a batch.
+//! Requests of a feed to its link, and feedback of the books after a batch.
 
 use touchline_types::Instrument;
 
-/// Request: what a feed wants done by its link.
+/// Request of a feed to its link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Request {
-    /// Ask for packets that every line lost again, and hand them to [`crate::Feed::handle`].
+    /// Request packets that every line lost, and pass them to [`crate::Feed::handle`].
     Retransmit {
         /// First packet, at least 1.
         first: u64,
@@ -14,18 +14,18 @@ pub enum Request {
     },
 }
 
-/// What the books found in a batch that its feed must know.
+/// Results of the books for a batch that its feed needs.
 #[derive(Debug, Default)]
 pub struct Feedback {
-    /// Instruments whose order book is lost: the books ran out of room for their orders.
+    /// Instruments whose order book is lost: there was no room for its orders.
     pub orders_overflowed: Vec<Instrument>,
-    /// Instruments of whose price book a level was there already, or was not: the book is as the change said, and the
-    /// feed may ask for a whole one.
+    /// Instruments with an inconsistent change: an inserted level existed already, or a changed or deleted one did not.
+    /// The change was applied, and the feed may request a snapshot.
     pub inconsistent: Vec<Instrument>,
 }
 
 impl Feedback {
-    /// Room for `instruments_max` of each, taken now.
+    /// Allocates for `instruments_max` of each.
     #[must_use]
     pub fn new(instruments_max: usize) -> Feedback {
         Feedback {
@@ -34,14 +34,14 @@ impl Feedback {
         }
     }
 
-    /// Whether there is nothing to tell.
+    /// Whether there is no feedback.
     #[inline]
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.orders_overflowed.is_empty() && self.inconsistent.is_empty()
     }
 
-    /// It was told.
+    /// Clears the feedback.
     pub fn clear(&mut self) {
         self.orders_overflowed.clear();
         self.inconsistent.clear();

@@ -14,40 +14,40 @@ pub enum Restart {
     NewSession,
 }
 
-/// Packet as a line brought it.
+/// Packet received on a line.
 #[derive(Clone, Copy, Debug)]
 pub struct Offered<'a> {
-    /// Its session; 0 where the venue has none.
+    /// Session; 0 if the venue has none.
     pub session: u64,
-    /// Its numbers.
+    /// Sequence numbers.
     pub span: Span,
-    /// When it was sent, nanoseconds since the Unix epoch; 0 where the venue does not say.
+    /// Sending time, nanoseconds since the Unix epoch; 0 if not stated.
     pub sending_ns: u64,
-    /// When it came.
+    /// Receive time.
     pub time: ReceiveTime,
-    /// Its bytes.
+    /// Payload.
     pub payload: &'a [u8],
 }
 
-/// What became of an offered packet.
+/// Result of offering a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// It holds the next number: process it now, without the numbers before `from`.
+    /// It contains the next number: process it now, without the numbers before `from`.
     Deliver {
-        /// The first number that was not processed yet.
+        /// First number that was not processed yet.
         from: u64,
     },
-    /// It waits behind a gap.
+    /// Buffered behind a gap.
     Buffered,
-    /// All its numbers were processed, were lost, or wait already.
+    /// All its numbers were processed, lost, or are buffered already.
     Duplicate,
-    /// It is of the session before.
+    /// It belongs to the previous session.
     Old,
-    /// Something goes before it: take the steps that are due, and offer it again.
+    /// Other steps come first: take the due steps, and offer it again.
     Again,
 }
 
-/// What is to be done next, in order.
+/// Steps of the arbitrated stream, in order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
     /// Sequence reset.
@@ -69,36 +69,36 @@ pub enum Step {
         /// Last number, which is missing.
         last: u64,
     },
-    /// All requested packets are there.
+    /// All requested packets have arrived.
     Filled,
     /// This packet is the next one; its bytes are at [`Arbitration::payload`].
     Packet {
         /// The packet.
         packet: BufferedPacket,
-        /// The first number of it that was not processed yet.
+        /// Its first number that was not processed yet.
         from: u64,
     },
 }
 
-/// Arbitration of a venue's lines, which are all alike: whichever brings a number first counts.
+/// Arbitration of a venue's equal lines: the first copy of each number is processed.
 ///
-/// The caller takes all steps by [`Arbitration::pop`] after every call that takes `&mut self`.
+/// The caller takes all steps with [`Arbitration::pop`] after every call that takes `&mut self`.
 #[derive(Debug)]
 pub struct Arbitration {
     window: Window,
     restart: Restart,
-    /// Where a numbering begins.
+    /// First number of a session.
     begin: u64,
     session: Option<u64>,
     former: Option<u64>,
     /// The present session has started, and this is not published yet.
     is_new: bool,
-    /// What lies below is lost, so that the window reaches a packet beyond it.
+    /// Numbers below this are lost, so that the window reaches a packet beyond it.
     make_room_to: u64,
 }
 
 impl Arbitration {
-    /// Numbering begins with `begin`, at least 1. Memory for what waits in `window` was taken with it.
+    /// Sessions start with number `begin`, at least 1. The memory of `window` was allocated with it.
     #[must_use]
     pub fn new(begin: u64, restart: Restart, mut window: Window) -> Arbitration {
         assert!(begin > 0, "numbers-begin-behind-0");
@@ -114,7 +114,7 @@ impl Arbitration {
         }
     }
 
-    /// As [`Arbitration::new`], with a window of its own: a gap waits `wait_ns` for other lines, then for retransmission.
+    /// Like [`Arbitration::new`], with a new window: a gap waits `wait_ns` for other lines, then for retransmission.
     #[must_use]
     pub fn with_room(
         begin: u64,
@@ -127,13 +127,13 @@ impl Arbitration {
         Arbitration::new(begin, restart, window)
     }
 
-    /// The next number to process.
+    /// Next number to process.
     #[must_use]
     pub fn next(&self) -> u64 {
         self.window.next()
     }
 
-    /// Judges a packet that a line brought.
+    /// Offers a packet of a line.
     pub fn offer(&mut self, offered: Offered<'_>) -> Verdict {
         if !self.is_of_session(offered.session) {
             return Verdict::Old;
@@ -158,7 +158,7 @@ impl Arbitration {
         self.keep(offered)
     }
 
-    /// Keeps what lies behind a gap, or behind what is awaited; of a packet that was processed in part, the rest.
+    /// Buffers a packet behind a gap or behind awaited packets; of a partly processed packet, the rest.
     fn keep(&mut self, offered: Offered<'_>) -> Verdict {
         let Offered {
             mut span,
@@ -188,7 +188,7 @@ impl Arbitration {
         is_of_session && (self.window).keep_retransmitted(span, sending_ns, 0, time, payload)
     }
 
-    /// The next step, if one is due.
+    /// Next due step, if any.
     pub fn pop(&mut self) -> Option<Step> {
         if std::mem::take(&mut self.is_new) {
             let session = self.session.expect("a-new-session-has-a-name");
@@ -217,24 +217,24 @@ impl Arbitration {
         })
     }
 
-    /// The bytes of a packet popped just now.
+    /// Payload of the packet of the last step.
     #[must_use]
     pub fn payload(&self, packet: &BufferedPacket) -> &[u8] {
         self.window.payload(packet)
     }
 
-    /// Time passed: gaps that waited long enough are requested, or lost.
+    /// Advances time: gaps whose wait time is over are requested, or lost.
     pub fn advance(&mut self, now_ns: u64) {
         self.window.advance(now_ns, true);
     }
 
-    /// When time alone lets something go at the earliest, by the clock of [`Arbitration::advance`].
+    /// Time of the next timeout, by the clock of [`Arbitration::advance`].
     #[must_use]
     pub fn next_timeout(&self) -> Option<u64> {
         self.window.next_timeout()
     }
 
-    /// Nothing will come any more: every gap is lost.
+    /// End of input: every gap is lost.
     pub fn finish(&mut self) {
         self.window.finish();
     }
@@ -251,14 +251,15 @@ impl Arbitration {
         self.window.give_up(again_ns);
     }
 
-    /// Whether waiting packets can be processed.
+    /// Whether buffered packets can be processed.
     fn is_due(&self) -> bool {
         let is_next = self.window.buffer().covers(self.window.next());
         let is_held_up = self.window.is_held_up();
         is_next && !is_held_up || self.make_room_to > self.window.next()
     }
 
-    /// Whether a packet is of the present session; one of a session other than the previous one is a sequence reset.
+    /// Whether a packet belongs to the current session; one of a session other than the previous one is a sequence
+    /// reset.
     fn is_of_session(&mut self, session: u64) -> bool {
         if self.restart == Restart::Never || self.session == Some(session) {
             return true;

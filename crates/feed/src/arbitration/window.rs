@@ -1,5 +1,5 @@
-//! Window: the next number, what waits behind a gap before it, and how long that waits: for the other lines, then for
-//! retransmission, one request at a time.
+//! Window of sequence numbers: the next number, packets behind a gap, and the wait of a gap, first for the other lines,
+//! then for retransmission, one request at a time.
 
 use super::reorder_buffer::{BufferedPacket, ReorderBuffer};
 use super::span::Span;
@@ -8,9 +8,9 @@ use crate::ReceiveTime;
 /// Retransmission of packets that all lines lost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Retransmission {
-    /// How long a gap waits for requested packets, nanoseconds.
+    /// Time that a gap waits for requested packets, nanoseconds.
     pub wait_ns: u64,
-    /// Most numbers of one request; a longer gap is lost at once.
+    /// Largest number of packets of one request; a longer gap is lost at once.
     pub numbers_max: u64,
 }
 
@@ -19,22 +19,22 @@ pub struct Retransmission {
 pub struct Awaited {
     /// The first number, which is missing.
     pub first: u64,
-    /// The last number that is missing; the one behind it waits.
+    /// The last missing number; the next one is buffered.
     pub last: u64,
-    /// How many are still missing.
+    /// Number of missing packets.
     missing: u64,
-    /// When the packet behind them was sent: none of them was sent later.
+    /// Sending time of the packet behind them: none of them was sent later.
     behind_ns: u64,
     since_ns: u64,
     published: bool,
 }
 
-/// What holds the window up.
+/// State of a request that blocks the window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wait {
     /// Nothing is awaited.
     Nothing,
-    /// All requested packets are there.
+    /// All requested packets have arrived.
     Filled,
     /// These numbers are requested from now on; returned once.
     Asked {
@@ -43,7 +43,7 @@ pub enum Wait {
         /// Last number, which is missing.
         last: u64,
     },
-    /// They are awaited still.
+    /// Requested packets are still awaited.
     Awaiting,
 }
 
@@ -58,7 +58,7 @@ pub struct Window {
     oldest_ns: u64,
     /// Gaps up to here are lost; all of them, at the end.
     release_to: u64,
-    /// The time at which packets were last let go.
+    /// Time of the last release of packets.
     released_ns: u64,
     retransmission: Option<Retransmission>,
     awaited: Option<Awaited>,
@@ -67,8 +67,8 @@ pub struct Window {
 }
 
 impl Window {
-    /// A gap waits `wait_ns` for its packets. Memory for `packets_max` waiting packets of `packet_bytes_max` bytes is taken
-    /// now.
+    /// A gap waits `wait_ns` for its packets. Memory for `packets_max` buffered packets of `packet_bytes_max` bytes is
+    /// allocated now.
     pub fn new(
         wait_ns: u64,
         packets_max: usize,
@@ -88,49 +88,49 @@ impl Window {
         }
     }
 
-    /// The next number to process; 0 before the first packet.
+    /// Next number to process; 0 before the first packet.
     #[inline]
     pub fn next(&self) -> u64 {
         self.next
     }
 
-    /// How long a gap waits for its packets.
+    /// Wait time of a gap.
     #[inline]
     pub fn wait_ns(&self) -> u64 {
         self.wait_ns
     }
 
-    /// How many numbers it spans.
+    /// Number of sequence numbers in the window.
     #[inline]
     pub fn capacity(&self) -> u64 {
         self.buffer.capacity()
     }
 
-    /// Whether a number lies inside.
+    /// Whether a number is in the window.
     #[inline]
     pub fn contains(&self, number: u64) -> bool {
         number >= self.next && number - self.next < self.capacity()
     }
 
-    /// What waits.
+    /// Number of buffered packets.
     #[inline]
     pub fn buffer(&self) -> &ReorderBuffer {
         &self.buffer
     }
 
-    /// Whether nothing waits.
+    /// Whether no packet is buffered.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.buffer.is_empty()
     }
 
-    /// Whether retransmission is awaited, or is to be said to be filled.
+    /// Whether retransmission is awaited, or its completion was not returned yet.
     #[inline]
     pub fn is_held_up(&self) -> bool {
         self.awaited.is_some()
     }
 
-    /// A numbering begins with this number: no gap of the one before is let go any more.
+    /// Starts an epoch with this number: gaps of the previous one are dropped.
     pub fn begin(&mut self, first: u64) {
         self.next = first;
         if self.release_to < u64::MAX {
@@ -138,7 +138,7 @@ impl Window {
         }
     }
 
-    /// So many numbers were processed.
+    /// This number of sequence numbers was processed.
     #[inline]
     pub fn pass(&mut self, count: u64) {
         let passed = self.next;
@@ -148,13 +148,13 @@ impl Window {
         }
     }
 
-    /// Everything before a number is lost.
+    /// All missing packets before a number are lost.
     pub fn lose_to(&mut self, number: u64) {
         assert!(number > self.next, "a-loss-moves-the-window-on");
         self.pass(number - self.next);
     }
 
-    /// Keeps a packet whose first number lies inside; `false` if it is there already.
+    /// Buffers a packet whose first number is in the window; `false` if it is buffered already.
     pub fn keep(&mut self, span: Span, sending_ns: u64, time: ReceiveTime, payload: &[u8]) -> bool {
         assert!(self.contains(span.first), "what-waits-lies-in-the-window");
         let news = self.missing_of(span);
@@ -168,7 +168,7 @@ impl Window {
         kept
     }
 
-    /// Throws away a packet that waits under a number: it may not be the venue's.
+    /// Drops the buffered packet of a number: it may be forged.
     pub fn discard(&mut self, number: u64) {
         let span = self.buffer.peek(number).span();
         self.buffer.discard(self.next, number);
@@ -179,7 +179,7 @@ impl Window {
         }
     }
 
-    /// How many numbers of a span are awaited and wait in no packet.
+    /// Number of sequence numbers of a span that are awaited and not buffered.
     fn missing_of(&self, span: Span) -> u64 {
         let Some(awaited) = &self.awaited else {
             return 0;
@@ -191,22 +191,22 @@ impl Window {
             .count() as u64
     }
 
-    /// Throws away all that waits.
+    /// Drops all buffered packets.
     pub fn clear(&mut self) {
         self.buffer.clear(self.next);
     }
 
-    /// Takes out a packet that waits under a number.
+    /// Removes the buffered packet of a number.
     pub fn take(&mut self, number: u64) -> Option<BufferedPacket> {
         self.buffer.take(number)
     }
 
-    /// Whether the next number waits as the first of a packet.
+    /// Whether a buffered packet starts with the next number.
     pub fn has_next(&self) -> bool {
         self.buffer.has(self.next)
     }
 
-    /// Takes out the packet that holds the next number, which it may hold behind others.
+    /// Removes the buffered packet that contains the next number, possibly after earlier numbers.
     pub fn take_next(&mut self) -> Option<BufferedPacket> {
         let taken = self.buffer.take_covering(self.next);
         if taken.is_some() && self.buffer.is_empty() {
@@ -215,19 +215,20 @@ impl Window {
         taken
     }
 
-    /// The bytes of a packet taken out just now.
+    /// Payload of the last removed packet.
     pub fn payload(&self, buffered: &BufferedPacket) -> &[u8] {
         self.buffer.payload(buffered)
     }
 
-    /// The packet behind a gap that is lost: it waited long enough, or all that waits is to go (`flush`).
+    /// The packet behind a lost gap: its wait time is over, or all packets are released (`flush`).
     pub fn behind_lost(&self, flush: bool) -> Option<BufferedPacket> {
         let is_lost = flush || self.next <= self.release_to;
         let first = self.buffer.first(self.next).filter(|_| is_lost)?;
         Some(*self.buffer.peek(first))
     }
 
-    /// Time passed. Gaps that waited long enough are requested if allowed now (`may_ask`), or lost.
+    /// Advances time. Gaps whose wait time is over are requested if allowed now (`may_ask`), or
+    /// lost.
     #[inline]
     pub fn advance(&mut self, now_ns: u64, may_ask: bool) {
         if self.oldest_ns != u64::MAX && is_over(self.oldest_ns, now_ns, self.wait_ns) {
@@ -235,13 +236,13 @@ impl Window {
         }
     }
 
-    /// When time alone lets something go at the earliest; what is awaited is looked at each time.
+    /// Time of the next timeout; awaited packets are checked in each call.
     pub fn next_timeout(&self) -> Option<u64> {
         // mutant: feed: a gap has no timeout
         (self.oldest_ns != u64::MAX).then(|| self.oldest_ns.saturating_add(self.wait_ns))
     }
 
-    /// Nothing will come any more: every gap is lost.
+    /// End of input: every gap is lost.
     pub fn finish(&mut self) {
         (self.retransmission, self.awaited) = (None, None);
         // mutant: feed: what is missing at the end is not said
@@ -268,13 +269,13 @@ impl Window {
         }
     }
 
-    /// The requested packets that have not arrived yet.
+    /// Requested packets that have not arrived yet.
     pub fn awaited(&self) -> Option<&Awaited> {
         self.awaited.as_ref().filter(|awaited| awaited.missing > 0)
     }
 
-    /// Processes a retransmitted packet. `false` if it was not requested or is no longer needed, or if it cannot be
-    /// the lost one: it must have been sent between its neighbours, the first of them at `processed_ns`.
+    /// Processes a retransmitted packet. `false` if it was not requested or is no longer needed, or if it cannot be the
+    /// lost packet, which was sent between its neighbours, the first of them at `processed_ns`.
     pub fn keep_retransmitted(
         &mut self,
         span: Span,
@@ -292,7 +293,7 @@ impl Window {
         asked && in_time && self.keep_asked(span, sending_ns, time, payload)
     }
 
-    /// The wait for requested packets does not count for others.
+    /// The wait for requested packets is not counted for others.
     fn keep_asked(
         &mut self,
         span: Span,
@@ -322,7 +323,7 @@ impl Window {
             && !self.buffer.waiting(self.next).any(overdue)
     }
 
-    /// What holds the window up; with `flush` nothing does any more.
+    /// State of the request; with `flush` no request blocks.
     pub fn pop_wait(&mut self, flush: bool) -> Wait {
         let Some(awaited) = self.awaited.as_mut().filter(|_| !flush) else {
             self.awaited = None;
@@ -340,7 +341,7 @@ impl Window {
         Wait::Asked { first, last }
     }
 
-    /// Whether packets are or were awaited: then nothing else is let go now. What was awaited for too long is given up.
+    /// Whether packets are or were awaited, which blocks all other releases. Gives up packets whose wait time is over.
     fn is_awaiting(&mut self, now_ns: u64) -> bool {
         let awaited = self.awaited;
         let wait_ns = self.retransmission.map_or(0, |again| again.wait_ns);
@@ -350,8 +351,8 @@ impl Window {
         awaited.is_some()
     }
 
-    /// Lets the gaps before overdue packets wait for retransmission, as far as one request reaches. If it does not reach the
-    /// end of the first, nothing is changed: it is lost.
+    /// Lets the gaps before overdue packets wait for retransmission, as far as one request reaches. If it does not
+    /// reach the end of the first gap, that gap is lost.
     fn await_overdue(&mut self, now_ns: u64) {
         let Some(retransmission) = self.retransmission else {
             return;
@@ -379,14 +380,14 @@ impl Window {
             expected = expected.max(buffered.span().end());
         }
         if let Some(awaited) = self.awaited {
-            // What is behind has its turn later, with a request of its own.
+            // Later gaps wait for their own request.
             self.release_to = awaited.last;
             self.oldest_ns = now_ns.saturating_sub(self.wait_ns);
         }
     }
 }
 
-/// Whether a time is over, by a clock that is never set.
+/// Whether a time has passed, by the monotonic clock.
 #[inline]
 pub fn is_over(since_ns: u64, now_ns: u64, wait_ns: u64) -> bool {
     now_ns.saturating_sub(since_ns) >= wait_ns

@@ -1,38 +1,38 @@
-//! Reason why a connection is closed and opened again.
+//! Reason to close a connection and connect again.
 
 use super::instruments::Rows;
 use touchline_session::fix::SendError;
 use touchline_types::Instrument;
 use touchline_wire::fix::Malformed;
 
-/// What went wrong.
+/// Kind of failure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cause {
-    /// A number of the venue's is missing.
+    /// A message of the venue is missing.
     LeftOut,
-    /// The venue skipped numbers of its own.
+    /// The venue skipped numbers.
     Skipped,
-    /// The venue's numbers began again.
+    /// The venue's numbers started again.
     Restarted,
-    /// The session rejected a message of the venue's.
+    /// The session rejected a message of the venue.
     Invalid,
-    /// A message cannot be read, and it is not known which books it is of.
+    /// A message is unreadable, and its books are unknown.
     Malformed(Malformed),
-    /// What a message says of this instrument cannot be read or kept.
+    /// A message about this instrument is unreadable, or does not fit a book.
     MalformedBook(Instrument, Malformed),
-    /// A change did not fit the book of this instrument.
+    /// A change contradicts the book of this instrument.
     InconsistentUpdate(Instrument),
     /// More inconsistent books than are requested again one by one.
     TooManyInconsistent,
-    /// This instrument was defined as something else.
+    /// This instrument was redefined.
     Redefined(Instrument),
-    /// The venue rejected or refused a message of ours.
+    /// The venue rejected a message of ours.
     Refused,
-    /// The venue gives no list of its instruments.
+    /// The venue rejected the request for its instruments.
     ListRefused,
     /// The venue withdrew quotes.
     Withdrawn,
-    /// The rest of a quote set did not come, or something else in its place.
+    /// The rest of a quote set is missing, or another message arrived first.
     PartMissing,
     /// A requested list or book did not arrive.
     Unanswered,
@@ -41,7 +41,7 @@ pub enum Cause {
 }
 
 impl Cause {
-    /// For people.
+    /// Text for logs.
     pub fn text(self, rows: &Rows) -> String {
         let name = |instrument| &*rows.row(instrument).name;
         match self {
@@ -70,29 +70,29 @@ impl Cause {
     }
 }
 
-/// Failure of a connection: why it is given up, and what the venue said.
+/// Failure of a connection: its cause, and the text of the venue.
 ///
 /// Invariant: the first cause stays.
 #[derive(Debug, Default)]
 pub struct Failure {
     cause: Option<Cause>,
-    /// What the venue said as it logged us out, or refused a message of ours.
+    /// Text of the venue's Logout or Reject.
     said: String,
 }
 
 impl Failure {
-    /// A connection stands, of which nothing is known.
+    /// Resets the state for a new connection.
     pub fn clear(&mut self) {
         self.cause = None;
         self.said.clear();
     }
 
-    /// The connection is gone; what was said stays until the next one.
+    /// The connection has ended; the venue's text stays until the next one.
     pub fn forget_cause(&mut self) {
         self.cause = None;
     }
 
-    /// The connection is given up. `false`: it was already.
+    /// Gives the connection up. `false` if it was given up already.
     pub fn give_up(&mut self, cause: Cause) -> bool {
         let before = self.cause;
         let first = *self.cause.get_or_insert(cause);
@@ -103,24 +103,24 @@ impl Failure {
         before.is_none()
     }
 
-    /// Why it is given up, if it is.
+    /// Cause, if the connection was given up.
     #[inline]
     pub fn cause(&self) -> Option<Cause> {
         self.cause
     }
 
-    /// The venue says something.
+    /// Stores a text of the venue.
     pub fn say(&mut self, text: String) {
         self.said = text;
     }
 
-    /// What the venue said.
+    /// Text of the venue.
     pub fn said(&self) -> &str {
         &self.said
     }
 }
 
-/// What is the matter with a message. Of market data, a field that is missing counts as one without a value.
+/// Problem of a message. In market data, a missing field is a field without a value.
 fn predicate(why: Malformed) -> String {
     match why {
         Malformed::Value => "lacks a field, or has an empty one".to_owned(),
