@@ -162,7 +162,7 @@ mod tests {
         for (theirs, said) in [
             ("A x=2\nB z=3\nUnknown\n", "message 1"),
             ("A x=1|y\nB z=3\nUnknown\n", "message 1"),
-            ("A x=1|y=2\nB z=3\nUnknown\n", "more than"),
+            ("A x=1|y=2\nB z=3\nUnknown\n", "a field"),
             ("A x=1\nB z=3\nC w=4\n", "template"),
             ("A x=1\n", "number"),
         ] {
