@@ -202,7 +202,7 @@ fn arguments_that_cannot_be_are_refused() {
     let desk = Desk::bare("deribit-arguments");
     for (arguments, word) in [
         ("--write sim --levels 2", "2 is not in"),
-        ("--write sim --fault skip", "no fault"),
+        ("--write sim --fault skip", "not a fault"),
         ("--write sim --play a --levels 5", "--levels"),
         ("--write sim --from 127.0.0.1/33", "--from"),
     ] {
