@@ -25,6 +25,8 @@ pub struct Config {
     pub wait: Wait,
     /// CPU that the thread is bound to; any if absent.
     pub cpu_affinity: Option<usize>,
+    /// Folder of a media driver of Aeron that runs elsewhere; the relay's thread runs one if absent.
+    pub driver: Option<PathBuf>,
     /// Buses that are sent.
     pub send: Vec<SendConfig>,
     /// Buses that are received.
@@ -69,6 +71,19 @@ pub struct SendConfig {
     /// Milliseconds between two batches, at most.
     #[serde(default = "heartbeat_ms")]
     pub heartbeat_ms: u64,
+    /// Share of the bytes sent that cyclic refreshes take, on links without connections.
+    #[serde(default = "refresh_share")]
+    pub refresh_share: f64,
+    /// Milliseconds of one round of cyclic refreshes, at most.
+    #[serde(default = "refresh_round_ms_max")]
+    pub refresh_round_ms_max: u64,
+    /// Number of the stream of an Aeron channel.
+    #[serde(default = "stream")]
+    pub stream: i32,
+    /// Channel of requests for a refresh, on the stream behind that of the data; that of the data for groups and `aeron:ipc`, none
+    /// for unicast, if absent.
+    #[serde(default)]
+    pub control: Option<String>,
     /// TLS of a `tls://` link.
     #[serde(default)]
     pub tls: Option<SendTls>,
@@ -104,6 +119,16 @@ pub struct ReceiveConfig {
     /// Whether the top of book is published by itself whenever it changes.
     #[serde(default = "yes")]
     pub tops: bool,
+    /// Number of the stream of an Aeron channel.
+    #[serde(default = "stream")]
+    pub stream: i32,
+    /// Channel of requests for a refresh, on the stream behind that of the data; that of the data for groups and `aeron:ipc`, none
+    /// for unicast, if absent.
+    #[serde(default)]
+    pub control: Option<String>,
+    /// Addresses of hosts whose datagrams are accepted; any if empty.
+    #[serde(default)]
+    pub from_hosts: Vec<String>,
     /// TLS of a `tls://` link.
     #[serde(default)]
     pub tls: Option<ReceiveTls>,
@@ -133,6 +158,15 @@ const fn instruments_max() -> usize {
 const fn image_levels_max() -> usize {
     16
 }
+const fn stream() -> i32 {
+    340
+}
+const fn refresh_share() -> f64 {
+    0.05
+}
+const fn refresh_round_ms_max() -> u64 {
+    2_000
+}
 const fn yes() -> bool {
     true
 }
@@ -149,6 +183,10 @@ impl SendConfig {
             queue_bytes_max: queue_bytes_max(),
             orders_max: orders_max(),
             heartbeat_ms: heartbeat_ms(),
+            refresh_share: refresh_share(),
+            refresh_round_ms_max: refresh_round_ms_max(),
+            stream: stream(),
+            control: None,
             tls: None,
         }
     }
@@ -167,6 +205,9 @@ impl ReceiveConfig {
             image_levels_max: image_levels_max(),
             orders_max: orders_max(),
             tops: true,
+            stream: stream(),
+            control: None,
+            from_hosts: Vec::new(),
             tls: None,
         }
     }

@@ -1,5 +1,7 @@
 //! Links: carriers of batches. Thin: they know lengths and connections, and nothing of what a batch says.
 
+#[cfg(feature = "aeron")]
+pub mod aeron;
 pub mod memory;
 pub mod tcp;
 
@@ -42,6 +44,11 @@ pub trait SendLink {
     fn event(&mut self) -> Option<SendEvent> {
         None
     }
+
+    /// Reason why the link cannot go on, if there is one.
+    fn failed(&mut self) -> Option<String> {
+        None
+    }
 }
 
 /// What a receiving link says beside batches.
@@ -68,6 +75,16 @@ pub trait ReceiveLink {
 
     /// Reason why the connection ended or cannot be made, once.
     fn last_error(&mut self) -> Option<String> {
+        None
+    }
+
+    /// Batches of hosts that are not accepted, since this was called last.
+    fn refused(&mut self) -> u64 {
+        0
+    }
+
+    /// Reason why the link cannot go on, if there is one.
+    fn failed(&mut self) -> Option<String> {
         None
     }
 }

@@ -33,6 +33,9 @@ pub enum RunError {
     /// Somebody removed or damaged the files of the bus that is written.
     #[error(transparent)]
     Damaged(#[from] Damage),
+    /// The carrier.
+    #[error("the link failed: {0}")]
+    Link(String),
     /// The bus is written by a relay.
     #[error("bus {bus} is written by a relay from {origin}; set forward to send it on")]
     Forward {

@@ -1,5 +1,11 @@
 //! From a configuration to links at work.
 
+#[cfg(feature = "aeron")]
+mod aeron;
+#[cfg(not(feature = "aeron"))]
+#[path = "start/no_aeron.rs"]
+mod aeron;
+
 use crate::config::{Address, Carrier, Config, ReceiveConfig, SendConfig};
 use crate::head::Source;
 use crate::link::tcp::{TcpReceive, TcpSend, TcpSendSettings};
@@ -16,8 +22,18 @@ pub struct Started {
     pub address: String,
     /// Whether it sends.
     pub sends: bool,
-    /// The link.
-    pub work: Box<dyn Work + Send>,
+    /// Begins the link, on the thread that is to step it.
+    pub begin: Begin,
+}
+
+/// Begins a link.
+pub type Begin = Box<dyn FnOnce(&mut Thread) -> Result<Box<dyn Work>, RunError> + Send>;
+
+/// What links of one thread share: a client of Aeron, with its driver.
+#[derive(Debug, Default)]
+pub struct Thread {
+    #[cfg(feature = "aeron")]
+    aeron: Option<std::rc::Rc<touchline_aeron::Client>>,
 }
 
 /// Reason why links cannot be started.
@@ -52,10 +68,16 @@ pub fn start(config: &Config, root: &Root, host: &str) -> Result<Vec<Started>, S
     let own = Source::of_host(host);
     let mut started = Vec::new();
     for link in &config.receive {
-        started.push(receive(link, root, own)?);
+        started.push(match link.from.carrier {
+            Carrier::Aeron => aeron::receive(config, link, root, own)?,
+            Carrier::Tcp | Carrier::Tls => receive(link, root, own)?,
+        });
     }
     for link in &config.send {
-        started.push(send(link, root, own)?);
+        started.push(match link.to.carrier {
+            Carrier::Aeron => aeron::send(config, link, root, own)?,
+            Carrier::Tcp | Carrier::Tls => send(link, root, own)?,
+        });
     }
     Ok(started)
 }
@@ -72,15 +94,25 @@ fn send(config: &SendConfig, root: &Root, own: Source) -> Result<Started, StartE
         ..TcpSendSettings::default()
     };
     let tls = match (config.to.carrier, &config.tls) {
-        (Carrier::Tcp, None) => None,
+        (Carrier::Tcp | Carrier::Aeron, None) => None,
         (Carrier::Tls, Some(tls)) => Some(tls.server().map_err(StartError::Setting)?),
         (Carrier::Tls, None) => return Err(no_tls(&config.to, "send")),
-        (Carrier::Tcp, Some(_)) => return Err(tls_unused(&config.to, "send")),
+        (Carrier::Tcp | Carrier::Aeron, Some(_)) => return Err(tls_unused(&config.to, "send")),
     };
     let scheme = if tls.is_some() { "tls" } else { "tcp" };
     let link = TcpSend::bind(address, tls, settings).map_err(|error| refused(error.to_string()))?;
     let bound = link.address();
-    let settings = SendSettings {
+    let settings = send_settings(config, root, own, bound.port().into());
+    Ok(Started {
+        bus: config.bus.clone(),
+        address: format!("{scheme}://{bound}"),
+        sends: true,
+        begin: Box::new(move |_| Ok(Box::new(Sending::new(settings, link)?))),
+    })
+}
+
+fn send_settings(config: &SendConfig, root: &Root, own: Source, number: i64) -> SendSettings {
+    SendSettings {
         root: root.clone(),
         bus: config.bus.clone(),
         source: config.source.unwrap_or(own),
@@ -89,27 +121,34 @@ fn send(config: &SendConfig, root: &Root, own: Source) -> Result<Started, StartE
         batch_bytes_max: STREAM_BATCH_BYTES_MAX,
         heartbeat_ns: config.heartbeat_ms * 1_000_000,
         cyclic: None,
-        name: format!("relay-{}-{}", config.bus, bound.port()),
-    };
-    Ok(Started {
-        bus: config.bus.clone(),
-        address: format!("{scheme}://{bound}"),
-        sends: true,
-        work: Box::new(Sending::new(settings, link)?),
-    })
+        name: format!("relay-{}-{number}", config.bus),
+    }
 }
 
 fn receive(config: &ReceiveConfig, root: &Root, own: Source) -> Result<Started, StartError> {
     let tls = match (config.from.carrier, &config.tls) {
-        (Carrier::Tcp, None) => None,
+        (Carrier::Tcp | Carrier::Aeron, None) => None,
         (Carrier::Tls, Some(tls)) => {
             let client = tls.client(config.from.name());
             Some(client.map_err(StartError::Setting)?)
         }
         (Carrier::Tls, None) => return Err(no_tls(&config.from, "receive")),
-        (Carrier::Tcp, Some(_)) => return Err(tls_unused(&config.from, "receive")),
+        (Carrier::Tcp | Carrier::Aeron, Some(_)) => {
+            return Err(tls_unused(&config.from, "receive"));
+        }
     };
-    let settings = ReceiveSettings {
+    let settings = receive_settings(config, root, own);
+    let link = TcpReceive::new(&config.from.host, tls);
+    Ok(Started {
+        bus: config.bus.clone(),
+        address: config.from.to_string(),
+        sends: false,
+        begin: Box::new(move |_| Ok(Box::new(Receiving::open(settings, link)?))),
+    })
+}
+
+fn receive_settings(config: &ReceiveConfig, root: &Root, own: Source) -> ReceiveSettings {
+    ReceiveSettings {
         root: root.clone(),
         bus: config.bus.clone(),
         publication: Settings {
@@ -132,14 +171,7 @@ fn receive(config: &ReceiveConfig, root: &Root, own: Source) -> Result<Started, 
             // The sender alone hears a client.
             request_delay_ns_max: 0,
         },
-    };
-    let link = TcpReceive::new(&config.from.host, tls);
-    Ok(Started {
-        bus: config.bus.clone(),
-        address: config.from.to_string(),
-        sends: false,
-        work: Box::new(Receiving::open(settings, link)?),
-    })
+    }
 }
 
 fn listen_address(address: &Address) -> Result<SocketAddrV4, String> {

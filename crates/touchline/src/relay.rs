@@ -17,7 +17,7 @@ use touchline_gateway::live::bind_to;
 use touchline_relay::Source;
 use touchline_relay::config::{Address, Config, ReceiveConfig, SendConfig, Wait};
 use touchline_relay::run::RunEvent;
-use touchline_relay::start::{StartError, Started, start};
+use touchline_relay::start::{StartError, Started, Thread, start};
 use touchline_transport::{BackOff, Idle, Idler};
 
 /// Send a bus to other hosts, or receive one: readers there find the same books.
@@ -47,6 +47,12 @@ pub struct Arguments {
     /// Sending: name of the origin. Receiving: the origin that is accepted; any if absent.
     #[arg(long, value_name = "NAME", value_parser = source)]
     source: Option<Source>,
+    /// Number of the stream of an Aeron channel.
+    #[arg(long, value_name = "N", default_value_t = 340)]
+    stream: i32,
+    /// Aeron channel of requests for a refresh, on the stream behind that of the data.
+    #[arg(long, value_name = "CHANNEL")]
+    control: Option<String>,
     /// Send a bus on that a relay writes.
     #[arg(long, requires = "sent")]
     forward: bool,
@@ -71,6 +77,8 @@ Examples:
   touchline relay cme-340 --to tcp://0.0.0.0:7340                 # on the host of the gateway
   touchline relay --from tcp://gw1:7340 --bus cme-340             # on another host
   touchline relay --config relay.toml                             # many links in one process
+  touchline relay cme-340 --to 'aeron:udp?endpoint=239.10.0.41:40456|interface=10.0.0.0/24'
+                                                                  # a group, in a build with the feature aeron
 
 Watch it with `touchline stat`, `top` and `metrics`: relay_up of the received bus is 1 while its books are as
 trustworthy as on the other side.
@@ -111,12 +119,16 @@ impl Arguments {
             config.send.push(SendConfig {
                 source: self.source,
                 forward: self.forward,
+                stream: self.stream,
+                control: self.control.clone(),
                 ..SendConfig::new(bus, to.clone())
             });
         }
         if let (Some(bus), Some(from)) = (&self.bus, &self.from) {
             config.receive.push(ReceiveConfig {
                 source: self.source,
+                stream: self.stream,
+                control: self.control.clone(),
                 ..ReceiveConfig::new(from.clone(), bus)
             });
         }
@@ -199,13 +211,16 @@ fn name(link: &Started) -> String {
 /// The duty cycle of all links.
 fn work(
     config: &Config,
-    mut links: Vec<Started>,
+    links: Vec<Started>,
     stop: &AtomicBool,
     reports: &SyncSender<LinkReport>,
 ) -> Result<(), Failure> {
     if let Some(processor) = config.cpu_affinity {
         bind_to(processor).map_err(Failure::usage)?;
     }
+    let mut shared = Thread::default();
+    let begun = links.into_iter().map(|link| (link.begin)(&mut shared));
+    let mut links: Vec<_> = begun.collect::<Result<_, _>>().map_err(Failure::run)?;
     let mut idler = Idler::new(match config.wait {
         Wait::Spin => Idle::BusySpin,
         Wait::BackOff => Idle::BackOff(BackOff::default()),
@@ -213,8 +228,8 @@ fn work(
     while !stop.load(Ordering::Relaxed) {
         let mut work = 0;
         for (number, link) in links.iter_mut().enumerate() {
-            work += link.work.work().map_err(Failure::run)?;
-            while let Some(event) = link.work.event() {
+            work += link.work().map_err(Failure::run)?;
+            while let Some(event) = link.event() {
                 // A log that is far behind misses it.
                 let _ = reports.try_send((number, event));
             }

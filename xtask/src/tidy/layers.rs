@@ -76,6 +76,7 @@ const PACKAGES: &[Package] = &[
         4,
         &[
             "touchline-types",
+            "touchline-aeron",
             "touchline-net",
             "touchline-book",
             "touchline-transport",

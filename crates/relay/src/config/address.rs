@@ -8,7 +8,7 @@ use std::str::FromStr;
 pub struct Address {
     /// What carries it.
     pub carrier: Carrier,
-    /// Host and port of TCP and TLS.
+    /// Host and port of TCP and TLS; the whole channel of Aeron.
     pub host: String,
 }
 
@@ -19,17 +19,27 @@ pub enum Carrier {
     Tcp,
     /// TCP with TLS.
     Tls,
+    /// Aeron, in a build with the feature `aeron`.
+    Aeron,
 }
 
 /// A text that is no address of a link.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("not an address of a link: {0:?}; write tcp://HOST:PORT or tls://HOST:PORT")]
+#[error(
+    "not an address of a link: {0:?}; write tcp://HOST:PORT, tls://HOST:PORT or a channel of Aeron"
+)]
 pub struct BadAddress(String);
 
 impl FromStr for Address {
     type Err = BadAddress;
 
     fn from_str(text: &str) -> Result<Address, BadAddress> {
+        if text.starts_with("aeron:") {
+            return Ok(Address {
+                carrier: Carrier::Aeron,
+                host: text.to_owned(),
+            });
+        }
         let carriers = [("tcp://", Carrier::Tcp), ("tls://", Carrier::Tls)];
         let bad = || BadAddress(text.chars().take(200).collect());
         let (carrier, host) = carriers
@@ -63,6 +73,7 @@ impl fmt::Display for Address {
         let scheme = match self.carrier {
             Carrier::Tcp => "tcp",
             Carrier::Tls => "tls",
+            Carrier::Aeron => return f.write_str(&self.host),
         };
         write!(f, "{scheme}://{}", self.host)
     }
@@ -74,7 +85,11 @@ mod tests {
 
     #[test]
     fn an_address_has_a_carrier_a_host_and_a_port() {
-        for text in ["tcp://gw1:7340", "tls://10.0.0.1:7341"] {
+        for text in [
+            "tcp://gw1:7340",
+            "tls://10.0.0.1:7341",
+            "aeron:udp?endpoint=10.0.0.1:40456",
+        ] {
             assert_eq!(text.parse::<Address>().expect(text).to_string(), text);
         }
         for text in [

@@ -172,6 +172,10 @@ impl<L: ReceiveLink> Work for Receiving<L> {
         if let Some(failed) = self.side.failed.take() {
             return Err(failed);
         }
+        if let Some(reason) = self.link.failed() {
+            return Err(RunError::Link(reason));
+        }
+        self.side.receiver.counters().relay_refused_sources += self.link.refused();
         if event == Some(LinkEvent::Disconnected) {
             if let Some(publisher) = &mut self.side.publisher {
                 self.side.receiver.disconnected(publisher);

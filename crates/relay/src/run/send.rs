@@ -230,6 +230,9 @@ impl<L: SendLink> Work for Sending<L> {
             self.next_tick_ns = now.mono_ns + TICK_NS;
             work += sender.tick(now, &mut self.link);
         }
+        if let Some(reason) = self.link.failed() {
+            return Err(RunError::Link(reason));
+        }
         self.show(now);
         Ok(work)
     }

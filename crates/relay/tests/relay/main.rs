@@ -1,5 +1,7 @@
 //! Links at work: buses, senders, receivers and real connections on the loopback.
 
+#[cfg(feature = "aeron")]
+mod aeron;
 mod core;
 mod stage;
 mod tcp;

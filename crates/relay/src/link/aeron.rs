@@ -1,0 +1,301 @@
+//! Aeron: reliable UDP, unicast and multicast, and shared memory.
+//!
+//! A batch is one message of Aeron, so one datagram. Requests for a refresh go on a stream of their own, where there is one. Under
+//! Aeron's usual flow control of groups a receiver that fell behind gets nothing any more, and no call says so; so a
+//! subscription that is silent for the timeout is closed and added again.
+
+use super::{Kind, LinkEvent, ReceiveLink, SendLink};
+use crate::SenderCounters;
+use crate::batch::Batch;
+use crate::head::{Head, HeadFlags};
+use std::rc::Rc;
+use touchline_aeron::{
+    Channel, Client, ClientSettings, Driver, DriverSettings, Error, ExclusivePublication, Refused,
+    Subscription,
+};
+
+/// Datagrams that one round takes.
+const DATAGRAMS_MAX: usize = 64;
+/// Room for data that must be free for a refresh, bytes.
+const REFRESH_ROOM: i64 = 128 * 1024;
+
+/// Who runs the media driver.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum DriverPlace {
+    /// The thread of the relay.
+    #[default]
+    Embedded,
+    /// Another process, with this folder.
+    Folder(std::path::PathBuf),
+}
+
+/// A client for all Aeron links of a thread, with a driver of this process or of another one.
+///
+/// # Errors
+/// The driver cannot be started, or does not answer.
+pub fn client(place: &DriverPlace, streams: u32) -> Result<Rc<Client>, Error> {
+    let client = match place {
+        DriverPlace::Embedded => {
+            let name = format!("relay-{}", std::process::id());
+            let settings = DriverSettings {
+                streams,
+                ..DriverSettings::named(&name)
+            };
+            Client::embedded(Driver::start(&settings)?)?
+        }
+        DriverPlace::Folder(folder) => Client::connect(&ClientSettings::at(folder.clone()))?,
+    };
+    Ok(Rc::new(client))
+}
+
+/// Checks a channel before anything is opened: an Aeron URI, with an interface if it is a group.
+///
+/// # Errors
+/// What is wrong with it.
+pub fn check(channel: &str) -> Result<(), String> {
+    let channel = Channel::new(channel).map_err(|error| error.to_string())?;
+    match channel.is_multicast() && channel.parameter("interface").is_none() {
+        true => Err(format!(
+            "{channel}: a group needs an interface; append |interface=ADDRESS/BITS of the network that it is for"
+        )),
+        false => Ok(()),
+    }
+}
+
+/// The sending end.
+#[derive(Debug)]
+pub struct AeronSend {
+    publication: ExclusivePublication,
+    requests: Option<Subscription>,
+    client: Rc<Client>,
+    was_connected: bool,
+    asked: u32,
+    failed: Option<String>,
+}
+
+impl AeronSend {
+    /// Opens the stream, and that of requests.
+    ///
+    /// # Errors
+    /// What Aeron refuses.
+    pub fn open(
+        client: Rc<Client>,
+        channel: &str,
+        stream: i32,
+        requests: Option<(&str, i32)>,
+    ) -> Result<AeronSend, Error> {
+        let requests = requests.map(|(channel, stream)| client.subscription(channel, stream));
+        Ok(AeronSend {
+            publication: client.exclusive_publication(channel, stream)?,
+            requests: requests.transpose()?,
+            client,
+            was_connected: false,
+            asked: 0,
+            failed: None,
+        })
+    }
+
+    /// Longest batch that goes in one datagram.
+    pub fn batch_bytes_max(&self) -> usize {
+        self.publication.payload_bytes_max()
+    }
+}
+
+impl SendLink for AeronSend {
+    fn send(&mut self, batch: &Batch, _kind: Kind) -> bool {
+        loop {
+            return match self.publication.offer(batch.datagram()) {
+                // Nobody is there: who comes is refreshed.
+                Ok(_) | Err(Refused::NotConnected) => true,
+                Err(Refused::AdminAction) => continue,
+                Err(Refused::BackPressured) => false,
+                Err(refused) => {
+                    self.failed = Some(refused.to_string());
+                    true
+                }
+            };
+        }
+    }
+
+    fn has_room(&self) -> bool {
+        self.publication.position_limit() - self.publication.position() > REFRESH_ROOM
+    }
+
+    fn asked(&mut self) -> u32 {
+        std::mem::take(&mut self.asked)
+    }
+
+    fn work(&mut self, _now_ns: u64) -> usize {
+        let worked = match self.client.do_work() {
+            Ok(worked) => worked,
+            Err(error) => {
+                self.failed = Some(error.to_string());
+                return 0;
+            }
+        };
+        let is_connected = self.publication.is_connected();
+        if !std::mem::replace(&mut self.was_connected, is_connected) && is_connected {
+            self.asked += 1;
+        }
+        let asked = &mut self.asked;
+        if let Some(requests) = &mut self.requests {
+            let polled = requests.poll(DATAGRAMS_MAX, |fragment| {
+                let head = Head::read(fragment.bytes());
+                *asked += u32::from(head.is_ok_and(|head| head.flags.has(HeadFlags::REQUEST)));
+            });
+            if let Err(error) = polled {
+                self.failed = Some(error.to_string());
+            }
+        }
+        // The turns of an idle driver are work to it.
+        usize::from(worked > 0)
+    }
+
+    fn count(&self, counters: &mut SenderCounters) {
+        counters.relay_receivers = u64::from(self.was_connected);
+    }
+
+    fn failed(&mut self) -> Option<String> {
+        self.failed.take()
+    }
+}
+
+/// The receiving end.
+#[derive(Debug)]
+pub struct AeronReceive {
+    subscription: Option<Subscription>,
+    requests: Option<ExclusivePublication>,
+    client: Rc<Client>,
+    channel: String,
+    stream: i32,
+    timeout_ns: u64,
+    /// Addresses of hosts that are accepted; empty for any.
+    from_hosts: Vec<String>,
+    /// Senders that are there, and whether they are accepted.
+    senders: Vec<(i32, bool)>,
+    looked_ns: u64,
+    /// When a batch came last, or the subscription was added.
+    heard_ns: u64,
+    refused: u64,
+    failed: Option<String>,
+}
+
+/// Time between two looks at the senders.
+const LOOK_NS: u64 = 100_000_000;
+
+impl AeronReceive {
+    /// Opens the stream, and that of requests. A subscription that is silent for `timeout_ns` is added again.
+    ///
+    /// # Errors
+    /// What Aeron refuses.
+    pub fn open(
+        client: Rc<Client>,
+        channel: &str,
+        stream: i32,
+        requests: Option<(&str, i32)>,
+        timeout_ns: u64,
+        from_hosts: Vec<String>,
+    ) -> Result<AeronReceive, Error> {
+        let requests =
+            requests.map(|(channel, stream)| client.exclusive_publication(channel, stream));
+        Ok(AeronReceive {
+            subscription: Some(client.subscription(channel, stream)?),
+            requests: requests.transpose()?,
+            client,
+            channel: channel.to_owned(),
+            stream,
+            timeout_ns,
+            from_hosts,
+            senders: Vec::with_capacity(8),
+            looked_ns: 0,
+            heard_ns: 0,
+            refused: 0,
+            failed: None,
+        })
+    }
+
+    /// Which senders are there, and which of them are accepted.
+    fn look(&mut self, now_ns: u64) {
+        self.looked_ns = now_ns;
+        self.senders.clear();
+        let (senders, hosts) = (&mut self.senders, &self.from_hosts);
+        if let Some(subscription) = &self.subscription {
+            subscription.each_image(|image| {
+                let address = image.source_address();
+                let host = address.rsplit_once(':').map_or(address, |(host, _)| host);
+                let is_accepted = hosts.is_empty() || hosts.iter().any(|known| known == host);
+                senders.push((image.session_id(), is_accepted));
+            });
+        }
+    }
+
+    /// Closes the subscription and adds it again.
+    fn subscribe_again(&mut self, now_ns: u64) {
+        self.heard_ns = now_ns;
+        self.subscription = None;
+        match self.client.subscription(&self.channel, self.stream) {
+            Ok(subscription) => self.subscription = Some(subscription),
+            Err(error) => self.failed = Some(error.to_string()),
+        }
+        self.look(now_ns);
+    }
+}
+
+impl ReceiveLink for AeronReceive {
+    fn receive(
+        &mut self,
+        now_ns: u64,
+        take: &mut impl FnMut(&[u8]) -> bool,
+    ) -> (usize, Option<LinkEvent>) {
+        if let Err(error) = self.client.do_work() {
+            self.failed = Some(error.to_string());
+            return (0, None);
+        }
+        let images = self
+            .subscription
+            .as_ref()
+            .map_or(0, Subscription::image_count);
+        if images != self.senders.len() || now_ns.saturating_sub(self.looked_ns) >= LOOK_NS {
+            self.look(now_ns);
+        }
+        let mut batches = 0;
+        let (senders, refused) = (&self.senders, &mut self.refused);
+        let is_any = self.from_hosts.is_empty();
+        if let Some(subscription) = &mut self.subscription {
+            let polled = subscription.poll(DATAGRAMS_MAX, |fragment| {
+                let known = senders.iter().find(|(id, _)| *id == fragment.session_id());
+                if is_any || known.is_some_and(|(_, is_accepted)| *is_accepted) {
+                    // What is malformed is counted; the next datagram stands alone.
+                    take(fragment.bytes());
+                    batches += 1;
+                } else {
+                    *refused += 1;
+                }
+            });
+            if let Err(error) = polled {
+                self.failed = Some(error.to_string());
+            }
+        }
+        if batches > 0 || self.heard_ns == 0 {
+            self.heard_ns = now_ns;
+        } else if now_ns.saturating_sub(self.heard_ns) > self.timeout_ns {
+            self.subscribe_again(now_ns);
+        }
+        (batches, None)
+    }
+
+    fn request(&mut self, head: &[u8]) {
+        if let Some(requests) = &mut self.requests {
+            // What cannot go now is asked for again.
+            let _ = requests.offer(head);
+        }
+    }
+
+    fn refused(&mut self) -> u64 {
+        std::mem::take(&mut self.refused)
+    }
+
+    fn failed(&mut self) -> Option<String> {
+        self.failed.take()
+    }
+}

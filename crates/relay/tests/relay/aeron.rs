@@ -1,0 +1,145 @@
+//! Buses over Aeron: unicast, a group, shared memory.
+
+use crate::stage::{INSTRUMENTS, MS, Market, Stage, until};
+use std::rc::Rc;
+use touchline_aeron::{Client, Driver, DriverSettings};
+use touchline_relay::link::aeron::{AeronReceive, AeronSend, check};
+use touchline_relay::run::{Receiving, SendSettings, Sending};
+use touchline_relay::{Cyclic, Source};
+use touchline_types::{Instrument, Validity};
+
+fn client(name: &str) -> Rc<Client> {
+    let name = format!("test-{name}-{}", std::process::id());
+    let settings = DriverSettings {
+        streams: 4,
+        term_bytes: 1024 * 1024,
+        ..DriverSettings::named(&name)
+    };
+    let driver = Driver::start(&settings).expect("a folder of our own");
+    Rc::new(Client::embedded(driver).expect("its driver is here"))
+}
+
+fn sending(
+    stage: &Stage,
+    client: &Rc<Client>,
+    channel: &str,
+    requests: Option<(&str, i32)>,
+) -> Sending<AeronSend> {
+    let link = AeronSend::open(Rc::clone(client), channel, 340, requests).expect("a channel");
+    let settings = SendSettings {
+        root: stage.root(),
+        bus: "a".to_owned(),
+        source: Source::named("gw1").expect("a name"),
+        forward: false,
+        orders_max: 1_024,
+        batch_bytes_max: link.batch_bytes_max(),
+        heartbeat_ns: 100 * MS,
+        cyclic: Some(Cyclic {
+            share: 0.05,
+            round_ns_max: 2_000 * MS,
+        }),
+        name: "relay-a-340".to_owned(),
+    };
+    Sending::new(settings, link).expect("the name is free")
+}
+
+fn receiving(
+    stage: &Stage,
+    client: &Rc<Client>,
+    channel: &str,
+    requests: Option<(&str, i32)>,
+    hosts: &[&str],
+) -> Receiving<AeronReceive> {
+    let hosts = hosts.iter().map(|host| (*host).to_owned()).collect();
+    let link = AeronReceive::open(Rc::clone(client), channel, 340, requests, 350 * MS, hosts);
+    stage.receiving("b", link.expect("a channel"))
+}
+
+/// Books are the same, the receiver starts again, and both pause.
+fn carries(name: &str, channel: &str, requests: Option<(&str, i32)>, hosts: &[&str]) {
+    let stage = Stage::new();
+    let mut publisher = stage.publisher("a");
+    let mut market = Market::new(21);
+    market.define(&mut publisher);
+    market.events(300, &mut publisher);
+    // One driver carries both ends of shared memory; each end of a network has its own.
+    let there = client(&format!("{name}-a"));
+    let here = match channel {
+        "aeron:ipc" => Rc::clone(&there),
+        _ => client(&format!("{name}-b")),
+    };
+    let mut send = sending(&stage, &there, channel, requests);
+    let mut receive = receiving(&stage, &here, channel, requests, hosts);
+    let is_live = || {
+        (0..INSTRUMENTS)
+            .all(|index| stage.joined("b").validity(Instrument(index)) == Validity::Live)
+    };
+    for _ in 0..10 {
+        market.events(200, &mut publisher);
+        until(&mut [&mut send, &mut receive], "books differ", || {
+            stage.is_same("a", "b")
+        });
+    }
+    drop(receive);
+    market.events(200, &mut publisher);
+    let mut receive = receiving(&stage, &here, channel, requests, hosts);
+    until(
+        &mut [&mut send, &mut receive],
+        "books differ after a restart",
+        || stage.is_same("a", "b"),
+    );
+    // The sender stands still for longer than the timeout: stale, the subscription is added again, live again.
+    until(&mut [&mut receive], "not stale", || !is_live());
+    market.events(200, &mut publisher);
+    until(
+        &mut [&mut send, &mut receive],
+        "books differ after a pause",
+        || is_live() && stage.is_same("a", "b"),
+    );
+}
+
+#[test]
+fn unicast_carries_a_bus_with_requests_and_without() {
+    let channel = "aeron:udp?endpoint=127.0.0.1:40911";
+    carries(
+        "unicast",
+        channel,
+        Some(("aeron:udp?endpoint=127.0.0.1:40912", 341)),
+        &["127.0.0.1"],
+    );
+    carries("cyclic", "aeron:udp?endpoint=127.0.0.1:40913", None, &[]);
+}
+
+#[test]
+fn a_group_carries_a_bus() {
+    let channel = "aeron:udp?endpoint=239.255.91.41:40914|interface=127.0.0.1";
+    carries("group", channel, Some((channel, 341)), &[]);
+}
+
+#[test]
+fn shared_memory_carries_a_bus() {
+    carries("ipc", "aeron:ipc", Some(("aeron:ipc", 341)), &[]);
+}
+
+#[test]
+fn a_host_that_is_not_accepted_is_counted_and_not_taken() {
+    let stage = Stage::new();
+    let mut publisher = stage.publisher("a");
+    let mut market = Market::new(22);
+    market.define(&mut publisher);
+    let (there, here) = (client("refused-a"), client("refused-b"));
+    let channel = "aeron:udp?endpoint=127.0.0.1:40915";
+    let mut send = sending(&stage, &there, channel, None);
+    let mut receive = receiving(&stage, &here, channel, None, &["10.0.0.7"]);
+    until(&mut [&mut send, &mut receive], "nothing is refused", || {
+        stage.counter("b", "relay_refused_sources") > 0
+    });
+    assert_eq!(stage.counter("b", "relay_batches"), 0);
+}
+
+#[test]
+fn a_group_without_an_interface_is_refused() {
+    let refused = check("aeron:udp?endpoint=239.255.91.41:40914").expect_err("no interface");
+    assert!(refused.contains("|interface="), "{refused}");
+    assert!(check("aeron:udp?endpoint=127.0.0.1:40914").is_ok());
+}
