@@ -3,7 +3,7 @@
 //! Without the feature `aeron` the crate is empty, and nothing of Aeron is fetched or compiled. With it the sources of Aeron
 //! come from the package that `source/Cargo.lock` pins, and a C compiler builds them; see `docs/design/aeron.md`.
 //!
-//! Everything runs on the thread that calls: [`Client::do_work`] steps the media driver (if it is embedded), and the client.
+//! Everything runs on the thread that calls: `Client::do_work` steps the media driver (if it is embedded), and the client.
 //! A client, its publications and its subscriptions belong to one thread; a host has as many clients as it has threads.
 //!
 //! ```no_run
@@ -38,8 +38,8 @@
 //! Waits longer than the timeout of its settings.
 //!
 //! # Path
-//! Out: [`ExclusivePublication::try_claim`] or [`ExclusivePublication::offer`] writes into the log of a stream, and the next
-//! [`Client::do_work`] sends it. In: [`Client::do_work`] receives datagrams, and [`Subscription::poll`] gives each message
+//! Out: `ExclusivePublication::try_claim` or `ExclusivePublication::offer` writes into the log of a stream, and the next
+//! `Client::do_work` sends it. In: `Client::do_work` receives datagrams, and `Subscription::poll` gives each message
 //! to a closure, in order and without gaps. Nothing is allocated after a stream is open.
 //!
 //! # Tests
