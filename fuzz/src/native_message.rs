@@ -10,7 +10,7 @@ use touchline_types::native::{
 };
 use touchline_types::{
     BookKind, Level, LevelAction, LevelChange, OrderAction, OrderChange, OrderMessage, OrderRow,
-    Price, Quantity, QuoteUpdate, Side, Timestamps, Update,
+    Price, Quantity, Quote, QuoteChange, QuoteUpdate, Side, Timestamps, Update,
 };
 
 pub(crate) const TARGET: Target = Target {
@@ -135,6 +135,8 @@ impl Room {
             changes: vec![change; ROOM],
             orders: vec![order; ROOM],
             levels: vec![Level::UNKNOWN; ROOM],
+            quote_changes: vec![QuoteChange::NULL; ROOM],
+            quotes: vec![Quote::NULL; ROOM],
         }
     }
 
@@ -143,6 +145,8 @@ impl Room {
             changes: &mut self.changes,
             orders: &mut self.orders,
             levels: &mut self.levels,
+            quote_changes: &mut self.quote_changes,
+            quotes: &mut self.quotes,
         }
     }
 }

@@ -7,7 +7,8 @@ use crate::times::clock;
 use crate::values::StoredValues;
 use crate::{
     Book, Connection, Definition, Error, Event, Events, Find, Instrument, Latency, LevelChange,
-    Options, Order, OrderChange, State, Stats, Stopper, Times, Top, Trace, Trade, error,
+    Options, Order, OrderChange, QuoteChange, State, Stats, Stopper, Times, Top, Trace, Trade,
+    error,
 };
 use std::fmt;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -126,6 +127,12 @@ impl Bus {
         let orders = options.events.has(Events::ORDERS);
         join.orders_max = if orders { options.orders_max } else { 0 };
         let (changes_max, orders_max) = (CHANGES_MAX, join.orders_max);
+        join.quotes_max = if options.events.has(Events::QUOTES) {
+            QUOTES_MAX
+        } else {
+            0
+        };
+        let quotes_max = join.quotes_max;
         join.changes_max = changes_max;
         let subscriber = Subscriber::join(root, name, join).map_err(refused)?;
         let instruments_max = options
@@ -136,7 +143,7 @@ impl Bus {
         Ok(Bus {
             name: name.to_owned(),
             subscriber,
-            reading: Reading::new(kept, options.events, changes_max, orders_max),
+            reading: Reading::new(kept, options.events, changes_max, orders_max, quotes_max),
             idler: options.idle.idler(),
             stopper: Stopper::new(),
         })
@@ -380,6 +387,11 @@ impl Bus {
         &self.reading.order_changes
     }
 
+    /// Steps of the last [`Event::Quotes`], until the next one.
+    pub fn quote_changes(&self) -> &[QuoteChange] {
+        &self.reading.quote_changes
+    }
+
     /// Trace of the message of the last event.
     pub fn trace(&self) -> &Trace {
         &self.reading.trace
@@ -465,6 +477,8 @@ const JOIN_POLL: Duration = Duration::from_millis(20);
 
 /// Reserved steps of one event and levels of one book; a larger book is read from its snapshot slot.
 const CHANGES_MAX: usize = 16_384;
+/// Quotes of one message at most.
+const QUOTES_MAX: usize = 4_096;
 
 fn kinds_books(options: &Options) -> bool {
     options.keep_books || options.events.has(Events::BOOKS)

@@ -3,7 +3,8 @@
 use crate::{Connection, Instrument, Quantity, State, Times};
 use std::fmt;
 use touchline_types::{
-    BookKind, Code, LevelAction, OrderAction, Price, Side, StatisticKind, UpdateAction,
+    BookKind, Code, Id, LevelAction, OrderAction, Price, QuoteAction, Side, StatisticKind,
+    UpdateAction,
 };
 
 /// An event.
@@ -19,6 +20,8 @@ pub enum Event {
     Book(BookChange),
     /// An order book changed: [`Bus::order_changes`](crate::Bus::order_changes) has the steps.
     Orders(OrdersChange),
+    /// Quotes of a provider changed: [`Bus::quote_changes`](crate::Bus::quote_changes) has the steps.
+    Quotes(QuotesChange),
     /// A statistic of a session or a day.
     Statistic(Statistic),
     /// Trading status of an instrument or of a product group.
@@ -188,6 +191,58 @@ pub struct OrderChange {
     pub action: OrderAction,
 }
 
+/// Quotes of a provider in an instrument changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct QuotesChange {
+    /// Which instrument.
+    pub instrument: Instrument,
+    /// Provider of the quotes: a bank, or `composite` for what a composite is made of.
+    pub provider: Code,
+    /// Value date as `YYYYMMDD`; 0 where the instrument has but one.
+    pub value_date: u32,
+    /// How far the provider's quotes may be trusted.
+    pub state: State,
+    /// Steps in [`Bus::quote_changes`](crate::Bus::quote_changes).
+    pub changes: u32,
+    /// Whether the steps are all quotes of the provider in the instrument.
+    pub is_whole: bool,
+    /// When.
+    pub times: Times,
+    /// Number of the message on its bus.
+    pub sequence: u64,
+    /// Whether it is the last event of its venue packet.
+    pub end_of_batch: bool,
+}
+
+/// One step in the quotes of a provider.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct QuoteChange {
+    /// What happened.
+    pub action: QuoteAction,
+    /// Which quote, until it is removed.
+    pub entry: u32,
+    /// Which side.
+    pub side: Side,
+    /// Price; [`Price::NULL`] where there is none.
+    pub price: Price,
+    /// Amount that is good at the price.
+    pub quantity: Quantity,
+    /// Smallest amount that is good; null where none is stated.
+    pub quantity_min: Quantity,
+    /// When it ends, nanoseconds since the Unix epoch; 0 where that is not stated.
+    pub expiry_ns: u64,
+    /// Number of the setting among all of the provider: of two quotes the lower one is older.
+    pub priority: u64,
+    /// Tier of the provider's ladder, from 0.
+    pub tier: Option<u16>,
+    /// For information only: it cannot be hit.
+    pub is_indicative: bool,
+    /// One ticket of at most this amount: it is never added to another quote.
+    pub is_full_amount: bool,
+    /// The provider's id of the quote; in a composite the name of the bank.
+    pub quote_id: Id,
+}
+
 /// Statistic of a session or a day.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Statistic {
@@ -298,6 +353,7 @@ impl Event {
             Event::Orders(event) => Some(event.instrument),
             Event::Statistic(event) => Some(event.instrument),
             Event::Status(event) => event.instrument,
+            Event::Quotes(event) => Some(event.instrument),
             Event::State(event) => Some(event.instrument),
             Event::Defined(instrument) => Some(*instrument),
             Event::Channel(_) | Event::Connection(_) => None,
@@ -312,6 +368,7 @@ impl Event {
             Event::Book(event) => event.end_of_batch,
             Event::Orders(event) => event.end_of_batch,
             Event::Statistic(event) => event.end_of_batch,
+            Event::Quotes(event) => event.end_of_batch,
             Event::Status(event) => event.end_of_batch,
             Event::State(event) => event.end_of_batch,
             Event::Channel(event) => event.end_of_batch,
@@ -328,6 +385,7 @@ impl Event {
             Event::Book(event) => event.end_of_batch = true,
             Event::Orders(event) => event.end_of_batch = true,
             Event::Statistic(event) => event.end_of_batch = true,
+            Event::Quotes(event) => event.end_of_batch = true,
             Event::Status(event) => event.end_of_batch = true,
             Event::State(event) => event.end_of_batch = true,
             Event::Channel(event) => event.end_of_batch = true,

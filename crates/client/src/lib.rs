@@ -84,7 +84,7 @@ pub use definition::Definition;
 pub use error::Error;
 pub use event::{
     Aggressor, BookChange, ChannelChange, ChannelEvent, Event, Level, LevelChange, OrderChange,
-    OrdersChange, Quote, StateChange, Statistic, Status, Top, Trade,
+    OrdersChange, Quote, QuoteChange, QuotesChange, StateChange, Statistic, Status, Top, Trade,
 };
 pub use instrument::{Find, Instrument, Key, SecurityId};
 pub use options::{Events, Idle, Options};
@@ -98,6 +98,6 @@ pub use stream::{EventStream, Streamed};
 pub use times::{Latency, Ticks, Times, Trace};
 pub use touchline_book::{Spread, TouchSource};
 pub use touchline_types::{
-    BookKind, Code, Decimal, Depth, DisplayFactor, Leg, LevelAction, OptionRight, OrderAction,
-    Price, PriceFraction, SecurityType, Side, StatisticKind, Symbol, UpdateAction,
+    BookKind, Code, Decimal, Depth, DisplayFactor, Id, Leg, LevelAction, OptionRight, OrderAction,
+    Price, PriceFraction, QuoteAction, SecurityType, Side, StatisticKind, Symbol, UpdateAction,
 };

@@ -43,8 +43,10 @@ impl Events {
     pub const STATISTICS: Events = Events(1 << 4);
     /// Trading status.
     pub const STATUS: Events = Events(1 << 5);
+    /// Quotes of providers, such as banks.
+    pub const QUOTES: Events = Events(1 << 6);
     /// All of them.
-    pub const ALL: Events = Events(0x3F);
+    pub const ALL: Events = Events(0x7F);
 
     /// Whether all kinds of `other` are among these.
     #[inline]
@@ -61,6 +63,7 @@ impl Events {
             (Events::ORDERS, Kinds::ORDERS),
             (Events::STATISTICS, Kinds::STATISTICS),
             (Events::STATUS, Kinds::STATUS),
+            (Events::QUOTES, Kinds::QUOTES),
         ];
         let wanted = table.into_iter().filter(|(events, _)| self.has(*events));
         let books = keep_books.then_some(Kinds::BOOKS);

@@ -5,7 +5,8 @@ use touchline_transport::SubscriptionEvent;
 use touchline_types::native::TopOfBook;
 use touchline_types::{
     BookSnapshot, BookUpdate, ChannelState, Depth, Gap, Instrument, InstrumentDefinition, Level,
-    LevelChange, OrderChange, Phase, Statistic, Trade, TradingStatus, Update, Validity,
+    LevelChange, OrderChange, Phase, QuoteAction, QuoteChange, QuoteStream, Statistic, Trade,
+    TradingStatus, Update, Validity,
 };
 
 /// Copy of one message, in memory that is allocated once.
@@ -18,6 +19,7 @@ pub(crate) struct Pending {
     pub changes: Vec<LevelChange>,
     pub levels: Vec<Level>,
     pub orders: Vec<OrderChange>,
+    pub quotes: Vec<QuoteChange>,
     pub definition: InstrumentDefinition,
 }
 
@@ -32,6 +34,8 @@ pub(crate) enum Kind {
     Whole(Instrument, Validity, [usize; 4]),
     /// The steps are in `orders`; whether they are the whole book.
     Orders(Instrument, Validity, bool),
+    /// The steps are in `quotes`; whether they are all.
+    Quotes(QuoteStream, bool),
     Trade(Trade),
     Statistic(Statistic),
     Status(TradingStatus),
@@ -58,8 +62,8 @@ pub(crate) struct BookHead {
 }
 
 impl Pending {
-    /// Allocates room for the steps or levels of one message, and for its orders.
-    pub fn with_room(changes_max: usize, orders_max: usize) -> Pending {
+    /// Allocates room for the steps or levels of one message, for its orders, and for its quotes.
+    pub fn with_room(changes_max: usize, orders_max: usize, quotes_max: usize) -> Pending {
         let depth = Depth {
             direct: 0,
             implied: 0,
@@ -71,6 +75,7 @@ impl Pending {
             changes: Vec::with_capacity(changes_max),
             levels: Vec::with_capacity(changes_max),
             orders: Vec::with_capacity(orders_max),
+            quotes: Vec::with_capacity(quotes_max),
             definition: InstrumentDefinition::unknown(Instrument(0), 0, depth),
         }
     }
@@ -128,6 +133,20 @@ impl Pending {
             Update::Reset => Kind::Reset,
             Update::Download(phase) => Kind::Download(*phase),
             Update::Channel(state) => Kind::Channel(**state),
+            Update::Quotes(update) => {
+                self.quotes.clear();
+                self.quotes.extend_from_slice(update.changes);
+                Kind::Quotes(update.stream, false)
+            }
+            Update::QuoteSnapshot(snapshot) => {
+                let set = |quote| QuoteChange {
+                    action: QuoteAction::Set,
+                    quote,
+                };
+                self.quotes.clear();
+                self.quotes.extend(snapshot.quotes.iter().copied().map(set));
+                Kind::Quotes(snapshot.stream, true)
+            }
         };
     }
 

@@ -9,7 +9,7 @@
 
 use crate::event::{
     BookChange, ChannelChange, ChannelEvent, Event, LevelChange, OrderChange, OrdersChange,
-    StateChange, Statistic, Status, Top,
+    QuoteChange, QuotesChange, StateChange, Statistic, Status, Top,
 };
 use crate::pending::{BookHead, Kind, Pending};
 use crate::registry::Slot;
@@ -19,7 +19,8 @@ use touchline_transport::SubscriptionEvent;
 use touchline_transport::shm::{Item, Received};
 use touchline_types::native::TopOfBook;
 use touchline_types::{
-    BookKind, Code, LevelAction, OrdersSnapshot, OrdersUpdate, Phase, Side, Update, Validity,
+    BookKind, Code, LevelAction, OrdersSnapshot, OrdersUpdate, Phase, QuoteStream, Side, Update,
+    Validity,
 };
 
 /// Converts a subscriber's items to events.
@@ -31,6 +32,8 @@ pub(crate) struct Reading {
     pub changes: Vec<LevelChange>,
     /// Steps of the last event of an order book.
     pub order_changes: Vec<OrderChange>,
+    /// Steps of the last event of a provider's quotes.
+    pub quote_changes: Vec<QuoteChange>,
     /// Message of the last event.
     pub trace: Trace,
     wanted: Events,
@@ -66,6 +69,7 @@ impl Reading {
         wanted: Events,
         changes_max: usize,
         orders_max: usize,
+        quotes_max: usize,
     ) -> Reading {
         Reading {
             kept,
@@ -73,8 +77,9 @@ impl Reading {
             stats: Stats::default(),
             changes: Vec::with_capacity(changes_max + 4),
             order_changes: Vec::with_capacity(orders_max),
+            quote_changes: Vec::with_capacity(quotes_max),
             trace: Trace::default(),
-            stored: Pending::with_room(changes_max, orders_max),
+            stored: Pending::with_room(changes_max, orders_max, quotes_max),
             current: None,
             current_trace: Trace::default(),
         }
@@ -219,6 +224,8 @@ impl Reading {
             Update::OrdersSnapshot(orders) => Some(orders.instrument),
             Update::State(state) => Some(state.instrument),
             Update::Status(status) => status.instrument,
+            Update::Quotes(quotes) => Some(quotes.stream.instrument),
+            Update::QuoteSnapshot(quotes) => Some(quotes.stream.instrument),
             _ => None,
         };
         if let (Update::Trade(trade), true) = (update, meta.is_image) {
@@ -435,6 +442,37 @@ impl Reading {
         }))
     }
 
+    fn quotes_event(&mut self, stream: &QuoteStream, is_whole: bool, meta: &Meta) -> Option<Event> {
+        let (instrument, slot) = self.kept.registry.of_publisher(stream.instrument)?;
+        self.quote_changes.clear();
+        let changes = self.stored.quotes.iter().map(|change| QuoteChange {
+            action: change.action,
+            entry: change.quote.entry,
+            side: change.quote.side,
+            price: slot.price(change.quote.price),
+            quantity: slot.quantity(change.quote.quantity),
+            quantity_min: slot.quantity(change.quote.quantity_min),
+            expiry_ns: change.quote.expiry_ns,
+            priority: change.quote.priority,
+            tier: change.quote.tier,
+            is_indicative: change.quote.is_indicative,
+            is_full_amount: change.quote.is_full_amount,
+            quote_id: change.quote.quote_id,
+        });
+        self.quote_changes.extend(changes);
+        Some(Event::Quotes(QuotesChange {
+            instrument,
+            provider: stream.provider,
+            value_date: stream.value_date,
+            state: State::of(self.kept.mirror.channel().price_of(stream.validity)),
+            changes: self.quote_changes.len() as u32,
+            is_whole,
+            times: Times::of(&meta.timestamps),
+            sequence: meta.sequence,
+            end_of_batch: false,
+        }))
+    }
+
     fn rare_event(&mut self, kind: &Kind, meta: &Meta) -> Option<Event> {
         let (times, sequence, end_of_batch) = (Times::of(&meta.timestamps), meta.sequence, false);
         let channel = |what| {
@@ -446,6 +484,7 @@ impl Reading {
             }))
         };
         match kind {
+            Kind::Quotes(stream, is_whole) => self.quotes_event(stream, *is_whole, meta),
             Kind::Trade(trade) => {
                 let row = self.kept.registry.of_publisher(trade.instrument)?;
                 let trade = trade_of(trade, row, meta);

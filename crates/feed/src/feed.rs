@@ -1,6 +1,6 @@
 //! Interface between the pipeline and a venue's feed.
 
-use crate::{Feedback, Request};
+use crate::{Feedback, QuoteBatch, Request};
 use touchline_instruments::Instruments;
 use touchline_types::{CounterInfo, Event, PacketInfo, ReceiveTime, Validity};
 
@@ -11,6 +11,8 @@ pub struct Batch {
     pub packet_info: PacketInfo,
     /// The events.
     pub events: Vec<Event>,
+    /// Quotes of providers, published behind the events; of venues that have them.
+    pub quotes: QuoteBatch,
     /// Whether the venue's event continues after this batch, also if no part of it reached a book.
     pub event_open: bool,
     /// Number of processed packets since the batch was created or this was read.
@@ -24,6 +26,7 @@ impl Batch {
         Batch {
             packet_info: PacketInfo::default(),
             events: Vec::with_capacity(events_max),
+            quotes: QuoteBatch::default(),
             event_open: false,
             delivered: 0,
         }

@@ -22,8 +22,10 @@ pub mod cme;
 mod feed;
 pub mod fix_md;
 mod health;
+mod quotes;
 mod request;
 
 pub use feed::{Batch, BookRules, Feed, Output, SessionFeed};
+pub use quotes::QuoteBatch;
 pub use request::{Feedback, Request};
 pub use touchline_types::ReceiveTime;

@@ -241,6 +241,66 @@ impl Default for RiskConfig {
     }
 }
 
+impl Config {
+    /// The settings of a core that only composes prices: no pairs and banks yet.
+    pub fn of_prices() -> Config {
+        Config {
+            date: "19700101".to_owned(),
+            prefix: "P".to_owned(),
+            account: "NONE".to_owned(),
+            conflate_ms: 0,
+            pairs: Vec::new(),
+            banks: Vec::new(),
+            router: RouterConfig::default(),
+            risk: RiskConfig::default(),
+        }
+    }
+}
+
+impl PairConfig {
+    /// A pair with everything else at its default.
+    pub fn new(symbol: &str, precision: u8, spot_date: &str) -> PairConfig {
+        PairConfig {
+            symbol: symbol.to_owned(),
+            precision,
+            lot: lot(),
+            spot_date: spot_date.to_owned(),
+            sizes: sizes(),
+            collar_ticks: million(),
+            crossed_max_ticks: million(),
+            max_order: milliard(),
+            max_net: billion(),
+            usd_e6: million(),
+        }
+    }
+}
+
+impl BankConfig {
+    /// A bank with everything else at its default, and no pairs.
+    pub fn new(name: &str) -> BankConfig {
+        BankConfig {
+            name: name.to_owned(),
+            pairs: Vec::new(),
+            dialect: Dialect::default(),
+            kind: StreamKind::default(),
+            orders: OrderStyle::default(),
+            min_qty: 0,
+            max_qty: milliard(),
+            stale_ms: 0,
+            silence_ms: 0,
+            ttl_ms: 0,
+            answer_ms: answer_ms(),
+            status_ms: status_ms(),
+            status_tries: status_tries(),
+            recover: Recover::default(),
+            credit_usd: billion(),
+            max_orders_per_s: thousand(),
+            reject_map: BTreeMap::new(),
+            status_final: None,
+        }
+    }
+}
+
 fn lot() -> i64 {
     1_000
 }

@@ -45,6 +45,16 @@ impl Streams {
         self.banks[bank].is_up
     }
 
+    /// Whether quotes of a slot can count: the session is up and heard, and quoted the pair not too long ago.
+    pub fn is_live(&self, setup: &Setup, (bank, slot): (Bank, Slot), now_ns: u64) -> bool {
+        let stream = &self.banks[bank];
+        let config = &setup.banks[bank].config;
+        stream.is_up
+            && now_ns < after(stream.heard_ns, config.silence_ms)
+            && self.quoted_ns[slot]
+                .is_some_and(|quoted_ns| now_ns < after(quoted_ns, config.stale_ms))
+    }
+
     /// Sets the session up or down.
     pub fn set_up(&mut self, setup: &Setup, bank: Bank, is_up: bool, now_ns: u64) {
         self.banks[bank] = Stream {

@@ -142,6 +142,45 @@ impl Engine {
         self.quotes.counters()
     }
 
+    /// The banks' quotes.
+    pub fn quotes(&self) -> &Quotes {
+        &self.quotes
+    }
+
+    /// The banks' quotes, for those who pass on what happens to them.
+    pub fn quotes_mut(&mut self) -> &mut Quotes {
+        &mut self.quotes
+    }
+
+    /// Signs of life of the banks' pricing sessions.
+    pub fn streams(&self) -> &Streams {
+        &self.streams
+    }
+
+    /// How a bank did in a pair so far.
+    pub fn score(&mut self, bank: Bank, pair: crate::setup::Pair) -> &crate::scorecard::Score {
+        let now_ns = self.now();
+        self.scorecard
+            .count_time(&self.setup, &self.composites, pair, now_ns);
+        let slot = self.setup.slot(bank, pair);
+        self.scorecard.so_far(slot)
+    }
+
+    /// Time that a bank's pricing session was up so far.
+    pub fn up_ns(&self, bank: Bank) -> u64 {
+        self.scorecard.up_ns(bank, self.now())
+    }
+
+    /// Whether any bank is live in a pair: its session is up and heard, and it quoted the pair not too long ago.
+    pub fn is_live(&self, pair: crate::setup::Pair) -> bool {
+        let now_ns = self.now();
+        let mut banks = 0..self.setup.banks.len();
+        banks.any(|bank| {
+            let slot = self.setup.slot(bank, pair);
+            self.streams.is_live(&self.setup, (bank, slot), now_ns)
+        })
+    }
+
     /// All orders.
     pub fn orders(&self) -> &Orders {
         &self.orders
@@ -237,6 +276,8 @@ impl Engine {
                     self.report(bank, &message, out);
                 }
             }
+            // They are of pricing sessions.
+            Session::Quotes(_) | Session::Heard => {}
         }
     }
 

@@ -29,6 +29,13 @@ impl Batch {
         self.legs.clear();
         self.averages.clear();
     }
+
+    /// Whether it has a composite of a pair.
+    pub fn of_pair(&self, pair: Pair) -> bool {
+        let is_it =
+            |event: &Event| matches!(event, Event::Composite { pair: other, .. } if *other == pair);
+        self.events.iter().any(|(_, event)| is_it(event))
+    }
 }
 
 /// An event.

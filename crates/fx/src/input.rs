@@ -1,6 +1,7 @@
 //! Inputs: the banks' sessions and the desk.
 
 use crate::parents::ParentTerms;
+use crate::quotes::BusQuotes;
 use crate::setup::{Bank, Pair};
 use touchline_types::Id;
 
@@ -24,6 +25,10 @@ pub enum Session<'a> {
     Down,
     /// A complete FIX message as received.
     Message(&'a [u8]),
+    /// Quotes of a pair, as a bus carries them; of a pricing session alone.
+    Quotes(BusQuotes<'a>),
+    /// A sign of life without quotes, such as a Heartbeat.
+    Heard,
 }
 
 /// A command of the desk.

@@ -6,7 +6,8 @@ mod counters;
 mod entry;
 pub mod fields;
 
-pub use book::{Book, ENTRIES_MAX};
+pub use apply::{BusQuotes, Quoted};
+pub use book::{Book, ENTRIES_MAX, Logged};
 pub use counters::Counters;
 pub use entry::{Entry, Key, NEVER};
 
@@ -52,10 +53,31 @@ impl Quotes {
         message: &Message<'_>,
         now_ns: u64,
     ) -> &Changes {
+        self.apply_with(setup, bank, now_ns, |apply| apply.message(message))
+    }
+
+    /// Applies quotes of a bank as a bus carries them, and says what they were about.
+    pub fn apply_bus(
+        &mut self,
+        setup: &Setup,
+        bank: Bank,
+        quotes: &BusQuotes<'_>,
+        now_ns: u64,
+    ) -> &Changes {
+        self.apply_with(setup, bank, now_ns, |apply| apply.bus_quotes(quotes))
+    }
+
+    fn apply_with(
+        &mut self,
+        setup: &Setup,
+        bank: Bank,
+        now_ns: u64,
+        apply: impl FnOnce(&mut Apply<'_>),
+    ) -> &Changes {
         self.changes.quoted.clear();
         self.changes.changed.clear();
         let slots = setup.slot(bank, 0)..setup.slot(bank + 1, 0);
-        let mut apply = Apply {
+        apply(&mut Apply {
             setup,
             bank,
             now_ns,
@@ -64,9 +86,18 @@ impl Quotes {
             counters: &mut self.counters,
             quoted: &mut self.changes.quoted,
             changed: &mut self.changes.changed,
-        };
-        apply.message(message);
+        });
         &self.changes
+    }
+
+    /// Notes from now on what happens to entries, for those who pass them on.
+    pub fn begin_logs(&mut self) {
+        self.books.iter_mut().for_each(Book::begin_log);
+    }
+
+    /// Empties the log of a slot.
+    pub fn clear_log(&mut self, slot: Slot) {
+        self.books[slot].clear_log();
     }
 
     /// Empties the books of a bank, when its session connects or disconnects.
@@ -74,6 +105,17 @@ impl Quotes {
         for pair in 0..setup.pairs.len() {
             self.books[setup.slot(bank, pair)].clear();
         }
+    }
+
+    /// The last message was about nothing.
+    pub fn forget_changes(&mut self) {
+        self.changes.quoted.clear();
+        self.changes.changed.clear();
+    }
+
+    /// What the last message was about.
+    pub fn changes(&self) -> &Changes {
+        &self.changes
     }
 
     /// The book of a bank's pair.

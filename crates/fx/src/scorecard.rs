@@ -100,6 +100,17 @@ impl Scorecard {
         *since_ns = is_up.then_some(now_ns);
     }
 
+    /// How a bank did in a pair, without the time that its session was up.
+    pub fn so_far(&self, slot: Slot) -> &Score {
+        &self.scores[slot]
+    }
+
+    /// Time that a bank's pricing session was up.
+    pub fn up_ns(&self, bank: Bank, now_ns: u64) -> u64 {
+        let (sum_ns, since_ns) = self.up[bank];
+        sum_ns + since_ns.map_or(0, |since_ns| now_ns - since_ns)
+    }
+
     /// Counts a quote message of the slot.
     pub fn note_quoted(&mut self, slot: Slot) {
         self.scores[slot].quotes += 1;

@@ -7,8 +7,10 @@
 //! | `-` | a JSON object of the desk |
 
 mod desk;
+mod write;
 
 pub use desk::{DeskError, read as read_desk};
+pub use write::LineWriter;
 
 use crate::input::{Input, Session};
 use crate::setup::{Bank, Setup};

@@ -11,7 +11,7 @@ use crate::counters::Counters;
 use crate::incident::GapReport;
 use touchline_book::price::STEPS_MAX;
 use touchline_book::{ApplyResult, OrderBooks, PriceBooks};
-use touchline_feed::{BookRules, Feedback};
+use touchline_feed::{BookRules, Feedback, QuoteBatch};
 use touchline_instruments::Instruments;
 use touchline_transport::Publish;
 use touchline_transport::clock::ticks;
@@ -124,6 +124,16 @@ impl MarketBooks {
         for event in events {
             self.event(event, instruments, out);
         }
+    }
+
+    /// Publishes providers' quotes; they are of no book.
+    pub fn quotes(&mut self, quotes: &QuoteBatch, out: &mut impl Publish) {
+        let receive_ns = self.timestamps.packet.receive_ns;
+        for (quoted_ns, update) in quotes.updates() {
+            self.timestamps.packet.receive_ns = quoted_ns;
+            self.publish(&update, out);
+        }
+        self.timestamps.packet.receive_ns = receive_ns;
     }
 
     /// Results for the feed since the last call.

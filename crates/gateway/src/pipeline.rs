@@ -67,6 +67,7 @@ impl<F: Feed, P: Publish> Pipeline<F, P> {
                 ..
             } = self;
             batch.events.clear();
+            batch.quotes.clear();
             let taken = feed.handle(source, bytes, time, instruments, batch);
             self.apply();
             self.run();
@@ -132,7 +133,7 @@ impl<F: Feed, P: Publish> Pipeline<F, P> {
             states,
             batch,
         } = self;
-        if batch.events.is_empty() {
+        if batch.events.is_empty() && batch.quotes.is_empty() {
             return;
         }
         books.timestamps.packet = batch.packet_info;
@@ -141,6 +142,9 @@ impl<F: Feed, P: Publish> Pipeline<F, P> {
         }
         let mut noted = Noted { states, publisher };
         books.apply(&batch.events, batch.event_open, instruments, &mut noted);
+        if !batch.quotes.is_empty() {
+            books.quotes(&batch.quotes, &mut noted);
+        }
         let feedback = books.feedback();
         if !feedback.is_empty() {
             feed.feedback(feedback);

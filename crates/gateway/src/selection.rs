@@ -43,6 +43,8 @@ impl<P: Publish> Selected<P> {
             Update::BookSnapshot(snapshot) => snapshot.instrument,
             Update::OrdersSnapshot(snapshot) => snapshot.instrument,
             Update::State(state) => state.instrument,
+            Update::Quotes(update) => update.stream.instrument,
+            Update::QuoteSnapshot(snapshot) => snapshot.stream.instrument,
             Update::Status(status) => match status.instrument {
                 Some(instrument) => instrument,
                 None => return true,

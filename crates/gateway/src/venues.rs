@@ -5,6 +5,7 @@
 
 pub mod cme;
 pub mod fix;
+pub mod fx_bank;
 mod start;
 
 use crate::Limits;
@@ -17,7 +18,11 @@ use std::path::Path;
 pub use start::{AnyConfig, RunError, Running, StartError, StartEvent, Work};
 
 /// All venues, one line each.
-pub const VENUES: Venues = Venues(&[Entry::of::<cme::CmeVenue>(), Entry::of::<fix::FixVenue>()]);
+pub const VENUES: Venues = Venues(&[
+    Entry::of::<cme::CmeVenue>(),
+    Entry::of::<fix::FixVenue>(),
+    Entry::of::<fx_bank::FxBankVenue>(),
+]);
 
 /// Table of venues. Kinds are unique.
 #[derive(Clone, Copy, Debug)]

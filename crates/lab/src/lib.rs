@@ -26,6 +26,7 @@
 
 #![deny(unsafe_code)]
 
+pub mod bank;
 pub mod bench;
 pub mod capture;
 pub mod claim;

@@ -4,6 +4,7 @@ mod book;
 mod decode_fix;
 mod event;
 mod feed;
+mod fx_compose;
 mod hash;
 pub mod ipc;
 mod ipc_rtt;
@@ -40,6 +41,8 @@ enum Bench {
     /// The exchange of `feed`.
     #[command(hide = true)]
     FeedSender(feed::SenderArguments),
+    /// A bank's changed quote in memory → composite published.
+    FxCompose(fx_compose::Arguments),
     /// Keyed hash of an order's key, compared with other hashes and with a change of an order.
     Hash(hash::Arguments),
     /// A round trip of a message between two processes, through shared memory.
@@ -64,6 +67,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         Bench::Feed(arguments) => feed::run(arguments),
         Bench::FeedGateway(arguments) => feed::run_gateway(arguments),
         Bench::FeedSender(arguments) => feed::run_sender(arguments),
+        Bench::FxCompose(arguments) => fx_compose::run(arguments),
         Bench::Hash(arguments) => hash::run(arguments),
         Bench::IpcRtt(arguments) => ipc_rtt::run(arguments),
         Bench::IpcThroughput(arguments) => ipc_throughput::run(arguments),

@@ -4,6 +4,7 @@
 mod children;
 mod expected_books;
 mod folder;
+mod fx;
 mod left_bus;
 mod live;
 mod memory;
@@ -25,8 +26,10 @@ use touchline_lab::cme::config::GROUP_SETS;
 /// from these updates, and the screen shows every stage. At the end the simulator stops injecting faults and
 /// waits for recovery, and the subscriber's books are compared with the exchange's.
 #[derive(Debug, clap::Args)]
-#[command(after_help = AFTER_HELP)]
+#[command(after_help = AFTER_HELP, args_conflicts_with_subcommands = true)]
 pub struct Arguments {
+    #[command(subcommand)]
+    other: Option<Other>,
     /// Stop after N seconds; by default at Ctrl-C, or at q on the screen.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=86_400))]
     seconds: Option<u64>,
@@ -75,6 +78,12 @@ pub struct Arguments {
     clean_up_after: Option<u32>,
 }
 
+/// Demos of other venues.
+#[derive(Debug, clap::Subcommand)]
+enum Other {
+    Fx(fx::Arguments),
+}
+
 const AFTER_HELP: &str = "\
 Examples:
   touchline demo
@@ -82,6 +91,7 @@ Examples:
   touchline demo --groups 1                  # a second demo; its bus is demo-1
   touchline demo --instruments 40 --events-per-second 5000
   touchline demo --save demo
+  touchline demo fx                          # banks, their gateways, one price
   touchline replay --config demo/cme.toml --pcap demo/session.pcap
 
 While it runs, in other terminals:
@@ -105,6 +115,9 @@ Exit status:
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     if let Some(process) = arguments.clean_up_after {
         return folder::clean_up_after(process);
+    }
+    if let Some(Other::Fx(arguments)) = &arguments.other {
+        return fx::run(arguments);
     }
     let Some(folder) = &arguments.save else {
         return live::run(arguments);

@@ -1,5 +1,6 @@
 //! `touchline fx`: a composite price from banks' quotes, and simulated orders on it.
 
+mod compose;
 mod replay;
 
 use crate::output::Failure;
@@ -14,12 +15,14 @@ pub struct Arguments {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    Compose(compose::Arguments),
     Replay(replay::Arguments),
 }
 
 /// Runs the subcommand.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     match &arguments.command {
+        Command::Compose(arguments) => compose::run(arguments),
         Command::Replay(arguments) => replay::run(arguments),
     }
 }

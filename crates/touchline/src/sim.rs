@@ -1,6 +1,7 @@
 //! `touchline sim`: venue simulators on the real protocols.
 
 mod access_control;
+mod bank;
 mod clients;
 mod cme;
 mod deribit;
@@ -21,6 +22,7 @@ pub struct Arguments {
 
 #[derive(Debug, Subcommand)]
 enum Venue {
+    Bank(bank::Arguments),
     // Boxed: these variants are much larger than the others.
     Cme(Box<cme::Arguments>),
     Deribit(Box<deribit::Arguments>),
@@ -50,6 +52,7 @@ fn logged(
 /// Runs the command.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     match &arguments.venue {
+        Venue::Bank(arguments) => bank::run(arguments),
         Venue::Cme(arguments) => cme::run(arguments),
         Venue::Deribit(arguments) => deribit::run(arguments),
         Venue::FixAcceptor(arguments) => fix::accept(arguments),

@@ -30,6 +30,23 @@ pub struct Quote {
     pub quote_id: Id,
 }
 
+impl Quote {
+    /// Stands for no quote.
+    pub const NULL: Quote = Quote {
+        entry: 0,
+        side: Side::Bid,
+        price: Price::NULL,
+        quantity: Quantity::NULL,
+        quantity_min: Quantity::NULL,
+        expiry_ns: 0,
+        priority: 0,
+        tier: None,
+        is_indicative: false,
+        is_full_amount: false,
+        quote_id: Id::EMPTY,
+    };
+}
+
 coded! {
     /// What happened to a quote.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -50,6 +67,14 @@ pub struct QuoteChange {
     pub action: QuoteAction,
     /// To which quote, and what it is now.
     pub quote: Quote,
+}
+
+impl QuoteChange {
+    /// Every quote of the provider in the instrument goes away.
+    pub const NULL: QuoteChange = QuoteChange {
+        action: QuoteAction::Clear,
+        quote: Quote::NULL,
+    };
 }
 
 /// Whose quotes, and of what.

@@ -2,7 +2,7 @@
 
 use crate::{
     ChannelState, Instrument, InstrumentDefinition, LevelChange, OrderChange, PacketInfo, Phase,
-    Price, Quantity, Statistic, Trade, TradingStatus, Validity,
+    Price, Quantity, QuoteSnapshot, QuoteUpdate, Statistic, Trade, TradingStatus, Validity,
 };
 
 /// One level of a book.
@@ -158,4 +158,8 @@ pub enum Update<'a> {
     Download(Phase),
     /// Validity of the whole channel, of all its instruments at once.
     Channel(&'a ChannelState),
+    /// Changes of a provider's quotes of an instrument by one message.
+    Quotes(QuoteUpdate<'a>),
+    /// All quotes of a provider of an instrument.
+    QuoteSnapshot(QuoteSnapshot<'a>),
 }

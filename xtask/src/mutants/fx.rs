@@ -71,6 +71,18 @@ pub const FX: &[Mutant] = &[
         test: "-p touchline-fx --test fx router::an_entry_is_not_hit_twice",
     },
     Mutant {
+        name: "compose: a composite without a live bank is live",
+        find: "false => Validity::Stale,",
+        replace: "false => Validity::Live,",
+        test: "-p touchline-compose --test compose the_composite_is_of_the_banks_that_are_there",
+    },
+    Mutant {
+        name: "compose: quotes from before the state of the channel count",
+        find: "self.is_live && self.is_trusted && self.is_current",
+        replace: "self.is_live && self.is_trusted",
+        test: "-p touchline-compose --test compose the_composite_is_of_the_banks_that_are_there",
+    },
+    Mutant {
         name: "fx: a price between two ticks is taken",
         find: "ticks::price(text, pair.precision)",
         replace: "ticks::price(text, 9).map(|ticks| ticks / 10_i64.pow(9 - u32::from(pair.precision)))",

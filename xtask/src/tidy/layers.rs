@@ -67,6 +67,7 @@ const PACKAGES: &[Package] = &[
             "touchline-net",
             "touchline-session",
             "touchline-feed",
+            "touchline-fx",
             "touchline-book",
             "touchline-transport",
         ],
@@ -81,6 +82,11 @@ const PACKAGES: &[Package] = &[
             "touchline-book",
             "touchline-transport",
         ],
+    ),
+    package(
+        "touchline-compose",
+        4,
+        &["touchline-types", "touchline-fx", "touchline-transport"],
     ),
     package(
         LAB,
@@ -121,6 +127,7 @@ const PACKAGES: &[Package] = &[
             "touchline-gateway",
             "touchline-relay",
             "touchline-fx",
+            "touchline-compose",
             "touchline-client",
             "touchline-load",
             LAB,

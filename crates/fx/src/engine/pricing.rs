@@ -2,6 +2,7 @@
 
 use super::Engine;
 use crate::input::Session;
+use crate::quotes::BusQuotes;
 use crate::setup::{Bank, Slot};
 
 impl Engine {
@@ -14,23 +15,60 @@ impl Engine {
                 let Some(message) = self.accept(is_up, bytes) else {
                     return;
                 };
+                self.hear(bank);
                 let now_ns = self.now();
-                let ends_silence = self.streams.hear(bank, now_ns);
-                self.wake_at(self.streams.silence_due_ns(&self.setup, bank));
-                if ends_silence {
-                    self.mark_bank(bank);
-                }
-                let changes = self.quotes.apply(&self.setup, bank, &message, now_ns);
-                for pair in &changes.quoted {
-                    let slot = self.setup.slot(bank, *pair);
-                    self.streams.note_quoted(slot, now_ns);
-                    self.scorecard.note_quoted(slot);
-                }
-                for pair in &changes.changed {
-                    let slot = self.setup.slot(bank, *pair);
-                    mark(&mut self.dirty, &mut self.is_dirty, bank, slot);
+                self.quotes.apply(&self.setup, bank, &message, now_ns);
+                self.note_changes(bank);
+            }
+            Session::Quotes(quotes) => self.bus_quotes(bank, quotes),
+            Session::Heard => {
+                if self.is_heard_up(bank) {
+                    self.hear(bank);
                 }
             }
+        }
+    }
+
+    /// Quotes that a gateway took from the bank's messages.
+    fn bus_quotes(&mut self, bank: Bank, quotes: &BusQuotes<'_>) {
+        if !self.is_heard_up(bank) {
+            return;
+        }
+        self.hear(bank);
+        let now_ns = self.now();
+        self.quotes.apply_bus(&self.setup, bank, quotes, now_ns);
+        self.note_changes(bank);
+    }
+
+    /// Whether what a session says counts; what a lost one says is counted as such.
+    fn is_heard_up(&mut self, bank: Bank) -> bool {
+        let is_up = self.streams.is_up(bank);
+        self.quotes.counters_mut().session_down += u64::from(!is_up);
+        is_up
+    }
+
+    /// A sign of life of a session that is up.
+    fn hear(&mut self, bank: Bank) {
+        let now_ns = self.now();
+        let ends_silence = self.streams.hear(bank, now_ns);
+        self.wake_at(self.streams.silence_due_ns(&self.setup, bank));
+        if ends_silence {
+            self.mark_bank(bank);
+        }
+    }
+
+    /// What the last message was about.
+    fn note_changes(&mut self, bank: Bank) {
+        let now_ns = self.now();
+        let changes = self.quotes.changes();
+        for pair in &changes.quoted {
+            let slot = self.setup.slot(bank, *pair);
+            self.streams.note_quoted(slot, now_ns);
+            self.scorecard.note_quoted(slot);
+        }
+        for pair in &changes.changed {
+            let slot = self.setup.slot(bank, *pair);
+            mark(&mut self.dirty, &mut self.is_dirty, bank, slot);
         }
     }
 

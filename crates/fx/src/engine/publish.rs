@@ -28,7 +28,11 @@ impl Engine {
                     averages: from..out.averages.len(),
                 };
                 match &mut self.published[pair] {
-                    Some(published) => published.clone_from(composite),
+                    // What it has is overwritten: a clone would take memory for the averages.
+                    Some(published) => {
+                        published.tops = composite.tops;
+                        published.averages.clone_from(&composite.averages);
+                    }
                     published => *published = Some(composite.clone()),
                 }
                 self.push(event, out);

@@ -6,7 +6,9 @@
 //! | S quote | `apply/quote.rs` |
 //! | i mass quote | `apply/mass_quote.rs` |
 //! | Z cancel, AI status | `apply/withdrawal.rs` |
+//! | quotes of a bus | `apply/bus.rs` |
 
+mod bus;
 mod market_data;
 mod mass_quote;
 mod quote;
@@ -20,6 +22,8 @@ use crate::setup::{Bank, Pair, Setup, ns};
 use crate::ticks;
 use touchline_types::{Id, Side};
 use touchline_wire::fix::{Message, timestamp};
+
+pub use bus::{BusQuotes, Quoted};
 
 /// A bank's books during the application of one message.
 pub(super) struct Apply<'a> {
@@ -100,11 +104,15 @@ impl Apply<'_> {
     /// Sets an entry, or removes it if its fields are not a valid quote.
     fn set(&mut self, pair: Pair, key: Key, draft: &Draft<'_>) {
         let entry = self.entry(pair, draft);
+        match entry {
+            Some(entry) => self.put(pair, key, entry),
+            None => self.books[pair].remove(&key),
+        }
+    }
+
+    /// Sets an entry as the newest of the bank.
+    fn put(&mut self, pair: Pair, key: Key, mut entry: Entry) {
         let book = &mut self.books[pair];
-        let Some(mut entry) = entry else {
-            book.remove(&key);
-            return;
-        };
         let is_same_quote = |known: &Entry| {
             known.is_used && !entry.quote_id.is_empty() && known.quote_id == entry.quote_id
         };

@@ -1,16 +1,27 @@
 //! A bank's book of one pair: a set of entries with keys.
 
 use super::entry::{Entry, Key};
-use touchline_types::Id;
+use touchline_types::{Id, QuoteAction};
 
 /// Maximum number of entries of a bank's pair; further ones are refused and counted.
 pub const ENTRIES_MAX: usize = 65_536;
 /// Reserved entries.
 const ENTRIES_EXPECTED: usize = 64;
 
+/// What happened to an entry, for those who pass quotes on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Logged {
+    /// What happened; a clear is of all entries.
+    pub action: QuoteAction,
+    /// Number of the entry among those of the book, until it is removed.
+    pub place: u32,
+    /// The entry: as it is set, or was.
+    pub entry: Option<Entry>,
+}
+
 /// A set of entries.
 ///
-/// Invariant: the three lists have the same length, and keys are unique.
+/// Invariant: the lists have the same length, keys are unique, and so are places.
 #[derive(Debug, Clone)]
 pub struct Book {
     /// One word of each key, so that a lookup reads eight bytes per entry.
@@ -19,6 +30,12 @@ pub struct Book {
     entries: Vec<Entry>,
     /// Entries that are removed unless the present snapshot sets them.
     leaving: Vec<bool>,
+    /// Number of each entry, which stays until it is removed.
+    places: Vec<u32>,
+    /// Numbers of removed entries.
+    free: Vec<u32>,
+    /// What happened since it was taken; `None` where nobody asks.
+    log: Option<Vec<Logged>>,
 }
 
 impl Default for Book {
@@ -28,6 +45,9 @@ impl Default for Book {
             keys: Vec::with_capacity(ENTRIES_EXPECTED),
             entries: Vec::with_capacity(ENTRIES_EXPECTED),
             leaving: Vec::with_capacity(ENTRIES_EXPECTED),
+            places: Vec::with_capacity(ENTRIES_EXPECTED),
+            free: Vec::with_capacity(ENTRIES_EXPECTED),
+            log: None,
         }
     }
 }
@@ -36,6 +56,28 @@ impl Book {
     /// All entries, unordered.
     pub fn entries(&self) -> &[Entry] {
         &self.entries
+    }
+
+    /// Notes from now on what happens to entries.
+    pub fn begin_log(&mut self) {
+        self.log = Some(Vec::with_capacity(ENTRIES_EXPECTED));
+    }
+
+    /// What happened since the log was emptied, in order.
+    pub fn log(&self) -> &[Logged] {
+        self.log.as_deref().unwrap_or_default()
+    }
+
+    /// Empties the log.
+    pub fn clear_log(&mut self) {
+        if let Some(log) = &mut self.log {
+            log.clear();
+        }
+    }
+
+    /// Every entry with its number, in no order.
+    pub fn numbered(&self) -> impl Iterator<Item = (u32, &Entry)> {
+        self.places.iter().copied().zip(&self.entries)
     }
 
     /// An entry by its key.
@@ -48,6 +90,7 @@ impl Book {
         if let Some(at) = self.find(&key) {
             self.entries[at] = entry;
             self.leaving[at] = false;
+            self.note(QuoteAction::Set, self.places[at], Some(entry));
             return true;
         }
         if self.entries.len() == ENTRIES_MAX {
@@ -57,6 +100,10 @@ impl Book {
         self.keys.push(key);
         self.entries.push(entry);
         self.leaving.push(false);
+        let unused = (self.places.len() + self.free.len()) as u32;
+        let place = self.free.pop().unwrap_or(unused);
+        self.places.push(place);
+        self.note(QuoteAction::Set, place, Some(entry));
         self.check();
         true
     }
@@ -72,8 +119,13 @@ impl Book {
     pub fn clear(&mut self) {
         self.words.clear();
         self.keys.clear();
+        if !self.entries.is_empty() {
+            self.note(QuoteAction::Clear, 0, None);
+        }
         self.entries.clear();
         self.leaving.clear();
+        self.places.clear();
+        self.free.clear();
     }
 
     /// Removes the entries of a quote.
@@ -126,15 +178,33 @@ impl Book {
     fn remove_at(&mut self, at: usize) {
         self.words.swap_remove(at);
         self.keys.swap_remove(at);
-        self.entries.swap_remove(at);
+        let entry = self.entries.swap_remove(at);
         self.leaving.swap_remove(at);
+        let place = self.places.swap_remove(at);
+        self.free.push(place);
+        self.note(QuoteAction::Remove, place, Some(entry));
         self.check();
+    }
+
+    fn note(&mut self, action: QuoteAction, place: u32, entry: Option<Entry>) {
+        if let Some(log) = &mut self.log {
+            log.push(Logged {
+                action,
+                place,
+                entry,
+            });
+        }
     }
 
     fn check(&self) {
         let entries = self.entries.len();
         assert!(
-            [self.words.len(), self.keys.len(), self.leaving.len()] == [entries; 3],
+            [
+                self.words.len(),
+                self.keys.len(),
+                self.leaving.len(),
+                self.places.len()
+            ] == [entries; 4],
             "book-lists-of-one-length"
         );
     }

@@ -43,6 +43,8 @@ pub enum Key {
     Request(Side, Id),
     /// QuoteEntryID (299) of a mass quote.
     Mass(Side, Id),
+    /// Number of a quote on a bus.
+    Number(u32),
 }
 
 impl Key {
@@ -54,6 +56,7 @@ impl Key {
             Key::Place(id, place) => (u64::from(*place) << 8 | 3, id),
             Key::Request(side, id) => (4 + side.index() as u64, id),
             Key::Mass(side, id) => (6 + side.index() as u64, id),
+            Key::Number(number) => return u64::from(*number) << 8 | 8,
         };
         // FNV-1a: short. A bank that forces collisions slows down only its own book.
         let mut hash = 0xcbf2_9ce4_8422_2325_u64 ^ kind;

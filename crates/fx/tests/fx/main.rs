@@ -1,5 +1,6 @@
 //! Rules of the FX core one by one, and invariants under any behaviour of banks.
 
+mod bus;
 mod limits;
 mod orders;
 mod plans;

@@ -3,7 +3,7 @@
 //!
 //! `SEED=7 cargo test -p touchline-fx random` repeats one seed; `SEEDS=500` runs 500.
 
-mod banks;
+pub mod banks;
 
 use banks::{Banks, Random};
 use std::collections::{HashMap, HashSet};
@@ -15,7 +15,7 @@ use touchline_types::Side;
 const SEEDS: u64 = 60;
 const STEPS: usize = 700;
 
-fn seeds() -> Vec<u64> {
+pub fn seeds() -> Vec<u64> {
     let number = |key: &str| {
         std::env::var(key)
             .ok()

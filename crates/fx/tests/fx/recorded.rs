@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use touchline_fx::{Replay, Setup};
 
 /// Folders of the sessions.
-fn sessions() -> Vec<PathBuf> {
+pub fn sessions() -> Vec<PathBuf> {
     let Some(captures) = std::env::var_os("TOUCHLINE_CAPTURES") else {
         println!("skipped: TOUCHLINE_CAPTURES is not set");
         return Vec::new();
@@ -23,7 +23,7 @@ fn sessions() -> Vec<PathBuf> {
     sessions
 }
 
-fn read(folder: &Path, name: &str) -> String {
+pub fn read(folder: &Path, name: &str) -> String {
     let path = folder.join(name);
     std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }

@@ -20,6 +20,7 @@ use touchline_transport::Publish;
 use touchline_types::Depth;
 
 pub use numbers::Numbers;
+pub(super) use section::read;
 pub use section::{FixVenue, Kind};
 
 /// The path of one FIX session.
@@ -247,7 +248,7 @@ fn limits(config: &Config<FixVenue>) -> Limits {
 }
 
 /// Fills `bytes` with unpredictable random bytes.
-fn random(bytes: &mut [u8]) -> Result<(), ConfigError> {
+pub(super) fn random(bytes: &mut [u8]) -> Result<(), ConfigError> {
     const SOURCE: &str = "/dev/urandom";
     let read = File::open(SOURCE).and_then(|mut file| file.read_exact(bytes));
     read.map_err(|error| ConfigError {

@@ -23,7 +23,12 @@ use touchline_types::{BookKind, Side, Validity};
 use venue::{Sent, Store, ToyVenue, address, limits, lossy, routes};
 
 /// All venues, and the test venue.
-const WITH_TOY: Venues = Venues(&[VENUES.0[0], VENUES.0[1], Entry::of::<ToyVenue>()]);
+const WITH_TOY: Venues = Venues(&[
+    VENUES.0[0],
+    VENUES.0[1],
+    VENUES.0[2],
+    Entry::of::<ToyVenue>(),
+]);
 
 type Path = Pipeline<ToyFeed, Local<Mirror>>;
 
@@ -226,6 +231,6 @@ fn its_settings_are_its_own() {
             .replace("\"toy\"\n[", "\"b\"\n[")
             .replace("\"toy\"", "\"tyo\""),
     );
-    let expected = "toy.toml:3: `kind` is \"tyo\", but must be \"cme\", \"deribit\", \"fix\" or \"toy\"; did you mean \"toy\"?";
+    let expected = "toy.toml:3: `kind` is \"tyo\", but must be \"cme\", \"deribit\", \"fix\", \"fx-bank\" or \"toy\"; did you mean \"toy\"?";
     assert!(error.starts_with(expected), "{error}");
 }

@@ -14,6 +14,8 @@ pub struct Shown {
     pub kind: Kind,
     /// Line of the venue that is counted, for counters of one line.
     pub line: Option<&'static str>,
+    /// Whose it is, if it is of one bank in one pair.
+    pub bank: Option<(String, String)>,
     /// Its unit.
     pub unit: Unit,
 }
@@ -42,6 +44,8 @@ const LINES: &[(&str, &str, &str)] = &[("_a", "a", "line A"), ("_b", "b", "line 
 
 /// Name of a counter: `touchline_<name>_total`, times in seconds.
 ///
+/// One of a bank in a pair, `<name>:<bank>:<pair>`, has these as labels.
+///
 /// A name that ends in `_a` or `_b` counts a line: `touchline_line_<name without suffix>_total` with the line as a
 /// label, because a trailing letter of a metric name could be read as a unit. A counter whose unit ends in `now` is a
 /// gauge: `touchline_<name>`.
@@ -50,7 +54,10 @@ pub fn of_counter(what: &Description) -> Shown {
         Some(unit) => (unit.trim_end(), true),
         None => (what.unit.as_str(), false),
     };
-    let stem = what.name.as_str();
+    let mut parts = what.name.splitn(3, ':');
+    let stem = parts.next().unwrap_or_default();
+    let bank = parts.next().zip(parts.next());
+    let bank = bank.map(|(bank, pair)| (bank.to_owned(), pair.to_owned()));
     let of_line = LINES.iter().find_map(|(end, label, words)| {
         let stem = stem.strip_suffix(end)?;
         Some((
@@ -73,6 +80,7 @@ pub fn of_counter(what: &Description) -> Shown {
         help,
         kind,
         line,
+        bank,
         unit,
     }
 }
@@ -102,6 +110,15 @@ mod tests {
             unit: unit.to_owned(),
             help: "Of line B.".to_owned(),
         }
+    }
+
+    #[test]
+    fn counters_of_a_bank_have_it_as_a_label() {
+        let shown = of_counter(&described("score_up_ns:LP01:EUR/USD", "ns"));
+        assert_eq!(shown.name, "touchline_score_up_seconds_total");
+        let bank = shown.bank.expect("a bank");
+        assert_eq!((bank.0.as_str(), bank.1.as_str()), ("LP01", "EUR/USD"));
+        assert_eq!(of_counter(&described("gaps", "gaps")).bank, None);
     }
 
     #[test]

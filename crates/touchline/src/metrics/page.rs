@@ -251,8 +251,12 @@ fn write_labelled(page: &mut Page, of: (&str, &str), shown: &names::Shown, value
     let Some(mut samples) = page.family(&shown.name, shown.kind, &shown.help) else {
         return;
     };
-    let labels = [of, ("line", shown.line.unwrap_or_default())];
-    let labels = &labels[..1 + usize::from(shown.line.is_some())];
+    let mut labels = vec![of];
+    labels.extend(shown.line.map(|line| ("line", line)));
+    if let Some((bank, pair)) = &shown.bank {
+        labels.extend([("bank", bank.as_str()), ("pair", pair.as_str())]);
+    }
+    let labels = labels.as_slice();
     match shown.unit.is_base() {
         // Counts may exceed the exact range of floating point.
         true => samples.add(labels, value),

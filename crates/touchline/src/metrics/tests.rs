@@ -5,7 +5,7 @@ use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::time::Duration;
-use touchline_client::monitor::Monitor;
+use touchline_client::monitor::{Description, Monitor};
 use touchline_feed::cme::CmeFeed;
 use touchline_gateway::CountersFile;
 use touchline_gateway::live::Gateway;
@@ -118,6 +118,28 @@ impl Drop for Everything {
     }
 }
 
+/// What the page of a composer's bus has beside that of any publisher, with the kind.
+fn of_composer() -> Vec<(String, &'static str)> {
+    let described = |name: &str, unit: &str| Description {
+        name: name.to_owned(),
+        unit: unit.to_owned(),
+        help: String::new(),
+    };
+    let counters = touchline_compose::Counters::TABLE.iter();
+    let counters = counters.map(|info| (info.name.to_owned(), info.unit));
+    let scores = touchline_compose::SCORES.iter();
+    let scores = scores.map(|(name, unit, _)| (format!("{name}:LP01:EUR/USD"), *unit));
+    let counters = counters.chain(scores).map(|(name, unit)| {
+        let shown = names::of_counter(&described(&name, unit));
+        (shown.name, "counter")
+    });
+    let histograms = touchline_compose::HISTOGRAMS.iter().map(|info| {
+        let name = names::of_histogram("", &described(info.name, info.unit)).0;
+        (name, "histogram")
+    });
+    counters.chain(histograms).collect()
+}
+
 /// Each metric named in a text.
 fn named(text: &str) -> BTreeSet<&str> {
     let other = |c: char| !(c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_');
@@ -142,7 +164,9 @@ fn missing<'a>(names: BTreeSet<&'a str>, families: &BTreeMap<&str, &str>) -> Vec
 #[test]
 fn dashboard_and_alerts_name_what_there_is() {
     let everything = Everything::new("named");
-    let families = everything.families();
+    let composer = of_composer();
+    let mut families = everything.families();
+    families.extend(composer.iter().map(|(name, kind)| (name.as_str(), *kind)));
     for (file, text, least) in [
         ("touchline.json", DASHBOARD, 40),
         ("alerts.yml", ALERTS, 20),

@@ -7,7 +7,8 @@ use crate::record::Record;
 use touchline_client::{
     BookChange, Bus, ChannelChange, ChannelEvent, Connection, Definition, Event, Instrument,
     LevelAction, LevelChange, OptionRight, OrderAction, OrderChange, OrdersChange, Price, Quantity,
-    Quote, SecurityType, Side, Statistic, Status, Times, Touch, Trade,
+    Quote, QuoteAction, QuoteChange, QuotesChange, SecurityType, Side, Statistic, Status, Times,
+    Touch, Trade,
 };
 
 /// Writes an event as one line.
@@ -45,6 +46,7 @@ fn message(row: &mut Record<'_>, bus: &Bus, event: &Event) {
         }
         Event::Book(change) => book(row, bus, change),
         Event::Orders(change) => orders(row, bus, change),
+        Event::Quotes(change) => quotes(row, bus, change),
         Event::Trade(event) => trade(row, bus, event),
         Event::Statistic(event) => statistic(row, bus, event),
         Event::Status(event) => status(row, bus, event),
@@ -208,6 +210,38 @@ fn order_change(row: &mut Record<'_>, change: &OrderChange) {
         row.price("price", change.price);
         row.decimal("quantity", change.quantity.decimal());
     }
+}
+
+fn quotes(row: &mut Record<'_>, bus: &Bus, change: &QuotesChange) {
+    trace(row, bus, &change.times);
+    instrument(row, bus, change.instrument);
+    row.word("state", change.state.name());
+    row.text("provider", change.provider.as_str());
+    row.number("value_date", change.value_date);
+    let name = if change.is_whole { "quotes" } else { "changes" };
+    row.list(name, |list| {
+        for change in bus.quote_changes() {
+            list.record(|row| quote_change(row, change));
+        }
+    });
+}
+
+fn quote_change(row: &mut Record<'_>, change: &QuoteChange) {
+    row.word("action", names::quote_action(change.action));
+    row.number("entry", change.entry);
+    if change.action != QuoteAction::Set {
+        return;
+    }
+    row.word("side", names::side(change.side));
+    row.price("price", change.price);
+    row.decimal("quantity", change.quantity.decimal());
+    row.decimal("quantity_min", change.quantity_min.decimal());
+    row.exact("expiry_ns", change.expiry_ns);
+    row.exact("priority", change.priority);
+    row.optional("tier", change.tier);
+    row.number("indicative", change.is_indicative);
+    row.number("full_amount", change.is_full_amount);
+    row.text("quote_id", change.quote_id.as_str());
 }
 
 fn trade(row: &mut Record<'_>, bus: &Bus, trade: &Trade) {

@@ -4,6 +4,16 @@ use touchline_client::{
     BookKind, Depth, Event, LevelAction, OrderAction, Side, StatisticKind, UpdateAction,
 };
 
+/// What happened to a quote.
+pub fn quote_action(action: touchline_client::QuoteAction) -> &'static str {
+    use touchline_client::QuoteAction;
+    match action {
+        QuoteAction::Set => "set",
+        QuoteAction::Remove => "remove",
+        QuoteAction::Clear => "clear",
+    }
+}
+
 /// Name of an event's message.
 pub fn message(event: &Event) -> &'static str {
     use touchline_client::ChannelChange;
@@ -13,6 +23,8 @@ pub fn message(event: &Event) -> &'static str {
         Event::Book(_) => "book",
         Event::Orders(change) if change.is_whole => "orders_snapshot",
         Event::Orders(_) => "orders",
+        Event::Quotes(change) if change.is_whole => "quotes_snapshot",
+        Event::Quotes(_) => "quotes",
         Event::Trade(_) => "trade",
         Event::Statistic(_) => "statistic",
         Event::Status(_) => "status",

@@ -9,8 +9,8 @@ use crate::missing::nearest;
 use std::fmt::Write;
 use touchline_client::{
     BookChange, BookKind, Bus, ChannelChange, ChannelEvent, Connection, Event, Instrument,
-    LevelAction, LevelChange, OrderAction, OrderChange, OrdersChange, Price, Quantity, Side,
-    Statistic, Status, Times, Top, Touch, TouchSource, Trade, UpdateAction,
+    LevelAction, LevelChange, OrderAction, OrderChange, OrdersChange, Price, Quantity, QuoteAction,
+    QuotesChange, Side, Statistic, Status, Times, Top, Touch, TouchSource, Trade, UpdateAction,
 };
 
 /// Writes an event as one line.
@@ -19,6 +19,7 @@ pub fn write(line: &mut String, bus: &Bus, event: &Event) {
         Event::Top(top) => write_top(line, bus, top),
         Event::Book(change) => write_book(line, bus, change),
         Event::Orders(change) => write_orders(line, bus, change),
+        Event::Quotes(change) => write_quotes(line, bus, change),
         Event::Trade(trade) => write_trade(line, bus, trade),
         Event::Statistic(statistic) => write_statistic(line, bus, statistic),
         Event::Status(status) => write_status(line, bus, status),
@@ -84,6 +85,30 @@ fn write_book(line: &mut String, bus: &Bus, change: &BookChange) {
     let [bids, asks] = Side::BOTH.map(|side| length(BookKind::Implied, side));
     if bids + asks > 0 {
         let _ = write!(line, ", implied {bids} bids, {asks} asks");
+    }
+}
+
+/// `composite  bid 2000000@1.1 LP01  bid[1000000] 1.1`: a quote with its id, and the price of a tier.
+fn write_quotes(line: &mut String, bus: &Bus, change: &QuotesChange) {
+    push_time(line, &change.times);
+    push_head(line, bus, change.instrument, change.state.name());
+    let _ = write!(line, "  quotes of {}", change.provider);
+    for change in bus.quote_changes() {
+        let side = names::side(change.side);
+        let _ = match (change.action, change.tier) {
+            (QuoteAction::Set, Some(_)) if change.price.is_null() => {
+                write!(line, "  {side}[{}] -", change.quantity)
+            }
+            (QuoteAction::Set, Some(_)) => {
+                write!(line, "  {side}[{}] {}", change.quantity, change.price)
+            }
+            (QuoteAction::Set, None) => write!(
+                line,
+                "  {side} {}@{} {}",
+                change.quantity, change.price, change.quote_id
+            ),
+            (action, _) => write!(line, "  {} {}", names::quote_action(action), change.entry),
+        };
     }
 }
 

@@ -4,8 +4,8 @@ use std::ops::BitOr;
 use touchline_types::native::Body;
 use touchline_types::native::layout::Block;
 use touchline_types::native::layout::{
-    BookSnapshot, BookUpdate, InstrumentState, OrderUpdate, OrdersSnapshot, Statistics, TopOfBook,
-    Trade, TradingStatus,
+    BookSnapshot, BookUpdate, InstrumentState, OrderUpdate, OrdersSnapshot, QuoteSnapshot,
+    QuoteUpdate, Statistics, TopOfBook, Trade, TradingStatus,
 };
 
 /// Set of message kinds. Definitions and messages about the channel or the subscription belong to no kind: every
@@ -26,10 +26,12 @@ impl Kinds {
     pub const STATISTICS: Kinds = Kinds(1 << 4);
     /// Trading statuses.
     pub const STATUS: Kinds = Kinds(1 << 5);
+    /// Quotes of providers: all of them and changes.
+    pub const QUOTES: Kinds = Kinds(1 << 6);
     /// None of them.
     pub const NONE: Kinds = Kinds(0);
     /// All of them.
-    pub const ALL: Kinds = Kinds(0x3F);
+    pub const ALL: Kinds = Kinds(0x7F);
 
     /// Whether the sets overlap.
     #[inline]
@@ -50,6 +52,8 @@ impl Kinds {
             (Kinds::TRADES, Trade::TEMPLATE_ID),
             (Kinds::STATISTICS, Statistics::TEMPLATE_ID),
             (Kinds::STATUS, TradingStatus::TEMPLATE_ID),
+            (Kinds::QUOTES, QuoteUpdate::TEMPLATE_ID),
+            (Kinds::QUOTES, QuoteSnapshot::TEMPLATE_ID),
         ];
         let out = templates
             .into_iter()

@@ -239,6 +239,7 @@ impl Subscribe for Mirror {
             Update::Download(phase) => self.download = Some(*phase),
             Update::Channel(state) => self.channel = **state,
             Update::Trade(_) | Update::Statistic(_) | Update::Status(_) => {}
+            Update::Quotes(_) | Update::QuoteSnapshot(_) => {}
         }
     }
 

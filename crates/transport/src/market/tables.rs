@@ -169,6 +169,8 @@ impl Tables {
             Update::Trade(_) | Update::Statistic(_) | Update::Status(_) => {
                 self.last_values.store(update, timestamps, message)
             }
+            // Their publishers repeat them whole.
+            Update::Quotes(_) | Update::QuoteSnapshot(_) => Stored::Whole,
             Update::Book(_) | Update::Orders(_) => unreachable!("they are on the path, above"),
         }
     }

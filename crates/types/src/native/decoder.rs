@@ -3,7 +3,8 @@
 use super::{Body, BookSnapshotView, BookUpdateView, Entry, Flags, Group, Message, OrdersView};
 use crate::{
     BookSnapshot, ChannelState, Instrument, InstrumentDefinition, Level, LevelChange, OrderChange,
-    OrdersSnapshot, OrdersUpdate, Statistic, Trade, TradingStatus, Update,
+    OrdersSnapshot, OrdersUpdate, Quote, QuoteChange, QuoteSnapshot, QuoteUpdate, Statistic, Trade,
+    TradingStatus, Update,
 };
 use core::fmt;
 
@@ -25,6 +26,10 @@ pub struct Scratch<'s> {
     pub orders: &'s mut [OrderChange],
     /// Levels of a whole price book, all four lists.
     pub levels: &'s mut [Level],
+    /// Changes of a provider's quotes.
+    pub quote_changes: &'s mut [QuoteChange],
+    /// All quotes of a provider.
+    pub quotes: &'s mut [Quote],
 }
 
 /// Reason why a well-formed message cannot be used. Collected parts are discarded.
@@ -52,6 +57,8 @@ enum Template {
     BookSnapshot,
     OrderUpdate,
     OrdersSnapshot,
+    QuoteUpdate,
+    QuoteSnapshot,
 }
 
 /// Collected entries, list by list; a message with one group fills the first list.
@@ -168,6 +175,20 @@ impl Decoder {
                     })
                 }));
             }
+            Body::QuoteUpdate(view) => {
+                let part = (Template::QuoteUpdate, view.instrument);
+                let quotes = self.quotes(message, part, view.quotes, scratch.quote_changes)?;
+                let stream = view.stream();
+                return Ok(quotes.map(|changes| Update::Quotes(QuoteUpdate { stream, changes })));
+            }
+            Body::QuoteSnapshot(view) => {
+                let part = (Template::QuoteSnapshot, view.instrument);
+                let quotes = self.quotes(message, part, view.quotes, scratch.quotes)?;
+                let stream = view.stream();
+                return Ok(
+                    quotes.map(|quotes| Update::QuoteSnapshot(QuoteSnapshot { stream, quotes }))
+                );
+            }
             _ => {}
         }
         // Other messages have no parts, and must not come between two parts.
@@ -175,6 +196,21 @@ impl Decoder {
             return Err(Unfit::PartMissing);
         }
         Ok(self.single(&message.body))
+    }
+
+    fn quotes<'s, E: Entry>(
+        &mut self,
+        message: &Message<'s>,
+        part: (Template, Instrument),
+        group: Group<'s, E>,
+        scratch: &'s mut [E::Value],
+    ) -> Result<Option<&'s [E::Value]>, Unfit> {
+        let mut filled = self.resume(message, part)?;
+        filled[0] = append(group, filled[0], scratch)?;
+        if self.suspend(message, part, filled) {
+            return Ok(None);
+        }
+        Ok(Some(&scratch[..filled[0]]))
     }
 
     fn single(&mut self, body: &Body<'_>) -> Option<Update<'_>> {
@@ -188,17 +224,16 @@ impl Decoder {
             Body::TradingStatus(status) => self.place = Place::Status(status),
             Body::Trade(trade) => self.place = Place::Trade(trade),
             Body::Statistics(statistic) => self.place = Place::Statistic(statistic),
-            Body::Heartbeat
-            | Body::TopOfBook(_)
-            | Body::QuoteUpdate(_)
-            | Body::QuoteSnapshot(_)
-            | Body::Order(_)
-            | Body::Unknown { .. } => return None,
+            Body::Heartbeat | Body::TopOfBook(_) | Body::Order(_) | Body::Unknown { .. } => {
+                return None;
+            }
             // Handled by the callers.
             Body::BookUpdate(_)
             | Body::BookSnapshot(_)
             | Body::OrderUpdate(_)
-            | Body::OrdersSnapshot(_) => return None,
+            | Body::OrdersSnapshot(_)
+            | Body::QuoteUpdate(_)
+            | Body::QuoteSnapshot(_) => return None,
         }
         match &self.place {
             Place::Empty => None,

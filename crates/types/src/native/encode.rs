@@ -1,7 +1,7 @@
 //! Encoding of updates.
 
 use super::layout::{self, Block, Dimension, Head, Header, LatencyTrace, Text, Zeros};
-use super::{Entry, Flags, SCHEMA_ID, SCHEMA_VERSION, Sink, TopOfBook, code, definition};
+use super::{Entry, Flags, SCHEMA_ID, SCHEMA_VERSION, Sink, TopOfBook, code, definition, quotes};
 use crate::{
     BookSnapshot, BookUpdate, ChannelState, Gap, Instrument, Level, OrdersSnapshot, OrdersUpdate,
     Phase, State, Statistic, Timestamps, Trade, TradingStatus, Update, Validity,
@@ -43,6 +43,8 @@ fn entries_max(update: &Update<'_>) -> usize {
         Update::Book(update) => update.changes.len(),
         Update::Orders(update) => update.changes.len(),
         Update::OrdersSnapshot(snapshot) => snapshot.orders.len(),
+        Update::Quotes(update) => update.changes.len(),
+        Update::QuoteSnapshot(snapshot) => snapshot.quotes.len(),
         Update::BookSnapshot(snapshot) => {
             let lists = [
                 snapshot.bids,
@@ -172,6 +174,12 @@ pub const fn encoded_len(update: &Update<'_>) -> usize {
         Update::Definition(definition) => definition::len(definition),
         Update::Download(_) => fixed::<layout::Download>(),
         Update::Channel(_) => fixed::<layout::ChannelState>(),
+        Update::Quotes(update) => {
+            fixed::<layout::QuoteUpdate>() + group_len::<layout::QuoteChange>(update.changes.len())
+        }
+        Update::QuoteSnapshot(snapshot) => {
+            fixed::<layout::QuoteSnapshot>() + group_len::<layout::Quote>(snapshot.quotes.len())
+        }
     }
 }
 
@@ -286,6 +294,8 @@ pub(super) fn write_update(update: &Update<'_>, tag: &Tag<'_>, out: &mut impl Si
         Update::Definition(update) => definition::write(update, tag, out),
         Update::Download(phase) => download(*phase, tag, out),
         Update::Channel(state) => channel(state, tag, out),
+        Update::Quotes(update) => quotes::update(update, tag, out),
+        Update::QuoteSnapshot(snapshot) => quotes::snapshot(snapshot, tag, out),
     }
 }
 

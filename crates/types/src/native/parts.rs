@@ -4,7 +4,8 @@ use super::encode::{Tag, encode_part, encoded_len, write_update};
 use super::layout::{self, Dimension};
 use super::{Flags, Sink, encode};
 use crate::{
-    BookSnapshot, BookUpdate, LEGS_MAX, Level, OrdersSnapshot, OrdersUpdate, Timestamps, Update,
+    BookSnapshot, BookUpdate, LEGS_MAX, Level, OrdersSnapshot, OrdersUpdate, QuoteSnapshot,
+    QuoteUpdate, Timestamps, Update,
 };
 
 /// No message has to be shorter: every block fits, and with it an entry of a group, or all legs of a definition.
@@ -162,6 +163,18 @@ fn cut<'a>(update: &Update<'a>, bytes_max: usize) -> (Update<'a>, Option<Update<
         Update::BookSnapshot(snapshot) => {
             let (now, rest) = cut_book(&snapshot, bytes_max);
             (Update::BookSnapshot(now), Some(Update::BookSnapshot(rest)))
+        }
+        Update::Quotes(update) => {
+            let room = room::<layout::QuoteUpdate, layout::QuoteChange>(bytes_max);
+            let (now, rest) = update.changes.split_at(room.min(update.changes.len()));
+            let with = |changes| Update::Quotes(QuoteUpdate { changes, ..update });
+            (with(now), Some(with(rest)))
+        }
+        Update::QuoteSnapshot(snapshot) => {
+            let room = room::<layout::QuoteSnapshot, layout::Quote>(bytes_max);
+            let (now, rest) = snapshot.quotes.split_at(room.min(snapshot.quotes.len()));
+            let with = |quotes| Update::QuoteSnapshot(QuoteSnapshot { quotes, ..snapshot });
+            (with(now), Some(with(rest)))
         }
         // The others have no groups but a definition's few legs, and each fits.
         Update::Trade(_)

@@ -4,7 +4,7 @@ use super::definition::text;
 use super::encode::{self, Tag, group, group_len, start};
 use super::layout::{self, Block, Dimension, Text, Zeros};
 use super::message::Source;
-use super::{Entry, Flags, Group, Malformed, PART_BYTES_MAX, PART_BYTES_MIN, code};
+use super::{Entry, Flags, Group, Malformed, PART_BYTES_MAX, PART_BYTES_MIN, Sink, code};
 use crate::{
     Instrument, Price, Quantity, Quote, QuoteAction, QuoteChange, QuoteSnapshot, QuoteStream,
     QuoteUpdate, Side, Timestamps, Validity,
@@ -99,6 +99,32 @@ fn write<B: Block, E: Entry>(block: B, values: &[E::Value], out: &mut [u8]) -> O
     start(block, &mut room);
     group::<E>(values, &mut room);
     Some(length)
+}
+
+/// Writes a message of changes, with the flags of the tag as they are.
+pub(super) fn update(update: &QuoteUpdate<'_>, tag: &Tag<'_>, out: &mut impl Sink) {
+    let stream = &update.stream;
+    let (head, trace) = tag.of_book(stream.instrument, stream.validity);
+    let block = layout::QuoteUpdate {
+        head,
+        trace,
+        stream: layout_of(stream),
+    };
+    start(block, out);
+    group::<layout::QuoteChange>(update.changes, out);
+}
+
+/// Writes a message of all quotes, with the flags of the tag as they are.
+pub(super) fn snapshot(snapshot: &QuoteSnapshot<'_>, tag: &Tag<'_>, out: &mut impl Sink) {
+    let stream = &snapshot.stream;
+    let (head, trace) = tag.of_book(stream.instrument, stream.validity);
+    let block = layout::QuoteSnapshot {
+        head,
+        trace,
+        stream: layout_of(stream),
+    };
+    start(block, out);
+    group::<layout::Quote>(snapshot.quotes, out);
 }
 
 /// What a block of quotes begins with.

@@ -10,7 +10,7 @@ mod versions;
 use touchline_types::native::{Decoder, Message, Scratch, Unfit};
 use touchline_types::{
     BookKind, Level, LevelAction, LevelChange, OrderAction, OrderChange, OrderRow, Price, Quantity,
-    Side, Update,
+    Quote, QuoteChange, Side, Update,
 };
 
 /// A decoder and the memory that it needs.
@@ -19,6 +19,8 @@ struct Reader {
     changes: Vec<LevelChange>,
     orders: Vec<OrderChange>,
     levels: Vec<Level>,
+    quote_changes: Vec<QuoteChange>,
+    quotes: Vec<Quote>,
 }
 
 impl Reader {
@@ -45,6 +47,8 @@ impl Reader {
             changes: vec![change; entries],
             orders: vec![order; entries],
             levels: vec![Level::UNKNOWN; entries],
+            quote_changes: vec![QuoteChange::NULL; entries],
+            quotes: vec![Quote::NULL; entries],
         }
     }
 
@@ -53,6 +57,8 @@ impl Reader {
             changes: &mut self.changes,
             orders: &mut self.orders,
             levels: &mut self.levels,
+            quote_changes: &mut self.quote_changes,
+            quotes: &mut self.quotes,
         };
         self.decoder.update(message, scratch)
     }

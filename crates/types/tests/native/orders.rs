@@ -1,13 +1,14 @@
 //! Quotes and orders: what is written is what is read; bytes that are none are refused.
 
+use super::Reader;
 use touchline_lab::orders::{ORDER_KINDS, order_of_kind, quote_changes, quote_stream, quotes};
 use touchline_lab::random::{Random, seeds};
 use touchline_types::native::{
     Body, Decoder, Flags, Malformed, Message, PART_BYTES_MAX, PART_BYTES_MIN, SCHEMA_VERSION,
-    Scratch, encode_order, encode_quote_snapshot, encode_quote_update, quote_snapshot_parts,
-    quote_update_parts,
+    Scratch, Unfit, encode, encode_order, encode_quote_snapshot, encode_quote_update, parts,
+    quote_snapshot_parts, quote_update_parts,
 };
-use touchline_types::{OrderMessage, QuoteSnapshot, QuoteUpdate, Timestamps};
+use touchline_types::{OrderMessage, QuoteSnapshot, QuoteUpdate, Timestamps, Update};
 
 fn bytes_of(message: &OrderMessage) -> Vec<u8> {
     let mut bytes = vec![0; 512];
@@ -37,6 +38,8 @@ fn every_order_comes_back() {
                 changes: &mut [],
                 orders: &mut [],
                 levels: &mut [],
+                quote_changes: &mut [],
+                quotes: &mut [],
             };
             assert_eq!(Decoder::new().update(&read, scratch), Ok(None));
         }
@@ -248,4 +251,53 @@ fn quotes_with_codes_that_stand_for_nothing_are_refused() {
     for length in 0..length {
         assert!(Message::parse(&bytes[..length]).is_err(), "{length} bytes");
     }
+}
+
+/// Through the same writer and reader as books: parts come one after the other, and the last one gives the update.
+#[test]
+fn quotes_are_updates_as_books_are() {
+    let mut most_parts = 0;
+    for seed in seeds(40) {
+        let random = &mut Random::from_seed(seed);
+        let stream = quote_stream(random);
+        let (changes, all) = (quote_changes(random, 60), quotes(random, 60));
+        let updates = [
+            Update::Quotes(QuoteUpdate {
+                stream,
+                changes: &changes,
+            }),
+            Update::QuoteSnapshot(QuoteSnapshot {
+                stream,
+                quotes: &all,
+            }),
+        ];
+        for update in updates {
+            let (mut reader, mut sequence) = (Reader::with_room(64), seed);
+            let count = parts(&update, PART_BYTES_MIN).count();
+            for part in parts(&update, PART_BYTES_MIN) {
+                let mut bytes = vec![0; PART_BYTES_MIN];
+                let times = Timestamps::default();
+                let length = part.encode(sequence, Flags::NONE, &times, &mut bytes);
+                let message = Message::parse(&bytes[..length.unwrap()]).unwrap();
+                let expected = (sequence + 1 == seed + count as u64).then_some(update);
+                assert_eq!(reader.update(&message), Ok(expected), "SEED={seed}");
+                sequence += 1;
+            }
+            most_parts = most_parts.max(count);
+            let mut small = Reader::with_room(0);
+            let mut bytes = vec![0; PART_BYTES_MAX];
+            let times = Timestamps::default();
+            let length = encode(&update, 1, Flags::NONE, &times, &mut bytes).unwrap();
+            let message = Message::parse(&bytes[..length]).unwrap();
+            let is_empty = matches!(&update, Update::Quotes(update) if update.changes.is_empty())
+                || matches!(&update, Update::QuoteSnapshot(all) if all.quotes.is_empty());
+            let expected = if is_empty {
+                Ok(Some(update))
+            } else {
+                Err(Unfit::NoRoom)
+            };
+            assert_eq!(small.update(&message), expected, "SEED={seed}");
+        }
+    }
+    assert!(most_parts > 10, "the test must see updates of many parts");
 }

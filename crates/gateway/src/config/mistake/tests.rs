@@ -322,7 +322,7 @@ fn a_wrong_file_is_said_with_what_would_be_right() {
         ),
         (
             without("kind = \"cme\"\n"),
-            r#"2: [venue] has no `kind`, protocol of the venue; add it; values: "cme", "deribit", "fix"; see `touchline help settings kind`"#,
+            r#"2: [venue] has no `kind`, protocol of the venue; add it; values: "cme", "deribit", "fix", "fx-bank"; see `touchline help settings kind`"#,
         ),
         (
             "bus = \"a\"\n".to_owned(),
@@ -338,7 +338,7 @@ fn a_wrong_file_is_said_with_what_would_be_right() {
         ),
         (
             LEAST.replace("cme\"", "nyse\""),
-            r#"3: `kind` is "nyse", but must be "cme", "deribit" or "fix"; what each means is in `touchline help settings`"#,
+            r#"3: `kind` is "nyse", but must be "cme", "deribit", "fix" or "fx-bank"; what each means is in `touchline help settings`"#,
         ),
         (
             LEAST.replace("340\n", "-1\n"),

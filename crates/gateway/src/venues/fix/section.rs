@@ -1,8 +1,7 @@
 //! Settings of a FIX session: hosts, credentials, instruments.
 
 use crate::config::{SecretSource, Symbols, Tls, within};
-use serde::de::Error as _;
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde::{Deserialize, Serialize, Serializer};
 use std::path::{Path, PathBuf};
 
 /// One FIX session.
@@ -12,13 +11,13 @@ pub struct FixVenue {
     /// Kind of venue.
     pub kind: Kind,
     /// Names or addresses with their port, such as `fix.deribit.com:9883`, tried in turn.
-    #[serde(deserialize_with = "hosts")]
+    #[serde(deserialize_with = "read::hosts")]
     pub hosts: Vec<String>,
     /// SenderCompID (49).
-    #[serde(deserialize_with = "comp_id")]
+    #[serde(deserialize_with = "read::comp_id")]
     pub sender: String,
     /// TargetCompID (56); has a default for Deribit.
-    #[serde(default = "deribit_server", deserialize_with = "comp_id")]
+    #[serde(default = "deribit_server", deserialize_with = "read::comp_id")]
     pub target: String,
     /// SenderSubID (50), if the venue requires one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -81,10 +80,10 @@ pub struct FixVenue {
     )]
     pub symbols_per_request: usize,
     /// Additional fields of our Logon, as `"9001=Y"`.
-    #[serde(default, deserialize_with = "fields")]
+    #[serde(default, deserialize_with = "read::fields")]
     pub logon_fields: Vec<String>,
     /// Additional fields of each MarketDataRequest, as `"9011=Y"`.
-    #[serde(default, deserialize_with = "fields")]
+    #[serde(default, deserialize_with = "read::fields")]
     pub request_fields: Vec<String>,
     /// Timeout of a connection including its Logon, milliseconds, 100..=60,000.
     #[serde(
@@ -131,58 +130,71 @@ fn pair(text: &str) -> Option<(u32, Vec<u8>)> {
     is_value.then(|| (tag, value.as_bytes().to_vec()))
 }
 
-fn fields<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
-    let fields = Vec::<String>::deserialize(deserializer)?;
-    // Tags that must not be configured: set by the session, or secret.
-    const OURS: [u32; 13] = [8, 9, 10, 34, 35, 49, 52, 56, 96, 98, 108, 554, 925];
-    for text in &fields {
-        match pair(text) {
-            None => {
-                return Err(D::Error::custom(format_args!(
-                    "{text:?} is not a field; write a tag and a value, as \"9001=Y\""
-                )));
+/// Values that every venue with a session has.
+pub(in crate::venues) mod read {
+    use super::pair;
+    use serde::de::Error as _;
+    use serde::{Deserialize, Deserializer};
+
+    pub(in crate::venues) fn fields<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<Vec<String>, D::Error> {
+        let fields = Vec::<String>::deserialize(deserializer)?;
+        // Tags that must not be configured: set by the session, or secret.
+        const OURS: [u32; 13] = [8, 9, 10, 34, 35, 49, 52, 56, 96, 98, 108, 554, 925];
+        for text in &fields {
+            match pair(text) {
+                None => {
+                    return Err(D::Error::custom(format_args!(
+                        "{text:?} is not a field; write a tag and a value, as \"9001=Y\""
+                    )));
+                }
+                Some((tag, _)) if OURS.contains(&tag) => {
+                    return Err(D::Error::custom(format_args!(
+                        "tag {tag} is set by the session, or has a secret, and cannot be set here"
+                    )));
+                }
+                Some(_) => {}
             }
-            Some((tag, _)) if OURS.contains(&tag) => {
-                return Err(D::Error::custom(format_args!(
-                    "tag {tag} is set by the session, or has a secret, and cannot be set here"
-                )));
-            }
-            Some(_) => {}
+        }
+        Ok(fields)
+    }
+
+    pub(in crate::venues) fn hosts<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<Vec<String>, D::Error> {
+        let hosts = Vec::<String>::deserialize(deserializer)?;
+        let is_host = |host: &String| {
+            let port = host
+                .rsplit_once(':')
+                .map(|(name, port)| (name, port.parse::<u16>()));
+            matches!(port, Some((name, Ok(1..))) if !name.is_empty())
+        };
+        if hosts.is_empty() {
+            return Err(D::Error::custom(
+                "there must be a host, as \"fix.deribit.com:9883\"",
+            ));
+        }
+        match hosts.iter().find(|host| !is_host(host)) {
+            None => Ok(hosts),
+            Some(host) => Err(D::Error::custom(format_args!(
+                "{host:?} is not a host; write name and port, as \"fix.deribit.com:9883\""
+            ))),
         }
     }
-    Ok(fields)
-}
 
-fn hosts<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
-    let hosts = Vec::<String>::deserialize(deserializer)?;
-    let is_host = |host: &String| {
-        let port = host
-            .rsplit_once(':')
-            .map(|(name, port)| (name, port.parse::<u16>()));
-        matches!(port, Some((name, Ok(1..))) if !name.is_empty())
-    };
-    if hosts.is_empty() {
-        return Err(D::Error::custom(
-            "there must be a host, as \"fix.deribit.com:9883\"",
-        ));
-    }
-    match hosts.iter().find(|host| !is_host(host)) {
-        None => Ok(hosts),
-        Some(host) => Err(D::Error::custom(format_args!(
-            "{host:?} is not a host; write name and port, as \"fix.deribit.com:9883\""
-        ))),
-    }
-}
-
-fn comp_id<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
-    let id = String::deserialize(deserializer)?;
-    let is_text =
-        (1..=64).contains(&id.len()) && id.bytes().all(|byte| (b' '..=b'~').contains(&byte));
-    match is_text {
-        true => Ok(id),
-        false => Err(D::Error::custom(format_args!(
-            "{id:?} is not a CompID: 1 to 64 visible characters"
-        ))),
+    pub(in crate::venues) fn comp_id<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<String, D::Error> {
+        let id = String::deserialize(deserializer)?;
+        let is_text =
+            (1..=64).contains(&id.len()) && id.bytes().all(|byte| (b' '..=b'~').contains(&byte));
+        match is_text {
+            true => Ok(id),
+            false => Err(D::Error::custom(format_args!(
+                "{id:?} is not a CompID: 1 to 64 visible characters"
+            ))),
+        }
     }
 }
 

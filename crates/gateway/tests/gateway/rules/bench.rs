@@ -318,6 +318,8 @@ impl Subscribe for Log {
                 format!("channel {} {}", name(state.price), name(state.orders))
             }
             Update::Definition(definition) => format!("definition {}", definition.security_id),
+            Update::Quotes(quotes) => format!("{sequence}: {} quotes", quotes.changes.len()),
+            Update::QuoteSnapshot(quotes) => format!("all {} quotes", quotes.quotes.len()),
             Update::Trade(trade) => format!("{sequence}: trade {}", trade.price),
             Update::Statistic(statistic) => format!("{sequence}: {:?}", statistic.kind),
             Update::Status(status) => format!("{sequence}: status {}", status.status),

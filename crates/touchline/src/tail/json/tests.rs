@@ -199,6 +199,7 @@ fn name_of(update: &Update<'_>) -> &'static str {
         Update::Definition(_) => "definition",
         Update::Download(_) => "download",
         Update::Channel(_) => "channel",
+        Update::Quotes(_) | Update::QuoteSnapshot(_) => "quotes",
     }
 }
 

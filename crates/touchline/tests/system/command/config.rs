@@ -2,7 +2,7 @@
 
 use super::Desk;
 
-const KINDS: [&str; 3] = ["cme", "deribit", "fix"];
+const KINDS: [&str; 4] = ["cme", "deribit", "fix", "fx-bank"];
 
 /// Each example is valid once its files exist, and prints its effect.
 #[test]
@@ -23,6 +23,10 @@ fn every_example_is_valid_with_the_files_that_it_names() {
         (
             "fix",
             "connects without TLS as MYFIRM to BANK at 127.0.0.1:5001;",
+        ),
+        (
+            "fx-bank",
+            "connects as MYFIRM to bank LP01 at 127.0.0.1:5101;",
         ),
     ] {
         let example = desk.run(&format!("config --example {kind}")).done().stdout;

@@ -31,6 +31,8 @@ pub struct Join {
     /// Maximum orders of one whole order book in a message, or changes of one event. From its table an order book of
     /// any length is handed out, including one that exceeded this. Takes no memory if `kinds` excludes order books.
     pub orders_max: usize,
+    /// Maximum quotes of one message. Takes no memory if `kinds` excludes quotes.
+    pub quotes_max: usize,
 }
 
 /// Decides at the definition of an instrument whether it is selected.
@@ -49,6 +51,7 @@ impl Default for Join {
             undecoded: false,
             changes_max: 65_536,
             orders_max: 65_536,
+            quotes_max: 4_096,
         }
     }
 }

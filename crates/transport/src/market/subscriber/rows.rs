@@ -24,6 +24,8 @@ const OF_INSTRUMENT: u64 = {
         layout::OrderUpdate::TEMPLATE_ID,
         layout::Trade::TEMPLATE_ID,
         layout::Statistics::TEMPLATE_ID,
+        layout::QuoteUpdate::TEMPLATE_ID,
+        layout::QuoteSnapshot::TEMPLATE_ID,
     ];
     let (mut mask, mut at) = (0, 0);
     while at < templates.len() {

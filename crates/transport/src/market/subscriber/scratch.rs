@@ -10,7 +10,7 @@ use crate::market::reading::{
 use touchline_types::native::{self, Decoder, Malformed, Message};
 use touchline_types::{
     BookKind, Level, LevelAction, LevelChange, OrderAction, OrderChange, OrderRow, Price, Quantity,
-    Side,
+    Quote, QuoteChange, Side,
 };
 use zerocopy::IntoBytes;
 
@@ -30,6 +30,8 @@ pub struct Scratch {
     changes: Box<[LevelChange]>,
     levels: Box<[Level]>,
     orders: Box<[OrderChange]>,
+    quote_changes: Box<[QuoteChange]>,
+    quotes: Box<[Quote]>,
     /// Scan of order books; `None` without their tables.
     pub orders_scan: Option<OrderScan>,
 }
@@ -39,6 +41,7 @@ impl Scratch {
         let Join {
             changes_max,
             orders_max,
+            quotes_max,
             ..
         } = *join;
         let [order_books, rows] =
@@ -52,6 +55,7 @@ impl Scratch {
             asked(Kinds::BOOKS, changes_max),
             asked(Kinds::ORDERS, orders_max),
         );
+        let quotes_max = asked(Kinds::QUOTES, quotes_max);
         let has_orders = rows > 0 && join.kinds.has_any(Kinds::ORDERS);
         let message_bytes_max = reading.ring.geometry().message_max();
         let content_words = reading.tables[IMAGES].shape().content_words;
@@ -65,6 +69,8 @@ impl Scratch {
             changes: vec![NO_CHANGE; changes_max].into(),
             levels: vec![Level::UNKNOWN; changes_max].into(),
             orders: vec![NO_ORDER; orders_max].into(),
+            quote_changes: vec![QuoteChange::NULL; quotes_max].into(),
+            quotes: vec![Quote::NULL; quotes_max].into(),
             orders_scan: has_orders.then(|| OrderScan::new(order_books, rows)),
         }
     }
@@ -85,6 +91,8 @@ impl Scratch {
             changes: &mut self.changes,
             orders: &mut self.orders,
             levels: &mut self.levels,
+            quote_changes: &mut self.quote_changes,
+            quotes: &mut self.quotes,
         };
         (bytes, Message::parse(bytes), &mut self.decoder, room)
     }

@@ -1,0 +1,386 @@
+//! A round of the composer: buses in, the core, the composite out.
+
+use crate::config::{Config, ConfigError};
+use crate::counters::Counters;
+use crate::output::{self, Cause, Output};
+use crate::recorder::Recorder;
+use crate::source::Source;
+use crate::statistics::Statistics;
+use crate::time::WallClock;
+use std::io;
+use thiserror::Error;
+use touchline_fx::input::{Desk, Input, Session};
+use touchline_fx::setup::{Bank, Pair, Setup};
+use touchline_fx::{Batch, Engine};
+use touchline_transport::clock::{Clock, ticks};
+use touchline_transport::shm::{self, Activity, Damage, Publisher, Root};
+use touchline_transport::{Publish, boot_ns};
+use touchline_types::{Timestamps, Validity};
+
+/// Messages of one bus in a round, so that each has its turn.
+const ROUND_MAX: usize = 256;
+/// How often timers are looked at, nanoseconds.
+const TIMER_NS: u64 = 1_000_000;
+/// How often the banks at the best are published again, nanoseconds.
+const REPEAT_NS: u64 = 1_000_000_000;
+/// How often the files of the bus are looked for, nanoseconds.
+const INTACT_NS: u64 = 250_000_000;
+/// How often counters are shown, nanoseconds.
+const SHOW_NS: u64 = 100_000_000;
+
+/// Why a composer cannot begin or go on.
+#[derive(Debug, Error)]
+pub enum Error {
+    /// The configuration.
+    #[error(transparent)]
+    Config(#[from] ConfigError),
+    /// The bus.
+    #[error(transparent)]
+    Bus(#[from] shm::Error),
+    /// Somebody changed the files of the bus.
+    #[error(transparent)]
+    Damage(#[from] Damage),
+    /// The recording.
+    #[error("the recording cannot be written ({0}); make room or record elsewhere")]
+    Recording(#[from] io::Error),
+}
+
+/// What a round did.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Taken {
+    /// Messages of banks' buses.
+    pub messages: usize,
+    /// Whether nothing was left to be read.
+    pub is_drained: bool,
+}
+
+/// Banks' buses, the core, and the composite's bus.
+pub struct Composer<P> {
+    setup: Setup,
+    core: Core<P>,
+    root: Root,
+    sources: Vec<Source>,
+    counters: Counters,
+    statistics: Option<Statistics>,
+    clock: WallClock,
+    timers: Timers,
+    timeout_ns: u64,
+    heartbeat_ns: u64,
+    /// Everything that the buses had at this time of the host's clock is published.
+    drained_ns: u64,
+}
+
+/// When what is due, by the host's clock.
+#[derive(Debug, Default)]
+struct Timers {
+    control_ns: u64,
+    repeat_ns: u64,
+    intact_ns: u64,
+    show_ns: u64,
+    heartbeat_ns: u64,
+    /// Messages published when the heartbeat was looked at last.
+    published: u64,
+}
+
+/// The core, and what becomes of what it says.
+struct Core<P> {
+    engine: Engine,
+    batch: Batch,
+    output: Output<P>,
+    recorder: Option<Recorder>,
+    /// The recording failed.
+    failed: Option<io::Error>,
+    composites: u64,
+    is_conflated: bool,
+}
+
+impl Composer<Publisher> {
+    /// Opens the bus, and joins the banks' buses as they appear.
+    ///
+    /// # Errors
+    /// The configuration cannot be used, or the bus not be had.
+    pub fn open(config: &Config, recorder: Option<Recorder>) -> Result<Self, Error> {
+        let root = match &config.directory {
+            Some(directory) => Root::at(directory),
+            None => Root::of_this_user(),
+        };
+        let publisher = output::open(config, &root)?;
+        let setup = config.setup().map_err(ConfigError::from)?;
+        let statistics = Statistics::create(&publisher, &setup)?;
+        let mut composer = Composer::new(config, root, publisher, recorder)?;
+        composer.statistics = Some(statistics);
+        Ok(composer)
+    }
+}
+
+impl<P: Publish> Composer<P> {
+    /// A composer that publishes there and shows no counters.
+    ///
+    /// # Errors
+    /// The configuration cannot be used.
+    pub fn new(
+        config: &Config,
+        root: Root,
+        publisher: P,
+        recorder: Option<Recorder>,
+    ) -> Result<Self, Error> {
+        let setup = config.setup().map_err(ConfigError::from)?;
+        let banks = config.banks.iter().enumerate();
+        let sources = banks.map(|(bank, source)| Source::new(bank, source, &setup));
+        let timeout_ns = 2 * config.heartbeat_ms * 1_000_000;
+        Ok(Composer {
+            sources: sources.collect(),
+            core: Core {
+                engine: Engine::new(setup.clone()),
+                batch: Batch::default(),
+                output: Output::new(publisher, &setup, config.levels),
+                recorder,
+                failed: None,
+                composites: 0,
+                is_conflated: config.conflate_ms > 0,
+            },
+            root,
+            counters: Counters::default(),
+            statistics: None,
+            clock: WallClock::new(Clock::calibrated()),
+            timers: Timers::default(),
+            timeout_ns: timeout_ns.max(100_000_000),
+            heartbeat_ns: config.heartbeat_ms * 1_000_000,
+            drained_ns: 0,
+            setup,
+        })
+    }
+
+    /// A round: what waits in the buses, at most so much of each, then what is due by the clock.
+    ///
+    /// # Errors
+    /// The bus cannot be written any more, or the recording.
+    pub fn work(&mut self) -> Result<Taken, Error> {
+        // Before anything is read: what comes later is not known to be in.
+        let began_ns = boot_ns();
+        let mut taken = Taken {
+            messages: 0,
+            is_drained: true,
+        };
+        let Composer {
+            setup,
+            core,
+            sources,
+            counters,
+            clock,
+            statistics,
+            ..
+        } = self;
+        for source in sources.iter_mut() {
+            let (bank, now_ns) = (source.bank(), clock.now_ns());
+            let messages = source.poll(ROUND_MAX, now_ns, setup, counters, &mut |session| {
+                let polled = ticks();
+                let cause = core.input(setup, (bank, clock.now_ns()), session, polled);
+                if let Some(statistics) = statistics {
+                    statistics.published(&cause, clock);
+                }
+            });
+            taken.messages += messages;
+            taken.is_drained &= messages < ROUND_MAX;
+        }
+        core.wake(setup, clock.now_ns());
+        if taken.is_drained {
+            self.drained_ns = began_ns;
+        }
+        if began_ns >= self.timers.control_ns {
+            self.run_timers(began_ns)?;
+        }
+        Ok(taken)
+    }
+
+    /// An input of a bank that comes by no bus, at a time that never falls: of a measurement or a test.
+    pub fn input(&mut self, bank: Bank, now_ns: u64, session: Session<'_>) {
+        self.core
+            .input(&self.setup, (bank, now_ns), session, ticks());
+    }
+
+    /// The core.
+    pub fn engine(&self) -> &Engine {
+        &self.core.engine
+    }
+
+    /// What is published.
+    pub fn output(&self) -> &Output<P> {
+        &self.core.output
+    }
+
+    /// What was counted.
+    pub fn counters(&self) -> &Counters {
+        &self.counters
+    }
+
+    /// The end: the recording is complete, and counters show the last values.
+    ///
+    /// # Errors
+    /// The recording cannot be written.
+    pub fn finish(&mut self) -> Result<(), Error> {
+        let now_ns = self.clock.now_ns();
+        self.core.end(&self.setup, now_ns);
+        self.show();
+        if let Some(recorder) = &mut self.core.recorder {
+            recorder.finish(now_ns)?;
+        }
+        Ok(())
+    }
+
+    #[cold]
+    fn run_timers(&mut self, now_ns: u64) -> Result<(), Error> {
+        self.timers.control_ns = now_ns + TIMER_NS;
+        self.clock.set();
+        if let Some(failed) = self.core.failed.take() {
+            return Err(failed.into());
+        }
+        for source in &mut self.sources {
+            source.join(&self.root, now_ns, &mut self.counters);
+        }
+        if now_ns >= self.timers.repeat_ns {
+            self.timers.repeat_ns = now_ns + REPEAT_NS;
+            self.core.output.repeat(&self.setup);
+            if let Some(recorder) = &mut self.core.recorder {
+                recorder.flush()?;
+            }
+        }
+        self.send_heartbeat(now_ns);
+        let activity = Activity {
+            at_ns: self.drained_ns.max(1),
+            timeout_ns: self.timeout_ns,
+        };
+        self.core.output.publisher_mut().state_activity(activity);
+        if now_ns >= self.timers.intact_ns {
+            self.timers.intact_ns = now_ns + INTACT_NS;
+            self.core.output.publisher().check()?;
+        }
+        if now_ns >= self.timers.show_ns {
+            self.timers.show_ns = now_ns + SHOW_NS;
+            self.show();
+        }
+        Ok(())
+    }
+
+    fn send_heartbeat(&mut self, now_ns: u64) {
+        let publisher = self.core.output.publisher_mut();
+        let counters = publisher.counters();
+        let published = counters.map_or(0, |counters| counters.messages_published);
+        if published != self.timers.published {
+            self.timers.published = published;
+            self.timers.heartbeat_ns = now_ns + self.heartbeat_ns;
+        } else if now_ns >= self.timers.heartbeat_ns {
+            let timestamps = Timestamps {
+                published: ticks(),
+                ..Timestamps::default()
+            };
+            publisher.heartbeat(&timestamps);
+            self.timers.heartbeat_ns = now_ns + self.heartbeat_ns;
+            self.timers.published += 1;
+        }
+    }
+
+    fn show(&mut self) {
+        self.counters.composites_published = self.core.composites;
+        let live = self.sources.iter().filter(|source| source.is_up()).count();
+        self.counters.banks_live = live as u64;
+        if let Some(statistics) = &mut self.statistics {
+            let publisher = self.core.output.publisher().counters();
+            let publisher = publisher.copied().unwrap_or_default();
+            statistics.show(
+                &self.counters,
+                &publisher,
+                &mut self.core.engine,
+                &self.setup,
+            );
+        }
+    }
+}
+
+impl<P: Publish> Core<P> {
+    /// The core takes an input, and what follows is published.
+    fn input(
+        &mut self,
+        setup: &Setup,
+        (bank, now_ns): (Bank, u64),
+        session: Session<'_>,
+        polled: u64,
+    ) -> Cause {
+        let input = Input::Pricing(bank, session);
+        // What is due before it may be of any pair.
+        self.wake(setup, now_ns);
+        if let Some(recorder) = &mut self.recorder
+            && let Err(error) = recorder.input(setup, now_ns, &input)
+        {
+            self.failed.get_or_insert(error);
+        }
+        self.batch.clear();
+        self.engine.handle(now_ns, &input, &mut self.batch);
+        let (pair, cause) = match session {
+            Session::Quotes(quotes) => (
+                Some(quotes.pair),
+                Cause {
+                    receive_ns: quotes.receive_ns,
+                    polled,
+                },
+            ),
+            _ => (None, Cause::default()),
+        };
+        self.publish(setup, pair, &cause);
+        cause
+    }
+
+    /// The end, as the last line of a recording has it: what is due, and a composite that was never published.
+    fn end(&mut self, setup: &Setup, now_ns: u64) {
+        self.wake(setup, now_ns);
+        self.batch.clear();
+        self.engine
+            .handle(now_ns, &Input::Desk(Desk::End), &mut self.batch);
+        self.publish(setup, None, &Cause::default());
+    }
+
+    /// What is due by the clock.
+    fn wake(&mut self, setup: &Setup, now_ns: u64) {
+        if self.engine.next_timeout_ns() <= now_ns {
+            self.batch.clear();
+            self.engine.handle_timeout(now_ns, &mut self.batch);
+            self.publish(setup, None, &Cause::default());
+        }
+    }
+
+    /// Publishes what changed: of one pair that was quoted, or of all.
+    fn publish(&mut self, setup: &Setup, quoted: Option<Pair>, cause: &Cause) {
+        if let Some(recorder) = &mut self.recorder
+            && !self.batch.events.is_empty()
+            && let Err(error) = recorder.published(setup, &self.batch)
+        {
+            self.failed.get_or_insert(error);
+        }
+        let mut is_any = false;
+        let pairs = match quoted {
+            Some(pair) => pair..pair + 1,
+            None => 0..setup.pairs.len(),
+        };
+        for pair in pairs {
+            is_any |= self.refresh(pair, cause);
+        }
+        let composites = self.output.composites(setup, &self.batch, cause);
+        self.composites += composites;
+        if is_any || composites > 0 {
+            self.output.commit();
+        }
+    }
+
+    fn refresh(&mut self, pair: Pair, cause: &Cause) -> bool {
+        let is_said = self.batch.of_pair(pair);
+        let is_live = self.engine.is_live(pair);
+        let validity = match is_live {
+            true => Validity::Live,
+            // mutant: compose: a composite without a live bank is live
+            false => Validity::Stale,
+        };
+        // A conflated book changes with its composite, or when it stops being live.
+        let is_due = !self.is_conflated || is_said || validity != self.output.validity(pair);
+        is_due && self.output.refresh(&self.engine, pair, validity, cause)
+    }
+}

@@ -1,0 +1,313 @@
+//! The bus of the composite: a book of each pair, and which banks are at the best, with what each size costs.
+//!
+//! | message | what |
+//! |---|---|
+//! | BookUpdate, TopOfBook | prices with what can be had at them; the number of orders is the number of banks |
+//! | QuoteSnapshot of `composite` | without tier: a bank at the best, its name as the quote's id; with tier: the average price of a configured size |
+
+use crate::config::Config;
+use touchline_fx::Engine;
+use touchline_fx::composite::Top;
+use touchline_fx::event::{Batch, Event};
+use touchline_fx::ladder::{Ladder, price_of, price_of_hundredths};
+use touchline_fx::setup::{Pair, Setup};
+use touchline_transport::Publish;
+use touchline_transport::clock::ticks;
+use touchline_transport::shm::{Error, Publisher, Root, Settings};
+use touchline_types::{
+    BookUpdate, ChannelState, Code, Depth, Id, Instrument, InstrumentDefinition, PacketInfo, Price,
+    Quantity, Quote, QuoteSnapshot, QuoteStream, ReferenceData, SecurityType, Side, State, Symbol,
+    Timestamps, Update, Validity,
+};
+
+/// Provider of what is published.
+const PROVIDER: &str = "composite";
+
+/// Where the composite goes.
+#[derive(Debug)]
+pub struct Output<P> {
+    publisher: P,
+    pairs: Vec<Published>,
+    quotes: Vec<Quote>,
+    names: Vec<Id>,
+}
+
+/// A pair as it was published last.
+#[derive(Debug)]
+struct Published {
+    ladder: Ladder,
+    validity: Validity,
+    /// What each size costs and who is at the best, as of the last composite.
+    tops: [Option<Top>; 2],
+    averages: Vec<[Option<i64>; 2]>,
+    value_date: u32,
+}
+
+/// When a quote came, and when the composer saw it.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Cause {
+    /// When the gateway received it, nanoseconds since 1970.
+    pub receive_ns: u64,
+    /// Ticks when the composer polled it.
+    pub polled: u64,
+}
+
+/// Opens the bus that a configuration names.
+///
+/// # Errors
+/// Among others who writes it already, and how much memory is missing.
+pub fn open(config: &Config, root: &Root) -> Result<Publisher, Error> {
+    let settings = Settings {
+        ring_bytes: config.ring_bytes,
+        instruments_max: config.pairs.len(),
+        image_levels_max: config.levels,
+        orders_max: 1,
+        ..Settings::default()
+    };
+    Publisher::open(root, &config.bus, &settings)
+}
+
+impl<P: Publish> Output<P> {
+    /// Publishes the pairs, none of which is live.
+    pub fn new(publisher: P, setup: &Setup, levels: usize) -> Output<P> {
+        let published = |pair: &touchline_fx::setup::PairSetup| Published {
+            ladder: Ladder::new(levels, pair.config.precision),
+            validity: Validity::Stale,
+            tops: [None; 2],
+            averages: vec![[None; 2]; pair.config.sizes.len()],
+            value_date: pair.config.spot_date.parse().unwrap_or(0),
+        };
+        let name = |bank: &touchline_fx::setup::BankSetup| {
+            Id::new(bank.config.name.as_bytes()).unwrap_or_default()
+        };
+        let mut output = Output {
+            publisher,
+            pairs: setup.pairs.iter().map(published).collect(),
+            quotes: Vec::with_capacity(64),
+            names: setup.banks.iter().map(name).collect(),
+        };
+        output.begin(setup, levels);
+        output
+    }
+
+    /// The publisher.
+    pub fn publisher(&self) -> &P {
+        &self.publisher
+    }
+
+    /// The publisher.
+    pub fn publisher_mut(&mut self) -> &mut P {
+        &mut self.publisher
+    }
+
+    /// Levels of a pair as they were published.
+    pub fn ladder(&self, pair: Pair) -> &Ladder {
+        &self.pairs[pair].ladder
+    }
+
+    /// What a pair was published as.
+    pub fn validity(&self, pair: Pair) -> Validity {
+        self.pairs[pair].validity
+    }
+
+    fn begin(&mut self, setup: &Setup, levels: usize) {
+        let timestamps = Timestamps::default();
+        self.publisher
+            .publish(&Update::Channel(&ChannelState::LIVE), &timestamps);
+        for (pair, about) in setup.pairs.iter().enumerate() {
+            let definition = definition(pair, about, levels);
+            self.publisher
+                .publish(&Update::Definition(&definition), &timestamps);
+            self.publisher.publish(
+                &Update::BookSnapshot(touchline_types::BookSnapshot {
+                    instrument: Instrument(pair as u32),
+                    validity: Validity::Stale,
+                    bids: &[],
+                    asks: &[],
+                    implied_bids: &[],
+                    implied_asks: &[],
+                }),
+                &timestamps,
+            );
+        }
+        self.publisher.commit();
+    }
+
+    /// Brings the book of a pair up to date. True if anything was published.
+    pub fn refresh(
+        &mut self,
+        engine: &Engine,
+        pair: Pair,
+        validity: Validity,
+        cause: &Cause,
+    ) -> bool {
+        let published = &mut self.pairs[pair];
+        let composites = engine.composites();
+        let is_changed = published.ladder.replace([
+            composites.offers(pair, Side::Bid),
+            composites.offers(pair, Side::Ask),
+        ]);
+        let is_other = std::mem::replace(&mut published.validity, validity) != validity;
+        if !is_changed && !is_other {
+            return false;
+        }
+        let instrument = Instrument(pair as u32);
+        let timestamps = timestamps(cause);
+        let ladder = &published.ladder;
+        let update = match is_changed {
+            true => Update::Book(BookUpdate {
+                instrument,
+                security_id: pair as i64 + 1,
+                validity,
+                direct: true,
+                whole: true,
+                changes: ladder.changes(),
+                best_bid: ladder.levels(Side::Bid).first().copied(),
+                best_ask: ladder.levels(Side::Ask).first().copied(),
+            }),
+            false => Update::State(State {
+                instrument,
+                validity,
+            }),
+        };
+        self.publisher.publish(&update, &timestamps);
+        true
+    }
+
+    /// Publishes what a batch says of composites. How many there were.
+    pub fn composites(&mut self, setup: &Setup, batch: &Batch, cause: &Cause) -> u64 {
+        let mut count = 0;
+        for (_, event) in &batch.events {
+            if let Event::Composite {
+                pair,
+                tops,
+                averages,
+            } = event
+            {
+                let published = &mut self.pairs[*pair];
+                published.tops.clone_from(tops);
+                published
+                    .averages
+                    .copy_from_slice(&batch.averages[averages.clone()]);
+                self.quotes(setup, *pair, cause);
+                count += 1;
+            }
+        }
+        count
+    }
+
+    /// Publishes every pair's banks and averages again, for readers that join.
+    pub fn repeat(&mut self, setup: &Setup) {
+        for pair in 0..self.pairs.len() {
+            self.quotes(setup, pair, &Cause::default());
+        }
+        self.publisher.commit();
+    }
+
+    /// The banks at the best of a pair, and what each size costs.
+    fn quotes(&mut self, setup: &Setup, pair: Pair, cause: &Cause) {
+        let Output {
+            publisher,
+            pairs,
+            quotes,
+            names,
+        } = self;
+        let published = &pairs[pair];
+        let config = &setup.pairs[pair].config;
+        quotes.clear();
+        for side in Side::BOTH {
+            let Some(top) = &published.tops[side.index()] else {
+                continue;
+            };
+            for bank in top.banks.iter() {
+                quotes.push(Quote {
+                    entry: quotes.len() as u32,
+                    side,
+                    price: price_of(top.price, config.precision),
+                    quantity: Quantity(top.quantity),
+                    priority: bank as u64,
+                    quote_id: names[bank],
+                    ..Quote::NULL
+                });
+            }
+            for (tier, size) in config.sizes.iter().enumerate() {
+                let average = published.averages[tier][side.index()];
+                quotes.push(Quote {
+                    entry: quotes.len() as u32,
+                    side,
+                    price: average.map_or(Price::NULL, |average| {
+                        price_of_hundredths(average, config.precision)
+                    }),
+                    quantity: Quantity(*size),
+                    tier: Some(tier as u16),
+                    is_indicative: true,
+                    ..Quote::NULL
+                });
+            }
+        }
+        let snapshot = QuoteSnapshot {
+            stream: QuoteStream {
+                instrument: Instrument(pair as u32),
+                security_id: pair as i64 + 1,
+                provider: Code::lossy(PROVIDER.as_bytes()),
+                value_date: published.value_date,
+                validity: published.validity,
+            },
+            quotes,
+        };
+        publisher.publish(&Update::QuoteSnapshot(snapshot), &timestamps(cause));
+    }
+
+    /// What was published may be acted on.
+    pub fn commit(&mut self) {
+        self.publisher.commit();
+    }
+}
+
+fn timestamps(cause: &Cause) -> Timestamps {
+    let now = ticks();
+    Timestamps {
+        exchange_ns: 0,
+        packet: PacketInfo {
+            receive_ns: cause.receive_ns,
+            ..PacketInfo::default()
+        },
+        polled: cause.polled,
+        decoded: cause.polled,
+        applied: now,
+        published: now,
+    }
+}
+
+fn definition(
+    pair: Pair,
+    about: &touchline_fx::setup::PairSetup,
+    levels: usize,
+) -> InstrumentDefinition {
+    let depth = Depth {
+        direct: levels as u16,
+        implied: 0,
+    };
+    let config = &about.config;
+    let symbol = config.symbol.as_bytes();
+    let quoted = symbol
+        .iter()
+        .position(|byte| *byte == b'/')
+        .map_or(&b""[..], |at| &symbol[at + 1..]);
+    let unknown = InstrumentDefinition::unknown(Instrument(pair as u32), pair as i64 + 1, depth);
+    InstrumentDefinition {
+        symbol: Symbol::new(symbol),
+        asset: Symbol::new(about.base.as_str().as_bytes()),
+        tick: price_of(1, config.precision),
+        defined: true,
+        reference: ReferenceData {
+            venue: Code::lossy(PROVIDER.as_bytes()),
+            security_type: Some(SecurityType::Spot),
+            currency: Code::lossy(quoted),
+            multiplier: Price(1_000_000_000),
+            lot: Quantity(config.lot),
+            ..ReferenceData::NULL
+        },
+        ..unknown
+    }
+}

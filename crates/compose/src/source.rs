@@ -1,0 +1,290 @@
+//! A bank's bus: what it says, as inputs of the core.
+//!
+//! A bank counts while its channel is live and its publisher at work; a pair of it from a snapshot on, since changes alone are
+//! not its whole state. Whatever is lost takes everything along until the next snapshot.
+
+use crate::config::BankSource;
+use crate::counters::Counters;
+use touchline_fx::input::Session;
+use touchline_fx::quotes::{BusQuotes, Quoted};
+use touchline_fx::setup::{Bank, Pair, Setup, ns};
+use touchline_transport::SubscriptionEvent;
+use touchline_transport::bus::Polled;
+use touchline_transport::shm::{Item, Join, Kinds, Root, Subscriber};
+use touchline_types::{InstrumentDefinition, QuoteStream, Update, Validity};
+
+/// How often a bus that is not there is looked for, nanoseconds.
+const RETRY_NS: u64 = 100_000_000;
+/// Quotes of one message at most.
+const QUOTES_MAX: usize = 4_096;
+/// Instruments of a bank's bus that are looked at.
+const INSTRUMENTS_MAX: usize = 4_096;
+
+/// The bus of one bank.
+pub struct Source {
+    bank: Bank,
+    bus: String,
+    subscriber: Option<Subscriber>,
+    retry_ns: u64,
+    state: State,
+}
+
+/// What is known of a bank.
+struct State {
+    bank: Bank,
+    /// Pairs by the publisher's instruments.
+    pairs: Vec<Option<Pair>>,
+    /// Whether the whole state of a pair is known.
+    is_synced: Vec<bool>,
+    /// The core was told that the session is up.
+    is_up: bool,
+    /// The bank's session is up, as its gateway says.
+    is_live: bool,
+    /// The publisher is at work.
+    is_trusted: bool,
+    /// The ring has come to where the tables were: before that the channel is of a later time than the quotes.
+    is_current: bool,
+    stale_ns: u64,
+}
+
+/// What the core is told, at most two things for a message.
+pub type Tell<'t> = dyn FnMut(Session<'_>) + 't;
+
+impl Source {
+    /// A bus that is not joined yet.
+    pub fn new(bank: Bank, source: &BankSource, setup: &Setup) -> Source {
+        Source {
+            bank,
+            bus: source.bus_name(),
+            subscriber: None,
+            retry_ns: 0,
+            state: State {
+                bank,
+                pairs: Vec::with_capacity(INSTRUMENTS_MAX),
+                is_synced: vec![false; setup.pairs.len()],
+                is_up: false,
+                is_live: false,
+                is_trusted: false,
+                is_current: false,
+                stale_ns: ns(source.stale_ms),
+            },
+        }
+    }
+
+    /// Whose it is.
+    pub fn bank(&self) -> Bank {
+        self.bank
+    }
+
+    /// Whether the bank counts at all.
+    pub fn is_up(&self) -> bool {
+        self.state.is_up
+    }
+
+    /// Joins the bus if it is there, now and then.
+    pub fn join(&mut self, root: &Root, now_ns: u64, counters: &mut Counters) {
+        if self.subscriber.is_some() || now_ns < self.retry_ns {
+            return;
+        }
+        self.retry_ns = now_ns + RETRY_NS;
+        let join = Join {
+            kinds: Kinds::QUOTES,
+            resync: true,
+            quotes_max: QUOTES_MAX,
+            ..Join::default()
+        };
+        match Subscriber::join(root, &self.bus, join) {
+            Ok(subscriber) => {
+                self.subscriber = Some(subscriber);
+                // What stands against it comes first.
+                self.state.is_trusted = true;
+            }
+            Err(_) => counters.buses_refused += 1,
+        }
+    }
+
+    /// Takes what the bus has, at most `limit` messages. How many there were.
+    pub fn poll(
+        &mut self,
+        limit: usize,
+        now_ns: u64,
+        setup: &Setup,
+        counters: &mut Counters,
+        tell: &mut Tell<'_>,
+    ) -> usize {
+        let Some(subscriber) = &mut self.subscriber else {
+            return 0;
+        };
+        let state = &mut self.state;
+        let mut taken = 0;
+        while taken < limit {
+            let polled = subscriber.poll(|item| state.item(item, now_ns, setup, counters, tell));
+            match polled {
+                Polled::Given(()) => taken += 1,
+                Polled::Passed(passed) => taken += passed,
+                Polled::Nothing => break,
+            }
+        }
+        taken
+    }
+}
+
+impl State {
+    fn item(
+        &mut self,
+        item: Item<'_>,
+        now_ns: u64,
+        setup: &Setup,
+        counters: &mut Counters,
+        tell: &mut Tell<'_>,
+    ) {
+        match item {
+            Item::Update(received) => {
+                let receive_ns = received.timestamps.packet.receive_ns;
+                self.update(
+                    &received.update,
+                    (receive_ns, now_ns),
+                    setup,
+                    counters,
+                    tell,
+                );
+            }
+            Item::SubscriptionEvent(event) => self.event(event, counters, tell),
+            Item::Top { .. } | Item::BatchEnd | Item::Undecoded(_) => {}
+        }
+    }
+
+    fn event(&mut self, event: SubscriptionEvent, counters: &mut Counters, tell: &mut Tell<'_>) {
+        match event {
+            SubscriptionEvent::CaughtUp => self.is_current = true,
+            SubscriptionEvent::PublisherResumed => self.is_trusted = true,
+            SubscriptionEvent::Restarted { .. } => {
+                self.lose(counters, tell);
+                self.pairs.clear();
+                self.is_current = false;
+                self.is_trusted = true;
+            }
+            SubscriptionEvent::Overrun { .. } | SubscriptionEvent::Corrupt { .. } => {
+                self.is_current = false;
+                self.lose(counters, tell);
+            }
+            SubscriptionEvent::PublisherGone
+            | SubscriptionEvent::PublisherStalled
+            | SubscriptionEvent::Damaged
+            | SubscriptionEvent::Incompatible { .. } => {
+                (self.is_trusted, self.is_current) = (false, false);
+                self.lose(counters, tell);
+            }
+        }
+    }
+
+    /// Nothing of the bank is known any more.
+    fn lose(&mut self, counters: &mut Counters, tell: &mut Tell<'_>) {
+        self.is_synced.fill(false);
+        // The state of the channel comes again, with the tables or with the next message of it.
+        self.is_live = false;
+        if std::mem::take(&mut self.is_up) {
+            counters.banks_lost += 1;
+            tell(Session::Down);
+        }
+    }
+
+    fn update(
+        &mut self,
+        update: &Update<'_>,
+        (receive_ns, now_ns): (u64, u64),
+        setup: &Setup,
+        counters: &mut Counters,
+        tell: &mut Tell<'_>,
+    ) {
+        match update {
+            Update::Definition(definition) => self.define(definition, setup),
+            Update::Channel(channel) => match (channel.price == Validity::Live, self.is_up) {
+                (false, _) => self.lose(counters, tell),
+                (true, true) => tell(Session::Heard),
+                (true, false) => self.is_live = true,
+            },
+            Update::QuoteSnapshot(snapshot) => {
+                let Some(pair) = self.pair_of(&snapshot.stream, setup, counters) else {
+                    return;
+                };
+                // A pair that is stale as it is waits for a quote message of it.
+                let is_stale =
+                    self.stale_ns > 0 && now_ns.saturating_sub(receive_ns) >= self.stale_ns;
+                if self.is_synced[pair] || is_stale {
+                    return;
+                }
+                counters.bank_snapshots += 1;
+                if !std::mem::replace(&mut self.is_up, true) {
+                    tell(Session::Up);
+                }
+                self.is_synced[pair] = true;
+                tell(Session::Quotes(BusQuotes {
+                    pair,
+                    receive_ns,
+                    quoted: Quoted::All(snapshot.quotes),
+                }));
+            }
+            Update::Quotes(update) => {
+                let Some(pair) = self.pair_of(&update.stream, setup, counters) else {
+                    return;
+                };
+                if !self.is_synced[pair] {
+                    counters.bank_updates_unsynced += 1;
+                    return;
+                }
+                counters.bank_updates += 1;
+                tell(Session::Quotes(BusQuotes {
+                    pair,
+                    receive_ns,
+                    quoted: Quoted::Changes(update.changes),
+                }));
+            }
+            // A message was too long for this reader: what it said is not known.
+            Update::State(state) if state.validity != Validity::Live => {
+                let pair = self.pairs.get(state.instrument.index()).copied().flatten();
+                if let Some(pair) = pair.filter(|pair| self.is_synced[*pair]) {
+                    self.is_synced[pair] = false;
+                    tell(Session::Quotes(BusQuotes {
+                        pair,
+                        receive_ns: now_ns,
+                        quoted: Quoted::All(&[]),
+                    }));
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn define(&mut self, definition: &InstrumentDefinition, setup: &Setup) {
+        let index = definition.instrument.index();
+        if index >= INSTRUMENTS_MAX {
+            return;
+        }
+        if index >= self.pairs.len() {
+            self.pairs.resize(index + 1, None);
+        }
+        self.pairs[index] = setup.pair_of(self.bank, definition.symbol.as_str().as_bytes());
+    }
+
+    /// The pair of quotes that may be believed.
+    fn pair_of(
+        &self,
+        stream: &QuoteStream,
+        setup: &Setup,
+        counters: &mut Counters,
+    ) -> Option<Pair> {
+        // mutant: compose: quotes from before the state of the channel count
+        let is_known = self.is_live && self.is_trusted && self.is_current;
+        let is_believed = is_known && stream.validity == Validity::Live;
+        let pair = self
+            .pairs
+            .get(stream.instrument.index())
+            .copied()
+            .flatten()?;
+        let spot = setup.pairs[pair].config.spot_date.parse().unwrap_or(0);
+        let is_spot = stream.value_date == 0 || stream.value_date == spot;
+        counters.value_dates_refused += u64::from(!is_spot);
+        (is_believed && is_spot).then_some(pair)
+    }
+}

@@ -1,0 +1,150 @@
+//! What a composer shows of itself and of the banks: counters, the passive half of the scorecard, histograms.
+//!
+//! A counter of a bank and a pair has the name `score_<what>:<bank>:<pair>`, which an exporter shows with labels.
+
+use crate::counters::Counters;
+use crate::output::Cause;
+use crate::time::WallClock;
+use touchline_fx::Engine;
+use touchline_fx::quotes;
+use touchline_fx::setup::Setup;
+use touchline_transport::clock::{Clock, ticks};
+use touchline_transport::shm::{CountersFile, Error, Publisher, PublisherCounters};
+use touchline_types::{CounterInfo, Side};
+
+/// What is shown of each bank and pair: name, unit, help.
+pub const SCORES: &[(&str, &str, &str)] = &[
+    (
+        "score_quotes",
+        "messages",
+        "Quote messages of the bank in the pair.",
+    ),
+    (
+        "score_up_ns",
+        "ns",
+        "Time that the bank's pricing session was up.",
+    ),
+    (
+        "score_best_bid_ns",
+        "ns",
+        "Time that the bank was among those at the best bid.",
+    ),
+    (
+        "score_best_ask_ns",
+        "ns",
+        "Time that the bank was among those at the best ask.",
+    ),
+    (
+        "score_quoting_ns",
+        "ns",
+        "Time that both sides of the bank's quotes counted.",
+    ),
+    (
+        "score_spread_tick_us",
+        "tick us",
+        "The bank's own spread in ticks, summed over each microsecond that both sides counted.",
+    ),
+];
+
+/// From where to where is measured.
+pub const HISTOGRAMS: &[CounterInfo] = &[
+    CounterInfo {
+        name: "compose_ns",
+        unit: "ns",
+        help: "From a bank's update polled from its bus to the composite published.",
+    },
+    CounterInfo {
+        name: "receive_to_composite_ns",
+        unit: "ns",
+        help: "From a bank's message received by its gateway to the composite published.",
+    },
+];
+
+/// The counters file of a composer.
+#[derive(Debug)]
+pub struct Statistics {
+    file: CountersFile,
+    clock: Clock,
+    values: Vec<u64>,
+}
+
+impl Statistics {
+    /// Begins the file on the publisher's bus.
+    ///
+    /// # Errors
+    /// No room for it.
+    pub fn create(publisher: &Publisher, setup: &Setup) -> Result<Statistics, Error> {
+        let clock = Clock::calibrated();
+        let scores = scores(setup);
+        let tables = [
+            Counters::TABLE,
+            quotes::Counters::TABLE,
+            PublisherCounters::TABLE,
+        ];
+        let all = tables.into_iter().flatten().chain(&scores);
+        let file = CountersFile::create(publisher.lock(), clock.ns_per_tick(), all, HISTOGRAMS)?;
+        Ok(Statistics {
+            file,
+            clock,
+            values: Vec::with_capacity(256 + scores.len()),
+        })
+    }
+
+    /// A quote was taken, and what follows is published.
+    pub fn published(&mut self, cause: &Cause, wall: &mut WallClock) {
+        if cause.polled > 0 {
+            let compose_ns = self.clock.between_ns(cause.polled, ticks());
+            self.file.record(0, compose_ns);
+            let since_ns = wall.now_ns().saturating_sub(cause.receive_ns);
+            self.file.record(1, since_ns);
+        }
+    }
+
+    /// Shows what was counted so far.
+    pub fn show(
+        &mut self,
+        counters: &Counters,
+        publisher: &PublisherCounters,
+        engine: &mut Engine,
+        setup: &Setup,
+    ) {
+        self.values.clear();
+        self.values.extend(counters.counts());
+        self.values.extend(engine.counters().counts());
+        self.values.extend(publisher.counts());
+        for (bank, about) in setup.banks.iter().enumerate() {
+            let up_ns = engine.up_ns(bank);
+            for pair in &about.pairs {
+                let score = engine.score(bank, *pair);
+                self.values.extend([
+                    score.quotes,
+                    up_ns,
+                    score.best_ns[Side::Bid.index()],
+                    score.best_ns[Side::Ask.index()],
+                    score.spread_ns,
+                    u64::try_from(score.spread_sum / 1_000).unwrap_or(0),
+                ]);
+            }
+        }
+        self.file.show(self.values.iter().copied());
+    }
+}
+
+/// Counters of each bank and pair. They live as long as the process, which has one composer.
+fn scores(setup: &Setup) -> Vec<CounterInfo> {
+    let mut all = Vec::new();
+    for bank in &setup.banks {
+        for pair in &bank.pairs {
+            let symbol = &setup.pairs[*pair].config.symbol;
+            for (name, unit, help) in SCORES {
+                let name = format!("{name}:{}:{symbol}", bank.config.name);
+                all.push(CounterInfo {
+                    name: name.leak(),
+                    unit,
+                    help,
+                });
+            }
+        }
+    }
+    all
+}

@@ -1,0 +1,71 @@
+//! A composer over real buses: banks' publishers that come, stop, die and come back while it reads.
+
+mod stage;
+
+use stage::{BANKS, Stage};
+use std::fs;
+use touchline_fx::{Replay, Setup};
+use touchline_lab::random::{Random, seeds};
+use touchline_types::{Side, Validity};
+
+/// Whatever becomes of the banks: the composite has the quotes of those that are there, and no others; without a live bank it is
+/// not live; and a replay of the recording writes the same composites.
+#[test]
+fn the_composite_is_of_the_banks_that_are_there() {
+    let (mut with_quotes, mut without_banks, mut lines) = (0, 0, 0);
+    for seed in seeds(20) {
+        println!("SEED={seed}");
+        let mut random = Random::from_seed(seed);
+        let mut stage = Stage::open(seed);
+        for step in 0..40 {
+            stage.act(&mut random);
+            let expected = stage.expected();
+            let found = stage.settle(&expected);
+            assert_eq!(found, expected, "SEED={seed} step {step}: {}", stage.did);
+            with_quotes += usize::from(expected.tops != [None, None]);
+            without_banks += usize::from(expected.validity != Validity::Live);
+        }
+        let folder = stage.finish();
+        let read = |name: &str| fs::read_to_string(folder.join(name)).expect(name);
+        let setup = Setup::parse(&read("config.toml")).expect("the configuration of a recording");
+        let mut replay = Replay::new(setup);
+        for line in read("session.txt").lines() {
+            replay
+                .line(line)
+                .unwrap_or_else(|error| panic!("SEED={seed}: {line}: {error}"));
+        }
+        let replayed = replay.finish().0.composite;
+        lines += replayed.lines().count();
+        assert_eq!(replayed, read("composite.live.jsonl"), "SEED={seed}");
+    }
+    // A run in which nothing of it happens shows nothing.
+    println!("{with_quotes} with quotes, {without_banks} without a live bank");
+    assert!(with_quotes > 100 && without_banks > 10 && lines > 100);
+}
+
+/// The book on the bus is the composite: its readers see the same prices, and a publisher that is gone leaves nothing live.
+#[test]
+fn readers_of_the_bus_see_the_composite() {
+    let mut random = Random::from_seed(3);
+    let mut stage = Stage::open(1_000);
+    for bank in 0..BANKS {
+        stage.begin(bank, &mut random);
+    }
+    for _ in 0..20 {
+        stage.act(&mut random);
+        let expected = stage.expected();
+        stage.settle(&expected);
+    }
+    for bank in 0..BANKS {
+        stage.begin(bank, &mut random);
+    }
+    let expected = stage.expected();
+    assert_eq!(stage.settle(&expected), expected);
+    let (bid, ask, validity) = stage.read();
+    assert_eq!(validity, Validity::Live);
+    assert_eq!(
+        [bid, ask],
+        expected.tops.map(|top| top.map(|(price, _)| price))
+    );
+    assert!(stage.ladder(Side::Bid) > 1, "it is a ladder");
+}

@@ -1,0 +1,83 @@
+//! Quotes of a batch: what one packet did to providers' quotes, beside the events of books.
+
+use std::ops::Range;
+use touchline_types::{Quote, QuoteChange, QuoteSnapshot, QuoteStream, QuoteUpdate, Update};
+
+/// Quotes of one batch, in order.
+#[derive(Debug, Default)]
+pub struct QuoteBatch {
+    messages: Vec<QuoteMessage>,
+    changes: Vec<QuoteChange>,
+    quotes: Vec<Quote>,
+    scratch: Vec<Quote>,
+}
+
+/// Quotes of a provider in an instrument.
+#[derive(Debug)]
+struct QuoteMessage {
+    stream: QuoteStream,
+    receive_ns: u64,
+    of: Of,
+}
+
+#[derive(Debug)]
+enum Of {
+    Changes(Range<usize>),
+    All(Range<usize>),
+}
+
+impl QuoteBatch {
+    /// Whether there is nothing.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.messages.is_empty()
+    }
+
+    /// Empties it and keeps its memory.
+    pub fn clear(&mut self) {
+        self.messages.clear();
+        self.changes.clear();
+        self.quotes.clear();
+    }
+
+    /// Adds changes, which may be none: a quote message that changed nothing.
+    pub fn add_changes(&mut self, stream: QuoteStream, changes: &[QuoteChange], receive_ns: u64) {
+        let from = self.changes.len();
+        self.changes.extend_from_slice(changes);
+        self.messages.push(QuoteMessage {
+            stream,
+            receive_ns,
+            of: Of::Changes(from..self.changes.len()),
+        });
+    }
+
+    /// Adds all quotes of a provider, which `fill` writes and gives the time of receipt of.
+    pub fn add_all(&mut self, stream: QuoteStream, fill: impl FnOnce(&mut Vec<Quote>) -> u64) {
+        let receive_ns = fill(&mut self.scratch);
+        let from = self.quotes.len();
+        self.quotes.extend_from_slice(&self.scratch);
+        self.messages.push(QuoteMessage {
+            stream,
+            receive_ns,
+            of: Of::All(from..self.quotes.len()),
+        });
+    }
+
+    /// Each as an update, with its time of receipt.
+    pub fn updates(&self) -> impl Iterator<Item = (u64, Update<'_>)> {
+        self.messages.iter().map(|message| {
+            let stream = message.stream;
+            let update = match &message.of {
+                Of::Changes(range) => Update::Quotes(QuoteUpdate {
+                    stream,
+                    changes: &self.changes[range.clone()],
+                }),
+                Of::All(range) => Update::QuoteSnapshot(QuoteSnapshot {
+                    stream,
+                    quotes: &self.quotes[range.clone()],
+                }),
+            };
+            (message.receive_ns, update)
+        })
+    }
+}

@@ -1,0 +1,236 @@
+//! Banks that quote currency pairs over FIX 4.4: a pricing session is a gateway, which publishes each quote and the bank's own
+//! book.
+
+mod book;
+mod counters;
+mod feed;
+mod requests;
+mod section;
+
+use super::{Opened, Opening, StartError, Venue};
+use crate::Limits;
+use crate::config::{
+    CONFIGURATION, Config, ConfigError, Guide, NoSettings, SessionLimits, Symbols,
+};
+use crate::live::{ClientLink, Dial, Host};
+use crate::venues::fix::{FixVenue, random};
+use feed::Settings;
+use std::path::Path;
+use touchline_fx::config as fx;
+use touchline_fx::{BankStream, Setup};
+use touchline_session::fix::{self, Application, ApplicationId, Checks, ResendPolicy, Role};
+use touchline_types::{Code, Depth};
+
+pub use counters::Counters;
+pub use feed::FxBankFeed;
+pub use section::{BankPair, Dialect, FxBankVenue, Kind, Stream};
+
+/// Messages of a pricing session: quotes come, requests go. An old request is not sent again.
+const APPLICATION: Application<'static> = Application {
+    id: ApplicationId(0),
+    receives: &[b"W", b"X", b"S", b"i", b"Z", b"AI", b"Y", b"AG", b"j"],
+    sends: &[b"V", b"R", b"b"],
+    resend: ResendPolicy::GapFill,
+};
+
+/// Bytes of a bank's name.
+const NAME_BYTES_MAX: usize = 16;
+
+impl Venue for FxBankVenue {
+    const KINDS: &'static [&'static str] = &["fx-bank"];
+
+    const EXAMPLES: &'static [&'static str] = &[include_str!("fx_bank/fx-bank.toml")];
+
+    const GUIDE: Guide = Guide {
+        text: CONFIGURATION,
+        tables: &[
+            ("venue", "#### Banks' pricing sessions"),
+            ("venue.tls", "### TLS"),
+            ("limits", "Of a FIX session `[limits]` are:"),
+        ],
+    };
+
+    type Limits = SessionLimits;
+    type Network = NoSettings;
+    type Link = ClientLink<FxBankFeed>;
+
+    fn kind(&self) -> &'static str {
+        match self.kind {
+            Kind::FxBank => "fx-bank",
+        }
+    }
+
+    fn identity(&self) -> (&'static str, String) {
+        ("bank", self.bank_name().to_owned())
+    }
+
+    fn symbols(&self) -> &Symbols {
+        &self.all
+    }
+
+    fn resolve(&mut self, folder: &Path) {
+        if let Some(password) = &mut self.password {
+            password.starts_at(folder);
+        }
+        if let Some(tls) = &mut self.tls {
+            tls.starts_at(folder);
+        }
+    }
+
+    fn instruments_max(limits: &SessionLimits) -> usize {
+        limits.instruments_max
+    }
+
+    fn orders_max(_: &SessionLimits) -> usize {
+        0
+    }
+
+    fn levels_max(&self) -> usize {
+        self.levels_max
+    }
+
+    fn check(config: &Config<FxBankVenue>) -> Result<String, ConfigError> {
+        settings(config)?;
+        link(config)?;
+        let venue = &config.venue;
+        Ok(format!(
+            "connects as {} to bank {} at {}",
+            venue.sender,
+            venue.bank_name(),
+            venue.hosts.join(", "),
+        ))
+    }
+
+    fn open(config: &Config<FxBankVenue>) -> Result<Opened<Self::Link>, StartError> {
+        let feed = FxBankFeed::new(settings(config)?);
+        let levels_max = config.venue.levels_max;
+        Ok(Opened {
+            feed,
+            limits: Limits {
+                instruments_max: config.limits.instruments_max,
+                orders_max: 1,
+                event_changes_max: config.limits.event_changes_max,
+                default_depth: Depth {
+                    direct: Depth::ALL,
+                    implied: 0,
+                },
+                levels_max,
+            },
+            warnings: Vec::new(),
+            opening: Opening::Connecting {
+                hosts: config.venue.hosts.clone(),
+            },
+            link: link(config)?,
+        })
+    }
+}
+
+impl FxBankVenue {
+    /// The bank's name in what is published.
+    pub fn bank_name(&self) -> &str {
+        self.bank.as_deref().unwrap_or(&self.target)
+    }
+}
+
+fn link(config: &Config<FxBankVenue>) -> Result<ClientLink<FxBankFeed>, ConfigError> {
+    let venue = &config.venue;
+    let host = |name: &String| {
+        let tls = venue.tls.as_ref();
+        let bare = name
+            .rsplit_once(':')
+            .map_or(name.as_str(), |(host, _)| host);
+        Ok(Host {
+            tls: tls.map(|tls| tls.client(bare)).transpose()?,
+            name: name.clone(),
+        })
+    };
+    let dial = Dial {
+        hosts: venue.hosts.iter().map(host).collect::<Result<_, _>>()?,
+        connect_ns: venue.connect_ms * 1_000_000,
+        backoff_ns: venue.reconnect_ms * 1_000_000,
+        backoff_ns_max: venue.reconnect_ms_max.max(venue.reconnect_ms) * 1_000_000,
+    };
+    let mut chance = [0; 8];
+    random(&mut chance)?;
+    Ok(ClientLink::new(dial, u64::from_le_bytes(chance)))
+}
+
+/// What the feed is told at its start.
+fn settings(config: &Config<FxBankVenue>) -> Result<Settings, ConfigError> {
+    let venue = &config.venue;
+    let refused = |what: String, fix: &str| ConfigError {
+        file: "[venue]".into(),
+        line: None,
+        what,
+        fix: fix.to_owned(),
+    };
+    let name = venue.bank_name();
+    let bank = Code::new(name.as_bytes()).filter(|_| name.len() <= NAME_BYTES_MAX);
+    let Some(bank) = bank else {
+        let what = format!("the bank's name {name:?} is longer than {NAME_BYTES_MAX} characters");
+        return Err(refused(what, "give a short name by `bank`"));
+    };
+    if venue.pairs.len() > config.limits.instruments_max {
+        let what = format!("{} pairs are more than instruments_max", venue.pairs.len());
+        return Err(refused(what, "raise instruments_max in [limits]"));
+    }
+    let setup = setup(venue).map_err(|error| refused(error.to_string(), "correct it"))?;
+    let password = venue.password.as_ref().map(|source| source.read());
+    Ok(Settings {
+        session: session(venue),
+        bank,
+        stream: BankStream::new(setup),
+        dialect: venue.dialect,
+        depth: venue.depth,
+        bands: venue.bands.clone(),
+        levels_max: venue.levels_max,
+        snapshot_ns: venue.snapshot_ms * 1_000_000,
+        user: venue.user.clone(),
+        password: password.transpose()?,
+        logon_fields: FixVenue::pairs(&venue.logon_fields),
+        request_fields: FixVenue::pairs(&venue.request_fields),
+        instruments_max: config.limits.instruments_max,
+        message_bytes_max: venue.message_bytes_max,
+    })
+}
+
+fn session(venue: &FxBankVenue) -> fix::Settings {
+    let mut session = fix::Settings::new(Role::Initiator, &venue.sender, &venue.target);
+    session.heartbeat_s = venue.heartbeat_s;
+    // Market data is never requested again, and a bank's clock may be wrong.
+    session.reset_on_logon = true;
+    session.sending_time_s = 0;
+    session.checks = Checks::Nothing;
+    session.applications = session.applications.with(&APPLICATION);
+    session.limits.message_bytes_max = venue.message_bytes_max;
+    session.limits.output_bytes = 3 * venue.message_bytes_max;
+    session.limits.logon_wait_ns = venue.connect_ms * 1_000_000;
+    session
+}
+
+/// The core of one bank.
+fn setup(venue: &FxBankVenue) -> Result<Setup, touchline_fx::SetupError> {
+    let toml = |pair: &BankPair| fx::PairConfig {
+        // Sizes are cut by who composes.
+        lot: 1,
+        sizes: Vec::new(),
+        ..fx::PairConfig::new(&pair.symbol, pair.precision, &pair.spot_date)
+    };
+    let bank = fx::BankConfig {
+        pairs: venue.pairs.iter().map(|pair| pair.symbol.clone()).collect(),
+        kind: match venue.stream {
+            Stream::Sweep => fx::StreamKind::Sweep,
+            Stream::Full => fx::StreamKind::Full,
+        },
+        min_qty: venue.min_qty as i64,
+        stale_ms: venue.stale_ms,
+        silence_ms: venue.silence_ms,
+        ttl_ms: venue.ttl_ms,
+        ..fx::BankConfig::new(venue.bank_name())
+    };
+    Setup::new(fx::Config {
+        pairs: venue.pairs.iter().map(toml).collect(),
+        banks: vec![bank],
+        ..fx::Config::of_prices()
+    })
+}

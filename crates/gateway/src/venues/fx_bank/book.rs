@@ -1,0 +1,75 @@
+//! The bank's own book: its quotes that count, by price.
+
+use touchline_fx::BankStream;
+use touchline_fx::ladder::Ladder;
+use touchline_fx::setup::Pair;
+use touchline_types::{
+    BookKind, Event, Instrument, LevelAction, LevelEvent, Place, Side, UpdateAction, Validity,
+};
+
+/// Books of the bank's pairs, as they were published last.
+#[derive(Debug)]
+pub struct Books {
+    ladders: Vec<Ladder>,
+    /// A quote message of the pair came since the session is up.
+    is_quoted: Vec<bool>,
+}
+
+impl Books {
+    pub fn new(stream: &BankStream, levels_max: usize) -> Books {
+        let pairs = &stream.setup().pairs;
+        let ladder =
+            |pair: &touchline_fx::setup::PairSetup| Ladder::new(levels_max, pair.config.precision);
+        Books {
+            ladders: pairs.iter().map(ladder).collect(),
+            is_quoted: vec![false; pairs.len()],
+        }
+    }
+
+    /// The session came or went: every book is empty, and not known until a quote message of it comes.
+    pub fn empty(&mut self, validity: Validity, events: &mut Vec<Event>) {
+        for (pair, ladder) in self.ladders.iter_mut().enumerate() {
+            ladder.replace([&[], &[]]);
+            self.is_quoted[pair] = false;
+            events.push(Event::BookLost(Instrument(pair as u32), validity));
+        }
+    }
+
+    /// A quote message of the pair came.
+    pub fn note_quoted(&mut self, pair: Pair, events: &mut Vec<Event>) {
+        if !std::mem::replace(&mut self.is_quoted[pair], true) {
+            events.push(Event::Validity(Instrument(pair as u32), Validity::Live));
+        }
+    }
+
+    /// Brings a book up to date with what counts. True if it changed.
+    pub fn refresh(&mut self, stream: &BankStream, pair: Pair, events: &mut Vec<Event>) -> bool {
+        let composites = stream.composites();
+        let ladder = &mut self.ladders[pair];
+        let offers = [
+            composites.offers(pair, Side::Bid),
+            composites.offers(pair, Side::Ask),
+        ];
+        if !ladder.replace(offers) {
+            return false;
+        }
+        for change in ladder.changes() {
+            let level = LevelEvent {
+                instrument: Instrument(pair as u32),
+                orders: change.level.orders,
+                price: change.level.price,
+                quantity: change.level.quantity,
+                place: Place::Price,
+                action: match change.action {
+                    LevelAction::Insert => UpdateAction::New,
+                    LevelAction::Replace => UpdateAction::Change,
+                    LevelAction::Remove | LevelAction::Clear => UpdateAction::Delete,
+                },
+                side: change.side,
+                book: BookKind::Direct,
+            };
+            events.push(Event::Level(level, Validity::Live));
+        }
+        true
+    }
+}

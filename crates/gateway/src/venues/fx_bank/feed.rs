@@ -1,0 +1,579 @@
+//! The feed of a bank's pricing session: FIX in, the bank's quotes and its own book out.
+//!
+//! ```text
+//!            Logon ─► request for each pair ─► quotes (W X S i Z AI) ─► BankStream ─► changes of quotes, levels of the book
+//! ```
+//!
+//! A session that is lost takes every quote along: the channel is stale with one message, and each book empty. A gap in the
+//! bank's numbers may have been the end of a quote, so the connection is opened again.
+
+use super::Dialect;
+use super::book::Books;
+use super::counters::Counters;
+use super::requests::Requests;
+use touchline_feed::{Batch, BookRules, Feed, Feedback, QuoteBatch, ReceiveTime, SessionFeed};
+use touchline_fx::quotes::NEVER;
+use touchline_fx::{BankStream, quotes};
+use touchline_instruments::Instruments;
+use touchline_session::Secret;
+use touchline_session::fix::{self, Event as Said, Memory, Session};
+use touchline_types::{
+    ChannelState, Code, CounterInfo, Depth, Event, Instrument, PacketInfo, Phase, Price,
+    QuoteStream, ReferenceData, SecurityType, Symbol, Validity,
+};
+use touchline_wire::fix::{Header, Message, tag};
+
+/// BusinessRejectRefID.
+const BUSINESS_REJECT_REF_ID: u32 = 379;
+/// QuoteReqID.
+const QUOTE_REQ_ID: u32 = 131;
+
+/// What the feed is told at its start.
+#[derive(Debug)]
+pub struct Settings {
+    pub session: fix::Settings,
+    pub bank: Code,
+    pub stream: BankStream,
+    pub dialect: Dialect,
+    pub depth: u32,
+    pub bands: Vec<u64>,
+    pub levels_max: usize,
+    pub snapshot_ns: u64,
+    pub user: Option<String>,
+    pub password: Option<Secret>,
+    pub logon_fields: Vec<(u32, Vec<u8>)>,
+    pub request_fields: Vec<(u32, Vec<u8>)>,
+    pub instruments_max: usize,
+    pub message_bytes_max: usize,
+}
+
+/// A bank's pricing session.
+#[derive(Debug)]
+pub struct FxBankFeed {
+    settings: Settings,
+    session: Session<Memory>,
+    requests: Requests,
+    books: Books,
+    counters: Counters,
+    instruments: Option<Instruments>,
+    time: ReceiveTime,
+    /// Numbers of the next request to send.
+    next_request: usize,
+    /// What subscribers are to be told before anything else.
+    pending: Pending,
+    is_up: bool,
+    is_announced: bool,
+    is_silent: bool,
+    /// When the bank was heard last, by the clock of waiting.
+    heard_ns: u64,
+    /// When all quotes are published again, by the clock of waiting.
+    snapshot_due_ns: u64,
+    /// A round of snapshots is at this pair.
+    snapshot_next: usize,
+    /// Why the connection is to be opened again.
+    reason: Option<&'static str>,
+}
+
+/// What subscribers are to be told, apart from what messages do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Pending {
+    Nothing,
+    /// The instruments, of a session that is not up yet.
+    Start,
+    /// The session is up.
+    Up,
+    /// The session is lost, or silent.
+    Away,
+    /// A silent session was heard again.
+    Back,
+    /// A sign of life without quotes.
+    Heard,
+}
+
+impl FxBankFeed {
+    /// Nothing is connected yet.
+    pub fn new(settings: Settings) -> FxBankFeed {
+        let session = Session::new(settings.session.clone(), Memory::default());
+        FxBankFeed {
+            requests: Requests::new(&settings),
+            books: Books::new(&settings.stream, settings.levels_max),
+            instruments: Some(named(&settings)),
+            counters: Counters::default(),
+            session,
+            settings,
+            time: ReceiveTime::default(),
+            next_request: 0,
+            pending: Pending::Start,
+            is_up: false,
+            is_announced: false,
+            is_silent: false,
+            heard_ns: 0,
+            snapshot_due_ns: u64::MAX,
+            snapshot_next: usize::MAX,
+            reason: None,
+        }
+    }
+
+    fn pairs(&self) -> usize {
+        self.settings.stream.setup().pairs.len()
+    }
+
+    fn stream_of(&self, pair: usize) -> QuoteStream {
+        let setup = self.settings.stream.setup();
+        QuoteStream {
+            instrument: Instrument(pair as u32),
+            security_id: pair as i64 + 1,
+            provider: self.settings.bank,
+            value_date: setup.pairs[pair].config.spot_date.parse().unwrap_or(0),
+            validity: match self.is_up {
+                true => Validity::Live,
+                false => Validity::Stale,
+            },
+        }
+    }
+
+    /// What is pending, as events; whether there was any.
+    fn take_pending(&mut self, batch: &mut Batch) -> bool {
+        let pending = std::mem::replace(&mut self.pending, Pending::Nothing);
+        let stale = |validity| {
+            Event::Channel(ChannelState {
+                price: validity,
+                orders: validity,
+                sequence: 0,
+            })
+        };
+        let events = &mut batch.events;
+        match pending {
+            Pending::Nothing => return false,
+            Pending::Start => {
+                events.push(stale(Validity::Stale));
+                for pair in 0..self.pairs() as u32 {
+                    events.push(Event::Defined {
+                        instrument: Instrument(pair),
+                        price: Validity::Recovering,
+                        orders: None,
+                    });
+                }
+                self.is_announced = true;
+            }
+            Pending::Away => {
+                events.push(stale(Validity::Stale));
+                self.books.empty(Validity::Recovering, events);
+            }
+            Pending::Up => {
+                self.books.empty(Validity::Recovering, events);
+                events.push(stale(Validity::Live));
+                events.push(Event::Download(Phase::Begun));
+                events.push(Event::Download(Phase::Ended));
+                self.snapshots(&mut batch.quotes);
+            }
+            Pending::Back => {
+                events.push(stale(Validity::Live));
+                self.snapshots(&mut batch.quotes);
+                for pair in 0..self.pairs() {
+                    self.books.note_quoted(pair, events);
+                    self.books.refresh(&self.settings.stream, pair, events);
+                }
+                events.push(Event::EndOfEvent { transact_ns: 0 });
+            }
+            Pending::Heard => events.push(stale(Validity::Live)),
+        }
+        batch.packet_info = PacketInfo {
+            receive_ns: self.time.wall_ns,
+            ..PacketInfo::default()
+        };
+        true
+    }
+
+    /// All quotes of every pair.
+    fn snapshots(&mut self, into: &mut QuoteBatch) {
+        for pair in 0..self.pairs() {
+            self.snapshot(pair, into);
+        }
+    }
+
+    fn snapshot(&mut self, pair: usize, into: &mut QuoteBatch) {
+        self.counters.snapshots += 1;
+        let stream = self.stream_of(pair);
+        let now_ns = self.time.wall_ns;
+        let settings = &self.settings;
+        into.add_all(stream, |quotes| {
+            match settings.stream.all(pair, quotes) {
+                // Nothing came yet: as of now there is none.
+                0 => now_ns,
+                quoted_ns => quoted_ns,
+            }
+        });
+    }
+
+    /// Takes what the session says. True if the batch has something.
+    fn hear(&mut self, batch: &mut Batch) -> Option<bool> {
+        let FxBankFeed {
+            settings,
+            session,
+            requests,
+            counters,
+            is_up,
+            reason,
+            time,
+            pending,
+            ..
+        } = self;
+        let mut refused = None;
+        let mut acknowledge = None;
+        match session.poll()? {
+            Said::Application(message, header, _) => match message.msg_type() {
+                b"Y" | b"AG" | b"j" => {
+                    counters.requests_rejected += 1;
+                    refused = rejected_pair(*requests, &message);
+                }
+                _ if reason.is_some() => {}
+                _ => {
+                    let was = settings.stream.counters().malformed;
+                    settings.stream.message(time.wall_ns, message.bytes());
+                    if settings.stream.counters().malformed == was && message.msg_type() == b"i" {
+                        acknowledge = quote_id(&message);
+                    }
+                    batch.packet_info = info(&header, *time);
+                }
+            },
+            Said::LoggedOn { .. } => {
+                *is_up = true;
+                settings.stream.up(time.wall_ns);
+                self.next_request = 0;
+                *pending = Pending::Up;
+                self.snapshot_due_ns = time.mono_ns.saturating_add(settings.snapshot_ns);
+            }
+            Said::Invalid(_) | Said::Gap { .. } | Said::Skipped { .. } | Said::Restarted => {
+                if *is_up && reason.is_none() {
+                    counters.sequence_gaps += 1;
+                    *reason = Some("sequence gap: a message of the bank is missing or damaged");
+                    *is_up = false;
+                    settings.stream.down(time.wall_ns);
+                    *pending = Pending::Away;
+                }
+            }
+            Said::Rejected(_) => counters.requests_rejected += 1,
+            Said::Logon(_) | Said::LoggedOut(_) => {}
+        }
+        if let Some(pair) = refused {
+            let instrument = Instrument(pair as u32);
+            batch
+                .events
+                .push(Event::Validity(instrument, Validity::Closed));
+        }
+        let (pairs, now) = (settings.stream.setup().pairs.len(), *time);
+        if let Some(id) = acknowledge {
+            counters.acknowledged += 1;
+            // Where there is no room for it the bank will ask, or stop.
+            let _ = session.send(b"b", now, |body| {
+                body.bytes(tag::QUOTE_ID, id.as_str().as_bytes())
+                    .unsigned(297, 0);
+            });
+        }
+        for pair in 0..pairs {
+            self.pass_on(pair, batch);
+        }
+        Some(!batch.events.is_empty() || !batch.quotes.is_empty())
+    }
+
+    /// What the last message did to a pair.
+    fn pass_on(&mut self, pair: usize, batch: &mut Batch) {
+        let stream = self.stream_of(pair);
+        let receive_ns = self.time.wall_ns;
+        // A session that came or went has its snapshots.
+        let is_told = self.pending != Pending::Nothing;
+        let Some(changes) = self.settings.stream.take_changes(pair) else {
+            return;
+        };
+        if is_told {
+            return;
+        }
+        batch.quotes.add_changes(stream, changes, receive_ns);
+        self.books.note_quoted(pair, &mut batch.events);
+        if self
+            .books
+            .refresh(&self.settings.stream, pair, &mut batch.events)
+        {
+            batch.events.push(Event::EndOfEvent { transact_ns: 0 });
+        }
+    }
+
+    /// Sends the requests that there is room for.
+    fn ask(&mut self) {
+        while self.is_up && self.next_request < self.requests.count() {
+            let (number, settings) = (self.next_request, &self.settings);
+            let requests = self.requests;
+            let sent = self
+                .session
+                .send(Requests::msg_type(settings), self.time, |body| {
+                    requests.write(number, settings, body);
+                });
+            if sent.is_err() {
+                return;
+            }
+            self.next_request += 1;
+            self.counters.requests += 1;
+        }
+    }
+
+    /// Levels that end by themselves.
+    fn refresh_books(&mut self, batch: &mut Batch) -> bool {
+        let mut is_any = false;
+        for pair in 0..self.pairs() {
+            is_any |= self
+                .books
+                .refresh(&self.settings.stream, pair, &mut batch.events);
+        }
+        if is_any {
+            batch.events.push(Event::EndOfEvent { transact_ns: 0 });
+            batch.packet_info = PacketInfo {
+                receive_ns: self.time.wall_ns,
+                ..PacketInfo::default()
+            };
+        }
+        is_any
+    }
+}
+
+/// The pairs of the configuration.
+fn named(settings: &Settings) -> Instruments {
+    let mut instruments = Instruments::by_symbol(settings.bank, settings.instruments_max);
+    for pair in &settings.stream.setup().pairs {
+        let depth = Depth {
+            direct: Depth::ALL,
+            implied: 0,
+        };
+        let symbol = pair.config.symbol.as_bytes();
+        let Some(instrument) = instruments.add_symbol(symbol, depth) else {
+            continue;
+        };
+        let definition = instruments.definition_mut(instrument);
+        definition.defined = true;
+        definition.asset = Symbol::new(pair.base.as_str().as_bytes());
+        definition.tick = touchline_fx::ladder::price_of(1, pair.config.precision);
+        definition.reference = ReferenceData {
+            security_type: Some(SecurityType::Spot),
+            currency: Code::lossy(symbol.rsplit(|byte| *byte == b'/').next().unwrap_or(b"")),
+            multiplier: Price(1_000_000_000),
+            ..definition.reference
+        };
+    }
+    instruments
+}
+
+fn info(header: &Header<'_>, time: ReceiveTime) -> PacketInfo {
+    PacketInfo {
+        sequence: header.msg_seq_num.unwrap_or(0),
+        sending_ns: header.sending_time_ns.unwrap_or(0),
+        receive_ns: time.wall_ns,
+    }
+}
+
+/// The pair of a request that the bank rejects.
+fn rejected_pair(requests: Requests, message: &Message<'_>) -> Option<usize> {
+    let mut fields = message.fields().filter_map(Result::ok);
+    let id = fields.find(|field| {
+        matches!(
+            field.tag,
+            tag::MD_REQ_ID | QUOTE_REQ_ID | BUSINESS_REJECT_REF_ID
+        )
+    });
+    requests.pair_of(id?.value)
+}
+
+/// QuoteID of a mass quote that is to be acknowledged.
+fn quote_id(message: &Message<'_>) -> Option<touchline_types::Id> {
+    let mut fields = message.fields().filter_map(Result::ok);
+    let id = fields.find(|field| field.tag == tag::QUOTE_ID)?;
+    touchline_types::Id::new(id.value)
+}
+
+impl Feed for FxBankFeed {
+    type Source = ();
+
+    const TABLES: &'static [&'static [CounterInfo]] = &[
+        Counters::TABLE,
+        quotes::Counters::TABLE,
+        fix::Counters::TABLE,
+    ];
+
+    fn counted(&self) -> impl Iterator<Item = u64> {
+        let quotes = self.settings.stream.counters();
+        self.counters
+            .counts()
+            .chain(quotes.counts())
+            .chain(self.session.counters().counts())
+    }
+
+    fn instruments(&mut self) -> Instruments {
+        let instruments = self.instruments.take();
+        instruments.expect("the-table-of-instruments-is-taken-once")
+    }
+
+    fn batch(&self) -> Batch {
+        // An entry takes 20 bytes of a message at least, and each can change a level.
+        let entries = self.settings.message_bytes_max / 20;
+        Batch::new(entries.min(8 * self.settings.levels_max) + 6 * self.pairs() + 8)
+    }
+
+    fn book_rules(&self) -> BookRules {
+        BookRules {
+            missing: Validity::Recovering,
+            inconsistent: Validity::Recovering,
+        }
+    }
+
+    fn handle(
+        &mut self,
+        (): (),
+        bytes: &[u8],
+        time: ReceiveTime,
+        instruments: &mut Instruments,
+        batch: &mut Batch,
+    ) -> usize {
+        self.time = time;
+        self.heard_ns = time.mono_ns;
+        if std::mem::take(&mut self.is_silent) {
+            self.settings.stream.heard(time.wall_ns);
+            self.pending = Pending::Back;
+        }
+        let taken = self.session.handle(bytes, time);
+        let is_any = self.poll(instruments, batch);
+        if !is_any && self.is_up && taken > 0 {
+            self.settings.stream.heard(time.wall_ns);
+            self.pending = Pending::Heard;
+            self.take_pending(batch);
+        }
+        taken
+    }
+
+    fn poll(&mut self, _: &mut Instruments, batch: &mut Batch) -> bool {
+        batch.events.clear();
+        batch.quotes.clear();
+        loop {
+            if self.take_pending(batch) {
+                return true;
+            }
+            if let Some(pair) = (self.snapshot_next < self.pairs()).then_some(self.snapshot_next) {
+                self.snapshot_next += 1;
+                self.snapshot(pair, &mut batch.quotes);
+                return true;
+            }
+            match self.hear(batch) {
+                Some(true) => return true,
+                Some(false) => {}
+                None => break,
+            }
+        }
+        self.ask();
+        self.refresh_books(batch)
+    }
+
+    fn handle_timeout(&mut self, now: ReceiveTime) {
+        self.time = now;
+        self.session.handle_timeout(now);
+        if self.settings.stream.next_timeout_ns() <= now.wall_ns {
+            self.settings.stream.wake(now.wall_ns);
+        }
+        let silence_ns = self.settings.stream.silence_ns();
+        let quiet_ns = now.mono_ns.saturating_sub(self.heard_ns);
+        if self.is_up && !self.is_silent && silence_ns > 0 && quiet_ns >= silence_ns {
+            self.is_silent = true;
+            self.counters.silences += 1;
+            self.pending = Pending::Away;
+        }
+        if self.is_up && now.mono_ns >= self.snapshot_due_ns {
+            self.snapshot_due_ns = now.mono_ns.saturating_add(self.settings.snapshot_ns);
+            self.snapshot_next = if self.is_silent { usize::MAX } else { 0 };
+        }
+    }
+
+    fn next_timeout(&self) -> Option<u64> {
+        if self.pending != Pending::Nothing {
+            return Some(0);
+        }
+        let silence_ns = self.settings.stream.silence_ns();
+        let silent_ns = (self.is_up && !self.is_silent && silence_ns > 0)
+            .then(|| self.heard_ns.saturating_add(silence_ns));
+        let snapshot_ns = self.is_up.then_some(self.snapshot_due_ns);
+        // Quotes end by the clock of the day.
+        let ends_ns = match self.settings.stream.next_timeout_ns() {
+            NEVER => None,
+            ends_ns => {
+                let left_ns = ends_ns.saturating_sub(self.time.wall_ns);
+                Some(self.time.mono_ns.saturating_add(left_ns))
+            }
+        };
+        let next_ns = [self.session.next_timeout(), silent_ns, snapshot_ns, ends_ns];
+        next_ns.into_iter().flatten().min()
+    }
+
+    fn finish(&mut self) {}
+
+    fn feedback(&mut self, _: &Feedback) {}
+
+    fn is_defined(&self) -> bool {
+        self.is_announced
+    }
+}
+
+impl SessionFeed for FxBankFeed {
+    fn connected(&mut self, time: ReceiveTime) {
+        self.time = time;
+        self.heard_ns = time.mono_ns;
+        self.reason = None;
+        let settings = &self.settings;
+        self.session.connected_with(time, |logon| {
+            if let Some(user) = &settings.user {
+                logon.bytes(tag::USERNAME, user.as_bytes());
+            }
+            if let Some(password) = &settings.password {
+                logon.bytes(tag::PASSWORD, password.expose());
+            }
+            for (tag, value) in &settings.logon_fields {
+                logon.bytes(*tag, value);
+            }
+        });
+    }
+
+    fn disconnected(&mut self, time: ReceiveTime) {
+        self.time = time;
+        self.session.disconnected(time);
+        let was_up = std::mem::take(&mut self.is_up);
+        self.is_silent = false;
+        self.settings.stream.down(time.wall_ns);
+        for pair in 0..self.pairs() {
+            let _ = self.settings.stream.take_changes(pair);
+        }
+        self.snapshot_next = usize::MAX;
+        if was_up {
+            self.pending = Pending::Away;
+        }
+    }
+
+    fn outgoing(&self) -> &[u8] {
+        self.session.poll_transmit()
+    }
+
+    fn sent(&mut self, bytes: usize, _: ReceiveTime) {
+        self.session.transmitted(bytes);
+    }
+
+    fn is_over(&self) -> bool {
+        self.reason.is_some() || self.session.disconnect_reason().is_some()
+    }
+
+    fn reason(&self) -> String {
+        let of_session = self.session.disconnect_reason();
+        match (self.reason, of_session) {
+            (Some(reason), _) => reason.to_owned(),
+            (None, Some(reason)) => reason.to_string(),
+            (None, None) => String::new(),
+        }
+    }
+
+    fn log_out(&mut self, time: ReceiveTime) {
+        self.session.log_out("", time);
+    }
+}

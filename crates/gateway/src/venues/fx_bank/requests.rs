@@ -1,0 +1,87 @@
+//! Requests for a bank's quotes: one for each pair, or for each size of a pair.
+
+use super::Dialect;
+use super::feed::Settings;
+use touchline_fx::setup::Pair;
+use touchline_wire::fix::{Encoder, tag};
+
+const NO_RELATED_SYM: u32 = 146;
+const ORDER_QTY: u32 = 38;
+const QUOTE_REQ_ID: u32 = 131;
+const QUOTE_REQUEST_TYPE: u32 = 303;
+const QUOTE_TYPE: u32 = 537;
+/// Prefix of our request ids.
+const PREFIX: &str = "TL-";
+
+/// Requests: how many there are, and what each is for.
+#[derive(Debug, Clone, Copy)]
+pub struct Requests {
+    pairs: usize,
+    bands: usize,
+}
+
+impl Requests {
+    pub fn new(settings: &Settings) -> Requests {
+        Requests {
+            pairs: settings.stream.setup().pairs.len(),
+            bands: settings.bands.len().max(1),
+        }
+    }
+
+    /// How many requests there are.
+    pub fn count(self) -> usize {
+        self.pairs * self.bands
+    }
+
+    /// The pair that a request id of ours is for.
+    pub fn pair_of(self, id: &[u8]) -> Option<Pair> {
+        let number = std::str::from_utf8(id).ok()?.strip_prefix(PREFIX)?;
+        let number: usize = number.parse().ok()?;
+        let number = number.checked_sub(1)?;
+        (number < self.count()).then(|| number / self.bands)
+    }
+
+    /// Type of the message that asks.
+    pub fn msg_type(settings: &Settings) -> &'static [u8] {
+        match settings.dialect {
+            Dialect::S => b"R",
+            Dialect::W | Dialect::WX | Dialect::MassQuotes => b"V",
+        }
+    }
+
+    /// Writes the body of a request, by its number from 0.
+    pub fn write(self, number: usize, settings: &Settings, body: &mut Encoder<'_>) {
+        let (pair, band) = (number / self.bands, number % self.bands);
+        let symbol = settings.stream.setup().pairs[pair].config.symbol.as_bytes();
+        let id = format!("{PREFIX}{}", number + 1);
+        let size = settings.bands.get(band);
+        match settings.dialect {
+            Dialect::S => {
+                body.bytes(QUOTE_REQ_ID, id.as_bytes())
+                    .unsigned(NO_RELATED_SYM, 1)
+                    .bytes(tag::SYMBOL, symbol)
+                    // Automatic, and tradeable.
+                    .unsigned(QUOTE_REQUEST_TYPE, 2)
+                    .unsigned(QUOTE_TYPE, 1);
+            }
+            Dialect::W | Dialect::WX | Dialect::MassQuotes => {
+                let increments = settings.dialect != Dialect::W;
+                body.bytes(tag::MD_REQ_ID, id.as_bytes())
+                    .char(tag::SUBSCRIPTION_REQUEST_TYPE, b'1')
+                    .unsigned(tag::MARKET_DEPTH, u64::from(settings.depth))
+                    .unsigned(tag::MD_UPDATE_TYPE, u64::from(increments))
+                    .unsigned(tag::NO_MD_ENTRY_TYPES, 2)
+                    .char(tag::MD_ENTRY_TYPE, b'0')
+                    .char(tag::MD_ENTRY_TYPE, b'1')
+                    .unsigned(NO_RELATED_SYM, 1)
+                    .bytes(tag::SYMBOL, symbol);
+            }
+        }
+        if let Some(size) = size {
+            body.unsigned(ORDER_QTY, *size);
+        }
+        for (tag, value) in &settings.request_fields {
+            body.bytes(*tag, value);
+        }
+    }
+}

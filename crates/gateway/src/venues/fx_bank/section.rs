@@ -1,0 +1,193 @@
+//! A bank's pricing session: where, as whom, which pairs, and what its quotes mean.
+
+use crate::config::{SecretSource, Symbols, Tls, within};
+use crate::venues::fix::read;
+use serde::{Deserialize, Serialize};
+
+/// One bank's pricing session.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct FxBankVenue {
+    /// Always `fx-bank`.
+    pub kind: Kind,
+    /// Names or addresses with their port, tried in turn.
+    #[serde(deserialize_with = "read::hosts")]
+    pub hosts: Vec<String>,
+    /// Who we are: SenderCompID (49).
+    #[serde(deserialize_with = "read::comp_id")]
+    pub sender: String,
+    /// Who the bank is: TargetCompID (56).
+    #[serde(deserialize_with = "read::comp_id")]
+    pub target: String,
+    /// Name of the bank in what is published: 1 to 16 visible characters; its CompID where none is given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bank: Option<String>,
+    /// Username (553).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub user: Option<String>,
+    /// Where the password is: Password (554).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub password: Option<SecretSource>,
+    /// The pairs, in the bank's order, which mass quotes count by.
+    pub pairs: Vec<BankPair>,
+    /// How it quotes: what is requested.
+    #[serde(default)]
+    pub dialect: Dialect,
+    /// What its entries mean.
+    #[serde(default)]
+    pub stream: Stream,
+    /// MarketDepth (264): 0 for a ladder, 1 for bands.
+    #[serde(default, deserialize_with = "within::<_, _, 0, 10_000>")]
+    pub depth: u32,
+    /// Sizes, each of which is requested by itself (38), base units; none requests the whole ladder.
+    #[serde(default)]
+    pub bands: Vec<u64>,
+    /// Silence of the session after which its quotes do not count, milliseconds, 0..=3,600,000; 0 is never.
+    #[serde(default, deserialize_with = "within::<_, _, 0, 3_600_000>")]
+    pub silence_ms: u64,
+    /// Age at which a pair's quotes do not count, milliseconds, 0..=3,600,000; 0 is never.
+    #[serde(default, deserialize_with = "within::<_, _, 0, 3_600_000>")]
+    pub stale_ms: u64,
+    /// Life of a quote from its arrival, milliseconds, 0..=3,600,000; 0 is without end.
+    #[serde(default, deserialize_with = "within::<_, _, 0, 3_600_000>")]
+    pub ttl_ms: u64,
+    /// Least quantity of an order where the quote says none, base units.
+    #[serde(default, deserialize_with = "within::<_, _, 0, 1_000_000_000_000>")]
+    pub min_qty: u64,
+    /// Levels a side of the bank's own book, 1..=1,000.
+    #[serde(
+        default = "default_levels_max",
+        deserialize_with = "within::<_, _, 1, 1_000>"
+    )]
+    pub levels_max: usize,
+    /// How often all quotes are published again for readers that join, milliseconds, 10..=60,000.
+    #[serde(
+        default = "default_snapshot_ms",
+        deserialize_with = "within::<_, _, 10, 60_000>"
+    )]
+    pub snapshot_ms: u64,
+    /// TLS, where the bank is reached over it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tls: Option<Box<Tls>>,
+    /// HeartBtInt (108), seconds, 1..=3,600.
+    #[serde(
+        default = "default_heartbeat_s",
+        deserialize_with = "within::<_, _, 1, 3_600>"
+    )]
+    pub heartbeat_s: u32,
+    /// Longest message that is taken, bytes, 4,096..=4,194,304.
+    #[serde(
+        default = "default_message_bytes_max",
+        deserialize_with = "within::<_, _, 4_096, 4_194_304>"
+    )]
+    pub message_bytes_max: usize,
+    /// Further fields of our Logon, as `"9001=Y"`.
+    #[serde(default, deserialize_with = "read::fields")]
+    pub logon_fields: Vec<String>,
+    /// Further fields of each request, as `"9011=Y"`.
+    #[serde(default, deserialize_with = "read::fields")]
+    pub request_fields: Vec<String>,
+    /// A connection must stand, and its Logon be answered, within so many milliseconds, 100..=60,000.
+    #[serde(
+        default = "default_connect_ms",
+        deserialize_with = "within::<_, _, 100, 60_000>"
+    )]
+    pub connect_ms: u64,
+    /// Backoff after the first connection that failed or was lost, milliseconds, 10..=60,000.
+    #[serde(
+        default = "default_reconnect_ms",
+        deserialize_with = "within::<_, _, 10, 60_000>"
+    )]
+    pub reconnect_ms: u64,
+    /// The longest backoff, milliseconds, 10..=600,000.
+    #[serde(
+        default = "default_reconnect_ms_max",
+        deserialize_with = "within::<_, _, 10, 600_000>"
+    )]
+    pub reconnect_ms_max: u64,
+    /// Every pair is published.
+    #[serde(skip)]
+    pub(super) all: Symbols,
+}
+
+/// The kinds that have this section.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Kind {
+    /// A bank's pricing session over FIX 4.4.
+    #[serde(rename = "fx-bank")]
+    FxBank,
+}
+
+/// A pair of the bank.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct BankPair {
+    /// `EUR/USD`.
+    pub symbol: String,
+    /// Decimals of a tick.
+    #[serde(
+        default = "default_precision",
+        deserialize_with = "within::<_, _, 0, 9>"
+    )]
+    pub precision: u8,
+    /// Spot value date, `YYYYMMDD`: quotes for another date are not taken.
+    pub spot_date: String,
+}
+
+/// How a bank quotes.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Dialect {
+    /// Snapshots alone.
+    #[default]
+    W,
+    /// Snapshots and increments.
+    WX,
+    /// Quotes, requested by QuoteRequest (R).
+    S,
+    /// Mass quotes.
+    #[serde(rename = "i")]
+    MassQuotes,
+}
+
+/// What a bank's entries mean.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Stream {
+    /// Amounts that add up and can be taken in part.
+    #[default]
+    Sweep,
+    /// Bands: one ticket of at most the size; they never add up.
+    Full,
+}
+
+fn default_precision() -> u8 {
+    5
+}
+
+fn default_levels_max() -> usize {
+    16
+}
+
+fn default_snapshot_ms() -> u64 {
+    1_000
+}
+
+fn default_heartbeat_s() -> u32 {
+    10
+}
+
+fn default_message_bytes_max() -> usize {
+    1024 * 1024
+}
+
+fn default_connect_ms() -> u64 {
+    10_000
+}
+
+fn default_reconnect_ms() -> u64 {
+    200
+}
+
+fn default_reconnect_ms_max() -> u64 {
+    10_000
+}

@@ -1,0 +1,23 @@
+//! Simulated banks: pricing sessions over FIX 4.4 that quote currency pairs around one mid.
+//!
+//! ```text
+//! seed ──► market (mids) ──► bank: spread, skew, tiers, latency ──► Client ──► session ──► bytes
+//!                               │                                     ▲
+//!                               └──► what it shows                    └── V, R
+//! ```
+//!
+//! The session beneath is the one that gateways use; what is quoted, and how it is written, is of the lab alone.
+
+mod client;
+mod config;
+mod house;
+mod ladder;
+mod market;
+mod messages;
+mod shown;
+
+pub use config::{BankConfig, Config, Dialect, Kind, PairConfig, Profile};
+pub use house::{Bank, Banks, Totals};
+pub use ladder::{Band, Ladder};
+pub use market::Market;
+pub use shown::{Best, best};

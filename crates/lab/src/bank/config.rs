@@ -1,0 +1,253 @@
+//! The configuration of simulated banks, as a person writes it.
+
+use serde::{Deserialize, Serialize};
+use std::net::Ipv4Addr;
+
+/// The whole file. Unknown keys are refused.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Config {
+    /// Seed of the mids and of everything that happens by chance.
+    #[serde(default = "one")]
+    pub seed: u64,
+    /// Address that the banks listen on.
+    #[serde(default = "loopback")]
+    pub address: Ipv4Addr,
+    /// Port of the first bank; each further one has the next. 0 takes any free ports.
+    #[serde(default)]
+    pub port: u16,
+    /// How quotes come.
+    #[serde(default)]
+    pub profile: Profile,
+    /// Mean time between two moves of a pair's mid, milliseconds; 0 takes that of the profile.
+    #[serde(default)]
+    pub move_ms: u64,
+    /// Pairs.
+    pub pairs: Vec<PairConfig>,
+    /// Banks.
+    pub banks: Vec<BankConfig>,
+}
+
+/// How quotes come.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Profile {
+    /// The mid moves ten times a second, and some banks follow each move.
+    #[default]
+    Calm,
+    /// Four times a second the mid moves twenty times at once, and every bank follows each move.
+    Burst,
+    /// One quote a minute.
+    Sparse,
+}
+
+/// A currency pair.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PairConfig {
+    /// `EUR/USD`.
+    pub symbol: String,
+    /// Decimals of a tick.
+    #[serde(default = "five")]
+    pub precision: u8,
+    /// Spot value date, `YYYYMMDD`.
+    pub spot_date: String,
+    /// Where the mid begins, ticks.
+    pub mid_ticks: i64,
+    /// Farthest step of one move, ticks.
+    #[serde(default = "two")]
+    pub step_ticks: i64,
+}
+
+/// A bank.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct BankConfig {
+    /// Its name, which is its CompID.
+    pub name: String,
+    /// Symbols that it quotes, in its order.
+    pub pairs: Vec<String>,
+    /// How it quotes.
+    #[serde(default)]
+    pub dialect: Dialect,
+    /// What its entries mean: it quotes amounts that add up, or bands.
+    #[serde(default)]
+    pub kind: Kind,
+    /// Its spread at the first tier, ticks.
+    #[serde(default = "four")]
+    pub spread_ticks: i64,
+    /// How far its prices lie above the mid, ticks.
+    #[serde(default)]
+    pub skew_ticks: i64,
+    /// Sizes of its tiers or bands, base units.
+    #[serde(default = "tiers")]
+    pub tiers: Vec<i64>,
+    /// How much farther from the mid each tier is, ticks.
+    #[serde(default = "one_tick")]
+    pub tier_ticks: i64,
+    /// Share of the mid's moves that it follows, 0 to 1.
+    #[serde(default = "half")]
+    pub follows: f64,
+    /// Time from a move of the mid to its quote, milliseconds.
+    #[serde(default)]
+    pub latency_ms: u64,
+    /// Life that it states for its quotes, milliseconds; 0 states none.
+    #[serde(default)]
+    pub life_ms: u64,
+    /// How far its clock is ahead of ours, milliseconds.
+    #[serde(default)]
+    pub clock_ms: i64,
+    /// Share of quotes after which it says nothing for `silence_ms`.
+    #[serde(default)]
+    pub silence: f64,
+    /// How long it says nothing, not even Heartbeats.
+    #[serde(default = "thousand")]
+    pub silence_ms: u64,
+    /// Share of quotes after which it closes the connection.
+    #[serde(default)]
+    pub disconnect: f64,
+    /// Share of quotes after which it closes the connection and refuses others for `outage_ms`.
+    #[serde(default)]
+    pub outage: f64,
+    /// How long an outage takes.
+    #[serde(default = "thousand")]
+    pub outage_ms: u64,
+    /// Share of quotes that are inverted: the bid above the ask.
+    #[serde(default)]
+    pub inverted: f64,
+    /// Share of quotes that are malformed.
+    #[serde(default)]
+    pub malformed: f64,
+}
+
+/// How a bank quotes.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Dialect {
+    /// Snapshots.
+    #[default]
+    W,
+    /// Snapshots, then increments.
+    WX,
+    /// Quotes of one tier.
+    S,
+    /// Mass quotes.
+    #[serde(rename = "i")]
+    MassQuotes,
+}
+
+/// What entries mean.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Kind {
+    /// Amounts that add up.
+    #[default]
+    Sweep,
+    /// Bands.
+    Full,
+}
+
+impl Config {
+    /// Reads and checks the text of a file.
+    ///
+    /// # Errors
+    /// What is wrong, with its line where there is one.
+    pub fn parse(text: &str) -> Result<Config, String> {
+        let config: Config = toml::from_str(text).map_err(|error| {
+            let before = error.span().and_then(|span| text.get(..span.start));
+            let line = before.map_or(1, |before| before.matches('\n').count() + 1);
+            let what = error.message().lines().next().unwrap_or("not TOML");
+            format!("line {line}: {what}")
+        })?;
+        config.check()?;
+        Ok(config)
+    }
+
+    /// Checks what the types do not: names, pairs, ranges. What is wrong, and what would be right.
+    ///
+    /// # Errors
+    /// The first value that cannot be.
+    pub fn check(&self) -> Result<(), String> {
+        let known = |symbol: &String| self.pairs.iter().any(|pair| pair.symbol == *symbol);
+        if self.pairs.is_empty() || self.banks.is_empty() || self.banks.len() > 256 {
+            return Err("give at least one pair, and 1 to 256 banks".to_owned());
+        }
+        for pair in &self.pairs {
+            if pair.precision > 9 || pair.mid_ticks < 1_000 || pair.step_ticks < 0 {
+                let symbol = &pair.symbol;
+                return Err(format!(
+                    "pair {symbol}: give a precision up to 9, mid_ticks from 1000 and step_ticks from 0"
+                ));
+            }
+        }
+        for (at, bank) in self.banks.iter().enumerate() {
+            let name = &bank.name;
+            let is_name =
+                (1..=16).contains(&name.len()) && name.bytes().all(|byte| byte.is_ascii_graphic());
+            if !is_name || self.banks[..at].iter().any(|other| other.name == *name) {
+                return Err(format!(
+                    "bank {name:?}: give each a name of its own, 1 to 16 visible characters"
+                ));
+            }
+            if bank.pairs.is_empty() || !bank.pairs.iter().all(known) {
+                return Err(format!("bank {name}: give pairs of the file"));
+            }
+            let shares = [
+                bank.follows,
+                bank.silence,
+                bank.disconnect,
+                bank.outage,
+                bank.inverted,
+                bank.malformed,
+            ];
+            if !shares.iter().all(|share| (0.0..=1.0).contains(share)) {
+                return Err(format!("bank {name}: give shares from 0 to 1"));
+            }
+            let is_ladder = (1..=64).contains(&bank.tiers.len())
+                && bank.tiers.iter().all(|size| *size > 0)
+                && bank.spread_ticks >= 0
+                && bank.tier_ticks >= 0;
+            if !is_ladder {
+                return Err(format!(
+                    "bank {name}: give 1 to 64 tiers above 0, and a spread and a step from 0"
+                ));
+            }
+        }
+        Ok(())
+    }
+}
+
+fn loopback() -> Ipv4Addr {
+    Ipv4Addr::LOCALHOST
+}
+
+fn one() -> u64 {
+    1
+}
+
+fn thousand() -> u64 {
+    1_000
+}
+
+fn five() -> u8 {
+    5
+}
+
+fn one_tick() -> i64 {
+    1
+}
+
+fn two() -> i64 {
+    2
+}
+
+fn four() -> i64 {
+    4
+}
+
+fn half() -> f64 {
+    0.5
+}
+
+fn tiers() -> Vec<i64> {
+    vec![1_000_000, 3_000_000, 5_000_000]
+}

@@ -1,0 +1,344 @@
+//! The banks on their ports: one thread, nobody waits for anybody.
+
+use super::client::{Client, Quoting};
+use super::config::{BankConfig, Config, Profile};
+use super::ladder::Ladder;
+use super::market::Market;
+use super::messages::Fault;
+use super::shown::{Best, best};
+use crate::login_port::LoginPort;
+use crate::random::Random;
+use std::collections::VecDeque;
+use std::net::SocketAddrV4;
+use touchline_net::stream::Error;
+use touchline_session::access_control::Rules;
+use touchline_types::ReceiveTime;
+
+/// Moves of mids of one turn.
+const MOVES: usize = 64;
+
+/// Banks with their ports, and the mids that they quote around.
+#[derive(Debug)]
+pub struct Banks {
+    config: Config,
+    market: Market,
+    banks: Vec<Bank>,
+    is_sound: bool,
+}
+
+/// A bank.
+#[derive(Debug)]
+pub struct Bank {
+    place: usize,
+    config: BankConfig,
+    port: LoginPort,
+    clients: Vec<Client>,
+    random: Random,
+    /// Quotes on their way: when they go, of which pair, around which mid.
+    waiting: VecDeque<(u64, usize, i64)>,
+    /// What it shows of each pair.
+    shown: Vec<Option<Ladder>>,
+    silent_until_ns: u64,
+    closed_until_ns: u64,
+    number: u64,
+    totals: Totals,
+}
+
+/// What a bank did so far.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Totals {
+    /// Clients that logged on, and quotes to clients.
+    pub clients: u64,
+    /// Quotes to clients that are gone.
+    pub quotes: u64,
+    /// Silences.
+    pub silences: u64,
+    /// Connections that it closed.
+    pub disconnects: u64,
+    /// Outages.
+    pub outages: u64,
+    /// Inverted quotes.
+    pub inverted: u64,
+    /// Malformed quotes.
+    pub malformed: u64,
+}
+
+impl Banks {
+    /// Listens for every bank.
+    ///
+    /// # Errors
+    /// An address is not ours, or taken.
+    pub fn listen(config: Config) -> Result<Banks, Error> {
+        let mut chance = Random::from_seed(config.seed ^ 0x000B_A4C5);
+        let mut banks = Vec::new();
+        for (place, bank) in config.banks.iter().enumerate() {
+            let port = match config.port {
+                0 => 0,
+                first => first + place as u16,
+            };
+            let address = SocketAddrV4::new(config.address, port);
+            banks.push(Bank {
+                place,
+                config: bank.clone(),
+                port: LoginPort::listen(address, Rules::default())?,
+                clients: Vec::new(),
+                random: chance.split(),
+                waiting: VecDeque::new(),
+                shown: vec![None; config.pairs.len()],
+                silent_until_ns: 0,
+                closed_until_ns: 0,
+                number: 0,
+                totals: Totals::default(),
+            });
+        }
+        Ok(Banks {
+            market: Market::open(&config),
+            config,
+            banks,
+            is_sound: false,
+        })
+    }
+
+    /// The configuration.
+    pub fn config(&self) -> &Config {
+        &self.config
+    }
+
+    /// The banks, in the order of the configuration.
+    pub fn banks(&self) -> &[Bank] {
+        &self.banks
+    }
+
+    /// When something is due next, by the steady clock; what clients send comes in between.
+    pub fn due_ns(&self) -> u64 {
+        let waiting = self.banks.iter().filter_map(|bank| bank.waiting.front());
+        let due = waiting.map(|(due_ns, ..)| *due_ns);
+        due.chain([self.market.due_ns()]).min().unwrap_or(u64::MAX)
+    }
+
+    /// Does what is due; answers whether anything was.
+    pub fn work(&mut self, time: ReceiveTime) -> bool {
+        let mut is_busy = false;
+        for _ in 0..MOVES {
+            let Some(pair) = self.market.step(time.mono_ns) else {
+                break;
+            };
+            is_busy = true;
+            let mid = self.market.mid(pair);
+            for bank in &mut self.banks {
+                bank.follow(&self.config, (pair, mid), time.mono_ns);
+            }
+        }
+        let (config, market, is_sound) = (&self.config, &self.market, self.is_sound);
+        for bank in &mut self.banks {
+            is_busy |= bank.work(config, market, is_sound, time);
+        }
+        is_busy
+    }
+
+    /// Nothing goes wrong any more, no mid moves, and every bank quotes every pair once more.
+    pub fn heal(&mut self, time: ReceiveTime) {
+        self.is_sound = true;
+        self.market.close();
+        for bank in &mut self.banks {
+            bank.silent_until_ns = 0;
+            bank.closed_until_ns = 0;
+            // Whoever connects again asks, and is quoted then.
+            for (pair, about) in self.config.pairs.iter().enumerate() {
+                if bank.config.pairs.contains(&about.symbol) {
+                    let mid = self.market.mid(pair);
+                    bank.waiting.push_back((time.mono_ns, pair, mid));
+                }
+            }
+        }
+    }
+
+    /// Best bid and ask of a pair, over what banks with a client show.
+    pub fn best(&self, pair: usize) -> [Option<Best>; 2] {
+        let shown: Vec<_> = self.banks.iter().map(|bank| bank.shown(pair)).collect();
+        best(&self.config, &shown)
+    }
+
+    /// Begins to log everybody out.
+    pub fn log_out(&mut self, time: ReceiveTime) {
+        for bank in &mut self.banks {
+            let at = bank.clock(time);
+            bank.clients
+                .iter_mut()
+                .for_each(|client| client.log_out(at));
+        }
+    }
+
+    /// Whether nobody is connected.
+    pub fn is_empty(&self) -> bool {
+        self.banks.iter().all(|bank| bank.clients.is_empty())
+    }
+}
+
+impl Bank {
+    /// Its part of the configuration.
+    pub fn config(&self) -> &BankConfig {
+        &self.config
+    }
+
+    /// Where it listens, with the real port.
+    pub fn address(&self) -> SocketAddrV4 {
+        self.port.address()
+    }
+
+    /// Clients that are logged on.
+    pub fn clients(&self) -> usize {
+        self.clients.iter().filter(|client| client.is_up()).count()
+    }
+
+    /// What it did so far.
+    pub fn totals(&self) -> Totals {
+        let quotes = self.clients.iter().map(Client::quotes).sum::<u64>();
+        Totals {
+            quotes: self.totals.quotes + quotes,
+            ..self.totals
+        }
+    }
+
+    /// What it shows of a pair to a client; nothing without one.
+    pub fn shown(&self, pair: usize) -> Option<&Ladder> {
+        let ladder = self.shown[pair].as_ref();
+        ladder.filter(|_| self.clients.iter().any(Client::is_up))
+    }
+
+    /// The time by its own clock.
+    fn clock(&self, time: ReceiveTime) -> ReceiveTime {
+        let ahead_ns = self.config.clock_ms.saturating_mul(1_000_000);
+        ReceiveTime {
+            wall_ns: time.wall_ns.saturating_add_signed(ahead_ns),
+            ..time
+        }
+    }
+
+    /// A mid moved.
+    fn follow(&mut self, config: &Config, (pair, mid): (usize, i64), now_ns: u64) {
+        let symbol = &config.pairs[pair].symbol;
+        let is_calm = config.profile == Profile::Calm;
+        let follows = !is_calm || self.random.chance(self.config.follows);
+        if follows && self.config.pairs.contains(symbol) {
+            let due_ns = now_ns + self.config.latency_ms * 1_000_000;
+            self.waiting.push_back((due_ns, pair, mid));
+        }
+    }
+
+    fn work(
+        &mut self,
+        config: &Config,
+        market: &Market,
+        is_sound: bool,
+        time: ReceiveTime,
+    ) -> bool {
+        let at = self.clock(time);
+        let mut is_busy = self.meet(at);
+        let mut asked = Vec::new();
+        for client in &mut self.clients {
+            is_busy |= client.read(config, &self.config, at, &mut asked);
+        }
+        for pair in asked {
+            let now = (time.mono_ns, pair, market.mid(pair));
+            self.waiting.push_front(now);
+        }
+        let is_silent = time.mono_ns < self.silent_until_ns;
+        while let Some((due_ns, pair, mid)) = self.waiting.front().copied()
+            && due_ns <= time.mono_ns
+        {
+            self.waiting.pop_front();
+            is_busy = true;
+            if !is_silent {
+                self.quote(config, (pair, mid), is_sound, at);
+            }
+        }
+        if !is_silent {
+            let mut gone = 0;
+            self.clients.retain_mut(|client| {
+                let stands = client.write(at);
+                gone += if stands { 0 } else { client.quotes() };
+                stands
+            });
+            self.totals.quotes += gone;
+        }
+        is_busy
+    }
+
+    /// Takes connections; a Logon to this bank makes a client.
+    fn meet(&mut self, at: ReceiveTime) -> bool {
+        let is_open = at.mono_ns >= self.closed_until_ns;
+        let mut is_busy = self.port.accept(self.clients.len(), at, |_| is_open);
+        let mut place = 0;
+        while let Some(unauthenticated) = self.port.next(&mut place, at) {
+            is_busy = true;
+            let name = match unauthenticated.names() {
+                Ok(Some(names)) if is_open && names.target == self.config.name.as_bytes() => {
+                    std::str::from_utf8(names.sender).ok().map(str::to_owned)
+                }
+                _ => None,
+            };
+            match name {
+                Some(name) => {
+                    let (stream, bytes) = (unauthenticated.stream, unauthenticated.bytes);
+                    let client = Client::new(&self.config.name, &name, stream, &bytes, at);
+                    self.clients.push(client);
+                    self.totals.clients += 1;
+                }
+                None => self.port.queue.turn_away(),
+            }
+        }
+        is_busy
+    }
+
+    /// Quotes a pair to everybody, with what may go wrong.
+    fn quote(
+        &mut self,
+        config: &Config,
+        (pair, mid): (usize, i64),
+        is_sound: bool,
+        at: ReceiveTime,
+    ) {
+        let mut chance = |share: f64| !is_sound && self.random.chance(share);
+        let (is_inverted, is_malformed) =
+            (chance(self.config.inverted), chance(self.config.malformed));
+        let (goes_silent, disconnects, goes_out) = (
+            chance(self.config.silence),
+            chance(self.config.disconnect),
+            chance(self.config.outage),
+        );
+        let mut ladder = Ladder::around(mid, &self.config);
+        if is_inverted {
+            self.totals.inverted += 1;
+            ladder = ladder.inverted();
+        }
+        let fault = is_malformed.then(|| Fault::any(&mut self.random));
+        self.totals.malformed += u64::from(is_malformed);
+        self.number += 1;
+        let quoting = Quoting {
+            config,
+            bank: &self.config,
+            pair,
+            ladder: &ladder,
+            fault,
+            number: (self.place as u64 + 1) * 1_000_000_000 + self.number,
+        };
+        for client in &mut self.clients {
+            client.quote(&quoting, at);
+        }
+        let is_void = fault.is_some_and(|fault| fault.is_void(self.config.dialect));
+        self.shown[pair] = (!is_void).then_some(ladder);
+        if goes_silent {
+            self.totals.silences += 1;
+            self.silent_until_ns = at.mono_ns + self.config.silence_ms * 1_000_000;
+        }
+        if disconnects || goes_out {
+            self.totals.disconnects += u64::from(disconnects);
+            self.clients.iter_mut().for_each(Client::cut);
+        }
+        if goes_out {
+            self.totals.outages += 1;
+            self.closed_until_ns = at.mono_ns + self.config.outage_ms * 1_000_000;
+        }
+    }
+}

@@ -1,0 +1,218 @@
+//! `touchline bench fx-compose`: from a bank's quote to the composite on the bus.
+
+use super::ipc::failure;
+use super::run::{Common, Run};
+use crate::output::Failure;
+use touchline_compose::{Composer, Config};
+use touchline_fx::input::Session;
+use touchline_fx::quotes::{BusQuotes, Quoted};
+use touchline_gateway::replay::latency_histogram;
+use touchline_lab::bench::Statistics;
+use touchline_lab::bench::ipc::{Folder, pin};
+use touchline_lab::random::Random;
+use touchline_transport::clock::ticks;
+use touchline_transport::shm::{Publisher, Root, Settings};
+use touchline_types::{Id, Price, Quantity, Quote, QuoteAction, QuoteChange, Side};
+
+/// What a changed tier of one bank costs, from the quote in memory to the composite published on a bus.
+///
+/// Each bank quotes tiers on both sides around one mid. In `one-tier` one tier of one bank changes its price; in `one-bank`
+/// all tiers of one bank do; `top-only` changes the size of the best tier. Every change is timed by itself, with the update of the
+/// book's table and the messages of the bus in it.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  touchline bench fx-compose
+  touchline bench fx-compose --banks 200 --json")]
+pub struct Arguments {
+    /// Number of banks, 1 to 256.
+    #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u16).range(1..=256))]
+    banks: u16,
+    /// Tiers a side of each bank.
+    #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=100))]
+    tiers: u32,
+    /// Samples of each subject in each round.
+    #[arg(long, value_name = "N", default_value_t = 200_000, value_parser = clap::value_parser!(u64).range(1..))]
+    samples: u64,
+    /// Times that each subject is measured, alternately.
+    #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..))]
+    rounds: u32,
+    /// Processor.
+    #[arg(long, value_name = "A", default_value_t = 0)]
+    cpus: usize,
+    #[command(flatten)]
+    common: Common,
+}
+
+/// What changes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Change {
+    OneTier,
+    OneBank,
+    TopOnly,
+}
+
+const SUBJECTS: [(&str, Change); 3] = [
+    ("one-tier", Change::OneTier),
+    ("one-bank", Change::OneBank),
+    ("top-only", Change::TopOnly),
+];
+
+/// Runs the command.
+pub fn run(arguments: &Arguments) -> Result<(), Failure> {
+    pin(arguments.cpus).map_err(failure)?;
+    let run = Run::begin(&arguments.common);
+    let clock = run.clock();
+    let mut histograms = SUBJECTS.map(|_| latency_histogram());
+    for round in 0..arguments.rounds {
+        for ((_, change), histogram) in SUBJECTS.iter().zip(&mut histograms) {
+            let mut bench = Bench::new(arguments, u64::from(round))?;
+            for sample in 0..arguments.samples {
+                bench.prepare(*change);
+                let begin = ticks();
+                bench.change();
+                let end = ticks();
+                // The first ones take pages of memory and warm the caches.
+                if sample >= arguments.samples / 20 {
+                    histogram.saturating_record(clock.between_ns(begin, end));
+                }
+            }
+        }
+    }
+    let lines = SUBJECTS.iter().zip(histograms);
+    let lines: Vec<_> = lines
+        .map(|((subject, _), histogram)| Statistics {
+            bench: "fx-compose",
+            subject: (*subject).to_owned(),
+            payload_bytes: 0,
+            histogram,
+        })
+        .collect();
+    let head = format!(
+        "{} banks with {} tiers a side, one pair; a change of one bank, composite published, on processor {}",
+        arguments.banks, arguments.tiers, arguments.cpus
+    );
+    run.report(&head, &lines)
+}
+
+struct Bench {
+    composer: Composer<Publisher>,
+    random: Random,
+    banks: usize,
+    tiers: u32,
+    now_ns: u64,
+    bank: usize,
+    changes: Vec<QuoteChange>,
+    _folder: Folder,
+}
+
+impl Bench {
+    fn new(arguments: &Arguments, seed: u64) -> Result<Bench, Failure> {
+        let mut text = "bus = \"fx\"\n[[pairs]]\nsymbol = \"EUR/USD\"\nprecision = 5\nspot_date = \"20260107\"\nsizes = [1000000, 5000000]\n".to_owned();
+        for bank in 0..arguments.banks {
+            text += &format!("[[banks]]\nname = \"LP{bank:03}\"\n");
+        }
+        let config = Config::parse(&text).map_err(Failure::run)?;
+        let folder = Folder::new().map_err(failure)?;
+        let root = Root::at(folder.path());
+        let settings = Settings {
+            instruments_max: 1,
+            orders_max: 1,
+            ..Settings::default()
+        };
+        let publisher = Publisher::open(&root, "fx", &settings).map_err(Failure::run)?;
+        let composer = Composer::new(&config, root, publisher, None).map_err(Failure::run)?;
+        let mut bench = Bench {
+            composer,
+            random: Random::from_seed(seed),
+            banks: usize::from(arguments.banks),
+            tiers: arguments.tiers,
+            now_ns: 1_000_000_000,
+            bank: 0,
+            changes: Vec::with_capacity(2 * arguments.tiers as usize),
+            _folder: folder,
+        };
+        for bank in 0..bench.banks {
+            let quotes: Vec<Quote> = (0..arguments.tiers)
+                .flat_map(|tier| Side::BOTH.map(|side| bench.quote(tier, side, bank as i64 % 4)))
+                .collect();
+            bench.composer.input(bank, bench.now_ns, Session::Up);
+            let quotes = BusQuotes {
+                pair: 0,
+                receive_ns: bench.now_ns,
+                quoted: Quoted::All(&quotes),
+            };
+            bench
+                .composer
+                .input(bank, bench.now_ns, Session::Quotes(quotes));
+        }
+        Ok(bench)
+    }
+
+    fn quote(&self, tier: u32, side: Side, away: i64) -> Quote {
+        let away = 1 + i64::from(tier) + away;
+        let ticks = match side {
+            Side::Bid => 110_000 - away,
+            Side::Ask => 110_000 + away,
+        };
+        Quote {
+            entry: 2 * tier + side.index() as u32,
+            side,
+            price: Price(ticks * 10_000),
+            quantity: Quantity(1_000_000 * (1 + i64::from(tier))),
+            priority: 1,
+            quote_id: Id::lossy(b"Q1"),
+            ..Quote::NULL
+        }
+    }
+
+    fn prepare(&mut self, change: Change) {
+        self.now_ns += 1_000;
+        self.bank = self.random.index(self.banks);
+        self.changes.clear();
+        let away = self.random.between(0, 3);
+        match change {
+            Change::OneTier => {
+                let tier = self.random.below(u64::from(self.tiers)) as u32;
+                let side = *self.random.pick(&Side::BOTH);
+                let quote = self.quote(tier, side, away);
+                self.set(quote);
+            }
+            Change::OneBank => {
+                for tier in 0..self.tiers {
+                    for side in Side::BOTH {
+                        let quote = self.quote(tier, side, away);
+                        self.set(quote);
+                    }
+                }
+            }
+            Change::TopOnly => {
+                let side = *self.random.pick(&Side::BOTH);
+                let size = 1_000 * self.random.between(1_000, 2_000);
+                let quote = Quote {
+                    quantity: Quantity(size),
+                    ..self.quote(0, side, 0)
+                };
+                self.set(quote);
+            }
+        }
+    }
+
+    fn set(&mut self, quote: Quote) {
+        self.changes.push(QuoteChange {
+            action: QuoteAction::Set,
+            quote,
+        });
+    }
+
+    #[inline(never)]
+    fn change(&mut self) {
+        let quotes = BusQuotes {
+            pair: 0,
+            receive_ns: self.now_ns,
+            quoted: Quoted::Changes(&self.changes),
+        };
+        self.composer
+            .input(self.bank, self.now_ns, Session::Quotes(quotes));
+    }
+}

@@ -1,0 +1,224 @@
+//! `touchline demo fx`: simulated banks, a gateway for each, the composite and a screen, each a process of its own.
+
+mod compare;
+mod kills;
+
+use super::children::Process;
+use super::folder::Folder;
+use crate::interrupt::Interrupt;
+use crate::output::{Failure, say};
+use crate::paint::Paint;
+use crate::top;
+use compare::Comparison;
+use std::fs;
+use std::io::IsTerminal;
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::{Duration, Instant};
+use touchline_client::monitor::Monitor;
+use touchline_lab::bank::Config;
+use touchline_transport::shm::{CountersView, Root};
+
+/// Banks that quote currency pairs, a gateway for each, and one composite price.
+///
+/// Five simulated banks quote three pairs over FIX in their own dialects; some are late, fall silent, lose their connection, quote
+/// inverted or malformed prices. A gateway for each publishes its quotes, the composer makes one price of them, and the screen shows
+/// that. At the end nothing goes wrong any more, and the composite is compared with what the banks show.
+#[derive(Debug, clap::Args)]
+pub struct Arguments {
+    /// Stop after N seconds; by default at Ctrl-C, or at q on the screen.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=86_400))]
+    seconds: Option<u64>,
+    /// Seed of the mids and of what goes wrong.
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    seed: u64,
+    /// Print one line a second instead of the screen. Without a terminal this is the default.
+    #[arg(long)]
+    plain: bool,
+    /// Kill (-9) and freeze N of the processes at random, one after the other, and look at what is shown meanwhile.
+    #[arg(long, value_name = "N", conflicts_with = "seconds")]
+    kills: Option<u64>,
+}
+
+const BANKS: &str = include_str!("fx/banks.toml");
+/// The composite's bus.
+const BUS: &str = "fx";
+/// How long a process may take to be up, and to end.
+const PATIENCE: Duration = Duration::from_secs(30);
+/// How long everything may take to come back once nothing goes wrong any more.
+const HEALING: Duration = Duration::from_secs(3);
+
+/// The processes, in the order of the data.
+struct Cast {
+    banks: Process,
+    gateways: Vec<Process>,
+    composer: Process,
+    /// What each gateway and the composer were started with.
+    commands: Vec<Vec<String>>,
+    compose: Vec<String>,
+}
+
+/// Runs until the end, and compares.
+pub fn run(arguments: &Arguments) -> Result<(), Failure> {
+    let interrupt = Interrupt::catch()?;
+    let folder = Folder::create()?;
+    let config = BANKS.replace("SEED", &arguments.seed.to_string());
+    let banks = Config::parse(&config).map_err(Failure::run)?;
+    let buses = folder.path().join("buses");
+    let failed = |error: std::io::Error| Failure::run(format!("{}: {error}", buses.display()));
+    fs::DirBuilder::new()
+        .mode(0o700)
+        .create(&buses)
+        .map_err(failed)?;
+    let path = folder.path().join("banks.toml");
+    fs::write(&path, config).map_err(failed)?;
+    say(&format!(
+        "{} banks, their gateways and the composer are starting; buses are in {}\n",
+        banks.banks.len(),
+        buses.display()
+    ))?;
+    let mut cast = Cast::start(&path, folder.path(), &buses, &banks)?;
+    match arguments.kills {
+        Some(kills) => {
+            let names: Vec<String> = banks.banks.iter().map(|bank| bank.name.clone()).collect();
+            kills::run(&mut cast, &names, &buses, arguments.seed, kills)?;
+        }
+        None => watch(arguments, &buses, &mut cast, &interrupt)?,
+    }
+    cast.banks.tell("heal");
+    thread::sleep(HEALING);
+    let composite = compare::read(&Root::at(&buses), BUS);
+    cast.banks.tell("best");
+    cast.banks.wait_for("\"pair\"", PATIENCE)?;
+    let said = cast.end()?;
+    let comparison = Comparison::of(&composite?, &said);
+    let paint = Paint::for_stdout();
+    let summary = said
+        .iter()
+        .skip_while(|line| !line.starts_with("bank "))
+        .take_while(|line| !line.is_empty());
+    let mut page = format!("\n{}\n", paint.bold("The banks"));
+    for line in summary {
+        page += &format!("  {line}\n");
+    }
+    page += &comparison.describe(paint);
+    say(&page)?;
+    match comparison.is_equal() {
+        true => Ok(()),
+        false => Err(Failure::run(
+            "the composite differs from what the banks show; please report it with this command line",
+        )),
+    }
+}
+
+/// Until somebody wants an end: on a screen, or with a line a second.
+fn watch(
+    arguments: &Arguments,
+    buses: &Path,
+    cast: &mut Cast,
+    interrupt: &Interrupt,
+) -> Result<(), Failure> {
+    let start = Instant::now();
+    let end = arguments.seconds.map(Duration::from_secs);
+    let mut goes_on = || {
+        cast.all_alive()?;
+        Ok(!interrupt.is_asked() && end.is_none_or(|end| start.elapsed() < end))
+    };
+    if !arguments.plain && std::io::stdout().is_terminal() {
+        let introduction = "This demo simulates five banks that quote three pairs in different dialects. Some are late, fall silent, \
+             lose their connection or quote nonsense. The composite below has the best of what may be traded on; the number of \
+             orders is the number of banks. q ends the demo; then the composite is compared with what the banks show."
+            .to_owned();
+        return top::watch(&Monitor::new(Some(buses)), BUS, introduction, &mut goes_on);
+    }
+    let root = Root::at(buses);
+    let (mut next, mut before) = (Instant::now() + Duration::from_secs(1), [0; 2]);
+    while goes_on()? {
+        thread::sleep(Duration::from_millis(20));
+        if Instant::now() >= next {
+            next += Duration::from_secs(1);
+            let view = CountersView::open(&root, BUS).ok().flatten();
+            let counter = |name: &str| {
+                let view = view.as_ref();
+                view.and_then(|view| view.counter(name)).unwrap_or(0)
+            };
+            let now = [counter("bank_updates"), counter("composites_published")];
+            say(&format!(
+                "{:>4} s  {:>6} updates/s of banks  {:>6} composites/s  {} banks live  {} times a bank was lost\n",
+                start.elapsed().as_secs(),
+                now[0].saturating_sub(before[0]),
+                now[1].saturating_sub(before[1]),
+                counter("banks_live"),
+                counter("banks_lost"),
+            ))?;
+            before = now;
+        }
+    }
+    Ok(())
+}
+
+impl Cast {
+    /// The banks first, then who listens to them, then who listens to that.
+    fn start(path: &Path, folder: &Path, buses: &Path, config: &Config) -> Result<Cast, Failure> {
+        let out = folder.join("files");
+        let text = |path: &Path| path.display().to_string();
+        let words = |words: &[&str], paths: &[(&str, PathBuf)]| {
+            let mut all: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
+            for (name, path) in paths {
+                all.extend([(*name).to_owned(), text(path)]);
+            }
+            all
+        };
+        let sim = words(
+            &["sim", "bank", "--commands", "--until-eof"],
+            &[("--config", path.to_owned()), ("--write", out.clone())],
+        );
+        let mut banks = Process::start("banks", &sim)?;
+        banks.wait_for("sim_started", PATIENCE)?;
+        let (mut gateways, mut commands) = (Vec::new(), Vec::new());
+        for bank in &config.banks {
+            let file = out.join(format!("{}.toml", bank.name.to_ascii_lowercase()));
+            let gateway = words(
+                &["gateway", "--until-eof"],
+                &[("--config", file), ("--dir", buses.to_owned())],
+            );
+            gateways.push(Process::start("gateway", &gateway)?);
+            commands.push(gateway);
+        }
+        for gateway in &mut gateways {
+            gateway.wait_for("connected", PATIENCE)?;
+        }
+        let compose = words(
+            &["fx", "compose", "--until-eof"],
+            &[
+                ("--config", out.join("compose.toml")),
+                ("--dir", buses.to_owned()),
+            ],
+        );
+        let mut composer = Process::start("composer", &compose)?;
+        composer.wait_for("composing", PATIENCE)?;
+        Ok(Cast {
+            banks,
+            gateways,
+            composer,
+            commands,
+            compose,
+        })
+    }
+
+    fn all_alive(&mut self) -> Result<(), Failure> {
+        let all = [&mut self.banks, &mut self.composer];
+        let mut all = all.into_iter().chain(&mut self.gateways);
+        all.find_map(Process::failure).map_or(Ok(()), Err)
+    }
+
+    /// What the banks said.
+    fn end(self) -> Result<Vec<String>, Failure> {
+        self.composer.end(PATIENCE)?;
+        for gateway in self.gateways {
+            gateway.end(PATIENCE)?;
+        }
+        self.banks.end(PATIENCE)
+    }
+}

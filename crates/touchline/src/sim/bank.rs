@@ -1,0 +1,271 @@
+//! `touchline sim bank`: banks that quote currency pairs, each a FIX 4.4 acceptor on a port of its own.
+
+mod files;
+
+use super::orders::{Orders, answer};
+use super::{clients::Clients, logged};
+use crate::interrupt::Interrupt;
+use crate::log::LogArguments;
+use crate::output::{Failure, Output, say};
+use std::fmt::Write;
+use std::path::PathBuf;
+use std::str::FromStr;
+use std::time::Duration;
+use touchline_feed::ReceiveTime;
+use touchline_lab::bank::{Banks, Best, Config};
+use touchline_lab::pacing::Pacer;
+
+/// Simulate banks that quote currency pairs over FIX 4.4.
+///
+/// Every bank quotes around one seeded mid with its own spread, skew, tiers and latency, in its own dialect. What goes wrong
+/// is in the configuration: silences, outages, disconnects, wrong clocks, inverted and malformed quotes. When the simulator is
+/// stopped, nothing goes wrong any more, every bank quotes once more, and the best prices that the banks show are printed.
+#[derive(Debug, clap::Args)]
+#[command(after_help = AFTER_HELP)]
+pub struct Arguments {
+    /// Configuration file (TOML); its settings are in docs/fx.md.
+    #[arg(long, value_name = "FILE")]
+    config: PathBuf,
+    /// Write a gateway's configuration of each bank and compose.toml into this folder.
+    #[arg(long, value_name = "DIR")]
+    write: Option<PathBuf>,
+    /// Write the best prices that the banks show at the end to this file.
+    #[arg(long, value_name = "FILE")]
+    expected: Option<PathBuf>,
+    /// Read commands from standard input, one a line; the answers go to standard output.
+    #[arg(long)]
+    commands: bool,
+    /// Stop when standard input is closed, for a process that starts this as a child.
+    #[arg(long, requires = "commands")]
+    until_eof: bool,
+    /// Stop after N seconds.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    seconds: Option<u64>,
+    #[command(flatten)]
+    log: LogArguments,
+}
+
+const AFTER_HELP: &str = "\
+Examples:
+  touchline sim bank --config banks.toml --write fx
+  touchline sim bank --config banks.toml --seconds 60 --expected best.jsonl
+
+Commands of --commands:
+  heal                     nothing goes wrong any more; mids stand still, every bank quotes once more
+  best                     print the best prices that the banks show
+  quit                     stop, as on Ctrl-C
+
+Exit status:
+  0  stopped
+  1  the run failed: a port is in use, an output cannot be written
+  2  bad arguments or configuration";
+
+/// Longer sleeps would show as latency of quotes.
+const IDLE_NS: u64 = 100_000;
+/// How long quotes may take to arrive once nothing goes wrong any more.
+const HEALING_NS: u64 = 1_500_000_000;
+/// How long everybody may take to log out.
+const FAREWELL_NS: u64 = 2_000_000_000;
+
+/// A command on standard input.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Command {
+    Heal,
+    Best,
+    Quit,
+}
+
+impl FromStr for Command {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Command, String> {
+        match text.trim() {
+            "heal" => Ok(Command::Heal),
+            "best" => Ok(Command::Best),
+            "quit" => Ok(Command::Quit),
+            other => Err(format!(
+                "{other:?} is not a command; give heal, best or quit"
+            )),
+        }
+    }
+}
+
+struct Running<'a> {
+    arguments: &'a Arguments,
+    banks: Banks,
+    pacer: Pacer,
+}
+
+/// Runs the banks until they are to end.
+pub fn run(arguments: &Arguments) -> Result<(), Failure> {
+    let interrupt = Interrupt::catch()?;
+    let mut orders = Orders::listen(arguments.commands, arguments.until_eof)?;
+    let mut running = Running::open(arguments)?;
+    logged(arguments.log, "bank", &running.describe(), |log| {
+        let mut clients = Clients::default();
+        let mut is_over = false;
+        while !is_over {
+            while let Some(command) = orders.next() {
+                is_over |= running.obey(command)?;
+            }
+            is_over |= interrupt.is_asked() || running.is_over_time();
+            running.turn();
+            clients.log(running.clients(), log);
+        }
+        running.close()
+    })
+}
+
+impl<'a> Running<'a> {
+    fn open(arguments: &'a Arguments) -> Result<Running<'a>, Failure> {
+        let config = files::read(&arguments.config)?;
+        let banks = Banks::listen(config).map_err(|error| {
+            Failure::run(format!(
+                "cannot listen ({error}); give an address of this host and free ports, or port = 0"
+            ))
+        })?;
+        if let Some(folder) = &arguments.write {
+            files::write(folder, &banks)?;
+        }
+        Ok(Running {
+            arguments,
+            banks,
+            pacer: Pacer::start(),
+        })
+    }
+
+    fn describe(&self) -> String {
+        let mut text = String::new();
+        for bank in self.banks.banks() {
+            let config = bank.config();
+            // Writing into a string does not fail.
+            let _ = writeln!(
+                text,
+                "listening on {}: bank {}",
+                bank.address(),
+                config.name
+            );
+        }
+        text
+    }
+
+    fn clients(&self) -> Clients {
+        let all = self.banks.banks().iter();
+        let logons = all.map(|bank| bank.totals().clients).sum();
+        Clients {
+            connections: logons,
+            logons,
+            refused: 0,
+        }
+    }
+
+    fn time(&self) -> ReceiveTime {
+        ReceiveTime {
+            wall_ns: self.pacer.wall_ns(),
+            mono_ns: self.pacer.elapsed_ns(),
+        }
+    }
+
+    fn is_over_time(&self) -> bool {
+        let elapsed_s = self.pacer.elapsed_ns() / 1_000_000_000;
+        self.arguments
+            .seconds
+            .is_some_and(|seconds| elapsed_s >= seconds)
+    }
+
+    fn turn(&mut self) {
+        if !self.banks.work(self.time()) {
+            let rest_ns = self.banks.due_ns().saturating_sub(self.pacer.elapsed_ns());
+            std::thread::sleep(Duration::from_nanos(rest_ns.min(IDLE_NS)));
+        }
+    }
+
+    fn turns(&mut self, ns: u64, is_over: impl Fn(&Banks) -> bool) {
+        let until_ns = self.pacer.elapsed_ns() + ns;
+        while self.pacer.elapsed_ns() < until_ns && !is_over(&self.banks) {
+            self.turn();
+        }
+    }
+
+    fn obey(&mut self, command: Command) -> Result<bool, Failure> {
+        match command {
+            Command::Heal => self.banks.heal(self.time()),
+            Command::Best => say(&best_lines(&self.banks))?,
+            Command::Quit => {}
+        }
+        answer("ok");
+        Ok(command == Command::Quit)
+    }
+
+    /// Nothing goes wrong any more; what the banks show then is what a composite shows, too.
+    fn close(mut self) -> Result<(), Failure> {
+        self.banks.heal(self.time());
+        self.turns(HEALING_NS, |_| false);
+        if let Some(path) = &self.arguments.expected {
+            let mut output = Output::open(path)?;
+            output.text(&best_lines(&self.banks))?;
+            output.finish()?;
+        }
+        let text = summary(&self.banks);
+        self.banks.log_out(self.time());
+        self.turns(FAREWELL_NS, Banks::is_empty);
+        say(&text)
+    }
+}
+
+/// The best prices of each pair, a JSON object a line.
+fn best_lines(banks: &Banks) -> String {
+    let mut text = String::new();
+    for (pair, about) in banks.config().pairs.iter().enumerate() {
+        let side = |best: &Option<Best>| match best {
+            None => serde_json::Value::Null,
+            Some(best) => serde_json::json!([
+                price(best.price, about.precision),
+                best.quantity,
+                best.banks,
+            ]),
+        };
+        let [bid, ask] = banks.best(pair);
+        let line = serde_json::json!({"pair": about.symbol, "bid": side(&bid), "ask": side(&ask)});
+        let _ = writeln!(text, "{line}");
+    }
+    text
+}
+
+/// Ticks as the shortest decimal.
+fn price(ticks: i64, precision: u8) -> String {
+    let scale = 10_i64.pow(u32::from(precision));
+    let text = format!(
+        "{}.{:0width$}",
+        ticks / scale,
+        ticks % scale,
+        width = usize::from(precision)
+    );
+    let text = text.trim_end_matches('0');
+    text.trim_end_matches('.').to_owned()
+}
+
+/// What each bank did.
+fn summary(banks: &Banks) -> String {
+    let mut text = String::from(
+        "bank             clients   quotes silences disconnects outages inverted malformed\n",
+    );
+    for bank in banks.banks() {
+        let totals = bank.totals();
+        let _ = writeln!(
+            text,
+            "{:<16} {:>7} {:>8} {:>8} {:>11} {:>7} {:>8} {:>9}",
+            bank.config().name,
+            totals.clients,
+            totals.quotes,
+            totals.silences,
+            totals.disconnects,
+            totals.outages,
+            totals.inverted,
+            totals.malformed,
+        );
+    }
+    text.push_str("\nbest prices that the banks show:\n");
+    text.push_str(&best_lines(banks));
+    text
+}

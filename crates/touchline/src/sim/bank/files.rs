@@ -1,0 +1,116 @@
+//! The configuration of simulated banks, and those of what reads them.
+
+use super::{Banks, Config};
+use crate::output::{Failure, Output};
+use std::fmt::Write;
+use std::path::Path;
+use touchline_lab::bank::{Dialect, Kind};
+
+/// Reads and checks a configuration.
+pub fn read(path: &Path) -> Result<Config, Failure> {
+    let wrong =
+        |what: &dyn std::fmt::Display| Failure::usage(format!("{}: {what}", path.display()));
+    let text = std::fs::read_to_string(path).map_err(|error| wrong(&error))?;
+    Config::parse(&text).map_err(|error| wrong(&error))
+}
+
+/// Writes `<bank>.toml` of each bank's gateway, and `compose.toml`.
+pub fn write(folder: &Path, banks: &Banks) -> Result<(), Failure> {
+    std::fs::create_dir_all(folder).map_err(|error| {
+        Failure::run(format!(
+            "{}: cannot be made ({error}); choose a folder that you may write to",
+            folder.display()
+        ))
+    })?;
+    for at in 0..banks.banks().len() {
+        let name = bus(&banks.banks()[at].config().name);
+        save(&folder.join(format!("{name}.toml")), &gateway(banks, at))?;
+    }
+    save(&folder.join("compose.toml"), &compose(banks.config()))
+}
+
+fn save(path: &Path, text: &str) -> Result<(), Failure> {
+    let mut output = Output::open(path)?;
+    output.text(text)?;
+    output.finish()
+}
+
+fn bus(name: &str) -> String {
+    name.to_ascii_lowercase()
+}
+
+// Writing into a string does not fail.
+fn gateway(banks: &Banks, at: usize) -> String {
+    let (bank, config) = (&banks.banks()[at], banks.config());
+    let about = bank.config();
+    let mut text = String::new();
+    let _ = writeln!(
+        text,
+        "bus = \"{}\"\n\n[venue]\nkind = \"fx-bank\"\nhosts = [\"{}\"]\nsender = \"TOUCHLINE\"\ntarget = \"{}\"",
+        bus(&about.name),
+        bank.address(),
+        about.name,
+    );
+    let _ = writeln!(
+        text,
+        "dialect = \"{}\"\nstream = \"{}\"\nheartbeat_s = 1\nsilence_ms = 3000\nreconnect_ms = 20\nreconnect_ms_max = 500",
+        dialect(about.dialect),
+        kind(about.kind),
+    );
+    if about.kind == Kind::Full && about.dialect != Dialect::MassQuotes {
+        let _ = writeln!(text, "depth = 1\nbands = {:?}", about.tiers);
+    }
+    text.push_str("pairs = [\n");
+    // In the bank's order, by which mass quotes count.
+    let pair = |symbol: &String| config.pairs.iter().find(|pair| pair.symbol == *symbol);
+    for pair in about.pairs.iter().filter_map(pair) {
+        let _ = writeln!(
+            text,
+            "  {{ symbol = \"{}\", precision = {}, spot_date = \"{}\" }},",
+            pair.symbol, pair.precision, pair.spot_date
+        );
+    }
+    text.push_str(
+        "]\n\n[limits]\ninstruments_max = 64\n\n[gateway]\nheartbeat_ms = 500\nloop_sleep = \"100us\"\n\n\
+         [publication]\nring_bytes = 1048576\n",
+    );
+    text
+}
+
+fn compose(config: &Config) -> String {
+    let mut text = String::from("bus = \"fx\"\nlevels = 10\nheartbeat_ms = 250\n");
+    for pair in &config.pairs {
+        let _ = writeln!(
+            text,
+            "\n[[pairs]]\nsymbol = \"{}\"\nprecision = {}\nspot_date = \"{}\"\nsizes = [1000000, 5000000]",
+            pair.symbol, pair.precision, pair.spot_date
+        );
+    }
+    for bank in &config.banks {
+        let _ = writeln!(
+            text,
+            "\n[[banks]]\nname = \"{}\"\nbus = \"{}\"\npairs = {:?}\nkind = \"{}\"\nsilence_ms = 3500",
+            bank.name,
+            bus(&bank.name),
+            bank.pairs,
+            kind(bank.kind),
+        );
+    }
+    text
+}
+
+fn dialect(dialect: Dialect) -> &'static str {
+    match dialect {
+        Dialect::W => "W",
+        Dialect::WX => "WX",
+        Dialect::S => "S",
+        Dialect::MassQuotes => "i",
+    }
+}
+
+fn kind(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Sweep => "sweep",
+        Kind::Full => "full",
+    }
+}
