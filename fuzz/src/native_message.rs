@@ -111,6 +111,8 @@ struct Room {
     changes: Vec<LevelChange>,
     orders: Vec<OrderChange>,
     levels: Vec<Level>,
+    quote_changes: Vec<QuoteChange>,
+    quotes: Vec<Quote>,
 }
 
 impl Room {

@@ -13,7 +13,7 @@ use crate::event::{
 };
 use crate::pending::{BookHead, Kind, Pending};
 use crate::registry::Slot;
-use crate::values::{Meta, StoredValues, quotes, top_of, trade_of};
+use crate::values::{Meta, StoredValues, quote_of, quotes, top_of, trade_of};
 use crate::{Connection, Events, Level, State, Stats, Times, Trace};
 use touchline_transport::SubscriptionEvent;
 use touchline_transport::shm::{Item, Received};
@@ -445,21 +445,9 @@ impl Reading {
     fn quotes_event(&mut self, stream: &QuoteStream, is_whole: bool, meta: &Meta) -> Option<Event> {
         let (instrument, slot) = self.kept.registry.of_publisher(stream.instrument)?;
         self.quote_changes.clear();
-        let changes = self.stored.quotes.iter().map(|change| QuoteChange {
-            action: change.action,
-            entry: change.quote.entry,
-            side: change.quote.side,
-            price: slot.price(change.quote.price),
-            quantity: slot.quantity(change.quote.quantity),
-            quantity_min: slot.quantity(change.quote.quantity_min),
-            expiry_ns: change.quote.expiry_ns,
-            priority: change.quote.priority,
-            tier: change.quote.tier,
-            is_indicative: change.quote.is_indicative,
-            is_full_amount: change.quote.is_full_amount,
-            quote_id: change.quote.quote_id,
-        });
-        self.quote_changes.extend(changes);
+        let stored = self.stored.quotes.iter();
+        self.quote_changes
+            .extend(stored.map(|change| quote_of(change, &slot)));
         Some(Event::Quotes(QuotesChange {
             instrument,
             provider: stream.provider,

@@ -1,6 +1,6 @@
 //! Kept values of a bus: books, tops and last trades, as of the last returned event.
 
-use crate::event::{Aggressor, Quote, Top, Trade};
+use crate::event::{Aggressor, Quote, QuoteChange, Top, Trade};
 use crate::registry::{Registry, Slot};
 use crate::{Instrument, State, Times};
 use touchline_book::PriceBook;
@@ -314,5 +314,24 @@ fn empty_top(instrument: touchline_types::Instrument) -> TopOfBook {
         bid_quantity: Quantity::NULL,
         ask_price: Price::NULL,
         ask_quantity: Quantity::NULL,
+    }
+}
+
+/// A step in a provider's quotes as it is given out.
+pub(crate) fn quote_of(change: &touchline_types::QuoteChange, slot: &Slot) -> QuoteChange {
+    let quote = &change.quote;
+    QuoteChange {
+        action: change.action,
+        entry: quote.entry,
+        side: quote.side,
+        price: slot.price(quote.price),
+        quantity: slot.quantity(quote.quantity),
+        quantity_min: slot.quantity(quote.quantity_min),
+        expiry_ns: quote.expiry_ns,
+        priority: quote.priority,
+        tier: quote.tier,
+        is_indicative: quote.is_indicative,
+        is_full_amount: quote.is_full_amount,
+        quote_id: quote.quote_id,
     }
 }

@@ -130,6 +130,8 @@ impl StoredValues {
             }),
             Update::Status(status) => self.status(status, timestamps),
             Update::Gap(_) | Update::Reset | Update::Download(_) | Update::Channel(_) => {}
+            // Publishers of quotes repeat them whole.
+            Update::Quotes(_) | Update::QuoteSnapshot(_) => {}
         }
     }
 

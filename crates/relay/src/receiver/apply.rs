@@ -5,7 +5,7 @@ use touchline_transport::Publish;
 use touchline_types::native::{Body, Flags, Message, Scratch};
 use touchline_types::{
     BookKind, Level, LevelAction, LevelChange, OrderAction, OrderChange, OrderRow, Price, Quantity,
-    Side, Timestamps,
+    Quote, QuoteChange, Side, Timestamps,
 };
 
 /// Room for the entries of one update.
@@ -14,6 +14,8 @@ pub struct Room {
     changes: Box<[LevelChange]>,
     levels: Box<[Level]>,
     orders: Box<[OrderChange]>,
+    quote_changes: Box<[QuoteChange]>,
+    quotes: Box<[Quote]>,
 }
 
 const NO_CHANGE: LevelChange = LevelChange {
@@ -34,6 +36,9 @@ const NO_ORDER: OrderChange = OrderChange {
     row: OrderRow::NONE,
 };
 
+/// Maximum quotes of one message.
+const QUOTES_MAX: usize = 4_096;
+
 impl Room {
     /// Room for so many entries, taken now.
     pub fn new(entries_max: usize) -> Room {
@@ -41,6 +46,8 @@ impl Room {
             changes: vec![NO_CHANGE; entries_max].into(),
             levels: vec![Level::UNKNOWN; entries_max].into(),
             orders: vec![NO_ORDER; entries_max].into(),
+            quote_changes: vec![QuoteChange::NULL; QUOTES_MAX].into(),
+            quotes: vec![Quote::NULL; QUOTES_MAX].into(),
         }
     }
 
@@ -51,6 +58,8 @@ impl Room {
             changes: &mut self.changes,
             orders: &mut self.orders,
             levels: &mut self.levels,
+            quote_changes: &mut self.quote_changes,
+            quotes: &mut self.quotes,
         }
     }
 }
