@@ -137,7 +137,7 @@ fn a_banks_stream_allocates_nothing_after_its_start() {
 
 /// A snapshot of ten entries, as it comes by the session.
 fn snapshot(number: u64) -> Vec<u8> {
-    let mut body = format!("35=W|262=r|55=EUR/USD|268=10|");
+    let mut body = "35=W|262=r|55=EUR/USD|268=10|".to_owned();
     for tier in 0..5 {
         for (side, price) in [(0, 109_999 - tier), (1, 110_001 + tier)] {
             body += &format!(

@@ -30,11 +30,10 @@ pub struct Quote<'a> {
 impl Fault {
     /// Whether the entries of the message are gone by it, in a dialect.
     pub fn is_void(self, dialect: Dialect) -> bool {
-        match (self, dialect) {
-            (Fault::Twice, _) => false,
-            (Fault::IdLong | Fault::Forward, Dialect::MassQuotes) => false,
-            _ => true,
-        }
+        !matches!(
+            (self, dialect),
+            (Fault::Twice, _) | (Fault::IdLong | Fault::Forward, Dialect::MassQuotes)
+        )
     }
 }
 
