@@ -98,7 +98,7 @@ impl Rival {
             .map_err(|error| Failed(format!("{program}: {error}")))?;
         if !output.status.success() {
             let said = String::from_utf8_lossy(&output.stderr);
-            let said = said.trim().lines().last().unwrap_or("nothing").to_owned();
+            let said = said.trim().lines().last().unwrap_or("no message").to_owned();
             return Err(Failed(format!("{program} failed: {said}")));
         }
         let said = String::from_utf8_lossy(&output.stdout);
@@ -156,7 +156,7 @@ mod tests {
         let folder = rivals("bad", "echo no driver >&2; exit 1");
         let found = Rival::find(&folder, &["script-ipc".into()]).unwrap();
         let failed = found[0].stream(&[]).unwrap_err();
-        assert!(failed.0.ends_with("said: no driver"), "{failed:?}");
+        assert!(failed.0.ends_with("failed: no driver"), "{failed:?}");
         std::fs::remove_dir_all(folder).unwrap();
         let missing = Rival::find(Path::new("nowhere-at-all"), &["all".into()]).unwrap_err();
         assert!(missing.0.contains("competitors/install"), "{missing:?}");
