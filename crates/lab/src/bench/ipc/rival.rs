@@ -98,7 +98,12 @@ impl Rival {
             .map_err(|error| Failed(format!("{program}: {error}")))?;
         if !output.status.success() {
             let said = String::from_utf8_lossy(&output.stderr);
-            let said = said.trim().lines().last().unwrap_or("no message").to_owned();
+            let said = said
+                .trim()
+                .lines()
+                .last()
+                .unwrap_or("no message")
+                .to_owned();
             return Err(Failed(format!("{program} failed: {said}")));
         }
         let said = String::from_utf8_lossy(&output.stdout);
