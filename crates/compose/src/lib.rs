@@ -6,7 +6,7 @@
 //! be current. A book that is live without a live bank.
 //!
 //! # Path
-//! [`Composer::work`] is a round: [`source`] turns what a bus says into inputs of the core, [`output`] what the core says into
+//! [`Composer::work`] is a round: `source` turns what a bus says into inputs of the core, `output` what the core says into
 //! updates. Everything that waits in the buses is taken before the bus is said to be current.
 //!
 //! # Tests
