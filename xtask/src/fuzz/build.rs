@@ -106,7 +106,7 @@ fn instrument_ours(root: &Path, cargo: &mut Command) -> Result<PathBuf> {
     let compiler = folder.join("instrumenting-rustc");
     let flags = INSTRUMENTATION.join(" ");
     fs::create_dir_all(&folder)?;
-    fs::write(&compiler, format!("#!/bin/sh\nexec \"$@\" {flags}\n"))?;
+    fs::write(&compiler, compiler_script(&flags))?;
     fs::set_permissions(&compiler, Permissions::from_mode(0o755))?;
     let programs = folder.join("fuzz");
     cargo
@@ -122,6 +122,13 @@ fn instrument_ours(root: &Path, cargo: &mut Command) -> Result<PathBuf> {
         .env("CARGO_TARGET_DIR", &programs)
         .env("CARGO_BUILD_BUILD_DIR", &folder);
     Ok(programs.join("debug/libfuzzer"))
+}
+
+/// A compiler that adds `flags`, except to build scripts: they run by themselves and could not be linked.
+fn compiler_script(flags: &str) -> String {
+    format!(
+        "#!/bin/sh\ncase \" $* \" in\n*\" --crate-name build_script_\"*) exec \"$@\" ;;\nesac\nexec \"$@\" {flags}\n"
+    )
 }
 
 /// Every crate, and optimised: for long searches.
