@@ -126,7 +126,7 @@ impl<'a> Programs<'a> {
         let mut programs = Programs::default();
         for (flags, tests) in by_flags {
             let mut command = cargo();
-            command.args(choice(&tests));
+            command.args(choice(flags, &tests));
             command.args(["--no-run", "--message-format=json-render-diagnostics"]);
             if !flags.is_empty() {
                 command.env(COMPILER_FLAGS, flags);
@@ -167,16 +167,16 @@ impl<'a> Programs<'a> {
     }
 }
 
-/// The words behind `cargo test` that choose the programs of all `tests`. The command depends on every other package, so
-/// with it in view each is built with the same features, and all tests share what is built.
-fn choice<'a>(tests: &[Selection<'a>]) -> Vec<&'a str> {
-    let mut words = Vec::new();
+/// The words behind `cargo test` that choose the programs of all `tests`. With all packages in view each is built with the
+/// features of the workspace, and the dependencies are those of its tests. Where the compiler has flags of its own nothing is
+/// shared, and only the packages of the tests are built.
+fn choice<'a>(flags: &str, tests: &[Selection<'a>]) -> Vec<&'a str> {
     let packages: BTreeSet<&str> = tests.iter().filter_map(Selection::package).collect();
-    if packages.iter().any(|name| name.starts_with("touchline-")) && !packages.contains("touchline")
-    {
-        words.extend(["-p", "touchline"]);
+    let mut words = Vec::new();
+    match flags.is_empty() && !packages.is_empty() {
+        true => words.push("--workspace"),
+        false => words.extend(packages.into_iter().flat_map(|package| ["-p", package])),
     }
-    words.extend(packages.into_iter().flat_map(|package| ["-p", package]));
     let targets: BTreeSet<Vec<&str>> = tests.iter().map(Selection::target).collect();
     words.extend(targets.into_iter().flatten());
     words
@@ -242,22 +242,19 @@ mod tests {
     }
 
     #[test]
-    fn one_cargo_builds_all_programs_with_the_command_in_view() {
+    fn one_cargo_builds_all_programs_with_the_features_of_the_workspace() {
         let tests = [
             "-p touchline-feed --lib a",
             "-p touchline-shm --test shm b",
             "SEEDS=2 -p touchline-shm --test shm c",
         ];
         let tests = tests.map(Selection::of);
+        assert_eq!(choice("", &tests).join(" "), "--workspace --lib --test shm");
         assert_eq!(
-            choice(&tests).join(" "),
-            "-p touchline -p touchline-feed -p touchline-shm --lib --test shm"
+            choice("--cfg=loom", &tests[1..]).join(" "),
+            "-p touchline-shm --test shm"
         );
-        assert_eq!(
-            choice(&[Selection::of("-p touchline --test live a")])[..2],
-            ["-p", "touchline"]
-        );
-        assert!(choice(&[Selection::of("counts")]).is_empty());
+        assert!(choice("", &[Selection::of("counts")]).is_empty());
     }
 
     #[test]
