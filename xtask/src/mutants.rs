@@ -44,6 +44,9 @@ use trial::{Outcome, Trial};
 /// Beyond this a test run hangs, and that is noticing too.
 const RUN_TIME_MAX: Duration = Duration::from_secs(180);
 
+/// Mutants that are tried at a time: many of their tests wait for processes.
+const WORKERS: usize = 4;
+
 /// One deliberate fault.
 #[derive(Debug, Clone, Copy)]
 pub struct Mutant {
@@ -90,8 +93,8 @@ fn all() -> impl Iterator<Item = &'static Mutant> {
     list::ALL.iter().copied().flatten()
 }
 
-/// Tries each mutant, tells its outcome, and counts those that went unnoticed: first those that share a build, two at a
-/// time, then each that needs one of its own.
+/// Tries each mutant, tells its outcome, and counts those that went unnoticed: first those that share a build, several at
+/// a time, then each that needs one of its own.
 fn try_all(
     root: &Path,
     folder: &Path,
@@ -120,10 +123,12 @@ fn try_all(
             }
             Ok(unnoticed)
         };
-        let other = scope.spawn(try_next);
-        let unnoticed = try_next()?;
-        let other = other.join();
-        anyhow::Ok(unnoticed + other.unwrap_or_else(|_| bail!("a worker panicked; see above"))?)
+        let workers: Vec<_> = (0..WORKERS).map(|_| scope.spawn(try_next)).collect();
+        workers.into_iter().try_fold(0, |unnoticed, worker| {
+            let of_worker = worker.join();
+            let of_worker = of_worker.unwrap_or_else(|_| bail!("a worker panicked; see above"));
+            anyhow::Ok(unnoticed + of_worker?)
+        })
     })?;
     for (mutant, place) in &plan.alone {
         unnoticed += tell(mutant, &trial.alone(mutant, place)?);
