@@ -5,6 +5,7 @@
 use anyhow::{Result, bail};
 use std::env;
 use std::process::ExitCode;
+use xtask::mutants::Choice;
 
 const USAGE: &str = "\
 usage: cargo xtask <chore> [arguments]
@@ -15,8 +16,8 @@ usage: cargo xtask <chore> [arguments]
   dist [--check] [--profile NAME] [--target TRIPLE]
                                  make a tarball and a Debian package; with --check install and remove them again
   install-check                  try both ways of cargo install into a directory of their own
-  mutants [WORD]                 break the code on purpose; a test must notice each time: all mutants, or those with
-                                 the word in their names
+  mutants [WORD | --commit ID]   break the code on purpose; a test must notice each time: all mutants, those with the word
+                                 in their names, or for a commit those of shared memory and a quarter of the others
   fuzz [TARGET] [--seconds N] [--asan] [--replay FILE]
                                  search for inputs that break a target of fuzz/
   sbe-oracle [--seed N] [--messages N] [--if-changed]
@@ -61,8 +62,11 @@ fn run() -> Result<()> {
         ["memory-model", ref options @ ..] => {
             xtask::memory_model::run(&root, xtask::memory_model::Options::parse(options)?)
         }
-        ["mutants"] => xtask::mutants::run(&root, ""),
-        ["mutants", word] if !word.starts_with('-') => xtask::mutants::run(&root, word),
+        ["mutants"] => xtask::mutants::run(&root, Choice::Word("")),
+        ["mutants", "--commit", id] => xtask::mutants::run(&root, Choice::Commit(id)),
+        ["mutants", word] if !word.starts_with('-') => {
+            xtask::mutants::run(&root, Choice::Word(word))
+        }
         ["instructions", ref arguments @ ..] => xtask::instructions::run(&root, arguments),
         ["fuzz", ref options @ ..] => {
             xtask::fuzz::run(&root, &xtask::fuzz::Options::parse(options)?)

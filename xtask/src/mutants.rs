@@ -28,6 +28,7 @@ mod stalled;
 mod switch;
 mod trial;
 
+use crate::changed;
 use anyhow::{Result, bail};
 pub use place::MARKER;
 use place::Sources;
@@ -61,15 +62,50 @@ pub struct Mutant {
     pub test: &'static str,
 }
 
-/// Tries the mutants with `word` in their names.
+/// A commit tries one of this many parts of the mutants.
+const PARTS: usize = 4;
+
+/// Mutants with these words first in their names are tried with every commit: they break an order of memory or the protocol of
+/// ring and last-value table, which nothing else shows.
+const ALWAYS: [&str; 2] = ["ring", "image"];
+
+/// Which mutants to try.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Choice<'a> {
+    /// Those with this word in their names; all of them if it is empty.
+    Word(&'a str),
+    /// Those of shared memory, and of the others the part of this commit.
+    Commit(&'a str),
+}
+
+impl Choice<'_> {
+    fn of(self, mutants: impl Iterator<Item = &'static Mutant>) -> Result<Vec<&'static Mutant>> {
+        Ok(match self {
+            Choice::Word(word) => mutants
+                .filter(|mutant| mutant.name.contains(word))
+                .collect(),
+            Choice::Commit(id) => {
+                let part = changed::part_of(id, PARTS)?;
+                let is_always =
+                    |mutant: &Mutant| ALWAYS.iter().any(|word| mutant.name.starts_with(word));
+                let chosen = mutants
+                    .enumerate()
+                    .filter(|(at, mutant)| at % PARTS == part || is_always(mutant));
+                chosen.map(|(_, mutant)| mutant).collect()
+            }
+        })
+    }
+}
+
+/// Tries the chosen mutants.
 ///
 /// # Errors
-/// Names each mutant that was not noticed, with the reason; an empty list is an error as well.
-pub fn run(root: &Path, word: &str) -> Result<()> {
-    let chosen: Vec<&Mutant> = all().filter(|mutant| mutant.name.contains(word)).collect();
+/// Names each mutant that was not noticed, with the reason; an empty choice and a text that is no commit's id are errors as well.
+pub fn run(root: &Path, choice: Choice) -> Result<()> {
+    let chosen = choice.of(all())?;
     if chosen.is_empty() {
         bail!(
-            "no mutants to try: of the {} in xtask/src/mutants none has '{word}' in its name",
+            "no mutants to try: of the {} in xtask/src/mutants none has the word in its name",
             all().count()
         );
     }
@@ -175,6 +211,24 @@ fn counts() {
     assert!(is_small(4));
 }
 ";
+
+    #[test]
+    fn every_mutant_is_of_one_part_and_those_of_shared_memory_are_of_all() {
+        let of = |part: usize| {
+            Choice::Commit(["00000000", "00000001", "00000002", "00000003"][part]).of(all())
+        };
+        let parts = [0, 1, 2, 3].map(|part| of(part).unwrap());
+        for mutant in all() {
+            let times = parts
+                .iter()
+                .flatten()
+                .filter(|one| one.name == mutant.name)
+                .count();
+            let is_always = mutant.name.starts_with("ring") || mutant.name.starts_with("image");
+            assert_eq!(times, if is_always { PARTS } else { 1 }, "{}", mutant.name);
+        }
+        assert!(Choice::Commit("main").of(all()).is_err());
+    }
 
     fn mutant(find: &'static str, replace: &'static str) -> Mutant {
         Mutant {
@@ -290,7 +344,7 @@ fn counts() {
 
     #[test]
     fn no_mutants_is_an_error() {
-        assert!(run(&crate::root(), "no mutant has this name").is_err());
+        assert!(run(&crate::root(), Choice::Word("no mutant has this name")).is_err());
     }
 
     /// Cheap, so that a mutant that went stale is noticed long before the mutants run.
