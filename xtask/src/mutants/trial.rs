@@ -73,7 +73,7 @@ pub struct Trial<'a> {
 }
 
 impl<'a> Trial<'a> {
-    /// Copies the sources below `root` into `folder`, with the switches of `plan`. What is there already and equal is left
+    /// Copies the sources below `root` into `folder`, a folder in that of the workspace's build, with the switches of `plan`. What is there already and equal is left
     /// alone, so that cargo does not build it again.
     ///
     /// # Errors
@@ -92,7 +92,7 @@ impl<'a> Trial<'a> {
         Ok(Self {
             copy,
             build,
-            compiled: crate::target_folder(root),
+            compiled: folder.parent().unwrap_or(folder).to_owned(),
             sources,
             plan,
             run_time_max,
