@@ -19,6 +19,8 @@ use touchline_types::{Timestamps, Validity};
 
 /// Messages of one bus in a round, so that each has its turn.
 const ROUND_MAX: usize = 256;
+/// How often the liveness of the banks' gateways is judged, nanoseconds.
+const LOOK_NS: u64 = 10_000_000;
 /// How often timers are looked at, nanoseconds.
 const TIMER_NS: u64 = 1_000_000;
 /// How often the banks at the best are published again, nanoseconds.
@@ -74,6 +76,7 @@ pub struct Composer<P> {
 #[derive(Debug, Default)]
 struct Timers {
     control_ns: u64,
+    look_ns: u64,
     repeat_ns: u64,
     intact_ns: u64,
     show_ns: u64,
@@ -162,6 +165,11 @@ impl<P: Publish> Composer<P> {
             messages: 0,
             is_drained: true,
         };
+        // mutant: compose: a composer that paused states activity before it judges the gateways
+        if began_ns >= self.timers.look_ns {
+            self.timers.look_ns = began_ns + LOOK_NS;
+            self.sources.iter_mut().for_each(Source::look);
+        }
         let Composer {
             setup,
             core,
@@ -184,6 +192,7 @@ impl<P: Publish> Composer<P> {
             taken.is_drained &= messages < ROUND_MAX;
         }
         core.wake(setup, clock.now_ns());
+        // mutant: compose: a composer that is behind states activity
         if taken.is_drained {
             self.drained_ns = began_ns;
         }

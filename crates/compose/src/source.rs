@@ -103,6 +103,18 @@ impl Source {
         }
     }
 
+    /// Judges the liveness of the gateway, so that the next poll reports a stall: the composer may have paused itself, and
+    /// what it states as current afterwards has no quote of a gateway that died meanwhile.
+    pub fn look(&mut self) {
+        if let Some(subscriber) = &mut self.subscriber
+            && subscriber
+                .liveness()
+                .is_some_and(|liveness| liveness.is_stalled())
+        {
+            subscriber.look_again();
+        }
+    }
+
     /// Takes what the bus has, at most `limit` messages. How many there were.
     pub fn poll(
         &mut self,
@@ -159,6 +171,7 @@ impl State {
             SubscriptionEvent::CaughtUp => self.is_current = true,
             SubscriptionEvent::PublisherResumed => self.is_trusted = true,
             SubscriptionEvent::Restarted { .. } => {
+                // mutant: compose: quotes outlive a gateway that was replaced
                 self.lose(counters, tell);
                 self.pairs.clear();
                 self.is_current = false;
@@ -166,6 +179,7 @@ impl State {
             }
             SubscriptionEvent::Overrun { .. } | SubscriptionEvent::Corrupt { .. } => {
                 self.is_current = false;
+                // mutant: compose: quotes outlive a loss of messages
                 self.lose(counters, tell);
             }
             SubscriptionEvent::PublisherGone
@@ -173,6 +187,7 @@ impl State {
             | SubscriptionEvent::Damaged
             | SubscriptionEvent::Incompatible { .. } => {
                 (self.is_trusted, self.is_current) = (false, false);
+                // mutant: compose: quotes outlive a gateway that stalls
                 self.lose(counters, tell);
             }
         }
@@ -200,6 +215,7 @@ impl State {
         match update {
             Update::Definition(definition) => self.define(definition, setup),
             Update::Channel(channel) => match (channel.price == Validity::Live, self.is_up) {
+                // mutant: compose: quotes outlive the session of their bank
                 (false, _) => self.lose(counters, tell),
                 (true, true) => tell(Session::Heard),
                 (true, false) => self.is_live = true,

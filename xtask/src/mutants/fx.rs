@@ -83,6 +83,42 @@ pub const FX: &[Mutant] = &[
         test: "-p touchline-compose --test compose the_composite_is_of_the_banks_that_are_there",
     },
     Mutant {
+        name: "compose: a composer that paused states activity before it judges the gateways",
+        find: "if began_ns >= self.timers.look_ns {",
+        replace: "if false {",
+        test: "-p touchline-compose --test compose faults::a_void_quote_is_never_shown_as_live",
+    },
+    Mutant {
+        name: "compose: a composer that is behind states activity",
+        find: "if taken.is_drained {",
+        replace: "{",
+        test: "-p touchline-compose --test compose faults::a_void_quote_is_never_shown_as_live",
+    },
+    Mutant {
+        name: "compose: quotes outlive a gateway that was replaced",
+        find: "self.lose(counters, tell);",
+        replace: "",
+        test: "-p touchline-compose --test compose faults::a_void_quote_is_never_shown_as_live",
+    },
+    Mutant {
+        name: "compose: quotes outlive a loss of messages",
+        find: "self.lose(counters, tell);",
+        replace: "",
+        test: "-p touchline-compose --test compose faults::a_void_quote_is_never_shown_as_live",
+    },
+    Mutant {
+        name: "compose: quotes outlive a gateway that stalls",
+        find: "self.lose(counters, tell);",
+        replace: "",
+        test: "-p touchline-compose --test compose faults::a_void_quote_is_never_shown_as_live",
+    },
+    Mutant {
+        name: "compose: quotes outlive the session of their bank",
+        find: "(false, _) => self.lose(counters, tell),",
+        replace: "(false, _) => {}",
+        test: "-p touchline-compose --test compose faults::a_void_quote_is_never_shown_as_live",
+    },
+    Mutant {
         name: "fx: a price between two ticks is taken",
         find: "ticks::price(text, pair.precision)",
         replace: "ticks::price(text, 9).map(|ticks| ticks / 10_i64.pow(9 - u32::from(pair.precision)))",

@@ -1,5 +1,6 @@
 //! A composer over real buses: banks' publishers that come, stop, die and come back while it reads.
 
+mod faults;
 mod stage;
 
 use stage::{BANKS, Stage};

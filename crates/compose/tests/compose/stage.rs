@@ -16,9 +16,9 @@ use touchline_types::{
 };
 
 pub const BANKS: usize = 3;
-const SPOT: u32 = 20_260_107;
+pub const SPOT: u32 = 20_260_107;
 /// A tick of five decimals.
-const TICK: i64 = 10_000;
+pub const TICK: i64 = 10_000;
 /// How long the composer may take to see what happened.
 const PATIENCE: Duration = Duration::from_secs(20);
 
@@ -119,14 +119,7 @@ impl Stage {
         let publisher = Publisher::open(&self.root, &format!("lp{bank}"), &settings);
         one.publisher = Some(publisher.expect("a bus that nobody publishes"));
         one.publish(&Update::Channel(&stale()));
-        let depth = Depth {
-            direct: Depth::ALL,
-            implied: 0,
-        };
-        let mut definition = InstrumentDefinition::unknown(Instrument(0), 1, depth);
-        definition.symbol = Symbol::new(b"EUR/USD");
-        definition.defined = true;
-        one.publish(&Update::Definition(&definition));
+        one.publish(&Update::Definition(&define()));
         one.commit();
         self.up(bank);
         self.change(bank, random);
@@ -304,15 +297,8 @@ impl Drop for Stage {
 
 impl Bank {
     fn publish(&mut self, update: &Update<'_>) {
-        let timestamps = Timestamps {
-            packet: PacketInfo {
-                receive_ns: wall_ns(),
-                ..PacketInfo::default()
-            },
-            ..Timestamps::default()
-        };
         if let Some(publisher) = &mut self.publisher {
-            publisher.publish(update, &timestamps);
+            publisher.publish(update, &stamped());
         }
     }
 
@@ -339,7 +325,30 @@ impl Bank {
     }
 }
 
-fn stream() -> QuoteStream {
+/// The pair.
+pub fn define() -> InstrumentDefinition {
+    let depth = Depth {
+        direct: Depth::ALL,
+        implied: 0,
+    };
+    let mut definition = InstrumentDefinition::unknown(Instrument(0), 1, depth);
+    definition.symbol = Symbol::new(b"EUR/USD");
+    definition.defined = true;
+    definition
+}
+
+/// Received now.
+pub fn stamped() -> Timestamps {
+    Timestamps {
+        packet: PacketInfo {
+            receive_ns: wall_ns(),
+            ..PacketInfo::default()
+        },
+        ..Timestamps::default()
+    }
+}
+
+pub fn stream() -> QuoteStream {
     QuoteStream {
         instrument: Instrument(0),
         security_id: 1,
@@ -349,7 +358,7 @@ fn stream() -> QuoteStream {
     }
 }
 
-fn stale() -> ChannelState {
+pub fn stale() -> ChannelState {
     ChannelState {
         price: Validity::Stale,
         orders: Validity::Stale,

@@ -1,0 +1,265 @@
+//! Gateways, banks and the composer are killed, frozen and disconnected at random: no void quote is shown as live.
+
+mod gateway;
+mod reader;
+
+use crate::stage::SPOT;
+use gateway::{Gateway, Issues};
+use reader::Reader;
+use std::fs;
+use std::os::unix::fs::DirBuilderExt;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+use touchline_compose::{Composer, Config};
+use touchline_lab::random::{Random, seeds};
+use touchline_transport::boot_ns;
+use touchline_transport::shm::{Publisher, Root};
+
+const BANKS: usize = 3;
+const STEPS: usize = 40;
+/// How long a bank's gateway may be without activity.
+const GATEWAY_NS: u64 = 60_000_000;
+/// The same of the composer: its least.
+const COMPOSER_NS: u64 = 100_000_000;
+/// How often the composer judges the gateways.
+const LOOK_NS: u64 = 10_000_000;
+/// How long a loaded host may take until everything is back.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Whatever is killed, frozen or disconnected, and whoever does not look meanwhile: what a reader may believe has no void quote. Once
+/// everything works again, the quotes of every bank are back.
+#[test]
+fn a_void_quote_is_never_shown_as_live() {
+    let mut seen = Seen::default();
+    for seed in seeds(20) {
+        println!("SEED={seed}");
+        let mut world = World::open(seed);
+        for step in 0..STEPS {
+            let what = world.act();
+            if let Err(void) = world.look() {
+                panic!("SEED={seed} step {step}: {what}: {void}");
+            }
+        }
+        world.heal(seed);
+        seen.live += world.seen.live;
+        seen.doubted += world.seen.doubted;
+        seen.faults += world.seen.faults;
+    }
+    println!("{seen:?}");
+    // A run in which nothing is shown, or nothing happens, finds nothing.
+    assert!(seen.live > 0 && seen.doubted > 0 && seen.faults > 0);
+}
+
+/// What happened in a run.
+#[derive(Debug, Default)]
+struct Seen {
+    /// Looks at a composite that was live, and at one that was not.
+    live: usize,
+    doubted: usize,
+    faults: usize,
+}
+
+struct World {
+    folder: PathBuf,
+    root: Root,
+    config: Config,
+    random: Random,
+    issues: Issues,
+    gateways: Vec<Gateway>,
+    composer: Option<Composer<Publisher>>,
+    is_composer_frozen: bool,
+    /// Everything that gateways published before this time is in the composite.
+    drained_ns: u64,
+    reader: Reader,
+    seen: Seen,
+}
+
+impl World {
+    fn open(seed: u64) -> World {
+        let folder = std::env::temp_dir().join(format!("faults-{}-{seed}", std::process::id()));
+        let _ = fs::remove_dir_all(&folder);
+        let mut builder = fs::DirBuilder::new();
+        builder.recursive(true).mode(0o700);
+        builder.create(&folder).expect("a folder");
+        let root = Root::at(&folder);
+        let mut text = format!(
+            "bus = \"fx\"\ndirectory = {:?}\nring_bytes = 65536\nlevels = 20\nheartbeat_ms = 10\n\
+             [[pairs]]\nsymbol = \"EUR/USD\"\nprecision = 5\nlot = 1\nspot_date = \"{SPOT}\"\n",
+            folder.display().to_string()
+        );
+        for bank in 0..BANKS {
+            text += &format!("[[banks]]\nname = \"LP{bank}\"\n");
+        }
+        let config = Config::parse(&text).expect("a configuration");
+        let composer = Composer::open(&config, None).expect("a composer");
+        let mut random = Random::from_seed(seed);
+        let mut issues = Issues::default();
+        let gateways = (0..BANKS).map(|bank| Gateway::start(&root, bank, &mut issues, &mut random));
+        World {
+            gateways: gateways.collect(),
+            reader: Reader::join(&root),
+            root,
+            config,
+            random,
+            issues,
+            composer: Some(composer),
+            is_composer_frozen: false,
+            drained_ns: 0,
+            folder,
+            seen: Seen::default(),
+        }
+    }
+
+    /// Something happens; then everybody who is at work works, or does not come to it.
+    fn act(&mut self) -> String {
+        let bank = self.random.index(BANKS);
+        let what = self.random.below(16);
+        let (issues, random) = (&mut self.issues, &mut self.random);
+        let gateway = &mut self.gateways[bank];
+        let did = match what {
+            0 => {
+                gateway.kill(issues);
+                "its gateway is killed"
+            }
+            1 => {
+                gateway.restart(&self.root, issues, random);
+                "a gateway starts"
+            }
+            2 => {
+                gateway.freeze(issues);
+                "its gateway freezes"
+            }
+            3 => {
+                gateway.thaw(issues, random);
+                "its gateway thaws"
+            }
+            4 => {
+                gateway.disconnect(issues);
+                "it disconnects"
+            }
+            5 => {
+                gateway.connect(issues, random);
+                "it connects"
+            }
+            6 => {
+                self.composer = None;
+                let composer = Composer::open(&self.config, None);
+                self.composer = Some(composer.expect("a composer in place of the killed one"));
+                (self.is_composer_frozen, self.drained_ns) = (false, 0);
+                "the composer is killed, and another starts"
+            }
+            7 => {
+                self.is_composer_frozen = true;
+                "the composer freezes"
+            }
+            8 => {
+                self.is_composer_frozen = false;
+                "the composer thaws"
+            }
+            9 => {
+                // Some of it is more than a round takes, or than the ring holds.
+                let count = *random.pick(&[100, 300, 900]);
+                (0..count).for_each(|_| gateway.quote(issues, random));
+                "it bursts"
+            }
+            _ => {
+                gateway.quote(issues, random);
+                "it quotes"
+            }
+        };
+        self.seen.faults += usize::from(what < 9);
+        if self.random.chance(0.1) {
+            std::thread::sleep(Duration::from_millis(self.random.below(200)));
+        }
+        for gateway in &mut self.gateways {
+            gateway.work();
+        }
+        let rounds = self.random.below(4);
+        (0..rounds).for_each(|_| self.compose());
+        format!("bank {bank}: {did}, then {rounds} rounds")
+    }
+
+    fn compose(&mut self) {
+        let Some(composer) = self.composer.as_mut().filter(|_| !self.is_composer_frozen) else {
+            return;
+        };
+        let began_ns = boot_ns();
+        if composer.work().expect("a round").is_drained {
+            self.drained_ns = began_ns;
+        }
+    }
+
+    /// What a reader may believe now, against what is void.
+    fn look(&mut self) -> Result<(), String> {
+        // A reader may be slow, too.
+        if self.random.chance(0.3) {
+            return Ok(());
+        }
+        let at_ns = boot_ns();
+        let Some(shown) = self.reader.read(&self.root) else {
+            self.seen.doubted += 1;
+            return Ok(());
+        };
+        self.seen.live += 1;
+        for (price, bank) in shown {
+            let issue = self.issues.of(price);
+            if bank.is_some_and(|bank| bank != issue.bank) {
+                return Err(format!(
+                    "the quote of bank {} is shown of bank {bank:?}",
+                    issue.bank
+                ));
+            }
+            let Some(void_ns) = issue.void_ns else {
+                continue;
+            };
+            let (withdrawn, bound_ns) = match issue.is_withdrawn {
+                true => (void_ns <= self.drained_ns, COMPOSER_NS),
+                false => (false, GATEWAY_NS + LOOK_NS + COMPOSER_NS),
+            };
+            if withdrawn || at_ns > void_ns + bound_ns {
+                let age_ms = (at_ns - void_ns) / 1_000_000;
+                return Err(format!(
+                    "{issue:?} is shown as live {age_ms} ms after its end"
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    /// Everything works: the quotes of every bank come back.
+    fn heal(&mut self, seed: u64) {
+        self.is_composer_frozen = false;
+        for gateway in &mut self.gateways {
+            gateway.restart(&self.root, &mut self.issues, &mut self.random);
+        }
+        let start = Instant::now();
+        loop {
+            for gateway in &mut self.gateways {
+                gateway.work();
+            }
+            self.compose();
+            self.look()
+                .unwrap_or_else(|void| panic!("SEED={seed} at the end: {void}"));
+            let shown = self.reader.read(&self.root).unwrap_or_default();
+            let is_back = |bank| {
+                shown
+                    .iter()
+                    .any(|(price, _)| self.issues.of(*price).bank == bank)
+            };
+            if (0..BANKS).all(is_back) {
+                return;
+            }
+            assert!(
+                start.elapsed() < PATIENCE,
+                "SEED={seed}: {shown:?} is all that comes back"
+            );
+            std::thread::sleep(Duration::from_millis(1));
+        }
+    }
+}
+
+impl Drop for World {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.folder);
+    }
+}

@@ -1,0 +1,252 @@
+//! A bank's gateway as its bus sees it, and the end of each of its quotes.
+
+use super::GATEWAY_NS;
+use crate::stage::{TICK, define, stale, stamped, stream};
+use std::collections::BTreeMap;
+use touchline_lab::random::Random;
+use touchline_transport::Publish;
+use touchline_transport::boot_ns;
+use touchline_transport::shm::{Activity, Publisher, Root, Settings};
+use touchline_types::{
+    ChannelState, Id, Price, Quantity, Quote, QuoteAction, QuoteChange, QuoteSnapshot, QuoteUpdate,
+    Side, Update,
+};
+
+/// A quote of a bank. No two have the same price.
+#[derive(Debug, Clone, Copy)]
+pub struct Issue {
+    pub bank: usize,
+    /// When it became void, by the host's clock.
+    pub void_ns: Option<u64>,
+    /// Its gateway said so; else the gateway was killed or frozen.
+    pub is_withdrawn: bool,
+}
+
+/// All quotes, by price.
+#[derive(Debug, Default)]
+pub struct Issues(BTreeMap<i64, Issue>);
+
+impl Issues {
+    /// Bids are below asks, in no order of time.
+    fn issue(&mut self, bank: usize, side: Side) -> i64 {
+        let number = self.0.len() as i64 * 7_919 % 50_021;
+        let ticks = match side {
+            Side::Bid => 100_000 + number,
+            Side::Ask => 200_000 + number,
+        };
+        let issue = Issue {
+            bank,
+            void_ns: None,
+            is_withdrawn: false,
+        };
+        let known = self.0.insert(ticks * TICK, issue);
+        assert!(known.is_none(), "each quote has a price of its own");
+        ticks * TICK
+    }
+
+    pub fn of(&self, price: i64) -> Issue {
+        self.0[&price]
+    }
+
+    fn void(&mut self, price: i64, void_ns: u64, is_withdrawn: bool) {
+        let issue = self.0.get_mut(&price).expect("an issue");
+        (issue.void_ns, issue.is_withdrawn) = (Some(void_ns), is_withdrawn);
+    }
+}
+
+pub struct Gateway {
+    bank: usize,
+    publisher: Option<Publisher>,
+    is_up: bool,
+    is_frozen: bool,
+    quotes: BTreeMap<u32, Quote>,
+    age: u64,
+    /// When it last stated to be at work.
+    active_ns: u64,
+}
+
+impl Gateway {
+    /// The first gateway of a bank.
+    pub fn start(root: &Root, bank: usize, issues: &mut Issues, random: &mut Random) -> Gateway {
+        let mut gateway = Gateway {
+            bank,
+            publisher: None,
+            is_up: false,
+            is_frozen: false,
+            quotes: BTreeMap::new(),
+            age: 0,
+            active_ns: boot_ns(),
+        };
+        gateway.restart(root, issues, random);
+        gateway
+    }
+
+    /// A gateway in the place of one that there may be, whose quotes are void.
+    pub fn restart(&mut self, root: &Root, issues: &mut Issues, random: &mut Random) {
+        self.kill(issues);
+        let settings = Settings {
+            ring_bytes: 65_536,
+            instruments_max: 4,
+            orders_max: 1,
+            ..Settings::default()
+        };
+        let publisher = Publisher::open(root, &format!("lp{}", self.bank), &settings);
+        self.publisher = Some(publisher.expect("a bus that nobody publishes"));
+        self.is_frozen = false;
+        self.publish(&Update::Channel(&stale()));
+        self.publish(&Update::Definition(&define()));
+        self.work();
+        self.connect(issues, random);
+    }
+
+    fn is_at_work(&self) -> bool {
+        self.publisher.is_some() && !self.is_frozen
+    }
+
+    /// A round: it is at work, and repeats its quotes as gateways do.
+    pub fn work(&mut self) {
+        if !self.is_at_work() {
+            return;
+        }
+        let now_ns = boot_ns();
+        if self.is_up && self.age.is_multiple_of(3) {
+            self.snapshot();
+        }
+        self.age += 1;
+        self.active_ns = now_ns;
+        if let Some(publisher) = &mut self.publisher {
+            publisher.commit();
+            publisher.state_activity(Activity {
+                at_ns: now_ns,
+                timeout_ns: GATEWAY_NS,
+            });
+        }
+    }
+
+    pub fn kill(&mut self, issues: &mut Issues) {
+        self.freeze(issues);
+        self.publisher = None;
+        self.quotes.clear();
+        self.is_up = false;
+    }
+
+    /// What it showed when it was last at work may not be true any more.
+    pub fn freeze(&mut self, issues: &mut Issues) {
+        if self.is_at_work() {
+            let all = self.quotes.values();
+            all.for_each(|quote| issues.void(quote.price.0, self.active_ns, false));
+            self.is_frozen = true;
+        }
+    }
+
+    /// It finds what its bank said meanwhile: some quotes stand, others were replaced.
+    pub fn thaw(&mut self, issues: &mut Issues, random: &mut Random) {
+        if !std::mem::take(&mut self.is_frozen) || !self.is_up {
+            return;
+        }
+        let entries: Vec<u32> = self.quotes.keys().copied().collect();
+        for entry in entries {
+            match random.chance(0.5) {
+                true => {
+                    let price = self.quotes[&entry].price.0;
+                    let issue = issues.0.get_mut(&price).expect("an issue");
+                    issue.void_ns = None;
+                }
+                false => self.replace(entry, issues, random),
+            }
+        }
+    }
+
+    /// The bank is gone, and its gateway says so.
+    pub fn disconnect(&mut self, issues: &mut Issues) {
+        if !self.is_at_work() || !std::mem::take(&mut self.is_up) {
+            return;
+        }
+        self.publish(&Update::Channel(&stale()));
+        self.commit();
+        for quote in std::mem::take(&mut self.quotes).into_values() {
+            issues.void(quote.price.0, boot_ns(), true);
+        }
+    }
+
+    pub fn connect(&mut self, issues: &mut Issues, random: &mut Random) {
+        if !self.is_at_work() || std::mem::replace(&mut self.is_up, true) {
+            return;
+        }
+        self.publish(&Update::Channel(&ChannelState::LIVE));
+        self.snapshot();
+        for entry in 0..4 {
+            self.replace(entry, issues, random);
+        }
+    }
+
+    /// A bank replaces a quote, or withdraws one or all.
+    pub fn quote(&mut self, issues: &mut Issues, random: &mut Random) {
+        if !self.is_at_work() || !self.is_up {
+            return;
+        }
+        let entry = random.below(4) as u32;
+        match random.below(8) {
+            0 => {
+                self.change(QuoteAction::Clear, Quote::NULL);
+                for quote in std::mem::take(&mut self.quotes).into_values() {
+                    issues.void(quote.price.0, boot_ns(), true);
+                }
+            }
+            1 => {
+                if let Some(quote) = self.quotes.remove(&entry) {
+                    self.change(QuoteAction::Remove, quote);
+                    issues.void(quote.price.0, boot_ns(), true);
+                }
+            }
+            _ => self.replace(entry, issues, random),
+        }
+    }
+
+    fn replace(&mut self, entry: u32, issues: &mut Issues, random: &mut Random) {
+        let side = Side::BOTH[entry as usize % 2];
+        let quote = Quote {
+            entry,
+            side,
+            price: Price(issues.issue(self.bank, side)),
+            quantity: Quantity(1_000 * random.between(1, 5)),
+            priority: self.age,
+            quote_id: Id::new(b"q").expect("an id"),
+            ..Quote::NULL
+        };
+        self.change(QuoteAction::Set, quote);
+        if let Some(old) = self.quotes.insert(entry, quote) {
+            issues.void(old.price.0, boot_ns(), true);
+        }
+    }
+
+    fn change(&mut self, action: QuoteAction, quote: Quote) {
+        let changes = [QuoteChange { action, quote }];
+        self.publish(&Update::Quotes(QuoteUpdate {
+            stream: stream(),
+            changes: &changes,
+        }));
+        self.commit();
+    }
+
+    fn snapshot(&mut self) {
+        let quotes: Vec<Quote> = self.quotes.values().copied().collect();
+        self.publish(&Update::QuoteSnapshot(QuoteSnapshot {
+            stream: stream(),
+            quotes: &quotes,
+        }));
+        self.commit();
+    }
+
+    fn publish(&mut self, update: &Update<'_>) {
+        if let Some(publisher) = &mut self.publisher {
+            publisher.publish(update, &stamped());
+        }
+    }
+
+    fn commit(&mut self) {
+        if let Some(publisher) = &mut self.publisher {
+            publisher.commit();
+        }
+    }
+}
