@@ -171,7 +171,6 @@ impl State {
             SubscriptionEvent::CaughtUp => self.is_current = true,
             SubscriptionEvent::PublisherResumed => self.is_trusted = true,
             SubscriptionEvent::Restarted { .. } => {
-                // mutant: compose: quotes outlive a gateway that was replaced
                 self.lose(counters, tell);
                 self.pairs.clear();
                 self.is_current = false;

@@ -95,12 +95,6 @@ pub const FX: &[Mutant] = &[
         test: "-p touchline-compose --test compose faults::a_void_quote_is_never_shown_as_live",
     },
     Mutant {
-        name: "compose: quotes outlive a gateway that was replaced",
-        find: "self.lose(counters, tell);",
-        replace: "",
-        test: "-p touchline-compose --test compose faults::a_void_quote_is_never_shown_as_live",
-    },
-    Mutant {
         name: "compose: quotes outlive a loss of messages",
         find: "self.lose(counters, tell);",
         replace: "",

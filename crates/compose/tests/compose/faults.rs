@@ -158,9 +158,13 @@ impl World {
             }
             9 => {
                 // Some of it is more than a round takes, or than the ring holds.
-                let count = *random.pick(&[100, 300, 900]);
+                let count = *random.pick(&[100, 300, 2_000]);
                 (0..count).for_each(|_| gateway.quote(issues, random));
                 "it bursts"
+            }
+            10 => {
+                (0..300).for_each(|_| gateway.quote(issues, random));
+                "it bursts, and the composer comes to a part of it, late"
             }
             _ => {
                 gateway.quote(issues, random);
@@ -168,13 +172,15 @@ impl World {
             }
         };
         self.seen.faults += usize::from(what < 9);
-        if self.random.chance(0.1) {
-            std::thread::sleep(Duration::from_millis(self.random.below(200)));
+        let is_late = what == 10;
+        if is_late || self.random.chance(0.1) {
+            let ms = if is_late { 110 } else { self.random.below(200) };
+            std::thread::sleep(Duration::from_millis(ms));
         }
         for gateway in &mut self.gateways {
             gateway.work();
         }
-        let rounds = self.random.below(4);
+        let rounds = if is_late { 1 } else { self.random.below(4) };
         (0..rounds).for_each(|_| self.compose());
         format!("bank {bank}: {did}, then {rounds} rounds")
     }

@@ -153,6 +153,19 @@ impl Banks {
         }
     }
 
+    /// A bank closes its connections at once, and refuses others for so long. False if there is no bank of this name.
+    pub fn outage(&mut self, name: &str, ms: u64, time: ReceiveTime) -> bool {
+        let mut banks = self.banks.iter_mut();
+        let Some(bank) = banks.find(|bank| bank.config.name == name) else {
+            return false;
+        };
+        bank.totals.outages += 1;
+        bank.totals.quotes += bank.clients.iter().map(Client::quotes).sum::<u64>();
+        bank.clients.clear();
+        bank.closed_until_ns = time.mono_ns.saturating_add(ms.saturating_mul(1_000_000));
+        true
+    }
+
     /// Best bid and ask of a pair, over what banks with a client show.
     pub fn best(&self, pair: usize) -> [Option<Best>; 2] {
         let shown: Vec<_> = self.banks.iter().map(|bank| bank.shown(pair)).collect();

@@ -53,9 +53,31 @@ impl Process {
 
     /// Waits for a line on standard output or error that contains `word`.
     pub fn wait_for(&mut self, word: &str, patience: Duration) -> Result<(), Failure> {
+        self.wait_for_more(word, 0, patience)
+    }
+
+    /// Writes a line to its standard input, and waits for the answer, a line that contains `word`.
+    pub fn ask(&mut self, line: &str, word: &str, patience: Duration) -> Result<(), Failure> {
+        let before = self.count(word);
+        self.tell(line);
+        self.wait_for_more(word, before, patience)
+    }
+
+    /// Lines that contain `word`.
+    fn count(&self, word: &str) -> usize {
+        let said = self.said();
+        said.iter().filter(|line| line.contains(word)).count()
+    }
+
+    fn wait_for_more(
+        &mut self,
+        word: &str,
+        before: usize,
+        patience: Duration,
+    ) -> Result<(), Failure> {
         let start = Instant::now();
         loop {
-            if self.said().iter().any(|line| line.contains(word)) {
+            if self.count(word) > before {
                 return Ok(());
             }
             if let Some(failure) = self.failure() {
@@ -106,7 +128,8 @@ impl Process {
         }
     }
 
-    fn said(&self) -> Vec<String> {
+    /// Lines of both outputs so far.
+    pub fn said(&self) -> Vec<String> {
         let [out, error] = &self.said;
         out.heard().into_iter().chain(error.heard()).collect()
     }

@@ -36,7 +36,7 @@ pub struct Arguments {
     /// Print one line a second instead of the screen. Without a terminal this is the default.
     #[arg(long)]
     plain: bool,
-    /// Kill (-9) and freeze N of the processes at random, one after the other, and look at what is shown meanwhile.
+    /// Kill (-9), freeze and disconnect N of the processes at random, one after the other; fail if anything void is shown as live.
     #[arg(long, value_name = "N", conflicts_with = "seconds")]
     kills: Option<u64>,
 }
@@ -44,26 +44,36 @@ pub struct Arguments {
 const BANKS: &str = include_str!("fx/banks.toml");
 /// The composite's bus.
 const BUS: &str = "fx";
+/// Port of the first bank where banks are killed.
+const PORT: u16 = 21_001;
 /// How long a process may take to be up, and to end.
 const PATIENCE: Duration = Duration::from_secs(30);
-/// How long everything may take to come back once nothing goes wrong any more.
+/// How long everything takes to come back once nothing goes wrong any more, and how long it may take on a loaded host.
 const HEALING: Duration = Duration::from_secs(3);
+const HEALING_MAX: Duration = Duration::from_secs(60);
 
 /// The processes, in the order of the data.
 struct Cast {
     banks: Process,
     gateways: Vec<Process>,
     composer: Process,
-    /// What each gateway and the composer were started with.
+    /// What each gateway, the composer and the banks were started with.
     commands: Vec<Vec<String>>,
     compose: Vec<String>,
+    sim: Vec<String>,
 }
 
 /// Runs until the end, and compares.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let interrupt = Interrupt::catch()?;
     let folder = Folder::create()?;
-    let config = BANKS.replace("SEED", &arguments.seed.to_string());
+    let mut config = BANKS.replace("SEED", &arguments.seed.to_string());
+    if arguments.kills.is_some() {
+        // Banks that are killed come back at the same addresses, which nobody else takes.
+        let [.., b, c, _] = std::process::id().to_be_bytes().map(|byte| byte.max(1));
+        let d = (std::process::id() % 250) + 2;
+        config = format!("address = \"127.{b}.{c}.{d}\"\nport = {PORT}\n{config}");
+    }
     let banks = Config::parse(&config).map_err(Failure::run)?;
     let buses = folder.path().join("buses");
     let failed = |error: std::io::Error| Failure::run(format!("{}: {error}", buses.display()));
@@ -86,13 +96,8 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         }
         None => watch(arguments, &buses, &mut cast, &interrupt)?,
     }
-    cast.banks.tell("heal");
-    thread::sleep(HEALING);
-    let composite = compare::read(&Root::at(&buses), BUS);
-    cast.banks.tell("best");
-    cast.banks.wait_for("\"pair\"", PATIENCE)?;
+    let comparison = cast.compare(&Root::at(&buses))?;
     let said = cast.end()?;
-    let comparison = Comparison::of(&composite?, &said);
     let paint = Paint::for_stdout();
     let summary = said
         .iter()
@@ -204,6 +209,7 @@ impl Cast {
             composer,
             commands,
             compose,
+            sim,
         })
     }
 
@@ -211,6 +217,21 @@ impl Cast {
         let all = [&mut self.banks, &mut self.composer];
         let mut all = all.into_iter().chain(&mut self.gateways);
         all.find_map(Process::failure).map_or(Ok(()), Err)
+    }
+
+    /// Nothing goes wrong any more, and mids stand still: then the composite is what the banks show, sooner or later.
+    fn compare(&mut self, root: &Root) -> Result<Comparison, Failure> {
+        self.banks.ask("heal", "ok", PATIENCE)?;
+        let start = Instant::now();
+        loop {
+            thread::sleep(HEALING);
+            let composite = compare::read(root, BUS)?;
+            self.banks.ask("best", "ok", PATIENCE)?;
+            let comparison = Comparison::of(&composite, &self.banks.said());
+            if comparison.is_equal() || start.elapsed() > HEALING_MAX {
+                return Ok(comparison);
+            }
+        }
     }
 
     /// What the banks said.

@@ -53,6 +53,7 @@ Examples:
 Commands of --commands:
   heal                     nothing goes wrong any more; mids stand still, every bank quotes once more
   best                     print the best prices that the banks show
+  outage BANK MS           BANK closes its connections, and refuses others for MS milliseconds
   quit                     stop, as on Ctrl-C
 
 Exit status:
@@ -68,10 +69,11 @@ const HEALING_NS: u64 = 1_500_000_000;
 const FAREWELL_NS: u64 = 2_000_000_000;
 
 /// A command on standard input.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 enum Command {
     Heal,
     Best,
+    Outage { bank: String, ms: u64 },
     Quit,
 }
 
@@ -79,12 +81,20 @@ impl FromStr for Command {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Command, String> {
-        match text.trim() {
-            "heal" => Ok(Command::Heal),
-            "best" => Ok(Command::Best),
-            "quit" => Ok(Command::Quit),
-            other => Err(format!(
-                "{other:?} is not a command; give heal, best or quit"
+        let words: Vec<&str> = text.split_whitespace().collect();
+        match words[..] {
+            ["heal"] => Ok(Command::Heal),
+            ["best"] => Ok(Command::Best),
+            ["quit"] => Ok(Command::Quit),
+            ["outage", bank, ms] => {
+                let ms = ms
+                    .parse()
+                    .map_err(|_| format!("{ms:?} is not a number of milliseconds"))?;
+                let bank = bank.to_owned();
+                Ok(Command::Outage { bank, ms })
+            }
+            _ => Err(format!(
+                "{text:?} is not a command; give heal, best, outage BANK MS or quit"
             )),
         }
     }
@@ -188,9 +198,17 @@ impl<'a> Running<'a> {
     }
 
     fn obey(&mut self, command: Command) -> Result<bool, Failure> {
-        match command {
+        match &command {
             Command::Heal => self.banks.heal(self.time()),
             Command::Best => say(&best_lines(&self.banks))?,
+            Command::Outage { bank, ms } => {
+                let time = self.time();
+                match self.banks.outage(bank, *ms, time) {
+                    true => answer(&format!("ok {bank} is out")),
+                    false => answer(&format!("refused: no bank {bank:?}")),
+                }
+                return Ok(false);
+            }
             Command::Quit => {}
         }
         answer("ok");

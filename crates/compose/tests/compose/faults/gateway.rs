@@ -85,7 +85,7 @@ impl Gateway {
     pub fn restart(&mut self, root: &Root, issues: &mut Issues, random: &mut Random) {
         self.kill(issues);
         let settings = Settings {
-            ring_bytes: 65_536,
+            ring_bytes: 131_072,
             instruments_max: 4,
             orders_max: 1,
             ..Settings::default()

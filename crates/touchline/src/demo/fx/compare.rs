@@ -93,8 +93,8 @@ impl Comparison {
                 continue;
             };
             let found = composite.get(&pair).cloned().unwrap_or(Value::Null);
-            // The first one is of the moment of the comparison.
-            rows.entry(pair).or_insert((found, expected));
+            // The last one is of the moment of the comparison.
+            rows.insert(pair, (found, expected));
         }
         let rows = rows.into_iter();
         Comparison {

@@ -1,130 +1,97 @@
-//! Kills, freezes and thaws the processes of the demo at random, and looks at what the composite shows meanwhile.
+//! Kills, freezes and disconnects the processes of the demo at random, and judges what a reader of the composite may believe
+//! meanwhile.
+//!
+//! A quote of a killed or frozen gateway is believed until the gateway is stalled to the composer, and what the composer published
+//! until then as long as the composer is not stalled to the reader. Both are by the clock of the host: the bounds hold on a loaded
+//! host, too, and a single look beyond them that finds something void fails the run.
+
+mod reader;
 
 use super::{BUS, Cast, PATIENCE};
 use crate::demo::children::Process;
 use crate::output::{Failure, say};
+use reader::Reader;
 use rustix::process::{Pid, Signal, kill_process};
 use std::collections::BTreeMap;
+use std::fmt::Write;
 use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant};
 use touchline_lab::random::Random;
-use touchline_transport::SubscriptionEvent;
-use touchline_transport::bus::Polled;
-use touchline_transport::shm::{Item, Join, Kinds, Root, Subscriber};
-use touchline_types::{ChannelState, Instrument, Update, Validity};
+use touchline_transport::shm::Root;
 
-/// A composite may show a bank for so long after its gateway was killed or frozen, and a reader the composite after its composer
-/// was: the liveness timeout of a gateway (1 s) or of the composer (500 ms), and what a busy host adds.
-const BOUND: Duration = Duration::from_millis(4_000);
-/// How long a bank may take to come back.
-const RECOVERY: Duration = Duration::from_secs(20);
-
-/// What a reader of the composite's bus sees.
-struct Reader {
-    subscriber: Subscriber,
-    /// Validity and banks at the best, by pair.
-    pairs: BTreeMap<Instrument, (Validity, Vec<String>)>,
-    channel: ChannelState,
-    is_trusted: bool,
-}
-
-impl Reader {
-    fn join(root: &Root) -> Result<Reader, Failure> {
-        let join = Join {
-            kinds: Kinds::QUOTES | Kinds::BOOKS,
-            ..Join::default()
-        };
-        Ok(Reader {
-            subscriber: Subscriber::join(root, BUS, join).map_err(Failure::run)?,
-            pairs: BTreeMap::new(),
-            channel: ChannelState::LIVE,
-            is_trusted: true,
-        })
-    }
-
-    /// Reads everything that is there.
-    fn read(&mut self) {
-        let Reader {
-            subscriber,
-            pairs,
-            channel,
-            is_trusted,
-        } = self;
-        loop {
-            let polled = subscriber.poll(|item| match item {
-                Item::Update(received) => match received.update {
-                    Update::QuoteSnapshot(snapshot) => {
-                        let best = snapshot.quotes.iter().filter(|quote| quote.tier.is_none());
-                        let banks = best.map(|quote| quote.quote_id.to_string()).collect();
-                        let row = (snapshot.stream.validity, banks);
-                        pairs.insert(snapshot.stream.instrument, row);
-                    }
-                    Update::State(state) => {
-                        if let Some(row) = pairs.get_mut(&state.instrument) {
-                            row.0 = state.validity;
-                        }
-                    }
-                    Update::Channel(state) => *channel = *state,
-                    _ => {}
-                },
-                Item::SubscriptionEvent(event) => match event {
-                    SubscriptionEvent::PublisherGone
-                    | SubscriptionEvent::PublisherStalled
-                    | SubscriptionEvent::Damaged => *is_trusted = false,
-                    SubscriptionEvent::PublisherResumed => *is_trusted = true,
-                    SubscriptionEvent::Restarted { .. } => {
-                        pairs.clear();
-                        *is_trusted = true;
-                    }
-                    _ => {}
-                },
-                Item::Top { .. } | Item::BatchEnd | Item::Undecoded(_) => {}
-            });
-            if matches!(polled, Polled::Nothing) {
-                return;
-            }
-        }
-    }
-
-    /// Whether a bank is shown as one that may be dealt with.
-    fn shows(&self, bank: &str) -> bool {
-        let live = self.pairs.values().filter(|row| row.0 == Validity::Live);
-        let mut banks = live.flat_map(|row| &row.1);
-        self.is_live() && banks.any(|name| name == bank)
-    }
-
-    /// Whether anything is shown as live.
-    fn is_live(&self) -> bool {
-        self.is_trusted && self.channel.price == Validity::Live
-    }
-
-    /// Reads until a condition holds; how long that took, if it did.
-    fn until(&mut self, limit: Duration, holds: impl Fn(&Reader) -> bool) -> Option<Duration> {
-        let start = Instant::now();
-        while start.elapsed() < limit {
-            self.subscriber.look_again();
-            self.read();
-            if holds(self) {
-                return Some(start.elapsed());
-            }
-            thread::sleep(Duration::from_millis(1));
-        }
-        None
-    }
-}
+/// How long a gateway may be without activity: twice the `heartbeat_ms` that `sim bank --write` gives it.
+const GATEWAY: Duration = Duration::from_millis(1_000);
+/// The same of the composer.
+const COMPOSER: Duration = Duration::from_millis(500);
+/// The composer judges its gateways each 10 ms, and a signal takes its time to arrive.
+const LOOK: Duration = Duration::from_millis(60);
+/// How long a bank may be silent: `silence_ms` of its gateway.
+const SILENCE: Duration = Duration::from_millis(3_000);
+/// How long is watched at least beyond a bound.
+const BEYOND: Duration = Duration::from_millis(100);
+/// How long everything may take to come back.
+const RECOVERY: Duration = Duration::from_secs(60);
 
 /// What is done.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Deed {
     KillGateway,
     FreezeGateway,
+    /// The composer is frozen when the gateway dies, and thaws afterwards.
+    KillGatewayBehindComposer,
     KillComposer,
     FreezeComposer,
+    /// A bank closes its connection, and refuses others for a while.
+    DisconnectBank,
+    KillBanks,
     FreezeBanks,
 }
 
-/// Does so many deeds. The longest time that something void was shown.
+/// Each as often as it is to happen.
+const DEEDS: [Deed; 16] = [
+    Deed::KillGateway,
+    Deed::KillGateway,
+    Deed::KillGateway,
+    Deed::FreezeGateway,
+    Deed::FreezeGateway,
+    Deed::KillGatewayBehindComposer,
+    Deed::KillGatewayBehindComposer,
+    Deed::KillComposer,
+    Deed::KillComposer,
+    Deed::FreezeComposer,
+    Deed::FreezeComposer,
+    Deed::DisconnectBank,
+    Deed::DisconnectBank,
+    Deed::DisconnectBank,
+    Deed::KillBanks,
+    Deed::FreezeBanks,
+];
+
+/// What is void after a deed, and from when on nobody may believe it.
+struct Void {
+    what: What,
+    since: Instant,
+    bound: Duration,
+}
+
+enum What {
+    Bank(usize),
+    Banks,
+    Composite,
+}
+
+/// A run of deeds.
+struct Run<'a> {
+    cast: &'a mut Cast,
+    banks: &'a [String],
+    reader: Reader,
+    random: Random,
+    /// Of each deed, how often it was done, and the longest time that something void was shown.
+    done: BTreeMap<Deed, (u64, Duration)>,
+}
+
+/// Does so many deeds, and prints how long something void was shown after each.
 pub fn run(
     cast: &mut Cast,
     banks: &[String],
@@ -132,83 +99,166 @@ pub fn run(
     seed: u64,
     kills: u64,
 ) -> Result<(), Failure> {
-    let root = Root::at(buses);
-    let mut random = Random::from_seed(seed ^ 0x4B11);
-    let mut reader = Reader::join(&root)?;
-    let mut longest = Duration::ZERO;
-    say(&format!("{kills} kills and freezes, seed {seed}\n"))?;
+    let mut run = Run {
+        cast,
+        banks,
+        reader: Reader::join(&Root::at(buses))?,
+        random: Random::from_seed(seed ^ 0x4B11),
+        done: BTreeMap::new(),
+    };
+    say(&format!(
+        "{kills} kills, freezes and disconnects, seed {seed}\n"
+    ))?;
     for number in 1..=kills {
-        let deed = *random.pick(&[
-            Deed::KillGateway,
-            Deed::KillGateway,
-            Deed::FreezeGateway,
-            Deed::KillComposer,
-            Deed::FreezeComposer,
-            Deed::FreezeBanks,
-        ]);
-        let bank = random.index(banks.len());
-        thread::sleep(Duration::from_millis(random.below(300)));
-        let failed = |what: &str| {
-            Failure::run(format!(
+        let deed = *run.random.pick(&DEEDS);
+        let bank = run.random.index(banks.len());
+        let failed = |failure: Failure| match failure {
+            Failure::Run(what) => Failure::run(format!(
                 "deed {number} ({deed:?}, bank {}): {what}; seed {seed}",
                 banks[bank]
-            ))
+            )),
+            other => other,
         };
-        let void = match deed {
-            Deed::KillGateway | Deed::FreezeGateway => {
-                let is_kill = deed == Deed::KillGateway;
-                let process = cast.gateways[bank].id();
-                signal(process, if is_kill { Signal::KILL } else { Signal::STOP })?;
-                let void = reader.until(BOUND, |reader| !reader.shows(&banks[bank]));
-                let shown = void.ok_or_else(|| failed("its quotes are still shown as live"))?;
-                // What was withdrawn does not come back by itself.
-                if reader
-                    .until(Duration::from_millis(200), |reader| {
-                        reader.shows(&banks[bank])
-                    })
-                    .is_some()
-                {
-                    return Err(failed("its quotes were shown again"));
-                }
-                match is_kill {
-                    true => cast.restart_gateway(bank)?,
-                    false => signal(process, Signal::CONT)?,
-                }
-                shown
+        run.one(deed, bank).map_err(failed)?;
+    }
+    let mut page = format!(
+        "{kills} kills, freezes and disconnects, seed {seed}: nothing void was believed beyond its bound\n"
+    );
+    for (deed, (count, longest)) in &run.done {
+        // Writing into a string does not fail.
+        let _ = writeln!(
+            page,
+            "  {:<26} {count:>4} times  void and shown for at most {:>5} ms, bound {:>5} ms",
+            format!("{deed:?}"),
+            longest.as_millis(),
+            bound(*deed).as_millis(),
+        );
+    }
+    say(&page)
+}
+
+/// How long something void may be believed after a deed.
+fn bound(deed: Deed) -> Duration {
+    match deed {
+        Deed::KillComposer | Deed::FreezeComposer => COMPOSER + LOOK,
+        Deed::FreezeBanks => SILENCE + GATEWAY + LOOK + COMPOSER,
+        _ => GATEWAY + LOOK + COMPOSER,
+    }
+}
+
+impl Run<'_> {
+    /// A deed, what a reader may believe after it, and the way back.
+    fn one(&mut self, deed: Deed, bank: usize) -> Result<(), Failure> {
+        thread::sleep(Duration::from_millis(self.random.below(300)));
+        let void = self.begin(deed, bank)?;
+        let shown = self.judge(&void)?;
+        self.mend(deed, bank)?;
+        let (count, longest) = self.done.entry(deed).or_default();
+        *count += 1;
+        *longest = shown.max(*longest);
+        let is_back = self.reader.until(RECOVERY, Reader::shows_any);
+        match is_back {
+            true => Ok(()),
+            false => Err(Failure::run("the composite does not come back")),
+        }
+    }
+
+    fn begin(&mut self, deed: Deed, bank: usize) -> Result<Void, Failure> {
+        let (gateway, composer) = (self.cast.gateways[bank].id(), self.cast.composer.id());
+        let what = match deed {
+            Deed::KillGateway => {
+                signal(gateway, Signal::KILL)?;
+                What::Bank(bank)
             }
-            Deed::KillComposer | Deed::FreezeComposer => {
-                let is_kill = deed == Deed::KillComposer;
-                let process = cast.composer.id();
-                signal(process, if is_kill { Signal::KILL } else { Signal::STOP })?;
-                let void = reader.until(BOUND, |reader| !reader.is_live());
-                let shown = void.ok_or_else(|| failed("the composite is still shown as live"))?;
-                match is_kill {
-                    true => cast.restart_composer()?,
-                    false => signal(process, Signal::CONT)?,
-                }
-                shown
+            Deed::FreezeGateway => {
+                signal(gateway, Signal::STOP)?;
+                What::Bank(bank)
+            }
+            Deed::KillGatewayBehindComposer => {
+                signal(composer, Signal::STOP)?;
+                signal(gateway, Signal::KILL)?;
+                let since = Instant::now();
+                thread::sleep(bound(deed));
+                signal(composer, Signal::CONT)?;
+                let bound = bound(deed);
+                let what = What::Bank(bank);
+                return Ok(Void { what, since, bound });
+            }
+            Deed::KillComposer => {
+                signal(composer, Signal::KILL)?;
+                What::Composite
+            }
+            Deed::FreezeComposer => {
+                signal(composer, Signal::STOP)?;
+                What::Composite
+            }
+            Deed::DisconnectBank => {
+                // Longer than it is watched.
+                let name = &self.banks[bank];
+                let command = format!("outage {name} {}", (bound(deed) + 20 * BEYOND).as_millis());
+                let answer = format!("ok {name} is out");
+                self.cast.banks.ask(&command, &answer, PATIENCE)?;
+                What::Bank(bank)
+            }
+            Deed::KillBanks => {
+                signal(self.cast.banks.id(), Signal::KILL)?;
+                What::Banks
             }
             Deed::FreezeBanks => {
-                // Longer than silence_ms of no bank: sessions stand, and nothing is void.
-                signal(cast.banks.id(), Signal::STOP)?;
-                thread::sleep(Duration::from_millis(random.below(500)));
-                signal(cast.banks.id(), Signal::CONT)?;
-                Duration::ZERO
+                signal(self.cast.banks.id(), Signal::STOP)?;
+                What::Banks
             }
         };
-        longest = longest.max(void);
-        let is_back = |reader: &Reader| {
-            let live = reader.pairs.values().filter(|row| row.0 == Validity::Live);
-            reader.is_live() && live.count() > 0
-        };
-        reader
-            .until(RECOVERY, is_back)
-            .ok_or_else(|| failed("the composite does not come back"))?;
+        Ok(Void {
+            what,
+            since: Instant::now(),
+            bound: bound(deed),
+        })
     }
-    say(&format!(
-        "{kills} kills and freezes: nothing void was shown as live for longer than {} ms\n",
-        longest.as_millis()
-    ))
+
+    /// Looks until the bound has passed and somewhat longer; how long something void was shown.
+    fn judge(&mut self, void: &Void) -> Result<Duration, Failure> {
+        let until = Instant::now().max(void.since + void.bound) + BEYOND;
+        let (mut shown, mut beyond) = (Duration::ZERO, 0);
+        loop {
+            // Before it is read: what is found is believed at this time or later.
+            let at = Instant::now();
+            self.reader.read();
+            let is_shown = match void.what {
+                What::Bank(bank) => self.reader.shows(&self.banks[bank]),
+                What::Banks => self.reader.shows_any(),
+                What::Composite => self.reader.is_live(),
+            };
+            if is_shown {
+                shown = at - void.since;
+            }
+            if shown > void.bound {
+                let (shown, bound) = (shown.as_millis(), void.bound.as_millis());
+                return Err(Failure::run(format!(
+                    "void and shown as live after {shown} ms, bound {bound} ms"
+                )));
+            }
+            beyond += u32::from(at >= void.since + void.bound);
+            // A run that never looked beyond the bound has judged nothing.
+            if at >= until && beyond > 1 {
+                return Ok(shown);
+            }
+            thread::sleep(Duration::from_millis(1));
+        }
+    }
+
+    /// Everything runs again.
+    fn mend(&mut self, deed: Deed, bank: usize) -> Result<(), Failure> {
+        match deed {
+            Deed::KillGateway | Deed::KillGatewayBehindComposer => self.cast.restart_gateway(bank),
+            Deed::FreezeGateway => signal(self.cast.gateways[bank].id(), Signal::CONT),
+            Deed::KillComposer => self.cast.restart_composer(),
+            Deed::FreezeComposer => signal(self.cast.composer.id(), Signal::CONT),
+            Deed::DisconnectBank => Ok(()),
+            Deed::KillBanks => self.cast.restart_banks(),
+            Deed::FreezeBanks => signal(self.cast.banks.id(), Signal::CONT),
+        }
+    }
 }
 
 fn signal(process: u32, signal: Signal) -> Result<(), Failure> {
@@ -223,6 +273,11 @@ impl Cast {
         // The killed one is collected with its place.
         self.gateways[bank] = again;
         self.gateways[bank].wait_for("connect", PATIENCE)
+    }
+
+    fn restart_banks(&mut self) -> Result<(), Failure> {
+        self.banks = Process::start("banks", &self.sim)?;
+        self.banks.wait_for("sim_started", PATIENCE)
     }
 
     fn restart_composer(&mut self) -> Result<(), Failure> {

@@ -69,6 +69,20 @@ fn ctrl_c_ends_it_in_order_with_a_summary() {
     assert_eq!(child.wait().expect("our child").code(), Some(0));
 }
 
+/// `touchline demo fx --kills 200` is the long run of it.
+#[test]
+fn no_void_quote_is_believed_when_processes_of_the_composite_are_killed() {
+    let _alone = alone();
+    let desk = Desk::bare("demo-fx-kills");
+    let page = desk.run("demo fx --kills 4 --seed 2").done().stdout;
+    for words in [
+        "4 kills, freezes and disconnects, seed 2: nothing void was believed beyond its bound",
+        "The composite against what the banks show",
+    ] {
+        assert!(page.contains(words), "{words}\n{page}");
+    }
+}
+
 /// However the demo ends, its processes and its bus end with it.
 #[test]
 fn a_killed_demo_leaves_no_process_and_no_bus_behind() {

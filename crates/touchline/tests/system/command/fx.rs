@@ -1,4 +1,6 @@
-//! `touchline fx replay`: six files or none, and errors of a session.
+//! `touchline fx replay`: six files or none, and errors of a session; `fx compose` in `live`.
+
+mod live;
 
 use super::Desk;
 use std::fs;

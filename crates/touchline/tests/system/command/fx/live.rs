@@ -1,0 +1,175 @@
+//! Banks, gateways, composer and readers, each a command, as a user starts them.
+
+use crate::command::Desk;
+use crate::command::deribit::{Ended, until};
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::Write;
+use std::path::Path;
+use std::process::{Child, Stdio};
+
+const BANKS: &str = r#"
+seed = 7
+move_ms = 20
+[[pairs]]
+symbol = "EUR/USD"
+precision = 5
+spot_date = "20260107"
+mid_ticks = 110000
+[[pairs]]
+symbol = "USD/JPY"
+precision = 3
+spot_date = "20260107"
+mid_ticks = 150000
+[[banks]]
+name = "LP01"
+pairs = ["EUR/USD", "USD/JPY"]
+malformed = 0.05
+[[banks]]
+name = "LP02"
+pairs = ["USD/JPY", "EUR/USD"]
+dialect = "WX"
+spread_ticks = 3
+disconnect = 0.01
+[[banks]]
+name = "LP03"
+pairs = ["EUR/USD"]
+dialect = "S"
+kind = "full"
+tiers = [2000000]
+inverted = 0.05
+[[banks]]
+name = "LP04"
+pairs = ["EUR/USD", "USD/JPY"]
+dialect = "i"
+kind = "full"
+spread_ticks = 2
+"#;
+
+/// A command that ends when its standard input is closed.
+fn start(desk: &Desk, arguments: &str, output: &str) -> Ended {
+    let file = fs::File::create(desk.path(output)).expect("our folder");
+    let mut command = desk.command(arguments);
+    command.stdin(Stdio::piped()).stdout(file);
+    Ended(command.spawn().expect("the command starts"))
+}
+
+fn tell(child: &mut Child, line: &str) {
+    let input = child.stdin.as_mut().expect("a pipe");
+    writeln!(input, "{line}").expect("it listens");
+}
+
+fn end(mut child: Ended) {
+    drop(child.0.stdin.take());
+    assert!(child.0.wait().expect("it ends").success());
+}
+
+/// The last rows of a file of JSON lines that `row` makes of a line, by pair.
+fn last(path: &Path, row: impl Fn(&Value) -> Option<(String, Value)>) -> BTreeMap<String, Value> {
+    let text = fs::read_to_string(path).expect("our folder");
+    let lines = text
+        .lines()
+        .filter_map(|line| serde_json::from_str(line).ok());
+    lines.filter_map(|line: Value| row(&line)).collect()
+}
+
+/// A number, written as one or as a text.
+fn number(value: &Value) -> String {
+    value.to_string().trim_matches('"').to_owned()
+}
+
+/// A line of the simulator with the best prices of a pair.
+fn shown(line: &Value) -> Option<(String, Value)> {
+    let pair = line["pair"].as_str()?.to_owned();
+    let side = |name: &str| match &line[name] {
+        Value::Null => serde_json::json!([]),
+        side => serde_json::json!([side[0], number(&side[1]), side[2]]),
+    };
+    Some((pair, Value::from(vec![side("bid"), side("ask")])))
+}
+
+/// A line of `tail --json` about the composite of a pair.
+fn composed(line: &Value) -> Option<(String, Value)> {
+    let quotes = line["quotes"].as_array()?;
+    let pair = line["symbol"].as_str()?.to_owned();
+    if line["state"] != "live" {
+        return Some((pair, Value::Null));
+    }
+    let side = |name: &str| {
+        let best = quotes
+            .iter()
+            .filter(|quote| quote["side"] == name && quote["tier"].is_null());
+        let banks: Vec<&Value> = best.clone().map(|quote| &quote["quote_id"]).collect();
+        match best.clone().next() {
+            None => serde_json::json!([]),
+            Some(first) => serde_json::json!([first["price"], number(&first["quantity"]), banks]),
+        }
+    };
+    Some((pair, Value::from(vec![side("bid"), side("ask")])))
+}
+
+/// As a user runs it: the composite that readers see is what the banks show, the recording replays to the same bytes, and a
+/// composite without its composer is not live.
+#[test]
+fn the_composite_of_the_commands_is_what_the_banks_show() {
+    let desk = Desk::bare("fx-live");
+    desk.write("banks.toml", BANKS);
+    let line = "sim bank --config banks.toml --write fx --commands --until-eof";
+    let mut banks = start(&desk, line, "banks.txt");
+    until("the banks' files", || desk.path("fx/compose.toml").exists());
+    let gateway = |bank: &str| {
+        let line = format!("gateway --config fx/{bank}.toml --until-eof");
+        start(&desk, &line, &format!("{bank}.txt"))
+    };
+    let gateways = ["lp01", "lp02", "lp03", "lp04"].map(gateway);
+    let line = "fx compose --config fx/compose.toml --record session --until-eof";
+    let composer = start(&desk, line, "composer.txt");
+    let is_live = |pair: &str| {
+        let run = desk.run(&format!("book fx {pair}"));
+        run.stdout
+            .lines()
+            .next()
+            .is_some_and(|line| line.contains("live"))
+    };
+    until("a live composite", || {
+        is_live("EUR/USD") && is_live("USD/JPY")
+    });
+    let _tail = start(&desk, "tail fx --json", "tail.jsonl");
+    std::thread::sleep(std::time::Duration::from_secs(2));
+    tell(&mut banks.0, "heal");
+    let mut rows = Default::default();
+    until("the composite that the banks show", || {
+        tell(&mut banks.0, "best");
+        rows = (
+            last(&desk.path("banks.txt"), shown),
+            last(&desk.path("tail.jsonl"), composed),
+        );
+        rows.0.len() == 2 && rows.0 == rows.1
+    });
+    for banks in rows
+        .0
+        .values()
+        .flat_map(|row| row.as_array().expect("sides"))
+    {
+        assert_ne!(
+            banks,
+            &serde_json::json!([]),
+            "every pair has two sides: {rows:?}"
+        );
+    }
+    // The other readers know it, too.
+    let book = desk.run("book fx EUR/USD --json").done().stdout;
+    let book: Value = serde_json::from_str(&book).expect("a book");
+    assert_eq!(book["bids"][0][0], rows.0["EUR/USD"][0][0]);
+    let stat = desk.run("stat fx").stdout;
+    assert!(stat.contains("banks_live"), "{stat}");
+    end(composer);
+    assert!(!is_live("EUR/USD"), "nobody composes");
+    desk.run("fx replay session --out replayed").done();
+    let live = desk.read("session/composite.live.jsonl");
+    assert_eq!(desk.read("replayed/composite.jsonl"), live);
+    assert!(live.lines().count() > 100, "{}", live.lines().count());
+    gateways.into_iter().for_each(end);
+    end(banks);
+}
