@@ -144,8 +144,8 @@ impl<P: Publish> Output<P> {
         let published = &mut self.pairs[pair];
         let composites = engine.composites();
         let is_changed = published.ladder.replace([
-            composites.offers(pair, Side::Bid),
-            composites.offers(pair, Side::Ask),
+            composites.levels(pair, Side::Bid),
+            composites.levels(pair, Side::Ask),
         ]);
         let is_other = std::mem::replace(&mut published.validity, validity) != validity;
         if !is_changed && !is_other {

@@ -1,9 +1,14 @@
 //! Composite of a pair: the usable quotes of all banks, as one price for each size.
 
+mod offers;
+
+pub use offers::levels_of;
+
 use crate::counts::{Counting, best};
-use crate::plan::{Offer, Planner, Style, Want, sweep_order};
+use crate::plan::{Offer, Planner, Style, Want};
 use crate::setup::{BANKS_MAX, Bank, Pair, Setup};
 use crate::ticks::average;
+use offers::PairOffers;
 use std::cmp::Ordering;
 use touchline_types::Side;
 
@@ -34,7 +39,43 @@ impl BankSet {
 
     /// Banks by rank.
     pub fn iter(&self) -> impl Iterator<Item = Bank> + '_ {
-        (0..BANKS_MAX).filter(|bank| self.has(*bank))
+        let words = self.0.iter().enumerate();
+        words.flat_map(|(at, word)| {
+            let mut left = *word;
+            std::iter::from_fn(move || {
+                let bit = left.trailing_zeros() as usize;
+                // The lowest one is taken away.
+                left &= left.wrapping_sub(1);
+                (bit < 64).then_some(64 * at + bit)
+            })
+        })
+    }
+
+    /// Banks that are in one of two sets.
+    pub fn differing(&self, other: &BankSet) -> BankSet {
+        BankSet(std::array::from_fn(|at| self.0[at] ^ other.0[at]))
+    }
+}
+
+/// What can be had at a price.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PriceLevel {
+    /// Ticks.
+    pub price: i64,
+    /// Sum of what adds up, units.
+    pub sum: i128,
+    /// Largest band, units.
+    pub largest: i64,
+    /// Number of banks at the price.
+    pub banks: u32,
+}
+
+impl PriceLevel {
+    /// The larger of the sum of what adds up and the largest band, units.
+    pub fn quantity(&self) -> i64 {
+        i64::try_from(self.sum)
+            .unwrap_or(i64::MAX)
+            .max(self.largest)
     }
 }
 
@@ -107,20 +148,13 @@ pub fn state(tops: &[Option<Top>; 2]) -> State {
 #[derive(Debug, Clone)]
 pub struct Composites {
     pairs: Vec<PairOffers>,
+    /// Usable offers of each slot, by side.
+    held: Vec<[Vec<Offer>; 2]>,
     /// Best usable price of each slot, by side.
     own: Vec<[Option<i64>; 2]>,
     caps: Vec<i64>,
     is_quoted: Vec<bool>,
     planner: Planner,
-}
-
-/// Usable offers of a pair, over all banks.
-#[derive(Debug, Clone, Default)]
-struct PairOffers {
-    /// Sorted in the order of a sweep, by side.
-    offers: [Vec<Offer>; 2],
-    composite: Composite,
-    is_dirty: bool,
 }
 
 impl Composites {
@@ -135,6 +169,7 @@ impl Composites {
         };
         Composites {
             pairs: (0..setup.pairs.len()).map(empty).collect(),
+            held: vec![Default::default(); setup.slots()],
             own: vec![[None; 2]; setup.slots()],
             caps: setup.banks.iter().map(|bank| bank.config.max_qty).collect(),
             is_quoted: setup.banks.iter().map(|bank| bank.is_quoted).collect(),
@@ -144,50 +179,98 @@ impl Composites {
 
     /// Replaces the usable offers of a bank's pair.
     pub fn replace(&mut self, setup: &Setup, (bank, pair): (Bank, Pair), counting: &Counting) {
+        let slot = setup.slot(bank, pair);
         let entry = &mut self.pairs[pair];
         for side in Side::BOTH {
-            let (offers, new) = (
-                &mut entry.offers[side.index()],
-                &counting.offers[side.index()],
-            );
-            offers.retain(|offer| usize::from(offer.bank) != bank);
-            for offer in new {
-                let at = offers.partition_point(|other| sweep_order(side, other, offer).is_lt());
-                offers.insert(at, *offer);
+            let old = &mut self.held[slot][side.index()];
+            let new = &counting.offers[side.index()];
+            // Most messages change few of them, and leave the others at their places.
+            let newest = old.iter().map(|offer| offer.age).max().unwrap_or(0);
+            let mut has_moved = false;
+            // An offer that only moved among the entries may still be there from its old place.
+            let moved = |was: Option<&Offer>, is: &Offer| {
+                is.age <= newest && was.is_none_or(|was| was.age != is.age)
+            };
+            for at in 0..old.len().max(new.len()) {
+                let (was, is) = (old.get(at), new.get(at));
+                if was != is {
+                    let stays = is.filter(|is| !moved(was, is));
+                    has_moved |= stays != is;
+                    let done = new.iter().take(at).enumerate();
+                    let done = done
+                        .filter(|(at, is)| !moved(old.get(*at), is) || old.get(*at) == Some(is));
+                    let others = done.map(|(_, is)| is).chain(old.iter().skip(at + 1));
+                    entry.change(side, was.copied(), stays.copied(), others.copied());
+                }
             }
-            self.own[setup.slot(bank, pair)][side.index()] = best(side, new);
+            if has_moved {
+                let is_late = |at: usize| {
+                    let (was, is) = (old.get(at), &new[at]);
+                    was != Some(is) && moved(was, is)
+                };
+                for at in (0..new.len()).filter(|at| is_late(*at)) {
+                    let there = new.iter().enumerate();
+                    let others = there.filter(|(other, _)| *other < at || !is_late(*other));
+                    let others = others.map(|(_, is)| *is);
+                    entry.change(side, None, Some(new[at]), others);
+                }
+            }
+            old.clone_from(new);
+            self.own[slot][side.index()] = best(side, new);
         }
-        entry.is_dirty = true;
     }
 
-    /// Computes the composite of a pair again if its offers changed. True if they did.
-    pub fn refresh(&mut self, setup: &Setup, pair: Pair) -> bool {
-        let config = &setup.pairs[pair].config;
-        let entry = &mut self.pairs[pair];
-        if !std::mem::take(&mut entry.is_dirty) {
-            return false;
-        }
+    /// Whether the composite of a pair is to be computed again.
+    pub fn is_dirty(&self, pair: Pair) -> bool {
+        self.pairs[pair].is_dirty != [false; 2]
+    }
+
+    /// Computes the composite of a pair again where offers that it depends on changed.
+    pub fn refresh(&mut self, setup: &Setup, pair: Pair) {
         for side in Side::BOTH {
-            let offers = &entry.offers[side.index()];
-            entry.composite.tops[side.index()] = top(offers);
-            for (quantity, averages) in config.sizes.iter().zip(&mut entry.composite.averages) {
-                let want = Want {
-                    takes: side,
-                    quantity: *quantity,
-                    limit: None,
-                    lot: config.lot,
-                    caps: &self.caps,
-                    is_quoted: &self.is_quoted,
-                    style: Style::Best,
-                    parts: false,
-                    combine: setup.router.combine,
-                };
-                let plan = self.planner.plan(offers, &want);
-                averages[side.index()] =
-                    plan.map(|plan| average(plan.cost, plan.quantity, side == Side::Ask));
+            if std::mem::take(&mut self.pairs[pair].is_dirty[side.index()]) {
+                self.refresh_side(setup, pair, side);
             }
         }
-        true
+    }
+
+    fn refresh_side(&mut self, setup: &Setup, pair: Pair, side: Side) {
+        let config = &setup.pairs[pair].config;
+        let entry = &mut self.pairs[pair];
+        let offers = &entry.offers[side.index()];
+        let top = top(offers);
+        // Further offers change nothing, unless a size needs them.
+        let mut reach = top.map(|top| top.price);
+        entry.composite.tops[side.index()] = top;
+        for (quantity, averages) in config.sizes.iter().zip(&mut entry.composite.averages) {
+            let want = Want {
+                takes: side,
+                quantity: *quantity,
+                limit: None,
+                lot: config.lot,
+                caps: &self.caps,
+                is_quoted: &self.is_quoted,
+                // Without bands there is no ticket and no combination.
+                style: match entry.bands[side.index()] {
+                    0 => Style::Sweep,
+                    _ => Style::Best,
+                },
+                parts: false,
+                combine: setup.router.combine,
+            };
+            let plan = self.planner.plan(offers, &want);
+            averages[side.index()] =
+                plan.map(|plan| average(plan.cost, plan.quantity, side == Side::Ask));
+            let end = match want.combine {
+                true => None,
+                false => self.planner.sweep_end(),
+            };
+            reach = reach.zip(end).map(|(one, other)| match side {
+                Side::Bid => one.min(other),
+                Side::Ask => one.max(other),
+            });
+        }
+        entry.reach[side.index()] = reach;
     }
 
     /// Composite of a pair as of its last refresh.
@@ -198,6 +281,11 @@ impl Composites {
     /// Usable offers of a pair's side, in the order of a sweep.
     pub fn offers(&self, pair: Pair, side: Side) -> &[Offer] {
         &self.pairs[pair].offers[side.index()]
+    }
+
+    /// What can be had at each price of a pair's side, best first.
+    pub fn levels(&self, pair: Pair, side: Side) -> &[PriceLevel] {
+        &self.pairs[pair].levels[side.index()]
     }
 
     /// A bank's own best usable bid and ask.

@@ -59,6 +59,8 @@ pub struct Engine {
     counting: Counting,
     /// Last published composites.
     published: Vec<Option<Composite>>,
+    /// Pairs whose composites were computed again since they were published.
+    is_fresh: Vec<bool>,
 
     parents: Parents,
     planner: Planner,
@@ -109,6 +111,7 @@ impl Engine {
             slot_due_ns: vec![NEVER; slots],
             counting: Counting::default(),
             published: vec![None; setup.pairs.len()],
+            is_fresh: vec![true; setup.pairs.len()],
             parents: Parents::new(&setup),
             planner: Planner::new(setup.banks.len()),
             offers: Vec::new(),
@@ -160,9 +163,8 @@ impl Engine {
     /// How a bank did in a pair so far.
     pub fn score(&mut self, bank: Bank, pair: crate::setup::Pair) -> &crate::scorecard::Score {
         let now_ns = self.now();
-        self.scorecard
-            .count_time(&self.setup, &self.composites, pair, now_ns);
         let slot = self.setup.slot(bank, pair);
+        self.scorecard.settle(slot, now_ns);
         self.scorecard.so_far(slot)
     }
 
@@ -228,8 +230,6 @@ impl Engine {
     pub fn finish(&mut self, out: &mut Batch) {
         let now_ns = self.now();
         for pair in 0..self.setup.pairs.len() {
-            self.scorecard
-                .count_time(&self.setup, &self.composites, pair, now_ns);
             self.position_line(pair, out);
         }
         for bank in 0..self.setup.banks.len() {
@@ -237,6 +237,7 @@ impl Engine {
             pairs.sort_unstable();
             for pair in pairs {
                 let slot = self.setup.slot(bank, pair);
+                self.scorecard.settle(slot, now_ns);
                 let mut score = self.scorecard.of(bank, slot, now_ns);
                 score.penalty = self.penalties.of(&self.setup, slot);
                 let score = Box::new(score);

@@ -1,6 +1,6 @@
-//! Offers as a price ladder, and what changed between two of them as steps of a book.
+//! Levels of a composite as a price ladder, and what changed between two of them as steps of a book.
 
-use crate::plan::Offer;
+use crate::composite::PriceLevel;
 use touchline_types::{BookKind, Level, LevelAction, LevelChange, Price, Quantity, Side};
 
 /// Decimals of a [`Price`].
@@ -57,46 +57,23 @@ impl Ladder {
         &self.changes
     }
 
-    /// Replaces both sides by offers in the order of a sweep. True if that changed anything.
-    pub fn replace(&mut self, [bids, asks]: [&[Offer]; 2]) -> bool {
+    /// Replaces both sides by levels, best first. True if that changed anything.
+    pub fn replace(&mut self, [bids, asks]: [&[PriceLevel]; 2]) -> bool {
         self.changes.clear();
-        for (side, offers) in [(Side::Bid, bids), (Side::Ask, asks)] {
-            levels(offers, self.levels_max, self.tick, &mut self.next);
+        for (side, levels) in [(Side::Bid, bids), (Side::Ask, asks)] {
+            let levels = &levels[..levels.len().min(self.levels_max)];
+            self.next.clear();
+            self.next.extend(levels.iter().map(|level| Level {
+                price: scaled(level.price, self.tick),
+                quantity: Quantity(level.quantity()),
+                orders: level.banks as i32,
+                known: true,
+            }));
             let known = &mut self.sides[side.index()];
             steps(side, known, &self.next, &mut self.changes);
             std::mem::swap(known, &mut self.next);
         }
         !self.changes.is_empty()
-    }
-}
-
-/// A level for each price: the larger of the sum of what adds up and the largest band, and how many banks are there.
-fn levels(mut offers: &[Offer], levels_max: usize, tick: i64, into: &mut Vec<Level>) {
-    into.clear();
-    while let Some(first) = offers.first()
-        && into.len() < levels_max
-    {
-        let others = offers
-            .iter()
-            .position(|offer| offer.price != first.price)
-            .unwrap_or(offers.len());
-        let (of_price, rest) = offers.split_at(others);
-        offers = rest;
-        let (mut sum, mut largest, mut banks) = (0_i64, 0_i64, 0);
-        for (at, offer) in of_price.iter().enumerate() {
-            match offer.is_full {
-                true => largest = largest.max(offer.size),
-                false => sum = sum.saturating_add(offer.size),
-            }
-            let is_first = of_price[..at].iter().all(|other| other.bank != offer.bank);
-            banks += i32::from(is_first);
-        }
-        into.push(Level {
-            price: scaled(first.price, tick),
-            quantity: Quantity(sum.max(largest)),
-            orders: banks,
-            known: true,
-        });
     }
 }
 
@@ -110,23 +87,25 @@ fn steps(side: Side, old: &[Level], new: &[Level], changes: &mut Vec<LevelChange
         action,
         index: index as u16,
     };
-    let has = |levels: &[Level], price: Price| {
-        let is_before = |level: &Level| match side {
-            Side::Bid => level.price > price,
-            Side::Ask => level.price < price,
-        };
-        let at = levels.partition_point(is_before);
-        levels.get(at).is_some_and(|level| level.price == price)
+    // What is equal at both ends has no steps.
+    let same = |(one, other): &(&Level, &Level)| one == other;
+    let ahead = old.iter().zip(new).take_while(same).count();
+    let (old, new) = (&old[ahead..], &new[ahead..]);
+    let is_before = |one: &Level, other: &Level| match side {
+        Side::Bid => one.price > other.price,
+        Side::Ask => one.price < other.price,
     };
+    // Both lists are in order: a walk over both finds what only one of them has.
+    let mut theirs = new.iter().rev().peekable();
     for (index, level) in old.iter().enumerate().rev() {
-        if !has(new, level.price) {
-            changes.push(step(LevelAction::Remove, index, *level));
+        while theirs.next_if(|other| is_before(level, other)).is_some() {}
+        if theirs.peek().is_none_or(|other| other.price != level.price) {
+            changes.push(step(LevelAction::Remove, ahead + index, *level));
         }
     }
-    // What is left of the old list runs along.
-    let mut left = old.iter().filter(|level| has(new, level.price)).peekable();
-    let mut replaced = 0;
+    let (mut replaced, mut left) = (ahead, old.iter().peekable());
     for level in new {
+        while left.next_if(|known| is_before(known, level)).is_some() {}
         if let Some(known) = left.next_if(|known| known.price == level.price) {
             if known != level {
                 changes.push(step(LevelAction::Replace, replaced, *level));
@@ -134,9 +113,11 @@ fn steps(side: Side, old: &[Level], new: &[Level], changes: &mut Vec<LevelChange
             replaced += 1;
         }
     }
+    let mut left = old.iter().peekable();
     for (index, level) in new.iter().enumerate() {
-        if !has(old, level.price) {
-            changes.push(step(LevelAction::Insert, index, *level));
+        while left.next_if(|known| is_before(known, level)).is_some() {}
+        if left.peek().is_none_or(|known| known.price != level.price) {
+            changes.push(step(LevelAction::Insert, ahead + index, *level));
         }
     }
 }
@@ -152,6 +133,8 @@ fn scaled(ticks: i64, tick: i64) -> Price {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::composite::levels_of;
+    use crate::plan::Offer;
     use proptest::prelude::*;
 
     fn offer(bank: u16, price: i64, size: i64, is_full: bool) -> Offer {
@@ -191,7 +174,7 @@ mod tests {
             offer(2, 110_000, 5_000_000, true),
             offer(3, 110_000, 4_000_000, true),
         ];
-        assert!(ladder.replace([&bids, &[]]));
+        assert!(ladder.replace([&levels_of(&bids), &[]]));
         let seen: Vec<_> = ladder
             .levels(Side::Bid)
             .iter()
@@ -199,7 +182,7 @@ mod tests {
             .collect();
         let expected = [(1_100_010_000, 4_000_000, 3), (1_100_000_000, 5_000_000, 2)];
         assert_eq!(seen, expected, "bands are never added up");
-        assert!(!ladder.replace([&bids, &[]]), "nothing changed");
+        assert!(!ladder.replace([&levels_of(&bids), &[]]), "nothing changed");
         assert_eq!(price_of_hundredths(11_000_050, 5).0, 1_100_005_000);
         assert_eq!(price_of_hundredths(1_199, 9).0, 11, "coarser than 1e-9");
     }
@@ -231,7 +214,7 @@ mod tests {
             let mut ladder = Ladder::new(6, 0);
             let (mut bids, mut asks) = (Vec::new(), Vec::new());
             for (bid, ask) in rounds {
-                ladder.replace([&side(&bid, Side::Bid), &side(&ask, Side::Ask)]);
+                ladder.replace([&levels_of(&side(&bid, Side::Bid)), &levels_of(&side(&ask, Side::Ask))]);
                 let changes = ladder.changes().to_vec();
                 play(&mut bids, Side::Bid, &changes, 6);
                 play(&mut asks, Side::Ask, &changes, 6);

@@ -186,6 +186,11 @@ impl Planner {
         &self.legs
     }
 
+    /// Price of the last offer that the last plan's sweep came to; `None` if it came to all and was not complete, or there was none.
+    pub fn sweep_end(&self) -> Option<i64> {
+        self.sweep.end
+    }
+
     /// One offer for the whole size.
     fn ticket(&mut self, offers: &[Offer], want: &Want<'_>, best: &mut Option<Candidate>) {
         let takes = want.takes;
@@ -210,7 +215,14 @@ impl Planner {
                 offer.age,
             )
         };
-        if let Some(offer) = offers.iter().filter(may_take).min_by_key(key) {
+        // In the order of a sweep the first is the cheapest; others as cheap may be smaller.
+        let mut of_price = offers.iter().skip_while(|offer| !may_take(offer));
+        let first = of_price.next();
+        let cost = |offer: &Offer| (offer.effective(takes), offer.price);
+        let as_cheap =
+            of_price.take_while(|offer| first.is_some_and(|first| cost(first) == cost(offer)));
+        let others = as_cheap.filter(may_take);
+        if let Some(offer) = first.into_iter().chain(others).min_by_key(key) {
             let leg = Leg {
                 offer: *offer,
                 quantity: want.quantity,

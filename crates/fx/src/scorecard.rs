@@ -4,7 +4,7 @@ mod markouts;
 
 pub use markouts::HORIZONS_MS;
 
-use crate::composite::Composites;
+use crate::composite::{BankSet, Composites};
 use crate::orders::{Order, OrderState, RejectCode};
 use crate::setup::{Bank, Pair, Setup, Slot};
 use markouts::Markouts;
@@ -69,14 +69,23 @@ pub struct Score {
     pub penalty: i64,
 }
 
+/// What is true of a bank and a pair until it changes.
+#[derive(Debug, Clone, Copy, Default)]
+struct Present {
+    /// Since when the bank is among those at the best, by side.
+    best_ns: [Option<u64>; 2],
+    /// Its own spread, and since when both of its sides are usable with it.
+    spread: Option<(i64, u64)>,
+}
+
 /// Scores of all banks and pairs.
 #[derive(Debug, Clone)]
 pub struct Scorecard {
     scores: Vec<Score>,
     /// Accumulated time up, and start of the present one, by bank.
     up: Vec<(u64, Option<u64>)>,
-    /// Time up to which a pair is counted.
-    counted_ns: Vec<u64>,
+    /// What is true of each slot at present, and since when.
+    present: Vec<Present>,
     markouts: Markouts,
 }
 
@@ -86,7 +95,7 @@ impl Scorecard {
         Scorecard {
             scores: vec![Score::default(); setup.slots()],
             up: vec![(0, None); setup.banks.len()],
-            counted_ns: vec![0; setup.pairs.len()],
+            present: vec![Present::default(); setup.slots()],
             markouts: Markouts::default(),
         }
     }
@@ -116,25 +125,42 @@ impl Scorecard {
         self.scores[slot].quotes += 1;
     }
 
-    /// Counts the time since the last change of a pair, before it changes.
-    pub fn count_time(&mut self, setup: &Setup, composites: &Composites, pair: Pair, now_ns: u64) {
-        let passed_ns = now_ns - std::mem::replace(&mut self.counted_ns[pair], now_ns);
-        if passed_ns == 0 {
-            return;
+    /// Notes which banks are at the best of a pair's side from now on.
+    pub fn note_best(
+        &mut self,
+        setup: &Setup,
+        (pair, side): (Pair, Side),
+        [before, now]: [&BankSet; 2],
+        now_ns: u64,
+    ) {
+        for bank in before.differing(now).iter() {
+            let slot = setup.slot(bank, pair);
+            self.settle(slot, now_ns);
+            self.present[slot].best_ns[side.index()] = now.has(bank).then_some(now_ns);
         }
-        let tops = &composites.of(pair).tops;
-        for bank in 0..setup.banks.len() {
-            let score = &mut self.scores[setup.slot(bank, pair)];
-            for side in Side::BOTH {
-                let top = &tops[side.index()];
-                if top.as_ref().is_some_and(|top| top.banks.has(bank)) {
-                    score.best_ns[side.index()] += passed_ns;
-                }
+    }
+
+    /// Notes a bank's own best bid and ask from now on.
+    pub fn note_own(&mut self, slot: Slot, [bid, ask]: [Option<i64>; 2], now_ns: u64) {
+        let spread = bid.zip(ask).map(|(bid, ask)| ask - bid);
+        if self.present[slot].spread.map(|(spread, _)| spread) != spread {
+            self.settle(slot, now_ns);
+            self.present[slot].spread = spread.map(|spread| (spread, now_ns));
+        }
+    }
+
+    /// Counts the time of a slot until now.
+    pub fn settle(&mut self, slot: Slot, now_ns: u64) {
+        let (score, present) = (&mut self.scores[slot], &mut self.present[slot]);
+        for side in Side::BOTH {
+            if let Some(since_ns) = &mut present.best_ns[side.index()] {
+                score.best_ns[side.index()] += now_ns - std::mem::replace(since_ns, now_ns);
             }
-            if let [Some(bid), Some(ask)] = composites.own(setup, bank, pair) {
-                score.spread_ns += passed_ns;
-                score.spread_sum += i128::from(ask - bid) * i128::from(passed_ns);
-            }
+        }
+        if let Some((spread, since_ns)) = &mut present.spread {
+            let passed_ns = now_ns - std::mem::replace(since_ns, now_ns);
+            score.spread_ns += passed_ns;
+            score.spread_sum += i128::from(*spread) * i128::from(passed_ns);
         }
     }
 

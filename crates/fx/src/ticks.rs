@@ -59,6 +59,15 @@ pub fn text(value: i128, decimals: u32) -> String {
 ///
 /// `quantity` is positive.
 pub fn average(cost: i128, quantity: i64, is_buy: bool) -> i64 {
+    // Nearly every cost has 64 bits, and a division of 128 takes several times as long.
+    if let Ok(cost) = i64::try_from(cost)
+        && let Some(hundredths) = cost.checked_mul(100)
+    {
+        return match is_buy {
+            true => -(-hundredths).div_euclid(quantity),
+            false => hundredths.div_euclid(quantity),
+        };
+    }
     let (hundredths, quantity) = (cost * 100, i128::from(quantity));
     let rounded = match is_buy {
         true => -(-hundredths).div_euclid(quantity),

@@ -113,6 +113,12 @@ pub const FX: &[Mutant] = &[
         test: "-p touchline-compose --test compose faults::a_void_quote_is_never_shown_as_live",
     },
     Mutant {
+        name: "fx: a composite does not see a change of its last offer",
+        find: "!is_better(side, reach, price)",
+        replace: "is_better(side, price, reach)",
+        test: "-p touchline-fx --test fx composites::composites_that_change_are_those_that_are_made_anew",
+    },
+    Mutant {
         name: "fx: a price between two ticks is taken",
         find: "ticks::price(text, pair.precision)",
         replace: "ticks::price(text, 9).map(|ticks| ticks / 10_i64.pow(9 - u32::from(pair.precision)))",

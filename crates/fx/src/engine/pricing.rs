@@ -1,9 +1,11 @@
 //! Pricing sessions, and updates of the composites.
 
 use super::Engine;
+use crate::composite::BankSet;
 use crate::input::Session;
 use crate::quotes::BusQuotes;
-use crate::setup::{Bank, Slot};
+use crate::setup::{Bank, Pair, Slot};
+use touchline_types::Side;
 
 impl Engine {
     pub(super) fn pricing(&mut self, bank: Bank, session: &Session<'_>) {
@@ -113,8 +115,6 @@ impl Engine {
         while let Some((bank, slot)) = self.dirty.pop() {
             self.is_dirty[slot] = false;
             let pair = slot % pairs;
-            self.scorecard
-                .count_time(&self.setup, &self.composites, pair, now_ns);
             let entries = self.quotes.book(slot).entries();
             let lot = self.setup.pairs[pair].config.lot;
             let counting = &mut self.counting;
@@ -123,11 +123,29 @@ impl Engine {
             // Otherwise the same timer would fire repeatedly.
             assert!(counting.due_ns > now_ns, "what-counts-ends-later");
             self.composites.replace(&self.setup, (bank, pair), counting);
+            let own = self.composites.own(&self.setup, bank, pair);
+            self.scorecard.note_own(slot, own, now_ns);
             self.slot_due_ns[slot] = counting.due_ns;
             self.wake_at(self.slot_due_ns[slot]);
         }
         for pair in 0..pairs {
-            self.composites.refresh(&self.setup, pair);
+            if self.composites.is_dirty(pair) {
+                self.refresh_composite(pair, now_ns);
+            }
+        }
+    }
+
+    fn refresh_composite(&mut self, pair: Pair, now_ns: u64) {
+        let before = self.composites.of(pair).tops;
+        self.composites.refresh(&self.setup, pair);
+        self.is_fresh[pair] = true;
+        let now = &self.composites.of(pair).tops;
+        for side in Side::BOTH {
+            let banks = [&before[side.index()], &now[side.index()]]
+                .map(|top| top.map_or(BankSet::default(), |top| top.banks));
+            let [before, now] = &banks;
+            self.scorecard
+                .note_best(&self.setup, (pair, side), [before, now], now_ns);
         }
     }
 }

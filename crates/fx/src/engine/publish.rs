@@ -18,7 +18,8 @@ impl Engine {
     /// Publishes the composites that differ from the last published ones.
     pub(super) fn publish(&mut self, out: &mut Batch) {
         for pair in 0..self.setup.pairs.len() {
-            if self.is_unpublished(pair) {
+            let is_fresh = std::mem::take(&mut self.is_fresh[pair]);
+            if is_fresh && self.is_unpublished(pair) {
                 let composite = self.composites.of(pair);
                 let from = out.averages.len();
                 out.averages.extend_from_slice(&composite.averages);

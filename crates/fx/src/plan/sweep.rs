@@ -8,7 +8,9 @@ use crate::setup::Bank;
 pub(super) struct Sweep {
     /// Used offers, best first.
     pub legs: Vec<Leg>,
-    /// Quantity used from each bank, by rank.
+    /// Price of the last offer of a complete walk.
+    pub end: Option<i64>,
+    /// Quantity used from each bank, by rank; zero between walks.
     taken: Vec<i64>,
 }
 
@@ -16,6 +18,7 @@ impl Sweep {
     pub fn new(banks: usize) -> Sweep {
         Sweep {
             legs: Vec::new(),
+            end: None,
             taken: vec![0; banks],
         }
     }
@@ -30,7 +33,6 @@ impl Sweep {
         without: Option<Bank>,
     ) -> i64 {
         self.legs.clear();
-        self.taken.fill(0);
         let mut left = quantity;
         for offer in offers {
             if left == 0 {
@@ -66,6 +68,11 @@ impl Sweep {
             });
         }
         assert!(left >= 0, "sweep-within-want");
+        for leg in &self.legs {
+            self.taken[usize::from(leg.offer.bank)] = 0;
+        }
+        let last = self.legs.last().map(|leg| leg.offer.price);
+        self.end = last.filter(|_| left == 0);
         left
     }
 }

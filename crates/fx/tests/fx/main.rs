@@ -1,6 +1,7 @@
 //! Rules of the FX core one by one, and invariants under any behaviour of banks.
 
 mod bus;
+mod composites;
 mod limits;
 mod orders;
 mod plans;

@@ -46,11 +46,11 @@ impl Books {
     pub fn refresh(&mut self, stream: &BankStream, pair: Pair, events: &mut Vec<Event>) -> bool {
         let composites = stream.composites();
         let ladder = &mut self.ladders[pair];
-        let offers = [
-            composites.offers(pair, Side::Bid),
-            composites.offers(pair, Side::Ask),
+        let levels = [
+            composites.levels(pair, Side::Bid),
+            composites.levels(pair, Side::Ask),
         ];
-        if !ladder.replace(offers) {
+        if !ladder.replace(levels) {
             return false;
         }
         for change in ladder.changes() {

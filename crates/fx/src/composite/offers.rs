@@ -1,0 +1,217 @@
+//! Usable offers of a pair over all banks, and what can be had at each price. A change costs what it changes, whatever the number of
+//! banks: offers are moved within the sorted list, and levels are computed again at the prices concerned only.
+
+use super::{BankSet, Composite, PriceLevel};
+use crate::plan::{Offer, sweep_order};
+use touchline_types::Side;
+
+/// Usable offers of a pair.
+///
+/// Invariant: offers are in the order of a sweep, and levels are those of the offers.
+#[derive(Debug, Clone, Default)]
+pub(super) struct PairOffers {
+    /// Sorted in the order of a sweep, by side.
+    pub offers: [Vec<Offer>; 2],
+    /// Levels of these offers, best first, by side.
+    pub levels: [Vec<PriceLevel>; 2],
+    /// Number of bands, by side.
+    pub bands: [usize; 2],
+    /// Worst price that the composite depends on, by side; `None` if it depends on every offer.
+    pub reach: [Option<i64>; 2],
+    pub composite: Composite,
+    /// Whether the composite is to be computed again, by side.
+    pub is_dirty: [bool; 2],
+}
+
+impl PairOffers {
+    /// Replaces an offer of a bank, adds one, or removes one. `others` are the bank's other offers on the side.
+    pub fn change(
+        &mut self,
+        side: Side,
+        was: Option<Offer>,
+        is: Option<Offer>,
+        others: impl Iterator<Item = Offer> + Clone,
+    ) {
+        let offers = &mut self.offers[side.index()];
+        match (was, is) {
+            (Some(was), Some(is)) => {
+                let (from, to) = (place(offers, side, &was), place(offers, side, &is));
+                assert!(offers.get(from) == Some(&was), "offers-in-sweep-order");
+                // Only what lies between the two places moves.
+                match to > from {
+                    true => {
+                        offers.copy_within(from + 1..to, from);
+                        offers[to - 1] = is;
+                    }
+                    false => {
+                        offers.copy_within(to..from, to + 1);
+                        offers[to] = is;
+                    }
+                }
+            }
+            (Some(was), None) => {
+                let from = place(offers, side, &was);
+                assert!(offers.get(from) == Some(&was), "offers-in-sweep-order");
+                offers.remove(from);
+            }
+            (None, Some(is)) => offers.insert(place(offers, side, &is), is),
+            (None, None) => return,
+        }
+        for offer in was.iter().chain(&is) {
+            self.is_dirty[side.index()] |= offer.is_full || self.reaches(side, offer.price);
+        }
+        let has_other = |price| others.clone().any(|other| other.price == price);
+        if let Some(was) = was {
+            self.leave_level(side, &was, has_other(was.price));
+        }
+        if let Some(is) = is {
+            self.join_level(side, &is, has_other(is.price));
+        }
+    }
+
+    /// Whether the composite depends on offers at a price.
+    fn reaches(&self, side: Side, price: i64) -> bool {
+        // mutant: fx: a composite does not see a change of its last offer
+        self.reach[side.index()].is_none_or(|reach| !is_better(side, reach, price))
+    }
+
+    fn join_level(&mut self, side: Side, offer: &Offer, is_bank_there: bool) {
+        let levels = &mut self.levels[side.index()];
+        let at = levels.partition_point(|level| is_better(side, level.price, offer.price));
+        if levels
+            .get(at)
+            .is_none_or(|level| level.price != offer.price)
+        {
+            levels.insert(at, PriceLevel::empty(offer.price));
+        }
+        let level = &mut levels[at];
+        match offer.is_full {
+            true => level.largest = level.largest.max(offer.size),
+            false => level.sum += i128::from(offer.size),
+        }
+        level.banks += u32::from(!is_bank_there);
+        self.bands[side.index()] += usize::from(offer.is_full);
+    }
+
+    fn leave_level(&mut self, side: Side, offer: &Offer, is_bank_there: bool) {
+        let (levels, offers) = (&mut self.levels[side.index()], &self.offers[side.index()]);
+        let at = levels.partition_point(|level| is_better(side, level.price, offer.price));
+        let level = &mut levels[at];
+        level.banks -= u32::from(!is_bank_there);
+        match offer.is_full {
+            // The largest of the others is not known.
+            true if level.largest == offer.size => {
+                level.largest = largest_at(offers, side, offer.price);
+            }
+            true => {}
+            false => level.sum -= i128::from(offer.size),
+        }
+        self.bands[side.index()] -= usize::from(offer.is_full);
+        if level.banks == 0 {
+            levels.remove(at);
+        }
+    }
+}
+
+impl PriceLevel {
+    fn empty(price: i64) -> PriceLevel {
+        PriceLevel {
+            price,
+            sum: 0,
+            largest: 0,
+            banks: 0,
+        }
+    }
+}
+
+/// Where an offer stands, or would. Offers of composites have no penalties, so the order of a sweep begins with the price.
+fn place(offers: &[Offer], side: Side, offer: &Offer) -> usize {
+    offers.partition_point(|other| match other.price == offer.price {
+        true => sweep_order(side, other, offer).is_lt(),
+        false => is_better(side, other.price, offer.price),
+    })
+}
+
+/// The largest band at a price.
+fn largest_at(offers: &[Offer], side: Side, price: i64) -> i64 {
+    let from = offers.partition_point(|offer| is_better(side, offer.price, price));
+    let at_price = offers[from..]
+        .iter()
+        .take_while(|offer| offer.price == price);
+    let bands = at_price.filter(|offer| offer.is_full);
+    bands.map(|offer| offer.size).max().unwrap_or(0)
+}
+
+/// Levels of offers in the order of a sweep.
+pub fn levels_of(offers: &[Offer]) -> Vec<PriceLevel> {
+    let same_price = offers.chunk_by(|one, other| one.price == other.price);
+    let level = |offers: &[Offer]| {
+        let (mut level, mut banks) = (PriceLevel::empty(offers[0].price), BankSet::default());
+        for offer in offers {
+            match offer.is_full {
+                true => level.largest = level.largest.max(offer.size),
+                false => level.sum += i128::from(offer.size),
+            }
+            banks.add(usize::from(offer.bank));
+        }
+        level.banks = banks.len() as u32;
+        level
+    };
+    same_price.map(level).collect()
+}
+
+/// Whether a price is better than another for who takes a side.
+fn is_better(side: Side, price: i64, than: i64) -> bool {
+    match side {
+        Side::Bid => price > than,
+        Side::Ask => price < than,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn offer((bank, price, size, is_full): (u16, i64, i64, bool), age: u64) -> Offer {
+        Offer {
+            price,
+            size,
+            minimum: 0,
+            age,
+            penalty: 0,
+            entry: 0,
+            bank,
+            is_full,
+        }
+    }
+
+    proptest! {
+        /// Whatever comes, moves and goes: offers and levels are those of sorting everything.
+        #[test]
+        fn changes_lead_to_what_sorting_everything_does(
+            steps in prop::collection::vec(
+                (0_usize..12, any::<bool>(), (0_u16..3, 1_i64..6, 1_i64..4, any::<bool>())),
+                1..60,
+            ),
+            is_bid in any::<bool>(),
+        ) {
+            let side = if is_bid { Side::Bid } else { Side::Ask };
+            let mut pair = PairOffers::default();
+            let mut kept: Vec<Offer> = Vec::new();
+            for (age, (at, stays, new)) in steps.into_iter().enumerate() {
+                let was = (at < kept.len()).then(|| kept.swap_remove(at));
+                let bank = was.map_or(new.0, |was| was.bank);
+                let is = (stays || was.is_none()).then(|| offer((bank, new.1, new.2, new.3), age as u64));
+                let others: Vec<_> = kept.iter().copied().filter(|other| other.bank == bank).collect();
+                pair.change(side, was, is, others.into_iter());
+                kept.extend(is);
+                let mut sorted = kept.clone();
+                sorted.sort_by(|one, other| sweep_order(side, one, other));
+                prop_assert_eq!(&pair.levels[side.index()], &levels_of(&sorted));
+                prop_assert_eq!(pair.bands[side.index()], sorted.iter().filter(|offer| offer.is_full).count());
+                prop_assert_eq!(&pair.offers[side.index()], &sorted);
+            }
+        }
+    }
+}
