@@ -3,8 +3,8 @@
 
 mod children;
 mod expected_books;
-mod folder;
-mod fx;
+pub mod folder;
+pub mod fx;
 mod left_bus;
 mod live;
 mod memory;

@@ -2,7 +2,8 @@
 //! banks: offers are moved within the sorted list, and levels are computed again at the prices concerned only.
 
 use super::{BankSet, Composite, PriceLevel};
-use crate::plan::{Offer, sweep_order};
+use crate::plan::Offer;
+use std::cmp::Reverse;
 use touchline_types::Side;
 
 /// Usable offers of a pair.
@@ -124,10 +125,11 @@ impl PriceLevel {
     }
 }
 
-/// Where an offer stands, or would. Offers of composites have no penalties, so the order of a sweep begins with the price.
+/// Where an offer stands, or would: the order of a sweep without penalties, which offers of composites have none of.
 fn place(offers: &[Offer], side: Side, offer: &Offer) -> usize {
+    let of_price = |offer: &Offer| (Reverse(offer.size), offer.bank, offer.age);
     offers.partition_point(|other| match other.price == offer.price {
-        true => sweep_order(side, other, offer).is_lt(),
+        true => of_price(other) < of_price(offer),
         false => is_better(side, other.price, offer.price),
     })
 }
@@ -171,6 +173,7 @@ fn is_better(side: Side, price: i64, than: i64) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::plan::sweep_order;
     use proptest::prelude::*;
 
     fn offer((bank, price, size, is_full): (u16, i64, i64, bool), age: u64) -> Offer {

@@ -1,8 +1,12 @@
 //! `touchline bench fx-compose`: from a bank's quote to the composite on the bus.
 
+mod buses;
+mod live;
+
 use super::ipc::failure;
 use super::run::{Common, Run};
 use crate::output::Failure;
+use live::Profile;
 use touchline_compose::{Composer, Config};
 use touchline_fx::input::Session;
 use touchline_fx::quotes::{BusQuotes, Quoted};
@@ -14,17 +18,34 @@ use touchline_transport::clock::ticks;
 use touchline_transport::shm::{Publisher, Root, Settings};
 use touchline_types::{Id, Price, Quantity, Quote, QuoteAction, QuoteChange, Side};
 
-/// What a changed tier of one bank costs, from the quote in memory to the composite published on a bus.
+/// What a changed tier of one bank costs, from the quote to the composite published on a bus.
 ///
-/// Each bank quotes tiers on both sides around one mid. In `one-tier` one tier of one bank changes its price; in `one-bank`
+/// With the profile `memory` each bank quotes tiers on both sides around one mid. In `one-tier` one tier of one bank changes its price; in `one-bank`
 /// all tiers of one bank do; `top-only` changes the size of the best tier. Every change is timed by itself, with the update of the
-/// book's table and the messages of the bus in it.
+/// book's table and the messages of the bus in it. With `burst` and `sparse` simulated banks quote over sockets, and the time from a
+/// quote received by its gateway to the composite consumed by another process is measured, in parts. With `buses` the composer
+/// polls a bus of each bank, and a round of it is measured, without a quote and with one.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
   touchline bench fx-compose
-  touchline bench fx-compose --banks 200 --json")]
+  touchline bench fx-compose --banks 200 --json
+  touchline bench fx-compose --profile buses --banks 200
+  touchline bench fx-compose --profile burst
+  touchline bench fx-compose --profile sparse --silence-s 60 --wakes 5")]
 pub struct Arguments {
+    /// How the banks quote.
+    #[arg(long, value_enum, default_value_t = Profile::Memory)]
+    profile: Profile,
+    /// Seconds of bursts that are measured.
+    #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u64).range(1..=3_600))]
+    seconds: u64,
+    /// Seconds of silence before each quote of the profile `sparse`.
+    #[arg(long, value_name = "N", default_value_t = 60, value_parser = clap::value_parser!(u64).range(1..=3_600))]
+    silence_s: u64,
+    /// Silences of the profile `sparse`.
+    #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u64).range(1..=1_000))]
+    wakes: u64,
     /// Number of banks, 1 to 256.
     #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u16).range(1..=256))]
     banks: u16,
@@ -60,6 +81,14 @@ const SUBJECTS: [(&str, Change); 3] = [
 
 /// Runs the command.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
+    match arguments.profile {
+        Profile::Memory => in_memory(arguments),
+        Profile::Buses => buses::run(arguments),
+        Profile::Burst | Profile::Sparse => live::run(arguments),
+    }
+}
+
+fn in_memory(arguments: &Arguments) -> Result<(), Failure> {
     pin(arguments.cpus).map_err(failure)?;
     let run = Run::begin(&arguments.common);
     let clock = run.clock();
@@ -108,11 +137,7 @@ struct Bench {
 
 impl Bench {
     fn new(arguments: &Arguments, seed: u64) -> Result<Bench, Failure> {
-        let mut text = "bus = \"fx\"\n[[pairs]]\nsymbol = \"EUR/USD\"\nprecision = 5\nspot_date = \"20260107\"\nsizes = [1000000, 5000000]\n".to_owned();
-        for bank in 0..arguments.banks {
-            text += &format!("[[banks]]\nname = \"LP{bank:03}\"\n");
-        }
-        let config = Config::parse(&text).map_err(Failure::run)?;
+        let config = config(arguments.banks)?;
         let folder = Folder::new().map_err(failure)?;
         let root = Root::at(folder.path());
         let settings = Settings {
@@ -134,7 +159,7 @@ impl Bench {
         };
         for bank in 0..bench.banks {
             let quotes: Vec<Quote> = (0..arguments.tiers)
-                .flat_map(|tier| Side::BOTH.map(|side| bench.quote(tier, side, bank as i64 % 4)))
+                .flat_map(|tier| Side::BOTH.map(|side| quote_of(tier, side, bank as i64 % 4)))
                 .collect();
             bench.composer.input(bank, bench.now_ns, Session::Up);
             let quotes = BusQuotes {
@@ -149,23 +174,6 @@ impl Bench {
         Ok(bench)
     }
 
-    fn quote(&self, tier: u32, side: Side, away: i64) -> Quote {
-        let away = 1 + i64::from(tier) + away;
-        let ticks = match side {
-            Side::Bid => 110_000 - away,
-            Side::Ask => 110_000 + away,
-        };
-        Quote {
-            entry: 2 * tier + side.index() as u32,
-            side,
-            price: Price(ticks * 10_000),
-            quantity: Quantity(1_000_000 * (1 + i64::from(tier))),
-            priority: 1,
-            quote_id: Id::lossy(b"Q1"),
-            ..Quote::NULL
-        }
-    }
-
     fn prepare(&mut self, change: Change) {
         self.now_ns += 1_000;
         self.bank = self.random.index(self.banks);
@@ -175,13 +183,13 @@ impl Bench {
             Change::OneTier => {
                 let tier = self.random.below(u64::from(self.tiers)) as u32;
                 let side = *self.random.pick(&Side::BOTH);
-                let quote = self.quote(tier, side, away);
+                let quote = quote_of(tier, side, away);
                 self.set(quote);
             }
             Change::OneBank => {
                 for tier in 0..self.tiers {
                     for side in Side::BOTH {
-                        let quote = self.quote(tier, side, away);
+                        let quote = quote_of(tier, side, away);
                         self.set(quote);
                     }
                 }
@@ -191,7 +199,7 @@ impl Bench {
                 let size = 1_000 * self.random.between(1_000, 2_000);
                 let quote = Quote {
                     quantity: Quantity(size),
-                    ..self.quote(0, side, 0)
+                    ..quote_of(0, side, 0)
                 };
                 self.set(quote);
             }
@@ -214,5 +222,33 @@ impl Bench {
         };
         self.composer
             .input(self.bank, self.now_ns, Session::Quotes(quotes));
+    }
+}
+
+/// The configuration of a composer of so many banks.
+fn config(banks: u16) -> Result<Config, Failure> {
+    let mut text = "bus = \"fx\"\n[[pairs]]\nsymbol = \"EUR/USD\"\nprecision = 5\nspot_date = \"20260107\"\nsizes = [1000000, 5000000]\n"
+        .to_owned();
+    for bank in 0..banks {
+        text += &format!("[[banks]]\nname = \"LP{bank:03}\"\n");
+    }
+    Config::parse(&text).map_err(Failure::run)
+}
+
+/// A tier of a bank, so far from the best price.
+fn quote_of(tier: u32, side: Side, away: i64) -> Quote {
+    let away = 1 + i64::from(tier) + away;
+    let ticks = match side {
+        Side::Bid => 110_000 - away,
+        Side::Ask => 110_000 + away,
+    };
+    Quote {
+        entry: 2 * tier + side.index() as u32,
+        side,
+        price: Price(ticks * 10_000),
+        quantity: Quantity(1_000_000 * (1 + i64::from(tier))),
+        priority: 1,
+        quote_id: Id::lossy(b"Q1"),
+        ..Quote::NULL
     }
 }

@@ -53,7 +53,7 @@ const HEALING: Duration = Duration::from_secs(3);
 const HEALING_MAX: Duration = Duration::from_secs(60);
 
 /// The processes, in the order of the data.
-struct Cast {
+pub struct Cast {
     banks: Process,
     gateways: Vec<Process>,
     composer: Process,
@@ -165,7 +165,12 @@ fn watch(
 
 impl Cast {
     /// The banks first, then who listens to them, then who listens to that.
-    fn start(path: &Path, folder: &Path, buses: &Path, config: &Config) -> Result<Cast, Failure> {
+    pub fn start(
+        path: &Path,
+        folder: &Path,
+        buses: &Path,
+        config: &Config,
+    ) -> Result<Cast, Failure> {
         let out = folder.join("files");
         let text = |path: &Path| path.display().to_string();
         let words = |words: &[&str], paths: &[(&str, PathBuf)]| {
@@ -234,8 +239,8 @@ impl Cast {
         }
     }
 
-    /// What the banks said.
-    fn end(self) -> Result<Vec<String>, Failure> {
+    /// Ends everything; what the banks said.
+    pub fn end(self) -> Result<Vec<String>, Failure> {
         self.composer.end(PATIENCE)?;
         for gateway in self.gateways {
             gateway.end(PATIENCE)?;

@@ -74,6 +74,28 @@ fn a_line_of_json_says_when_which_build_how_and_where() {
     }
 }
 
+#[test]
+fn bench_fx_compose_measures_quotes_in_memory_by_buses_and_over_sockets() {
+    let lines_of =
+        |name: &str, arguments: &str| lines(name, &format!("bench fx-compose {arguments} --json"));
+    let memory = lines_of("fx-memory", "--banks 3 --samples 100 --rounds 2");
+    for subject in ["one-tier", "one-bank", "top-only"] {
+        // Without the first twentieth.
+        assert_eq!(of(&memory, subject, "count"), 190);
+    }
+    let buses = lines_of(
+        "fx-buses",
+        "--profile buses --banks 3 --samples 100 --rounds 1",
+    );
+    let count = of(&buses, "quoted-round", "count").as_u64();
+    assert!(matches!(count, Some(1..=95)), "{count:?}");
+    let sockets = lines_of("fx-burst", "--profile burst --banks 2 --seconds 2");
+    for subject in ["burst-receive-to-consumed", "burst-compose", "tcp-one-way"] {
+        let count = of(&sockets, subject, "count").as_u64();
+        assert!(count > Some(0), "{subject}: {count:?}");
+    }
+}
+
 /// Every row has a value for each column of its head.
 #[test]
 fn tables_have_units_and_the_clock_in_their_head_and_columns_that_never_touch() {

@@ -8,6 +8,12 @@ use std::fs;
 use std::io::Write;
 use std::path::Path;
 use std::process::{Child, Stdio};
+use touchline_transport::Publish;
+use touchline_transport::shm::{Lock, Publisher, Root, Settings};
+use touchline_types::{
+    ChannelState, Code, Depth, Instrument, InstrumentDefinition, Price, Quantity, Quote,
+    QuoteSnapshot, QuoteStream, Side, Symbol, Timestamps, Update, Validity,
+};
 
 const BANKS: &str = r#"
 seed = 7
@@ -172,4 +178,88 @@ fn the_composite_of_the_commands_is_what_the_banks_show() {
     assert!(live.lines().count() > 100, "{}", live.lines().count());
     gateways.into_iter().for_each(end);
     end(banks);
+}
+
+/// 200 buses of banks: the composer takes all of them, and the tools list them.
+#[test]
+fn two_hundred_banks_are_composed_and_listed() {
+    const BANKS: usize = 200;
+    let desk = Desk::bare("fx-many");
+    let mut config =
+        "bus = \"fx\"\n[[pairs]]\nsymbol = \"EUR/USD\"\nprecision = 5\nspot_date = \"20260107\"\n"
+            .to_owned();
+    for bank in 0..BANKS {
+        config += &format!("[[banks]]\nname = \"LP{bank:03}\"\n");
+    }
+    desk.write("compose.toml", config);
+    let root = Root::at(desk.path("buses"));
+    let mut banks: Vec<Publisher> = (0..BANKS).map(|bank| publisher(&root, bank)).collect();
+    let composer = start(
+        &desk,
+        "fx compose --config compose.toml --until-eof",
+        "composer.txt",
+    );
+    until("all banks in the composite", || {
+        banks.iter_mut().enumerate().for_each(quote);
+        let run = desk.run("book fx EUR/USD --json");
+        let book: Value = serde_json::from_str(&run.stdout).unwrap_or_default();
+        book["state"] == "live" && book["bids"][0][2] == BANKS
+    });
+    // The first bus by name, and the last one.
+    for (bus, name) in [("", "fx  ready"), ("lp199", "lp199  starting")] {
+        let page = desk.run(&format!("top {bus} --once --interval-ms 50"));
+        let page = page.done().stdout;
+        assert!(page.contains(&format!(" {name}")), "{page}");
+    }
+    let stat = desk.run("stat").done().stdout;
+    assert!(stat.contains("lp199"), "{stat}");
+    end(composer);
+}
+
+fn publisher(root: &Root, bank: usize) -> Publisher {
+    let settings = Settings {
+        ring_bytes: 65_536,
+        instruments_max: 1,
+        orders_max: 1,
+        lock: Lock::No,
+        ..Settings::default()
+    };
+    let bus = format!("lp{bank:03}");
+    let mut publisher = Publisher::open(root, &bus, &settings).expect("a bus of ours");
+    let depth = Depth {
+        direct: Depth::ALL,
+        implied: 0,
+    };
+    let mut definition = InstrumentDefinition::unknown(Instrument(0), 1, depth);
+    definition.symbol = Symbol::new(b"EUR/USD");
+    definition.defined = true;
+    let times = Timestamps::default();
+    publisher.publish(&Update::Definition(&definition), &times);
+    publisher.publish(&Update::Channel(&ChannelState::LIVE), &times);
+    publisher.commit();
+    publisher
+}
+
+/// A bank's bid, as its gateway repeats it.
+fn quote((_, publisher): (usize, &mut Publisher)) {
+    let quote = Quote {
+        side: Side::Bid,
+        price: Price(1_100_000_000),
+        quantity: Quantity(1_000_000),
+        priority: 1,
+        ..Quote::NULL
+    };
+    let stream = QuoteStream {
+        instrument: Instrument(0),
+        security_id: 1,
+        provider: Code::lossy(b"LP"),
+        value_date: 20_260_107,
+        validity: Validity::Live,
+    };
+    let snapshot = QuoteSnapshot {
+        stream,
+        quotes: &[quote],
+    };
+    publisher.publish(&Update::QuoteSnapshot(snapshot), &Timestamps::default());
+    publisher.commit();
 }

@@ -1,0 +1,205 @@
+//! `bench fx-compose --profile buses`: many banks' buses that the composer reads, one of which changes.
+
+use super::{Arguments, config, quote_of};
+use crate::bench::ipc::failure;
+use crate::bench::run::Run;
+use crate::output::Failure;
+use std::fs;
+use std::time::{Duration, Instant};
+use touchline_compose::Composer;
+use touchline_gateway::replay::latency_histogram;
+use touchline_lab::bench::Statistics;
+use touchline_lab::bench::ipc::{Folder, pin};
+use touchline_lab::random::Random;
+use touchline_transport::Publish;
+use touchline_transport::clock::ticks;
+use touchline_transport::shm::{Publisher, Root, Settings};
+use touchline_types::{
+    ChannelState, Code, Depth, Instrument, InstrumentDefinition, Quote, QuoteAction, QuoteChange,
+    QuoteSnapshot, QuoteStream, QuoteUpdate, Side, Symbol, Timestamps, Update, Validity,
+};
+
+/// Until the composer has joined every bus.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// The buses of all banks, and who composes them.
+struct Buses {
+    banks: Vec<Publisher>,
+    composer: Composer<Publisher>,
+    random: Random,
+    tiers: u32,
+    folder: Folder,
+}
+
+/// Measures a round of the composer without and with a quote.
+pub fn run(arguments: &Arguments) -> Result<(), Failure> {
+    pin(arguments.cpus).map_err(failure)?;
+    let run = Run::begin(&arguments.common);
+    let clock = run.clock();
+    let mut histograms = [latency_histogram(), latency_histogram()];
+    let mut notes = Vec::new();
+    for round in 0..arguments.rounds {
+        let begin = Instant::now();
+        let mut buses = Buses::open(arguments, u64::from(round))?;
+        let opened = begin.elapsed();
+        buses.settle()?;
+        notes = vec![format!(
+            "{} buses opened in {} ms, joined in {} ms; {:.1} MiB of shared memory, {:.1} MiB of it of the composite",
+            arguments.banks,
+            opened.as_millis(),
+            (begin.elapsed() - opened).as_millis(),
+            bytes(buses.folder.path()) as f64 / 1_048_576.0,
+            bytes(&buses.folder.path().join("fx")) as f64 / 1_048_576.0,
+        )];
+        for sample in 0..arguments.samples {
+            for (is_quoted, histogram) in [false, true].into_iter().zip(&mut histograms) {
+                if is_quoted {
+                    buses.quote();
+                }
+                let begin = ticks();
+                let messages = buses.round()?;
+                let end = ticks();
+                // A timer that is due reads the clock of the system and repeats what stands: some rounds in a million.
+                if sample >= arguments.samples / 20 && (messages > 0) == is_quoted {
+                    histogram.saturating_record(clock.between_ns(begin, end));
+                }
+            }
+        }
+    }
+    let lines = ["idle-round", "quoted-round"].into_iter().zip(histograms);
+    let lines: Vec<_> = lines
+        .map(|(subject, histogram)| Statistics {
+            bench: "fx-compose",
+            subject: subject.to_owned(),
+            payload_bytes: 0,
+            histogram,
+        })
+        .collect();
+    let head = format!(
+        "{} buses of banks with {} tiers a side, one pair; a round of the composer polls all of them, on processor {}",
+        arguments.banks, arguments.tiers, arguments.cpus
+    );
+    run.report_with(&head, &lines, "", |_| String::new(), &notes)
+}
+
+/// Memory of files, as the system has it.
+fn bytes(folder: &std::path::Path) -> u64 {
+    use std::os::unix::fs::MetadataExt;
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    entries
+        .map(|entry| match entry.metadata() {
+            Ok(about) if about.is_dir() => bytes(&entry.path()),
+            Ok(about) => about.blocks() * 512,
+            Err(_) => 0,
+        })
+        .sum()
+}
+
+impl Buses {
+    fn open(arguments: &Arguments, seed: u64) -> Result<Buses, Failure> {
+        let folder = Folder::new().map_err(failure)?;
+        let root = Root::at(folder.path());
+        let settings = |ring_bytes| Settings {
+            ring_bytes,
+            instruments_max: 1,
+            orders_max: 1,
+            ..Settings::default()
+        };
+        let mut banks = Vec::new();
+        for bank in 0..arguments.banks {
+            let bus = format!("lp{bank:03}");
+            let publisher = Publisher::open(&root, &bus, &settings(1 << 20));
+            banks.push(publisher.map_err(Failure::run)?);
+        }
+        let publisher = Publisher::open(&root, "fx", &settings(16 << 20)).map_err(Failure::run)?;
+        let composer = Composer::new(&config(arguments.banks)?, root, publisher, None);
+        let mut buses = Buses {
+            banks,
+            composer: composer.map_err(Failure::run)?,
+            random: Random::from_seed(seed),
+            tiers: arguments.tiers,
+            folder,
+        };
+        for bank in 0..buses.banks.len() {
+            buses.announce(bank);
+        }
+        Ok(buses)
+    }
+
+    /// A bank's definition and the state of its session.
+    fn announce(&mut self, bank: usize) {
+        let depth = Depth {
+            direct: Depth::ALL,
+            implied: 0,
+        };
+        let mut definition = InstrumentDefinition::unknown(Instrument(0), 1, depth);
+        definition.symbol = Symbol::new(b"EUR/USD");
+        definition.defined = true;
+        self.publish(bank, &Update::Definition(&definition));
+        self.publish(bank, &Update::Channel(&ChannelState::LIVE));
+    }
+
+    fn publish(&mut self, bank: usize, update: &Update<'_>) {
+        let publisher = &mut self.banks[bank];
+        publisher.publish(update, &Timestamps::default());
+        publisher.commit();
+    }
+
+    /// Every bank is joined, and has quoted.
+    fn settle(&mut self) -> Result<(), Failure> {
+        let begin = Instant::now();
+        while (self.composer.counters().bank_snapshots as usize) < self.banks.len() {
+            for bank in 0..self.banks.len() {
+                let tiers = 0..self.tiers;
+                let quotes: Vec<Quote> = tiers
+                    .flat_map(|tier| Side::BOTH.map(|side| quote_of(tier, side, bank as i64 % 4)))
+                    .collect();
+                let snapshot = QuoteSnapshot {
+                    stream: stream(),
+                    quotes: &quotes,
+                };
+                self.publish(bank, &Update::QuoteSnapshot(snapshot));
+            }
+            for _ in 0..10 {
+                self.round()?;
+            }
+            if begin.elapsed() > PATIENCE {
+                return Err(Failure::run("the composer did not join every bus"));
+            }
+        }
+        // What is left of the quotes of banks that were first.
+        while self.round()? > 0 {}
+        Ok(())
+    }
+
+    /// One tier of one bank changes.
+    fn quote(&mut self) {
+        let bank = self.random.index(self.banks.len());
+        let tier = self.random.below(u64::from(self.tiers)) as u32;
+        let side = *self.random.pick(&Side::BOTH);
+        let changes = [QuoteChange {
+            action: QuoteAction::Set,
+            quote: quote_of(tier, side, self.random.between(0, 3)),
+        }];
+        let update = QuoteUpdate {
+            stream: stream(),
+            changes: &changes,
+        };
+        self.publish(bank, &Update::Quotes(update));
+    }
+
+    #[inline(never)]
+    fn round(&mut self) -> Result<usize, Failure> {
+        Ok(self.composer.work().map_err(Failure::run)?.messages)
+    }
+}
+
+fn stream() -> QuoteStream {
+    QuoteStream {
+        instrument: Instrument(0),
+        security_id: 1,
+        provider: Code::lossy(b"LP"),
+        value_date: 20_260_107,
+        validity: Validity::Live,
+    }
+}

@@ -1,0 +1,264 @@
+//! `bench fx-compose --profile`: simulated banks over sockets, a gateway for each, the composer, and a consumer, all of them processes.
+
+use super::Arguments;
+use crate::bench::run::Run;
+use crate::demo::folder::Folder;
+use crate::demo::fx::Cast;
+use crate::output::Failure;
+use hdrhistogram::Histogram;
+use std::fmt::Write as _;
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::os::unix::fs::DirBuilderExt;
+use std::path::Path;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use touchline_gateway::replay::latency_histogram;
+use touchline_lab::bank::Config;
+use touchline_lab::bench::Statistics;
+use touchline_transport::bus::Polled;
+use touchline_transport::clock::{Clock, ticks};
+use touchline_transport::shm::{Item, Join, Root, Subscriber};
+use touchline_transport::{BackOff, Idle, Idler};
+use touchline_types::Timestamps;
+
+/// How the banks quote.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum Profile {
+    /// One change at a time, in memory.
+    Memory,
+    /// One change at a time, by a bus of each bank in memory.
+    Buses,
+    /// Four times a second every bank quotes twenty times at once.
+    Burst,
+    /// The same, then one quote of each bank after each silence.
+    Sparse,
+}
+
+/// Until everybody is connected and has quoted.
+const WARM_UP: Duration = Duration::from_secs(3);
+/// A quote that comes later than this after the one before is a wake-up.
+const WAKE: Duration = Duration::from_millis(400);
+/// Bytes of a quote of five tiers a side, about.
+const MESSAGE_BYTES: usize = 700;
+/// Round trips of the comparison with bare sockets.
+const ROUND_TRIPS: u32 = 2_000;
+
+/// Rows of a phase.
+const ROWS: [&str; 4] = [
+    "receive-to-consumed",
+    "receive-to-polled",
+    "compose",
+    "published-to-consumed",
+];
+
+/// Latencies of a phase, in the order of [`ROWS`].
+struct Phase {
+    name: &'static str,
+    histograms: [Histogram<u64>; ROWS.len()],
+}
+
+/// Runs the phases, and prints the table.
+pub fn run(arguments: &Arguments) -> Result<(), Failure> {
+    let run = Run::begin(&arguments.common);
+    let clock = run.clock();
+    let mut phases = vec![phase(arguments, "burst", 250, &clock)?];
+    if arguments.profile == Profile::Sparse {
+        phases.push(phase(
+            arguments,
+            "sparse",
+            arguments.silence_s * 1_000,
+            &clock,
+        )?);
+    }
+    let mut lines = Vec::new();
+    let medians: Vec<u64> = phases
+        .iter()
+        .map(|phase| phase.histograms[0].value_at_quantile(0.5))
+        .collect();
+    for phase in phases {
+        for (row, histogram) in ROWS.iter().zip(phase.histograms) {
+            lines.push(line(format!("{}-{row}", phase.name), histogram));
+        }
+    }
+    lines.push(line("tcp-one-way".to_owned(), bare_sockets(&clock)?));
+    let head = format!(
+        "{} banks over TCP with {} tiers a side, one pair; a gateway for each, the composer and the consumer are processes that sleep when idle",
+        arguments.banks, arguments.tiers
+    );
+    let mut notes = vec![
+        "receive: a gateway has read the quote from its socket; polled: the composer has read it from the gateway's bus, after it slept;".to_owned(),
+        format!("tcp-one-way: {MESSAGE_BYTES} bytes between two blocked threads over the loopback, the kernel's part before a quote is received"),
+    ];
+    if let [busy, sparse] = medians[..] {
+        notes.push(format!(
+            "after {} s of silence the median is {:.1} times the busy one",
+            arguments.silence_s,
+            sparse as f64 / busy.max(1) as f64
+        ));
+    }
+    run.report_with(&head, &lines, "", |_| String::new(), &notes)
+}
+
+fn line(subject: String, histogram: Histogram<u64>) -> Statistics {
+    Statistics {
+        bench: "fx-compose",
+        subject,
+        payload_bytes: 0,
+        histogram,
+    }
+}
+
+/// Starts everything, and measures for a while.
+fn phase(
+    arguments: &Arguments,
+    name: &'static str,
+    move_ms: u64,
+    clock: &Clock,
+) -> Result<Phase, Failure> {
+    let folder = Folder::create()?;
+    let text = banks(arguments, name, move_ms);
+    let config = Config::parse(&text).map_err(Failure::run)?;
+    let buses = folder.path().join("buses");
+    let path = folder.path().join("banks.toml");
+    let failed = |error: std::io::Error| Failure::run(format!("{}: {error}", path.display()));
+    std::fs::DirBuilder::new()
+        .mode(0o700)
+        .create(&buses)
+        .map_err(failed)?;
+    std::fs::write(&path, text).map_err(failed)?;
+    let cast = Cast::start(&path, folder.path(), &buses, &config)?;
+    let duration = match name {
+        "sparse" => Duration::from_secs(arguments.silence_s * arguments.wakes) + WARM_UP,
+        _ => Duration::from_secs(arguments.seconds),
+    };
+    let phase = consume(&buses, name, duration, clock)?;
+    cast.end()?;
+    Ok(phase)
+}
+
+fn banks(arguments: &Arguments, profile: &str, move_ms: u64) -> String {
+    let mut text = format!(
+        "profile = \"{profile}\"\nmove_ms = {move_ms}\n[[pairs]]\nsymbol = \"EUR/USD\"\nprecision = 5\nspot_date = \"20260107\"\n\
+         mid_ticks = 110000\n"
+    );
+    let tiers: Vec<u64> = (1..=u64::from(arguments.tiers))
+        .map(|tier| tier * 1_000_000)
+        .collect();
+    for bank in 0..arguments.banks {
+        // Writing into a string does not fail.
+        let _ = write!(
+            text,
+            "[[banks]]\nname = \"LP{bank:03}\"\npairs = [\"EUR/USD\"]\nspread_ticks = {}\ntiers = {tiers:?}\n",
+            2 + bank % 4
+        );
+    }
+    text
+}
+
+/// Reads the composite's bus, as a program does that sleeps when nothing comes.
+fn consume(
+    buses: &Path,
+    name: &'static str,
+    duration: Duration,
+    clock: &Clock,
+) -> Result<Phase, Failure> {
+    let root = Root::at(buses);
+    let mut subscriber = Subscriber::join(&root, "fx", Join::default()).map_err(Failure::run)?;
+    let mut idler = Idler::new(Idle::BackOff(BackOff {
+        sleep_max: Duration::from_micros(100),
+        ..BackOff::default()
+    }));
+    let mut phase = Phase {
+        name,
+        histograms: ROWS.map(|_| latency_histogram()),
+    };
+    let begin = Instant::now();
+    let begin_ns = now_ns() + WARM_UP.as_nanos() as u64;
+    let mut newest = None;
+    let mut quoted = begin;
+    while begin.elapsed() < duration + WARM_UP {
+        let polled = subscriber.poll(|item| match item {
+            Item::Update(received) => {
+                newest = (!received.is_image).then_some(received.timestamps);
+                received.batch_end
+            }
+            Item::Top { timestamps, .. } => {
+                newest = Some(timestamps);
+                false
+            }
+            Item::BatchEnd => true,
+            Item::Undecoded(_) | Item::SubscriptionEvent(_) => false,
+        });
+        idler.idle(usize::from(!matches!(polled, Polled::Nothing)));
+        if !matches!(polled, Polled::Given(true)) {
+            continue;
+        }
+        // What a timer caused has no quote.
+        let caused = newest
+            .take()
+            .filter(|times: &Timestamps| times.polled > 0 && times.packet.receive_ns >= begin_ns);
+        if let Some(times) = caused {
+            let is_wake = quoted.elapsed() > WAKE;
+            quoted = Instant::now();
+            if name != "sparse" || is_wake {
+                phase.note(&times, clock);
+            }
+        }
+    }
+    Ok(phase)
+}
+
+impl Phase {
+    fn note(&mut self, times: &Timestamps, clock: &Clock) {
+        let (now, now_ns) = (ticks(), now_ns());
+        let total_ns = now_ns.saturating_sub(times.packet.receive_ns);
+        let since_polled_ns = clock.between_ns(times.polled, now);
+        let bus_ns = clock.between_ns(times.published, now);
+        let parts = [
+            total_ns,
+            total_ns.saturating_sub(since_polled_ns),
+            since_polled_ns.saturating_sub(bus_ns),
+            bus_ns,
+        ];
+        for (histogram, part) in self.histograms.iter_mut().zip(parts) {
+            histogram.saturating_record(part);
+        }
+    }
+}
+
+/// What the kernel takes to bring a message of a bank to a thread that waits for it.
+fn bare_sockets(clock: &Clock) -> Result<Histogram<u64>, Failure> {
+    let failed = |error: std::io::Error| Failure::run(format!("a socket on the loopback: {error}"));
+    let listener = TcpListener::bind("127.0.0.1:0").map_err(failed)?;
+    let address = listener.local_addr().map_err(failed)?;
+    let echo = std::thread::spawn(move || -> std::io::Result<()> {
+        let (mut stream, _) = listener.accept()?;
+        stream.set_nodelay(true)?;
+        let mut bytes = [0; MESSAGE_BYTES];
+        while stream.read_exact(&mut bytes).is_ok() {
+            stream.write_all(&bytes)?;
+        }
+        Ok(())
+    });
+    let mut stream = TcpStream::connect(address).map_err(failed)?;
+    stream.set_nodelay(true).map_err(failed)?;
+    let mut histogram = latency_histogram();
+    let mut bytes = [0; MESSAGE_BYTES];
+    for _ in 0..ROUND_TRIPS {
+        let begin = ticks();
+        stream.write_all(&bytes).map_err(failed)?;
+        stream.read_exact(&mut bytes).map_err(failed)?;
+        histogram.saturating_record(clock.between_ns(begin, ticks()) / 2);
+    }
+    drop(stream);
+    let ended = echo.join();
+    ended
+        .map_err(|_| Failure::run("the thread of the loopback ended early"))?
+        .map_err(failed)?;
+    Ok(histogram)
+}
+
+fn now_ns() -> u64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH);
+    since.map_or(0, |since| since.as_nanos() as u64)
+}
