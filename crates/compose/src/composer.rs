@@ -23,8 +23,8 @@ const ROUND_MAX: usize = 256;
 const LOOK_NS: u64 = 10_000_000;
 /// How often timers are looked at, nanoseconds.
 const TIMER_NS: u64 = 1_000_000;
-/// How often the banks at the best are published again, nanoseconds.
-const REPEAT_NS: u64 = 1_000_000_000;
+/// How often a recording is handed to the system, nanoseconds.
+const FLUSH_NS: u64 = 1_000_000_000;
 /// How often the files of the bus are looked for, nanoseconds.
 const INTACT_NS: u64 = 250_000_000;
 /// How often counters are shown, nanoseconds.
@@ -68,6 +68,8 @@ pub struct Composer<P> {
     timers: Timers,
     timeout_ns: u64,
     heartbeat_ns: u64,
+    /// How often quotes are published again, nanoseconds.
+    repeat_ns: u64,
     /// Everything that the buses had at this time of the host's clock is published.
     drained_ns: u64,
 }
@@ -78,6 +80,7 @@ struct Timers {
     control_ns: u64,
     look_ns: u64,
     repeat_ns: u64,
+    flush_ns: u64,
     intact_ns: u64,
     show_ns: u64,
     heartbeat_ns: u64,
@@ -149,6 +152,7 @@ impl<P: Publish> Composer<P> {
             timers: Timers::default(),
             timeout_ns: timeout_ns.max(100_000_000),
             heartbeat_ns: config.heartbeat_ms * 1_000_000,
+            repeat_ns: config.snapshot_ms * 1_000_000,
             drained_ns: 0,
             setup,
         })
@@ -248,8 +252,11 @@ impl<P: Publish> Composer<P> {
             source.join(&self.root, now_ns, &mut self.counters);
         }
         if now_ns >= self.timers.repeat_ns {
-            self.timers.repeat_ns = now_ns + REPEAT_NS;
+            self.timers.repeat_ns = now_ns + self.repeat_ns;
             self.core.output.repeat(&self.setup);
+        }
+        if now_ns >= self.timers.flush_ns {
+            self.timers.flush_ns = now_ns + FLUSH_NS;
             if let Some(recorder) = &mut self.core.recorder {
                 recorder.flush()?;
             }

@@ -27,6 +27,9 @@ pub struct Config {
     /// How long the bus may be quiet before a heartbeat, milliseconds; without activity for two of them it is stalled.
     #[serde(default = "heartbeat_ms")]
     pub heartbeat_ms: u64,
+    /// How often the banks at the best and what sizes cost are published again, for readers that join, milliseconds.
+    #[serde(default = "snapshot_ms")]
+    pub snapshot_ms: u64,
     /// Whether an idle round polls again at once, which takes a processor; else it spins, yields, then sleeps.
     #[serde(default)]
     pub spin: bool,
@@ -101,6 +104,9 @@ impl Config {
         if !(10..=60_000).contains(&config.heartbeat_ms) {
             return wrong("heartbeat_ms: give 10 to 60000");
         }
+        if !(10..=60_000).contains(&config.snapshot_ms) {
+            return wrong("snapshot_ms: give 10 to 60000");
+        }
         let ring = config.ring_bytes;
         if !(ring.is_power_of_two() && (1 << 16..=1 << 40).contains(&ring)) {
             return wrong("ring_bytes: give a power of two from 65536 to 2^40");
@@ -153,6 +159,10 @@ fn levels() -> usize {
 
 fn ring_bytes() -> u64 {
     16 << 20
+}
+
+fn snapshot_ms() -> u64 {
+    100
 }
 
 fn heartbeat_ms() -> u64 {

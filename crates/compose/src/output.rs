@@ -171,6 +171,10 @@ impl<P: Publish> Output<P> {
             }),
         };
         self.publisher.publish(&update, &timestamps);
+        // A conflated composite comes later: a reader of quotes alone would believe the last one until then.
+        if is_other && validity != Validity::Live {
+            self.quotes(engine.setup(), pair, cause);
+        }
         true
     }
 

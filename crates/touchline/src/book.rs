@@ -1,5 +1,6 @@
 //! `touchline book`: the ladder of an instrument, read from its snapshot slot on a bus.
 
+mod banks;
 mod details;
 mod find;
 
@@ -12,10 +13,11 @@ use crate::paint::Paint;
 use crate::place::{Place, bus_name};
 use crate::record::Record;
 use crate::screen;
+use banks::Banks;
 use find::{find, label};
 use std::fmt::Write;
 use std::time::{SystemTime, UNIX_EPOCH};
-use touchline_client::{Bus, Instrument, Side, Snapshot, Touch};
+use touchline_client::{Bus, Instrument, Side, Snapshot, State, Touch};
 
 /// Print the book of an instrument from a bus.
 ///
@@ -87,14 +89,20 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         .snapshot(&arguments.bus)
         .map_err(|error| missing::refused(&root, &arguments.bus, error))?;
     let mut found = find(&snapshot, &arguments.symbol)?;
+    let banks_of = |snapshot: &Snapshot, found: &[Instrument]| {
+        let [one] = found else { return None };
+        Some(Banks::of(root.path(), &arguments.bus, snapshot, *one))
+    };
+    let mut banks = banks_of(&snapshot, &found);
     if !arguments.watch {
-        return say(&picture(arguments, &mut snapshot, &found)?);
+        return say(&picture(arguments, &mut snapshot, &found, &mut banks)?);
     }
     screen::watch(|| {
         if snapshot.refresh().map_err(Failure::run)? {
             found = find(&snapshot, &arguments.symbol)?;
+            banks = banks_of(&snapshot, &found);
         }
-        picture(arguments, &mut snapshot, &found)
+        picture(arguments, &mut snapshot, &found, &mut banks)
     })
 }
 
@@ -103,11 +111,12 @@ fn picture(
     arguments: &Arguments,
     snapshot: &mut Snapshot,
     found: &[Instrument],
+    banks: &mut Option<Banks>,
 ) -> Result<String, Failure> {
     match found {
         all if arguments.json => json(snapshot, all),
         all if arguments.definition => definitions(snapshot, all),
-        [one] => drawing(arguments, snapshot, *one),
+        [one] => drawing(arguments, snapshot, *one, banks),
         several => list(snapshot, several),
     }
 }
@@ -127,6 +136,7 @@ fn drawing(
     arguments: &Arguments,
     snapshot: &mut Snapshot,
     instrument: Instrument,
+    banks: &mut Option<Banks>,
 ) -> Result<String, Failure> {
     let publisher = match snapshot.publisher() {
         Some(holder) => match snapshot.liveness() {
@@ -141,6 +151,11 @@ fn drawing(
     let paint = Paint::for_stdout();
     let book = snapshot.book(instrument).map_err(Failure::run)?;
     let mut text = ladder(&book, usize::from(arguments.rows), paint);
+    if let Some(banks) = banks.as_mut().filter(|_| book.state() == State::Live) {
+        for (title, names) in banks.lines(book.definition().security_id) {
+            let _ = writeln!(text, " {title} {names}");
+        }
+    }
     let mut note = format!(" message {}", count(book.sequence()));
     let receive_ns = book.times().receive_ns;
     if receive_ns > 0 {

@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 mod bench;
+mod best_banks;
 mod book;
 mod books;
 mod bus_users;

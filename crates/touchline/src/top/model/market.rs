@@ -1,6 +1,7 @@
 //! Instruments of a bus, followed by the client: tops, last trades, activity, and the book of one.
 
 use super::list::{InstrumentRow, Quoted};
+use crate::best_banks::BestBanks;
 use crate::format;
 use std::path::Path;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -13,6 +14,8 @@ pub struct Market {
     bus: Bus,
     /// By the client's instrument index.
     activity: Vec<Activity>,
+    /// Banks at the best of composites.
+    best: BestBanks,
     /// Time of the last count of changes.
     counted: Instant,
     /// Whether the bus has a publisher, as of the last sample: the client notices only after a pause without messages.
@@ -80,7 +83,7 @@ impl Market {
     /// # Errors
     /// The bus does not exist or cannot be read.
     pub fn join(directory: &Path, bus: &str) -> Result<Market, Error> {
-        let events = Events::TOPS | Events::TRADES | Events::BOOKS;
+        let events = Events::TOPS | Events::TRADES | Events::BOOKS | Events::QUOTES;
         let bus = Bus::options()
             .directory(directory)
             .events(events)
@@ -88,6 +91,7 @@ impl Market {
         Ok(Market {
             bus,
             activity: Vec::new(),
+            best: BestBanks::default(),
             counted: Instant::now(),
             is_published: true,
         })
@@ -125,10 +129,17 @@ impl Market {
         let instrument = instruments.find(|instrument| instrument.index() == id)?;
         let definition = self.bus.definition(instrument).ok()?;
         let book = self.bus.book(instrument).ok()?;
-        Some(Ladder::of(definition, &book, self.state(&book)))
+        let state = self.state(&book);
+        let mut ladder = Ladder::of(definition, &book, state);
+        if state == Some(State::Live) {
+            let banks = self.best.lines(definition.security_id);
+            ladder.details.splice(0..0, banks);
+        }
+        Some(ladder)
     }
 
     fn take(&mut self, event: &Event, now: Instant) {
+        self.best.take(&self.bus, event);
         let times = match event {
             Event::Book(change) => change.times,
             Event::Trade(trade) => trade.times,

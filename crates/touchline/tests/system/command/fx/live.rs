@@ -168,6 +168,16 @@ fn the_composite_of_the_commands_is_what_the_banks_show() {
     let book = desk.run("book fx EUR/USD --json").done().stdout;
     let book: Value = serde_json::from_str(&book).expect("a book");
     assert_eq!(book["bids"][0][0], rows.0["EUR/USD"][0][0]);
+    let best = rows.0["EUR/USD"][1][2].as_array().expect("banks").iter();
+    let best: Vec<&str> = best.filter_map(Value::as_str).collect();
+    let named = format!("best ask of {}", best.join(", "));
+    for command in [
+        "book fx EUR/USD",
+        "top fx --symbol EUR/USD --once --interval-ms 300",
+    ] {
+        let page = desk.run(command).done().stdout;
+        assert!(page.contains(&named), "{named}\n{page}");
+    }
     let stat = desk.run("stat fx").stdout;
     assert!(stat.contains("banks_live"), "{stat}");
     end(composer);
