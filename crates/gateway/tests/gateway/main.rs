@@ -2,6 +2,7 @@
 
 mod client_link;
 mod fix_path;
+mod fx_bank_path;
 mod recovery;
 mod rules;
 mod toy_venue;

@@ -1,0 +1,332 @@
+//! Malformed quotes through a bank's gateway: the documented answer, a counter, and nothing else moves. The bank is the other side of a
+//! session, without sockets.
+
+use std::collections::BTreeMap;
+use touchline_feed::{Feed, SessionFeed};
+use touchline_gateway::Pipeline;
+use touchline_gateway::config::Config;
+use touchline_gateway::venues::Venue;
+use touchline_gateway::venues::fx_bank::{FxBankFeed, FxBankVenue};
+use touchline_session::fix::{Event, Memory, Role, Session, Settings};
+use touchline_transport::{Envelope, Local, Subscribe};
+use touchline_types::{Quote, QuoteAction, ReceiveTime, Side, Update, Validity};
+
+const CONFIG: &str = r#"
+bus = "lp01"
+[venue]
+kind = "fx-bank"
+hosts = ["127.0.0.1:5101"]
+sender = "US"
+target = "LP01"
+dialect = "W"
+pairs = [
+  { symbol = "EUR/USD", precision = 5, spot_date = "20260107" },
+  { symbol = "USD/JPY", precision = 3, spot_date = "20260107" },
+]
+"#;
+const NOW: ReceiveTime = ReceiveTime {
+    wall_ns: 1_767_600_000_000_000_000,
+    mono_ns: 1_767_600_000_000_000_000,
+};
+/// Counters that may change with any message.
+const OF_EACH_MESSAGE: [&str; 2] = ["quotes", "snapshots"];
+
+/// Quotes of each pair as a subscriber has them, and what it was told.
+#[derive(Default)]
+struct Reader {
+    quotes: BTreeMap<u32, BTreeMap<u32, Quote>>,
+    /// Quotes or books of a pair.
+    told: BTreeMap<u32, usize>,
+    channel: Option<Validity>,
+}
+
+impl Subscribe for Reader {
+    fn update(&mut self, envelope: &Envelope<'_>) {
+        let pair = match envelope.update {
+            Update::Channel(state) => {
+                self.channel = Some(state.price);
+                if state.price != Validity::Live {
+                    self.quotes.clear();
+                }
+                return;
+            }
+            Update::QuoteSnapshot(snapshot) => {
+                let all = snapshot.quotes.iter().map(|quote| (quote.entry, *quote));
+                let pair = snapshot.stream.instrument.0;
+                self.quotes.insert(pair, all.collect());
+                pair
+            }
+            Update::Quotes(update) => {
+                let pair = update.stream.instrument.0;
+                let quotes = self.quotes.entry(pair).or_default();
+                for change in update.changes {
+                    match change.action {
+                        QuoteAction::Set => drop(quotes.insert(change.quote.entry, change.quote)),
+                        QuoteAction::Remove => drop(quotes.remove(&change.quote.entry)),
+                        QuoteAction::Clear => quotes.clear(),
+                    }
+                }
+                pair
+            }
+            Update::Book(update) => update.instrument.0,
+            _ => return,
+        };
+        *self.told.entry(pair).or_default() += 1;
+    }
+}
+
+struct Stage {
+    path: Pipeline<FxBankFeed, Local<Reader>>,
+    bank: Session<Memory>,
+}
+
+impl Stage {
+    fn new() -> Stage {
+        let config =
+            Config::<FxBankVenue>::from_text("lp01.toml", CONFIG).expect("a configuration");
+        let opened = FxBankVenue::open(&config).expect("nothing to open");
+        let mut settings = Settings::new(Role::Acceptor, "LP01", "US");
+        settings.reset_on_logon = true;
+        settings.limits.message_bytes_max = 1 << 20;
+        settings.limits.output_bytes = 4 << 20;
+        let mut stage = Stage {
+            path: Pipeline::new(opened.feed, Local::new(Reader::default()), opened.limits),
+            bank: Session::new(settings, Memory::default()),
+        };
+        stage.connect();
+        stage
+    }
+
+    /// A connection, and quotes of both pairs.
+    fn connect(&mut self) {
+        self.bank.connected(NOW);
+        self.path.connected(NOW);
+        self.exchange(|bytes| bytes);
+        self.quote(&snapshot("EUR/USD", &GOOD));
+        self.quote(&snapshot(
+            "USD/JPY",
+            &["269=0|270=150.001|271=1000000|299=c|"],
+        ));
+    }
+
+    fn quote(&mut self, body: &str) {
+        self.quote_as(body, |bytes| bytes);
+    }
+
+    /// A quote whose bytes become others on their way.
+    fn quote_as(&mut self, body: &str, way: impl Fn(Vec<u8>) -> Vec<u8>) {
+        let sent = self.bank.send(b"W", NOW, |message| {
+            for field in body.split_terminator('|') {
+                let (tag, value) = field.split_once('=').expect("a field");
+                message.bytes(tag.parse().expect("a tag"), value.as_bytes());
+            }
+        });
+        sent.expect("the bank is up");
+        self.exchange(way);
+    }
+
+    fn exchange(&mut self, way: impl Fn(Vec<u8>) -> Vec<u8>) {
+        let mut to_feed = way(self.bank.poll_transmit().to_vec());
+        self.bank.transmitted(self.bank.poll_transmit().len());
+        loop {
+            if !to_feed.is_empty() {
+                self.path.packet_at((), &to_feed, NOW, 0);
+            }
+            self.path.advance_at(NOW);
+            let to_bank = self.path.feed().outgoing().to_vec();
+            self.path.sent(to_bank.len(), NOW);
+            let mut rest = &to_bank[..];
+            while !rest.is_empty() {
+                rest = &rest[self.bank.handle(rest, NOW)..];
+                while let Some(event) = self.bank.poll() {
+                    assert!(!matches!(event, Event::Invalid(_)), "we are never wrong");
+                }
+            }
+            to_feed = self.bank.poll_transmit().to_vec();
+            self.bank.transmitted(to_feed.len());
+            if to_feed.is_empty() && to_bank.is_empty() {
+                return;
+            }
+        }
+    }
+
+    fn reader(&mut self) -> &mut Reader {
+        &mut self.path.publisher_mut().subscriber
+    }
+
+    /// Counters of the bank and its quotes.
+    fn counters(&self) -> BTreeMap<&'static str, u64> {
+        let tables = &FxBankFeed::TABLES[..2];
+        let names = tables.iter().flat_map(|table| table.iter());
+        let names = names.map(|counter| counter.name);
+        names.zip(self.path.feed().counted()).collect()
+    }
+
+    /// Quotes of a pair: side, price in 1e-9, size.
+    fn shown(&mut self, pair: u32) -> Vec<(Side, i64, i64)> {
+        let quotes = self.reader().quotes.get(&pair).cloned().unwrap_or_default();
+        let mut all: Vec<_> = quotes
+            .values()
+            .map(|quote| (quote.side, quote.price.0, quote.quantity.0))
+            .collect();
+        all.sort_unstable_by_key(|(side, price, size)| (side.index(), *price, *size));
+        all
+    }
+}
+
+const GOOD: [&str; 2] = [BID, ASK];
+const BID: &str = "269=0|270=1.10001|271=1000000|299=a|";
+const ASK: &str = "269=1|270=1.10003|271=2000000|299=b|";
+const BID_SHOWN: (Side, i64, i64) = (Side::Bid, 1_100_010_000, 1_000_000);
+const ASK_SHOWN: (Side, i64, i64) = (Side::Ask, 1_100_030_000, 2_000_000);
+
+fn snapshot(symbol: &str, entries: &[&str]) -> String {
+    let count = entries.len();
+    format!(
+        "262=r-{symbol}|55={symbol}|268={count}|{}",
+        entries.concat()
+    )
+}
+
+/// What changed between two readings of the counters, beside those of each message.
+fn changed(
+    before: &BTreeMap<&'static str, u64>,
+    after: &BTreeMap<&'static str, u64>,
+) -> BTreeMap<&'static str, u64> {
+    let moved = after
+        .iter()
+        .map(|(name, count)| (*name, count - before[name]));
+    let counted = moved.filter(|(name, by)| *by > 0 && !OF_EACH_MESSAGE.contains(name));
+    counted.collect()
+}
+
+#[test]
+fn a_malformed_entry_is_absent_and_counted_and_nothing_else_moves() {
+    let long = format!("269=0|270=1.10001|271=1000000|299={}|", "X".repeat(100));
+    let bid = |price: &str, size: &str| format!("269=0|270={price}|271={size}|299=a|");
+    for (what, entry, counter) in [
+        (
+            "a price that is no number",
+            bid("n/a", "1000000"),
+            "entries_refused",
+        ),
+        (
+            "a price between two ticks",
+            bid("1.100015", "1000000"),
+            "entries_refused",
+        ),
+        ("a price of zero", bid("0", "1000000"), "entries_refused"),
+        (
+            "a negative price",
+            bid("-1.1", "1000000"),
+            "entries_refused",
+        ),
+        (
+            "a price beyond range",
+            bid("99999999999999999999", "1000000"),
+            "entries_refused",
+        ),
+        ("a size of zero", bid("1.10001", "0"), "entries_refused"),
+        ("a negative size", bid("1.10001", "-1"), "entries_refused"),
+        (
+            "a fraction of a unit",
+            bid("1.10001", "1000000.5"),
+            "entries_refused",
+        ),
+        (
+            "a size beyond range",
+            bid("1.10001", "99999999999999999999"),
+            "entries_refused",
+        ),
+        (
+            "an expiry that is no time",
+            bid("1.10001", "1") + "126=tomorrow|",
+            "entries_refused",
+        ),
+        ("an id of 100 bytes", long, "ids_refused"),
+    ] {
+        let mut stage = Stage::new();
+        assert_eq!(stage.shown(0), [BID_SHOWN, ASK_SHOWN], "{what}");
+        let (before, other) = (stage.counters(), stage.shown(1));
+        stage.reader().told.clear();
+        stage.quote(&snapshot("EUR/USD", &[&entry, ASK]));
+        assert_eq!(stage.shown(0), [ASK_SHOWN], "{what}");
+        assert_eq!(
+            changed(&before, &stage.counters()),
+            BTreeMap::from([(counter, 1)]),
+            "{what}"
+        );
+        assert_eq!(
+            (stage.shown(1), stage.reader().told.get(&1)),
+            (other, None),
+            "{what}"
+        );
+        assert_eq!(stage.reader().channel, Some(Validity::Live), "{what}");
+        assert!(!stage.path.feed().is_over(), "{what}");
+        // The next quote is as good as any.
+        stage.quote(&snapshot("EUR/USD", &GOOD));
+        assert_eq!(stage.shown(0), [BID_SHOWN, ASK_SHOWN], "{what}");
+    }
+}
+
+#[test]
+fn of_one_id_twice_the_second_entry_holds() {
+    let mut stage = Stage::new();
+    let before = stage.counters();
+    let first = "269=0|270=1.10002|271=5000000|299=a|";
+    stage.quote(&snapshot("EUR/USD", &[first, BID, ASK]));
+    assert_eq!(stage.shown(0), [BID_SHOWN, ASK_SHOWN]);
+    assert_eq!(changed(&before, &stage.counters()), BTreeMap::new());
+}
+
+#[test]
+fn ten_thousand_entries_are_taken_and_go_with_the_next_quote() {
+    let mut stage = Stage::new();
+    let (before, other) = (stage.counters(), stage.shown(1));
+    let entries: Vec<String> = (0..10_000)
+        .map(|entry| format!("269=0|270=1.{:05}|271=1000|299=e{entry}|", 10_001 - entry))
+        .collect();
+    let entries: Vec<&str> = entries.iter().map(String::as_str).collect();
+    stage.quote(&snapshot("EUR/USD", &entries));
+    assert_eq!(stage.shown(0).len(), 10_000);
+    assert_eq!(changed(&before, &stage.counters()), BTreeMap::new());
+    stage.quote(&snapshot("EUR/USD", &GOOD));
+    assert_eq!(stage.shown(0), [BID_SHOWN, ASK_SHOWN]);
+    assert_eq!(stage.shown(1), other);
+}
+
+/// What was in a message that is damaged or missing may have been the end of a quote.
+#[test]
+fn a_damaged_or_missing_message_withdraws_every_quote_until_the_next_connection() {
+    for (what, way) in [
+        ("a wrong checksum", damaged as fn(Vec<u8>) -> Vec<u8>),
+        ("a message that never comes", |_| Vec::new()),
+    ] {
+        let mut stage = Stage::new();
+        let before = stage.counters();
+        stage.quote_as(&snapshot("EUR/USD", &[ASK]), way);
+        // The number of the next one shows that the one before is missing.
+        stage.quote(&snapshot("EUR/USD", &GOOD));
+        let counted = changed(&before, &stage.counters());
+        assert_eq!(counted, BTreeMap::from([("sequence_gaps", 1)]), "{what}");
+        assert_eq!(stage.reader().channel, Some(Validity::Stale), "{what}");
+        assert_eq!((stage.shown(0), stage.shown(1)), (vec![], vec![]), "{what}");
+        assert!(
+            stage.path.feed().is_over(),
+            "{what}: the connection is opened again"
+        );
+        stage.path.disconnected(NOW);
+        stage.bank.disconnected(NOW);
+        stage.connect();
+        assert_eq!(stage.reader().channel, Some(Validity::Live), "{what}");
+        assert_eq!(stage.shown(0), [BID_SHOWN, ASK_SHOWN], "{what}");
+        assert_eq!(stage.shown(1).len(), 1, "{what}");
+    }
+}
+
+/// The same message with another checksum.
+fn damaged(mut bytes: Vec<u8>) -> Vec<u8> {
+    let last = bytes.len() - 2;
+    bytes[last] = if bytes[last] == b'0' { b'1' } else { b'0' };
+    bytes
+}
