@@ -21,9 +21,23 @@ pub struct Client {
     session: Session<Memory>,
     stream: Stream,
     subscriptions: Vec<Subscription>,
+    /// Bytes that are sent before those of the session.
+    wire: Vec<u8>,
     /// The bank closes the connection.
     is_cut: bool,
     quotes: u64,
+}
+
+/// What becomes of a message on its way.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Delivery {
+    /// It comes as it is.
+    #[default]
+    Sound,
+    /// Its checksum is wrong.
+    BadChecksum,
+    /// It never comes.
+    Missing,
 }
 
 /// What was asked for.
@@ -44,6 +58,9 @@ pub struct Quoting<'a> {
     pub ladder: &'a Ladder,
     pub fault: Option<Fault>,
     pub number: u64,
+    pub delivery: Delivery,
+    /// Further entries.
+    pub flood: usize,
 }
 
 impl Client {
@@ -63,6 +80,7 @@ impl Client {
             session,
             stream,
             subscriptions: Vec::new(),
+            wire: Vec::new(),
             is_cut: false,
             quotes: 0,
         }
@@ -164,6 +182,8 @@ impl Client {
             ladder,
             fault,
             number,
+            delivery,
+            flood,
         } = *quoting;
         let set = bank
             .pairs
@@ -193,10 +213,18 @@ impl Client {
                 number,
                 expires_ns,
                 is_change: subscription.has_book,
+                flood,
             };
+            if delivery != Delivery::Sound {
+                // What waits is sound.
+                take_output(&mut self.session, &mut self.wire, Delivery::Sound);
+            }
             let sent = self
                 .session
                 .send(quote.msg_type(), at, |body| quote.write(fault, body));
+            if delivery != Delivery::Sound {
+                take_output(&mut self.session, &mut self.wire, delivery);
+            }
             match sent {
                 Ok(_) => {
                     self.quotes += 1;
@@ -221,6 +249,13 @@ impl Client {
     /// Time passed, and what waits is sent. `false`: the connection is over.
     pub fn write(&mut self, at: ReceiveTime) -> bool {
         self.session.handle_timeout(at);
+        while !self.is_cut && !self.wire.is_empty() {
+            match self.stream.send(&self.wire) {
+                Ok(0) => return true,
+                Ok(sent) => drop(self.wire.drain(..sent)),
+                Err(_) => self.is_cut = true,
+            }
+        }
         while !self.is_cut && !self.session.poll_transmit().is_empty() {
             match self.stream.send(self.session.poll_transmit()) {
                 Ok(0) => break,
@@ -231,6 +266,20 @@ impl Client {
         let is_over =
             self.session.disconnect_reason().is_some() && self.session.poll_transmit().is_empty();
         !self.is_cut && !is_over
+    }
+}
+
+/// Takes what a session would send, as it arrives.
+fn take_output(session: &mut Session<Memory>, wire: &mut Vec<u8>, delivery: Delivery) {
+    let bytes = session.poll_transmit();
+    let count = bytes.len();
+    if delivery != Delivery::Missing {
+        wire.extend_from_slice(bytes);
+    }
+    session.transmitted(count);
+    if let (Delivery::BadChecksum, Some(at)) = (delivery, wire.len().checked_sub(2)) {
+        // The last digit of the checksum.
+        wire[at] = if wire[at] == b'0' { b'1' } else { b'0' };
     }
 }
 

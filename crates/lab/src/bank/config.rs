@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use std::net::Ipv4Addr;
+use std::path::{Path, PathBuf};
 
 /// The whole file. Unknown keys are refused.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -57,6 +58,12 @@ pub struct PairConfig {
     /// Farthest step of one move, ticks.
     #[serde(default = "two")]
     pub step_ticks: i64,
+    /// A CSV file of recorded ticks, `time,bid,ask`: each move takes the next one, forth and back, in place of a random step.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ticks: Option<PathBuf>,
+    /// Mids of that file, ticks; empty until [`Config::load_ticks`].
+    #[serde(skip)]
+    pub recorded: Vec<i64>,
 }
 
 /// A bank.
@@ -118,6 +125,15 @@ pub struct BankConfig {
     /// Share of quotes that are malformed.
     #[serde(default)]
     pub malformed: f64,
+    /// Share of quotes whose checksum is wrong.
+    #[serde(default)]
+    pub bad_checksum: f64,
+    /// Share of quotes that never come, though their number is used.
+    #[serde(default)]
+    pub sequence_gap: f64,
+    /// Share of quotes with 10,000 further entries, far from the best; of dialect W.
+    #[serde(default)]
+    pub flood: f64,
 }
 
 /// How a bank quotes.
@@ -162,6 +178,29 @@ impl Config {
         Ok(config)
     }
 
+    /// Reads the recorded ticks of all pairs; relative paths are of a folder.
+    ///
+    /// # Errors
+    /// A file that cannot be read, or a line that is no tick.
+    pub fn load_ticks(&mut self, folder: &Path) -> Result<(), String> {
+        for pair in &mut self.pairs {
+            let Some(path) = pair.ticks.as_ref().map(|path| folder.join(path)) else {
+                continue;
+            };
+            let wrong = |what: &dyn std::fmt::Display| format!("{}: {what}", path.display());
+            let text = std::fs::read_to_string(&path).map_err(|error| wrong(&error))?;
+            let mids = text.lines().enumerate().map(|(at, line)| {
+                mid_of(line, pair.precision)
+                    .ok_or_else(|| wrong(&format!("line {}: not 'time,bid,ask'", at + 1)))
+            });
+            pair.recorded = mids.collect::<Result<_, _>>()?;
+            if pair.recorded.is_empty() {
+                return Err(wrong(&"no ticks"));
+            }
+        }
+        Ok(())
+    }
+
     /// Checks what the types do not: names, pairs, ranges. What is wrong, and what would be right.
     ///
     /// # Errors
@@ -198,9 +237,15 @@ impl Config {
                 bank.outage,
                 bank.inverted,
                 bank.malformed,
+                bank.bad_checksum,
+                bank.sequence_gap,
+                bank.flood,
             ];
             if !shares.iter().all(|share| (0.0..=1.0).contains(share)) {
                 return Err(format!("bank {name}: give shares from 0 to 1"));
+            }
+            if bank.flood > 0.0 && bank.dialect != Dialect::W {
+                return Err(format!("bank {name}: flood is of dialect W"));
             }
             let is_ladder = (1..=64).contains(&bank.tiers.len())
                 && bank.tiers.iter().all(|size| *size > 0)
@@ -214,6 +259,14 @@ impl Config {
         }
         Ok(())
     }
+}
+
+/// The mid of a recorded tick, ticks.
+fn mid_of(line: &str, precision: u8) -> Option<i64> {
+    let mut columns = line.split(',').skip(1);
+    let mut price = || columns.next()?.trim().parse::<f64>().ok();
+    let mid = (price()? + price()?) / 2.0 * 10_f64.powi(i32::from(precision));
+    (mid.is_finite() && mid >= 1_000.0).then_some(mid.round() as i64)
 }
 
 fn loopback() -> Ipv4Addr {

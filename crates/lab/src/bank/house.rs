@@ -1,6 +1,6 @@
 //! The banks on their ports: one thread, nobody waits for anybody.
 
-use super::client::{Client, Quoting};
+use super::client::{Client, Delivery, Quoting};
 use super::config::{BankConfig, Config, Profile};
 use super::ladder::Ladder;
 use super::market::Market;
@@ -14,6 +14,8 @@ use touchline_net::stream::Error;
 use touchline_session::access_control::Rules;
 use touchline_types::ReceiveTime;
 
+/// Further entries of a flood.
+const FLOOD: usize = 10_000;
 /// Moves of mids of one turn.
 const MOVES: usize = 64;
 
@@ -61,6 +63,12 @@ pub struct Totals {
     pub inverted: u64,
     /// Malformed quotes.
     pub malformed: u64,
+    /// Quotes with a wrong checksum.
+    pub bad_checksums: u64,
+    /// Quotes that never came.
+    pub sequence_gaps: u64,
+    /// Quotes with 10,000 further entries.
+    pub floods: u64,
 }
 
 impl Banks {
@@ -320,6 +328,19 @@ impl Bank {
             chance(self.config.disconnect),
             chance(self.config.outage),
         );
+        let (is_damaged, is_missing) = (
+            chance(self.config.bad_checksum),
+            chance(self.config.sequence_gap),
+        );
+        let is_flood = chance(self.config.flood);
+        let delivery = match (is_damaged, is_missing) {
+            (true, _) => Delivery::BadChecksum,
+            (false, true) => Delivery::Missing,
+            (false, false) => Delivery::Sound,
+        };
+        self.totals.bad_checksums += u64::from(delivery == Delivery::BadChecksum);
+        self.totals.sequence_gaps += u64::from(delivery == Delivery::Missing);
+        self.totals.floods += u64::from(is_flood);
         let mut ladder = Ladder::around(mid, &self.config);
         if is_inverted {
             self.totals.inverted += 1;
@@ -335,6 +356,8 @@ impl Bank {
             ladder: &ladder,
             fault,
             number: (self.place as u64 + 1) * 1_000_000_000 + self.number,
+            delivery,
+            flood: if is_flood { FLOOD } else { 0 },
         };
         for client in &mut self.clients {
             client.quote(&quoting, at);

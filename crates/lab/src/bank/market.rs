@@ -25,6 +25,9 @@ struct Mid {
     due_ns: u64,
     /// Moves of the burst that are still to come.
     left: u64,
+    /// Recorded mids, forth and back, and how many were taken.
+    recorded: Vec<i64>,
+    taken: usize,
 }
 
 impl Market {
@@ -42,6 +45,8 @@ impl Market {
             step: pair.step_ticks,
             due_ns: 0,
             left: 0,
+            recorded: forth_and_back(&pair.recorded),
+            taken: 0,
         };
         Market {
             random: Random::from_seed(config.seed),
@@ -60,9 +65,14 @@ impl Market {
     pub fn step(&mut self, now_ns: u64) -> Option<usize> {
         let pair = self.pairs.iter().position(|mid| mid.due_ns <= now_ns)?;
         let mid = &mut self.pairs[pair];
+        if !mid.recorded.is_empty() {
+            mid.ticks = mid.recorded[mid.taken % mid.recorded.len()];
+            mid.taken += 1;
+        }
         let pull = (mid.start - mid.ticks).signum();
         let far = (mid.start - mid.ticks).abs() > STRAY_TICKS;
         let step = match (mid.step, far) {
+            _ if !mid.recorded.is_empty() => 0,
             (0, _) => 0,
             (step, true) => pull * step,
             (step, false) => self.random.between(-step, step),
@@ -99,4 +109,10 @@ impl Market {
             mid.due_ns = u64::MAX;
         }
     }
+}
+
+/// No jump where the recording begins again.
+fn forth_and_back(mids: &[i64]) -> Vec<i64> {
+    let back = mids.iter().rev().skip(1);
+    mids.iter().chain(back).copied().collect()
 }

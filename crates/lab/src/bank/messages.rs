@@ -25,6 +25,8 @@ pub struct Quote<'a> {
     pub expires_ns: u64,
     /// Whether the subscription has had a whole book.
     pub is_change: bool,
+    /// Further entries, far from the best, each with an id of its own.
+    pub flood: usize,
 }
 
 impl Fault {
@@ -125,18 +127,35 @@ impl Quote<'_> {
                 .bytes(64, self.spot_date.as_bytes());
         }
         let twice = usize::from(fault == Some(Fault::Twice));
-        body.unsigned(268, (2 * (self.bands().count() + twice)) as u64);
+        let entries = 2 * (self.bands().count() + twice) + self.flood;
+        body.unsigned(268, entries as u64);
         for (at, band) in self.bands() {
             for (side, price) in [(b'0', band.bid), (b'1', band.ask)] {
                 self.entry(at, side, (price, band.size), body);
                 self.tail(fault, body);
             }
         }
+        self.flood(body);
         // The second one holds: the same entries again, at the prices that the bank shows.
         for (at, band) in self.bands().take(twice) {
             for (side, price) in [(b'0', band.bid), (b'1', band.ask)] {
                 self.entry(at, side, (price, band.size), body);
             }
+        }
+    }
+
+    /// Entries that nobody deals at.
+    fn flood(&self, body: &mut Encoder<'_>) {
+        let Some(worst) = self.ladder.bands.iter().map(|band| band.bid).min() else {
+            return;
+        };
+        for number in 0..self.flood {
+            let id = format!("F{number}");
+            let price = (worst - 1 - number as i64 % 500).max(1);
+            body.char(269, b'0')
+                .decimal(270, price, self.precision)
+                .unsigned(271, 1_000)
+                .bytes(299, id.as_bytes());
         }
     }
 

@@ -1,5 +1,6 @@
 //! The lab from outside, in one program: simulated exchanges and counterparties, the reference, and processes on a ring.
 
+mod bank;
 mod deribit;
 mod fix;
 mod generated_decoders;

@@ -266,13 +266,13 @@ fn price(ticks: i64, precision: u8) -> String {
 /// What each bank did.
 fn summary(banks: &Banks) -> String {
     let mut text = String::from(
-        "bank             clients   quotes silences disconnects outages inverted malformed\n",
+        "bank             clients   quotes silences disconnects outages inverted malformed checksums  gaps floods\n",
     );
     for bank in banks.banks() {
         let totals = bank.totals();
         let _ = writeln!(
             text,
-            "{:<16} {:>7} {:>8} {:>8} {:>11} {:>7} {:>8} {:>9}",
+            "{:<16} {:>7} {:>8} {:>8} {:>11} {:>7} {:>8} {:>9} {:>9} {:>5} {:>6}",
             bank.config().name,
             totals.clients,
             totals.quotes,
@@ -281,6 +281,9 @@ fn summary(banks: &Banks) -> String {
             totals.outages,
             totals.inverted,
             totals.malformed,
+            totals.bad_checksums,
+            totals.sequence_gaps,
+            totals.floods,
         );
     }
     text.push_str("\nbest prices that the banks show:\n");

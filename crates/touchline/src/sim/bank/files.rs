@@ -11,7 +11,10 @@ pub fn read(path: &Path) -> Result<Config, Failure> {
     let wrong =
         |what: &dyn std::fmt::Display| Failure::usage(format!("{}: {what}", path.display()));
     let text = std::fs::read_to_string(path).map_err(|error| wrong(&error))?;
-    Config::parse(&text).map_err(|error| wrong(&error))
+    let mut config = Config::parse(&text).map_err(|error| wrong(&error))?;
+    let folder = path.parent().unwrap_or(Path::new(""));
+    config.load_ticks(folder).map_err(Failure::usage)?;
+    Ok(config)
 }
 
 /// Writes `<bank>.toml` of each bank's gateway, and `compose.toml`.

@@ -32,6 +32,8 @@ mid_ticks = 150000
 name = "LP01"
 pairs = ["EUR/USD", "USD/JPY"]
 malformed = 0.05
+sequence_gap = 0.02
+flood = 0.02
 [[banks]]
 name = "LP02"
 pairs = ["USD/JPY", "EUR/USD"]
@@ -45,6 +47,7 @@ dialect = "S"
 kind = "full"
 tiers = [2000000]
 inverted = 0.05
+bad_checksum = 0.02
 [[banks]]
 name = "LP04"
 pairs = ["EUR/USD", "USD/JPY"]
