@@ -3,9 +3,9 @@
 //! A test that passes on broken code tests nothing. Each mutant breaks one line that matters and names the test that
 //! must then fail; a mutant that survives, that no longer applies, or that does not compile fails the run.
 
-mod believed;
+mod access_control;
 mod bus;
-mod doors;
+mod confirmation;
 mod first_use;
 mod fix;
 mod fix_session;

@@ -55,7 +55,7 @@ impl DeepLevels {
     pub fn with_room(side: Side, levels_max: usize) -> DeepLevels {
         let levels_max = levels_max.clamp(1, DEEP_MAX);
         DeepLevels {
-            // mutant: deep book: its room is taken as it grows
+            // mutant: deep book: its memory is allocated as it grows
             room: Vec::with_capacity(levels_max * 2),
             levels_max,
             ..DeepLevels::growing(side)
@@ -111,7 +111,7 @@ impl DeepLevels {
             return ApplyResult::Beyond;
         }
         let (index, found) = self.find(key);
-        // mutant: deep book: a quantity of nothing is a level
+        // mutant: deep book: a quantity of zero is a level
         let action = if level.quantity == Quantity::ZERO {
             UpdateAction::Delete
         } else {
@@ -215,11 +215,11 @@ impl DeepLevels {
         }
         let worst = self.len() - 1;
         if index > worst {
-            // mutant: deep book: the level that does not come leaves no horizon
+            // mutant: deep book: a rejected level does not set the truncation price
             self.truncated_from = Some(key);
             return ApplyResult::Beyond;
         }
-        // mutant: deep book: the level that had to go leaves no horizon
+        // mutant: deep book: a removed level does not set the truncation price
         self.truncated_from = Some(self.key(&self.room[self.begin]));
         self.begin += 1;
         steps.step(LevelAction::Remove, worst, Level::UNKNOWN);

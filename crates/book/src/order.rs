@@ -42,7 +42,7 @@ impl Book {
 impl OrderBooks {
     /// Allocates `instruments_max` books with `orders_max` orders in total.
     pub fn new(instruments_max: usize, orders_max: usize) -> OrderBooks {
-        // mutant: hash: order books have a secret that everybody knows
+        // mutant: hash: order books have a fixed secret
         let keys = HashKeys::drawn_from(&RandomState::new());
         OrderBooks::with_keys(instruments_max, orders_max, keys)
     }
@@ -70,7 +70,7 @@ impl OrderBooks {
             (OrderAction::Delete, Ok(place)) => Some(self.delete(place)),
             (OrderAction::Delete, Err(_)) => None,
             (_, Ok(place)) => Some(self.update(place.node, event)),
-            // mutant: hash: a chain of orders has no end
+            // mutant: hash: a chain of orders has no length limit
             (_, Err(CHAIN_MAX..)) => return Err(OrdersFull),
             (_, Err(_)) => Some(self.insert(event, chain)?),
         };
@@ -218,7 +218,7 @@ fn rank(side: Side, price: Price, priority: u64, order_id: u64) -> (i64, u64, u6
         Side::Bid => !price.0,
         Side::Ask => price.0,
     };
-    // mutant: book: orders of a price stand as they came
+    // mutant: book: orders of a price stay in order of arrival
     (price, priority, order_id)
 }
 

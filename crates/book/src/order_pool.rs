@@ -163,7 +163,7 @@ impl OrderPool {
     #[inline]
     pub fn unlink(&mut self, head: &mut NodeIndex, index: NodeIndex) {
         let Node { before, behind, .. } = self.nodes[index as usize];
-        // mutant: book: the first order of a list takes the others along
+        // mutant: book: removal of the first order removes the list
         match before {
             NONE => *head = behind,
             _ => self.nodes[before as usize].behind = behind,

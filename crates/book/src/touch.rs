@@ -34,7 +34,7 @@ impl Touch {
     #[inline]
     pub fn of(side: Side, direct: Option<Level>, implied: Option<Level>) -> Option<Touch> {
         let known = |level: &Level| level.known && !level.price.is_null();
-        // mutant: touch: a best level that was never stated is passed over
+        // mutant: touch: a best level that was never stated is skipped
         if !direct.iter().chain(&implied).all(known) {
             return None;
         }
@@ -84,7 +84,7 @@ impl PriceBook {
     #[inline]
     pub fn touch(&self, side: Side) -> Option<Touch> {
         let direct = self.levels(BookKind::Direct, side).first().copied();
-        // mutant: books that are crossed by what is implied are not counted
+        // mutant: books crossed by implied prices are not counted
         Touch::of(side, direct, self.implied(side).first().copied())
     }
 

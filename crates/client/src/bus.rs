@@ -182,7 +182,7 @@ impl Bus {
         loop {
             match self.step() {
                 Step::Event(event) => return Some(event),
-                // mutant: client: a poll gives nothing while there is something
+                // mutant: client: a poll returns nothing although an event is pending
                 // Messages without an event are read faster than a publisher writes them.
                 Step::Progress => {}
                 Step::Nothing => return None,

@@ -200,7 +200,7 @@ impl Registry {
     pub fn restart(&mut self) {
         self.slots.clear();
         for row in &mut self.rows {
-            // mutant: client: an instrument that does not come back has the book of another
+            // mutant: client: an instrument that a restart does not announce has another one's book
             row.publisher = None;
         }
     }

@@ -136,7 +136,7 @@ impl StoredValues {
     #[inline]
     pub fn is_news(&self, instrument: Instrument, top: &TopOfBook) -> bool {
         let row = self.rows.get(instrument.index());
-        // mutant: client: a top that says nothing new is given
+        // mutant: client: an unchanged top is delivered
         row.is_none_or(|row| row.top.as_ref() != Some(top))
     }
 

@@ -6,7 +6,7 @@
 //!                      definition:  instruments                      └ orders
 //! ```
 //!
-//! Rules and their sources, case by case: `docs/venues/cme.md`.
+//! The rules and their sources: `docs/venues/cme.md`.
 
 mod arbiter;
 mod arrival;

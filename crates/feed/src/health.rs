@@ -5,13 +5,13 @@ use touchline_types::{ChannelState, Validity};
 /// Reasons why no book of a channel is live, whatever its own validity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
-pub enum Doubt {
+pub enum Condition {
     /// The feed timeout has passed without a packet.
-    Silent = 1,
+    FeedTimeout = 1,
     /// The connection is lost.
-    Down = 2,
+    Disconnected = 2,
     /// Packets are awaited, or packets behind them wait to be processed.
-    Behind = 4,
+    Waiting = 4,
     /// Packets contradict the processed ones, and no other packet arrived since.
     UnconfirmedJump = 8,
 }
@@ -19,50 +19,50 @@ pub enum Doubt {
 /// Health of a channel: current conditions, and the last published state.
 #[derive(Debug, Default)]
 pub struct ChannelHealth {
-    doubts: u8,
+    conditions: u8,
     /// The published state differs from the current one.
     is_due: bool,
-    told: ChannelState,
+    published: ChannelState,
 }
 
 impl ChannelHealth {
     /// Sets a condition.
     #[inline]
-    pub fn raise(&mut self, doubt: Doubt) {
-        if !self.has(doubt) {
-            self.change(doubt);
+    pub fn raise(&mut self, condition: Condition) {
+        if !self.has(condition) {
+            self.change(condition);
         }
     }
 
     /// Clears a condition.
     #[inline]
-    pub fn clear(&mut self, doubt: Doubt) {
-        if self.has(doubt) {
-            self.change(doubt);
+    pub fn clear(&mut self, condition: Condition) {
+        if self.has(condition) {
+            self.change(condition);
         }
     }
 
     #[cold]
-    fn change(&mut self, doubt: Doubt) {
-        self.doubts ^= doubt as u8;
-        self.is_due = self.validity() != self.told.price;
+    fn change(&mut self, condition: Condition) {
+        self.conditions ^= condition as u8;
+        self.is_due = self.validity() != self.published.price;
     }
 
     /// Whether a condition is set.
     #[inline]
     #[must_use]
-    pub fn has(&self, doubt: Doubt) -> bool {
-        self.doubts & doubt as u8 != 0
+    pub fn has(&self, condition: Condition) -> bool {
+        self.conditions & condition as u8 != 0
     }
 
     /// Published validity of a live book of the channel.
     #[inline]
     #[must_use]
     pub fn validity(&self) -> Validity {
-        const STALE: u8 = Doubt::Silent as u8 | Doubt::Down as u8;
-        match self.doubts {
+        const STALE: u8 = Condition::FeedTimeout as u8 | Condition::Disconnected as u8;
+        match self.conditions {
             0 => Validity::Live,
-            doubts if doubts & STALE != 0 => Validity::Stale,
+            conditions if conditions & STALE != 0 => Validity::Stale,
             // mutant: feed: books look fresh while packets are awaited
             _ => Validity::Gapped,
         }
@@ -82,12 +82,12 @@ impl ChannelHealth {
             return None;
         }
         let validity = self.validity();
-        self.told = ChannelState {
+        self.published = ChannelState {
             price: validity,
             orders: validity,
             sequence,
         };
-        Some(self.told)
+        Some(self.published)
     }
 }
 
@@ -96,33 +96,33 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_change_is_told_once_and_the_worst_doubt_counts() {
+    fn each_change_is_published_once_with_the_worst_condition() {
         let mut health = ChannelHealth::default();
-        let told = |health: &mut ChannelHealth| health.take(7).map(|state| state.price);
-        assert_eq!(told(&mut health), None, "it begins live");
-        health.raise(Doubt::Behind);
-        health.raise(Doubt::UnconfirmedJump);
+        let published = |health: &mut ChannelHealth| health.take(7).map(|state| state.price);
+        assert_eq!(published(&mut health), None, "a new channel is live");
+        health.raise(Condition::Waiting);
+        health.raise(Condition::UnconfirmedJump);
         assert!(health.is_due());
-        assert_eq!(told(&mut health), Some(Validity::Gapped));
-        assert_eq!(told(&mut health), None, "once");
-        health.raise(Doubt::Silent);
-        assert_eq!(told(&mut health), Some(Validity::Stale));
-        health.clear(Doubt::Behind);
-        assert!(!health.has(Doubt::Behind) && health.has(Doubt::Silent));
-        assert_eq!(told(&mut health), None, "stale as before");
-        health.clear(Doubt::Silent);
-        assert_eq!(told(&mut health), Some(Validity::Gapped));
-        health.clear(Doubt::UnconfirmedJump);
+        assert_eq!(published(&mut health), Some(Validity::Gapped));
+        assert_eq!(published(&mut health), None, "once");
+        health.raise(Condition::FeedTimeout);
+        assert_eq!(published(&mut health), Some(Validity::Stale));
+        health.clear(Condition::Waiting);
+        assert!(!health.has(Condition::Waiting) && health.has(Condition::FeedTimeout));
+        assert_eq!(published(&mut health), None, "stale as before");
+        health.clear(Condition::FeedTimeout);
+        assert_eq!(published(&mut health), Some(Validity::Gapped));
+        health.clear(Condition::UnconfirmedJump);
         let state = health.take(9).expect("it is live again");
         let live = (Validity::Live, Validity::Live, 9);
         assert_eq!((state.price, state.orders, state.sequence), live);
     }
 
     #[test]
-    fn what_comes_and_goes_between_two_looks_is_not_told() {
+    fn a_condition_that_is_set_and_cleared_between_two_calls_is_not_published() {
         let mut health = ChannelHealth::default();
-        health.raise(Doubt::Down);
-        health.clear(Doubt::Down);
+        health.raise(Condition::Disconnected);
+        health.clear(Condition::Disconnected);
         assert_eq!(health.take(1), None);
     }
 }

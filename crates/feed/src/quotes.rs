@@ -1,4 +1,4 @@
-//! Quotes of a batch: what one packet did to providers' quotes, beside the events of books.
+//! Quotes of a batch: changes of providers' quotes by one packet, next to the events of books.
 
 use std::ops::Range;
 use touchline_types::{Quote, QuoteChange, QuoteSnapshot, QuoteStream, QuoteUpdate, Update};
@@ -27,20 +27,20 @@ enum Of {
 }
 
 impl QuoteBatch {
-    /// Whether there is nothing.
+    /// Whether there are no quotes.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.messages.is_empty()
     }
 
-    /// Empties it and keeps its memory.
+    /// Removes all quotes; the memory stays allocated.
     pub fn clear(&mut self) {
         self.messages.clear();
         self.changes.clear();
         self.quotes.clear();
     }
 
-    /// Adds changes, which may be none: a quote message that changed nothing.
+    /// Adds changes; there may be none, if a quote message changed nothing.
     pub fn add_changes(&mut self, stream: QuoteStream, changes: &[QuoteChange], receive_ns: u64) {
         let from = self.changes.len();
         self.changes.extend_from_slice(changes);
@@ -51,7 +51,7 @@ impl QuoteBatch {
         });
     }
 
-    /// Adds all quotes of a provider, which `fill` writes and gives the time of receipt of.
+    /// Adds all quotes of a provider: `fill` receives the receive time, and writes them.
     pub fn add_all(&mut self, stream: QuoteStream, fill: impl FnOnce(&mut Vec<Quote>) -> u64) {
         let receive_ns = fill(&mut self.scratch);
         let from = self.quotes.len();
@@ -63,7 +63,7 @@ impl QuoteBatch {
         });
     }
 
-    /// Each as an update, with its time of receipt.
+    /// All quotes as updates, each with its receive time.
     pub fn updates(&self) -> impl Iterator<Item = (u64, Update<'_>)> {
         self.messages.iter().map(|message| {
             let stream = message.stream;

@@ -110,7 +110,7 @@ impl Streams {
         let silent_ns = after(stream.heard_ns, config.silence_ms);
         let stale_ns =
             self.quoted_ns[slot].map_or(NEVER, |quoted_ns| after(quoted_ns, config.stale_ms));
-        // mutant: fx: a silent bank counts
+        // mutant: fx: a bank without heartbeat counts
         if !stream.is_up || now_ns >= silent_ns {
             return;
         }

@@ -30,14 +30,14 @@ impl KillSwitch {
 
     /// Handles a request to lift it: two different users of the list must request it.
     pub fn lift(&mut self, by: &Id, lifters: &[String]) {
-        // mutant: fx: anybody lifts a kill
+        // mutant: fx: any user may lift a kill
         if !self.is_killed || !lifters.iter().any(|lifter| lifter == by.as_str()) {
             return;
         }
         match self.first {
-            // mutant: fx: one lifts a kill alone
+            // mutant: fx: one user alone may lift a kill
             Some(first) if first != *by => {
-                // mutant: fx: who lifted a kill has half lifted the next
+                // mutant: fx: a confirmation of one lift counts for the next kill
                 *self = KillSwitch::default();
             }
             _ => self.first = Some(*by),

@@ -50,7 +50,7 @@ impl Penalties {
     /// Adds an outcome and drops the oldest beyond the window.
     pub fn add(&mut self, setup: &Setup, slot: Slot, outcome: Outcome) {
         let window = &mut self.slots[slot];
-        // mutant: fx: a penalty never forgets
+        // mutant: fx: a penalty never decays
         if window.outcomes.len() == setup.router.window
             && let Some(old) = window.outcomes.pop_front()
         {

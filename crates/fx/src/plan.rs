@@ -131,7 +131,7 @@ fn low<T: std::ops::Neg<Output = T>>(takes: Side, value: T) -> T {
 impl Offer {
     /// Effective price in tenths of a tick, lower is better.
     fn effective(&self, takes: Side) -> i64 {
-        // mutant: fx: penalties are not looked at
+        // mutant: fx: penalties are ignored
         10 * low(takes, self.price) + self.penalty
     }
 }
@@ -173,7 +173,7 @@ impl Planner {
             if want.style == Style::Best && want.combine {
                 self.combinations(offers, want, &mut best);
             }
-            // mutant: fx: parts are taken where all was asked for
+            // mutant: fx: partial fills are combined for an all-or-none request
             if best.is_none() && want.parts {
                 best = self.part(offers, want, rest);
             }

@@ -104,7 +104,7 @@ impl Risk {
                 return Err(Refusal::Collar);
             }
         }
-        // mutant: fx: the new parent is not in the net
+        // mutant: fx: the new parent is not in the net position
         if worst_case(book, terms.pair, Some(terms)).size() > pair.max_net {
             return Err(Refusal::Net);
         }
@@ -149,7 +149,7 @@ pub fn cap(setup: &Setup, orders: &Orders, bank: Bank, pair: Pair) -> i64 {
         .sum();
     let left = (i128::from(config.credit_usd) - used).max(0);
     let units = left * 1_000_000 / i128::from(setup.pairs[pair].config.usd_e6);
-    // mutant: fx: a bank's credit is not looked at
+    // mutant: fx: a bank's credit is not checked
     i64::try_from(units).unwrap_or(i64::MAX).min(config.max_qty)
 }
 

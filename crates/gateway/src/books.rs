@@ -167,7 +167,7 @@ impl MarketBooks {
             Event::EndOfEvent { transact_ns } => self.end_of_event(*transact_ns, instruments, out),
             Event::Trade(trade, begun_ns) => {
                 self.counters.trades += 1;
-                // mutant: series: a trade has the time of the event before
+                // mutant: series: a trade has the time of the previous event
                 self.timestamps.exchange_ns = *begun_ns;
                 self.publish(&Update::Trade(trade), out);
             }

@@ -179,7 +179,7 @@ impl<L: FeedLink, P: Publish> Gateway<L, P> {
         self.state_activity(is_empty);
         if self.timers.intact.is_due(now) {
             self.timers.intact.restart(now);
-            // mutant: names: the gateway does not ask whether its bus is there
+            // mutant: names: the gateway does not check that its bus exists
             self.pipeline.publisher().check()?;
             self.counters_file
                 .as_ref()

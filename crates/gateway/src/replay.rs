@@ -133,7 +133,7 @@ where
     };
     // Nothing more is published to a bus that readers cannot find.
     if !matches!(outcome, Err(Error::Bus(_))) {
-        // mutant: bus: what was counted last is not shown
+        // mutant: bus: the last counts are not shown
         pipeline.finish();
         show(counters_file, pipeline, ticks());
     }
@@ -163,7 +163,7 @@ fn check<F: Feed, P: Publish>(
     counters_file: &Option<CountersFile>,
     pipeline: &Pipeline<F, P>,
 ) -> Result<(), Damage> {
-    // mutant: names: a replay does not ask whether its bus is there
+    // mutant: names: a replay does not check that its bus exists
     pipeline.publisher().check()?;
     counters_file.as_ref().map_or(Ok(()), CountersFile::check)
 }

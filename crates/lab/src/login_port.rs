@@ -41,7 +41,7 @@ impl LoginPort {
         time: ReceiveTime,
         is_listed: impl Fn(Ipv4Addr) -> bool,
     ) -> bool {
-        // mutant: door: a turn takes as many connections as come
+        // mutant: access control: a turn accepts any number of connections
         for taken in 0..ACCEPTS {
             // Out of file descriptors, for a time.
             let Ok(Some((stream, from))) = self.listener.accept() else {

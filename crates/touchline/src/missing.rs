@@ -27,7 +27,7 @@ pub fn words_at(directory: &Path, bus: &str, error: impl Display) -> String {
 /// [`refused`] as text.
 pub fn words(root: &Root, bus: &str, error: impl Display) -> String {
     match root.buses() {
-        // mutant: bus: those that exist are not listed
+        // mutant: bus: existing buses are not listed
         Ok(buses) if buses.iter().all(|other| other != bus) => not_there(root, bus, &buses),
         _ => error.to_string(),
     }

@@ -117,7 +117,7 @@ impl Series {
             self.last.resize(instrument.index() + 1, None);
         }
         let last = &mut self.last[instrument.index()];
-        // mutant: series: a quote that says nothing new is written
+        // mutant: series: an unchanged quote is written
         if *last == Some(quote) {
             return;
         }

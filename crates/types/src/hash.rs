@@ -53,9 +53,9 @@ impl<const WORDS: usize> HashKeys<WORDS> {
         }
         // The hashes of consecutive ids form an arithmetic progression, which for some secrets returns to the same
         // places. The permutation below breaks it and preserves the property above.
-        // mutant: hash: its lowest bits choose the chain
+        // mutant: hash: the lowest bits choose the chain
         let high = (sum >> 64) as u64;
-        // mutant: hash: ids in a row lie on a line
+        // mutant: hash: consecutive ids map to consecutive chains
         (high ^ (high >> 32)).wrapping_mul(SPREAD)
     }
 }

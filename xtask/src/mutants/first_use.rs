@@ -5,43 +5,43 @@ use super::Mutant;
 /// All of them.
 pub const FIRST_USE: &[Mutant] = &[
     Mutant {
-        name: "sim: groups are claimed by nobody",
+        name: "sim: groups are not claimed",
         find: "claim.add(addresses).map_err",
         replace: "claim.add(addresses.filter(|_| false)).map_err",
         test: "-p touchline --test system exchanges_on_the_same_groups",
     },
     Mutant {
-        name: "sim: captures are sent to anybody's groups",
+        name: "sim: captures are sent to any groups",
         find: ".add([group])",
         replace: ".add([group; 0])",
         test: "-p touchline --test system captures_are_not_sent_to_the_groups",
     },
     Mutant {
-        name: "sim: a claim does not say whose it is",
+        name: "sim: a claim does not name its owner",
         find: "process: holder(address),",
         replace: "process: None,",
         test: "-p touchline-lab --lib an_address_is_claimed_once",
     },
     Mutant {
-        name: "demo: nobody removes what a killed one leaves",
+        name: "demo: files of a killed demo are not removed",
         find: "while path.exists() && Instant::now() < patience {",
         replace: "while false && path.exists() && Instant::now() < patience {",
         test: "-p touchline --test system a_killed_demo_leaves_nothing",
     },
     Mutant {
-        name: "demo: the next one sweeps nothing",
+        name: "demo: the next demo does not clean up",
         find: "if is_running(process) {",
         replace: "if is_running(process) || true {",
         test: "-p touchline --test system a_demo_removes_what_killed_ones_left",
     },
     Mutant {
-        name: "demo: a second one is not refused",
+        name: "demo: a second demo is not rejected",
         find: "let Some(holder) = publisher(&self.bus) else {",
         replace: "let Some(holder) = publisher(&self.bus).filter(|_| false) else {",
         test: "-p touchline --test system a_second_demo_is_refused",
     },
     Mutant {
-        name: "fix initiator: it tries again as often",
+        name: "fix initiator: it reconnects without backoff",
         find: "BACKOFF
                 .saturating_mul(1 << self.in_vain.min(16))",
         replace: "BACKOFF.saturating_mul(1)",
@@ -60,7 +60,7 @@ pub const FIRST_USE: &[Mutant] = &[
         test: "-p touchline --test system an_initiator_says_why_its_logon_is_refused",
     },
     Mutant {
-        name: "config: nothing was meant by a misspelt key",
+        name: "config: a misspelt key has no suggestion",
         find: "nearest(name, own.iter().copied())",
         replace: "nearest(name, [])",
         test: "-p touchline-gateway --lib a_wrong_line_is_said",
@@ -72,13 +72,13 @@ pub const FIRST_USE: &[Mutant] = &[
         test: "-p touchline-gateway --lib a_wrong_line_is_said",
     },
     Mutant {
-        name: "config: a mistake has as many lines as the file",
+        name: "config: an error prints the whole file",
         find: ".map(|letter| if letter.is_control() { ' ' } else { letter })",
         replace: ".map(|letter| letter)",
         test: "-p touchline-gateway --lib a_mistake_is_one_short_line",
     },
     Mutant {
-        name: "bus: those that exist are not listed",
+        name: "bus: existing buses are not listed",
         find: "Ok(buses) if buses.iter().all(|other| other != bus) =>",
         replace: "Ok(buses) if buses.iter().all(|other| other != bus) && false =>",
         test: "-p touchline --test system what_is_no_bus_is_said",

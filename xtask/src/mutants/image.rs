@@ -5,7 +5,7 @@ use super::Mutant;
 /// What the protocol of the table says.
 pub const PROTOCOL: &[Mutant] = &[
     Mutant {
-        name: "image: a slot in a change is copied",
+        name: "image: a slot is copied during a change",
         find: "if stamp & 1 != 0 {
             return Found::Busy(Change { slot, stamp });
         }
@@ -14,7 +14,7 @@ pub const PROTOCOL: &[Mutant] = &[
         test: "-p touchline-shm --test shm of_a_slot_in_a_change",
     },
     Mutant {
-        name: "image: a copy is handed out without a second look at the stamp",
+        name: "image: a copy is returned without the second check of the stamp",
         find: "if head[STAMP].load(Ordering::Relaxed) != stamp {
             return Found::Overwritten;
         }
@@ -23,7 +23,7 @@ pub const PROTOCOL: &[Mutant] = &[
         test: "-p touchline-shm --test shm middle_of_a_read",
     },
     Mutant {
-        name: "image: a writer does not say that it changes a slot",
+        name: "image: a writer does not mark a slot as changing",
         find: "head[STAMP].store(stamp, Ordering::Relaxed);",
         replace: "",
         test: "-p touchline-shm --lib a_table_is_whole_or_busy",
@@ -85,13 +85,13 @@ pub const ORDERINGS: &[Mutant] = &[
         test: "RUSTFLAGS=--cfg=loom -p touchline-shm --test loom last_value::one_reader_during",
     },
     Mutant {
-        name: "image ordering: the second look may come before the copy",
+        name: "image ordering: the second check may happen before the copy",
         find: "fence(Ordering::Acquire);",
         replace: "",
         test: "RUSTFLAGS=--cfg=loom -p touchline-shm --test loom last_value::one_reader_during",
     },
     Mutant {
-        name: "image ordering: an epoch may be seen before its mark in the ring",
+        name: "image ordering: a generation may be visible before its message in the ring",
         find: "store(generation, Ordering::Release)",
         replace: "store(generation, Ordering::Relaxed)",
         test: "RUSTFLAGS=--cfg=loom -p touchline-shm --test loom last_value::an_epoch_begins",
@@ -113,19 +113,19 @@ pub const ORDERINGS: &[Mutant] = &[
 /// What its readers do, and for how long they stay at a slot.
 pub const READERS: &[Mutant] = &[
     Mutant {
-        name: "image: a table of another shape is taken over",
+        name: "image: a table of another shape is reused",
         find: "Shape::read(mapping.words()) == Ok(shape)",
         replace: "Shape::read(mapping.words()).is_ok() || shape.slots > 0",
         test: "-p touchline-transport --test bus a_writer_with_other_sizes",
     },
     Mutant {
-        name: "image: a look waits for a dead writer",
+        name: "image: a read waits for a dead writer",
         find: "get_or_insert(now + WAIT_MAX)",
         replace: "get_or_insert(now + WAIT_MAX * 10_000)",
         test: "-p touchline-transport --lib a_change_that_never_ends",
     },
     Mutant {
-        name: "image: a change that ends at once takes nothing of the time",
+        name: "image: a short change does not use up the time limit",
         find: "if !has_time() {
                 break;
             }
@@ -143,31 +143,31 @@ pub const READERS: &[Mutant] = &[
         test: "-p touchline-transport --lib changes_that_end_at_once",
     },
     Mutant {
-        name: "image: each image of a dead writer is waited for",
+        name: "image: each slot of a dead writer is waited for",
         find: "*self.stuck() = Some(change);",
         replace: "",
         test: "-p touchline-transport --lib a_change_that_never_ends",
     },
     Mutant {
-        name: "image: a slot that always changes is copied ever again",
+        name: "image: copies of a slot that always changes have no limit",
         find: "self.copies < COPIES_MAX",
         replace: "self.copies < COPIES_MAX * 10_000",
         test: "-p touchline-transport --lib a_slot_that_changes_during_each_copy",
     },
     Mutant {
-        name: "image: copies that take long have no bound in time",
+        name: "image: long copies have no time limit",
         find: "self.has_time(clock) && self.copies",
         replace: "self.copies",
         test: "-p touchline-transport --lib a_slot_that_changes_during_each_copy",
     },
     Mutant {
-        name: "image: a book is shown whatever may hold for the channel",
+        name: "image: a book is published before the channel state is known",
         find: "let (before, channel) = (before?, channel?);",
         replace: "        let (before, channel) = (before.unwrap_or_default(), channel.unwrap_or_default());",
         test: "-p touchline-transport --test bus no_book_is_taken_while",
     },
     Mutant {
-        name: "image: a poll waits for what holds for the channel",
+        name: "image: a poll waits for the channel state",
         find: "return Step::Nothing;",
         replace: "return Step::Passed;",
         test: "-p touchline-transport --lib a_poll_makes_one_attempt",
@@ -185,13 +185,13 @@ pub const READERS: &[Mutant] = &[
         test: "-p touchline-transport --lib pieces_of_any_length",
     },
     Mutant {
-        name: "select: kinds that are left out are handed out",
+        name: "select: events of unselected kinds are delivered",
         find: "if is_in(self.left_out) {",
         replace: "if false && is_in(self.left_out) {",
         test: "-p touchline-transport --test bus selecting::kinds_that_are_left_out",
     },
     Mutant {
-        name: "channel: live books that were held back do not come when the channel is live again",
+        name: "channel: suppressed live books are not published when the channel is live again",
         find: "match self.channel_unknown || self.live_only && is_back {",
         replace: "match self.channel_unknown || self.live_only && is_back && false {",
         test: "-p touchline-transport --test bus every_reader_sees_the_worse_of_book_and_channel",
@@ -213,31 +213,31 @@ pub const READERS: &[Mutant] = &[
         test: "-p touchline-transport --lib a_poll_makes_one_attempt",
     },
     Mutant {
-        name: "image: joining comes back to a book for ever",
+        name: "image: joining retries a book without end",
         find: "!is_gone && !joining.busy.is_over(Instant::now())",
         replace: "!is_gone",
         test: "-p touchline-transport --lib joining_goes_on_without_an_image",
     },
     Mutant {
-        name: "image: joining comes back to a book of nobody",
+        name: "image: joining retries a book of an ended publisher",
         find: "!is_gone && !joining.busy.is_over(Instant::now())",
         replace: "is_gone | !joining.busy.is_over(Instant::now())",
         test: "-p touchline-transport --test bus a_writer_that_died_in_a_change",
     },
     Mutant {
-        name: "image: joining never comes back",
+        name: "image: joining never retries",
         find: "!is_gone && !joining.busy.is_over(Instant::now())",
         replace: "is_gone && joining.busy.is_over(Instant::now())",
         test: "-p touchline-transport --test bus an_image_that_is_being_changed",
     },
     Mutant {
-        name: "image: a reset that is being written never was",
+        name: "image: a reset in progress is ignored",
         find: "Found::Busy(_) | Found::Overwritten => None,",
         replace: "            Found::Busy(_) | Found::Overwritten => Some(NOTHING_HAPPENED),\n",
         test: "-p touchline-transport --test bus no_book_is_taken_while",
     },
     Mutant {
-        name: "image: books do not come back once it is known what holds for the channel",
+        name: "image: books are not published once the channel state is known",
         find: "Some(until) if is_before(end, until) => Verdict::DeliverAndRejoin,
             _ if self.channel_unknown => Verdict::DeliverAndRejoin,
 ",
@@ -245,7 +245,7 @@ pub const READERS: &[Mutant] = &[
         test: "-p touchline-transport --test bus no_book_is_taken_while",
     },
     Mutant {
-        name: "image: a book that the ring brings of a dead publisher stays live",
+        name: "image: a book from the ring of a dead publisher stays live",
         find: "self.watch.gone_seen |= self.watch.is_gone;",
         replace: "",
         test: "-p touchline-transport --test bus a_torn_book_that_the_ring_brings",

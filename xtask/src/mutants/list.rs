@@ -1,8 +1,8 @@
 //! The faults, by what they break.
 
 use super::{
-    Mutant, believed, bus, doors, first_use, fix, fix_session, fix_store, fx, image, market, names,
-    orders, readiness, ring, simulator, soaks, sockets, stalled,
+    Mutant, access_control, bus, confirmation, first_use, fix, fix_session, fix_store, fx, image,
+    market, names, orders, readiness, ring, simulator, soaks, sockets, stalled,
 };
 
 /// All of them. The tests need nothing from outside the repository.
@@ -16,7 +16,7 @@ pub const ALL: &[&[Mutant]] = &[
     SESSIONS,
     SEGMENTS,
     bus::USERS,
-    doors::DOORS,
+    access_control::CONNECTIONS,
     first_use::FIRST_USE,
     super::hash::TABLES,
     fix::CODEC,
@@ -26,10 +26,10 @@ pub const ALL: &[&[Mutant]] = &[
     image::ORDERINGS,
     image::READERS,
     sockets::RECEPTION,
-    believed::WITNESSES,
-    believed::STRAYS,
-    believed::LINES,
-    believed::SNAPSHOTS,
+    confirmation::CONTRADICTIONS,
+    confirmation::STRAYS,
+    confirmation::LINES,
+    confirmation::SNAPSHOTS,
     fix_session::SESSION,
     names::NAMES,
     readiness::READINESS,
@@ -64,13 +64,13 @@ const BOOKS: &[Mutant] = &[
         test: "-p touchline-book --lib deletes_move_up_and_nothing_comes_in_below",
     },
     Mutant {
-        name: "book: orders of a price stand as they came",
+        name: "book: orders of a price stay in order of arrival",
         find: "(price, priority, order_id)",
         replace: "(price, priority & 0, order_id)",
         test: "-p touchline-gateway --test gateway orders_of_a_price_stand_by_their_priority",
     },
     Mutant {
-        name: "book: the first order of a list takes the others along",
+        name: "book: removal of the first order removes the list",
         find: "NONE => *head = behind,",
         replace: "NONE => *head = NONE,",
         test: "-p touchline-book --lib a_map_says_the_same",
@@ -86,19 +86,19 @@ const BOOKS: &[Mutant] = &[
 /// Books of every level, and their way to readers.
 const DEEP_BOOKS: &[Mutant] = &[
     Mutant {
-        name: "deep book: the level that had to go leaves no horizon",
+        name: "deep book: a removed level does not set the truncation price",
         find: "self.truncated_from = Some(self.key(&self.room[self.begin]));",
         replace: "",
         test: "-p touchline-book --lib beyond_the_limit_the_book_stays_the_best_part_of_the_expected_books",
     },
     Mutant {
-        name: "deep book: its room is taken as it grows",
+        name: "deep book: its memory is allocated as it grows",
         find: "room: Vec::with_capacity(levels_max * 2),",
         replace: "            room: Vec::new(),\n",
         test: "-p touchline-book --lib room_is_taken_at_once",
     },
     Mutant {
-        name: "deep book: the level that does not come leaves no horizon",
+        name: "deep book: a rejected level does not set the truncation price",
         find: "self.truncated_from = Some(key);",
         replace: "",
         test: "-p touchline-book --lib beyond_the_limit_the_book_stays_the_best_part_of_the_expected_books",
@@ -110,7 +110,7 @@ const DEEP_BOOKS: &[Mutant] = &[
         test: "-p touchline-book --lib levels_are_found_by_their_price_best_first",
     },
     Mutant {
-        name: "deep book: a quantity of nothing is a level",
+        name: "deep book: a quantity of zero is a level",
         find: "if level.quantity == Quantity::ZERO {",
         replace: "if false {",
         test: "-p touchline-book --lib what_does_not_fit_is_applied_as_far_as_it_makes_sense_and_told",
@@ -122,19 +122,19 @@ const DEEP_BOOKS: &[Mutant] = &[
         test: "-p touchline-transport --test bus a_book_by_price_is_what_the_slow_one_is",
     },
     Mutant {
-        name: "native: a deep place is what a byte says of it",
+        name: "native: a deep position is truncated to a byte",
         find: "self.deep_index.get().max(self.index.into())",
         replace: "self.index.into()",
         test: "-p touchline-types --test native every_update_comes_back_from_one_message",
     },
     Mutant {
-        name: "bus: a download is told twice to who joins",
+        name: "bus: a joining reader receives a download twice",
         find: "Some((told, _)) if !is_before(told, end) => Verdict::Skip",
         replace: "Some((told, _)) if told == end && told == 0 => Verdict::Skip",
         test: "-p touchline-transport --test bus a_download_is_told_in_its_place_and_once",
     },
     Mutant {
-        name: "bus: of an image only the best half is copied",
+        name: "bus: only the best half of a slot is copied",
         find: "begin..begin + count * ROW",
         replace: "begin..begin + count / 2 * ROW",
         test: "-p touchline-transport --test bus readers_hold_every_level_after_every_message_whenever_they_join",
@@ -156,13 +156,13 @@ const PACKETS: &[Mutant] = &[
         test: "-p touchline-feed --lib the_first_copy_wins_and_gaps_wait",
     },
     Mutant {
-        name: "feed: a hole is never declared lost",
+        name: "feed: a gap is never declared lost",
         find: "self.release_to = buffered.sequence;",
         replace: "",
-        test: "-p touchline-feed --lib a_gap_is_lost_when_a_packet_behind_it_waited_long_enough",
+        test: "-p touchline-feed --lib a_gap_is_lost_when_a_packet_behind_it_has_waited_long_enough",
     },
     Mutant {
-        name: "feed: a loss is not told to the books",
+        name: "feed: a loss does not affect the books",
         find: "self.lost = last;",
         replace: "",
         test: "-p touchline-gateway --test gateway after_a_lost_packet_a_book_is_gapped_until_it_is_confirmed",
@@ -180,25 +180,25 @@ const PACKETS: &[Mutant] = &[
         test: "-p touchline-gateway --test gateway a_channel_reset_empties_every_book_and_numbers_run_from_one",
     },
     Mutant {
-        name: "feed: half of a hole goes on",
+        name: "feed: processing continues in the middle of a gap",
         find: "if awaited.missing == 0 {",
         replace: "if awaited.published {",
-        test: "-p touchline-feed --lib an_overdue_gap_is_asked_for_and_goes_on_when_it_is_filled",
+        test: "-p touchline-feed --lib an_overdue_gap_is_requested_and_processing_continues_when_it_is_filled",
     },
     Mutant {
-        name: "feed: a replayed packet of another week is believed",
+        name: "feed: a replayed packet of another week is accepted",
         find: "asked && in_time &&",
         replace: "let _ = in_time;\n        asked &&",
         test: "-p touchline-feed --lib a_replayed_packet_was_sent_between_its_neighbours",
     },
     Mutant {
-        name: "feed: a replay server may send for ever",
+        name: "feed: a replay server may send without end",
         find: "match asked.packets - 1 > asked.last - asked.first {",
         replace: "match false {",
-        test: "-p touchline-feed --lib what_is_no_answer_ends_the_session",
+        test: "-p touchline-feed --lib an_invalid_answer_ends_the_session",
     },
     Mutant {
-        name: "gateway: a dead replay server gets no rest",
+        name: "gateway: a dead replay server has no reconnect backoff",
         find: "backoff_ns\n",
         replace: "backoff_ns * 0\n",
         test: "-p touchline-gateway --test gateway a_dead_server_is_not_stormed",
@@ -214,13 +214,13 @@ const PRICES: &[Mutant] = &[
         test: "-p touchline-gateway --test gateway a_missing_number_empties_the_book",
     },
     Mutant {
-        name: "feed: a hole does not empty the book",
+        name: "feed: a gap does not empty the book",
         find: "if first || grows && self.missing() == Validity::Natural {",
         replace: "if false {",
         test: "-p touchline-gateway --test gateway a_missing_number_empties_the_book",
     },
     Mutant {
-        name: "feed: a further hole leaves a naturally refreshed book",
+        name: "feed: a further gap does not empty a naturally refreshed book",
         find: "if first || grows && self.missing() == Validity::Natural {",
         replace: "if first {",
         test: "-p touchline-gateway --test gateway under_natural_refresh_the_emptied_book_is_filled_again",
@@ -250,7 +250,7 @@ const PRICES: &[Mutant] = &[
         test: "-p touchline-gateway --test gateway a_snapshot_from_before_a_reset_is_of_another_world",
     },
     Mutant {
-        name: "feed: part of a loop counts as whole",
+        name: "feed: an incomplete cycle counts as complete",
         find: "if self.seen != total {",
         replace: "if self.seen > total {",
         test: "-p touchline-gateway --test gateway a_loop_of_which_a_part_is_missing_confirms_nobody_else",
@@ -278,7 +278,7 @@ const ORDERS: &[Mutant] = &[
         test: "-p touchline-gateway --test gateway a_snapshot_that_ends_at_another_event_is_refused",
     },
     Mutant {
-        name: "feed: one chunk is enough",
+        name: "feed: one chunk completes a snapshot",
         find: "assembly.missing = chunk.chunks;",
         replace: "assembly.missing = 1;",
         test: "-p touchline-gateway --test gateway every_chunk_is_needed_and_the_queue_is_replayed",
@@ -294,13 +294,13 @@ const VISIBILITY: &[Mutant] = &[
         test: "-p touchline-gateway --test gateway nothing_is_seen_before_the_end_of_the_event",
     },
     Mutant {
-        name: "gateway: a cut event counts as whole",
+        name: "gateway: a truncated event counts as complete",
         find: "whole: reason == FlushReason::EndOfEvent,",
         replace: "whole: true,",
         test: "-p touchline-gateway --test gateway a_lost_packet_cuts_the_open_event_short",
     },
     Mutant {
-        name: "gateway: a book that was cut stays live",
+        name: "gateway: a truncated book stays live",
         find: "(FlushReason::Gap, Validity::Live) => Validity::Gapped,",
         replace: "(FlushReason::Gap, Validity::Live) => Validity::Live,",
         test: "-p touchline-gateway --test gateway a_lost_packet_cuts_the_open_event_short",
@@ -322,19 +322,19 @@ const VISIBILITY: &[Mutant] = &[
 /// Whole sessions notice, too: their oracles are worth nothing otherwise.
 const SESSIONS: &[Mutant] = &[
     Mutant {
-        name: "sessions: a lost packet is not told",
+        name: "sessions: a lost packet is not reported",
         find: "out.push(Event::Lost { first, last });",
         replace: "",
         test: "SEEDS=5 -p touchline --test system no_wrong_book_is_ever_called_live",
     },
     Mutant {
-        name: "sessions: entries that wait are lost",
+        name: "sessions: queued entries are lost",
         find: "out.push(Event::RebuildOrder(order));",
         replace: "let _ = order;",
         test: "SEEDS=5 -p touchline --test system recovery::books_are_healed_and_nothing_false_was_shown",
     },
     Mutant {
-        name: "sessions: packets behind a hole do not wait",
+        name: "sessions: packets behind a gap do not wait",
         find: "let in_order = sequence == next &&",
         replace: "let in_order = sequence >= next &&",
         test: "SEEDS=5 -p touchline --test system loss_on_one_line_at_a_time_changes_nothing_that_is_published",
@@ -362,7 +362,7 @@ const SEGMENTS: &[Mutant] = &[
         test: "-p touchline-shm --test shm modes_are_exact_whatever_the_umask_is",
     },
     Mutant {
-        name: "shm: hidden names are names",
+        name: "shm: hidden names are accepted",
         find: "} else if name.starts_with('.') {",
         replace: "} else if false {",
         test: "-p touchline-shm --test shm names_lead_nowhere_else",
@@ -374,37 +374,37 @@ const SEGMENTS: &[Mutant] = &[
         test: "-p touchline-shm --test shm a_reader_maps_read_only_and_cannot_change_that",
     },
     Mutant {
-        name: "shm: a shortened file is not told",
+        name: "shm: a truncated file is not reported",
         find: "entry.damaged.store(true, Ordering::SeqCst);",
         replace: "",
         test: "-p touchline-shm --test shm a_writer_survives_it_as_well",
     },
     Mutant {
-        name: "shm: two writers",
+        name: "shm: two writers hold the lock",
         find: "if !file.try_lock(WRITER_BYTE).map_err(failed())? {",
         replace: "if false {",
         test: "-p touchline-shm --test shm the_second_writer_is_refused_and_told_by_whom",
     },
     Mutant {
-        name: "shm: half-made files stay",
+        name: "shm: incomplete files are not removed",
         find: "remove_unfinished(&lock.directory)?;",
         replace: "",
         test: "-p touchline-shm --test shm a_killed_writer_leaves_nothing_that_the_next_one_minds",
     },
     Mutant {
-        name: "shm: a limit on file sizes is a signal",
+        name: "shm: the file size limit raises a signal",
         find: "&& bytes > limit_bytes",
         replace: "&& false",
         test: "-p touchline-shm --test shm a_limit_on_file_sizes_is_an_error_and_not_a_signal",
     },
     Mutant {
-        name: "shm: counters are read beyond their memory",
+        name: "shm: counters are read beyond their mapping",
         find: ".is_none_or(|end| end > words)",
         replace: ".is_none_or(|_| false)",
         test: "-p touchline-shm --lib no_cut_table_is_read_beyond_its_end",
     },
     Mutant {
-        name: "shm: buckets are wider than said",
+        name: "shm: buckets are wider than documented",
         find: "(value >> shift) as usize",
         replace: "((value >> shift) as usize & !1)",
         test: "-p touchline-shm --test shm quantiles_are_those_of_the_values_within_the_bound",

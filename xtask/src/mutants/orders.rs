@@ -5,37 +5,37 @@ use super::Mutant;
 /// All of them.
 pub const ORDERS: &[Mutant] = &[
     Mutant {
-        name: "orders: rows of a book that was emptied count",
+        name: "orders: rows of an emptied book count",
         find: "        let is_of_book = self\n            .cleared_at\n            .is_none_or(|cleared| !is_before(position, cleared));",
         replace: "        let is_of_book = true;",
         test: "-p touchline-transport --test bus a_book_with_an_order_that_has_no_row",
     },
     Mutant {
-        name: "orders: what came while the rows were read is left out",
+        name: "orders: orders that arrive during the read of the rows are left out",
         find: "match &message.body {",
         replace: "match &Body::Heartbeat {",
         test: "-p touchline-transport --test bus each_joined_book_is_what_it_was",
     },
     Mutant {
-        name: "orders: who joins is handed no order books",
+        name: "orders: a joining reader gets no order books",
         find: "self.go_on(Part::Orders(OrderPart::Begin));",
         replace: "self.end_orders();",
         test: "-p touchline-transport --test bus an_order_keeps_a_row",
     },
     Mutant {
-        name: "orders: a change that an image holds is handed out again",
+        name: "orders: a change contained in a slot is delivered again",
         find: "if !is_before(until, end) {",
         replace: "if false {",
         test: "-p touchline-transport --test bus a_slow_reader_is_shown_no_order_book",
     },
     Mutant {
-        name: "orders: live books alone go on from what was not handed out",
+        name: "orders: only live books continue from undelivered rows",
         find: "return match std::mem::replace(&mut row.orders, missing) {",
         replace: "let _ = missing;\n            return match row.orders {",
         test: "-p touchline-transport --test bus a_change_that_was_not_live",
     },
     Mutant {
-        name: "orders: the row of an order that is gone is emptied whoever has it",
+        name: "orders: the row of a removed order is emptied whatever order uses it",
         find: "OrderAction::Delete if held == Some(number) =>",
         replace: "OrderAction::Delete if held.is_some() =>",
         test: "-p touchline-transport --test bus an_order_keeps_a_row",
@@ -47,13 +47,13 @@ pub const ORDERS: &[Mutant] = &[
         test: "-p touchline-transport --test bus each_joined_book_is_what_it_was",
     },
     Mutant {
-        name: "orders: a reset sets back the order books that hold it",
+        name: "orders: a reset empties order books that contain it",
         find: "if scan.is_ahead_of(self.rows.told()) {",
         replace: "if false {",
         test: "-p touchline-transport --test bus a_slow_reader_is_shown_no_order_book",
     },
     Mutant {
-        name: "bus: whatever has a ring is read, in any layout",
+        name: "bus: rings of any layout are read",
         find: "readable(&ring, bus)?;",
         replace: "",
         test: "-p touchline-transport --test bus a_bus_of_another_layout_is_refused",

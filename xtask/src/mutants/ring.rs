@@ -5,7 +5,7 @@ use super::Mutant;
 /// What the protocol says.
 pub const PROTOCOL: &[Mutant] = &[
     Mutant {
-        name: "ring: what was read is not validated",
+        name: "ring: data is not validated after the read",
         find: "
         if self.is_overrun() {
             return Err(self.overrun());
@@ -16,7 +16,7 @@ pub const PROTOCOL: &[Mutant] = &[
         test: "SEEDS=20 -p touchline-shm --test shm overrun::what_is_overwritten_while_it_is_read",
     },
     Mutant {
-        name: "ring: readers look a block too far back",
+        name: "ring: readers check a block too far back",
         find: "ahead > self.geometry.capacity()",
         replace: "ahead > self.geometry.capacity() + self.geometry.block()",
         test: "SEEDS=20 -p touchline-shm --test shm overrun::what_is_overwritten_while_it_is_read",
@@ -57,13 +57,13 @@ pub const PROTOCOL: &[Mutant] = &[
         test: "SEEDS=20 -p touchline-shm --test shm overrun::what_is_overwritten_while_it_is_read",
     },
     Mutant {
-        name: "ring: one message more is lost than is told",
+        name: "ring: the number of lost messages is one too low",
         find: "self.next.sequence.wrapping_sub(before.sequence)",
         replace: "self.next.sequence.wrapping_sub(before.sequence).saturating_sub(1)",
         test: "-p touchline-shm --test shm overrun::a_overrun_reader_is_told",
     },
     Mutant {
-        name: "ring: lost messages are counted by the half that heads carry",
+        name: "ring: lost messages are counted with the 32 bits of the headers",
         find: "self.next.sequence.wrapping_sub(before.sequence)",
         replace: "u64::from((self.next.sequence as u32).wrapping_sub(before.sequence as u32))",
         test: "-p touchline-shm --test shm overrun::a_lap_of_more_than_2_to_the_32",
@@ -78,26 +78,26 @@ pub const PROTOCOL: &[Mutant] = &[
         test: "-p touchline-shm --test shm frames::a_new_writer_is_announced",
     },
     Mutant {
-        name: "ring: the successor begins at the last mark",
+        name: "ring: the successor starts at the last join point",
         find: "Ok(None) => return Some(self.next),",
         replace: "Ok(None) => return self.join_point(),",
         test: "-p touchline-shm --test shm frames::a_new_writer_is_announced",
     },
     Mutant {
-        name: "ring: it is inscribed before it is there",
+        name: "ring: the header is written before the payload",
         find: "let writer = Writer::begin(memory, geometry, first, (first, 0, 0), None)?;",
         replace: "        geometry.write_header(memory.words());
         let writer = Writer::begin(memory, geometry, first, (first, 0, 0), None)?;",
         test: "-p touchline-shm --lib a_writer_may_die_between_any_two_stores",
     },
     Mutant {
-        name: "ring: a mark is counted before it is written",
+        name: "ring: a join point is counted before it is written",
         find: "fence(Ordering::Release);",
         replace: "        words[JOIN_POINTS].store(count, Ordering::Release);\n",
         test: "-p touchline-shm --lib a_writer_may_die_between_any_two_stores",
     },
     Mutant {
-        name: "ring: a cursor tells more than was read",
+        name: "ring: a cursor is ahead of the reader",
         find: "cursor.reported = self.next.position;
             cursor.cursors.advance",
         replace: "cursor.reported = self.next.position.wrapping_add(self.geometry.capacity() / 4);
@@ -105,19 +105,19 @@ pub const PROTOCOL: &[Mutant] = &[
         test: "-p touchline-shm --test shm lossless::nothing_is_lost_and_it_always_goes_on",
     },
     Mutant {
-        name: "ring: a named reader is not waited for",
+        name: "ring: a registered reader is not waited for",
         find: "registered.slowest(self.join_point_at)",
         replace: "(self.join_point_at, registered.slots())",
         test: "-p touchline-shm --test shm lossless::the_writer_waits_for_the_slowest",
     },
     Mutant {
-        name: "ring: the successor overtakes named readers",
+        name: "ring: the successor overruns registered readers",
         find: "Writer::resume_for(memory, Some(registered))",
         replace: "Ok(Writer::resume_for(memory, None)?.lossless(registered))",
         test: "-p touchline-shm --lib a_lossless_publication_stays_lossless",
     },
     Mutant {
-        name: "ring: a named reader begins where nobody waited for it",
+        name: "ring: a registered reader starts at an unprotected position",
         find: "fence(Ordering::SeqCst);
         self.go_to_join_point();
 ",
@@ -147,32 +147,32 @@ pub const ORDERINGS: &[Mutant] = &[
         test: "RUSTFLAGS=--cfg=loom -p touchline-shm --test loom one_reader_a_lap_behind",
     },
     Mutant {
-        name: "ring ordering: the payload may be read before the head",
+        name: "ring ordering: the payload may be read before the header",
         find: "let word = self.data()[index].load(Ordering::Acquire);",
         replace: "let word = self.data()[index].load(Ordering::Relaxed);",
         test: "RUSTFLAGS=--cfg=loom -p touchline-shm --test loom one_reader_at_the_end",
     },
     Mutant {
-        name: "ring ordering: the head may be seen before the payload",
+        name: "ring ordering: the header may be visible before the payload",
         find: "store(head.word(), Ordering::Release)",
         replace: "store(head.word(), Ordering::Relaxed)",
         test: "RUSTFLAGS=--cfg=loom -p touchline-shm --test loom one_reader_at_the_end",
     },
     Mutant {
-        name: "ring ordering: a successor relies on a dead writer's fence",
+        name: "ring ordering: a successor relies on the fence of a dead writer",
         find: "fence(Ordering::Release);
         let mut writer = Writer {",
         replace: "        let mut writer = Writer {",
         test: "RUSTFLAGS=--cfg=loom -p touchline-shm --test loom a_successor_overwrites",
     },
     Mutant {
-        name: "ring ordering: a mark may be read after its count was checked",
+        name: "ring ordering: a join point may be read after the check of its count",
         find: "fence(Ordering::Acquire);",
         replace: "",
         test: "RUSTFLAGS=--cfg=loom -p touchline-shm --test loom attaching_while_the_writer",
     },
     Mutant {
-        name: "ring ordering: the writer looks at the slots before its mark is out",
+        name: "ring ordering: the writer checks the slots before its join point is visible",
         find: "fence(Ordering::SeqCst);",
         replace: "",
         test: "RUSTFLAGS=--cfg=loom -p touchline-shm --test loom joining_a_lossless_publication",

@@ -11,13 +11,13 @@ pub const SIMULATOR: &[Mutant] = &[
         test: "-p touchline-lab --lib a_clock_that_steps",
     },
     Mutant {
-        name: "sim: an exchange that starts again takes the course before",
+        name: "sim: a restarted exchange repeats the earlier course",
         find: "course: Some(course),",
         replace: "            course: self.options.course.filter(|_| course > 0),",
         test: "-p touchline-lab --lib an_exchange_that_starts_again_has",
     },
     Mutant {
-        name: "sim: the truth of an exchange that starts again has no empty books",
+        name: "sim: the expected books of a restarted exchange are not emptied",
         find: "self.publisher.keep_order_states = before.publisher.keep_order_states;\n        self.publisher.note_all_states();",
         replace: "        self.publisher.keep_order_states = before.publisher.keep_order_states;",
         test: "-p touchline-lab --lib an_exchange_that_starts_again_has",

@@ -5,37 +5,37 @@ use super::Mutant;
 /// All of them.
 pub const SOAKS: &[Mutant] = &[
     Mutant {
-        name: "soak: books stay live while nothing is heard of the venue",
-        find: "self.health.raise(Doubt::Silent);",
+        name: "soak: books stay live after the feed timeout",
+        find: "self.health.raise(Condition::FeedTimeout);",
         replace: "",
         test: "-p touchline --test live whatever_is_stopped",
     },
     Mutant {
-        name: "soak: silence is measured by a clock that a busy host slows down",
+        name: "soak: the feed timeout is measured by a clock that a busy host slows down",
         find: "sure + std::mem::replace(&mut self.unsure, round - sure);",
         replace: "sure;",
         test: "-p touchline-gateway --lib long_rounds_count_whole",
     },
     Mutant {
-        name: "soak: a subscriber leaks a little each time it reads",
+        name: "soak: a subscriber leaks memory with each read",
         find: "Next::Event(event) => stored.event(&bus, &event),",
         replace: "                Next::Event(event) => {\n                    stored.event(&bus, &event);\n                    std::mem::forget(std::hint::black_box(vec![1_u8; 256]));\n                }",
         test: "-p touchline --test live whatever_is_stopped",
     },
     Mutant {
-        name: "demo: its bus stays",
+        name: "demo: the bus is not removed",
         find: "bus.remove(PATIENCE, NAP);",
         replace: "        let _ = bus;",
         test: "-p touchline --test system a_killed_demo_leaves_no_process",
     },
     Mutant {
-        name: "demo: the bus of somebody else goes",
+        name: "demo: a foreign bus is removed",
         find: "Ok(Some(_)) | Err(_) => return,",
         replace: "Ok(Some(_)) | Err(_) => return drop(std::fs::remove_dir_all(root.path().join(&self.bus))),",
         test: "-p touchline --bin touchline a_bus_goes_when_nobody",
     },
     Mutant {
-        name: "gateway: an interface that is not there is a wrong configuration",
+        name: "gateway: a missing interface is a configuration error",
         find: "if error.may_come_up() =>",
         replace: "if error.may_come_up() && false =>",
         test: "-p touchline --test system what_cannot_work_is_refused",
@@ -47,7 +47,7 @@ pub const SOAKS: &[Mutant] = &[
         test: "-p touchline --bin touchline a_bus_that_does_not_exist",
     },
     Mutant {
-        name: "simulator: an order with a price level changes no order book of the truth",
+        name: "simulator: an order with a price level changes no order book of the expected books",
         find: "let index = index_of(&self.instruments, entry.security_id);\n                    self.changed_orders.insert(index);",
         replace: "let index = index_of(&self.instruments, entry.security_id);",
         test: "-p touchline-lab --lib the_end_is_heartbeats",

@@ -5,19 +5,19 @@ use super::Mutant;
 /// What is received, and what is said of it.
 pub const RECEPTION: &[Mutant] = &[
     Mutant {
-        name: "sockets: every source is taken",
+        name: "sockets: packets of every source are accepted",
         find: "self.sources.is_empty() || self.sources.contains(&source)",
         replace: "self.sources.is_empty() || !source.is_unspecified()",
         test: "-p touchline-net --test net another_source_is_counted",
     },
     Mutant {
-        name: "sockets: a group is joined for everybody",
+        name: "sockets: a group is joined for all sources",
         find: "if sources.is_empty() || settings.any_source_joins",
         replace: "if !sources.is_empty() || settings.any_source_joins",
         test: "-p touchline-net --test net another_source_does_not_even_reach",
     },
     Mutant {
-        name: "sockets: a packet that was cut is shown",
+        name: "sockets: a truncated packet is delivered",
         find: "if arrived.truncated {",
         replace: "if false {",
         test: "-p touchline-net --test net a_packet_too_long",
@@ -29,13 +29,13 @@ pub const RECEPTION: &[Mutant] = &[
         test: "-p touchline-net --test net never_step_back",
     },
     Mutant {
-        name: "sockets: calm endpoints starve",
+        name: "sockets: quiet endpoints starve",
         find: "self.urgent_in_a_row >= URGENT_IN_A_ROW_MAX",
         replace: "self.urgent_in_a_row == u32::MAX",
         test: "-p touchline-net --test net take_turns_and_do_not_starve",
     },
     Mutant {
-        name: "sockets: what the kernel drops is not asked for",
+        name: "sockets: the kernel's drop counter is not requested",
         find: "libc::SO_RXQ_OVFL, 1)",
         replace: "libc::SO_RXQ_OVFL, 0)",
         test: "-p touchline-net --test net the_next_packet_says",
@@ -47,7 +47,7 @@ pub const RECEPTION: &[Mutant] = &[
         test: "-p touchline-net --test net a_port_that_somebody_has",
     },
     Mutant {
-        name: "sockets: a wild stamp of the card is believed",
+        name: "sockets: an implausible hardware timestamp is accepted",
         find: "if hardware_ns.abs_diff(near_ns) <= TIMESTAMPS_APART_MAX_NS {",
         replace: "if hardware_ns > 0 {",
         test: "-p touchline-net --lib the_cards_stamp_is_taken_unless",
@@ -65,13 +65,13 @@ pub const RECEPTION: &[Mutant] = &[
         test: "-p touchline-net --lib what_was_lost_is_joined_again",
     },
     Mutant {
-        name: "sockets: an interface that went away is no news",
+        name: "sockets: a lost interface is not reported",
         find: "(libc::RTM_DELLINK, true, Some(index))",
         replace: "(libc::RTM_NEWLINK, true, Some(index))",
         test: "-p touchline-net --lib an_interface_that_went_away_is_told",
     },
     Mutant {
-        name: "sockets: a missing interface is no mistake of the settings",
+        name: "sockets: a missing interface is not a configuration error",
         find: "| Error::NoInterface { .. }",
         replace: "",
         test: "-p touchline-net --test net an_interface_that_does_not_exist",

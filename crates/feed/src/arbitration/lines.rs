@@ -148,7 +148,7 @@ impl Arbitration {
         }
         if span.first <= next && !self.window.is_held_up() {
             self.window.pass(span.end() - next);
-            // mutant: arbitration: what was processed is processed again
+            // mutant: arbitration: processed packets are processed again
             return Verdict::Deliver { from: next };
         }
         if span.first >= next && !self.window.contains(span.first) {
@@ -264,7 +264,7 @@ impl Arbitration {
         if self.restart == Restart::Never || self.session == Some(session) {
             return true;
         }
-        // mutant: arbitration: the session before comes back
+        // mutant: arbitration: the previous session becomes current again
         if self.former == Some(session) {
             return false;
         }

@@ -1,16 +1,16 @@
-//! Packets that wait behind a gap: a window of slots by sequence number, memory taken at start.
+//! Reorder buffer: packets that wait behind a gap, in slots by sequence number. Memory is allocated at start.
 
 use super::span::Span;
 use crate::ReceiveTime;
 
-/// A buffered packet, without its bytes.
+/// A buffered packet, without its payload.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct BufferedPacket {
-    /// Sequence number, the first of its span.
+    /// First sequence number of the packet.
     pub sequence: u64,
-    /// When it was sent, nanoseconds since the Unix epoch.
+    /// Sending time, nanoseconds since the Unix epoch.
     pub sending_ns: u64,
-    /// When it came.
+    /// Receive time.
     pub time: ReceiveTime,
     count: u64,
     len: usize,
@@ -18,7 +18,7 @@ pub struct BufferedPacket {
 }
 
 impl BufferedPacket {
-    /// Its numbers.
+    /// Sequence numbers of the packet.
     pub fn span(&self) -> Span {
         Span {
             first: self.sequence,
@@ -26,7 +26,7 @@ impl BufferedPacket {
         }
     }
 
-    /// Its length, bytes.
+    /// Length, bytes.
     pub fn bytes(&self) -> usize {
         self.len
     }
@@ -40,12 +40,12 @@ pub struct ReorderBuffer {
     stride: usize,
     count: usize,
     highest: u64,
-    /// The most numbers of a packet kept since none waited.
+    /// Largest span of a packet since the buffer was last empty.
     longest: u64,
 }
 
 impl ReorderBuffer {
-    /// Room for `packets_max` (rounded up to a power of two) packets of `packet_bytes_max` bytes.
+    /// Allocates slots for `packets_max` (rounded up to a power of two) packets of at most `packet_bytes_max` bytes.
     pub fn new(packets_max: usize, packet_bytes_max: usize) -> ReorderBuffer {
         let capacity = packets_max.max(2).next_power_of_two();
         ReorderBuffer {
@@ -58,24 +58,24 @@ impl ReorderBuffer {
         }
     }
 
-    /// How many sequence numbers the window spans.
+    /// Number of sequence numbers in the window.
     pub fn capacity(&self) -> u64 {
         self.slots.len() as u64
     }
 
-    /// Whether nothing waits.
+    /// Whether the buffer is empty.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.count == 0
     }
 
-    /// The highest sequence number that waits; meaningless when empty.
+    /// Highest buffered sequence number; meaningless when empty.
     pub fn highest(&self) -> u64 {
         self.highest
     }
 
-    /// Keeps a packet whose first number lies in the caller's window; `false` if it is already there, or one that holds as
-    /// much.
+    /// Buffers a packet whose first number is in the caller's window; `false` if the packet, or one with the same first
+    /// number and at least as many numbers, is buffered already.
     pub fn keep(&mut self, span: Span, sending_ns: u64, time: ReceiveTime, payload: &[u8]) -> bool {
         let (sequence, index) = (span.first, self.index(span.first));
         if self.slots[index].filled && self.slots[index].count >= span.count {
@@ -100,12 +100,12 @@ impl ReorderBuffer {
         true
     }
 
-    /// Whether a packet waits. The number must lie in the caller's window.
+    /// Whether a packet that starts with this number is buffered. The number must be in the caller's window.
     pub fn has(&self, sequence: u64) -> bool {
         self.slots[self.index(sequence)].filled
     }
 
-    /// The first number of the packet that waits and holds this one, the nearest of several.
+    /// First number of the buffered packet that contains this number; the nearest if there are several.
     fn covering(&self, number: u64) -> Option<u64> {
         if self.count == 0 {
             return None;
@@ -117,18 +117,18 @@ impl ReorderBuffer {
         })
     }
 
-    /// Whether a packet that waits holds a number.
+    /// Whether a buffered packet contains a number.
     pub fn covers(&self, number: u64) -> bool {
         self.covering(number).is_some()
     }
 
-    /// Takes out the packet that holds a number.
+    /// Removes the packet that contains a number.
     pub fn take_covering(&mut self, number: u64) -> Option<BufferedPacket> {
         self.covering(number).and_then(|first| self.take(first))
     }
 
-    /// Throws away packets of which nothing is left: their first number is one of `from` to before `next`, and their last
-    /// as well.
+    /// Drops packets whose numbers were all processed: the first one is in `from..next`, and the last one is below
+    /// `next`.
     pub fn forget_passed(&mut self, from: u64, next: u64) {
         let from = from.saturating_sub(self.longest.saturating_sub(1));
         let lowest = from.max(next.saturating_sub(self.capacity()));
@@ -140,13 +140,12 @@ impl ReorderBuffer {
         }
     }
 
-    /// What is kept of a packet that waits. The number must lie in the caller's window.
+    /// The entry of a buffered packet. The number must be in the caller's window.
     pub fn peek(&self, sequence: u64) -> &BufferedPacket {
         &self.slots[self.index(sequence)]
     }
 
-    /// Takes a packet out. Its bytes stay readable through [`ReorderBuffer::payload`] until another packet
-    /// is kept.
+    /// Removes a packet. Its bytes stay readable through [`ReorderBuffer::payload`] until the next packet is buffered.
     pub fn take(&mut self, sequence: u64) -> Option<BufferedPacket> {
         let index = self.index(sequence);
         let buffered = self.slots[index];
@@ -158,13 +157,13 @@ impl ReorderBuffer {
         Some(buffered)
     }
 
-    /// Whether another packet waits under this number than this one: of the two at least one is not the venue's.
+    /// Whether a different packet is buffered under this number: at least one of the two is not the venue's.
     pub fn disputes(&self, sequence: u64, sending_ns: u64, bytes: usize) -> bool {
         let buffered = self.peek(sequence);
         buffered.filled && (buffered.sending_ns, buffered.len) != (sending_ns, bytes)
     }
 
-    /// Throws a packet away that lies at `lowest` or above.
+    /// Drops a packet whose number is `lowest` or higher.
     pub fn discard(&mut self, lowest: u64, sequence: u64) {
         self.take(sequence);
         if sequence == self.highest && self.count > 0 {
@@ -174,7 +173,7 @@ impl ReorderBuffer {
         }
     }
 
-    /// Throws away all that waits from `lowest` on.
+    /// Drops all buffered packets from `lowest` on.
     pub fn clear(&mut self, lowest: u64) {
         if self.count > 0 {
             for sequence in lowest..=self.highest {
@@ -183,13 +182,13 @@ impl ReorderBuffer {
         }
     }
 
-    /// The bytes of a packet taken out just now.
+    /// Payload of the packet removed last.
     pub fn payload(&self, buffered: &BufferedPacket) -> &[u8] {
         let start = self.index(buffered.sequence) * self.stride;
         &self.bytes[start..start + buffered.len]
     }
 
-    /// The first number from `next` on that waits.
+    /// First buffered number from `next` on.
     pub fn first(&self, next: u64) -> Option<u64> {
         if self.count == 0 {
             return None;
@@ -197,7 +196,7 @@ impl ReorderBuffer {
         (next..=self.highest).find(|&sequence| self.slots[self.index(sequence)].filled)
     }
 
-    /// What waits, in order from `next` on.
+    /// Buffered packets, in order from `next` on.
     pub fn waiting(&self, next: u64) -> impl Iterator<Item = &BufferedPacket> {
         let span = if self.count == 0 {
             0..0
@@ -218,7 +217,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_kept_comes_out_once() {
+    fn a_buffered_packet_is_returned_once() {
         let mut buffer = ReorderBuffer::new(4, 8);
         assert!(buffer.keep(Span::one(7), 70, ReceiveTime::at(700), b"seven"));
         assert!(buffer.keep(Span::one(9), 90, ReceiveTime::at(900), b"nine"));

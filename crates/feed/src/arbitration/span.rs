@@ -1,16 +1,16 @@
-//! Span: the numbers that a packet holds.
+//! Span: the sequence numbers of a packet.
 
-/// Numbers of a packet, in a row: the first, and how many.
+/// Consecutive sequence numbers of a packet: the first one and their count.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Span {
-    /// The first number.
+    /// First number.
     pub first: u64,
-    /// How many; a packet without messages has none.
+    /// Count; 0 for a packet without messages.
     pub count: u64,
 }
 
 impl Span {
-    /// A single number: a venue numbers its packets.
+    /// A single number, for venues that number packets and not messages.
     #[inline]
     #[must_use]
     pub fn one(number: u64) -> Span {
@@ -20,14 +20,14 @@ impl Span {
         }
     }
 
-    /// The number behind the last; numbers end at the highest of 64 bits.
+    /// The number after the last one; at most the highest of 64 bits.
     #[inline]
     #[must_use]
     pub fn end(self) -> u64 {
         self.first.saturating_add(self.count)
     }
 
-    /// Whether a number is of these.
+    /// Whether the span contains a number.
     #[inline]
     #[must_use]
     pub fn contains(self, number: u64) -> bool {

@@ -174,7 +174,7 @@ impl Window {
         self.buffer.discard(self.next, number);
         let gone = self.missing_of(span);
         if let Some(awaited) = &mut self.awaited {
-            // mutant: feed: what is disputed fills what was asked for
+            // mutant: feed: conflicting packets fill a request
             awaited.missing += gone;
         }
     }
@@ -185,7 +185,7 @@ impl Window {
             return 0;
         };
         let numbers = span.first.max(awaited.first)..span.end().min(awaited.last + 1);
-        // mutant: arbitration: what is asked for and came in part counts as whole
+        // mutant: arbitration: a partly filled request counts as filled
         numbers
             .filter(|number| !self.buffer.covers(*number))
             .count() as u64
@@ -245,7 +245,7 @@ impl Window {
     /// End of input: every gap is lost.
     pub fn finish(&mut self) {
         (self.retransmission, self.awaited) = (None, None);
-        // mutant: feed: what is missing at the end is not said
+        // mutant: feed: gaps at the end of input are not reported
         self.release_to = u64::MAX;
     }
 
@@ -258,7 +258,7 @@ impl Window {
         self.oldest_ns = u64::MAX;
         for buffered in self.buffer.waiting(self.next) {
             if is_over(buffered.time.mono_ns, now_ns, self.wait_ns) {
-                // mutant: feed: a hole is never declared lost
+                // mutant: feed: a gap is never declared lost
                 self.release_to = buffered.sequence;
             } else {
                 self.oldest_ns = self.oldest_ns.min(buffered.time.mono_ns);
@@ -289,7 +289,7 @@ impl Window {
         };
         let asked = (awaited.first.max(self.next)..=awaited.last).contains(&span.first);
         let in_time = (processed_ns..=awaited.behind_ns).contains(&sending_ns);
-        // mutant: feed: a replayed packet of another week is believed
+        // mutant: feed: a replayed packet of another week is accepted
         asked && in_time && self.keep_asked(span, sending_ns, time, payload)
     }
 
@@ -329,7 +329,7 @@ impl Window {
             self.awaited = None;
             return Wait::Nothing;
         };
-        // mutant: feed: half of a hole goes on
+        // mutant: feed: processing continues in the middle of a gap
         if awaited.missing == 0 {
             self.awaited = None;
             return Wait::Filled;

@@ -5,8 +5,8 @@
 //! nothing by itself: it waits for confirmation ([`candidate`]), and while no other packet arrives the books are
 //! gapped.
 //!
-//! Sources: CME client systems wiki, "Incremental Feed Arbitration" and "Packet Structure"; the rules of what is
-//! believed are ours (`docs/venues/cme.md`).
+//! Sources: CME client systems wiki, "Incremental Feed Arbitration" and "Packet Structure"; the rules of confirmation
+//! are ours (`docs/venues/cme.md`).
 
 use super::settings::{Line, Replay};
 use crate::ReceiveTime;
@@ -22,36 +22,36 @@ mod jump;
 mod refused;
 mod sent;
 
-/// What became of an offered packet.
+/// Result of offering a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
     /// It is the next one: process it now.
     Deliver,
     /// It waits behind a gap.
     Buffered,
-    /// Another copy was processed or waits already.
+    /// A copy was processed or is buffered.
     Duplicate,
-    /// Its number was declared lost before it came.
+    /// Its number was declared lost before it arrived.
     Late,
-    /// It was sent before the numbering started again.
+    /// It was sent before the last sequence reset.
     OldEpoch,
-    /// Its number is below the next one and was not sent as what was processed under it, or its sending time is not
-    /// one of now: it waits for others that agree.
+    /// Its number is below the next one and its sending time differs from that of the processed packet of this number,
+    /// or its sending time is implausible now: it waits for packets that agree with it.
     Contradicts,
-    /// It is the first of all; it waits for a witness.
+    /// It is the first packet of all; it waits for confirmation.
     First,
-    /// It is beyond the window; it waits for a second one near it.
+    /// It is beyond the window; it waits for a second packet near it.
     OutOfWindow,
 }
 
-/// What is to be done next, in order.
+/// Due steps, in order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
-    /// The first packet has this number; everything before it is missed.
+    /// The first packet has this number; everything before it was missed.
     Joined {
         /// Its number.
         first: u32,
-        /// It is 1, and its copy or its neighbour says so, too: nothing is missed.
+        /// The number is 1, confirmed by a copy or by the next packet: nothing was missed.
         whole: bool,
     },
     /// These numbers are lost on both lines.
@@ -63,37 +63,37 @@ pub enum Step {
     },
     /// This packet is the next one; its bytes are at [`Arbiter::payload`].
     Packet(BufferedPacket),
-    /// Numbering started again.
+    /// Sequence reset.
     Restarted {
-        /// Its first number that is there.
+        /// First number that arrived.
         first: u32,
-        /// It is 1, and none of its packets could be of the numbering before: nothing is missed.
+        /// The number is 1, and none of the packets can be of the previous epoch: nothing was missed.
         whole: bool,
-        /// When the first packet was sent.
+        /// Sending time of the first packet.
         sending_ns: u64,
     },
-    /// Packets came that contradict what was processed, and nothing else came since: what is known may be over.
+    /// Packets contradict processed ones, and no other packet has arrived since: the current state may be outdated.
     JumpUnconfirmed,
-    /// Two different packets came that could be the one of this number: which of them the venue sent is not known, and one
-    /// was processed.
+    /// Two different packets arrived with this number, and one was processed. Which of them the venue sent is not
+    /// known.
     Conflict(u32),
-    /// Missing packets of these numbers are requested again; processing stops until they arrive, or are given up.
+    /// Missing packets of these numbers are requested; processing stops until they arrive or are given up.
     Awaited {
         /// First number, which is missing.
         first: u32,
         /// Last number, which is missing.
         last: u32,
     },
-    /// All requested packets are there.
+    /// All requested packets have arrived.
     Filled,
 }
 
 /// A packet's place in the stream.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct StreamPoint {
-    /// Its number.
+    /// Sequence number.
     pub sequence: u64,
-    /// When it was sent.
+    /// Sending time.
     pub sending_ns: u64,
 }
 
@@ -102,44 +102,44 @@ pub struct StreamPoint {
 pub struct Arbiter {
     window: Window,
     clock: VenueClock,
-    /// When the packet delivered last was sent.
+    /// Sending time of the packet delivered last.
     delivered_ns: u64,
     begun: StreamPoint,
-    /// When that packet came, by the clock of waiting.
+    /// Receive time of that packet, by the monotonic clock.
     begun_at_ns: u64,
     sent: SentTimes,
     candidate: JumpCandidate,
-    /// Packets of an earlier time that contradict.
+    /// Candidate of contradicting packets with an earlier sending time.
     earlier: JumpCandidate,
     refused: Refused,
-    /// The candidate is believed: the window is to move there.
+    /// The candidate is confirmed: the window must move there.
     jump: Option<Jump>,
-    /// The number under which a packet was processed that may not be the venue's.
+    /// Number of a processed packet that may not be the venue's.
     conflict: Option<u64>,
-    /// A conflict was found since the last processed packet: a further one adds nothing.
+    /// A conflict was found since the last processed packet; further ones are not reported.
     has_conflict: bool,
-    /// The packet that is processed next denies what may be so: it may not be the venue's either.
+    /// The next processed packet contradicts a possible sequence reset: it may not be the venue's either.
     denied: bool,
     warning: JumpWarning,
-    /// When each line brought a packet last.
+    /// Time of the last packet of each line.
     activity_ns: [u64; 2],
 }
 
-/// Warning of an unconfirmed jump: packets contradict what was processed, and nothing else comes.
+/// State of the warning about an unconfirmed jump: packets contradict processed ones, and no other packet arrives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum JumpWarning {
-    /// No.
+    /// No contradiction.
     None,
-    /// Since then, and not for long enough to say so.
+    /// Contradicted since this time, too short for a warning.
     Since(u64),
-    /// It is to be told.
+    /// The warning is due.
     Due,
-    /// It was told.
+    /// The warning was reported.
     Given,
 }
 
 impl Arbiter {
-    /// Memory for `hold_packets_max` waiting packets of `packet_bytes_max` bytes is taken now.
+    /// Allocates memory for `hold_packets_max` buffered packets of `packet_bytes_max` bytes.
     pub fn new(
         wait_ns: u64,
         hold_packets_max: usize,
@@ -170,18 +170,18 @@ impl Arbiter {
         }
     }
 
-    /// A line brought something.
+    /// A line received a packet.
     #[inline]
     pub fn record_activity(&mut self, line: Line, now_ns: u64) {
         self.activity_ns[line as usize] = now_ns;
     }
 
-    /// The verdict on a packet that is of no use whatever its contents: a second copy. `None` for one that must be looked
-    /// at.
+    /// Result for a packet that is useless whatever its contents: a second copy. `None` if the contents must be
+    /// examined.
     #[inline]
     pub fn old_copy(&self, sequence: u32, sending_ns: u64, bytes: usize) -> Option<Verdict> {
         let (sequence, next) = (u64::from(sequence), self.window.next());
-        // mutant: feed: what comes late is forgotten
+        // mutant: feed: late packets are dropped from the candidate
         let is_copy = sequence < next && self.sent.is_copy(sequence, sending_ns, bytes, next);
         // mutant: feed: a second copy is delivered
         is_copy.then_some(Verdict::Duplicate)
@@ -199,7 +199,7 @@ impl Arbiter {
     ) -> Verdict {
         let sequence = u64::from(sequence);
         // mutant: feed: the sequence is not checked
-        // mutant: sessions: packets behind a hole do not wait
+        // mutant: sessions: packets behind a gap do not wait
         let next = self.window.next();
         let in_order = sequence == next && self.is_idle() && !self.window.is_held_up();
         if in_order && self.clock.fits(sending_ns, time.wall_ns) {
@@ -209,7 +209,7 @@ impl Arbiter {
         self.accept_out_of_order(sequence, sending_ns, line, time, payload)
     }
 
-    /// Releases packets that waited long enough, and marks the state unconfirmed if contradictions were not denied.
+    /// Releases packets whose wait time is over, and marks the state unconfirmed if contradictions were not refuted.
     #[inline]
     pub fn advance(&mut self, now_ns: u64) {
         self.window.advance(now_ns, self.jump.is_none());
@@ -218,7 +218,7 @@ impl Arbiter {
         }
     }
 
-    /// Nothing will come any more: every gap is lost.
+    /// End of input: every gap is lost.
     pub fn finish(&mut self) {
         self.window.finish();
         if self.candidate.is_empty() || self.candidate.is_passed_over() {
@@ -240,25 +240,25 @@ impl Arbiter {
         }
     }
 
-    /// Whether no packet waits and no step is due.
+    /// Whether no packet is buffered and no step is due.
     pub fn is_idle(&self) -> bool {
         self.window.is_empty() && self.is_undisputed() && self.conflict.is_none()
     }
 
-    /// The bytes of a packet popped just now.
+    /// Payload of the packet popped last.
     pub fn payload(&self, buffered: &BufferedPacket) -> &[u8] {
         self.window.payload(buffered)
     }
 
-    /// The first packet of the present numbering that came, or of the present setting of the venue's clock.
+    /// The first packet of the current epoch, or since the venue's clock was last set.
     pub fn begun(&self) -> StreamPoint {
         self.begun
     }
 
-    /// Whether what came at `now_ns` was sent `age_ns` longer before the first packet than it came before it: then it is
-    /// not of the time it came at.
+    /// Whether a packet received at `now_ns` was sent more than `age_ns` longer before the first packet than it was
+    /// received before it. Such a packet is an old one.
     pub fn is_long_before(&self, sending_ns: u64, now_ns: u64, age_ns: u64) -> bool {
-        // mutant: feed: how long a snapshot was kept does not count
+        // mutant: feed: the storage time of a snapshot is ignored
         let came_before_ns = self.begun_at_ns.saturating_sub(now_ns);
         sending_ns
             .saturating_add(came_before_ns)
@@ -266,7 +266,7 @@ impl Arbiter {
             < self.begun.sending_ns
     }
 
-    /// The newest packet that was processed; `None` before the first.
+    /// The newest processed packet; `None` before the first.
     #[inline]
     pub fn newest(&self) -> Option<StreamPoint> {
         let next = self.window.next();
@@ -276,39 +276,40 @@ impl Arbiter {
         })
     }
 
-    /// Whether the venue can have sent something at this time that is received now.
+    /// Whether a packet with this sending time can arrive now.
     pub fn is_of_now(&self, sending_ns: u64, receive_ns: u64) -> bool {
         self.clock.is_reached(sending_ns, receive_ns)
     }
 
-    /// How far a snapshot that is received now was sent ahead of the venue's clock, as the incremental feed shows it.
+    /// Nanoseconds that a snapshot received now was sent ahead of the venue's clock, as the incremental feed shows it.
     pub fn ahead_ns(&self, sending_ns: u64, receive_ns: u64) -> u64 {
         self.clock.ahead_ns(sending_ns, receive_ns)
     }
 
-    /// Whether a snapshot that was sent then may be of a numbering that both lines show and that is not believed yet.
+    /// Whether a snapshot with this sending time may belong to an epoch that both lines show and that is not confirmed
+    /// yet.
     pub fn may_be_of_next(&self, sending_ns: u64, now_ns: u64) -> bool {
         let is_behind = |candidate: &JumpCandidate| {
             !candidate.is_empty()
                 && candidate.is_agreed()
-                && candidate.may_be_believed(now_ns, self.window.wait_ns())
+                && candidate.may_be_confirmed(now_ns, self.window.wait_ns())
                 && sending_ns >= candidate.lowest().sending_ns
         };
         self.window.next() > 0 && (is_behind(&self.candidate) || is_behind(&self.earlier))
     }
 
-    /// How far beyond the newest number the venue may be.
+    /// Highest number that the venue may have reached.
     pub fn reach(&self) -> u64 {
         self.window.capacity()
     }
 
-    /// The requested packets that have not arrived yet: first and last number.
+    /// Requested packets that have not arrived yet: first and last number.
     pub fn awaited(&self) -> Option<(u64, u64)> {
         let awaited = self.window.awaited()?;
         Some((awaited.first, awaited.last))
     }
 
-    /// Offers a valid packet that was replayed. `false` if it is of no use, or cannot be what was lost.
+    /// Offers a valid replayed packet. `false` if it is not needed, or cannot be the lost packet.
     pub fn accept_replayed(
         &mut self,
         sequence: u32,
@@ -326,8 +327,8 @@ impl Arbiter {
         self.window.give_up(again_ns);
     }
 
-    /// When time alone lets something go at the earliest, by the clock of waiting. What contradicts is looked at each time:
-    /// there is little of it.
+    /// Earliest time at which a packet is released without further input, by the monotonic clock. Contradictions are
+    /// checked in each call: they are few.
     pub fn next_timeout(&self) -> Option<u64> {
         match self.is_undisputed() {
             true => self.window.next_timeout(),
@@ -340,7 +341,7 @@ impl Arbiter {
         self.window.is_caught_up()
     }
 
-    /// Whether nothing contradicts.
+    /// Whether no packet contradicts the processed ones.
     #[inline]
     fn is_undisputed(&self) -> bool {
         self.candidate.is_empty() && self.earlier.is_empty()
@@ -356,27 +357,27 @@ impl Arbiter {
         payload: &[u8],
     ) -> Verdict {
         let is_inside = self.is_inside(sequence, sending_ns, time.wall_ns);
-        // mutant: feed: an exchange that begins anew a second behind goes on in the old numbering
+        // mutant: feed: an exchange that restarts a second behind continues the old epoch
         let goes_on_earlier = self.goes_on_earlier(sequence, sending_ns, time);
         if is_inside && !goes_on_earlier && !self.may_be_of_reset(sequence, sending_ns, time) {
             return self.keep(sequence, sending_ns, time, payload);
         }
         let likeness = self.likeness(sequence, sending_ns, payload.len());
-        // mutant: feed: what is of before a reset is a conflict
+        // mutant: feed: a packet from before a reset is a conflict
         let is_conflict = likeness == Likeness::Conflict && sending_ns >= self.begun.sending_ns;
-        // mutant: feed: no conflict is seen while others contradict
+        // mutant: feed: conflicts are ignored while other packets contradict
         if is_conflict && !self.is_spoken_for(sequence, sending_ns, time, true) {
             if !std::mem::replace(&mut self.has_conflict, true) {
                 self.conflict = Some(sequence);
             }
             if !self.is_spoken_for(sequence, sending_ns, time, false) {
-                // Its own copy is not a further conflict.
+                // A copy of the packet is not a further conflict.
                 self.sent.record(sequence, sending_ns, payload.len());
                 return Verdict::Contradicts;
             }
         }
         // Packets before a late join may also be of an exchange that restarted a little behind the clock.
-        // mutant: feed: what was lost and comes late may be anything
+        // mutant: feed: a late packet of a lost number starts a candidate
         if likeness == Likeness::Lost && sequence >= self.begun.sequence {
             return Verdict::Late;
         }
@@ -398,18 +399,18 @@ impl Arbiter {
         }
     }
 
-    /// How a packet compares with the one that was processed under its number.
+    /// Comparison of a packet with the processed one of its number.
     fn likeness(&self, sequence: u64, sending_ns: u64, bytes: usize) -> Likeness {
         let next = self.window.next();
         if sequence >= next {
             return Likeness::Unknown;
         }
-        // mutant: feed: a reset is late where the clock was a little ahead
+        // mutant: feed: a reset after a clock slightly ahead is a late packet
         self.sent
             .compare(sequence, sending_ns, bytes, next, self.delivered_ns)
     }
 
-    /// Offers a packet that contradicts to the candidate.
+    /// Offers a contradicting packet to the candidate.
     fn contradicted(
         &mut self,
         sequence: u64,
@@ -432,11 +433,11 @@ impl Arbiter {
         }
         let is_new = candidate.offer(sequence, sending_ns, line, time, payload);
         if takes_two {
-            // mutant: feed: the copy that was refused is not counted
+            // mutant: feed: the copy of a rejected packet is not counted
             candidate.set_of_both(sequence);
         }
         if is_inside {
-            // mutant: feed: a number that fits both is known
+            // mutant: feed: a number of two possible epochs is complete
             candidate.set_ambiguous();
         }
         self.note_forgotten();
@@ -444,7 +445,7 @@ impl Arbiter {
         if self.warning == JumpWarning::None && self.candidate.is_warning_due(place) {
             self.warning = JumpWarning::Since(time.mono_ns);
         }
-        self.believe(time.mono_ns);
+        self.accept_candidate(time.mono_ns);
         match (is_new, place) {
             (false, _) => Verdict::Duplicate,
             (true, _) if sending_ns < self.clock.begun_ns => Verdict::OldEpoch,
@@ -454,14 +455,15 @@ impl Arbiter {
         }
     }
 
-    /// Whether a packet that contradicts is of an earlier time: a copy of long ago, or a clock that was set back. Those
-    /// have a candidate of their own, so that copies of long ago disturb no sequence reset.
+    /// Whether a contradicting packet has an earlier sending time: an old copy, or a clock that was set back. These
+    /// packets have a candidate of their own, so that old copies do not disturb a sequence reset.
     fn is_earlier(&self, sequence: u64, sending_ns: u64) -> bool {
         sending_ns < self.clock.earliest_ns()
             || sequence < self.window.next() && sending_ns <= self.clock.newest_ns
     }
 
-    /// Whether a packet lies in the window, was sent at a time of now, and before what waits behind it.
+    /// Whether a packet is in the window, has a plausible sending time, and was sent before the buffered packets after
+    /// it.
     fn is_inside(&self, sequence: u64, sending_ns: u64, receive_ns: u64) -> bool {
         let is_in_window = self.window.next() > 0 && self.window.contains(sequence);
         if !is_in_window || !self.clock.fits(sending_ns, receive_ns) {
@@ -470,33 +472,33 @@ impl Arbiter {
         self.is_in_order(sequence, sending_ns)
     }
 
-    /// Whether a packet of this numbering can have been sent then, before the highest number that waits.
+    /// Whether a packet of this epoch can have this sending time, before the highest buffered number.
     fn is_in_order(&self, sequence: u64, sending_ns: u64) -> bool {
         let buffer = self.window.buffer();
         let is_last = buffer.is_empty() || sequence >= buffer.highest();
         is_last || sending_ns <= buffer.peek(buffer.highest()).sending_ns
     }
 
-    /// Whether a packet inside the window continues a sequence reset that is not believed yet as well: the numbers were
-    /// small, and are again.
+    /// Whether a packet in the window also continues an unconfirmed sequence reset: numbers were low, and are low
+    /// again.
     fn may_be_of_reset(&self, sequence: u64, sending_ns: u64, time: ReceiveTime) -> bool {
         !self.candidate.is_empty()
             && self.place() == Place::Reset
             && self.candidate.continues(sequence, sending_ns, time)
     }
 
-    /// Whether a packet agrees with packets against the clock that both lines brought: those of an exchange that
-    /// restarted with its clock a little behind. By now its numbers and times may look like those of the epoch
-    /// before.
+    /// Whether a packet agrees with packets that contradict the clock and that both lines brought: packets of an
+    /// exchange that restarted with its clock a little behind. Their numbers and times may by now look like those of
+    /// the previous epoch.
     fn goes_on_earlier(&self, sequence: u64, sending_ns: u64, time: ReceiveTime) -> bool {
-        // mutant: feed: three packets of one line take the stream
+        // mutant: feed: three packets of one line move the window
         sequence >= self.window.next()
             && !self.earlier.is_empty()
             && self.earlier.is_shown()
             && self.earlier.agrees(sequence, sending_ns, time)
     }
 
-    /// Whether a packet agrees with others that contradict; with such that both lines brought, if they alone count.
+    /// Whether a packet agrees with other contradicting packets; optionally only with those that both lines brought.
     fn is_spoken_for(
         &self,
         sequence: u64,
@@ -505,14 +507,14 @@ impl Arbiter {
         by_both: bool,
     ) -> bool {
         let agrees = |candidate: &JumpCandidate| {
-            // mutant: feed: one line speaks for a packet that conflicts
+            // mutant: feed: one line confirms a conflicting packet
             let counts = !candidate.is_empty() && (candidate.is_shown() || !by_both);
             counts && candidate.agrees(sequence, sending_ns, time)
         };
         agrees(&self.candidate) || agrees(&self.earlier)
     }
 
-    /// Keeps a packet inside the window.
+    /// Buffers a packet in the window.
     fn keep(
         &mut self,
         sequence: u64,
@@ -520,10 +522,10 @@ impl Arbiter {
         time: ReceiveTime,
         payload: &[u8],
     ) -> Verdict {
-        // mutant: feed: the first of two packets that wait under one number is believed
+        // mutant: feed: the first of two buffered packets with one number is accepted
         let buffer = self.window.buffer();
         if buffer.disputes(sequence, sending_ns, payload.len()) {
-            // Neither is believed; the next copy of either takes the place.
+            // Neither is accepted; the next copy of either one replaces it.
             self.window.discard(sequence);
             return Verdict::Contradicts;
         }
@@ -562,7 +564,7 @@ impl Arbiter {
         }
         if let Some(buffered) = self.window.take_next() {
             self.delivered(buffered.sending_ns, buffered.time.wall_ns, buffered.bytes());
-            // mutant: feed: a packet that denies what may be so is believed
+            // mutant: feed: a packet that contradicts a possible reset is not a conflict
             if std::mem::take(&mut self.denied) {
                 self.conflict = Some(buffered.sequence);
             }
@@ -581,18 +583,18 @@ impl Arbiter {
         self.sent.record(self.window.next(), sending_ns, bytes);
         self.window.pass(1);
         self.delivered_ns = sending_ns;
-        // mutant: feed: doubt never ends
+        // mutant: feed: the unconfirmed state never ends
         self.clock.pass(sending_ns, receive_ns);
         self.warning = JumpWarning::None;
         self.has_conflict = false;
     }
 
-    /// Declares everything before a packet lost. If the clock was set in the lost part, an exchange may have
-    /// restarted in it, and its numbers may have reached the old ones.
+    /// Declares everything before a packet lost. If the clock was set within the lost part, the exchange may have
+    /// restarted there, and its numbers may have reached the old ones.
     fn lose_to(&mut self, behind: &BufferedPacket) -> Step {
         let (next, target) = (self.window.next(), behind.sequence);
         self.sent.forget(next..target);
-        // mutant: feed: a clock that is set in what is lost says nothing
+        // mutant: feed: a clock set within a gap is no conflict
         if behind.sending_ns < self.delivered_ns || self.clock.was_set_ahead(behind) {
             self.conflict = Some(target - 1);
         }

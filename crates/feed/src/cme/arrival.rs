@@ -1,30 +1,31 @@
-//! A packet that came, until it is judged.
+//! Buffer of one received packet, until older steps are processed.
 
 use super::settings::{FeedType, Line};
 use crate::ReceiveTime;
 
-/// Where and when a packet came.
+/// Source and receive time of a packet.
 #[derive(Clone, Copy, Debug)]
 pub struct Arrival {
-    /// The feed that brought it.
+    /// Feed of the packet.
     pub feed: FeedType,
-    /// The line that brought it.
+    /// Line of the packet.
     pub line: Line,
-    /// When it came, by the clock of waiting.
+    /// Receive time, by the monotonic clock.
     pub time: ReceiveTime,
 }
 
-/// Arrived packet: a copy of one that waits until what is due before it is processed.
+/// Received packet: a copy that waits until the steps due before it are processed.
 #[derive(Debug)]
 pub struct ArrivedPacket {
     arrival: Option<Arrival>,
-    /// Its bytes; room for nothing while they are lent.
+    /// Payload; empty while it is lent.
     bytes: Vec<u8>,
     packet_bytes_max: usize,
 }
 
 impl ArrivedPacket {
-    /// Room for a packet of `packet_bytes_max` bytes, taken now. One byte more shows that a longer one is not valid.
+    /// Allocates memory for a packet of `packet_bytes_max` bytes, and one byte more to detect longer packets, which are
+    /// not valid.
     pub fn new(packet_bytes_max: usize) -> ArrivedPacket {
         ArrivedPacket {
             arrival: None,
@@ -33,13 +34,13 @@ impl ArrivedPacket {
         }
     }
 
-    /// Whether nothing waits.
+    /// Whether no packet is stored.
     #[inline]
     pub fn is_none(&self) -> bool {
         self.arrival.is_none()
     }
 
-    /// Keeps a packet. Of one that is longer than the limit the beginning is kept: it stays too long.
+    /// Stores a packet. A packet over the limit is cut to one byte more than the limit, so it stays invalid.
     pub fn keep(&mut self, arrival: Arrival, payload: &[u8]) {
         let room = self.packet_bytes_max + 1;
         assert!(self.bytes.capacity() >= room, "bytes-were-given-back");
@@ -49,14 +50,14 @@ impl ArrivedPacket {
         self.arrival = Some(arrival);
     }
 
-    /// Takes the packet that waits, and lends its bytes until [`ArrivedPacket::give_back`].
+    /// Removes the stored packet, and lends its payload until [`ArrivedPacket::give_back`].
     #[inline]
     pub fn take(&mut self) -> Option<(Arrival, Vec<u8>)> {
         let arrival = self.arrival.take()?;
         Some((arrival, std::mem::take(&mut self.bytes)))
     }
 
-    /// The bytes that were lent are needed no more.
+    /// Returns the lent payload buffer.
     #[inline]
     pub fn give_back(&mut self, bytes: Vec<u8>) {
         self.bytes = bytes;
@@ -88,7 +89,7 @@ mod tests {
 
     #[test]
     #[should_panic(expected = "bytes-were-given-back")]
-    fn nothing_is_kept_while_bytes_are_lent() {
+    fn no_packet_is_stored_while_the_payload_is_lent() {
         let arrival = Arrival {
             feed: FeedType::Incremental,
             line: Line::A,

@@ -1,4 +1,4 @@
-//! What is known of a channel, and what happens to all of it: a join, a loss, a reset.
+//! State of a channel, and events that affect all of it: a join, a loss, a reset.
 
 use super::arbiter::StreamPoint;
 use super::counters::Counters;
@@ -12,7 +12,7 @@ use super::templates::Templates;
 use crate::Output;
 use touchline_types::{Event, Instrument, Validity};
 
-/// A channel: sub-machines that each keep their own rules, and what happens to all of them at once.
+/// State of a channel: parts with rules of their own, and the events that affect all of them.
 #[derive(Debug)]
 pub(super) struct Channel {
     pub settings: Settings,
@@ -26,7 +26,7 @@ pub(super) struct Channel {
 }
 
 impl Channel {
-    /// All memory is taken here.
+    /// Allocates all memory.
     pub fn new(settings: Settings) -> Channel {
         Channel {
             counters: Counters::default(),
@@ -40,7 +40,7 @@ impl Channel {
         }
     }
 
-    /// What a book is that misses something.
+    /// Validity of a book with a gap.
     pub fn missing(&self) -> Validity {
         match self.settings.join {
             Join::Snapshot => Validity::Recovering,
@@ -105,7 +105,7 @@ impl Channel {
         !row.is_defined && !self.settings.trust_undefined
     }
 
-    /// The first packet has this number: everything before it is missed.
+    /// The first packet has this number: everything before it was missed.
     pub fn joined(&mut self, first: u32, whole: bool, out: &mut Output<'_>) {
         if whole {
             self.epoch.begin();
@@ -115,10 +115,10 @@ impl Channel {
         }
     }
 
-    /// A new numbering begins. Where its beginning is missed, or may be, nothing is known, as after a late join.
+    /// A new epoch starts. If its first packets were or may have been missed, no book is known, as after a late join.
     pub fn restarted(&mut self, first: u32, whole: bool, sending_ns: u64, out: &mut Output<'_>) {
         self.cycles.forget();
-        // mutant: feed: a reset without its beginning empties every book
+        // mutant: feed: a late restart empties every book
         if whole {
             self.epoch.begin();
             return self.reset(0, sending_ns, out);
@@ -127,7 +127,7 @@ impl Channel {
         self.lose_all(1, first.max(2) - 1, PriceState::known_from(0), out);
     }
 
-    /// A packet that was processed may not be the venue's: no book is known that may hold it.
+    /// A processed packet may not be the venue's: every book that may contain it is gapped.
     pub fn distrust_all(&mut self, sequence: u32, newest: u32, out: &mut Output<'_>) {
         let unknown = PriceState {
             // mutant: feed: a conflict leaves price books live
@@ -140,7 +140,7 @@ impl Channel {
         self.lose_all(sequence, newest, unknown, out);
     }
 
-    /// Numbers up to `last` are lost, and with them all that the books hold.
+    /// Numbers up to `last` are lost, and the contents of the books with them.
     fn lose_all(&mut self, first: u32, last: u32, price: PriceState, out: &mut Output<'_>) {
         self.rows.drop_prices();
         for row in self.rows.iter_mut() {
@@ -155,13 +155,13 @@ impl Channel {
         }
     }
 
-    /// Forgets times that the venue's clock does not show any more, since it was set back or they were forged.
+    /// Drops times that the venue's clock no longer shows, since it was set back or they were forged.
     pub fn forget_wrong_times(&mut self, is_of_now: impl Fn(u64) -> bool, begun: StreamPoint) {
         self.cycles.forget_unless(is_of_now);
         self.epoch.set_back(begun);
     }
 
-    /// Numbers up to `last` are lost: price books need confirmation again, order books are unknown.
+    /// Numbers up to `last` are lost: price books need confirmation, order books are unknown.
     pub fn lose(&mut self, first: u32, last: u32, out: &mut Output<'_>) {
         self.epoch.lose(last);
         self.progress.close();
@@ -172,7 +172,7 @@ impl Channel {
         self.rows.drop_orders();
         self.assembler.clear();
         let (first, last) = (u64::from(first), u64::from(last));
-        // mutant: sessions: a lost packet is not told
+        // mutant: sessions: a lost packet is not reported
         out.push(Event::Lost { first, last });
         self.still_live(out);
     }
@@ -187,8 +187,8 @@ impl Channel {
         }
     }
 
-    /// Every book is empty and complete as of packet `packet`, sent at `sending_ns`; 0 where a numbering
-    /// begins.
+    /// Every book is empty and complete as of packet `packet`, sent at `sending_ns`; both are 0 at the start of an
+    /// epoch.
     pub fn reset(&mut self, packet: u32, sending_ns: u64, out: &mut Output<'_>) {
         self.epoch.reset(packet, sending_ns);
         self.progress.close();
@@ -200,10 +200,10 @@ impl Channel {
         self.rows.drop_prices();
         self.rows.drop_orders();
         self.assembler.clear();
-        // mutant: feed: a loop outlives a reset
+        // mutant: feed: a snapshot cycle continues after a reset
         self.cycles.abandon_snapshots();
         out.push(Event::Reset);
-        // A reset makes every book live for readers; the depth of these is unknown.
+        // A reset makes every book live for readers; the depth of these books is unknown.
         for (instrument, row) in self.rows.iter().filter(|(_, row)| row.price.gap) {
             out.push(Event::BookLost(instrument, self.validity(row)));
         }

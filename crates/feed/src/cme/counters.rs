@@ -1,4 +1,4 @@
-//! What the CME feed counts.
+//! Counters of the CME feed.
 
 use super::arbiter::Verdict;
 use super::settings::{FeedType, Line};
@@ -60,7 +60,7 @@ touchline_types::counters! {
 }
 
 impl Counters {
-    /// Counts a packet that came.
+    /// Counts a received packet.
     #[inline]
     pub(super) fn note_arrival(&mut self, feed: FeedType, line: Line) {
         match (feed, line) {
@@ -68,12 +68,12 @@ impl Counters {
             (FeedType::Incremental, Line::B) => self.packets_b += 1,
             (FeedType::Definition, _) => self.packets_definition += 1,
             (FeedType::Snapshot | FeedType::SnapshotOrders, _) => self.packets_snapshot += 1,
-            // What becomes of it is counted.
+            // The result of the offer counts it.
             (FeedType::Replay, _) => {}
         }
     }
 
-    /// Counts what became of a packet of the incremental feed.
+    /// Counts the result of offering a packet of the incremental feed.
     #[inline]
     pub(super) fn note(&mut self, verdict: Verdict, line: Line) {
         let first_of_line = match line {

@@ -2,7 +2,7 @@
 
 use super::snapshot_cycle::{CompleteCycle, SnapshotCycle};
 
-/// Which cycle.
+/// Kind of cycle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum CycleKind {
     /// Price snapshots.
@@ -13,12 +13,12 @@ pub(super) enum CycleKind {
     Definition,
 }
 
-/// The cycles that named an instrument last, one of each kind.
+/// The last cycle of each kind that contained an instrument.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct NamedBy([u32; 3]);
 
 impl NamedBy {
-    /// Whether this cycle named the instrument.
+    /// Whether this cycle contained the instrument.
     pub fn is_named(&self, kind: CycleKind, cycle: CompleteCycle) -> bool {
         self.0[kind as usize] == cycle.id
     }
@@ -29,12 +29,12 @@ impl NamedBy {
 pub(super) struct Cycles([SnapshotCycle; 3]);
 
 impl Cycles {
-    /// A packet of a feed came. Whether its messages belong to the cycle being followed.
+    /// Processes a packet of a feed. Returns whether its messages belong to the current cycle.
     pub fn packet(&mut self, kind: CycleKind, sequence: u32, sending_ns: u64) -> bool {
         self.0[kind as usize].packet(sequence, sending_ns)
     }
 
-    /// A message of a cycle names an instrument. Gives the cycle when this makes it complete.
+    /// Records an instrument of a message. Returns the cycle if it is now complete.
     pub fn name(
         &mut self,
         kind: CycleKind,
@@ -45,27 +45,28 @@ impl Cycles {
         self.0[kind as usize].name(&mut named.0[kind as usize], total, snapshot_sequence)
     }
 
-    /// Whether a cycle of definitions was seen complete so far.
+    /// Whether a cycle of definitions has been complete.
     pub fn is_defined(&self) -> bool {
         self.0[CycleKind::Definition as usize].was_complete()
     }
 
-    /// What snapshots named so far is from before a loss or a reset: the next cycles count. Definitions outlive both.
+    /// The current snapshot cycles began before a loss or a reset: only later ones count. Definition cycles continue.
     pub fn abandon_snapshots(&mut self) {
         for kind in [CycleKind::Price, CycleKind::Orders] {
             self.0[kind as usize].abandon();
         }
     }
 
-    /// A new numbering begins: cycles of any time may begin.
+    /// A new epoch starts: cycles of any time may begin.
     pub fn forget(&mut self) {
         self.forget_unless(|_| false);
     }
 
-    /// Forgets cycles that began at times that are not, since the clock was set back or they were forged.
+    /// Drops cycles with a start time that the venue's clock has not reached, since the clock was set back or the time
+    /// was forged.
     pub fn forget_unless(&mut self, is_of_now: impl Fn(u64) -> bool) {
         for cycle in &mut self.0 {
-            // mutant: feed: a loop of next year hides the others
+            // mutant: feed: a cycle with a future time hides the others
             if !is_of_now(cycle.start_ns()) {
                 cycle.forget();
             }
@@ -79,7 +80,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_kind_is_followed_by_itself() {
+    fn each_kind_is_followed_independently() {
         let (mut cycles, mut named) = (Cycles::default(), NamedBy::default());
         assert!(cycles.packet(Price, 1, 10));
         assert!(!cycles.packet(Orders, 2, 11), "its packet 1 was not seen");
@@ -92,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn a_loss_abandons_snapshots_and_no_definitions() {
+    fn a_loss_abandons_snapshot_cycles_and_not_definition_cycles() {
         let (mut cycles, mut named) = (Cycles::default(), NamedBy::default());
         for kind in [Price, Orders, Definition] {
             assert!(cycles.packet(kind, 1, 10));

@@ -8,7 +8,7 @@ use touchline_types::{Depth, Event, Instrument, Price, Quantity, ReferenceData, 
 use touchline_wire::mdp3::*;
 use touchline_wire::sbe::Text;
 
-/// What is taken from any definition message.
+/// Fields of all definition messages.
 pub(super) struct Definition<'a> {
     pub last_update_ns: u64,
     pub indicator: MatchEventIndicator,
@@ -24,7 +24,8 @@ pub(super) struct Definition<'a> {
     reference: ReferenceData,
 }
 
-/// All definition templates have these fields; the last argument names the parts of the reference data that only some have.
+/// All definition templates have these fields; the last argument names the groups of reference data that only some
+/// have.
 macro_rules! read {
     ($channel:ident, $view:ident, $raw:ident, $parts:tt) => {{
         let message = $view::of($raw);
@@ -51,7 +52,7 @@ macro_rules! read {
 }
 
 impl Channel {
-    /// A packet of the definition feed.
+    /// Processes a packet of the definition feed.
     pub fn definitions(&mut self, packet: &Packet<'_>, out: &mut Output<'_>) {
         let PacketHeader {
             sequence,
@@ -61,7 +62,7 @@ impl Channel {
         let in_cycle = self.cycles.packet(kind, sequence, sending_time_ns);
         for raw in packet.messages() {
             self.templates.count(raw);
-            // Heartbeats and the like define nothing.
+            // Heartbeats and other administrative messages contain no definition.
             let Some(definition) = self.definition(raw, out) else {
                 continue;
             };
@@ -80,7 +81,7 @@ impl Channel {
         }
     }
 
-    /// A definition message, wherever it came; `None` for messages that are none.
+    /// Decodes a definition message of either feed; `None` for other messages.
     pub fn definition<'a>(
         &mut self,
         raw: CheckedMessage<'a>,
@@ -115,8 +116,8 @@ impl Channel {
         })
     }
 
-    /// Takes a definition over. A new depth of a book in use starts its recovery: its levels were
-    /// kept to the wrong depth. SecurityUpdateAction D is not acted on: the books say the rest.
+    /// Applies a definition. A changed depth of a book in use starts its recovery, since its levels were limited to the
+    /// old depth. SecurityUpdateAction D has no effect: the book messages are sufficient.
     fn define(&mut self, instrument: Instrument, new: &Definition<'_>, out: &mut Output<'_>) {
         let default = self.settings.default_depth;
         let depth = Depth {
@@ -139,7 +140,7 @@ impl Channel {
         row.is_defined = true;
         let waited = !old.defined && !self.settings.trust_undefined;
         if waited && row.price.last_rpt == 0 {
-            // Nothing of it was passed over.
+            // No level of it was skipped.
             row.price.gap = false;
         }
         let in_use = row.price.last_rpt > 0 || row.price.gap;

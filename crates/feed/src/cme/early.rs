@@ -1,4 +1,4 @@
-//! Snapshots that are ahead of the incremental feed: they wait until it has come as far.
+//! Buffer of snapshots that are ahead of the incremental feed, until it has reached them.
 //!
 //! A snapshot is the book after packet LastMsgSeqNumProcessed. Until that packet is processed, an early snapshot
 //! cannot be distinguished from one of another epoch or a forged one, so it is not used; afterwards the snapshot is
@@ -7,37 +7,37 @@
 use super::settings::FeedType;
 use crate::ReceiveTime;
 
-/// Packets kept; the oldest gives way.
+/// Capacity in packets; the oldest is replaced.
 const PACKETS_MAX: usize = 256;
 
-/// What is kept of a packet beside its bytes.
+/// A buffered packet, without its payload.
 #[derive(Clone, Copy, Debug)]
 pub struct Early {
-    /// The feed that it came on.
+    /// Feed of the packet.
     pub feed: FeedType,
-    /// When it came.
+    /// Receive time.
     pub time: ReceiveTime,
-    /// The packet of the incremental feed that it waits for.
+    /// Packet of the incremental feed that it waits for.
     snapshot_sequence: u32,
-    /// Order of arrival; 0 where nothing is kept.
+    /// Order of arrival; 0 in a free slot.
     order: u64,
     slot: usize,
     len: usize,
 }
 
-/// Packets of snapshots that wait.
+/// Buffer of early snapshot packets.
 #[derive(Debug, Default)]
 pub struct EarlySnapshots {
     kept: Vec<Early>,
     bytes: Vec<u8>,
     stride: usize,
-    /// The lowest packet that one waits for; one above all numbers if none does.
+    /// Lowest packet number that a buffered packet waits for; above all numbers if the buffer is empty.
     next: u64,
     arrived: u64,
 }
 
 impl EarlySnapshots {
-    /// Room for packets of `packet_bytes_max` bytes, taken now.
+    /// Allocates memory for packets of `packet_bytes_max` bytes.
     pub fn new(packet_bytes_max: usize) -> EarlySnapshots {
         EarlySnapshots {
             kept: Vec::with_capacity(PACKETS_MAX),
@@ -48,7 +48,8 @@ impl EarlySnapshots {
         }
     }
 
-    /// Keeps a packet until `snapshot_sequence` is processed. The copy of one that is kept, and with no room the oldest, goes.
+    /// Buffers a packet until `snapshot_sequence` is processed. It replaces a copy of itself, or the oldest packet if
+    /// no slot is free.
     pub fn keep(
         &mut self,
         feed: FeedType,
@@ -75,20 +76,20 @@ impl EarlySnapshots {
         self.next = self.next.min(u64::from(snapshot_sequence));
     }
 
-    /// Forgets all: the numbers that they wait for are over.
+    /// Drops all packets: the numbers that they wait for are of a previous epoch.
     pub fn clear(&mut self) {
         self.kept.clear();
         self.next = u64::MAX;
     }
 
-    /// Whether a packet waits for `processed` or a packet before it.
+    /// Whether a packet waits for `processed` or an earlier number.
     #[inline]
     pub fn is_due(&self, processed: u32) -> bool {
         self.next <= u64::from(processed)
     }
 
-    /// Takes the packet that came first of those that wait for nothing more. Its bytes stay readable until another one
-    /// is kept.
+    /// Removes the packet that arrived first of those whose number is processed. Its payload stays readable until the
+    /// next packet is buffered.
     pub fn take(&mut self, processed: u32) -> Option<Early> {
         let due = |early: &&Early| early.snapshot_sequence <= processed;
         let order = self
@@ -101,13 +102,13 @@ impl EarlySnapshots {
         Some(self.remove(at))
     }
 
-    /// The bytes of a packet.
+    /// Payload of a packet.
     pub fn payload(&self, early: &Early) -> &[u8] {
         let start = early.slot * self.stride;
         &self.bytes[start..start + early.len]
     }
 
-    /// A free slot, else that of the oldest packet.
+    /// A free slot, or the one of the oldest packet.
     fn free_slot(&mut self) -> usize {
         if self.kept.len() < PACKETS_MAX {
             let is_free = |slot: &usize| self.kept.iter().all(|early| early.slot != *slot);
@@ -115,7 +116,7 @@ impl EarlySnapshots {
                 .find(is_free)
                 .expect("fewer packets are kept than there are slots");
         }
-        // mutant: feed: the oldest early snapshot does not give way
+        // mutant: feed: the oldest early snapshot is not replaced
         let oldest = (0..self.kept.len()).min_by_key(|at| self.kept[*at].order);
         self.remove(oldest.expect("all slots are taken")).slot
     }
@@ -126,7 +127,7 @@ impl EarlySnapshots {
             .kept
             .iter()
             .map(|early| u64::from(early.snapshot_sequence));
-        // mutant: feed: a forged packet of the highest number stops the feed
+        // mutant: feed: a forged packet with the highest number stops the feed
         self.next = snapshot_sequence.min().unwrap_or(u64::MAX);
         early
     }
@@ -142,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn packets_wait_for_their_number_and_come_in_the_order_of_their_arrival() {
+    fn packets_wait_for_their_number_and_are_returned_in_order_of_arrival() {
         let mut early = EarlySnapshots::new(4);
         early.keep(FeedType::Snapshot, 9, ReceiveTime::at(1), b"1");
         early.keep(FeedType::Snapshot, 8, ReceiveTime::at(2), b"2");
@@ -159,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_forgotten_is_waited_for_no_more() {
+    fn dropped_packets_are_not_waited_for() {
         let mut early = EarlySnapshots::new(4);
         early.keep(FeedType::Snapshot, 9, ReceiveTime::at(1), b"1");
         early.clear();
@@ -170,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn with_no_room_the_oldest_goes() {
+    fn without_a_free_slot_the_oldest_is_replaced() {
         let mut early = EarlySnapshots::new(4);
         for number in 0..PACKETS_MAX as u32 + 2 {
             early.keep(

@@ -1,15 +1,15 @@
-//! Epoch: the last loss and the last reset, and what both say of a book.
+//! Epoch: the last loss and the last reset, and what they mean for a book.
 
 use super::arbiter::StreamPoint;
 
-/// The last loss and the last reset of a channel. What a book shows is judged by these numbers alone.
+/// The last loss and the last reset of a channel, which decide the validity of each book.
 #[derive(Debug)]
 pub(super) struct Epoch {
-    /// The last lost packet number; `u32::MAX` before the first packet of all.
+    /// Last lost packet number; `u32::MAX` before the first packet of all.
     lost: u32,
-    /// Packet from which on an unknown instrument is known to be empty: that of the last reset, or none.
+    /// Packet from which on unknown instruments are empty: the packet of the last reset, if there was one.
     known_from: u32,
-    /// The packet of the last reset: snapshots that hold less are from before it.
+    /// Packet of the last reset: snapshots up to an earlier packet are from before the reset.
     reset_at: u32,
     /// Snapshots sent at or before this are from before the last reset.
     reset_ns: u64,
@@ -26,18 +26,18 @@ impl Epoch {
         }
     }
 
-    /// The numbering begins with its first packet: nothing is lost.
+    /// The epoch starts with its first packet: nothing is lost.
     pub fn begin(&mut self) {
         self.lost = 0;
     }
 
     /// Numbers up to `last` are lost.
     pub fn lose(&mut self, last: u32) {
-        // mutant: feed: a loss is not told to the books
+        // mutant: feed: a loss does not affect the books
         self.lost = last;
     }
 
-    /// Every book is empty as of packet `packet`, sent at `sending_ns`; 0 where a numbering begins.
+    /// Every book is empty as of packet `packet`, sent at `sending_ns`; both are 0 at the start of an epoch.
     pub fn reset(&mut self, packet: u32, sending_ns: u64) {
         (self.known_from, self.reset_at) = (packet, packet);
         self.reset_ns = sending_ns;
@@ -45,11 +45,11 @@ impl Epoch {
 
     /// Unknown instruments are no longer known to be empty.
     pub fn distrust(&mut self) {
-        // mutant: feed: behind a conflict what is heard of first is known to be empty
+        // mutant: feed: an instrument first seen after a conflict is empty
         self.known_from = 0;
     }
 
-    /// The venue's clock was set back: a reset was sent no later than the first packet that shows it.
+    /// The venue's clock was set back: the last reset was sent no later than the first packet with the new time.
     pub fn set_back(&mut self, begun: StreamPoint) {
         let was_set_since = begun.sequence > u64::from(self.reset_at);
         if was_set_since && self.reset_ns > begun.sending_ns {
@@ -57,45 +57,45 @@ impl Epoch {
         }
     }
 
-    /// The last lost packet number; `u32::MAX` before the first packet of all.
+    /// Last lost packet number; `u32::MAX` before the first packet of all.
     #[inline]
     pub fn lost(&self) -> u32 {
         self.lost
     }
 
-    /// Whether a book that is whole as of packet `confirmed` misses nothing of what was lost.
+    /// Whether a book confirmed up to packet `confirmed` contains all lost changes.
     #[inline]
     pub fn is_confirmed(&self, confirmed: u32) -> bool {
         confirmed >= self.lost
     }
 
-    /// Packet from which on an unknown instrument is known to be empty.
+    /// Packet from which on an unknown instrument is empty.
     pub fn known_from(&self) -> u32 {
         let is_of_reset = [0, self.reset_at].contains(&self.known_from);
         assert!(is_of_reset, "known-to-be-empty-since-a-reset");
         self.known_from
     }
 
-    /// Whether an unknown instrument is known to be empty now.
+    /// Whether an unknown instrument is empty now.
     pub fn is_rest_empty(&self) -> bool {
         self.is_confirmed(self.known_from())
     }
 
-    /// Whether a snapshot that was sent then is from before the last reset.
+    /// Whether a snapshot with this sending time is from before the last reset.
     #[inline]
     pub fn is_sent_before(&self, sending_ns: u64) -> bool {
         // mutant: feed: a snapshot from before a reset is used
         sending_ns <= self.reset_ns
     }
 
-    /// Whether a snapshot that holds packets up to this one is from before the last reset.
+    /// Whether a snapshot up to this packet is from before the last reset.
     #[inline]
     pub fn is_before(&self, snapshot_sequence: u32) -> bool {
         snapshot_sequence < self.reset_at
     }
 
-    /// Whether an order snapshot up to this packet holds all that was lost. Before the first incremental packet `lost` is as
-    /// high as can be, and none does.
+    /// Whether an order snapshot up to this packet contains all lost changes. Before the first incremental packet
+    /// `lost` has its highest value, so no snapshot does.
     pub fn reaches(&self, snapshot_sequence: u32) -> bool {
         // mutant: feed: an order snapshot from before the loss is used
         snapshot_sequence >= self.lost.max(self.reset_at)

@@ -1,4 +1,4 @@
-//! The feed of one channel: where each packet goes, and when.
+//! Feed of one channel: routing of packets, and order of steps.
 
 use super::arbiter::{Arbiter, Step, Verdict};
 use super::arrival::{Arrival, ArrivedPacket};
@@ -10,7 +10,7 @@ use super::snapshots;
 use super::templates::Templates;
 use super::timeliness::{SNAPSHOT_AHEAD_NS_MAX, Timeliness, timeliness};
 use super::wait_clock::WaitClock;
-use crate::health::{ChannelHealth, Doubt};
+use crate::health::{ChannelHealth, Condition};
 use crate::{Batch, BookRules, Feed, Feedback, ReceiveTime, Request};
 use touchline_instruments::Instruments;
 use touchline_types::{CounterInfo, Event, Instrument, PacketInfo, Validity};
@@ -21,12 +21,12 @@ use touchline_wire::mdp3::{Packet, PacketHeader};
 pub struct CmeFeed {
     arbiter: Arbiter,
     channel: Channel,
-    /// A packet that waits until what was due before it is processed.
+    /// The received packet that waits until earlier steps are processed.
     arrived: ArrivedPacket,
     health: ChannelHealth,
-    /// Time of the last packet of the incremental feed, by the clock of waiting; 0 before the first packet.
+    /// Time of the last packet of the incremental feed, by the monotonic clock; 0 before the first packet.
     activity_ns: u64,
-    /// No packet will come any more.
+    /// End of input was reached.
     is_over: bool,
     waiting: WaitClock,
     early: EarlySnapshots,
@@ -35,7 +35,7 @@ pub struct CmeFeed {
 }
 
 impl CmeFeed {
-    /// All memory is taken here.
+    /// Allocates all memory.
     pub fn new(settings: Settings) -> CmeFeed {
         CmeFeed {
             arbiter: Arbiter::new(
@@ -55,7 +55,7 @@ impl CmeFeed {
         }
     }
 
-    /// What happened so far.
+    /// Counters of the feed.
     pub fn counters(&self) -> &Counters {
         &self.channel.counters
     }
@@ -65,28 +65,28 @@ impl CmeFeed {
         &self.channel.templates
     }
 
-    /// RptSeq of the last entry taken in for an instrument, into the queue too; 0 if none.
+    /// RptSeq of the last entry of an instrument that was applied or queued; 0 if none.
     pub fn last_rpt_seq(&self, instrument: Instrument) -> u32 {
         self.channel.rows.row(instrument).price.last_rpt
     }
 
-    /// Whether the venue tells of single orders, as far as was seen.
+    /// Whether the venue publishes single orders, as far as observed.
     pub fn orders_seen(&self) -> bool {
         self.channel.rows.orders_seen()
     }
 
-    /// The present validity of an instrument's price book, also where subscribers are to be told of it later.
+    /// Current validity of an instrument's price book; subscribers may be notified of it later.
     pub fn validity(&self, instrument: Instrument) -> Validity {
         self.channel.validity(self.channel.rows.row(instrument))
     }
 
-    /// The present validity of an instrument's order book, likewise.
+    /// Current validity of an instrument's order book; subscribers may be notified of it later.
     pub fn orders_validity(&self, instrument: Instrument) -> Validity {
         self.channel
             .orders_validity(self.channel.rows.row(instrument))
     }
 
-    /// Carries a due step out.
+    /// Executes a due step.
     fn step(&mut self, step: Step, instruments: &mut Instruments, batch: &mut Batch) {
         let Channel { counters, .. } = &mut self.channel;
         match step {
@@ -104,7 +104,7 @@ impl CmeFeed {
             }
             Step::Awaited { .. } => {
                 counters.replays_requested += 1;
-                self.health.raise(Doubt::Behind);
+                self.health.raise(Condition::Waiting);
             }
             Step::Filled => {
                 counters.replays_filled += 1;
@@ -116,21 +116,21 @@ impl CmeFeed {
             Step::Lost { first, last } => {
                 counters.packets_lost += u64::from(last - first) + 1;
                 counters.gaps += 1;
-                // The loss says more of every book.
-                self.health.clear(Doubt::Behind);
+                // The loss covers more books.
+                self.health.clear(Condition::Waiting);
                 self.channel
                     .lose(first, last, &mut batch.output(instruments));
             }
             Step::JumpUnconfirmed => {
                 counters.jumps_unconfirmed += 1;
-                // mutant: feed: doubtful books are live
-                self.health.raise(Doubt::UnconfirmedJump);
+                // mutant: feed: unconfirmed books are live
+                self.health.raise(Condition::UnconfirmedJump);
             }
             Step::Conflict(sequence) => {
                 counters.packets_conflicting += 1;
                 self.clear_behind();
-                // mutant: feed: snapshots that wait outlive a conflict
-                // They may be of an exchange that is gone.
+                // mutant: feed: buffered snapshots survive a conflict
+                // The packets may be of an exchange that has restarted.
                 self.early.clear();
                 self.channel
                     .distrust_all(sequence, self.newest(), &mut batch.output(instruments));
@@ -141,10 +141,10 @@ impl CmeFeed {
                 sending_ns,
             } => {
                 counters.numbering_restarts += 1;
-                self.health.clear(Doubt::Behind);
-                self.health.clear(Doubt::UnconfirmedJump);
-                // mutant: feed: a snapshot that waits outlives its numbering
-                // They may be of the numbering before.
+                self.health.clear(Condition::Waiting);
+                self.health.clear(Condition::UnconfirmedJump);
+                // mutant: feed: a buffered snapshot survives the end of its epoch
+                // The packets may be of the previous epoch.
                 self.early.clear();
                 self.channel
                     .restarted(first, whole, sending_ns, &mut batch.output(instruments));
@@ -152,7 +152,7 @@ impl CmeFeed {
         }
     }
 
-    /// Judges a packet of the incremental feed, and fills the batch from it if it is the next one.
+    /// Offers a packet of the incremental feed, and fills the batch if it is the next one.
     #[inline]
     fn offer(
         &mut self,
@@ -193,7 +193,7 @@ impl CmeFeed {
         }
     }
 
-    /// Takes a packet of a feed that needs no arbitration.
+    /// Processes a packet of a feed without arbitration.
     fn recover(
         &mut self,
         arrival: Arrival,
@@ -226,12 +226,12 @@ impl CmeFeed {
         }
     }
 
-    /// Takes a packet of snapshots that was early and is not any more.
+    /// Processes a snapshot packet that was early, after the incremental feed has reached it.
     #[cold]
     fn take_early(&mut self, instruments: &mut Instruments, batch: &mut Batch) {
         let mut early = std::mem::take(&mut self.early);
         if let Some(kept) = early.take(self.reached()) {
-            // mutant: feed: a snapshot that waits is forgotten
+            // mutant: feed: a buffered early snapshot is dropped
             self.take_timely(
                 kept.feed,
                 kept.time,
@@ -243,7 +243,7 @@ impl CmeFeed {
         self.early = early;
     }
 
-    /// Snapshots that the incremental feed has reached, unless a new numbering has begun since they came.
+    /// Processes buffered snapshots that the incremental feed has reached; drops them if a new epoch started meanwhile.
     fn take_timely(
         &mut self,
         feed: FeedType,
@@ -257,11 +257,11 @@ impl CmeFeed {
         let sending_ns = packet.header.sending_time_ns;
         let ahead_ns = self.arbiter.ahead_ns(sending_ns, time.wall_ns);
         match timeliness(&self.arbiter, snapshot_sequence, sending_ns, time) {
-            // mutant: feed: a snapshot ahead of the stream says any time
+            // mutant: feed: the time of a snapshot ahead of the stream is not checked
             Timeliness::Due if ahead_ns <= SNAPSHOT_AHEAD_NS_MAX => {
                 self.take_recovery(feed, time, &packet, instruments, batch)
             }
-            // Without an incremental feed it is all that is known, and nothing of it is live.
+            // Without an incremental feed the snapshot is the only information, and no book is live.
             Timeliness::Early if self.is_over => {
                 self.take_recovery(feed, time, &packet, instruments, batch)
             }
@@ -269,7 +269,7 @@ impl CmeFeed {
         }
     }
 
-    /// Snapshots and definitions that may be used now.
+    /// Processes snapshots and definitions that may be used now.
     fn take_recovery(
         &mut self,
         feed: FeedType,
@@ -293,7 +293,8 @@ impl CmeFeed {
         }
     }
 
-    /// The packet that snapshots may hold. At the end of an input without an incremental feed that is any.
+    /// Highest packet number that a snapshot may contain. At the end of an input without an incremental feed that is
+    /// any number.
     #[inline]
     fn reached(&self) -> u32 {
         match self.arbiter.newest() {
@@ -302,7 +303,7 @@ impl CmeFeed {
         }
     }
 
-    /// The newest packet of the incremental feed that was processed; 0 before the first.
+    /// Newest processed packet of the incremental feed; 0 before the first.
     #[inline]
     fn newest(&self) -> u32 {
         self.arbiter
@@ -310,25 +311,25 @@ impl CmeFeed {
             .map_or(0, |newest| newest.sequence as u32)
     }
 
-    /// A packet of the incremental feed was processed, in its order. Copies, old and forged packets do not count as
-    /// activity: they show nothing new.
+    /// Records the next packet of the incremental feed. Copies, old and forged packets are not activity: they contain
+    /// nothing new.
     #[inline]
     fn processed(&mut self, time: ReceiveTime) {
         self.activity_ns = time.mono_ns;
-        self.health.clear(Doubt::Silent);
-        self.health.clear(Doubt::UnconfirmedJump);
+        self.health.clear(Condition::FeedTimeout);
+        self.health.clear(Condition::UnconfirmedJump);
         self.clear_behind();
     }
 
-    /// Nothing is awaited any more, if that is so: the books are as new as the stream.
+    /// Clears the waiting condition if no packet is awaited: the books are then as new as the stream.
     #[inline]
     fn clear_behind(&mut self) {
-        if self.health.has(Doubt::Behind) && self.arbiter.is_caught_up() {
-            self.health.clear(Doubt::Behind);
+        if self.health.has(Condition::Waiting) && self.arbiter.is_caught_up() {
+            self.health.clear(Condition::Waiting);
         }
     }
 
-    /// Takes a replayed packet into the gap that it was lost in.
+    /// Processes a replayed packet of a gap.
     fn fill(&mut self, packet: &Packet<'_>, time: ReceiveTime, payload: &[u8]) {
         let PacketHeader {
             sequence,
@@ -414,16 +415,16 @@ impl Feed for CmeFeed {
         let time = self.waiting.pass(time);
         let inactive_ns = time.mono_ns.saturating_sub(self.activity_ns);
         let is_silent = self.activity_ns > 0 && inactive_ns >= self.channel.settings.stale_ns;
-        if is_silent && !self.health.has(Doubt::Silent) {
-            // mutant: soak: books stay live while nothing is heard of the venue
-            self.health.raise(Doubt::Silent);
+        if is_silent && !self.health.has(Condition::FeedTimeout) {
+            // mutant: soak: books stay live after the feed timeout
+            self.health.raise(Condition::FeedTimeout);
             self.channel.counters.feed_timeouts += 1;
         }
         self.arbiter.advance(time.mono_ns);
     }
 
     fn next_timeout(&self) -> Option<u64> {
-        let is_expected = self.activity_ns > 0 && !self.health.has(Doubt::Silent);
+        let is_expected = self.activity_ns > 0 && !self.health.has(Condition::FeedTimeout);
         let stale_ns = self.channel.settings.stale_ns;
         let silent_ns = is_expected.then(|| self.activity_ns.saturating_add(stale_ns));
         let next_ns = [silent_ns, self.arbiter.next_timeout()];
@@ -467,13 +468,13 @@ impl Feed for CmeFeed {
 }
 
 impl CmeFeed {
-    /// Whether nothing is due that goes before a packet that comes now.
+    /// Whether no step is due before a packet that arrives now.
     #[inline]
     fn is_idle(&self) -> bool {
         self.arbiter.is_idle() && !self.health.is_due() && !self.early.is_due(self.reached())
     }
 
-    /// Does what is due apart from a packet that came; whether there was anything.
+    /// Executes due steps that need no packet; returns whether there were any.
     #[cold]
     fn carry_on(&mut self, instruments: &mut Instruments, batch: &mut Batch) -> bool {
         if let Some(state) = self.health.take(u64::from(self.newest())) {
@@ -503,7 +504,7 @@ impl CmeFeed {
     }
 }
 
-/// Makes events of a packet of the incremental feed that is the next one.
+/// Fills the batch from the next packet of the incremental feed.
 #[inline]
 fn process(
     channel: &mut Channel,
@@ -532,18 +533,18 @@ fn valid<'a>(payload: &'a [u8], settings: &Settings) -> Option<Packet<'a>> {
         .filter(|packet| packet.header.sequence > 0)
 }
 
-/// The most events that one packet can give, as a sum of what can happen in it.
+/// Largest number of events of one packet: a sum over all possible effects.
 fn events_max(settings: &Settings) -> usize {
     let entries_max = settings.packet_bytes_max / ENTRY_BYTES_MIN;
-    // Each entry: a restart or gap, a change of validity, itself.
+    // Each entry: a restart or gap, a change of validity, and the entry itself.
     let from_entries = 4 * entries_max;
-    // A packet of snapshots may let every queue of both pools be replayed and close every snapshot
-    // in the making, and a whole loop touches every instrument with an empty snapshot.
+    // A packet of snapshots may replay every queue of both pools and complete every open snapshot; a complete cycle
+    // confirms every instrument with an empty snapshot.
     let queued = 2 * settings.queue_entries_max;
     let assembled = 4 * settings.snapshot_orders_max;
     let from_recovery = queued + assembled + 3 * settings.instruments_max;
     from_entries + from_recovery + 16
 }
 
-/// The shortest entry of any group that makes events (template 37).
+/// Shortest entry of any group that creates events (template 37).
 const ENTRY_BYTES_MIN: usize = 16;

@@ -8,13 +8,13 @@ use crate::Output;
 use touchline_types::{Event, TradingStatus};
 use touchline_wire::mdp3::*;
 
-/// When the event of a message began, and whether the message ends it.
+/// Start of a message's event, and whether the message ends it.
 pub(super) struct Ending {
     pub transact_ns: u64,
     pub indicator: MatchEventIndicator,
 }
 
-/// The ending of a message that has the two fields.
+/// The end marker of a message that has the two fields.
 macro_rules! ending {
     ($message:ident) => {
         Some(Ending {
@@ -44,7 +44,7 @@ impl Channel {
         }
     }
 
-    /// One message; `None` for those that neither belong to an event nor end one.
+    /// One message; `None` for messages without an event.
     #[inline]
     fn message(&mut self, raw: CheckedMessage<'_>, out: &mut Output<'_>) -> Option<Ending> {
         match raw.header.template_id {
@@ -57,7 +57,7 @@ impl Channel {
         }
     }
 
-    /// What is not worth a place on the path.
+    /// Message types without a function of their own on the hot path.
     #[inline(never)]
     fn rarer_message(&mut self, raw: CheckedMessage<'_>, out: &mut Output<'_>) -> Option<Ending> {
         match raw.header.template_id {
@@ -91,7 +91,7 @@ impl Channel {
         }
     }
 
-    /// Definitions come on the incremental feed, too; they have no time of their own.
+    /// Definitions on the incremental feed have no event time.
     fn definition_or_other(
         &mut self,
         raw: CheckedMessage<'_>,
@@ -120,7 +120,7 @@ impl Channel {
 
     fn security_status(&mut self, raw: CheckedMessage<'_>, out: &mut Output<'_>) -> Option<Ending> {
         let message = SecurityStatus30::of(raw);
-        // A status alone makes no instrument known.
+        // A status message does not add an instrument.
         let instrument = message
             .security_id()
             .and_then(|id| out.instruments.find_security(i64::from(id)));

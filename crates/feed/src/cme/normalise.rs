@@ -1,4 +1,4 @@
-//! From CME's fields to our words.
+//! Conversion of CME's fields to the fields of events.
 
 use super::channel::Channel;
 use touchline_types::{BookKind, OrderAction, Price, Quantity, Side, StatisticKind, UpdateAction};
@@ -6,7 +6,7 @@ use touchline_wire::mdp3::{AggressorSide, MdUpdateAction};
 use touchline_wire::sbe::Decimal;
 
 impl Channel {
-    /// A price; null where there is none or it does not fit.
+    /// A price; null if absent or out of range.
     #[inline]
     pub fn price<const EXPONENT: i8>(
         &mut self,
@@ -21,7 +21,7 @@ impl Channel {
         })
     }
 
-    /// A quantity; null where there is none or it does not fit.
+    /// A quantity; null if absent or out of range.
     #[inline]
     pub fn quantity(&mut self, quantity: impl Count) -> Quantity {
         match quantity.count() {
@@ -34,13 +34,13 @@ impl Channel {
     }
 }
 
-/// A count in any of CME's widths, nullable or not.
+/// A count in any of CME's widths, optional or not.
 pub(super) trait Count {
-    /// The count, `None` where it is null.
+    /// The count; `None` for CME's null.
     fn count(self) -> Result<Option<i64>, TooLarge>;
 }
 
-/// A count beyond the range of ours.
+/// A count above our range.
 pub(super) struct TooLarge;
 
 impl Count for i32 {
@@ -60,7 +60,7 @@ impl Count for u32 {
 impl Count for u64 {
     #[inline]
     fn count(self) -> Result<Option<i64>, TooLarge> {
-        // The largest i64 is our null.
+        // The largest i64 is our null value.
         i64::try_from(self)
             .ok()
             .filter(|count| *count != i64::MAX)
@@ -76,14 +76,14 @@ impl<T: Count> Count for Option<T> {
     }
 }
 
-/// What an entry type of a book message is about.
+/// Meaning of the entry type of a book message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum BookEntry {
-    /// A level of this list.
+    /// A level of this side.
     Level(BookKind, Side),
-    /// The instrument's four lists are to be emptied (J).
+    /// The instrument's four sides are emptied (J).
     Empty,
-    /// Takes a number and nothing else: the market's best (w, x), and types added later.
+    /// Has a RptSeq and no other effect: the market's best (w, x), and unknown types.
     Other,
 }
 
@@ -100,7 +100,7 @@ pub(super) fn book_entry(md_entry_type: u8) -> BookEntry {
     }
 }
 
-/// MDUpdateAction, tag 279; `None` for actions added later.
+/// MDUpdateAction, tag 279; `None` for unknown actions.
 #[inline]
 pub(super) fn update_action(action: MdUpdateAction) -> Option<UpdateAction> {
     Some(match action {
@@ -114,7 +114,7 @@ pub(super) fn update_action(action: MdUpdateAction) -> Option<UpdateAction> {
     })
 }
 
-/// OrderUpdateAction, tag 37708, and MDUpdateAction of order messages: the first three agree.
+/// OrderUpdateAction, tag 37708, and MDUpdateAction of order messages: the first three values are equal.
 #[inline]
 pub(super) fn order_action(action: u8) -> Option<OrderAction> {
     Some(match action {

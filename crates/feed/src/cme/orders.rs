@@ -1,5 +1,5 @@
-//! Order books: no number tells of a gap, so every lost packet makes them unknown, until a
-//! snapshot in chunks and the entries queued since then make them whole.
+//! Order books: orders have no sequence number of their own, so each lost packet makes all order books unknown, until a
+//! snapshot in chunks and the entries queued since then complete them.
 
 use super::channel::Channel;
 use super::queue::{QueueFull, Queued, Work};
@@ -28,8 +28,8 @@ impl Channel {
         }
     }
 
-    /// Notes that a book entry came in while the order book is unknown: a snapshot that ends in
-    /// the same packet must end at the same event.
+    /// Records that a book entry arrived while the order book is unknown: a snapshot that ends in the same packet must
+    /// end at the same event.
     #[cold]
     pub fn mark_orders(&mut self, instrument: Instrument, entry: &Queued) {
         let mark = Queued {
@@ -49,8 +49,8 @@ impl Channel {
         orders.snapshot_sequence_min = packet;
     }
 
-    /// Begins a chunk of an order snapshot. `false` if it is of no use or came already; else its
-    /// orders follow by [`Channel::chunk_order`], and [`Channel::end_chunk`].
+    /// Starts a chunk of an order snapshot. `false` if it is useless or a copy; otherwise its orders follow by
+    /// [`Channel::chunk_order`], and [`Channel::end_chunk`].
     pub fn begin_chunk(&mut self, chunk: Chunk, current: u32) -> bool {
         self.rows.see_orders();
         if !self.is_of_use(chunk.instrument, chunk.snapshot_sequence) {
@@ -64,12 +64,12 @@ impl Channel {
             })
     }
 
-    /// An order of the chunk begun.
+    /// An order of the current chunk.
     pub fn chunk_order(&mut self, order: OrderEvent) {
         self.assembler.add(order);
     }
 
-    /// Ends the chunk begun; uses the snapshot if it is whole and fits.
+    /// Ends the current chunk; uses the snapshot if it is complete and consistent.
     pub fn end_chunk(&mut self, out: &mut Output<'_>) {
         match self.assembler.close() {
             Ok(Some(chunk)) if self.fits(chunk) => {
@@ -90,7 +90,7 @@ impl Channel {
         }
     }
 
-    /// An instrument that a complete cycle of order snapshots did not name has no orders.
+    /// An instrument that a complete cycle of order snapshots did not contain has no orders.
     pub fn orders_absent(
         &mut self,
         instrument: Instrument,
@@ -108,7 +108,7 @@ impl Channel {
         }
     }
 
-    /// Whether an order snapshot up to packet `snapshot_sequence` can make the order book whole.
+    /// Whether an order snapshot up to packet `snapshot_sequence` can complete the order book.
     fn is_of_use(&self, instrument: Instrument, snapshot_sequence: u32) -> bool {
         let state = self.rows.row(instrument).orders;
         !state.known
@@ -116,8 +116,8 @@ impl Channel {
             && self.epoch.reaches(snapshot_sequence)
     }
 
-    /// Whether a whole snapshot ends at an event that we have seen the end of: if the instrument
-    /// had entries in the snapshot's last packet, the last of them must be of the same event.
+    /// Whether a complete snapshot ends at the end of a received event: if the instrument had entries in the snapshot's
+    /// last packet, the last of them must be of the same event.
     fn fits(&self, chunk: Chunk) -> bool {
         let same_packet = self
             .rows
@@ -129,7 +129,7 @@ impl Channel {
             .is_none_or(|entry| entry.transact_ns == chunk.transact_ns)
     }
 
-    /// Replays what is queued behind a snapshot whose orders have just been given as events.
+    /// Replays the entries queued behind a snapshot whose orders were published as events.
     fn replay_orders(
         &mut self,
         instrument: Instrument,
@@ -142,7 +142,7 @@ impl Channel {
             .filter(|entry| entry.packet > snapshot_sequence)
         {
             if let Work::Order(order) = entry.work {
-                // mutant: sessions: entries that wait are lost
+                // mutant: sessions: queued entries are lost
                 out.push(Event::RebuildOrder(order));
             }
         }

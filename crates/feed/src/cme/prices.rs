@@ -14,20 +14,20 @@ pub(super) struct PriceSnapshot {
     pub snapshot_sequence: u32,
 }
 
-/// What a price snapshot is good for.
+/// Use of a price snapshot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Use {
-    /// Nothing: it says less than what we have.
+    /// None: it is older than the book.
     Ignore,
-    /// The book is to be replaced by it and by what is queued behind it.
+    /// It replaces the book, and the entries queued behind it are replayed.
     Replace,
-    /// It does not reach the queued entries; a later cycle will.
+    /// It ends before the queued entries; a later cycle will reach them.
     TooOld,
 }
 
 impl Channel {
-    /// Takes the number of an entry if it is the next one of a whole book, with nothing else to be
-    /// done: the path of nearly every entry. `false` leaves all to [`Channel::price_entry`].
+    /// Processes the number of the next entry of a complete book, if nothing else is necessary: the path of nearly
+    /// every entry. `false` leaves all to [`Channel::price_entry`].
     #[inline]
     pub fn take_next(
         &mut self,
@@ -48,7 +48,7 @@ impl Channel {
         true
     }
 
-    /// An entry of the packet being processed that [`Channel::take_next`] left.
+    /// An entry of the current packet that [`Channel::take_next`] did not process.
     #[inline(never)]
     pub fn number_entry(
         &mut self,
@@ -80,7 +80,7 @@ impl Channel {
             }
             apply(instrument, entry.work, Validity::Live, out);
         } else if entry.packet < price.snapshot_sequence {
-            // Whatever its number: between it and the snapshot there may be a reset.
+            // The entry is queued whatever its number: a reset may lie between it and the snapshot.
             self.counters.entries_contained += 1;
         } else if entry.rpt_seq > price.last_rpt {
             self.open_gap(instrument, entry, out);
@@ -92,16 +92,16 @@ impl Channel {
         }
     }
 
-    /// Begins recovery because the levels kept are of no use any more (a new depth). What waits for a snapshot is kept:
-    /// it is of no depth.
+    /// Starts recovery because the stored levels are useless (a new depth). Queued entries stay: they do not depend on
+    /// the depth.
     pub fn distrust_price(&mut self, instrument: Instrument, out: &mut Output<'_>) {
         let missing = self.missing();
-        // mutant: a new depth forgets what waits for a snapshot
+        // mutant: a new depth drops entries queued for a snapshot
         self.rows.row_mut(instrument).price.gap = true;
         out.push(Event::BookLost(instrument, missing));
     }
 
-    /// Judges a snapshot of a price book that is not live.
+    /// Decides about a snapshot of a price book that is not live.
     pub fn judge(&self, instrument: Instrument, snapshot: PriceSnapshot) -> Use {
         let price = &self.rows.row(instrument).price;
         let PriceSnapshot {
@@ -109,7 +109,8 @@ impl Channel {
             snapshot_sequence,
         } = snapshot;
         if !price.gap {
-            // Newer than all we have: it confirms the book, and where a reset that was lost lies in
+            // It is newer than all received entries: it confirms the book. After a lost reset, its number can have any
+            // value.
             // between, its number may be anything.
             let news = rpt_seq > price.last_rpt || snapshot_sequence > price.last_seen;
             return if news { Use::Replace } else { Use::Ignore };
@@ -123,7 +124,7 @@ impl Channel {
             expected = expected.wrapping_add(1);
             entry.rpt_seq == expected
         });
-        // With nothing queued behind it, the snapshot itself must reach what we have seen.
+        // With an empty queue, the snapshot itself must contain all received entries.
         let reaches = expected >= price.last_rpt || snapshot_sequence > price.last_seen;
         // mutant: feed: a snapshot that is too old is used
         if contiguous && reaches {
@@ -133,8 +134,7 @@ impl Channel {
         }
     }
 
-    /// Replays what is queued behind a snapshot whose levels have just been given as events: the
-    /// book is whole then.
+    /// Replays the entries queued behind a snapshot whose levels were published as events: the book is then complete.
     pub fn replay(
         &mut self,
         instrument: Instrument,
@@ -174,16 +174,16 @@ impl Channel {
         let grows = entry.rpt_seq > price.last_rpt.saturating_add(1);
         let first = !std::mem::replace(&mut price.gap, true);
         self.counters.instrument_gaps += u64::from(first);
-        // A book refilled from live updates alone is wrong after a further gap, too.
-        // mutant: feed: a hole does not empty the book
-        // mutant: feed: a further hole leaves a naturally refreshed book
+        // A book refilled from live updates is wrong after a further gap, too.
+        // mutant: feed: a gap does not empty the book
+        // mutant: feed: a further gap does not empty a naturally refreshed book
         if first || grows && self.missing() == Validity::Natural {
             out.push(Event::BookLost(instrument, self.missing()));
         }
         self.queue_price(instrument, entry, out);
     }
 
-    /// RptSeq started again, so a reset was lost: the book is empty, and whole if this is entry 1.
+    /// RptSeq restarted, so a reset was lost: the book is empty, and complete if this is entry 1.
     fn restart_price(&mut self, instrument: Instrument, entry: Queued, out: &mut Output<'_>) {
         let lacks_definition = self.lacks_definition(self.rows.row(instrument));
         self.rows.forget_prices(instrument);
@@ -200,7 +200,7 @@ impl Channel {
         }
     }
 
-    /// Takes an entry in behind a gap; with natural refresh it is shown as well.
+    /// Queues an entry behind a gap; with natural refresh it is published as well.
     fn queue_price(&mut self, instrument: Instrument, entry: Queued, out: &mut Output<'_>) {
         let natural = self.missing() == Validity::Natural;
         let price = &mut self.rows.row_mut(instrument).price;

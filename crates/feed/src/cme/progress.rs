@@ -1,8 +1,8 @@
-//! Progress: the packet that is being processed, and whether the venue is in the middle of an event.
+//! Progress: the current packet, and whether the venue is within an event.
 
 use touchline_types::PacketInfo;
 
-/// Where processing stands in the incremental feed.
+/// Position in the incremental feed.
 #[derive(Debug, Default)]
 pub(super) struct Progress {
     packet_info: PacketInfo,
@@ -10,7 +10,7 @@ pub(super) struct Progress {
 }
 
 impl Progress {
-    /// A packet is processed from now on.
+    /// Starts a packet.
     #[inline]
     pub fn begin(&mut self, packet_info: PacketInfo) {
         let is_number = packet_info.sequence <= u64::from(u32::MAX);
@@ -18,31 +18,31 @@ impl Progress {
         self.packet_info = packet_info;
     }
 
-    /// A message belonged to an event; whether it ended it.
+    /// A message belonged to an event; records whether it ended the event.
     #[inline]
     pub fn message(&mut self, end_of_event: bool) {
         // mutant: gateway: changes are seen before the end of the event
         self.event_open = !end_of_event;
     }
 
-    /// What is open is over: its end is lost, or all books are new.
+    /// Drops the open event: its end is lost, or all books are new.
     pub fn close(&mut self) {
         self.event_open = false;
     }
 
-    /// Whether the venue is in the middle of an event.
+    /// Whether the venue is within an event.
     #[inline]
     pub fn event_open(&self) -> bool {
         self.event_open
     }
 
-    /// The number of the packet being processed.
+    /// Number of the current packet.
     #[inline]
     pub fn packet(&self) -> u32 {
         self.packet_info.sequence as u32
     }
 
-    /// When it was sent, nanoseconds since the Unix epoch.
+    /// Its sending time, nanoseconds since the Unix epoch.
     #[inline]
     pub fn sending_ns(&self) -> u64 {
         self.packet_info.sending_ns
@@ -62,7 +62,7 @@ mod tests {
     }
 
     #[test]
-    fn an_event_outlives_its_packet_until_it_ends_or_is_lost() {
+    fn an_event_spans_packets_until_it_ends_or_is_lost() {
         let mut progress = Progress::default();
         progress.begin(packet(u64::from(u32::MAX)));
         progress.message(false);

@@ -1,4 +1,4 @@
-//! Entries that wait for a snapshot: one list for each instrument, all in one pool.
+//! Queues of entries that wait for a snapshot: one list for each instrument, all in one pool.
 //!
 //! Price and order entries have a pool each, so that neither can starve the other.
 
@@ -6,33 +6,33 @@ use touchline_types::{LevelEvent, OrderEvent};
 
 const NONE: u32 = u32::MAX;
 
-/// What an entry does when it is replayed.
+/// Effect of a replayed entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Work {
     /// Changes a level.
     Level(LevelEvent),
     /// Empties the instrument's price book (entry type J).
     Empty,
-    /// Takes a number and touches no book (trades, statistics, volume).
+    /// Has a RptSeq and changes no book (trades, statistics, volume).
     Nothing,
     /// Changes an order.
     Order(OrderEvent),
 }
 
-/// An entry that waits.
+/// A queued entry.
 #[derive(Clone, Copy, Debug)]
 pub struct Queued {
-    /// What it does.
+    /// Effect.
     pub work: Work,
     /// Its RptSeq; 0 for entries that have none.
     pub rpt_seq: u32,
-    /// The packet it came in.
+    /// Number of its packet.
     pub packet: u32,
     /// When its event began, nanoseconds since the Unix epoch.
     pub transact_ns: u64,
 }
 
-/// One instrument's list.
+/// List of one instrument.
 #[derive(Clone, Copy, Debug)]
 pub struct Queue {
     head: u32,
@@ -53,19 +53,19 @@ struct Node {
     next: u32,
 }
 
-/// The pool of all lists' entries.
+/// Pool of the entries of all lists.
 #[derive(Debug)]
 pub struct QueuePool {
     nodes: Vec<Node>,
     free: u32,
 }
 
-/// The pool has no room for the entry.
+/// No free entry in the pool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct QueueFull;
 
 impl QueuePool {
-    /// Room for `entries_max` entries, taken now.
+    /// Allocates memory for `entries_max` entries.
     pub fn new(entries_max: usize) -> QueuePool {
         QueuePool {
             nodes: Vec::with_capacity(entries_max),
@@ -94,13 +94,13 @@ impl QueuePool {
         }
     }
 
-    /// Empties the pool; every list in it must be made [`Queue::EMPTY`] by the caller.
+    /// Empties the pool; the caller must set every list in it to [`Queue::EMPTY`].
     pub fn clear_all(&mut self) {
         self.nodes.clear();
         self.free = NONE;
     }
 
-    /// The entry that came last.
+    /// The newest entry.
     pub fn last_mut(&mut self, queue: Queue) -> Option<&mut Queued> {
         self.nodes
             .get_mut(queue.tail as usize)

@@ -1,4 +1,4 @@
-//! Reference data out of definition messages.
+//! Reference data from definition messages.
 //!
 //! Source: CME, MDP 3.0 - Security Definition (FIX tags in brackets below), and the schema of the messages.
 
@@ -8,7 +8,7 @@ use touchline_types::{
 use touchline_wire::mdp3::{LegSide, MaturityMonthYear, PutOrCall};
 use touchline_wire::sbe::{Decimal, Text};
 
-/// The venue's name in every definition: with the SecurityID it names an instrument on every bus.
+/// Venue name in every definition: with the SecurityID it identifies an instrument on every bus.
 pub(super) fn venue() -> Code {
     Code::lossy(b"cme")
 }
@@ -16,8 +16,8 @@ pub(super) fn venue() -> Code {
 /// LotType (1093) of round lots.
 pub(super) const ROUND_LOT: i8 = 2;
 
-/// Reference data of a definition message, as [`ReferenceData`](touchline_types::ReferenceData): what all templates
-/// have, and the parts that this one has besides.
+/// Reference data of a definition message, as [`ReferenceData`](touchline_types::ReferenceData): the fields of all
+/// templates, and the groups that this template has.
 macro_rules! reference {
     ($message:ident, $template:expr, [$($part:ident)*]) => {{
         let mut reference = ReferenceData {
@@ -46,7 +46,7 @@ macro_rules! reference {
     }};
 }
 
-/// What not every template has.
+/// Groups that only some templates have.
 macro_rules! part {
     (contract, $message:ident, $reference:ident) => {
         $reference.settlement_currency = reference::code($message.settl_currency());
@@ -88,12 +88,12 @@ macro_rules! part {
 
 pub(super) use {part, reference};
 
-/// The type: of the template, and where that has several, of SecurityType (167) and CFICode (461).
+/// Security type: from the template, and for templates of several types from SecurityType (167) and CFICode (461).
 pub(super) fn security_type(template: u16, name: Text<'_>, cfi: Text<'_>) -> SecurityType {
     match (template, name.as_bytes()) {
         (27 | 54, b"FUT") => SecurityType::Future,
         (41 | 55, _) => SecurityType::Option,
-        // The first letter of the CFI code of a combination is that of what its legs are.
+        // The first letter of the CFI code of a combination is the category of its legs.
         (29 | 56, _) if cfi.as_bytes().first() == Some(&b'O') => SecurityType::OptionSpread,
         (29 | 56, _) => SecurityType::FutureSpread,
         (57, _) => SecurityType::Bond,
@@ -104,12 +104,12 @@ pub(super) fn security_type(template: u16, name: Text<'_>, cfi: Text<'_>) -> Sec
     }
 }
 
-/// A short text; none where it is not printable.
+/// A short text; none if it is not printable.
 pub(super) fn code(text: Text<'_>) -> Code {
     Code::new(text.as_bytes()).unwrap_or_default()
 }
 
-/// A reference price: one that does not fit is null.
+/// A reference price; null if out of range.
 pub(super) fn price<const EXPONENT: i8>(price: impl Into<Option<Decimal<EXPONENT>>>) -> Price {
     let price = price.into().map(|price| price.mantissa);
     price
@@ -117,7 +117,7 @@ pub(super) fn price<const EXPONENT: i8>(price: impl Into<Option<Decimal<EXPONENT
         .unwrap_or(Price::NULL)
 }
 
-/// DisplayFactor (9787), exactly.
+/// DisplayFactor (9787), exact.
 pub(super) fn display_factor<const EXPONENT: i8>(
     factor: Decimal<EXPONENT>,
 ) -> Option<DisplayFactor> {
@@ -134,7 +134,7 @@ pub(super) fn fraction(main: Option<u8>, sub: Option<u8>) -> Option<PriceFractio
     })
 }
 
-/// MinTradeVol (562), MaxTradeVol (1140): 0 limits nothing.
+/// MinTradeVol (562), MaxTradeVol (1140): 0 is no limit.
 pub(super) fn quantity(volume: u32) -> Quantity {
     match volume {
         0 => Quantity::NULL,
@@ -142,7 +142,7 @@ pub(super) fn quantity(volume: u32) -> Quantity {
     }
 }
 
-/// MinLotSize (1231); none where it is not a whole number of contracts.
+/// MinLotSize (1231); none if it is not an integer number of contracts.
 pub(super) fn lot(size: Option<Decimal<-4>>) -> Quantity {
     match size {
         Some(size) if size.mantissa > 0 && size.mantissa % 10_000 == 0 => {
@@ -161,7 +161,7 @@ pub(super) fn right(right: PutOrCall) -> Option<OptionRight> {
     }
 }
 
-/// MaturityMonthYear (200) as `YYYYMMDD`, the day 00 where it is a month; 0 without one.
+/// MaturityMonthYear (200) as `YYYYMMDD`, with day 00 for a month; 0 if absent.
 pub(super) fn month(maturity: MaturityMonthYear) -> u32 {
     let (Some(year), Some(month)) = (maturity.year, maturity.month) else {
         return 0;

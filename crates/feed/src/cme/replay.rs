@@ -1,7 +1,7 @@
-//! A session of CME's TCP replay: logon, one request, the packets, logout. Bytes in, bytes out.
+//! A session of CME's TCP replay: logon, one request, packets, logout. Input and output are bytes.
 //!
-//! We write plain FIX without BeginString; the venue writes packets as it sends them to a group, each
-//! with its length in front, as two bytes little-endian:
+//! Our messages are plain FIX without BeginString; the venue sends packets as on a multicast group, each preceded by
+//! its length, two bytes little-endian:
 //!
 //! ```text
 //! we     9=…|35=A|553=user|554=password|10=…|
@@ -20,16 +20,16 @@ pub use credentials::Credentials;
 
 use touchline_wire::mdp3::{AdminLogin15, AdminLogout16, Packet, PacketHeader};
 
-/// Bytes in front of each packet.
+/// Bytes of the length field.
 const LENGTH_BYTES: usize = 2;
 
-/// Room for what one read may bring; more than one packet has.
+/// Receive buffer: more than one packet.
 const INPUT_BYTES: usize = 64 * 1024 + LENGTH_BYTES;
 
-/// Signs of life that one answer may have between its packets.
+/// Heartbeats allowed between the packets of one answer.
 const HEARTBEATS_MAX: u32 = 1_000;
 
-/// One request and its answer. The next one begins with a new connection.
+/// One request and its answer. The next request needs a new connection.
 #[derive(Debug)]
 pub struct Session {
     credentials: Credentials,
@@ -37,11 +37,11 @@ pub struct Session {
     packet_bytes_max: usize,
     state: State,
     asked: Asked,
-    /// Requests so far: the number in the id of the next one.
+    /// Number of requests: the number in the id of the next one.
     requests: u32,
     output: fix::Output,
     input: Box<[u8]>,
-    /// Where the bytes begin and end that were received and not yet looked at.
+    /// Start and end of the received bytes that were not processed yet.
     start: usize,
     end: usize,
     reason: Reason,
@@ -49,11 +49,11 @@ pub struct Session {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
-    /// Nothing was begun, or it is over.
+    /// Not started, or ended.
     Idle,
-    /// The logon is on its way.
+    /// The logon is sent.
     LoggingOn,
-    /// The request is.
+    /// The request is sent.
     Receiving,
 }
 
@@ -66,40 +66,40 @@ struct Asked {
     heartbeats: u32,
 }
 
-/// What the venue's answer makes necessary.
+/// Result of a step.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Step<'a> {
     /// A requested packet, complete and valid.
     Packet(&'a [u8]),
-    /// It is over.
+    /// The session has ended.
     Over(End),
 }
 
-/// How a session ended.
+/// Reason of the end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {
-    /// The venue logged us out after packets, without saying whether they are all requested ones.
+    /// The venue logged us out after packets; whether these are all requested ones is checked by the caller.
     Served,
-    /// The venue logged us out before any packet; [`Session::reason`] has what it said.
+    /// The venue logged us out before any packet; [`Session::reason`] has its text.
     Refused,
     /// The answer does not match the request.
     Broken(Fault),
 }
 
-/// Why an answer is none.
+/// Error of an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
-    /// A length that no packet has.
+    /// A length outside the limits.
     Length,
     /// A packet that breaks the packet rules.
     Packet,
-    /// Something before the answer to the logon, or a second one of these.
+    /// A message before the answer to the logon, or a second logon or logout.
     Logon,
     /// A packet that was not requested, or more than requested.
     Unasked,
 }
 
-/// What the venue said as it refused, at most as long as the message has room.
+/// Text of the venue's refusal, truncated to the length of the field.
 #[derive(Clone, Copy, Debug)]
 struct Reason {
     bytes: [u8; REASON_BYTES],
@@ -108,7 +108,7 @@ struct Reason {
 
 const REASON_BYTES: usize = 180;
 
-/// What a packet of the venue is to the session.
+/// Kind of a packet in the session.
 enum Judged {
     Packet,
     Nothing,
@@ -116,7 +116,7 @@ enum Judged {
 }
 
 impl Session {
-    /// A session for one channel; all memory is taken here.
+    /// A session for one channel. Allocates all memory.
     pub fn new(credentials: Credentials, channel: u32, packet_bytes_max: usize) -> Session {
         Session {
             credentials,
@@ -148,35 +148,35 @@ impl Session {
         self.output.logon(&self.credentials);
     }
 
-    /// Ends it: what was to be sent is wiped, what comes is not looked at.
+    /// Ends the session: wipes unsent bytes, and ignores received ones.
     pub fn cancel(&mut self) {
         self.state = State::Idle;
         self.output.clear();
     }
 
-    /// What is to be sent.
+    /// Bytes to send.
     pub fn output(&self) -> &[u8] {
         self.output.rest()
     }
 
-    /// So much of it was sent.
+    /// Reports that this number of bytes was sent.
     pub fn sent(&mut self, bytes: usize) {
         self.output.sent(bytes);
     }
 
-    /// Room for what is received. There is some whenever [`Session::step`] has nothing more to say.
+    /// Free part of the receive buffer. It is not empty when [`Session::step`] has returned `None`.
     pub fn room(&mut self) -> &mut [u8] {
         self.input.copy_within(self.start..self.end, 0);
         (self.start, self.end) = (0, self.end - self.start);
         &mut self.input[self.end..]
     }
 
-    /// So much of the room was filled.
+    /// Reports that this number of bytes was received.
     pub fn received(&mut self, bytes: usize) {
         self.end = (self.end + bytes).min(self.input.len());
     }
 
-    /// The next thing that what was received makes necessary. `None`: nothing more, until more comes.
+    /// Next result of the received bytes; `None` until more bytes arrive.
     pub fn step(&mut self) -> Option<Step<'_>> {
         while self.state != State::Idle {
             let bytes = &self.input[self.start..self.end];
@@ -199,7 +199,7 @@ impl Session {
         None
     }
 
-    /// What the venue said as it refused last: any bytes, to be escaped where they are shown.
+    /// Text of the last refusal: any bytes, to be escaped for display.
     pub fn reason(&self) -> &[u8] {
         &self.reason.bytes[..self.reason.len]
     }
@@ -242,14 +242,14 @@ impl Session {
         Judged::Nothing
     }
 
-    /// A packet that is neither logon nor logout. Heartbeats take numbers on the incremental feed, so one in the
-    /// range is a packet like any other; outside of it, it belongs to the session.
+    /// A packet that is neither logon nor logout. Heartbeats have numbers of the incremental feed, so one in the
+    /// requested range is a packet of the answer; outside of the range, it belongs to the session.
     fn judge_content(&mut self, sequence: u32, is_heartbeat: bool) -> Judged {
         let asked = &mut self.asked;
         let receiving = self.state == State::Receiving;
         if receiving && (asked.first..=asked.last).contains(&sequence) {
             asked.packets += 1;
-            // mutant: feed: a replay server may send for ever
+            // mutant: feed: a replay server may send without end
             return match asked.packets - 1 > asked.last - asked.first {
                 true => Judged::Over(End::Broken(Fault::Unasked)),
                 false => Judged::Packet,
@@ -273,7 +273,7 @@ impl Reason {
     }
 }
 
-/// Whether a packet has nothing but signs of life in it.
+/// Whether a packet contains only heartbeats.
 fn is_heartbeat(packet: &Packet<'_>) -> bool {
     const HEARTBEAT: u16 = touchline_wire::mdp3::AdminHeartbeat12::TEMPLATE_ID;
     packet

@@ -1,37 +1,37 @@
-//! One row for each instrument of a channel: how far its books have come, and the entries that wait for a snapshot of
-//! them. Each list of a pool hangs in exactly one row, and only where a book misses something.
+//! Per-instrument state of a channel: progress of its books, and queued entries that wait for a snapshot. Each list of
+//! a pool belongs to exactly one row, and exists only while a book has a gap.
 
 use super::cycles::NamedBy;
 use super::queue::{Queue, QueueFull, QueuePool, Queued, Work};
 use touchline_types::Instrument;
 
-/// How far an instrument's price book has come.
+/// Progress of an instrument's price book.
 #[derive(Clone, Copy, Debug)]
 pub struct PriceState {
-    /// RptSeq of the last entry taken in, into the queue too; 0 if none.
+    /// RptSeq of the last entry that was applied or queued; 0 if none.
     pub last_rpt: u32,
-    /// Newest packet that we have of this instrument: by an entry or inside a snapshot.
+    /// Newest packet with data of this instrument: an entry, or a snapshot up to it.
     pub last_seen: u32,
-    /// The last packet inside the snapshot used last: entries of packets before it are in the book.
+    /// Last packet in the snapshot used last: the book contains entries of earlier packets.
     pub snapshot_sequence: u32,
     /// Newest packet up to which the book is confirmed.
     pub confirmed: u32,
-    /// Whether something is known to be missing; entries are queued then.
+    /// Whether the book has a gap; entries are queued then.
     pub gap: bool,
 }
 
-/// How far an instrument's order book has come.
+/// Progress of an instrument's order book.
 #[derive(Clone, Copy, Debug)]
 pub struct OrderState {
     /// Whether every order is known; entries are queued otherwise.
     pub known: bool,
-    /// Entries of packets up to here are inside the snapshot that was used last.
+    /// Entries of packets up to this one are in the snapshot used last.
     pub snapshot_sequence: u32,
-    /// A snapshot must reach at least this packet to be of use.
+    /// A useful snapshot must reach at least this packet.
     pub snapshot_sequence_min: u32,
 }
 
-/// One instrument. What every entry needs stands first.
+/// One instrument. The fields that every entry needs come first.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct Row {
@@ -39,18 +39,18 @@ pub struct Row {
     pub price: PriceState,
     /// Order book.
     pub orders: OrderState,
-    /// Whether a definition says how many levels the book has.
+    /// Whether a definition states the depth of the book.
     pub is_defined: bool,
-    /// The cycles that named it last.
+    /// The last cycles that contained it.
     pub named_by: NamedBy,
-    /// Price entries that wait.
+    /// Queued price entries.
     price_queue: Queue,
-    /// Order entries that wait, with marks for price entries.
+    /// Queued order entries, with marks for price entries.
     order_queue: Queue,
 }
 
 impl PriceState {
-    /// An empty book that is complete as of packet `packet`.
+    /// An empty book, complete as of packet `packet`.
     pub fn known_from(packet: u32) -> PriceState {
         PriceState {
             last_rpt: 0,
@@ -63,7 +63,7 @@ impl PriceState {
 }
 
 impl PriceState {
-    /// Whether an entry is the next one of a whole book.
+    /// Whether an entry is the next one of a complete book.
     #[inline]
     pub fn is_next(&self, rpt_seq: u32, packet: u32) -> bool {
         // mutant: feed: RptSeq is not checked
@@ -71,7 +71,7 @@ impl PriceState {
         rpt_seq == self.last_rpt.wrapping_add(1) && !self.gap && packet >= self.snapshot_sequence
     }
 
-    /// Takes the next entry's number. `true` if this confirms the book after packet `lost`.
+    /// Processes the number of the next entry. `true` if it confirms the book after packet `lost`.
     #[inline]
     pub fn take(&mut self, rpt_seq: u32, packet: u32, lost: u32) -> bool {
         let gapped = self.confirmed < lost;
@@ -83,7 +83,7 @@ impl PriceState {
 }
 
 impl OrderState {
-    /// An empty book, of which every order is known or not.
+    /// An empty book, with all orders known or unknown.
     pub fn new(known: bool) -> OrderState {
         OrderState {
             known,
@@ -93,7 +93,7 @@ impl OrderState {
     }
 }
 
-/// Rows of a channel by [`Instrument`], one for each of the table of instruments.
+/// Rows of a channel by [`Instrument`], one for each entry of the instrument table.
 #[derive(Debug)]
 pub struct Rows {
     rows: Vec<Row>,
@@ -103,7 +103,7 @@ pub struct Rows {
 }
 
 impl Rows {
-    /// Room for `instruments_max`, and for `entries_max` entries of each kind that wait, taken now.
+    /// Allocates memory for `instruments_max` rows, and for `entries_max` queued entries of each kind.
     pub fn new(instruments_max: usize, entries_max: usize) -> Rows {
         Rows {
             rows: Vec::with_capacity(instruments_max),
@@ -126,7 +126,7 @@ impl Rows {
         });
     }
 
-    /// How many there are.
+    /// Number of rows.
     pub fn len(&self) -> usize {
         self.rows.len()
     }
@@ -143,41 +143,41 @@ impl Rows {
         &mut self.rows[instrument.index()]
     }
 
-    /// All of them, with their instruments.
+    /// All rows, with their instruments.
     pub fn iter(&self) -> impl Iterator<Item = (Instrument, &Row)> {
         let numbered = self.rows.iter().enumerate();
         numbered.map(|(index, row)| (Instrument(index as u32), row))
     }
 
-    /// All of them.
+    /// All rows.
     pub fn iter_mut(&mut self) -> impl Iterator<Item = &mut Row> {
         self.rows.iter_mut()
     }
 
-    /// The channel shows an order.
+    /// Records that the channel publishes orders.
     #[inline]
     pub fn see_orders(&mut self) {
         self.orders_seen = true;
     }
 
-    /// Whether the channel has shown any order yet.
+    /// Whether the channel has published an order.
     #[inline]
     pub fn orders_seen(&self) -> bool {
         self.orders_seen
     }
 
-    /// Price entries of an instrument that wait, oldest first.
+    /// Queued price entries of an instrument, oldest first.
     pub fn price_entries(&self, instrument: Instrument) -> impl Iterator<Item = &Queued> {
         self.prices.iter(self.row(instrument).price_queue)
     }
 
-    /// Order entries and marks of an instrument that wait, oldest first.
+    /// Queued order entries and marks of an instrument, oldest first.
     pub fn order_entries(&self, instrument: Instrument) -> impl Iterator<Item = &Queued> {
         self.orders.iter(self.row(instrument).order_queue)
     }
 
-    /// Keeps a price entry. Without room all lists go, so that none is starved by the others: only snapshots can have
-    /// what they held, and later ones will reach it.
+    /// Queues a price entry. If the pool is full, all lists are dropped, so that no list starves another: only
+    /// snapshots can restore their contents, and later ones will.
     pub fn queue_price(&mut self, instrument: Instrument, entry: Queued) -> Result<(), QueueFull> {
         let row = &mut self.rows[instrument.index()];
         debug_assert!(row.price.gap, "entries-wait-for-a-book-with-a-gap");
@@ -188,7 +188,8 @@ impl Rows {
         pushed
     }
 
-    /// Keeps an order entry, or a mark. Without room all lists go; snapshots must contain what they had.
+    /// Queues an order entry or a mark. If the pool is full, all lists are dropped; later snapshots must contain their
+    /// entries.
     pub fn queue_order(&mut self, instrument: Instrument, entry: Queued) -> Result<(), QueueFull> {
         let row = &mut self.rows[instrument.index()];
         debug_assert!(!row.orders.known, "entries-wait-for-unknown-orders");
@@ -202,7 +203,7 @@ impl Rows {
         pushed
     }
 
-    /// Keeps a mark: a price entry came while the orders are unknown. One of the same packet takes the place of another.
+    /// Queues a mark: a price entry arrived while the orders are unknown. It replaces another mark of the same packet.
     pub fn queue_mark(&mut self, instrument: Instrument, mark: Queued) -> Result<(), QueueFull> {
         debug_assert_eq!(mark.work, Work::Nothing, "a-mark-does-nothing");
         let queue = self.row(instrument).order_queue;
@@ -215,19 +216,19 @@ impl Rows {
         }
     }
 
-    /// Forgets the price entries of an instrument that wait.
+    /// Drops the queued price entries of an instrument.
     pub fn forget_prices(&mut self, instrument: Instrument) {
         self.prices
             .clear(&mut self.rows[instrument.index()].price_queue);
     }
 
-    /// Forgets the order entries of an instrument that wait.
+    /// Drops the queued order entries of an instrument.
     pub fn forget_orders(&mut self, instrument: Instrument) {
         self.orders
             .clear(&mut self.rows[instrument.index()].order_queue);
     }
 
-    /// Forgets all price entries that wait.
+    /// Drops all queued price entries.
     pub fn drop_prices(&mut self) {
         self.prices.clear_all();
         for row in &mut self.rows {
@@ -235,7 +236,7 @@ impl Rows {
         }
     }
 
-    /// Forgets all order entries that wait.
+    /// Drops all queued order entries.
     pub fn drop_orders(&mut self) {
         self.orders.clear_all();
         for row in &mut self.rows {
@@ -272,7 +273,7 @@ mod tests {
     }
 
     #[test]
-    fn without_room_the_lists_of_all_instruments_go() {
+    fn a_full_pool_drops_the_lists_of_all_instruments() {
         let mut rows = rows(2);
         let (one, two) = (Instrument(0), Instrument(1));
         rows.queue_price(one, entry(1)).unwrap();
@@ -298,7 +299,7 @@ mod tests {
     }
 
     #[test]
-    fn of_the_marks_of_one_packet_the_last_counts() {
+    fn of_several_marks_of_one_packet_the_last_counts() {
         let mut rows = rows(4);
         let one = Instrument(0);
         for packet in [1, 1, 2] {
@@ -311,7 +312,7 @@ mod tests {
 
     #[test]
     #[should_panic(expected = "entries-wait-for-a-book-with-a-gap")]
-    fn nothing_waits_for_a_whole_book() {
+    fn a_complete_book_has_no_queue() {
         let mut rows = rows(4);
         rows.row_mut(Instrument(0)).price.gap = false;
         let _ = rows.queue_price(Instrument(0), entry(1));

@@ -7,11 +7,11 @@ use touchline_types::Depth;
 pub enum FeedType {
     /// `I`: the live updates.
     Incremental,
-    /// `S`: market-by-price snapshots in a loop.
+    /// `S`: market-by-price snapshots in a cycle.
     Snapshot,
-    /// `SMBO`: market-by-order snapshots in a loop.
+    /// `SMBO`: market-by-order snapshots in a cycle.
     SnapshotOrders,
-    /// `N`: instrument definitions in a loop.
+    /// `N`: instrument definitions in a cycle.
     Definition,
     /// `H`: packets of the incremental feed, replayed over TCP.
     Replay,
@@ -26,7 +26,7 @@ pub enum Line {
     B,
 }
 
-/// How an instrument whose book misses something is shown until a snapshot comes.
+/// Presentation of a book with a gap until a snapshot arrives.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Join {
     /// Empty, `Recovering`.
@@ -39,21 +39,21 @@ pub enum Join {
 /// TCP replay of packets that both lines lost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Replay {
-    /// How long a gap waits for requested packets, nanoseconds, beyond [`Settings::wait_ns`].
+    /// Additional wait time of a gap for requested packets, nanoseconds, after [`Settings::wait_ns`].
     pub wait_ns: u64,
     /// Most packets of one request; a longer gap is lost at once. CME answers at most 2,000 (client systems wiki,
     /// "TCP Recovery").
     pub packets_max: u32,
 }
 
-/// Settings and limits; all memory is taken from these at start.
+/// Settings and limits; memory is allocated from these at start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Settings {
-    /// How to show books that miss something.
+    /// Presentation of books with a gap.
     pub join: Join,
-    /// How long packets behind a gap wait for it, nanoseconds.
+    /// Wait time of packets behind a gap, nanoseconds.
     pub wait_ns: u64,
-    /// How many packet numbers may wait behind a gap; rounded up to a power of two.
+    /// Number of packet numbers in the reorder buffer; rounded up to a power of two.
     pub hold_packets_max: usize,
     /// Longest packet, bytes; a longer one counts as not received.
     pub packet_bytes_max: usize,
@@ -65,13 +65,12 @@ pub struct Settings {
     pub snapshot_orders_max: usize,
     /// Depth of an instrument without a definition.
     pub default_depth: Depth,
-    /// Whether the book of an instrument is kept whose definition has not come. Its depth is not known
-    /// then, and with the default it may show levels that the venue has dropped. Captures rarely hold
-    /// definitions; a live channel repeats them for ever, so that its books can wait for their own and
-    /// for a snapshot after it.
+    /// Whether books of instruments without a definition are published. Their depth is unknown, and with the default
+    /// depth a book may show levels that the venue has dropped. Captures rarely contain definitions; a live channel
+    /// repeats them continuously, so its books can wait for a definition and for a snapshot after it.
     pub trust_undefined: bool,
-    /// Books are stale after so long without a packet of the incremental feed, nanoseconds; `u64::MAX`
-    /// means never.
+    /// Feed timeout: books are stale after this long without a packet of the incremental feed, nanoseconds; `u64::MAX`
+    /// disables it.
     pub stale_ns: u64,
     /// TCP replay of lost packets, before snapshots recover the loss; `None`: no replay.
     pub replay: Option<Replay>,

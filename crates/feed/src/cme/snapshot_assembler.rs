@@ -1,24 +1,22 @@
-//! Order snapshots in chunks, put together over both lines.
+//! Assembly of order snapshots from the chunks of both lines.
 
 use touchline_types::{Instrument, OrderEvent};
 
 /// One chunk of an order snapshot, without its orders.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Chunk {
-    /// Of which instrument.
+    /// Instrument.
     pub instrument: Instrument,
-    /// LastMsgSeqNumProcessed: the last packet inside it.
+    /// LastMsgSeqNumProcessed: the last packet in the snapshot.
     pub snapshot_sequence: u32,
-    /// How many chunks make the snapshot.
+    /// Number of chunks of the snapshot.
     pub chunks: u32,
-    /// When the instrument's last event inside it began.
+    /// Start of the instrument's last event in the snapshot.
     pub transact_ns: u64,
 }
 
-/// Snapshot assembler: snapshots of which some chunks have come, over both lines.
-///
-/// A cycle sends one instrument after the other, so a few at a time are enough; the one begun
-/// longest ago makes room.
+/// Snapshot assembler: snapshots with some chunks received, on either line. A cycle sends one instrument after the
+/// other, so a few slots are enough; a new snapshot replaces the oldest.
 #[derive(Debug)]
 pub(super) struct SnapshotAssembler {
     partial: [Assembly; 4],
@@ -36,14 +34,14 @@ struct Assembly {
     oversize: bool,
 }
 
-/// A snapshot has more chunks or orders than there is room for, or a chunk number outside it.
+/// A snapshot has more chunks or orders than the limits, or an invalid chunk number.
 pub(super) struct BeyondLimits;
 
 /// Most chunks of one snapshot.
 const CHUNKS_MAX: u32 = 16_384;
 
 impl SnapshotAssembler {
-    /// Room for a few snapshots of `orders_max` orders each, taken now.
+    /// Allocates memory for a few snapshots of `orders_max` orders each.
     pub fn new(orders_max: usize) -> SnapshotAssembler {
         let assembly = || Assembly {
             chunk: None,
@@ -60,14 +58,14 @@ impl SnapshotAssembler {
         }
     }
 
-    /// Forgets everything.
+    /// Drops all snapshots.
     pub fn clear(&mut self) {
         for assembly in &mut self.partial {
             assembly.chunk = None;
         }
     }
 
-    /// Makes a chunk with number `current` (from 1) the open one. `Ok(false)` if it came already.
+    /// Opens chunk number `current` (from 1). `Ok(false)` if it was received already.
     pub fn open(&mut self, chunk: Chunk, current: u32) -> Result<bool, BeyondLimits> {
         if chunk.chunks == 0 || chunk.chunks > CHUNKS_MAX || current == 0 || current > chunk.chunks
         {
@@ -80,7 +78,7 @@ impl SnapshotAssembler {
         Ok(!came)
     }
 
-    /// Adds an order to the open chunk; what is beyond the limit makes the snapshot oversize.
+    /// Adds an order to the open chunk; beyond the limit the snapshot is oversize.
     pub fn add(&mut self, order: OrderEvent) {
         let assembly = &mut self.partial[self.open];
         if assembly.orders.len() < assembly.orders.capacity() {
@@ -90,7 +88,7 @@ impl SnapshotAssembler {
         }
     }
 
-    /// Closes the open chunk. Gives the snapshot if it is whole with it.
+    /// Closes the open chunk. Returns the snapshot if it is complete now.
     pub fn close(&mut self) -> Result<Option<Chunk>, BeyondLimits> {
         let assembly = &mut self.partial[self.open];
         match (assembly.missing, assembly.oversize) {
@@ -103,7 +101,7 @@ impl SnapshotAssembler {
         }
     }
 
-    /// The orders of the snapshot closed last.
+    /// The orders of the last completed snapshot.
     pub fn orders(&self) -> &[OrderEvent] {
         &self.partial[self.open].orders
     }
@@ -121,7 +119,7 @@ impl SnapshotAssembler {
         let assembly = &mut self.partial[index];
         assembly.chunk = Some(chunk);
         assembly.begun = self.begun;
-        // mutant: feed: one chunk is enough
+        // mutant: feed: one chunk completes a snapshot
         assembly.missing = chunk.chunks;
         assembly.orders.clear();
         assembly.received.clear();
@@ -130,7 +128,7 @@ impl SnapshotAssembler {
         index
     }
 
-    /// The place of another snapshot of the same instrument, a free one, or the oldest.
+    /// The slot of another snapshot of the same instrument, a free one, or the oldest.
     fn place_for(&self, instrument: Instrument) -> usize {
         let rank = |assembly: &Assembly| match assembly.chunk {
             Some(chunk) if chunk.instrument == instrument => (0, 0),
@@ -170,7 +168,7 @@ mod tests {
         }
     }
 
-    /// Sends a chunk with one order; gives the orders if the snapshot is whole with it.
+    /// Sends a chunk with one order; returns the orders if the snapshot is complete.
     fn send(assembler: &mut SnapshotAssembler, chunk: Chunk, current: u32) -> Option<Vec<u64>> {
         if !assembler.open(chunk, current).ok()? {
             return None;
@@ -187,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn chunks_come_in_any_order_and_twice() {
+    fn chunks_arrive_in_any_order_and_twice() {
         let mut assembler = SnapshotAssembler::new(8);
         assert_eq!(send(&mut assembler, chunk(1, 3), 3), None);
         assert_eq!(
@@ -222,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn the_oldest_of_five_makes_room() {
+    fn the_oldest_of_five_is_replaced() {
         let mut assembler = SnapshotAssembler::new(8);
         for instrument in 1..=5 {
             assert_eq!(send(&mut assembler, chunk(instrument, 2), 1), None);

@@ -1,9 +1,9 @@
-//! Cycles: feeds that send the same set of messages again and again, from packet 1.
+//! Cycles: feeds that send the same set of messages repeatedly, from packet 1.
 
-/// Follows one cycle over both lines, to know when it was seen complete.
+/// Follows one cycle over both lines, to detect when it is complete.
 ///
-/// Packets are numbered from 1 in each cycle, and the copies of the two lines are the same, so a
-/// cycle is known by the sending time of its packet 1.
+/// Packets are numbered from 1 in each cycle, and both lines carry the same packets, so the sending time of packet 1
+/// identifies a cycle.
 #[derive(Debug, Default)]
 pub struct SnapshotCycle {
     id: u32,
@@ -12,24 +12,24 @@ pub struct SnapshotCycle {
     newest_ns: u64,
     newest_sequence: u32,
     seen: u32,
-    /// How many instruments its messages say it names; 0 before the first.
+    /// Number of instruments that its messages announce; 0 before the first.
     total: u32,
     lowest: u32,
-    /// Any cycle was seen complete.
+    /// A cycle has been complete.
     was_complete: bool,
 }
 
-/// A cycle that was seen complete.
+/// A complete cycle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CompleteCycle {
-    /// Its number here: rows that it named carry it.
+    /// Its local number: rows of its instruments carry it.
     pub id: u32,
     /// The lowest LastMsgSeqNumProcessed of its messages.
     pub lowest: u32,
 }
 
 impl SnapshotCycle {
-    /// A packet of the feed came in. `true` if its messages belong to the cycle being followed.
+    /// Processes a packet of the feed. `true` if its messages belong to the current cycle.
     pub fn packet(&mut self, sequence: u32, sending_ns: u64) -> bool {
         if sequence == 1 && sending_ns > self.start_ns {
             self.begin(sending_ns);
@@ -40,7 +40,7 @@ impl SnapshotCycle {
         }
         if sending_ns > self.newest_ns {
             if sequence <= self.newest_sequence {
-                // The next cycle has begun and its packet 1 was lost: wait for the one after.
+                // The next cycle has begun and its packet 1 was lost: wait for the cycle after it.
                 self.active = false;
                 return false;
             }
@@ -49,8 +49,8 @@ impl SnapshotCycle {
         true
     }
 
-    /// A message of the cycle names an instrument whose mark is `mark`; marks it. Gives the cycle
-    /// when this makes it complete, that is when `total` different instruments were named.
+    /// Records an instrument whose mark is `mark`, and sets the mark. Returns the cycle if it is now complete: it
+    /// contained `total` different instruments.
     pub fn name(
         &mut self,
         mark: &mut u32,
@@ -61,7 +61,7 @@ impl SnapshotCycle {
             return None;
         }
         if self.total != total && self.total != 0 {
-            // Its set of instruments changed: absent instruments are unknown.
+            // Its set of instruments changed: which instruments are absent is unknown.
             self.active = false;
             return None;
         }
@@ -72,7 +72,7 @@ impl SnapshotCycle {
         self.total = total;
         *mark = self.id;
         self.seen += 1;
-        // mutant: feed: part of a loop counts as whole
+        // mutant: feed: an incomplete cycle counts as complete
         if self.seen != total {
             return None;
         }
@@ -83,28 +83,28 @@ impl SnapshotCycle {
         })
     }
 
-    /// Whether any cycle was seen complete so far.
+    /// Whether a cycle has been complete.
     pub fn was_complete(&self) -> bool {
         self.was_complete
     }
 
-    /// What was named so far is from before a reset: wait for the next cycle.
+    /// The current cycle began before a reset: wait for the next one.
     pub fn abandon(&mut self) {
         self.active = false;
     }
 
-    /// When the cycle being followed began.
+    /// Start time of the current cycle.
     pub fn start_ns(&self) -> u64 {
         self.start_ns
     }
 
-    /// The venue's clock was set back, or what was followed was never of it: any cycle may begin.
+    /// The venue's clock was set back, or the current cycle had a false time: any cycle may begin.
     pub fn forget(&mut self) {
         (self.active, self.start_ns) = (false, 0);
     }
 
     fn begin(&mut self, sending_ns: u64) {
-        // Ids run from 1, so that the mark 0 of a new instrument belongs to no cycle.
+        // Ids start at 1, so the mark 0 of a new instrument belongs to no cycle.
         self.id = self.id.wrapping_add(1).max(1);
         self.active = true;
         self.start_ns = sending_ns;
@@ -121,7 +121,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_loop_is_whole_when_every_instrument_was_named() {
+    fn a_cycle_is_complete_when_it_contained_every_instrument() {
         let mut tracker = SnapshotCycle::default();
         let (mut a, mut b) = (0, 0);
         assert!(!tracker.packet(2, 5), "joined in the middle");
@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn a_loop_that_changes_on_the_way_names_nobody_absent() {
+    fn a_cycle_with_a_changing_set_names_no_absent_instrument() {
         let mut tracker = SnapshotCycle::default();
         let (mut a, mut b) = (0, 0);
         assert!(tracker.packet(1, 10));
@@ -147,14 +147,14 @@ mod tests {
     }
 
     #[test]
-    fn a_loop_whose_start_was_lost_is_not_mixed_with_the_one_before() {
+    fn a_cycle_with_a_lost_start_is_not_mixed_with_the_previous_one() {
         let mut tracker = SnapshotCycle::default();
         assert!(tracker.packet(1, 10));
         assert!(tracker.packet(3, 12));
         assert!(tracker.packet(2, 11), "out of order");
-        assert!(!tracker.packet(2, 21), "of the next loop");
+        assert!(!tracker.packet(2, 21), "of the next cycle");
         assert!(!tracker.packet(3, 22));
         assert!(tracker.packet(1, 30));
-        assert!(!tracker.packet(2, 21), "late, of the loop before");
+        assert!(!tracker.packet(2, 21), "late, of the previous cycle");
     }
 }

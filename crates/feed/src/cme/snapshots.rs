@@ -16,10 +16,10 @@ use touchline_types::{
 };
 use touchline_wire::mdp3::*;
 
-/// Which cycle a packet's messages belong to, if it is being followed.
+/// The cycle of a packet's messages, if that cycle is followed.
 type InCycle = Option<CycleKind>;
 
-/// A price snapshot message: the same fields in both generations and with long quantities.
+/// A price snapshot message; both generations and the messages with long quantities have the same fields.
 macro_rules! price_message {
     ($name:ident, $view:ident) => {
         fn $name(&mut self, raw: CheckedMessage<'_>, in_cycle: InCycle, out: &mut Output<'_>) {
@@ -105,7 +105,7 @@ macro_rules! order_message {
     };
 }
 
-/// A snapshot entry's fields, widths levelled.
+/// Fields of a snapshot entry, in common widths.
 struct Item {
     price: Price,
     quantity: Quantity,
@@ -144,7 +144,7 @@ impl Item {
     }
 }
 
-/// The highest LastMsgSeqNumProcessed of a packet of a snapshot feed; 0 if it has no snapshot.
+/// Highest LastMsgSeqNumProcessed of a packet of a snapshot feed; 0 if it has no snapshot.
 pub fn snapshot_sequence(packet: &Packet<'_>) -> u32 {
     let of_message = |raw: CheckedMessage<'_>| match raw.header.template_id {
         SnapshotFullRefresh52::TEMPLATE_ID
@@ -157,14 +157,14 @@ pub fn snapshot_sequence(packet: &Packet<'_>) -> u32 {
     packet.messages().map(of_message).max().unwrap_or(0)
 }
 
-/// LastMsgSeqNumProcessed is the first field of each snapshot message (a test holds it).
+/// LastMsgSeqNumProcessed is the first field of each snapshot message (a test checks this).
 fn first_u32(body: &[u8]) -> u32 {
     body.first_chunk()
         .map_or(0, |bytes| u32::from_le_bytes(*bytes))
 }
 
 impl Channel {
-    /// A packet of a snapshot feed. The order feed carries price snapshots, too.
+    /// Processes a packet of a snapshot feed. The order feed contains price snapshots, too.
     pub fn snapshots(&mut self, feed: FeedType, packet: &Packet<'_>, out: &mut Output<'_>) {
         let PacketHeader {
             sequence,
@@ -206,7 +206,7 @@ impl Channel {
     order_message!(orders53, SnapshotFullRefreshOrderBook53);
     order_message!(orders44, SnapshotFullRefreshOrderBook44);
 
-    /// Judges a price snapshot.
+    /// Decides about a price snapshot.
     fn price_snapshot(&mut self, instrument: Instrument, snapshot: PriceSnapshot) -> Use {
         let row = self.rows.row(instrument);
         let is_needed = self.validity(row) != Validity::Live && !self.lacks_definition(row);
@@ -222,9 +222,9 @@ impl Channel {
         judged
     }
 
-    /// A message of a cycle names an instrument; acts on those that a complete cycle did not name. A
-    /// cycle of order snapshots names an instrument by either kind of message and tells of orders
-    /// alone: an instrument without orders may well have prices (implied ones, say).
+    /// Records an instrument of a cycle; if the cycle is complete, handles the instruments that it did not contain.
+    /// Either kind of message of a cycle of order snapshots counts, but the cycle is evidence for orders alone: an
+    /// instrument without orders may have prices (implied ones, for example).
     fn name(
         &mut self,
         instrument: Instrument,
@@ -242,7 +242,7 @@ impl Channel {
         }
     }
 
-    /// Instruments that a complete cycle did not name had no activity.
+    /// Instruments that a complete cycle did not contain had no activity.
     fn absent(&mut self, kind: CycleKind, whole: CompleteCycle, out: &mut Output<'_>) {
         self.counters.snapshot_cycles += 1;
         for instrument in (0..self.rows.len() as u32).map(Instrument) {
@@ -256,7 +256,7 @@ impl Channel {
         }
     }
 
-    /// As a snapshot without entries would.
+    /// The same as a snapshot without entries.
     fn price_absent(
         &mut self,
         instrument: Instrument,

@@ -1,9 +1,9 @@
-//! Number of processed messages by template, for the summary and to find unknown templates.
+//! Number of processed messages by template, for the summary and to detect unknown templates.
 
 use touchline_wire::mdp3::{CheckedMessage, Message};
 
-/// Counts by template id. Ids are small: those below 128 have a place of their own, and so have
-/// the first 32 above; it takes no memory after the start.
+/// Counts by template id. Ids below 128 have a slot each, and so do the first 32 larger ones; no memory is allocated
+/// after the start.
 #[derive(Clone, Debug)]
 pub struct Templates {
     messages: [u64; SMALL_IDS],
@@ -15,11 +15,11 @@ pub struct Templates {
 /// The messages of one template.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TemplateCount {
-    /// The template's id.
+    /// Template id.
     pub template_id: u16,
-    /// The venue's name for it; `None` if this version does not know it.
+    /// Template name of the venue; `None` if this version does not know it.
     pub name: Option<&'static str>,
-    /// How many messages.
+    /// Number of messages.
     pub messages: u64,
 }
 
@@ -27,7 +27,7 @@ const SMALL_IDS: usize = 128;
 const LARGE_IDS_MAX: usize = 32;
 
 impl Templates {
-    /// All memory is taken here.
+    /// Allocates all memory.
     pub(super) fn new() -> Templates {
         Templates {
             messages: [0; SMALL_IDS],
@@ -46,7 +46,7 @@ impl Templates {
         }
     }
 
-    /// Every template that came, by ascending id up to 127, larger ones as they came.
+    /// Every received template, by ascending id up to 127, then larger ones in order of arrival.
     pub fn counts(&self) -> impl Iterator<Item = TemplateCount> {
         let small_ids = (0u16..)
             .zip(self.messages.iter().zip(&self.names))
@@ -59,7 +59,7 @@ impl Templates {
         small_ids.chain(self.large_ids.iter().copied())
     }
 
-    /// Messages of templates that found no place any more; all of them are unknown ones.
+    /// Messages of templates without a slot; all of these templates are unknown.
     pub fn unlisted(&self) -> u64 {
         self.unlisted
     }
@@ -105,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn every_template_is_counted_and_no_more_than_there_is_room_for() {
+    fn every_template_is_counted_within_the_slots() {
         let mut templates = Templates::new();
         let large_ids: Vec<u16> = (128..165).collect();
         for ids in [&[12, 99, 12][..], &large_ids, &[130, 164, 99]] {

@@ -1,8 +1,8 @@
-//! The clock that waiting is measured by.
+//! Monotonic clock for timeouts.
 
 use crate::ReceiveTime;
 
-/// A clock that never steps back, out of times that may: those of a capture whose clock was set.
+/// Monotonic clock from times that may step back: those of a capture whose clock was set.
 #[derive(Debug, Default)]
 pub struct WaitClock {
     last_ns: u64,
@@ -10,12 +10,12 @@ pub struct WaitClock {
 }
 
 impl WaitClock {
-    /// The time of waiting at this moment. A step back counts for nothing.
+    /// Current monotonic time. A step back adds nothing.
     #[inline]
     pub fn pass(&mut self, time: ReceiveTime) -> ReceiveTime {
         let passed_ns = time.mono_ns.saturating_sub(self.last_ns);
         self.passed_ns = self.passed_ns.saturating_add(passed_ns);
-        // mutant: feed: a capture's clock that steps back holds a hole for ever
+        // mutant: feed: a capture clock that steps back keeps a gap open forever
         self.last_ns = time.mono_ns;
         ReceiveTime {
             mono_ns: self.passed_ns,
@@ -23,7 +23,7 @@ impl WaitClock {
         }
     }
 
-    /// When the time of waiting will be `at_ns`, by the clock that times are given by.
+    /// Converts monotonic time `at_ns` to the clock of the input.
     #[inline]
     pub fn given_by(&self, at_ns: u64) -> u64 {
         let left_ns = at_ns.saturating_sub(self.passed_ns);
@@ -36,7 +36,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_clock_that_is_set_back_goes_on_from_there() {
+    fn a_clock_that_is_set_back_continues_from_there() {
         let mut clock = WaitClock::default();
         let mut pass = |now_ns| clock.pass(ReceiveTime::at(now_ns)).mono_ns;
         assert_eq!(

@@ -1,7 +1,7 @@
-//! What such a feed counts.
+//! Counters of a FIX market data feed.
 
 touchline_types::counters! {
-    /// Counters of the market data of one session. A unit that ends in `now` goes up and down.
+    /// Counters of the market data of one session. A counter with a unit that ends in `now` is a current value.
     pub struct Counters {
         messages: "messages" = "Market data messages processed: snapshots and updates.",
         snapshots: "messages" = "Snapshots of books received (35=W).",

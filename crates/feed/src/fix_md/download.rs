@@ -8,21 +8,21 @@ const SECURITY_REQ_ID: u32 = 320;
 const SECURITY_LIST_REQUEST_TYPE: u32 = 559;
 const NO_RELATED_SYM: u32 = 146;
 
-/// How far the download of this connection is.
+/// Progress of the download of this connection.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Stage {
-    /// Nobody is logged on.
+    /// Not logged on.
     #[default]
     Down,
     /// The list is requested.
     Listing,
-    /// Market data is requested, some of it not answered.
+    /// Market data is requested, and some answers are missing.
     Asking,
-    /// Everything was answered.
+    /// All requests were answered.
     Done,
 }
 
-/// Asks for all instruments, and for those that come later.
+/// Requests all instruments, and notices of later ones.
 pub fn security_list(number: u64, request: &mut Encoder<'_>) {
     request
         .unsigned(SECURITY_REQ_ID, number)
@@ -48,7 +48,7 @@ pub fn choose(rows: &mut Rows, number: u64, most: usize) -> usize {
     count
 }
 
-/// What a request wants: `b'1'` snapshot and changes, `b'2'` no more.
+/// Subscription type: `b'1'` snapshot and changes, `b'2'` unsubscribe.
 pub fn market_data(
     settings: &Settings,
     rows: &Rows,
@@ -60,7 +60,7 @@ pub fn market_data(
         .unsigned(tag::MD_REQ_ID, number)
         .char(tag::SUBSCRIPTION_REQUEST_TYPE, wanted)
         .unsigned(tag::MARKET_DEPTH, u64::from(settings.depth));
-    // Deribit sends changes of whole books alone; a part of one comes as a snapshot each time.
+    // Deribit sends changes of complete books only; for a limited depth it sends a snapshot each time.
     let incremental = settings.dialect == Dialect::Standard || settings.depth == 0;
     request.char(tag::MD_UPDATE_TYPE, if incremental { b'1' } else { b'0' });
     for (tag, value) in &settings.request_fields {

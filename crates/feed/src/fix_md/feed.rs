@@ -11,28 +11,28 @@ use touchline_instruments::Instruments;
 use touchline_session::fix::{self, Memory, Session, Store};
 use touchline_types::{CounterInfo, Instrument, Validity};
 
-/// Market data of one session: what binds the two.
+/// Market data of one session: owner of the session and its application.
 #[derive(Debug)]
 pub struct FixFeed<S: Store = Memory> {
     session: Session<S>,
     market_data: MarketData,
     time: ReceiveTime,
-    /// Connections so far.
+    /// Number of connections.
     connections: u64,
 }
 
 impl FixFeed {
-    /// All memory is taken here, and nothing is connected yet. The numbers of the session end with the process.
+    /// Allocates all memory; nothing is connected yet. Sequence numbers are lost with the process.
     pub fn new(settings: Settings) -> FixFeed {
         FixFeed::with_store(settings, Memory::default())
     }
 }
 
 impl<S: Store> FixFeed<S> {
-    /// The same, for a session that continues where its store ends.
+    /// The same, for a session that continues from its store.
     pub fn with_store(settings: Settings, store: S) -> FixFeed<S> {
         let mut session = settings.session.clone();
-        // mutant: fix market data: a request of an earlier connection is sent again
+        // mutant: fix market data: a request of an earlier connection is resent
         let application = match session.reset_on_logon {
             true => &APPLICATION,
             false => &APPLICATION_THAT_GOES_ON,
@@ -47,7 +47,7 @@ impl<S: Store> FixFeed<S> {
         }
     }
 
-    /// What happened so far.
+    /// Counters of the feed.
     pub fn counters(&self) -> &Counters {
         self.market_data.counters()
     }
@@ -57,12 +57,12 @@ impl<S: Store> FixFeed<S> {
         self.market_data.is_fresh()
     }
 
-    /// The present validity of an instrument's book, also where subscribers are to be told of it later.
+    /// Current validity of an instrument's book; subscribers may be notified of it later.
     pub fn validity(&self, instrument: Instrument) -> Validity {
         self.market_data.validity(instrument)
     }
 
-    /// The session under it.
+    /// The session.
     pub fn session(&self) -> &Session<S> {
         &self.session
     }
@@ -172,8 +172,8 @@ impl<S: Store> Feed for FixFeed<S> {
     }
 }
 
-/// What a message comes to whose body market data has walked in place of the session, if it has: one that is taken was walked
-/// to its end. Everything else is for the session to judge, before anything follows from it.
+/// Market data's own pass over a message body, for the types that it handles: an accepted message was read to its end.
+/// The session verifies all others before they have an effect.
 #[inline]
 fn verified<S: Store>(step: Step, session: &mut Session<S>, batch: &mut Batch) -> Step {
     if step == Step::Events {

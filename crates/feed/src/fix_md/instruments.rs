@@ -1,57 +1,57 @@
-//! One row for each instrument: how far its book has come.
+//! Per-instrument state: the progress of its book.
 
 use super::quotes::Quotes;
 use touchline_instruments::Instruments;
 use touchline_types::{Depth, Instrument, Validity};
 
-/// How far the book of an instrument is.
+/// State of an instrument's book.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Book {
     /// Not requested on this connection.
     Unasked,
-    /// Asked for.
+    /// Requested.
     Awaited,
-    /// A snapshot came, and every change since.
+    /// A snapshot arrived, and every change since.
     Live,
-    /// The venue does not give it.
+    /// The venue rejected the request.
     Rejected,
-    /// It is inconsistent, and to be requested again.
+    /// It is inconsistent, and will be requested again.
     Inconsistent,
 }
 
 /// An instrument.
 #[derive(Clone, Debug)]
 pub struct Row {
-    /// Which.
+    /// Instrument number.
     pub instrument: Instrument,
-    /// Its name, whole.
+    /// Complete name.
     pub name: Box<str>,
-    /// What one contract is, in 1e-9, if the venue says it.
+    /// Contract size in 1e-9, if the venue states it.
     pub multiplier: Option<i64>,
-    /// How far its book is.
+    /// State of its book.
     pub book: Book,
-    /// Whether subscribers were ever shown a book of it as live.
+    /// Whether a live book of it was ever published.
     pub was_published: bool,
     /// Its last request.
     pub request: u64,
     /// Whether the venue's list of this connection has it.
     pub is_listed: bool,
-    /// Whether it is to be requested by itself.
+    /// Whether it must be requested in a request of its own.
     pub is_alone: bool,
     /// Time of the last repeated request.
     pub resubscribed_ns: u64,
-    /// Its quotes, where they have names.
+    /// Its quotes, for entries with an id.
     pub quotes: Quotes,
 }
 
-/// Rows by [`Instrument`], one for each of the table of instruments.
+/// Rows by [`Instrument`], one for each entry of the instrument table.
 #[derive(Debug)]
 pub struct Rows(Vec<Row>);
 
-/// Sides of quotes with names that are kept of one instrument.
+/// Most sides of named quotes stored for one instrument.
 pub const QUOTES_MAX: usize = 1_024;
 
-/// Quantities are counted in 1e-8: the smallest part of a coin.
+/// Quantities are counts of 1e-8: the smallest part of a coin.
 pub const QUANTITY_DECIMALS: u8 = 8;
 
 /// Levels are identified by their price, for any requested depth.
@@ -61,7 +61,7 @@ const DEPTH: Depth = Depth {
 };
 
 impl Rows {
-    /// Room for `max` of them.
+    /// Allocates memory for `max` rows.
     pub fn new(max: usize) -> Rows {
         Rows(Vec::with_capacity(max))
     }
@@ -78,7 +78,7 @@ impl Rows {
         &mut self.0[instrument.index()]
     }
 
-    /// The instrument of this request, if it has only one.
+    /// Instrument of this request, if the request has only one.
     pub fn asked_by(&self, request: u64) -> Option<Instrument> {
         let is_asked = |row: &&Row| row.request == request;
         let mut rows = self.0.iter().filter(is_asked);
@@ -87,18 +87,18 @@ impl Rows {
         is_taken.then_some(row.instrument)
     }
 
-    /// All of them.
+    /// All rows.
     pub fn iter(&self) -> std::slice::Iter<'_, Row> {
         self.0.iter()
     }
 
-    /// All of them.
+    /// All rows.
     pub fn iter_mut(&mut self) -> std::slice::IterMut<'_, Row> {
         self.0.iter_mut()
     }
 
-    /// The instrument of a name, with its row, added to the table if it is new. `None`: there is no room, or the name
-    /// is too long for the bus.
+    /// Instrument of a name, with its row, added to the table if it is new. `None`: the table is full, or the name is
+    /// too long for the bus.
     pub fn add(&mut self, name: &str, instruments: &mut Instruments) -> Option<Instrument> {
         let instrument = instruments.add_symbol(name.as_bytes(), DEPTH)?;
         if instrument.index() < self.0.len() {
@@ -128,13 +128,13 @@ impl Rows {
 }
 
 impl Row {
-    /// What its book is, on a connection that stands.
+    /// Validity of its book while the connection is up.
     pub fn validity(&self) -> Validity {
         match self.book {
             Book::Live => Validity::Live,
             Book::Rejected => Validity::Closed,
             Book::Inconsistent => Validity::Recovering,
-            // Contents of an earlier connection.
+            // The contents are of an earlier connection.
             Book::Unasked | Book::Awaited if self.was_published => Validity::Stale,
             Book::Unasked | Book::Awaited => Validity::Recovering,
         }

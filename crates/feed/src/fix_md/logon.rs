@@ -1,4 +1,4 @@
-//! The fields that a venue requires in our Logon.
+//! Logon fields that a venue requires.
 
 use super::settings::{Dialect, Settings};
 use crate::ReceiveTime;
@@ -7,7 +7,7 @@ use touchline_session::Secret;
 use touchline_wire::fix::{Encoder, tag};
 use zeroize::Zeroize;
 
-/// Writes the fields of the venue and of the configuration. `number` is another one with each Logon.
+/// Writes the fields of the venue and of the configuration. `number` differs with each Logon.
 pub fn write(settings: &Settings, number: u64, time: ReceiveTime, logon: &mut Encoder<'_>) {
     match settings.dialect {
         Dialect::Deribit => deribit(settings, number, time, logon),
@@ -48,7 +48,7 @@ fn deribit(settings: &Settings, number: u64, time: ReceiveTime, logon: &mut Enco
     proof.zeroize();
 }
 
-/// Unpredictable bytes that never repeat: a listener learns nothing about the next.
+/// Unpredictable nonces that never repeat: an observer learns nothing about the next one.
 fn nonce(entropy: &Secret, number: u64, time: ReceiveTime) -> [u8; 32] {
     let mut hash = Sha256::new();
     hash.update(entropy.expose());
@@ -82,7 +82,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn base64_has_the_rfcs_test_vectors() {
+    fn base64_matches_the_rfcs_test_vectors() {
         for (bytes, text) in [
             ("", ""),
             ("f", "Zg=="),
@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn a_nonce_comes_once() {
+    fn a_nonce_is_used_once() {
         let entropy = Secret::from("entropy");
         let one = nonce(&entropy, 1, ReceiveTime::at(5));
         assert_ne!(one, nonce(&entropy, 2, ReceiveTime::at(5)));

@@ -1,4 +1,4 @@
-//! Market data as an application of a session: messages in, events and requests out.
+//! Market data as an application of a session: messages are input, events and requests are output.
 
 use super::cause::{Cause, Failure};
 use super::counters::Counters;
@@ -10,7 +10,7 @@ use super::quotes::Id;
 use super::refresh::Decoder;
 use super::settings::{Dialect, Settings};
 use super::subscriptions::{Request, Subscriptions};
-use crate::health::{ChannelHealth, Doubt};
+use crate::health::{ChannelHealth, Condition};
 use crate::{Batch, ReceiveTime};
 use touchline_instruments::Instruments;
 use touchline_session::fix::{
@@ -25,24 +25,24 @@ use touchline_wire::fix::tag;
 pub struct MarketData {
     settings: Settings,
     rows: Rows,
-    /// The table of the rows, until it is taken.
+    /// The table of the rows, until [`MarketData`] hands it out.
     instruments: Option<Instruments>,
     counters: Counters,
     subscriptions: Subscriptions,
     pending: PendingEvents,
     health: ChannelHealth,
-    /// When something came last, by the clock of waiting.
+    /// Time of the last received data, by the monotonic clock.
     heard_ns: u64,
     failure: Failure,
-    /// A mass quote that wants an answer.
+    /// A mass quote that requires an answer.
     unanswered: Option<Id>,
-    /// A quote set of which more is to come.
+    /// An incomplete quote set.
     parts: Parts,
-    /// Both are logged on, and the venue sends again what was missing before.
+    /// Both sides are logged on, and the venue has resent all missing messages.
     is_catching_up: bool,
 }
 
-/// Its messages. A request is resent on a resend request: the venue has not seen it.
+/// The rules for its messages. Requests are resent on a resend request, since the venue has not seen them.
 pub const APPLICATION: Application<'static> = Application {
     id: ApplicationId(0),
     receives: &[b"W", b"X", b"i", b"y", b"f", b"Y", b"j", b"Z"],
@@ -50,10 +50,10 @@ pub const APPLICATION: Application<'static> = Application {
     resend: ResendPolicy::SendAgain,
 };
 
-/// Types whose bodies are verified here: an increment or a snapshot that is taken was read to its end, field by field.
+/// Message types whose bodies are verified here: an accepted increment or snapshot was read to its end, field by field.
 pub const VERIFIED: &[&[u8]] = &[b"W", b"X"];
 
-/// The same in a session whose numbers continue with the next connection. Requests that the venue has not seen are of
+/// The same for a session whose numbers continue with the next connection. Requests that the venue has not seen are of
 /// an earlier connection, and everything is requested again.
 pub const APPLICATION_THAT_GOES_ON: Application<'static> = Application {
     resend: ResendPolicy::GapFill,
@@ -61,7 +61,8 @@ pub const APPLICATION_THAT_GOES_ON: Application<'static> = Application {
 };
 
 impl MarketData {
-    /// All memory is allocated here; no request is sent yet. Requests have numbers behind `request`, so that none
+    /// Allocates all memory; no request is sent yet. Request numbers start after `request`, so that none equals one of
+    /// an earlier process whose session continues.
     /// equals one of an earlier process whose session continues.
     pub fn new(settings: Settings, request: u64) -> MarketData {
         let mut rows = Rows::new(settings.instruments_max);
@@ -82,46 +83,47 @@ impl MarketData {
         }
     }
 
-    /// What it was told at its start.
+    /// Settings.
     pub fn settings(&self) -> &Settings {
         &self.settings
     }
 
-    /// What happened so far.
+    /// Counters.
     pub fn counters(&self) -> &Counters {
         &self.counters
     }
 
-    /// The table of instruments that it adds to, with those that its settings name: one for its rows, so it is taken once.
+    /// The instrument table, with the instruments of the settings. The rows belong to this one table, so it is taken
+    /// once.
     pub fn take_instruments(&mut self) -> Instruments {
         let instruments = self.instruments.take();
         instruments.expect("the-table-of-instruments-is-taken-once")
     }
 
-    /// The most events that one call can give, as a sum of what can happen in one message.
+    /// Largest number of events of one call: a sum over all possible contents of one message.
     pub fn events_max(&self) -> usize {
         // The entry of a mass quote that moves both of its sides, `299=1|132=1|133=1|`: four levels out of 18 bytes. No entry
         // of another message gives as many: a quote that is deleted by its id, `279=2|278=1|`, gives two out of 12.
-        // mutant: fix market data: a batch has no room for short entries
+        // mutant: fix market data: the batch is too small for short entries
         let from_entries = self.settings.session.limits.message_bytes_max * 4 / 18;
-        // Each book begins and ends once, and an earlier part of a set may have left quotes, or events.
+        // Each book begins and ends once, and an earlier part of a quote set may have left quotes or events.
         let from_books = 3 * self.settings.instruments_max;
         from_entries + from_books + QUOTES_MAX + parts::EVENTS_MAX + 8
     }
 
-    /// A connection stands.
+    /// The connection is established.
     pub fn connected(&mut self, at: ReceiveTime) {
         self.failure.clear();
         self.heard_ns = at.mono_ns;
     }
 
-    /// The connection is gone, and whatever it brought is of an earlier one.
+    /// The connection is closed: all its data is of an earlier connection from now on.
     pub fn disconnected(&mut self) {
         if self.subscriptions.is_up() {
-            self.health.raise(Doubt::Down);
+            self.health.raise(Condition::Disconnected);
         }
-        // No message is expected.
-        self.health.clear(Doubt::Silent);
+        // No answer is expected.
+        self.health.clear(Condition::FeedTimeout);
         let is_listed = self.settings.dialect == Dialect::Standard;
         for row in self.rows.iter_mut() {
             row.book = Book::Unasked;
@@ -134,14 +136,14 @@ impl MarketData {
         self.parts.clear();
     }
 
-    /// Bytes of the venue came.
+    /// Bytes of the venue arrived.
     #[inline]
     pub fn record_activity(&mut self, at: ReceiveTime) {
         self.heard_ns = at.mono_ns;
-        self.health.clear(Doubt::Silent);
+        self.health.clear(Condition::FeedTimeout);
     }
 
-    /// Events apart from messages; whether there were any.
+    /// Fills the batch with events that do not come from messages; returns whether there were any.
     #[inline]
     pub fn poll(&mut self, at: ReceiveTime, batch: &mut Batch) -> bool {
         self.has_pending() && {
@@ -155,7 +157,7 @@ impl MarketData {
         }
     }
 
-    /// Takes what the session says. What follows from it is for [`MarketData::carry_out`].
+    /// Processes an event of the session. [`MarketData::carry_out`] handles its consequences.
     #[inline]
     pub fn hear(
         &mut self,
@@ -168,7 +170,7 @@ impl MarketData {
         match said {
             // For a session that continues: messages from before this connection belong to subscriptions that ended
             // with it.
-            // mutant: fix market data: what was sent before a connection counts
+            // mutant: fix market data: messages of an earlier connection count
             Said::Application(..) if !self.subscriptions.is_up() => Step::Noted,
             // Messages behind a gap belong to an unknown state.
             Said::Application(..) if self.failure.cause().is_some() => Step::Noted,
@@ -203,8 +205,8 @@ impl MarketData {
                 self.failure.say(messages::text(&message, password));
                 Step::Noted
             }
-            // What the session takes for itself, and what never comes, may have been changes of books.
-            // mutant: fix market data: what the session rejected was no change of a book
+            // Messages that the session handles itself, or that never arrive, may have been changes of books.
+            // mutant: fix market data: a rejected message changes no book
             Said::Invalid(_) => Step::Missed(Cause::Invalid),
             Said::Gap { .. } => Step::Missed(Cause::LeftOut),
             Said::Skipped { .. } => Step::Missed(Cause::Skipped),
@@ -243,7 +245,7 @@ impl MarketData {
                 return !batch.events.is_empty();
             }
             Step::Idle | Step::Noted => None,
-            // mutant: fix market data: books are asked for while old messages come
+            // mutant: fix market data: books are requested while old messages are resent
             Step::LoggedOn if request.session.is_catching_up() => {
                 self.is_catching_up = true;
                 None
@@ -274,7 +276,7 @@ impl MarketData {
     fn begin<S: Store>(&mut self, session: &mut Session<S>, at: ReceiveTime) -> Option<Cause> {
         self.is_catching_up = false;
         self.pending.begin();
-        self.health.clear(Doubt::Down);
+        self.health.clear(Condition::Disconnected);
         let mut request = Request {
             settings: &self.settings,
             rows: &mut self.rows,
@@ -285,13 +287,13 @@ impl MarketData {
         self.subscriptions.begin(&mut request)
     }
 
-    /// Sends what is due, once nothing more came.
+    /// Sends what is due, after all received messages were processed.
     pub fn ask<S: Store>(&mut self, session: &mut Session<S>, at: ReceiveTime) {
         if self.is_catching_up && !session.is_catching_up() {
             if let Some(cause) = self.begin(session, at) {
                 self.give_up(cause, session);
             }
-            // The start is published first.
+            // The start of the download is published first.
             return;
         }
         let mut request = Request {
@@ -310,12 +312,12 @@ impl MarketData {
         }
     }
 
-    /// Time passed: the venue may be silent, or owe an answer.
+    /// Processes timeouts: the feed timeout, and overdue answers.
     pub fn handle_timeout<S: Store>(&mut self, session: &Session<S>, at: ReceiveTime) {
         let inactive_ns = at.mono_ns.saturating_sub(self.heard_ns);
         let is_silent = self.subscriptions.is_up() && inactive_ns >= self.settings.stale_ns;
-        if is_silent && !self.health.has(Doubt::Silent) {
-            self.health.raise(Doubt::Silent);
+        if is_silent && !self.health.has(Condition::FeedTimeout) {
+            self.health.raise(Condition::FeedTimeout);
             self.counters.feed_timeouts += 1;
         }
         if self.parts.is_late(at.mono_ns) {
@@ -326,10 +328,10 @@ impl MarketData {
         }
     }
 
-    /// When time alone has something to do at the earliest: for the venue's silence, an answer, the rest of a quote set, or
-    /// what had no room to be sent.
+    /// Earliest time of a timeout: the feed timeout, an overdue answer, the rest of a quote set, or a message that did
+    /// not fit the output buffer.
     pub fn next_timeout(&self) -> Option<u64> {
-        let is_expected = self.subscriptions.is_up() && !self.health.has(Doubt::Silent);
+        let is_expected = self.subscriptions.is_up() && !self.health.has(Condition::FeedTimeout);
         let silent_ns = is_expected.then(|| self.heard_ns.saturating_add(self.settings.stale_ns));
         // mutant: fix market data: a missing part has no timeout
         let next_ns = [
@@ -340,7 +342,7 @@ impl MarketData {
         next_ns.into_iter().flatten().min()
     }
 
-    /// A change did not fit the book of an instrument.
+    /// A change was inconsistent with the book of an instrument.
     pub fn book_inconsistent<S: Store>(&mut self, instrument: Instrument, session: &Session<S>) {
         let cause = Cause::InconsistentUpdate(instrument);
         self.inconsistent(instrument, cause, session);
@@ -355,7 +357,7 @@ impl MarketData {
         session: &Session<S>,
     ) {
         if self.settings.dialect == Dialect::Standard {
-            // Not every venue ends one subscription and begins it again as it should: all are begun again.
+            // Some venues do not handle ending and restarting a single subscription, so all are restarted.
             return self.give_up(cause, session);
         }
         let row = self.rows.row_mut(instrument);
@@ -367,12 +369,12 @@ impl MarketData {
         self.counters.books_inconsistent += 1;
         match self.subscriptions.add_inconsistent(instrument) {
             Ok(()) => self.pending.inconsistent(),
-            // So many at once: the connection is not worth more.
+            // More than the limit at once: a new connection is cheaper.
             Err(cause) => self.give_up(cause, session),
         }
     }
 
-    /// Some book is wrong, and perhaps every one. Whole books come with a new connection.
+    /// An unknown set of books is wrong. A new connection brings complete books.
     #[cold]
     fn give_up<S: Store>(&mut self, cause: Cause, session: &Session<S>) {
         if self.failure.give_up(cause) {
@@ -381,7 +383,7 @@ impl MarketData {
         }
     }
 
-    /// Answers a mass quote, as a venue wants it that sends no more than is answered.
+    /// Answers a mass quote, for venues that wait for the answer before they send the next one.
     fn answer<S: Store>(&mut self, quote: Id, session: &mut Session<S>, at: ReceiveTime) {
         let sent = session.send(b"b", at, |answer| {
             answer.bytes(tag::QUOTE_ID, quote.as_bytes());
@@ -391,7 +393,7 @@ impl MarketData {
         }
     }
 
-    /// Whether events wait that [`MarketData::poll`] gives.
+    /// Whether [`MarketData::poll`] has events.
     #[inline]
     pub fn has_pending(&self) -> bool {
         self.pending.is_any() || self.health.is_due()
@@ -416,13 +418,13 @@ impl MarketData {
         }
     }
 
-    /// Whether the connection is to be closed, whatever the session thinks.
+    /// Whether the connection must be closed, whatever the session's state.
     pub fn is_over(&self) -> bool {
         self.failure.cause().is_some()
     }
 
-    /// Why the connection is to be closed, for people; `of_session` is the session's reason, if it has one. It may hold what
-    /// the venue said.
+    /// Reason of the close, for logs; `of_session` is the session's reason, if it has one. It may contain text of the
+    /// venue.
     pub fn reason(&self, of_session: Option<String>) -> String {
         let cause = self.failure.cause().map(|cause| cause.text(&self.rows));
         let cause =
@@ -435,7 +437,7 @@ impl MarketData {
     }
 }
 
-/// The table of the instruments that the settings name, and their rows.
+/// The table of the instruments in the settings, and their rows.
 fn named(settings: &Settings, rows: &mut Rows) -> Instruments {
     let mut instruments = Instruments::by_symbol(settings.venue(), settings.instruments_max);
     for name in &settings.symbols {

@@ -1,4 +1,4 @@
-//! What each message of the venue is, by its type.
+//! Dispatch of the venue's messages by type.
 
 use super::cause::Cause;
 use super::instruments::{Book, Row};
@@ -9,33 +9,33 @@ use touchline_session::Secret;
 use touchline_types::{Event, Instrument, Validity};
 use touchline_wire::fix::{Header, Message, tag, unsigned};
 
-/// What one thing that the session said comes to.
+/// Result of one event of the session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use]
 pub enum Step {
-    /// The session has nothing more to say.
+    /// The session has no more events.
     Idle,
-    /// It was taken note of.
+    /// Processed without an event for subscribers.
     Noted,
     /// The batch has events.
     Events,
-    /// The venue let us in.
+    /// The venue accepted our Logon.
     LoggedOn,
-    /// The list of instruments came, or its last part.
+    /// The list of instruments is complete.
     Listed,
-    /// A part of the list came, and more is to come.
+    /// A part of the list arrived, and more follows.
     ListedInPart,
-    /// A request was answered, if not with a book.
+    /// A request was answered without a book.
     Answered,
-    /// This book is to be requested again.
+    /// This book must be requested again.
     Inconsistent(Instrument, Cause),
-    /// Every book is: it is not known which one changed.
+    /// Every book must be requested again: the changed one is unknown.
     AllInconsistent(Cause),
-    /// Something of the venue did not come to the application.
+    /// A message of the venue did not reach the application.
     Missed(Cause),
 }
 
-/// Text (58) of a message, truncated. One that repeats our password is never shown.
+/// Text (58) of a message, truncated. A text that contains our password is replaced.
 pub fn text(message: &Message<'_>, password: Option<&Secret>) -> String {
     let mut fields = message.fields().map_while(Result::ok);
     let text = fields.find(|field| field.tag == tag::TEXT);
@@ -46,7 +46,7 @@ pub fn text(message: &Message<'_>, password: Option<&Secret>) -> String {
     String::from_utf8_lossy(&text[..text.len().min(200)]).into_owned()
 }
 
-/// Takes an application message: events go to where the decoder writes.
+/// Processes an application message: the decoder writes its events.
 pub fn take(
     message: &Message<'_>,
     header: &Header<'_>,
@@ -54,7 +54,7 @@ pub fn take(
     decoder: &mut Decoder<'_>,
 ) -> Step {
     let decoded = match message.msg_type() {
-        // mutant: fix market data: changes overtake a set of which more is to come
+        // mutant: fix market data: changes overtake an incomplete set
         b"X" | b"W" if decoder.parts.is_awaited() => {
             return Step::AllInconsistent(Cause::PartMissing);
         }
@@ -99,7 +99,7 @@ pub fn take(
             decoder.counters.requests_refused += 1;
             return Step::AllInconsistent(Cause::Refused);
         }
-        // Quotes are withdrawn: what is left of the books says the next connection.
+        // Quotes were withdrawn: the books of the next connection show the rest.
         b"Z" => return Step::AllInconsistent(Cause::Withdrawn),
         _ => {
             decoder.counters.messages_unknown += 1;
@@ -116,8 +116,8 @@ pub fn take(
     }
 }
 
-/// The instruments of a rejected request have no book; if there are several, each is requested again by itself, since
-/// perhaps only one is wrong. Returns whether there were any.
+/// The instruments of a rejected request have no book; if there are several, each is requested again in a request of
+/// its own, since perhaps only one is wrong. Returns whether there were any.
 fn rejected(message: &Message<'_>, decoder: &mut Decoder<'_>) -> bool {
     let mut fields = message.fields().map_while(Result::ok);
     let id = fields.find(|field| field.tag == tag::MD_REQ_ID);

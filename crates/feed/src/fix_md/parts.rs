@@ -1,7 +1,7 @@
-//! Quote sets that come in several mass quotes: nothing of them is shown before their last part.
+//! Quote sets in several mass quotes: published with their last part.
 //!
-//! A set says how many entries all its messages have together (304), or whether more is to come (893). A venue that
-//! says neither sends its sets whole.
+//! A set states the number of entries of all its messages (304), or whether more follow (893). Sets without either
+//! field are complete in one message.
 //!
 //! Source: FIX 4.4 volume 3, Mass Quote (35=i), component block QuotSetGrp.
 
@@ -14,23 +14,23 @@ const LAST_FRAGMENT: u32 = 893;
 
 /// Most events that wait for the last part of their set.
 pub const EVENTS_MAX: usize = 8_192;
-/// The parts of a set follow each other: one that does not come for so long does not come at all.
+/// Timeout for the next part of a set: parts follow each other directly.
 const PART_NS: u64 = 5_000_000_000;
 
-/// The set that continues with the next message, if any.
+/// The set that the next message continues, if any.
 ///
 /// Invariant: events and an open book are kept only while the last part of a set is awaited.
 #[derive(Debug, Default)]
 pub struct Parts {
-    /// Its number, and how many entries of it came.
+    /// Its number, and the number of received entries.
     begun: Option<(Id, u64)>,
-    /// The book that it changed last, and whether the set is the whole of it.
+    /// The book that it changed last, and whether the set is a complete book.
     book: Option<(Instrument, bool)>,
     events: Vec<Event>,
     since_ns: Option<u64>,
 }
 
-/// What a message says of one of its sets.
+/// Fields of one set in a message.
 #[derive(Clone, Copy, Debug, Default)]
 struct Set<'a> {
     id: &'a [u8],
@@ -46,14 +46,14 @@ impl Parts {
         self.begun.is_some()
     }
 
-    /// Whether it has been awaited for too long.
+    /// Whether the timeout for the last part has passed.
     pub fn is_late(&mut self, now_ns: u64) -> bool {
         let is_awaited = self.is_awaited();
         let since_ns = *self.since_ns.get_or_insert(now_ns);
         is_awaited && now_ns.saturating_sub(since_ns) >= PART_NS
     }
 
-    /// When it has been awaited for too long, by the clock of waiting; 0 until that was looked at for the first time.
+    /// End of the timeout, by the monotonic clock; 0 until it was first checked.
     pub fn next_timeout(&self) -> Option<u64> {
         let late_ns = |since_ns: u64| since_ns.saturating_add(PART_NS);
         self.is_awaited().then(|| self.since_ns.map_or(0, late_ns))
@@ -74,7 +74,7 @@ impl Parts {
         self.book = book;
     }
 
-    /// Forgets the set that was begun.
+    /// Drops the open set.
     pub fn clear(&mut self) {
         (self.begun, self.book) = (None, None);
         self.events.clear();
@@ -105,7 +105,7 @@ impl Parts {
                 (TOT_NO_QUOTE_ENTRIES, Some(set)) => set.total = Some(unsigned(value)?),
                 (LAST_FRAGMENT, Some(set)) => set.is_last = Some(value == b"Y"),
                 (tag::NO_QUOTE_ENTRIES, Some(set)) => set.entries = unsigned(value)?,
-                // Nothing of interest comes behind the head of the last set.
+                // The fields after the head of the last set are not needed.
                 (tag::QUOTE_ENTRY_ID, Some(_)) if left == 0 => break,
                 _ => {}
             }
@@ -114,7 +114,7 @@ impl Parts {
         Ok(!self.is_awaited())
     }
 
-    /// All that the message says of this set was read.
+    /// All fields of this set were read.
     fn end_of(&mut self, set: Option<Set<'_>>) -> Result<(), Malformed> {
         let Some(set) = set else {
             return Ok(());
@@ -129,7 +129,7 @@ impl Parts {
             return Err(Malformed::Group);
         }
         let is_all = set.total.is_none_or(|total| entries == total);
-        // mutant: fix market data: a set that says how many entries it has is whole at once
+        // mutant: fix market data: a set with a number of entries is complete at once
         if !set.is_last.unwrap_or(is_all) {
             let id = Id::new(set.id).ok_or(Malformed::TooLong)?;
             self.begun = Some((id, entries));
@@ -137,10 +137,10 @@ impl Parts {
         Ok(())
     }
 
-    /// Keeps what a part came to until the last one.
+    /// Stores the events of a part until the last one.
     ///
     /// # Errors
-    /// There is no room.
+    /// The buffer is full.
     pub fn hold(&mut self, events: &mut Vec<Event>) -> Result<(), Malformed> {
         if self.events.capacity() == 0 {
             self.events.reserve_exact(EVENTS_MAX);
@@ -153,7 +153,7 @@ impl Parts {
         Ok(())
     }
 
-    /// Puts what was kept before what the last part came to.
+    /// Puts the stored events before those of the last part.
     #[inline]
     pub fn release(&mut self, events: &mut Vec<Event>) {
         if !self.events.is_empty() {

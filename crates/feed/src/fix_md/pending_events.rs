@@ -9,14 +9,14 @@ use touchline_types::{ChannelState, Event, Instrument, Phase, Validity};
 pub struct PendingEvents {
     is_begun: bool,
     is_ended: bool,
-    /// Numbers that the venue left out.
+    /// Numbers that the venue skipped.
     lost: Option<(u64, u64)>,
     /// Some inconsistent books are not published yet.
     is_inconsistent: bool,
 }
 
 impl PendingEvents {
-    /// A download begins.
+    /// A download starts.
     pub fn begin(&mut self) {
         self.is_begun = true;
     }
@@ -26,7 +26,7 @@ impl PendingEvents {
         self.is_ended = true;
     }
 
-    /// What comes from this number on is missing.
+    /// Messages from this number on are missing.
     pub fn lose(&mut self, number: u64) {
         self.lost = Some((number, number));
     }
@@ -36,7 +36,7 @@ impl PendingEvents {
         self.is_inconsistent = true;
     }
 
-    /// Whether there are any.
+    /// Whether any event is pending.
     #[inline]
     pub fn is_any(&self) -> bool {
         let PendingEvents {
@@ -48,7 +48,7 @@ impl PendingEvents {
         *is_begun || *is_ended || *is_inconsistent || lost.is_some()
     }
 
-    /// Takes all of them, and the state of the channel if that is to be told. Whether that made events.
+    /// Publishes all pending events, and the state of the channel if it changed. Returns whether there were events.
     pub fn take(
         &mut self,
         channel: Option<ChannelState>,
@@ -65,7 +65,7 @@ impl PendingEvents {
             events.extend(subscriptions.inconsistent().iter().map(lost));
         }
         if pending.is_begun {
-            // Books published before are stale until they arrive again; then the connection affects no book any more.
+            // Books published before are stale until they arrive again; after that the connection affects no book.
             // mutant: fix market data: a new connection makes every book live
             let was_published = rows.iter().filter(|row| row.was_published);
             events.extend(was_published.map(|row| Event::Validity(row.instrument, row.validity())));
@@ -73,7 +73,7 @@ impl PendingEvents {
         events.extend(channel.map(Event::Channel));
         if pending.is_begun {
             events.push(Event::Download(Phase::Begun));
-            // Those of the configuration are known without a list.
+            // The instruments of the configuration are known without a list.
             for row in rows.iter().filter(|row| row.is_listed) {
                 events.push(Event::Defined {
                     instrument: row.instrument,

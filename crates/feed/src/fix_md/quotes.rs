@@ -1,4 +1,4 @@
-//! Quotes that have names: entries with an id, as banks and aggregators send them, kept one by one and shown as levels.
+//! Named quotes: entries with an id, as banks and aggregators send them, stored one by one and published as levels.
 
 use touchline_types::{
     BookKind, Event, Instrument, LevelEvent, Place, Price, Quantity, Side, UpdateAction, Validity,
@@ -15,7 +15,7 @@ pub struct Id {
 }
 
 impl Id {
-    /// As it was written.
+    /// The bytes of the id.
     pub fn as_bytes(&self) -> &[u8] {
         &self.bytes[..usize::from(self.length)]
     }
@@ -40,19 +40,19 @@ struct Quote {
     quantity: Quantity,
 }
 
-/// The quotes of one instrument. Those of one price make a level.
+/// The quotes of one instrument. The quotes of one price form a level.
 #[derive(Clone, Debug)]
 pub struct Quotes {
     quotes: Vec<Quote>,
     max: usize,
 }
 
-/// There are more quotes than are kept, or their quantities do not add up.
+/// More quotes than the limit, or the sum of their quantities is out of range.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TooMany;
 
 impl Quotes {
-    /// None; room for `max` sides of quotes is taken when the first comes.
+    /// No quotes; memory for `max` sides of quotes is allocated with the first.
     pub fn new(max: usize) -> Quotes {
         Quotes {
             quotes: Vec::new(),
@@ -60,16 +60,16 @@ impl Quotes {
         }
     }
 
-    /// Forgets them all.
+    /// Removes all quotes.
     pub fn clear(&mut self) {
         self.quotes.clear();
     }
 
-    /// Sets a side of a quote: what is `None` stays as it was, a price or quantity of zero takes the side away. Says what
-    /// that does to the levels.
+    /// Sets a side of a quote: `None` leaves a field unchanged, a price or quantity of zero removes the side. Returns
+    /// the changes of levels.
     ///
     /// # Errors
-    /// There is no room.
+    /// The table is full.
     pub fn set(
         &mut self,
         id: Id,
@@ -115,7 +115,7 @@ impl Quotes {
         Ok(())
     }
 
-    /// Takes a quote away, both sides of it.
+    /// Removes both sides of a quote.
     pub fn remove(&mut self, id: Id, mut change: impl FnMut(Level)) {
         for side in Side::BOTH {
             if let Some(place) = self.place(id, side) {
@@ -130,7 +130,7 @@ impl Quotes {
     /// Each level once.
     ///
     /// # Errors
-    /// Quantities do not add up.
+    /// A sum of quantities is out of range.
     pub fn levels(&self, mut each: impl FnMut(Level)) -> Result<(), TooMany> {
         for (index, quote) in self.quotes.iter().enumerate() {
             let is_same = |other: &Quote| other.side == quote.side && other.price == quote.price;
@@ -146,7 +146,7 @@ impl Quotes {
         self.quotes.iter().position(is_it)
     }
 
-    /// What is left at a price; `None` if it is more than a number can hold.
+    /// Total quantity at a price; `None` if it is out of range.
     fn level(&self, side: Side, price: Price) -> Option<Level> {
         let mut level = Level {
             side,
@@ -166,18 +166,18 @@ impl Quotes {
 /// All quotes of one side and price.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Level {
-    /// Which side.
+    /// Side.
     pub side: Side,
-    /// At what price.
+    /// Price.
     pub price: Price,
-    /// How much.
+    /// Total quantity.
     pub quantity: Quantity,
-    /// Of how many quotes; 0 if there is none left.
+    /// Number of quotes; 0 if none is left.
     pub quotes: i32,
 }
 
 impl Level {
-    /// As an event of a book. It may have had the level or not: the book knows.
+    /// As an event of a book, whether or not the book has the level already.
     fn event(self, instrument: Instrument) -> LevelEvent {
         LevelEvent {
             instrument,
@@ -199,7 +199,7 @@ impl Level {
         Event::Level(self.event(instrument), Validity::Live)
     }
 
-    /// As a part of a new one.
+    /// As a level of a new book.
     pub fn rebuilt(self, instrument: Instrument) -> Event {
         Event::RebuildLevel(LevelEvent {
             action: UpdateAction::New,
@@ -244,7 +244,7 @@ mod tests {
         assert_eq!(
             set("2", Some(99), None),
             [],
-            "a quote without a quantity is none yet"
+            "a quote without a quantity makes no level"
         );
         assert_eq!(set("0", Some(0), None), [(100, 0, 0)]);
         assert_eq!(set("1", None, Some(0)), [(101, 0, 0)]);

@@ -17,18 +17,18 @@ use touchline_wire::fix::{Decimal, Header, Malformed, Message, unsigned};
 pub enum Decoded {
     /// Its events are complete.
     Whole,
-    /// It is of no use here.
+    /// Not usable here: no effect.
     Dropped,
-    /// The instrument's book cannot be trusted any more.
+    /// The instrument's book is no longer reliable.
     Inconsistent(Instrument, Malformed),
-    /// Nobody knows which books cannot be trusted any more.
+    /// An unknown set of books is no longer reliable.
     AllInconsistent(Malformed),
 }
 
-/// Why a message is not taken.
+/// Reason why a message is not used.
 enum Refused {
     Malformed(Malformed),
-    /// Its data of this instrument cannot be stored.
+    /// Its data of this instrument does not fit the tables.
     Book(Instrument, Malformed),
 }
 
@@ -38,22 +38,22 @@ impl From<Malformed> for Refused {
     }
 }
 
-/// Decoder: messages, instruments and their quotes in, events out.
+/// Decoder: messages, instruments and their quotes are input, events are output.
 pub struct Decoder<'a> {
     /// All instruments.
     pub rows: &'a mut Rows,
-    /// What is counted.
+    /// Counters.
     pub counters: &'a mut Counters,
-    /// Where the events go.
+    /// Destination of the events.
     pub out: Output<'a>,
-    /// A mass quote that wants an answer.
+    /// A mass quote that requires an answer.
     pub unanswered: &'a mut Option<Id>,
-    /// A quote set of which more is to come.
+    /// An incomplete quote set.
     pub parts: &'a mut Parts,
 }
 
 impl Decoder<'_> {
-    /// Takes a whole book (35=W).
+    /// Decodes a complete book (35=W).
     pub fn snapshot(&mut self, message: &Message<'_>, header: &Header<'_>) -> Decoded {
         self.counters.messages += 1;
         self.counters.snapshots += 1;
@@ -112,7 +112,7 @@ impl Decoder<'_> {
         Ok(())
     }
 
-    /// Takes changes (35=X), of one book or of several.
+    /// Decodes changes (35=X) of one or several books.
     #[inline]
     pub fn increment(&mut self, message: &Message<'_>, header: &Header<'_>) -> Decoded {
         self.counters.messages += 1;
@@ -127,7 +127,7 @@ impl Decoder<'_> {
                 Decoded::Whole
             }
             Ok(None) => Decoded::Dropped,
-            // What was taken of other books before is not told either.
+            // The decoded changes of other books are not published either.
             Err(Refused::Book(_, malformed)) if refresh.symbol.is_empty() => {
                 self.refused(malformed.into())
             }
@@ -137,7 +137,7 @@ impl Decoder<'_> {
 
     #[inline]
     fn changes(&mut self, refresh: &Refresh<'_>) -> Result<Option<u64>, Refused> {
-        // Most messages are of one instrument: it is looked for once.
+        // Most messages contain one instrument: it is looked up once.
         let mut subject = match refresh.symbol {
             [] => self
                 .by_request(refresh.request)
@@ -180,7 +180,7 @@ impl Decoder<'_> {
             Some(b'0') => UpdateAction::New,
             Some(b'1') => UpdateAction::Change,
             Some(b'2') => UpdateAction::Delete,
-            // Whatever it does to the book, it would not be done.
+            // The effect of this entry on the book is unknown.
             _ => {
                 self.counters.entries_unknown += 1;
                 return Err(mistake(Malformed::Value));
@@ -198,7 +198,7 @@ impl Decoder<'_> {
             let level = level(instrument, side, entry, action).map_err(mistake)?;
             self.out.events.push(Event::Level(level, Validity::Live));
         } else if matches!(entry.kind, None | Some(b'J')) {
-            // Of which side, or an emptied book.
+            // The entry has no side, or empties a book.
             return Err(mistake(Malformed::Value));
         } else {
             self.counters.entries_unknown += 1;
@@ -206,7 +206,7 @@ impl Decoder<'_> {
         Ok(())
     }
 
-    /// A change of an entry that has a name.
+    /// A change of an entry with an id.
     fn change_quote(
         &mut self,
         instrument: Instrument,
@@ -227,7 +227,7 @@ impl Decoder<'_> {
         Ok(())
     }
 
-    /// Sets a side of a quote as an entry says.
+    /// Sets a side of a quote from an entry.
     fn keep(
         &mut self,
         instrument: Instrument,
@@ -326,7 +326,7 @@ impl Decoder<'_> {
         Ok(())
     }
 
-    /// The instrument of a quote set, and whether the set is its whole book.
+    /// Instrument of a quote set, and whether the set is its complete book.
     fn open<'q>(
         &mut self,
         quote: &Quote<'q>,
@@ -351,7 +351,7 @@ impl Decoder<'_> {
         Ok(Some((set, instrument, is_whole)))
     }
 
-    /// The instrument of a quote, if it was requested.
+    /// Instrument of a quote, if it was requested.
     fn quoted(&mut self, quote: &Quote<'_>) -> Option<Instrument> {
         // A set has the symbol, or the number of its request.
         match quote.symbol {
@@ -376,7 +376,7 @@ impl Decoder<'_> {
         }
     }
 
-    /// The instrument of a request with only one.
+    /// Instrument of a request that has only one.
     fn by_request(&self, request: &[u8]) -> Option<Instrument> {
         self.rows.asked_by(unsigned(request).ok()?)
     }
@@ -391,7 +391,7 @@ impl Decoder<'_> {
         instrument
     }
 
-    /// What was read of the message is forgotten, and its book is not trusted.
+    /// Drops the decoded part of the message, and marks its book unreliable.
     #[cold]
     fn refused(&mut self, refused: Refused) -> Decoded {
         let (decoded, malformed) = match refused {
@@ -412,7 +412,7 @@ impl Decoder<'_> {
 /// A quote set: its number, and the symbol of the entry.
 type Set<'a> = (&'a [u8], &'a [u8]);
 
-/// Levels that one entry changes: at most both sides' old and new one.
+/// Levels that one entry changes: at most the old and the new one of both sides.
 #[derive(Default)]
 struct Changed {
     levels: [Option<super::quotes::Level>; 4],
@@ -451,7 +451,7 @@ fn level(
     entry: &Entry<'_>,
     action: UpdateAction,
 ) -> Result<LevelEvent, Malformed> {
-    // A level that goes away needs no quantity.
+    // A removed level needs no quantity.
     let quantity = match (entry.size, action) {
         (Some(size), _) => quantity(size)?,
         (None, UpdateAction::Delete) => Quantity::NULL,
@@ -505,7 +505,7 @@ fn quantity(decimal: Decimal) -> Result<Quantity, Malformed> {
     }
 }
 
-/// Trade ids are numbers, some behind a word: `ETH-1234`.
+/// Trade ids are numbers, some after a word: `ETH-1234`.
 fn number_at_end(id: &[u8]) -> u64 {
     let digits = id.iter().rev().take_while(|byte| byte.is_ascii_digit());
     unsigned(&id[id.len() - digits.count()..]).unwrap_or(0)

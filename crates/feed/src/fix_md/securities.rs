@@ -25,18 +25,18 @@ const SECURITY_TYPE: u32 = 167;
 const SETTLEMENT_CURRENCY: u32 = 120;
 const STRIKE_PRICE: u32 = 202;
 
-/// What a message of the list was.
+/// Kind of a list message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Listed {
-    /// All of it, or its last part.
+    /// The complete list, or its last part.
     Whole,
-    /// More is to come.
+    /// A part; more follow.
     Part,
-    /// The venue gives no list.
+    /// The venue rejected the request for the list.
     Refused,
 }
 
-/// What the list says of one instrument.
+/// Fields of one instrument in the list.
 #[derive(Clone, Copy, Debug, Default)]
 struct Security<'a> {
     symbol: &'a [u8],
@@ -56,7 +56,7 @@ struct Security<'a> {
 /// become inconsistent.
 ///
 /// # Errors
-/// A field cannot be read; what came before it is taken.
+/// A field is unreadable; the definitions before it are applied.
 pub fn take(
     message: &Message<'_>,
     rows: &mut Rows,
@@ -140,7 +140,7 @@ fn define(
     let is_other = is_other(was.1, now.1)
         || is_other(named(was.0.group), named(now.0.group))
         || is_other(named(was.0.asset), named(now.0.asset));
-    // mutant: fix market data: what became something else keeps its book
+    // mutant: fix market data: a redefined instrument keeps its book
     if is_other && row.was_published {
         counters.instruments_changed += 1;
         empty(row, out);
@@ -154,8 +154,8 @@ fn define(
     }
 }
 
-/// What the list says of an instrument besides. What cannot be read is not stated: nothing of it changes what prices
-/// and quantities mean.
+/// Reference data of an instrument in the list. Unreadable fields are absent: none of them affects the meaning of
+/// prices and quantities.
 fn reference(security: &Security<'_>, definition: &InstrumentDefinition) -> ReferenceData {
     let number = |text: &[u8], decimals: u8| {
         let number = decimal(text).and_then(|number| number.scaled(decimals));
@@ -210,8 +210,8 @@ fn maturity_date(text: &[u8]) -> Option<u32> {
     u32::try_from(unsigned(digits).ok()?).ok()
 }
 
-/// When trading ends: MaturityDate (541) with MaturityTime (1079), whose first eight characters are the UTC time of
-/// day where a `Z` or nothing follows them. Without a time it is not known to the nanosecond, and not stated.
+/// End of trading: MaturityDate (541) with MaturityTime (1079), whose first eight characters are a UTC time of day if
+/// `Z` or nothing follows them. Without a time the end is absent.
 fn expiry_ns(security: &Security<'_>) -> Option<u64> {
     let (time, zone) = security.maturity_time.split_at_checked(8)?;
     if !matches!(zone, b"" | b"Z") {
@@ -223,8 +223,8 @@ fn expiry_ns(security: &Security<'_>) -> Option<u64> {
     timestamp(&text).ok()
 }
 
-/// Whether the venue said one thing and says another: prices or quantities of the book mean something else from now on. The
-/// tick alone does not change what they mean: they are whole numbers, and not counts of it.
+/// Whether a redefinition changes the meaning of the book's prices or quantities. The tick does not: prices are
+/// integers in fixed units, and not counts of ticks.
 fn is_other<T: PartialEq>(was: Option<T>, now: Option<T>) -> bool {
     matches!((was, now), (Some(was), Some(now)) if was != now)
 }
@@ -233,7 +233,7 @@ fn named(symbol: Symbol) -> Option<Symbol> {
     (!symbol.is_empty()).then_some(symbol)
 }
 
-/// What is shown of an instrument is not to be read by its new definition.
+/// The published book has another meaning under the new definition.
 fn empty(row: &mut Row, out: &mut Output<'_>) {
     row.was_published = false;
     row.quotes.clear();
@@ -243,7 +243,7 @@ fn empty(row: &mut Row, out: &mut Output<'_>) {
     out.push(Event::BookLost(row.instrument, row.validity()));
 }
 
-/// A number as a count of 1e-9; `None` where there is none, or none that can be read, which is counted.
+/// A number as a count of 1e-9; `None` if absent or unreadable, which is counted.
 fn number(text: &[u8], counters: &mut Counters) -> Option<i64> {
     if text.is_empty() {
         return None;
@@ -253,16 +253,16 @@ fn number(text: &[u8], counters: &mut Counters) -> Option<i64> {
     number.ok()
 }
 
-/// Takes the state of an instrument (35=f), as the venue says it.
+/// Publishes the venue's state of an instrument (35=f).
 ///
 /// # Errors
-/// A field cannot be read.
+/// A field is unreadable.
 pub fn status(
     message: &Message<'_>,
     counters: &mut Counters,
     out: &mut Output<'_>,
 ) -> Result<(), Malformed> {
-    // Codes that are not stated, or too large to be told.
+    // Codes that are absent or out of range.
     let mut status = TradingStatus {
         instrument: None,
         group: [0; 6],

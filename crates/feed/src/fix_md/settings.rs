@@ -5,24 +5,24 @@ use touchline_session::Secret;
 use touchline_session::fix;
 use touchline_types::Code;
 
-/// Whose rules apply where the standard leaves room.
+/// Rules of the venue where the standard leaves a choice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Dialect {
-    /// Deribit's: a Logon with a proof in place of a password, a list of instruments, levels named by
-    /// their price.
+    /// Deribit: a Logon with a proof instead of a password, a list of instruments, and levels identified by their
+    /// price.
     Deribit,
-    /// Everybody else's: the instruments are those of the configuration.
+    /// Other venues: the instruments come from the configuration.
     Standard,
 }
 
-/// One session that brings market data.
+/// One market data session.
 #[derive(Debug)]
 pub struct Settings {
-    /// The session under it.
+    /// Settings of the session.
     pub session: fix::Settings,
-    /// Whose rules apply.
+    /// Rules of the venue.
     pub dialect: Dialect,
-    /// Which instruments of the venue's list are wanted.
+    /// Selected instruments of the venue's list.
     pub chosen: Symbols,
     /// Instruments that are requested without a list of the venue.
     pub symbols: Vec<String>,
@@ -36,7 +36,7 @@ pub struct Settings {
     pub instruments_max: usize,
     /// Username (553).
     pub user: Option<String>,
-    /// Password (554), or what its place is computed from.
+    /// Password (554), or the secret that the proof is computed from.
     pub password: Option<Secret>,
     /// Source of nonces: 32 unpredictable bytes.
     pub entropy: Secret,
@@ -44,13 +44,12 @@ pub struct Settings {
     pub logon_fields: Vec<(u32, Vec<u8>)>,
     /// Further fields of each MarketDataRequest.
     pub request_fields: Vec<(u32, Vec<u8>)>,
-    /// Books are shown as stale after so long without a byte from the venue.
+    /// Feed timeout: books are published as stale after this long without a byte from the venue.
     pub stale_ns: u64,
 }
 
 impl Settings {
-    /// The venue's name in every definition. A venue of the standard has that of its TargetCompID (56), as far as it
-    /// fits.
+    /// Venue name in every definition. For a venue of the standard it is the TargetCompID (56), truncated to the field.
     #[must_use]
     pub fn venue(&self) -> Code {
         match self.dialect {

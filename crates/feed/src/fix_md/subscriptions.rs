@@ -9,11 +9,11 @@ use crate::ReceiveTime;
 use touchline_session::fix::{SendError, Session, Store};
 use touchline_types::Instrument;
 
-/// Inconsistent books at a time.
+/// Most inconsistent books at a time.
 const INCONSISTENT_MAX: usize = 64;
-/// How long a book that is inconsistent again waits until it is subscribed again.
+/// Delay before a book that is inconsistent again is requested again.
 const RESUBSCRIBE_NS: u64 = 1_000_000_000;
-/// A list, or a book, that is not answered for so long is not answered at all.
+/// Timeout for the answer to a request of a list or a book.
 const ANSWER_NS: u64 = 30_000_000_000;
 
 /// Subscriptions: progress of the download of this connection, and the books to request again.
@@ -22,40 +22,40 @@ const ANSWER_NS: u64 = 30_000_000_000;
 #[derive(Debug)]
 pub struct Subscriptions {
     stage: Stage,
-    /// Number of the request that was sent last.
+    /// Number of the last request.
     request: u64,
     /// Books to request again.
     inconsistent: Vec<Instrument>,
-    /// Some instrument may have to be requested.
+    /// Some instruments may need a request.
     is_due: bool,
-    /// Some instrument was answered since it was last looked whether all were.
+    /// An instrument was answered since completeness was last checked.
     is_answered: bool,
-    /// When the download went on last.
+    /// Time of the last progress of the download.
     progress_ns: u64,
-    /// A download ended, on this connection or an earlier one.
+    /// A download was completed, on this connection or an earlier one.
     was_downloaded: bool,
 }
 
-/// What a request is made with.
+/// Dependencies of a request.
 pub struct Request<'a, S> {
-    /// What the feed was told at its start.
+    /// Settings of the feed.
     pub settings: &'a Settings,
     /// All instruments.
     pub rows: &'a mut Rows,
-    /// What is counted.
+    /// Counters.
     pub counters: &'a mut Counters,
-    /// Where it goes.
+    /// Destination of messages.
     pub session: &'a mut Session<S>,
-    /// When.
+    /// Current time.
     pub at: ReceiveTime,
 }
 
-/// What came of asking.
+/// Result of sending requests.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Asked {
-    /// Everything was answered, for the first time on this connection.
+    /// All requests were answered, for the first time on this connection.
     pub is_download_ended: bool,
-    /// Why the connection is to be given up.
+    /// The connection must be closed, with the reason.
     pub cause: Option<Cause>,
 }
 
@@ -66,7 +66,7 @@ impl Default for Subscriptions {
 }
 
 impl Subscriptions {
-    /// No request is sent yet; the first one has the number behind `request`.
+    /// No request is sent yet; the first one has the number after `request`.
     pub fn behind(request: u64) -> Subscriptions {
         Subscriptions {
             stage: Stage::Down,
@@ -79,13 +79,13 @@ impl Subscriptions {
         }
     }
 
-    /// Whether the venue let us in.
+    /// Whether the venue accepted our Logon.
     #[inline]
     pub fn is_up(&self) -> bool {
         self.stage != Stage::Down
     }
 
-    /// Whether a download ended, on this connection or an earlier one.
+    /// Whether a download was completed, on this connection or an earlier one.
     pub fn was_downloaded(&self) -> bool {
         self.was_downloaded
     }
@@ -106,7 +106,7 @@ impl Subscriptions {
         let is_waiting = matches!(self.stage, Stage::Listing | Stage::Asking);
         let late_ns = is_waiting.then(|| self.progress_ns.saturating_add(ANSWER_NS));
         let may_ask = matches!(self.stage, Stage::Asking | Stage::Done);
-        // There was no room for it.
+        // The output buffer was full.
         let unsent_ns = (may_ask && self.is_due).then_some(0);
         let again = self.inconsistent.iter().filter(|_| may_ask);
         let again_ns = again.map(|instrument| {
@@ -118,7 +118,7 @@ impl Subscriptions {
         next_ns.into_iter().flatten().min()
     }
 
-    /// The venue let us in. Why the connection is to be given up, if it is.
+    /// The venue accepted our Logon. Returns the reason to close the connection, if there is one.
     pub fn begin<S: Store>(&mut self, request: &mut Request<'_, S>) -> Option<Cause> {
         request.counters.downloading = 1;
         self.stage = Stage::Asking;
@@ -135,13 +135,13 @@ impl Subscriptions {
         sent.err().map(Cause::Unsent)
     }
 
-    /// The connection is gone.
+    /// The connection is closed.
     pub fn end(&mut self) {
         self.stage = Stage::Down;
         self.inconsistent.clear();
     }
 
-    /// A book came, or a change of one.
+    /// A book, or a change of one, arrived.
     #[inline]
     pub fn book_came(&mut self) {
         self.is_answered |= self.stage == Stage::Asking;
@@ -153,8 +153,8 @@ impl Subscriptions {
         self.progress_ns = now_ns;
     }
 
-    /// A list came, the last part of it or another. Books of instruments that it made something else are inconsistent;
-    /// subscribers were told already. Why the connection is to be given up, if it is.
+    /// A list is complete. Books of instruments that it redefined are inconsistent, which subscribers were notified of.
+    /// Returns the reason to close the connection, if there is one.
     pub fn listed<S: Store>(
         &mut self,
         request: &mut Request<'_, S>,
@@ -176,10 +176,10 @@ impl Subscriptions {
             })
     }
 
-    /// A book is to be requested again.
+    /// Requests a book again.
     ///
     /// # Errors
-    /// There are too many of them.
+    /// The limit of inconsistent books is reached.
     pub fn add_inconsistent(&mut self, instrument: Instrument) -> Result<(), Cause> {
         assert!(
             !self.inconsistent.contains(&instrument),
@@ -192,7 +192,7 @@ impl Subscriptions {
         Ok(())
     }
 
-    /// Sends what is due: requests, one after the other.
+    /// Sends due requests, one after the other.
     pub fn ask<S: Store>(&mut self, request: &mut Request<'_, S>) -> Asked {
         let mut asked = Asked::default();
         if !matches!(self.stage, Stage::Asking | Stage::Done) {
@@ -201,7 +201,7 @@ impl Subscriptions {
         if !self.inconsistent.is_empty() {
             asked.cause = self.resubscribe(request);
         }
-        // A look goes through all instruments, so it is taken only where something has changed.
+        // The check reads all instruments, so it runs only after a change.
         if std::mem::take(&mut self.is_due) {
             while self.ask_for_next(request) {}
         }
@@ -216,12 +216,12 @@ impl Subscriptions {
         asked
     }
 
-    /// Asks for the next instruments; whether there were any, and the request could be sent.
+    /// Requests the next instruments; returns whether there were any, and the request could be sent.
     fn ask_for_next<S: Store>(&mut self, request: &mut Request<'_, S>) -> bool {
         let number = self.next_request();
         let most = match request.settings.dialect {
             Dialect::Deribit => request.settings.symbols_per_request.max(1),
-            // A quote set has the number of its request in place of a name.
+            // A quote set carries the number of its request instead of a name.
             Dialect::Standard => 1,
         };
         download::choose(request.rows, number, most) > 0 && self.send(request, number, b'1')
@@ -265,7 +265,8 @@ impl Subscriptions {
         self.request = number;
     }
 
-    /// Sends a request for the instruments that have its number. `false`: there is no room, and it waits for its turn.
+    /// Sends a request for the instruments that have its number. `false`: the output buffer is full, and the request is
+    /// sent later.
     fn send<S: Store>(&mut self, request: &mut Request<'_, S>, number: u64, wanted: u8) -> bool {
         let Request {
             settings,
@@ -297,7 +298,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn so_many_books_are_asked_for_anew_and_no_more() {
+    fn the_number_of_repeated_requests_is_limited() {
         let mut subscriptions = Subscriptions::default();
         for number in 0..INCONSISTENT_MAX as u32 {
             assert_eq!(subscriptions.add_inconsistent(Instrument(number)), Ok(()));
@@ -309,7 +310,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_is_late_while_one_is_waited_for() {
+    fn an_answer_is_overdue_after_the_timeout() {
         let mut subscriptions = Subscriptions::default();
         assert!(!subscriptions.is_late(u64::MAX), "nobody was asked");
         subscriptions.stage = Stage::Asking;
@@ -322,7 +323,7 @@ mod tests {
 
     #[test]
     #[should_panic(expected = "listed once")]
-    fn a_book_is_not_asked_for_twice_at_once() {
+    fn a_book_is_not_requested_twice_at_once() {
         let mut subscriptions = Subscriptions::default();
         let _ = subscriptions.add_inconsistent(Instrument(1));
         let _ = subscriptions.add_inconsistent(Instrument(1));
@@ -330,7 +331,7 @@ mod tests {
 
     #[test]
     #[should_panic(expected = "numbers of requests go up")]
-    fn numbers_of_requests_go_up() {
+    fn request_numbers_ascend() {
         Subscriptions::default().sent(0);
     }
 }

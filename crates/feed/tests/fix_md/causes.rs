@@ -1,4 +1,4 @@
-//! What people are told when a connection is given up.
+//! Reasons that the log gives for a closed connection.
 
 use crate::stage::{SECRET, Stage, raw};
 use touchline_feed::SessionFeed;
@@ -17,7 +17,7 @@ fn live() -> Stage {
 }
 
 #[test]
-fn the_reason_is_the_one_that_was() {
+fn the_reason_names_the_cause() {
     let cases = [
         (
             "X",
@@ -61,9 +61,9 @@ fn the_reason_is_the_one_that_was() {
     }
 }
 
-/// What the venue says goes into a log.
+/// Text of the venue goes into a log.
 #[test]
-fn a_venue_that_repeats_the_password_is_not_repeated() {
+fn a_venues_text_with_the_password_is_withheld() {
     let long = "x".repeat(195);
     for text in [
         format!("no such password: {SECRET}"),
@@ -78,7 +78,7 @@ fn a_venue_that_repeats_the_password_is_not_repeated() {
 }
 
 #[test]
-fn what_is_no_message_has_its_reason_too() {
+fn an_invalid_message_has_a_reason_too() {
     let next = |stage: &Stage| touchline_session::fix::Store::next_out(stage.venue.store());
     let change = "55=EUR/USD|268=1|279=0|269=0|270=1|271=1|";
     let mut stage = live();

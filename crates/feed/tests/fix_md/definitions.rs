@@ -27,32 +27,32 @@ fn live() -> Stage {
     stage
 }
 
-/// What subscribers are told of books and definitions, in order.
-fn told(events: &[Event]) -> Vec<(&'static str, Validity)> {
-    let told = |event: &Event| match event {
+/// Events of books and definitions, in order.
+fn published(events: &[Event]) -> Vec<(&'static str, Validity)> {
+    let published = |event: &Event| match event {
         Event::Defined { price, .. } => Some(("defined", *price)),
         Event::BookLost(_, validity) => Some(("emptied", *validity)),
         Event::Channel(state) => Some(("channel", state.price)),
         _ => None,
     };
-    events.iter().filter_map(told).collect()
+    events.iter().filter_map(published).collect()
 }
 
 #[test]
-fn another_tick_of_a_live_book_is_told_and_the_book_stays() {
+fn a_changed_tick_of_a_live_book_is_published_and_the_book_stays() {
     let mut stage = live();
-    assert_eq!(stage.send("y", &list(ROW)), [], "it is what it was");
+    assert_eq!(stage.send("y", &list(ROW)), [], "the tick is unchanged");
     let events = stage.send("y", &list(&ROW.replace("969=0.5", "969=0.1")));
-    assert_eq!(told(&events), [("defined", Validity::Live)]);
+    assert_eq!(published(&events), [("defined", Validity::Live)]);
     assert_eq!(stage.instruments.definition(BTC).tick, Price(100_000_000));
     assert_eq!(stage.feed.validity(BTC), Validity::Live);
-    assert_eq!(stage.take_asked(), [], "prices are what they were");
+    assert_eq!(stage.take_asked(), [], "prices are unchanged");
     assert_eq!(stage.send("X", CHANGE).len(), 2, "and the book goes on");
 }
 
-/// Prices or quantities would mean something else: nobody is shown the old ones under the new definition.
+/// Prices or quantities have another meaning: the old ones are not published under the new definition.
 #[test]
-fn a_live_book_of_what_became_something_else_is_emptied_and_asked_for_again() {
+fn a_live_book_of_a_redefined_instrument_is_emptied_and_requested_again() {
     for other in [
         ROW.replace("231=10", "231=1"),
         ROW.replace("15=BTC", "15=USD"),
@@ -62,7 +62,7 @@ fn a_live_book_of_what_became_something_else_is_emptied_and_asked_for_again() {
         let events = stage.send("y", &list(&other));
         let emptied = ("emptied", Validity::Recovering);
         assert_eq!(
-            told(&events),
+            published(&events),
             [emptied, ("defined", Validity::Recovering)],
             "{other}"
         );
@@ -84,27 +84,30 @@ fn a_live_book_of_what_became_something_else_is_emptied_and_asked_for_again() {
 }
 
 #[test]
-fn the_last_contents_of_a_dead_connection_are_not_shown_as_something_else() {
+fn a_book_of_a_lost_connection_is_not_published_under_a_new_definition() {
     let mut stage = live();
     stage.disconnect();
     stage.connect();
     let events = stage.send("y", &list(&ROW.replace("231=10", "231=1.0")));
     let emptied = ("emptied", Validity::Recovering);
-    assert_eq!(told(&events), [emptied, ("defined", Validity::Recovering)]);
+    assert_eq!(
+        published(&events),
+        [emptied, ("defined", Validity::Recovering)]
+    );
     assert_eq!(stage.take_asked().len(), 2, "the list and the book, once");
-    // The same number, written another way, is the same.
+    // The same number, written differently, is no change.
     let mut stage = live();
     stage.disconnect();
     stage.connect();
     assert_eq!(
-        told(&stage.send("y", &list(&ROW.replace("231=10", "231=10.0")))),
+        published(&stage.send("y", &list(&ROW.replace("231=10", "231=10.0")))),
         []
     );
     assert_eq!(stage.feed.validity(BTC), Validity::Stale);
 }
 
 #[test]
-fn a_list_that_is_refused_or_cannot_be_read_is_no_list() {
+fn a_rejected_or_unreadable_list_defines_nothing() {
     let mut stage = Stage::new(Dialect::Deribit);
     stage.connect();
     stage.send("y", "320=1|322=1|560=1|");
@@ -117,7 +120,7 @@ fn a_list_that_is_refused_or_cannot_be_read_is_no_list() {
 }
 
 #[test]
-fn a_tick_that_cannot_be_read_is_counted_and_not_stated() {
+fn an_unreadable_tick_is_counted_and_absent() {
     let mut stage = live();
     stage.send("y", &list(&ROW.replace("969=0.5", "969=0,5")));
     assert_eq!(stage.instruments.definition(BTC).tick, Price::NULL);
@@ -142,7 +145,7 @@ fn a_list_in_parts_ends_with_its_last_part() {
 }
 
 #[test]
-fn the_state_of_an_instrument_is_told_as_the_venue_says_it() {
+fn the_state_of_an_instrument_is_published() {
     let mut stage = live();
     let status = TradingStatus {
         instrument: Some(BTC),
@@ -160,16 +163,16 @@ fn the_state_of_an_instrument_is_told_as_the_venue_says_it() {
     assert_eq!(
         stage.feed.validity(BTC),
         Validity::Live,
-        "it is no change of the book"
+        "the book is unchanged"
     );
 }
 
-/// Behind a message that the session rejected a list is not taken: the next connection's is told.
+/// After a message that the session rejected, a list has no effect: the next connection's list does.
 #[test]
-fn no_definition_is_taken_and_not_told() {
+fn no_definition_is_applied_without_being_published() {
     let defined = |events: &[Event]| {
-        let told = told(events);
-        let defined = told.iter().filter(|(what, _)| *what == "defined");
+        let published = published(events);
+        let defined = published.iter().filter(|(what, _)| *what == "defined");
         defined.map(|(_, price)| *price).collect::<Vec<_>>()
     };
     let next = |stage: &Stage| touchline_session::fix::Store::next_out(stage.venue.store());
@@ -186,7 +189,7 @@ fn no_definition_is_taken_and_not_told() {
     assert_eq!(defined(&stage.send("y", &list(&other))), [Validity::Stale]);
 }
 
-/// What the list says of an option, and what of it cannot be read.
+/// Reference data of an option, and of fields that are unreadable.
 #[test]
 fn reference_data_of_a_list() {
     const OPTION: &str = "55=BTC-27SEP19-10000-C|167=OPT|15=BTC|120=USD|201=1|202=10000|231=1|969=0.0005|562=0.1\

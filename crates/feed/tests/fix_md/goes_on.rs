@@ -1,4 +1,5 @@
-//! A session that goes on where it was: its store outlives the process, and market data makes nothing of what is old.
+//! A session that continues: its store survives the process, and market data ignores resent messages of earlier
+//! connections.
 
 use crate::stage::{Stage, settings};
 use std::path::{Path, PathBuf};
@@ -9,10 +10,10 @@ use touchline_session::fix::{Memory, Role, Session, Settings as SessionSettings,
 use touchline_types::{Event, Instrument, Validity};
 
 const EUR: Instrument = Instrument(0);
-/// A snapshot, but for the number of the request.
+/// A snapshot, without the number of the request.
 const W: &str = "55=EUR/USD|262=%|268=1|269=0|270=1.1|271=5|";
 
-/// A folder of this test's own, gone in the end.
+/// A folder for one test, removed at the end.
 struct Folder(PathBuf);
 
 impl Folder {
@@ -24,17 +25,17 @@ impl Folder {
 
 impl Drop for Folder {
     fn drop(&mut self) {
-        // What is left of it hurts nobody.
+        // A failure to remove it has no effect on the test.
         let _ = std::fs::remove_dir_all(&self.0);
     }
 }
 
-/// The feed of a process that begins now.
+/// The feed of a new process.
 fn feed(folder: &Path) -> FixFeed<FileStore> {
     let mut settings = settings(Dialect::Standard);
     settings.session.reset_on_logon = false;
     let store = FileStore::open(folder, "session", Limits::default(), Sync::Later);
-    FixFeed::with_store(settings, store.expect("nobody else has it"))
+    FixFeed::with_store(settings, store.expect("no other process has it"))
 }
 
 fn stage(folder: &Path) -> Stage<FileStore> {
@@ -42,7 +43,7 @@ fn stage(folder: &Path) -> Stage<FileStore> {
     Stage::with(feed(folder), Session::new(theirs, Memory::default()))
 }
 
-/// The process is killed, and another one begins.
+/// The process is killed, and another one starts.
 fn restart(stage: Stage<FileStore>, folder: &Path) -> Stage<FileStore> {
     let Stage {
         feed: old, venue, ..
@@ -51,7 +52,7 @@ fn restart(stage: Stage<FileStore>, folder: &Path) -> Stage<FileStore> {
     Stage::with(feed(folder), venue)
 }
 
-/// Answers the request for the book that the venue was asked for last.
+/// Answers the last request for the book.
 fn answer(stage: &mut Stage<FileStore>) -> Vec<Event> {
     let asked = stage.take_asked();
     let (kind, fields) = asked.last().expect("a request");
@@ -62,9 +63,10 @@ fn answer(stage: &mut Stage<FileStore>) -> Vec<Event> {
     stage.send("W", &W.replace('%', id.expect("its number")))
 }
 
-/// Numbers survive the process, on both sides; a message that was lost with it is asked for and comes, and is no news of a book.
+/// Numbers survive the process on both sides; a message that was lost with the process is resent, and does not change a
+/// book.
 #[test]
-fn numbers_survive_the_process_and_what_is_missing_is_sent_again() {
+fn numbers_survive_the_process_and_missing_messages_are_resent() {
     let folder = Folder::new("numbers");
     let mut stage = stage(&folder.0);
     stage.connect();
@@ -74,7 +76,7 @@ fn numbers_survive_the_process_and_what_is_missing_is_sent_again() {
         stage.feed.session().store().next_out(),
         stage.venue.store().next_out(),
     );
-    // A change and a refusal that are lost with the process: they are of a subscription that ends.
+    // A change and a reject are lost with the process: they belong to a subscription that has ended.
     stage.send_and_lose(&[
         ("X", "262=1|268=1|279=0|269=0|55=EUR/USD|270=7.7|271=1|"),
         ("j", "372=V|380=0|"),
@@ -83,13 +85,17 @@ fn numbers_survive_the_process_and_what_is_missing_is_sent_again() {
     let mut stage = restart(stage, &folder.0);
     let store = stage.feed.session().store();
     assert_eq!((store.next_out(), store.next_in()), (out, theirs));
-    // A sign of life is ahead of what is missing, and no reason to begin anew.
+    // A heartbeat is ahead of the missing messages, and does not cause a reset.
     let events = stage.connect_hearing("0", "");
     assert!(!stage.feed.is_over(), "{}", stage.feed.reason());
     let is_old = |event: &Event| matches!(event, Event::Level(..) | Event::RebuildLevel(_));
     assert!(!events.iter().any(is_old), "{events:?}");
-    // Our Logon, the request for what is missing, and the request for the book.
-    assert_eq!(stage.venue.store().next_in(), out + 3, "nothing began at 1");
+    // Our Logon, the resend request, and the request for the book.
+    assert_eq!(
+        stage.venue.store().next_in(),
+        out + 3,
+        "no number restarted at 1"
+    );
     let counters = stage.feed.session().counters();
     assert_eq!(
         (counters.resends_requested, counters.sequence_resets),
@@ -105,9 +111,9 @@ fn numbers_survive_the_process_and_what_is_missing_is_sent_again() {
     assert_eq!(stage.feed.counters().gaps, 0);
 }
 
-/// A request has no number of an earlier process: the venue would take it for the same.
+/// No request has the number of a request of an earlier process: the venue would treat both as one.
 #[test]
-fn requests_have_numbers_of_their_own_behind_a_restart() {
+fn request_numbers_continue_after_a_restart() {
     let folder = Folder::new("requests");
     let mut stage = stage(&folder.0);
     let mut seen = Vec::new();
@@ -130,15 +136,16 @@ fn requests_have_numbers_of_their_own_behind_a_restart() {
     assert_eq!((seen.len(), different.len()), (3, 3), "{seen:?}");
 }
 
-/// The venue has not seen a request of the process before: it is filled, and the one of now is the only one.
+/// The venue has not seen a request of the earlier process: it is replaced by a gap fill, and only the current request
+/// is open.
 #[test]
-fn an_old_request_is_not_sent_again() {
+fn an_old_request_is_not_resent() {
     let folder = Folder::new("old");
     let mut stage = stage(&folder.0);
     stage.connect();
     answer(&mut stage);
     stage.disconnect();
-    // What the venue missed: a Logon that came, and a request that did not.
+    // The messages that the venue missed: a Logon that arrived, and a request that did not.
     let mut stage = restart(stage, &folder.0);
     stage.connect_and_lose_requests();
     let mut stage = restart(stage, &folder.0);

@@ -1,4 +1,4 @@
-//! Market data over a session: a venue that is played by the other side of one, without sockets.
+//! Market data over a session. The other side of a session plays the venue, without sockets.
 #![allow(missing_docs)]
 
 mod causes;

@@ -16,7 +16,7 @@ fn connected() -> Stage {
     stage
 }
 
-/// The whole book came.
+/// The complete book arrived.
 fn live() -> Stage {
     let mut stage = connected();
     stage.send("i", "296=1|302=1|295=1|299=0|134=9|135=9|188=1.0|190=1.5|");
@@ -34,7 +34,7 @@ fn count(events: &[Event]) -> (usize, usize, usize) {
 }
 
 #[test]
-fn a_book_in_parts_is_whole_with_its_last_part() {
+fn a_book_in_parts_is_complete_with_its_last_part() {
     let mut stage = connected();
     assert_eq!(stage.send("i", FIRST), []);
     assert_ne!(stage.feed.validity(EUR), Validity::Live);
@@ -47,12 +47,12 @@ fn a_book_in_parts_is_whole_with_its_last_part() {
 }
 
 #[test]
-fn a_change_in_parts_is_one_change() {
+fn a_change_in_parts_is_published_once() {
     let first = "296=1|302=1|893=N|295=1|299=0|188=1.1|";
     let middle = "296=1|302=1|893=N|295=1|299=0|188=1.2|";
     for last in [
         "296=1|302=1|893=Y|295=1|299=1|134=1|188=1.0|",
-        // It comes to nothing by itself.
+        // It publishes nothing by itself.
         "296=1|302=1|893=Y|295=1|299=7|188=0|",
     ] {
         let mut stage = live();
@@ -67,7 +67,7 @@ fn a_change_in_parts_is_one_change() {
 }
 
 #[test]
-fn what_does_not_go_on_as_it_began_costs_the_connection() {
+fn an_invalid_continuation_of_a_set_closes_the_connection() {
     let cases = [
         ("i", "296=1|302=9|304=1|295=1|299=0|55=EUR/USD|188=1.1|"),
         ("i", "296=1|302=1|304=3|295=2|299=2|188=1.1|299=3|188=1.1|"),
@@ -88,10 +88,10 @@ fn what_does_not_go_on_as_it_began_costs_the_connection() {
         assert_eq!(
             count(&events),
             (3, 0, 1),
-            "nothing is left of it: {events:?}"
+            "no event of it remains: {events:?}"
         );
     }
-    // Another set behind one that is not complete.
+    // Another set after an incomplete one.
     let mut stage = live();
     stage.send(
         "i",
@@ -104,7 +104,7 @@ fn what_does_not_go_on_as_it_began_costs_the_connection() {
 }
 
 #[test]
-fn a_last_part_that_does_not_come_costs_the_connection() {
+fn a_missing_last_part_closes_the_connection() {
     let mut stage = live();
     stage.send("i", FIRST);
     stage.pass(3);
@@ -122,7 +122,7 @@ fn a_last_part_that_does_not_come_costs_the_connection() {
 }
 
 #[test]
-fn an_entry_that_has_a_position_alone_costs_its_book() {
+fn an_entry_with_only_a_position_invalidates_its_book() {
     let mut stage = live();
     let events = stage.send("X", "55=EUR/USD|268=1|279=2|269=0|290=1|");
     assert_eq!(count(&events), (0, 0, 0));

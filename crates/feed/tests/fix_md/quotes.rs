@@ -16,7 +16,7 @@ fn live() -> Stage {
     stage
 }
 
-/// Levels as price in 1e-5, quantity in units, number of quotes; gone where the action is a delete.
+/// Levels as price in 1e-5, quantity in units, number of quotes; absent for a delete.
 fn levels(events: &[Event]) -> Vec<(bool, i64, i64, i32)> {
     let level = |event: &Event| match event {
         Event::Level(level, Validity::Live) | Event::RebuildLevel(level) => Some((
@@ -46,7 +46,7 @@ fn a_snapshot_of_quotes_is_a_book_of_levels() {
 }
 
 #[test]
-fn changes_by_id_move_what_is_at_their_prices() {
+fn changes_by_id_change_the_levels_at_their_prices() {
     let mut stage = live();
     let entry = "55=EUR/USD|";
     let events = stage.send(
@@ -66,15 +66,15 @@ fn changes_by_id_move_what_is_at_their_prices() {
         [(true, 111_940, 0, 0), (false, 111_944, 1_000_005, 2)]
     );
     let events = stage.send("X", &format!("268=1|279=2|278=77|{entry}"));
-    assert_eq!(events, [], "nobody knows that one");
+    assert_eq!(events, [], "unknown symbol");
 }
 
 #[test]
-fn a_mass_quote_states_what_changed_and_its_answer_is_sent() {
+fn a_mass_quote_contains_changes_and_is_answered() {
     let mut stage = Stage::new(Dialect::Standard);
     stage.connect();
     stage.take_asked();
-    // The first one is the whole book; its set is the number of our request.
+    // The first one is the complete book; its set has the number of our request.
     let first = "117=4|296=1|302=1|295=2|299=0|106=1|134=1000000|135=1000000|188=1.51218|190=1.51223|\
                  299=1|134=500000|135=500000|188=1.51217|190=1.51223|";
     let events = stage.send("i", first);
@@ -102,12 +102,12 @@ fn a_mass_quote_states_what_changed_and_its_answer_is_sent() {
     assert_eq!(
         stage.send("i", "296=1|302=5|295=1|299=0|188=1|134=1|"),
         [],
-        "nobody asked for set 5"
+        "set 5 was not requested"
     );
 }
 
 #[test]
-fn a_mass_quote_that_cannot_be_read_costs_the_connection() {
+fn an_unreadable_mass_quote_closes_the_connection() {
     let mut stage = live();
     let events = stage.send("i", "296=1|302=1|295=2|299=0|188=1.5|");
     assert!(
@@ -137,12 +137,12 @@ fn a_quote_belongs_to_the_symbol_of_its_entry() {
         !levels(&events)
             .iter()
             .any(|(_, price, ..)| *price == 150_000),
-        "it is another's"
+        "another instrument has it"
     );
 }
 
 #[test]
-fn a_mistake_in_one_of_several_books_costs_the_connection() {
+fn an_error_in_one_of_several_books_closes_the_connection() {
     let mut stage = live();
     let events = stage.send(
         "X",

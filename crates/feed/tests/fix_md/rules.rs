@@ -13,7 +13,7 @@ const LIST: &str = "320=1|322=1|560=0|146=3|55=BTC-PERPETUAL|167=FUT|15=BTC|969=
 const BOOK: &str = "55=BTC-PERPETUAL|268=3|269=0|270=100.5|271=10.0|272=20231114-22:13:19.500|\
                     269=1|270=101.0|271=20|272=20231114-22:13:19.500|269=2|270=100|271=1|";
 
-/// Logged on, the list taken, and one book of two live.
+/// Logged on, the list received, and one book of two live.
 fn live() -> Stage {
     let mut stage = Stage::new(Dialect::Deribit);
     stage.connect();
@@ -23,7 +23,7 @@ fn live() -> Stage {
     stage
 }
 
-/// What is said of the channel.
+/// States of the channel.
 fn channel(events: &[Event]) -> Vec<Validity> {
     let channel = |event: &Event| match event {
         Event::Channel(state) => Some(state.price),
@@ -33,7 +33,7 @@ fn channel(events: &[Event]) -> Vec<Validity> {
 }
 
 #[test]
-fn a_download_begins_defines_asks_and_ends() {
+fn a_download_starts_defines_requests_and_ends() {
     let mut stage = Stage::new(Dialect::Deribit);
     let events = stage.connect();
     assert_eq!(events, [Event::Download(Phase::Begun)]);
@@ -81,7 +81,7 @@ fn a_download_begins_defines_asks_and_ends() {
             },
         ]
     );
-    assert!(!stage.feed.is_defined(), "one book is not answered");
+    assert!(!stage.feed.is_defined(), "one book has no answer");
     let events = stage.send("Y", "262=2|281=0|58=no|");
     let closed = Event::Validity(Instrument(1), Validity::Closed);
     assert_eq!(events, [closed, Event::Download(Phase::Ended)]);
@@ -91,7 +91,7 @@ fn a_download_begins_defines_asks_and_ends() {
 }
 
 #[test]
-fn the_logon_proves_the_secret_and_does_not_send_it() {
+fn the_logon_proves_the_secret_without_sending_it() {
     let mut stage = Stage::new(Dialect::Deribit);
     stage.venue.connected(touchline_feed::ReceiveTime::at(1));
     stage
@@ -121,7 +121,7 @@ fn the_logon_proves_the_secret_and_does_not_send_it() {
     assert!(!format!("{:?}", stage.feed).contains(SECRET));
 }
 
-/// Another base64 than the one that is tested.
+/// A base64 implementation independent of the tested one.
 fn base64(bytes: &[u8]) -> String {
     let digits: Vec<char> = ('A'..='Z')
         .chain('a'..='z')
@@ -147,7 +147,7 @@ fn base64(bytes: &[u8]) -> String {
 }
 
 #[test]
-fn changes_name_their_level_by_its_price() {
+fn changes_identify_their_level_by_its_price() {
     let mut stage = live();
     let events = stage.send(
         "X",
@@ -185,7 +185,7 @@ fn changes_name_their_level_by_its_price() {
 }
 
 #[test]
-fn trades_come_with_their_side_and_number() {
+fn trades_have_their_side_and_number() {
     let mut stage = live();
     let events = stage.send("X", "55=BTC-PERPETUAL|268=1|279=0|269=2|270=100.5|271=3|272=20231114-22:13:20|100009=BTC-4711|54=2|");
     let Some(Event::Trade(trade, _)) = events.first() else {
@@ -198,7 +198,7 @@ fn trades_come_with_their_side_and_number() {
 }
 
 #[test]
-fn a_message_that_cannot_be_read_costs_its_book_and_only_that() {
+fn an_unreadable_message_invalidates_its_book_only() {
     for broken in [
         "268=2|279=0|269=1|270=101.5|271=7|",
         "268=1|279=0|269=1|270=1O1.5|271=7|",
@@ -234,7 +234,7 @@ fn a_message_that_cannot_be_read_costs_its_book_and_only_that() {
 }
 
 #[test]
-fn what_was_not_asked_for_or_comes_too_early_is_dropped() {
+fn data_that_was_not_requested_or_is_too_early_is_dropped() {
     let mut stage = live();
     assert_eq!(
         stage.send("X", "55=ETH-PERPETUAL|268=1|279=0|269=0|270=1|271=1|"),
@@ -272,7 +272,7 @@ fn a_lost_connection_leaves_stale_books_until_their_next_snapshot() {
     assert_eq!(
         stage.send("X", "55=BTC-PERPETUAL|268=1|279=0|269=0|270=1|271=1|"),
         [],
-        "and takes no change"
+        "and accepts no change"
     );
     let events = stage.send("W", BOOK);
     assert!(events.contains(&Event::BookRebuilt(Instrument(0), Validity::Live)));
@@ -280,7 +280,7 @@ fn a_lost_connection_leaves_stale_books_until_their_next_snapshot() {
 }
 
 #[test]
-fn a_number_left_out_ends_the_connection_and_nothing_is_called_live() {
+fn a_skipped_number_closes_the_connection_and_no_book_is_live() {
     let mut stage = live();
     let next = touchline_session::fix::Store::next_out(stage.venue.store());
     let late = raw(
@@ -308,7 +308,7 @@ fn a_number_left_out_ends_the_connection_and_nothing_is_called_live() {
 }
 
 #[test]
-fn silence_is_shown_and_ends_with_a_sign_of_life() {
+fn a_feed_timeout_is_published_and_ends_with_a_heartbeat() {
     let mut stage = live();
     assert_eq!(channel(&stage.pass(4)), []);
     let events = stage.pass(2);
@@ -320,7 +320,7 @@ fn silence_is_shown_and_ends_with_a_sign_of_life() {
 }
 
 #[test]
-fn a_venue_without_a_list_is_asked_for_what_the_configuration_names() {
+fn a_venue_without_a_list_is_requested_for_the_configured_instruments() {
     let mut stage = Stage::new(Dialect::Standard);
     let events = stage.connect();
     assert_eq!(events.first(), Some(&Event::Download(Phase::Begun)));
@@ -348,9 +348,9 @@ fn a_venue_without_a_list_is_asked_for_what_the_configuration_names() {
 }
 
 #[test]
-fn only_books_that_are_live_are_called_live_after_a_silence() {
+fn only_live_books_are_live_after_a_feed_timeout() {
     let mut stage = live();
-    // The second book is rejected; then a new connection lists the first one no more.
+    // The second book is rejected; then the list of a new connection lacks the first one.
     stage.send("Y", "262=2|281=0|");
     stage.pass(6);
     let events = stage.send("0", "");
@@ -358,7 +358,10 @@ fn only_books_that_are_live_are_called_live_after_a_silence() {
     stage.disconnect();
     let events = stage.connect();
     let stale = Event::Validity(Instrument(0), Validity::Stale);
-    assert!(events.contains(&stale), "the first is of yesterday");
+    assert!(
+        events.contains(&stale),
+        "the first is of the earlier connection"
+    );
     stage.send(
         "y",
         "320=1|322=1|560=0|146=1|55=BTC-27SEP24|167=FUT|15=BTC|969=2.5|",
@@ -370,9 +373,9 @@ fn only_books_that_are_live_are_called_live_after_a_silence() {
     assert_eq!(stage.feed.validity(Instrument(0)), Validity::Stale);
 }
 
-/// What the session takes for itself may have been a change of a book.
+/// A message that the session handled itself may have been a change of a book.
 #[test]
-fn nothing_is_live_behind_a_message_that_the_session_rejected_or_the_venue_skipped() {
+fn no_book_is_live_after_a_rejected_or_skipped_message() {
     let number = |stage: &Stage| touchline_session::fix::Store::next_out(stage.venue.store());
     let change = "55=BTC-PERPETUAL|268=1|279=1|269=0|270=100.5|271=1|";
     for broken in [
@@ -409,7 +412,7 @@ fn nothing_is_live_behind_a_message_that_the_session_rejected_or_the_venue_skipp
 }
 
 #[test]
-fn one_that_is_rejected_does_not_take_the_others_with_it() {
+fn a_rejected_instrument_does_not_affect_the_others() {
     let mut stage = Stage::new(Dialect::Deribit);
     stage.connect();
     stage.send("y", LIST);
@@ -432,7 +435,7 @@ fn one_that_is_rejected_does_not_take_the_others_with_it() {
 }
 
 #[test]
-fn a_venue_that_does_not_answer_is_left() {
+fn a_venue_that_does_not_answer_is_disconnected() {
     let mut stage = Stage::new(Dialect::Deribit);
     stage.connect();
     for _ in 0..6 {
@@ -446,7 +449,7 @@ fn a_venue_that_does_not_answer_is_left() {
 }
 
 #[test]
-fn what_nobody_knows_about_a_book_costs_it() {
+fn a_message_without_a_known_book_closes_the_connection() {
     for (change, is_over) in [
         ("55=BTC-PERPETUAL|268=1|279=0|269=J|", false),
         ("55=BTC-PERPETUAL|268=1|279=5|269=0|270=1|271=1|", false),

@@ -1,4 +1,4 @@
-//! A feed and its venue, and time that passes when it is told to.
+//! A feed and its venue, with a clock that the test advances.
 
 use touchline_feed::fix_md::{Dialect, FixFeed, Settings};
 use touchline_feed::{Batch, Feed, Feedback, ReceiveTime, SessionFeed};
@@ -12,7 +12,7 @@ use touchline_wire::fix::{Encoder, tag};
 
 pub const SECRET: &str = "sentinel-secret";
 
-/// What the venue was sent, message by message: type, and fields as text.
+/// Messages sent to the venue: type, and fields as text.
 pub type Asked = (String, String);
 
 pub struct Stage<S: Store = Memory> {
@@ -87,7 +87,7 @@ impl<S: Store> Stage<S> {
         self.events()
     }
 
-    /// Both log on, and the connection is gone before the venue hears more.
+    /// Both log on, and the connection is lost before the venue receives more.
     pub fn connect_and_lose_requests(&mut self) {
         self.venue.connected(self.now);
         self.feed.connected(self.now);
@@ -98,19 +98,19 @@ impl<S: Store> Stage<S> {
         self.venue.transmitted(answer.len());
         self.receive(&answer);
         let lost = self.feed.outgoing().len();
-        assert!(lost > 0, "nothing was asked for");
+        assert!(lost > 0, "no request was sent");
         self.feed.sent(lost, self.now);
         self.disconnect();
     }
 
-    /// Time passes, and both sides say what they have to say.
+    /// Time advances, and both sides send their due messages.
     pub fn pass(&mut self, seconds: u64) -> Vec<Event> {
         let ns = seconds * 1_000_000_000;
         self.now = ReceiveTime {
             wall_ns: self.now.wall_ns + ns,
             mono_ns: self.now.mono_ns + ns,
         };
-        // What is not due is nothing: a duty cycle does not call it then.
+        // Without due work a call has no effect: a duty cycle does not make it.
         if self
             .feed
             .next_timeout()
@@ -124,7 +124,7 @@ impl<S: Store> Stage<S> {
         events
     }
 
-    /// The venue sends messages, and the connection is gone before any of them comes.
+    /// The venue sends messages, and the connection is lost before any arrives.
     pub fn send_and_lose(&mut self, messages: &[(&str, &str)]) {
         for (msg_type, body) in messages {
             let sent = self.venue.send(msg_type.as_bytes(), self.now, |message| {
@@ -135,7 +135,7 @@ impl<S: Store> Stage<S> {
         self.venue.disconnected(self.now);
     }
 
-    /// Both log on, and the venue sends a message before it hears anything more.
+    /// Both log on, and the venue sends a message before it receives more.
     pub fn connect_hearing(&mut self, msg_type: &str, body: &str) -> Vec<Event> {
         self.venue.connected(self.now);
         self.feed.connected(self.now);
@@ -153,7 +153,7 @@ impl<S: Store> Stage<S> {
         events
     }
 
-    /// The venue sends a message; the text has its body, with `|` behind each field.
+    /// The venue sends a message; the text is its body, with `|` after each field.
     pub fn send(&mut self, msg_type: &str, body: &str) -> Vec<Event> {
         let sent = self.venue.send(msg_type.as_bytes(), self.now, |message| {
             write(message, body);
@@ -162,7 +162,7 @@ impl<S: Store> Stage<S> {
         self.exchange()
     }
 
-    /// Bytes go to and fro until nobody has anything to say.
+    /// Bytes are exchanged until neither side has any to send.
     pub fn exchange(&mut self) -> Vec<Event> {
         let mut events = Vec::new();
         loop {
@@ -180,7 +180,7 @@ impl<S: Store> Stage<S> {
         }
     }
 
-    /// The books found that a change did not fit.
+    /// The books reported an inconsistent change.
     pub fn book_inconsistent(&mut self, instrument: Instrument) {
         let feedback = Feedback {
             inconsistent: vec![instrument],
@@ -241,13 +241,13 @@ impl<S: Store> Stage<S> {
         }
     }
 
-    /// What the venue was asked since it was looked at last.
+    /// Messages sent to the venue since the last call.
     pub fn take_asked(&mut self) -> Vec<Asked> {
         std::mem::take(&mut self.asked)
     }
 }
 
-/// Writes fields with `|` behind each.
+/// Writes fields with `|` after each.
 fn write(message: &mut Encoder<'_>, body: &str) {
     for field in body.split_terminator('|') {
         let (tag, value) = field.split_once('=').expect("a field");
@@ -255,7 +255,7 @@ fn write(message: &mut Encoder<'_>, body: &str) {
     }
 }
 
-/// The bytes of a message that nobody sends but a fault: number and body as they are given.
+/// Bytes of an invalid message, with the given number and body.
 pub fn raw(msg_type: &str, number: u64, body: &str) -> Vec<u8> {
     let mut room = vec![0; 4096];
     let mut message = Encoder::new(&mut room, b"FIX.4.4", msg_type.as_bytes());
@@ -268,7 +268,7 @@ pub fn raw(msg_type: &str, number: u64, body: &str) -> Vec<u8> {
 }
 
 impl Stage {
-    /// Bytes reach the feed as they are.
+    /// Passes bytes to the feed unchanged.
     pub fn inject(&mut self, bytes: &[u8]) -> Vec<Event> {
         let mut events = self.receive(bytes);
         events.extend(self.exchange());

@@ -1,4 +1,5 @@
-//! Market data and orders on one session: each message reaches its application, and each says what is sent again.
+//! Market data and orders on one session: each message reaches its application, and each application decides what is
+//! resent.
 
 use crate::stage::settings;
 use touchline_feed::fix_md::{APPLICATION, Dialect, MarketData, Step};
@@ -15,7 +16,7 @@ const ORDERS: Application<'static> = Application {
     id: ApplicationId(1),
     receives: &[b"D"],
     sends: &[b"8"],
-    // An execution that is old is not to be acted on.
+    // An old execution must not be acted on.
     resend: ResendPolicy::GapFill,
 };
 
@@ -24,11 +25,11 @@ const NOW: ReceiveTime = ReceiveTime {
     mono_ns: 1,
 };
 
-/// What binds the session and both applications.
+/// The owner of the session and both applications.
 struct Host {
     session: Session<Memory>,
     market_data: MarketData,
-    /// ClOrdIDs of the orders that came, answered with an execution each.
+    /// ClOrdIDs of the received orders, each answered with an execution.
     orders: Vec<Vec<u8>>,
     instruments: Instruments,
     batch: Batch,
@@ -93,7 +94,8 @@ impl Host {
     }
 }
 
-/// Carries bytes both ways until nobody has anything to say: what the venue was shown, by type, and whether it came again.
+/// Exchanges bytes until neither side has any to send. Returns the messages that the venue's application received, by
+/// type, and whether each was resent.
 fn settle(venue: &mut Session<Memory>, host: &mut Host) -> Vec<(String, bool)> {
     let mut shown = Vec::new();
     loop {
@@ -131,10 +133,10 @@ fn shown(kind: &str, is_again: bool) -> (String, bool) {
     (kind.to_owned(), is_again)
 }
 
-/// The venue missed the request for market data and the first executions. It asks for all of it: the request comes again, the
-/// executions are filled, and both applications go on.
+/// The venue missed the request for market data and the first executions. It sends a resend request: the market data
+/// request is resent, the executions become a gap fill, and both applications continue.
 #[test]
-fn orders_are_filled_where_market_data_is_sent_again() {
+fn orders_are_gap_filled_and_market_data_is_resent() {
     let mut theirs = SessionSettings::new(Role::Acceptor, "DERIBITSERVER", "FIRM");
     theirs.reset_on_logon = true;
     let mut venue = Session::new(theirs, Memory::default());
@@ -142,7 +144,7 @@ fn orders_are_filled_where_market_data_is_sent_again() {
     venue.connected(NOW);
     host.session.connected(NOW);
     host.market_data.connected(NOW);
-    // The Logons cross; what the host says then is lost.
+    // The Logons cross; the next messages of the host are lost.
     let logon = venue.handle(host.session.poll_transmit(), NOW);
     host.session.transmitted(logon);
     while venue.poll().is_some() {}
@@ -157,13 +159,13 @@ fn orders_are_filled_where_market_data_is_sent_again() {
     order(&mut venue, b"o3");
     let came = settle(&mut venue, &mut host);
     let expected = [shown("V", true), shown("8", false)];
-    assert_eq!(came, expected, "of executions the one that was not lost");
+    assert_eq!(came, expected, "the execution that was not lost");
     let counters = host.session.counters();
     assert_eq!(counters.messages_resent, 1);
     assert_eq!(counters.resends_served, 1);
     assert!(counters.gap_fills_sent > 0);
 
-    // Both go on, with the numbers that follow.
+    // Both continue with the next numbers.
     order(&mut venue, b"o4");
     let book: [(u32, &[u8]); 6] = [
         (tag::SYMBOL, b"EUR/USD"),

@@ -93,7 +93,7 @@ impl Engine {
             return;
         }
         self.push(Event::Kill { by }, out);
-        // mutant: fx: parents work on while killed
+        // mutant: fx: parent orders continue after a kill
         self.end_all(EndReason::Kill, out);
         let live = self.orders.live().to_vec();
         for at in live {

@@ -21,7 +21,7 @@ impl Engine {
 
     fn execution_report(&mut self, bank: Bank, report: &Report<'_>, out: &mut Batch) {
         let kind = report.kind();
-        // mutant: fx: a repeated status is not taken
+        // mutant: fx: a repeated status is ignored
         let is_repeated =
             kind != ReportKind::Status && !self.executions.is_new(bank, report.exec_id);
         if is_repeated {
@@ -82,7 +82,7 @@ impl Engine {
         let order = self.orders.get(at);
         let pair = &self.setup.pairs[order.terms.pair];
         let disputed = match report.kind() {
-            // mutant: fx: a trade that is not as ordered is booked
+            // mutant: fx: a trade that differs from its order is booked
             ReportKind::Trade => report.dispute(order, pair),
             _ => None,
         };
@@ -166,7 +166,7 @@ impl Engine {
         if let Some(at) = by_id.or_else(|| self.orders.find(bank, report.orig_cl_ord_id)) {
             self.orders.change(at, |order| order.asking.mention());
         }
-        // mutant: fx: what a mass status left out is not asked for
+        // mutant: fx: orders absent from a mass status are not requested
         if report.last_rpt_requested == Some(b"Y") {
             self.mass_status_ended(bank, out);
         }

@@ -152,7 +152,7 @@ impl Engine {
             let slot = self.setup.slot(bank, pair);
             let entry = &self.quotes.book(slot).entries()[offer.entry as usize];
             // mutant: fx: a used entry is taken again
-            // mutant: fx: what is far from the mid is traded
+            // mutant: fx: prices far from the mid are traded
             if entry.is_used || (2 * offer.price - mid2).abs() > collar2 {
                 continue;
             }
@@ -166,10 +166,10 @@ impl Engine {
     /// Whether a bank may receive orders of a pair.
     fn is_routable(&self, bank: Bank, pair: Pair) -> bool {
         let (now_ns, session) = (self.now(), &self.order_sessions[bank]);
-        // mutant: fx: a bank with an unknown order is sent more
+        // mutant: fx: a bank with an unknown order receives more orders
         let is_in_doubt = self.orders.is_in_doubt(bank);
         let sent = session.rate.count(now_ns);
-        // mutant: fx: a bank is sent more than it takes in a second
+        // mutant: fx: a bank receives more orders than its rate limit
         let is_within_rate = sent < self.setup.banks[bank].config.max_orders_per_s;
         let may_deal = self.cooldowns.may_deal(self.setup.slot(bank, pair), now_ns);
         session.is_up && may_deal && !is_in_doubt && is_within_rate

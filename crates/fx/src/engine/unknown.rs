@@ -40,7 +40,7 @@ impl Engine {
         self.scorecard.note_unknown(slot);
         self.count_outcome(at, true);
         self.fail(terms.bank, terms.pair, None, out);
-        // mutant: fx: unknown orders do not kill
+        // mutant: fx: unknown orders do not trigger the kill switch
         if self.orders.unknown() >= self.setup.risk.kill_unknown {
             self.kill(Id::new(b"auto:unknown"), out);
         }

@@ -62,7 +62,7 @@ pub fn bookings(order: &Order, report: &Report<'_>, precision: u8) -> [Option<Bo
         price,
     };
     match (named, price) {
-        // mutant: fx: a fill that was lost is not booked
+        // mutant: fx: a fill reported late is not booked
         (Some(last), Some(price)) if last <= add => {
             let lost = add - last;
             let named_cost = i128::from(price) * i128::from(last);

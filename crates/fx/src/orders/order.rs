@@ -190,7 +190,7 @@ impl Order {
             _ if self.cum == self.terms.quantity => Filled,
             Some(b"A") => PendingNew,
             Some(b"0") => New,
-            // mutant: fx: the rest of a partial fill lives
+            // mutant: fx: the rest of a partial fill stays open
             Some(b"1") if is_rest_dead => Canceled,
             Some(b"1") => Partial,
             Some(b"6") => PendingCancel,

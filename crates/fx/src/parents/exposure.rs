@@ -52,7 +52,7 @@ impl Exposure {
 
     /// Moves quantity from open to out for a new order.
     pub fn send(&mut self, quantity: i64) {
-        // mutant: fx: an order is made of more than is open
+        // mutant: fx: an order exceeds the open quantity
         assert!(
             0 < quantity && quantity <= self.open(),
             "orders-are-made-of-what-is-open"

@@ -116,7 +116,7 @@ impl Apply<'_> {
         let is_same_quote = |known: &Entry| {
             known.is_used && !entry.quote_id.is_empty() && known.quote_id == entry.quote_id
         };
-        // mutant: fx: a quote that was hit is hit again
+        // mutant: fx: a used quote is used again
         entry.is_used =
             self.setup.banks[self.bank].is_quoted && book.get(&key).is_some_and(is_same_quote);
         *self.age += 1;
@@ -142,7 +142,7 @@ impl Apply<'_> {
             Some(text) => ticks::size(text),
             None => known.map(|entry| entry.size),
         };
-        // mutant: fx: the minimum of an entry is the bank's
+        // mutant: fx: the minimum of an entry is the bank's default
         let minimum = draft.minimum.map_or(Some(bank.min_qty), ticks::quantity);
         let own_ns = draft
             .expires

@@ -68,7 +68,7 @@ fn parent(setup: &Setup, fields: &Map<String, Value>) -> Option<ParentTerms> {
     };
     let quantity = whole(fields, "qty").filter(|quantity| {
         let is_some = (1..=ticks::QUANTITY_MAX).contains(quantity);
-        // mutant: fx: a quantity is no multiple of the lot
+        // mutant: fx: a quantity need not be a multiple of the lot
         is_some && quantity % config.lot == 0
     })?;
     let limit = match fields.get("limit") {

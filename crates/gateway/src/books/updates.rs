@@ -71,7 +71,7 @@ impl MarketBooks {
                 security_id: touched.security_id,
                 validity,
                 direct: touched.direct,
-                // mutant: gateway: a cut event counts as whole
+                // mutant: gateway: a truncated event counts as complete
                 whole: reason == FlushReason::EndOfEvent,
                 changes: if touched.rebuilt { &[] } else { changes },
                 best_bid,
@@ -136,7 +136,7 @@ impl FlushReason {
     /// Validity to publish for a book that was `validity` after its last change.
     fn validity(self, validity: Validity) -> Validity {
         match (self, validity) {
-            // mutant: gateway: a book that was cut stays live
+            // mutant: gateway: a truncated book stays live
             (FlushReason::Gap, Validity::Live) => Validity::Gapped,
             _ => validity,
         }

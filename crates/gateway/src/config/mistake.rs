@@ -92,7 +92,7 @@ const LETTERS_MAX: usize = 500;
 
 fn one_line(text: &str) -> String {
     let letters = text.chars().take(LETTERS_MAX);
-    // mutant: config: a mistake has as many lines as the file
+    // mutant: config: an error prints the whole file
     letters
         .map(|letter| if letter.is_control() { ' ' } else { letter })
         .collect()
@@ -239,7 +239,7 @@ impl Mistake {
         }
         let what = format!("unknown setting `{name}` in {}", self.place.heading());
         let own = names(&self.place.table, self.guide);
-        // mutant: config: nothing was meant by a misspelt key
+        // mutant: config: a misspelt key has no suggestion
         let fix = if let Some(meant) = nearest(name, own.iter().copied()) {
             format!("did you mean `{meant}`? All settings are in {GUIDE}")
         } else if let Some(other) = self.other_home(name) {

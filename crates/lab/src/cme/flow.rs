@@ -85,7 +85,7 @@ impl Flow {
         for _ in 0..self.random.between(1, 3) {
             let index = self.random.index(defined);
             self.turns[index] += 1;
-            // mutant: market: some instruments are empty for ever
+            // mutant: market: some instruments stay empty
             let is_traded = self.turns[index].is_multiple_of(QUIET_TURNS);
             match publisher.instruments[index].activity {
                 Activity::Quiet if !is_traded => {}

@@ -240,7 +240,7 @@ impl Publisher {
                 for order in orders {
                     let entry = &levels[usize::from(order.reference) - 1];
                     let side = List::of_entry_type(entry.entry_type).side;
-                    // mutant: simulator: an order with a price level changes no order book of the truth
+                    // mutant: simulator: an order with a price level changes no order book of the expected books
                     let index = index_of(&self.instruments, entry.security_id);
                     self.changed_orders.insert(index);
                     let published = &mut self.published[index];

@@ -165,7 +165,7 @@ impl Client {
                     }
                     _ => {
                         venue.totals.logons_refused += 1;
-                        // mutant: door: a refusal by a fault is a failed Logon
+                        // mutant: access control: a reject by an injected fault counts as a failed Logon
                         self.session.reject_logon(credentials::REFUSAL);
                     }
                 }
@@ -254,7 +254,7 @@ impl Client {
             }
             // The session reserves room for two messages.
             let waiting_max = limits.output_bytes - 2 * limits.message_bytes_max;
-            // mutant: deribit: snapshots go whether there is room or not
+            // mutant: deribit: snapshots are sent without room in the buffer
             if self.session.poll_transmit().len() > waiting_max / 2 {
                 break;
             }

@@ -191,7 +191,7 @@ impl Market {
         let (Some((bid, _)), Some((offer, _))) = (best(Side::Bid), best(Side::Offer)) else {
             return;
         };
-        // mutant: market: perpetuals are quoted as widely as it happens
+        // mutant: market: perpetuals have any spread
         if offer - bid <= SPREAD_TICKS_MAX {
             return;
         }

@@ -79,7 +79,7 @@ impl Acceptor {
     /// Runs due work; returns whether there was any.
     pub fn work(&mut self, time: ReceiveTime) -> bool {
         let connections = &self.connections;
-        // mutant: door: an acceptor lists everybody
+        // mutant: access control: an acceptor accepts all addresses
         let is_listed = |from| {
             connections
                 .iter()
@@ -123,11 +123,11 @@ impl Acceptor {
         } = unauthenticated;
         let is_waiting = self.port.queue.is_waiting(from, time);
         match known {
-            // mutant: door: connections that stand go round a pause
+            // mutant: access control: open connections bypass the login throttle
             Known::Connection(connection)
                 if !is_waiting && !self.connections[connection].is_taken() =>
             {
-                // mutant: door: a Logon that succeeds wipes failures
+                // mutant: access control: a successful Logon clears failures
                 self.connections[connection].connected(stream, &bytes, time);
                 return;
             }
@@ -146,7 +146,7 @@ fn who(unauthenticated: &Unauthenticated<Stream>, connections: &[Connection]) ->
         }
         // A Logon without CompIDs.
         Err(DisconnectReason::BadLogon) => Known::Nobody,
-        // mutant: door: noise is a failed Logon
+        // mutant: access control: invalid bytes count as a failed Logon
         _ => Known::NoLogon,
     }
 }

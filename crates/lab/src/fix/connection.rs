@@ -139,7 +139,7 @@ impl Connection {
     pub fn work(&mut self, time: ReceiveTime) -> bool {
         let exchanged = self.exchange(time);
         // Before the connection ends, because the session then discards the reason.
-        // mutant: fix seat: a failure of the store is forgotten with the connection
+        // mutant: fix connection: a store failure is lost with the connection
         if let Some(DisconnectReason::Store(error)) = self.session.disconnect_reason() {
             self.store_failed = Some(error);
         }

@@ -94,7 +94,7 @@ impl Socket {
     /// Whether packets of this source are accepted.
     #[inline]
     pub fn accepts(&self, source: Ipv4Addr) -> bool {
-        // mutant: sockets: every source is taken
+        // mutant: sockets: packets of every source are accepted
         self.sources.is_empty() || self.sources.contains(&source)
     }
 
@@ -174,7 +174,7 @@ fn request_timestamps(
     if settings.timestamps && !on(libc::SO_TIMESTAMPING, timestamps as i32) {
         warnings.push(Warning::Timestamps { address });
     }
-    // mutant: sockets: what the kernel drops is not asked for
+    // mutant: sockets: the kernel's drop counter is not requested
     if !on(libc::SO_RXQ_OVFL, 1) {
         warnings.push(Warning::Drops { address });
     }
@@ -222,7 +222,7 @@ fn join(
             error,
         },
     };
-    // mutant: sockets: a group is joined for everybody
+    // mutant: sockets: a group is joined for all sources
     if sources.is_empty() || settings.any_source_joins {
         return socket
             .join_multicast_v4(address.ip(), &interface)

@@ -114,8 +114,8 @@ impl<C> LoginQueue<C> {
         self.connections += 1;
         let is_full = self.is_full(from, served);
         // Otherwise addresses that are not allowed would use up the slots of allowed ones.
-        // mutant: door: whoever is on no list is heard
-        // mutant: door: what comes in a pause prolongs it
+        // mutant: access control: an unlisted address is accepted
+        // mutant: access control: attempts during a throttle prolong it
         if !is_listed(from) || is_full || self.is_waiting(from, time) {
             self.turned_away += 1;
             return;

@@ -80,12 +80,12 @@ pub fn load(file: &File, mut note: impl FnMut(u64, u64, u32)) -> Result<Loaded, 
             }
             Found::Stale if first.is_none() && slot.next_out == 1 => break None,
             Found::Stale => break Some(Damage::Head { number: next }),
-            // mutant: fix store: fewer messages than the slots say are enough
+            // mutant: fix store: fewer messages than in the slots are accepted
             Found::End if next < slot.next_out => break Some(missing(next, &slot)),
             Found::End => break None,
             // The slot is written after the record and before the message is sent: this message was not sent.
             Found::Begun if next == slot.next_out => break None,
-            // mutant: fix store: a record that is cut short passes for one that was not sent
+            // mutant: fix store: a truncated record counts as not sent
             Found::Begun if next < slot.next_out => break Some(missing(next, &slot)),
             Found::Begun => break Some(Damage::Head { number: next }),
             Found::Bad(damage) => break Some(damage),
@@ -138,7 +138,7 @@ fn current(file: &File) -> Result<Slot, Fault> {
         let slot = Slot::decode(&head[at..at + SLOT]);
         slot.ok_or_else(|| damaged(at as u64, Damage::Slot { slot: number }))
     };
-    // mutant: fix store: one slot is enough
+    // mutant: fix store: one valid slot is accepted
     let (even, odd) = (sound(1)?, sound(2)?);
     let is_in_place = even.turn % 2 == 0 && odd.turn % 2 == 1;
     if is_in_place && odd.turn == even.turn.wrapping_add(1) {
@@ -186,11 +186,11 @@ fn found(
     }
     room.resize(head.length as usize, 0);
     file.read_exact_at(room, at + RECORD_HEAD as u64)?;
-    // mutant: fix store: a message with a wrong checksum is believed
+    // mutant: fix store: a message with a wrong checksum is accepted
     if crc32(room) == head.message_sum {
         return Ok(Found::Record(head));
     }
-    // mutant: fix store: the last message that was sent is removed when it is damaged
+    // mutant: fix store: a damaged last sent message is removed
     let is_unsent_last = behind == size && number >= slot.next_out;
     Ok(match is_unsent_last {
         true => Found::Begun,

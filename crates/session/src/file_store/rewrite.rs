@@ -29,7 +29,7 @@ impl<'a> Rewrite<'a> {
     pub fn steps() -> [Step<'a>; 6] {
         [
             Rewrite::create,
-            // mutant: fix store: the name comes before the bytes
+            // mutant: fix store: the file is renamed before its bytes are written
             Rewrite::write_head,
             Rewrite::write_records,
             Rewrite::synchronise,
@@ -135,7 +135,7 @@ impl<'a> Rewrite<'a> {
     fn rename(&mut self) -> std::io::Result<()> {
         match &self.kept {
             // A file that replaced ours is not overwritten.
-            // mutant: fix store: what stands under the name is replaced, whoever put it there
+            // mutant: fix store: an existing file of the name is replaced, whoever owns it
             Some((old, _)) if !has_name(old, self.folder, self.name)? => {
                 return Err(Errno::STALE.into());
             }

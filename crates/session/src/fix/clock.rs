@@ -34,7 +34,7 @@ impl Clock {
         let passed = now_ns - self.anchor.mono_ns;
         let steady = self.anchor.wall_ns.saturating_add(passed);
         let is_off = time.wall_ns.abs_diff(steady) > STEP_NS;
-        // mutant: fix session: the host's clock is followed wherever it goes
+        // mutant: fix session: steps of the host's clock are followed
         let wall = if is_off { steady } else { time.wall_ns };
         let was_set = is_off && !self.is_off;
         self.is_off = is_off;

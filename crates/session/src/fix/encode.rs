@@ -54,7 +54,7 @@ pub fn again(
             encoder.bytes(field.tag, field.value);
             continue;
         }
-        // mutant: fix session: what is sent again is not marked
+        // mutant: fix session: a resent message has no PossDupFlag
         encoder
             .flag(tag::POSS_DUP_FLAG, true)
             .timestamp(tag::SENDING_TIME, wall_ns, settings.precision)

@@ -139,7 +139,7 @@ impl Incoming {
         parsed: &ParsedHeader<'_>,
     ) -> bool {
         let settings = link.settings();
-        // mutant: fix session: a message that is not the next one is shown
+        // mutant: fix session: a message that is not the next one is delivered
         parsed.header.msg_seq_num == Some(link.sequencer().next_in())
             && link.phase().state() == State::Up
             && matches!(settings.checks, Checks::Nothing)
@@ -308,7 +308,7 @@ impl Incoming {
         if number > expected {
             return self.sequence_too_high(link, message, number);
         }
-        // mutant: fix session: a repetition that was seen is executed again
+        // mutant: fix session: a resent message that was processed is executed again
         if number < expected {
             return sequence_too_low(link, message, parsed, number);
         }
@@ -457,7 +457,7 @@ fn process<S: Store>(
             return Outcome::Rejected;
         }
         kind if !is_admin(kind) => {
-            // mutant: fix session: a message counts before the application saw it
+            // mutant: fix session: a message is counted before the application processed it
             link.deliver(number);
             return Outcome::Application;
         }

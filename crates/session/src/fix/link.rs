@@ -249,7 +249,7 @@ impl<S: Store> Link<S> {
         encode::header(&mut encoder, &self.settings, number, wall_ns, route);
         body(&mut encoder);
         let message = encoder.finish().map_err(|_| SendError::TooLong)?;
-        // mutant: fix session: a message goes before it is stored
+        // mutant: fix session: a message is sent before it is stored
         let stored = if keep == Keep::Message { message } else { &[] };
         let is_next = !self.resend.is_under_way() && !self.sequencer.has_unsent();
         if let Err(error) = self.sequencer.add(stored) {
@@ -280,7 +280,7 @@ impl<S: Store> Link<S> {
     pub fn logon(&mut self, is_reset: bool, extra: impl FnOnce(&mut Encoder<'_>)) {
         let heartbeat_s = self.liveness.heartbeat_s();
         // A failure of the store has ended the session already.
-        // mutant: fix session: a Logon is kept for sending again
+        // mutant: fix session: a Logon is stored for resending
         let _ = self.write(b"A", Keep::Number, None, |body| {
             body.unsigned(tag::ENCRYPT_METHOD, 0)
                 .unsigned(tag::HEART_BT_INT, u64::from(heartbeat_s));

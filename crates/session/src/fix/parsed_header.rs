@@ -25,7 +25,7 @@ impl<'a> ParsedHeader<'a> {
             },
             Err(reject) => ParsedHeader {
                 header: Header::salvaged(message),
-                // mutant: fix session: the second of two header tags is believed
+                // mutant: fix session: the second of two equal header tags is used
                 fault: Some(reject.into()),
             },
         }

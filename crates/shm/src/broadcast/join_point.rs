@@ -25,7 +25,7 @@ impl JoinPoint {
     pub fn publish(self, words: &[AtomicU64], count: u64) {
         let [position, sequence] = JOIN_POINT[(count & 1) as usize];
         // The join point before this one was published before this slot, the one before that, is touched.
-        // mutant: ring: a mark is counted before it is written
+        // mutant: ring: a join point is counted before it is written
         fence(Ordering::Release);
         words[position].store(self.position, Ordering::Relaxed);
         words[sequence].store(self.sequence, Ordering::Relaxed);
@@ -44,7 +44,7 @@ impl JoinPoint {
                 sequence: words[sequence].load(Ordering::Relaxed),
             };
             // SYNC POINT: a reader that read a word of the join point after the next has seen the next.
-            // mutant: ring ordering: a mark may be read after its count was checked
+            // mutant: ring ordering: a join point may be read after the check of its count
             fence(Ordering::Acquire);
             if words[JOIN_POINTS].load(Ordering::Relaxed) == count {
                 let aligned = join_point.position.is_multiple_of(super::geometry::WORD);

@@ -112,7 +112,7 @@ impl<M: Words> Reader<M> {
         let JoinPoint { position, sequence } = self.next;
         let index = self.geometry.index(position);
         // SYNC POINT: with the store of the head; the payload is visible.
-        // mutant: ring ordering: the payload may be read before the head
+        // mutant: ring ordering: the payload may be read before the header
         let word = self.data()[index].load(Ordering::Acquire);
         if word == 0 {
             return self.nothing(index);
@@ -123,7 +123,7 @@ impl<M: Words> Reader<M> {
             return self.read(take);
         };
         let (taken, end) = (take(&frame), frame.end);
-        // mutant: ring: what was read is not validated
+        // mutant: ring: data is not validated after the read
         if self.is_overrun() {
             return Err(self.overrun());
         }
@@ -170,8 +170,8 @@ impl<M: Words> Reader<M> {
         self.take_slot();
         Overrun {
             bytes: self.next.position.wrapping_sub(before.position),
-            // mutant: ring: one message more is lost than is told
-            // mutant: ring: lost messages are counted by the half that heads carry
+            // mutant: ring: the number of lost messages is one too low
+            // mutant: ring: lost messages are counted with the 32 bits of the headers
             messages: self.next.sequence.wrapping_sub(before.sequence),
         }
     }
@@ -182,7 +182,7 @@ impl<M: Words> Reader<M> {
             match self.read(|_| ()) {
                 Ok(Some(())) | Err(RingEvent::Generation(_)) => {}
                 // mutant: ring: the successor counts one message too many
-                // mutant: ring: the successor begins at the last mark
+                // mutant: ring: the successor starts at the last join point
                 Ok(None) => return Some(self.next),
                 Err(RingEvent::Overrun(_) | RingEvent::Corrupt { .. }) => return None,
             }
@@ -221,7 +221,7 @@ impl<M: Words> Reader<M> {
         fence(Ordering::Acquire);
         let watermark = self.memory.words()[place::WATERMARK].load(Ordering::Relaxed);
         let ahead = watermark.wrapping_sub(self.next.position);
-        // mutant: ring: readers look a block too far back
+        // mutant: ring: readers check a block too far back
         ahead > self.geometry.capacity()
     }
 
@@ -253,7 +253,7 @@ impl<M: Words> Reader<M> {
         cursor.lease = Some(cursor.cursors.take(cursor.slot, self.next.position));
         // SYNC POINT: either the writer sees that the slot is taken, or this reader sees its last join point. The
         // writer overwrites nothing behind that join point before it has checked the slots again.
-        // mutant: ring: a named reader begins where nobody waited for it
+        // mutant: ring: a registered reader starts at an unprotected position
         fence(Ordering::SeqCst);
         self.go_to_join_point();
         self.tell();
@@ -262,7 +262,7 @@ impl<M: Words> Reader<M> {
     #[inline(never)]
     fn tell(&mut self) {
         if let Some(cursor) = &mut self.cursor {
-            // mutant: ring: a cursor tells more than was read
+            // mutant: ring: a cursor is ahead of the reader
             cursor.reported = self.next.position;
             cursor.cursors.advance(cursor.slot, cursor.reported);
         }

@@ -104,7 +104,7 @@ impl<M: Words> Writer<M> {
             ..first
         };
         memory.words()[place::WATERMARK].store(first.position, Ordering::Relaxed);
-        // mutant: ring: it is inscribed before it is there
+        // mutant: ring: the header is written before the payload
         let writer = Writer::begin(memory, geometry, first, (first, 0, 0), None)?;
         // Last: a writer that dies before this has left no ring.
         geometry.write_header(writer.memory.words());
@@ -121,7 +121,7 @@ impl<M: Words> Writer<M> {
     /// # Errors
     /// [`Refused::Full`] until the slowest reader has made room; wait for it, or free its slot.
     pub fn resume_lossless(memory: M, registered: Cursors<M>) -> Result<Writer<M>, Refused> {
-        // mutant: ring: the successor overtakes named readers
+        // mutant: ring: the successor overruns registered readers
         Writer::resume_for(memory, Some(registered))
     }
 
@@ -156,7 +156,7 @@ impl<M: Words> Writer<M> {
     ) -> Result<Writer<M>, Refused> {
         let watermark = memory.words()[place::WATERMARK].load(Ordering::Relaxed);
         // SYNC POINT: a reader of a word stored from here on sees the watermark, even if the previous writer raised it.
-        // mutant: ring ordering: a successor relies on a dead writer's fence
+        // mutant: ring ordering: a successor relies on the fence of a dead writer
         fence(Ordering::Release);
         let mut writer = Writer {
             memory,
@@ -177,7 +177,7 @@ impl<M: Words> Writer<M> {
             Err(NoRoom::TooLong { .. }) => return Err(Refused::Corrupt),
         }
         // The activity statement of the previous writer does not apply to this one.
-        // mutant: live: what one publisher stated is said of the next
+        // mutant: live: the state of one publisher is applied to the next
         #[cfg(not(loom))]
         super::Activity::default().store(writer.memory.words());
         writer.memory.words()[place::GENERATION].store(writer.generation, Ordering::Relaxed);
@@ -328,7 +328,7 @@ impl<M: Words> Writer<M> {
         // mutant: ring: the next head is zeroed after the commit
         data[self.geometry.index(end)].store(0, Ordering::Relaxed);
         // SYNC POINT: payload and the zero behind it are visible to a reader of the header.
-        // mutant: ring ordering: the head may be seen before the payload
+        // mutant: ring ordering: the header may be visible before the payload
         data[self.geometry.index(begin)].store(head.word(), Ordering::Release);
         if flags.0 & BATCH_END.0 == 0 {
             self.prefetch_for_write(begin, end);
@@ -426,9 +426,9 @@ impl<M: Words> Writer<M> {
             return Ok(());
         }
         // SYNC POINT: a reader that takes a slot unseen starts at the last join point or later.
-        // mutant: ring ordering: the writer looks at the slots before its mark is out
+        // mutant: ring ordering: the writer checks the slots before its join point is visible
         fence(Ordering::SeqCst);
-        // mutant: ring: a named reader is not waited for
+        // mutant: ring: a registered reader is not waited for
         let (position, slot) = registered.slowest(self.join_point_at);
         self.allowed = position.wrapping_add(self.geometry.capacity());
         if (watermark.wrapping_sub(self.allowed) as i64) > 0 {

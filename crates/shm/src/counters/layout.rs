@@ -210,7 +210,7 @@ impl Layout {
             ),
         ];
         for (what, at, count, each) in ends {
-            // mutant: shm: counters are read beyond their memory
+            // mutant: shm: counters are read beyond their mapping
             if end(at, count, each).is_none_or(|end| end > words) {
                 return Err(Corrupt::Size {
                     what,

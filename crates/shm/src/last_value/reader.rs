@@ -112,16 +112,16 @@ impl<M: Words> Reader<M> {
         // SYNC POINT: pairs with the store of the even stamp.
         // mutant: image ordering: the content may be read before the stamp
         let stamp = head[STAMP].load(Ordering::Acquire);
-        // mutant: image: a slot in a change is copied
+        // mutant: image: a slot is copied during a change
         if stamp & 1 != 0 {
             return Found::Busy(Change { slot, stamp });
         }
         copy(content);
         let position = head[POSITION].load(Ordering::Relaxed);
         // SYNC POINT: a reader that read a word of a later change sees its odd stamp now.
-        // mutant: image ordering: the second look may come before the copy
+        // mutant: image ordering: the second check may happen before the copy
         fence(Ordering::Acquire);
-        // mutant: image: a copy is handed out without a second look at the stamp
+        // mutant: image: a copy is returned without the second check of the stamp
         if head[STAMP].load(Ordering::Relaxed) != stamp {
             return Found::Overwritten;
         }

@@ -49,7 +49,7 @@ impl<M: Words> Writer<M> {
 
     /// Assigns the table to this generation of the ring. A reader that sees the generation sees everything done before.
     pub fn publish(&mut self, generation: u64) {
-        // mutant: image ordering: an epoch may be seen before its mark in the ring
+        // mutant: image ordering: a generation may be visible before its message in the ring
         self.memory.words()[place::GENERATION].store(generation, Ordering::Release);
     }
 
@@ -83,7 +83,7 @@ impl<M: Words> Writer<M> {
         // Odd from here on, also if a dead writer has left it odd.
         // mutant: image: a dead writer's stamp is even during the change of its successor
         let stamp = head[STAMP].load(Ordering::Relaxed) | 1;
-        // mutant: image: a writer does not say that it changes a slot
+        // mutant: image: a writer does not mark a slot as changing
         head[STAMP].store(stamp, Ordering::Relaxed);
         // mutant: image ordering: the odd stamp has no fence behind it
         // SYNC POINT: a reader of a word that is stored from here on sees the odd stamp.

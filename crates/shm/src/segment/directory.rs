@@ -340,7 +340,7 @@ pub(super) fn check_name(what: &'static str, name: &str) -> Result<(), Error> {
     let why = if name.is_empty() {
         "it is empty"
     } else if name.len() > NAME_BYTES_MAX {
-        // mutant: shm: hidden names are names
+        // mutant: shm: hidden names are accepted
         "it is too long"
     } else if name.starts_with('.') {
         "it starts with '.'"

@@ -138,7 +138,7 @@ fn replace(entry: &Entry, address: usize) -> bool {
         false => ProtFlags::READ,
     };
     // Before the zeros can be read: a reader of a zero that then loads the flag finds it set.
-    // mutant: shm: a shortened file is not told
+    // mutant: shm: a truncated file is not reported
     entry.damaged.store(true, Ordering::SeqCst);
     // SAFETY: FIXED replaces what is mapped at `base..base + bytes`. That is exactly one mapping of
     // ours: `covering` gave base and length of one registration, and this registration is still valid,

@@ -45,7 +45,7 @@ impl WriterLock {
         let folder = FolderLock::acquire(&directory)?;
         let path = directory.path_of(FILE);
         let failed = || Error::system("lock", &path);
-        // mutant: shm: two writers
+        // mutant: shm: two writers hold the lock
         if !file.try_lock(WRITER_BYTE).map_err(failed())? {
             return Err(Error::Busy {
                 bus: directory.name().to_owned(),
@@ -59,14 +59,14 @@ impl WriterLock {
             folder,
         };
         // Its last holder may have removed it after this open: then it locks nothing.
-        // mutant: names: a lock file that was removed is held
+        // mutant: names: a removed lock file counts as held
         if let Some(path) = lock.lost_name() {
             let path = path.to_owned();
             return Err(Error::Missing { path });
         }
         sign(&lock.file).map_err(failed())?;
         lock.file.try_lock(SIGNED_BYTE).map_err(failed())?;
-        // mutant: shm: half-made files stay
+        // mutant: shm: incomplete files are not removed
         remove_unfinished(&lock.directory)?;
         Ok(lock)
     }
@@ -74,7 +74,7 @@ impl WriterLock {
     /// A name that no longer leads here: the path of the bus, or that of its lock file. Another writer may then start
     /// under it, and other processes cannot find this one. Two system calls.
     pub fn lost_name(&self) -> Option<&Path> {
-        // mutant: names: the writer does not look for its directory
+        // mutant: names: the writer does not check its directory
         let names = [&self.folder.name, &self.file_name];
         names
             .into_iter()

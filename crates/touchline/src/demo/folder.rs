@@ -111,7 +111,7 @@ pub fn clean_up_after(process: u32) -> Result<(), Failure> {
     let path = path_of(process);
     let patience = Instant::now() + PATIENCE;
     // The pipe may close before the lock is released, and child processes may still be creating files.
-    // mutant: demo: nobody removes what a killed one leaves
+    // mutant: demo: files of a killed demo are not removed
     while path.exists() && Instant::now() < patience {
         if let Some(_lock) = lock(&path) {
             let _ = fs::remove_dir_all(&path);
@@ -119,7 +119,7 @@ pub fn clean_up_after(process: u32) -> Result<(), Failure> {
         thread::sleep(NAP);
     }
     if let Some(bus) = LeftBus::of_line(&told) {
-        // mutant: demo: its bus stays
+        // mutant: demo: the bus is not removed
         bus.remove(PATIENCE, NAP);
     }
     Ok(())
@@ -137,7 +137,7 @@ fn sweep() {
             continue;
         };
         // A new folder is not locked yet.
-        // mutant: demo: the next one sweeps nothing
+        // mutant: demo: the next demo does not clean up
         if is_running(process) {
             continue;
         }

@@ -56,7 +56,7 @@ impl LeftBus {
                     let _ = remove(&root, &self.bus);
                     return;
                 }
-                // mutant: demo: the bus of somebody else goes
+                // mutant: demo: a foreign bus is removed
                 Ok(Some(_)) | Err(_) => return,
             }
         }

@@ -252,7 +252,7 @@ impl<const N: usize> Files<N> {
             Ok::<_, Error>(open(file, &options, shape.words())?)
         })?;
         // Files of one length may contain tables of another shape, which their readers would keep.
-        // mutant: image: a table of another shape is taken over
+        // mutant: image: a table of another shape is reused
         let is_same = |(mapping, (_, shape)): (&Mapping, (&str, Shape))| {
             Shape::read(mapping.words()) == Ok(shape)
         };
@@ -432,7 +432,7 @@ impl<const N: usize> Reading<N> {
         let open = |file, options| Mapping::open(&directory, file, Access::Read, options);
         let ring = open(RING, &options)?;
         // First of all: another layout may have other files.
-        // mutant: bus: whatever has a ring is read, in any layout
+        // mutant: bus: rings of any layout are read
         readable(&ring, bus)?;
         let tables = each(tables, |file| open(file, &sparse))?;
         let table = |mapping: Mapping| {

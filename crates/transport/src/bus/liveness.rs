@@ -36,9 +36,9 @@ impl Liveness {
             return None;
         }
         // A time ahead of ours is of another clock, and treated as an old one.
-        // mutant: live: who is stopped itself calls its publisher stalled
+        // mutant: live: a reader that was stopped reports its publisher as stalled
         let age_ns = match stated == again {
-            // mutant: live: a clock that is ahead is a sign of life
+            // mutant: live: a clock that is ahead counts as activity
             true => now_ns.abs_diff(again.at_ns),
             false => 0,
         };

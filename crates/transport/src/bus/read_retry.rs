@@ -73,7 +73,7 @@ impl ReadRetry {
         }
         for looks in 0.. {
             // Before the read: a change that ends at once also counts towards the time.
-            // mutant: image: a change that ends at once takes nothing of the time
+            // mutant: image: a short change does not use up the time limit
             if !has_time() {
                 break;
             }
@@ -85,7 +85,7 @@ impl ReadRetry {
                 false => yield_now(),
             }
         }
-        // mutant: image: each image of a dead writer is waited for
+        // mutant: image: each slot of a dead writer is waited for
         *self.stuck() = Some(change);
         false
     }
@@ -107,15 +107,15 @@ impl Limits {
     #[cold]
     fn has_time(&mut self, clock: &mut impl FnMut() -> Instant) -> bool {
         let now = clock();
-        // mutant: image: a look waits for a dead writer
+        // mutant: image: a read waits for a dead writer
         now < *self.end.get_or_insert(now + WAIT_MAX)
     }
 
     #[cold]
     fn has_copies(&mut self, clock: &mut impl FnMut() -> Instant) -> bool {
         self.copies += 1;
-        // mutant: image: a slot that always changes is copied ever again
-        // mutant: image: copies that take long have no bound in time
+        // mutant: image: copies of a slot that always changes have no limit
+        // mutant: image: long copies have no time limit
         self.has_time(clock) && self.copies < COPIES_MAX
     }
 }

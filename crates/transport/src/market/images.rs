@@ -181,7 +181,7 @@ impl Images {
             return Err(Unseen::Restarted);
         }
         let position = position(found)?.ok_or(Unseen::Nothing)?;
-        // mutant: image: a book is shown whatever may hold for the channel
+        // mutant: image: a book is published before the channel state is known
         let (before, channel) = (before?, channel?);
         let whole = self.book.take(&self.content, levels_max);
         if channel.is_reset_since(position) {
@@ -193,8 +193,8 @@ impl Images {
         self.book.validity = before.state().price_of(channel.state().price_of(own));
         let is_live = self.book.validity == Validity::Live;
         // After the slot: its content was current at the publisher's last statement.
-        // mutant: bus: the book of a publisher that is gone is live
-        // mutant: live: the book of a stalled publisher is live to who looks
+        // mutant: bus: the book of a publisher that has ended is live
+        // mutant: live: the book of a stalled publisher is live in a lookup
         if is_live && (self.publisher.is_none() || self.reading.is_stalled()) {
             self.book.validity = Validity::Stale;
         }

@@ -135,7 +135,7 @@ fn put(rows: &mut ReservedTable, instrument: Instrument, order: &OrderChange, en
     }
     let held = rows.table.content(row).and_then(number_of);
     match order.action {
-        // mutant: orders: the row of an order that is gone is emptied whoever has it
+        // mutant: orders: the row of a removed order is emptied whatever order uses it
         OrderAction::Delete if held == Some(number) => rows.table.change(row, end, write_none),
         OrderAction::Delete => None,
         // mutant: orders: an order takes the row of a newer one

@@ -190,7 +190,7 @@ impl Publish for Publisher {
     /// Seven system calls, nine on a lossless bus.
     fn check(&self) -> Result<(), Damage> {
         self.publication.check()?;
-        // mutant: names: the publisher does not look for its tables
+        // mutant: names: the publisher does not check its tables
         self.tables.check()
     }
 }

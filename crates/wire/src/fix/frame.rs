@@ -228,7 +228,7 @@ fn tail<S: Scan>(bytes: &[u8]) -> u64 {
         return S::separators(block);
     }
     let mut block = [0; 64];
-    // mutant: fix: a short message ends in another place
+    // mutant: fix: a short message ends at another offset
     block[64 - bytes.len()..].copy_from_slice(bytes);
     S::separators(&block)
 }
@@ -247,7 +247,7 @@ fn body_length(field: &[u8]) -> Result<usize, Malformed> {
     let Some(digits) = field.strip_prefix(b"9=") else {
         return Err(Malformed::BodyLength);
     };
-    // mutant: fix: a length may begin with zero
+    // mutant: fix: a length may start with zero
     if digits.is_empty() || digits.len() > 9 || digits[0] == b'0' {
         return Err(Malformed::BodyLength);
     }

@@ -163,7 +163,7 @@ fn of_two_words(field: &[u8], head: u64, length: usize) -> Option<Decimal> {
         }
         _ => return None,
     };
-    // mutant: fix: a digit too many is dropped
+    // mutant: fix: digits beyond the precision are dropped
     let mantissa = value(high) * 100_000_000 + value(low);
     Some(Decimal { mantissa, decimals })
 }
@@ -196,7 +196,7 @@ fn not_digits(word: u64) -> u64 {
 fn the_point(word: u64, others: u64) -> Option<u32> {
     let place = others.trailing_zeros() & !7;
     let is_alone = others >> place >> 8 == 0;
-    // mutant: fix: a point may have anything beside it
+    // mutant: fix: a decimal point may have any neighbor
     (is_alone && (word >> place) as u8 == POINT).then_some(place)
 }
 

@@ -71,7 +71,7 @@ fn offered(session: u64, numbers: std::ops::Range<u64>, now_ns: u64) -> Offered<
 }
 
 #[test]
-fn each_number_counts_once_however_lines_cut_it_into_packets() {
+fn each_number_counts_once_however_lines_split_the_packets() {
     let mut bench = Bench::new(Restart::Never, None);
     assert_eq!(bench.packet(0, 0..2, 1), Verdict::Deliver { from: BEGIN });
     assert_eq!(bench.packet(0, 0..2, 1), Verdict::Duplicate);
@@ -81,13 +81,13 @@ fn each_number_counts_once_however_lines_cut_it_into_packets() {
     );
     bench.logged("0-2, 2-4");
     assert_eq!(bench.packet(0, 5..6, 3), Verdict::Buffered);
-    assert_eq!(bench.packet(0, 5..8, 3), Verdict::Buffered, "it holds more");
-    assert_eq!(bench.packet(0, 5..7, 3), Verdict::Duplicate);
     assert_eq!(
-        bench.packet(0, 4..4, 3),
-        Verdict::Duplicate,
-        "a sign of life"
+        bench.packet(0, 5..8, 3),
+        Verdict::Buffered,
+        "it contains more"
     );
+    assert_eq!(bench.packet(0, 5..7, 3), Verdict::Duplicate);
+    assert_eq!(bench.packet(0, 4..4, 3), Verdict::Duplicate, "a heartbeat");
     bench.packet(0, 4..6, 4);
     bench.logged("4-6, 6-8");
     assert_eq!(
@@ -97,7 +97,7 @@ fn each_number_counts_once_however_lines_cut_it_into_packets() {
 }
 
 #[test]
-fn a_gap_is_lost_when_no_line_brings_it_in_time() {
+fn a_gap_is_lost_when_no_line_fills_it_in_time() {
     let mut bench = Bench::new(Restart::Never, None);
     bench.packet(0, 0..1, 1);
     bench.packet(0, 3..5, 10);
@@ -115,7 +115,7 @@ fn a_gap_is_lost_when_no_line_brings_it_in_time() {
 }
 
 #[test]
-fn a_packet_beyond_the_window_moves_it_on() {
+fn a_packet_beyond_the_window_moves_the_window() {
     let mut bench = Bench::new(Restart::Never, None);
     bench.packet(0, 0..1, 1);
     bench.packet(0, 2..3, 2);
@@ -127,7 +127,7 @@ fn a_packet_beyond_the_window_moves_it_on() {
 }
 
 #[test]
-fn what_all_lines_lose_is_asked_for_once_and_may_come_in_other_pieces() {
+fn packets_lost_on_all_lines_are_requested_once_and_may_arrive_in_other_pieces() {
     let retransmission = Retransmission {
         wait_ns: 50,
         numbers_max: 4,
@@ -157,12 +157,12 @@ fn what_all_lines_lose_is_asked_for_once_and_may_come_in_other_pieces() {
         "a line has it"
     );
     bench.logged("filled, 1-3, 3-4, 4-6");
-    // A longer gap than may be asked for is lost.
+    // A gap longer than one request is lost.
     bench.packet(0, 11..12, 120);
     bench.arbitration.advance(120 + WAIT);
     bench.drain();
     bench.logged("lost 6-10, 11-12");
-    // What is awaited for too long is lost.
+    // Packets awaited for longer than the limit are lost.
     bench.packet(0, 14..15, 300);
     for now_ns in [400, 449, 450, 450] {
         bench.arbitration.advance(now_ns);
@@ -172,7 +172,7 @@ fn what_all_lines_lose_is_asked_for_once_and_may_come_in_other_pieces() {
 }
 
 #[test]
-fn another_session_begins_anew_and_the_one_before_is_over() {
+fn a_new_session_restarts_the_numbers_and_the_previous_one_is_over() {
     let mut bench = Bench::new(Restart::NewSession, None);
     bench.packet(7, 0..2, 1);
     bench.packet(7, 5..6, 2);

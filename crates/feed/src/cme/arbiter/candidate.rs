@@ -1,92 +1,92 @@
-//! Packets that contradict the present numbering, and what makes them believed.
+//! Packets that contradict the current epoch, and the rules that confirm them.
 //!
-//! A number far from the next one, or a sending time that the venue's clock cannot show yet, is either a jump that
-//! both lines made (an outage, a sequence reset, a clock that was set) or a packet that the venue did not send now:
-//! an old one, a forged one. One packet decides nothing. Contradicting packets are stored in a buffer of their own
-//! until others agree with them, or until the stream continues without them.
+//! A number far from the next one, or an implausible sending time, is either a jump on both lines (an outage, a
+//! sequence reset, a changed clock) or a packet that the venue did not send now (old or forged). One packet decides
+//! nothing. Contradicting packets are buffered separately until others agree with them, or until the stream continues
+//! without them.
 
 use super::clock::{CLOCK_BACK_NS, CLOCKS_APART_NS};
 use crate::ReceiveTime;
 use crate::arbitration::{BufferedPacket, ReorderBuffer, Span};
 use crate::cme::settings::Line;
 
-/// Rising numbers that both lines must bring, with the same sending times.
+/// Consecutive numbers that both lines must bring, with the same sending times.
 const AGREED_MIN: u32 = 2;
 
-/// Rising numbers that one line must bring while the other is silent.
+/// Consecutive numbers that one line must bring while the other has no packets.
 const ALONE_MIN: u32 = 8;
 
-/// Rising numbers of one line that make the state unconfirmed, if they are against the clock.
+/// Consecutive numbers of one line that make the state unconfirmed, if the clock contradicts them.
 const ALONE_WARNING_MIN: u32 = 3;
 
-/// If the clock is against it: how many times the wait for a gap the numbers must continue.
+/// If the clock contradicts the jump: the numbers must continue for this many times the wait time of a gap.
 const WAITS_MIN: u64 = 10;
 
-/// Where the clock speaks against it and one line alone brings it although there are two: a line may be so far behind
-/// the other.
+/// Wait time if the clock contradicts the jump and only one of two lines brings it: one line may lag the other by this
+/// much.
 const BEHIND_NS_MAX: u64 = 60_000_000_000;
 
-/// Limit for an overtaken packet: it was sent at most this long before the others. Without it a stream and its
-/// restart with a clock behind would look like one.
+/// Limit for a reordered packet: it was sent at most this long before the others. Without the limit, a stream and its
+/// restart with a clock behind would look like one stream.
 const OVERTAKEN_NS_MAX: u64 = 250_000_000;
 
-/// Packets kept.
+/// Number of buffered packets.
 const PACKETS_MAX: usize = 256;
 
-/// How the window moves to a candidate that is believed.
+/// How the window moves to a confirmed candidate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Jump {
-    /// The first numbering begins.
+    /// The first epoch starts.
     Join,
     /// Sequence reset.
     Restart,
-    /// The present epoch continues.
+    /// The current epoch continues.
     Forward,
 }
 
-/// Where packets that contradict lie, as seen from the present numbering.
+/// Position of contradicting packets relative to the current epoch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
     /// There is no epoch yet.
     First,
-    /// In the window, which has reached it.
+    /// In the window: the window has reached them.
     Inside,
     /// Beyond the window.
     OutOfWindow,
-    /// Below the next number, and sent later than all that was processed: a sequence reset.
+    /// Below the next number, and sent later than all processed packets: a sequence reset.
     Reset,
-    /// The clock speaks against it: sent too early or too late for its number.
+    /// The clock contradicts them: sent too early or too late for their numbers.
     AgainstClock,
 }
 
-/// What the arbiter knows that decides whether a candidate is believed.
+/// Inputs from the arbiter to the decision about a candidate.
 #[derive(Clone, Copy, Debug)]
 pub struct Situation {
-    /// Where the candidate lies.
+    /// Position of the candidate.
     pub place: Place,
-    /// The present time of waiting.
+    /// Current time of the monotonic clock.
     pub now_ns: u64,
-    /// How long a gap is waited for.
+    /// Wait time of a gap.
     pub wait_ns: u64,
-    /// When each line brought a packet last; 0 for never.
+    /// Time of the last packet of each line; 0 for never.
     pub activity_ns: [u64; 2],
 }
 
-/// A candidate that is forgotten although a packet of it could be of the present numbering, or both lines had brought some
-/// of it.
+/// A dropped candidate that may nevertheless be a real jump: one of its packets can be of the current epoch, or both
+/// lines had brought some of it.
 #[derive(Clone, Copy, Debug)]
 pub struct Forgotten {
-    /// The lowest number that came.
+    /// Lowest number that arrived.
     pub began: u64,
-    /// The packet with the highest number.
+    /// Packet with the highest number.
     pub newest: BufferedPacket,
-    /// A packet of it could be of the present numbering.
+    /// One of its packets can be of the current epoch.
     pub is_ambiguous: bool,
-    /// Both lines had brought enough of it for a numbering of its own.
+    /// Both lines had brought enough of it for a sequence reset.
     pub is_agreed: bool,
 }
 
-/// The jump that packets speak for. Empty if nothing contradicts.
+/// Candidate for a jump: contradicting packets that agree with each other. Empty if nothing contradicts.
 #[derive(Debug)]
 pub struct JumpCandidate {
     buffer: ReorderBuffer,
@@ -94,25 +94,25 @@ pub struct JumpCandidate {
     lines: Vec<u8>,
     lowest: BufferedPacket,
     highest: BufferedPacket,
-    /// The lowest number that came, whether or not it is still kept.
+    /// Lowest number that arrived, whether or not it is still buffered.
     began: u64,
     since_ns: u64,
-    /// When something spoke for it last.
+    /// Time of the last packet that supported it.
     spoken_ns: u64,
     distinct: u32,
     agreed: u32,
-    /// The line that brought the first packet.
+    /// Line of the first packet.
     line: usize,
     passed_over: bool,
     ambiguous: bool,
-    /// Others contradicted before it, since the stream went on last.
+    /// An earlier candidate was replaced since the stream last continued.
     replaces: bool,
-    /// What was forgotten last, and may be so nevertheless.
+    /// The candidate dropped last, if it may nevertheless be real.
     forgotten: Option<Forgotten>,
 }
 
 impl JumpCandidate {
-    /// Memory for packets of `packet_bytes_max` bytes, at most as many as a window of `packets_max` has.
+    /// Allocates memory for packets of `packet_bytes_max` bytes, at most as many as a window of `packets_max` has.
     pub fn new(packets_max: usize, packet_bytes_max: usize) -> JumpCandidate {
         let buffer = ReorderBuffer::new(packets_max.min(PACKETS_MAX), packet_bytes_max);
         JumpCandidate {
@@ -133,88 +133,88 @@ impl JumpCandidate {
         }
     }
 
-    /// Whether nothing contradicts.
+    /// Whether it is empty.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.distinct == 0
     }
 
-    /// The packet with the lowest number.
+    /// Packet with the lowest number.
     pub fn lowest(&self) -> &BufferedPacket {
         &self.lowest
     }
 
-    /// The lowest number that came, whether or not it is still kept.
+    /// Lowest number that arrived, whether or not it is still buffered.
     pub fn began(&self) -> u64 {
         self.began
     }
 
-    /// The packet with the highest number.
+    /// Packet with the highest number.
     pub fn highest(&self) -> &BufferedPacket {
         &self.highest
     }
 
-    /// When the first packet came.
+    /// Receive time of the first packet.
     pub fn since_ns(&self) -> u64 {
         self.since_ns
     }
 
-    /// Whether the stream went on without it.
+    /// Whether the stream has continued without it.
     pub fn is_passed_over(&self) -> bool {
         self.passed_over
     }
 
-    /// The stream continues without it.
+    /// Records that the stream continues without it.
     pub fn pass_over(&mut self) {
         self.passed_over = true;
     }
 
-    /// Whether others contradicted before it, since the stream went on last.
+    /// Whether an earlier candidate was replaced since the stream last continued.
     pub fn replaces_others(&self) -> bool {
         self.replaces
     }
 
-    /// A packet of it could be of the present numbering as well.
+    /// Records that one of its packets can be of the current epoch as well.
     pub fn set_ambiguous(&mut self) {
         self.ambiguous = true;
     }
 
-    /// The copy of the packet that was taken last came before it on the other line, and was refused. It does not
-    /// confirm further: a packet from both lines must be as easy to replace as one.
+    /// Records that the other line brought a copy of the last packet earlier, which was rejected. The copy does not
+    /// confirm the candidate: a packet from both lines must be as easy to replace as any other.
     pub fn set_of_both(&mut self, sequence: u64) {
         let slot = sequence as usize & (self.lines.len() - 1);
         self.lines[slot] = 3;
     }
 
-    /// What was forgotten since the last time this was asked, and may be so nevertheless.
+    /// Takes the candidate dropped since the last call, if it may nevertheless be real.
     pub fn take_forgotten(&mut self) -> Option<Forgotten> {
         self.forgotten.take()
     }
 
-    /// There will be no witness any more, and nothing denies it.
+    /// End of input: no confirmation will arrive, and nothing refutes the candidate.
     pub fn set_shown(&mut self) {
         self.agreed += 1;
     }
 
-    /// Whether it contains all from number 1 on, confirmed by two packets. If the clock was set between them, number
-    /// 1 may be of an exchange that restarted twice.
+    /// Whether it contains everything from number 1 on, confirmed by two packets. If the clock was set between them,
+    /// number 1 may be of an earlier restart.
     pub fn is_whole(&self) -> bool {
         let is_shown = self.agreed > 0 || self.distinct > 1 && self.buffer.has(2);
         let sent_ns = (self.highest.sending_ns).saturating_sub(self.lowest.sending_ns);
         let came_ns = (self.highest.time.mono_ns).saturating_sub(self.lowest.time.mono_ns);
         let is_of_one_clock = sent_ns <= came_ns.saturating_add(CLOCK_BACK_NS);
-        // mutant: feed: a numbering is whole by two clocks
+        // mutant: feed: an epoch is complete with two clocks
         self.lowest.sequence == 1 && is_shown && is_of_one_clock && !self.ambiguous
     }
 
-    /// Whether a packet continues behind the highest number.
+    /// Whether a packet continues after the highest number.
     pub fn continues(&self, sequence: u64, sending_ns: u64, time: ReceiveTime) -> bool {
         sequence > self.highest.sequence && self.agrees(sequence, sending_ns, time)
             || sequence == self.highest.sequence && sending_ns == self.highest.sending_ns
     }
 
-    /// Whether a packet that does not agree with the candidate takes its place: nothing else has spoken for it, or not
-    /// for so long. A stray packet of old must not end a sequence reset that is on its way.
+    /// Whether a packet that does not agree with the candidate replaces it: no other packet supported the candidate, or
+    /// none for this long. A stray old packet must not end a sequence reset in progress.
     pub fn gives_way(
         &self,
         sequence: u64,
@@ -226,8 +226,8 @@ impl JumpCandidate {
         is_alone || !self.goes_on(time.mono_ns, wait_ns) || self.agrees(sequence, sending_ns, time)
     }
 
-    /// Takes a packet that contradicts. One that does not agree with those before it replaces them: the newest is
-    /// the most likely to be of now. `false` if it is a copy of one that is kept.
+    /// Adds a contradicting packet. A packet that does not agree with the buffered ones replaces them: the newest is
+    /// the most likely to be current. `false` for a copy of a buffered packet.
     pub fn offer(
         &mut self,
         sequence: u64,
@@ -237,7 +237,7 @@ impl JumpCandidate {
         payload: &[u8],
     ) -> bool {
         if !self.is_empty() && !self.agrees(sequence, sending_ns, time) {
-            // mutant: feed: a wrong first packet stays
+            // mutant: feed: a wrong first packet is not replaced
             self.clear();
             self.replaces = true;
         }
@@ -249,11 +249,11 @@ impl JumpCandidate {
             && self.buffer.has(sequence)
         {
             if self.buffer.disputes(sequence, sending_ns, payload.len()) {
-                // Neither is believed; the next copy of either takes the place.
+                // Neither is accepted; the next copy of either one replaces it.
                 self.buffer.take(sequence);
                 return true;
             }
-            // mutant: feed: a copy on the same line is a witness
+            // mutant: feed: a copy on the same line confirms the first packet
             self.agreed += u32::from(self.lines[slot] | bit == 3 && self.lines[slot] != 3);
             self.lines[slot] |= bit;
             return false;
@@ -279,8 +279,8 @@ impl JumpCandidate {
         true
     }
 
-    /// Whether it says that what is known may be over. One packet from the past may be a copy of what was processed long
-    /// ago; both lines bring such a one only if the venue sent it.
+    /// Whether it makes the state unconfirmed. A single old packet may be a copy of a packet processed long ago; both
+    /// lines bring one only if the venue sent it.
     pub fn is_warning_due(&self, place: Place) -> bool {
         match place {
             Place::First | Place::Inside => false,
@@ -289,7 +289,7 @@ impl JumpCandidate {
         }
     }
 
-    /// Whether a packet continues behind several of its packets.
+    /// Whether a packet continues after several of its packets.
     pub fn is_continued_by(&self, buffered: &BufferedPacket) -> bool {
         let is_many = !self.is_empty() && self.distinct >= ALONE_WARNING_MIN;
         is_many && self.agrees(buffered.sequence, buffered.sending_ns, buffered.time)
@@ -300,28 +300,28 @@ impl JumpCandidate {
         self.agreed > 0
     }
 
-    /// Whether both lines brought enough of it for a numbering of its own.
+    /// Whether both lines brought enough of it for a sequence reset.
     pub fn is_agreed(&self) -> bool {
         self.agreed >= AGREED_MIN
     }
 
-    /// Whether all that spoke for it came before the other one began.
+    /// Whether all its packets arrived before the other candidate began.
     pub fn ended_before(&self, other: &JumpCandidate) -> bool {
         self.spoken_ns < other.since_ns
     }
 
-    /// Whether something spoke for it since it could have been believed last.
-    pub fn may_be_believed(&self, now_ns: u64, wait_ns: u64) -> bool {
+    /// Whether a packet supported it since it could last have been confirmed.
+    pub fn may_be_confirmed(&self, now_ns: u64, wait_ns: u64) -> bool {
         self.goes_on(now_ns, WAITS_MIN.saturating_mul(wait_ns))
     }
 
-    /// Whether something spoke for it less than `wait_ns` ago.
+    /// Whether a packet supported it less than `wait_ns` ago.
     fn goes_on(&self, now_ns: u64, wait_ns: u64) -> bool {
         now_ns.saturating_sub(self.spoken_ns) < wait_ns
     }
 
-    /// Whether it is to be believed now.
-    pub fn is_believed(&self, situation: Situation) -> bool {
+    /// Whether it is confirmed now.
+    pub fn is_confirmed(&self, situation: Situation) -> bool {
         let Situation {
             place,
             now_ns,
@@ -332,42 +332,42 @@ impl JumpCandidate {
         let other = activity_ns[1 - self.line];
         let is_alone = other == 0 || other < self.since_ns;
         match place {
-            // A number near it, or its copy on the other line.
+            // A nearby number, or its copy on the other line.
             Place::First => {
-                // mutant: feed: the first packet of all is believed alone
+                // mutant: feed: the first packet of all needs no confirmation
                 let is_shown = self.distinct > 1 || self.agreed > 0;
                 is_shown && (self.lowest.sequence != 1 || self.is_whole() || age_ns >= wait_ns)
             }
-            // mutant: feed: one packet far ahead is believed
-            // mutant: feed: a packet far ahead is never believed
+            // mutant: feed: one packet beyond the window moves the window
+            // mutant: feed: a second packet beyond the window does not confirm a jump
             Place::OutOfWindow => self.distinct > 1,
             Place::Reset => {
-                // mutant: feed: one packet resets the numbering
-                // mutant: feed: a line alone resets nothing
+                // mutant: feed: one packet causes a sequence reset
+                // mutant: feed: one line alone cannot confirm a sequence reset
                 let is_shown = self.is_agreed() || is_alone && self.distinct >= ALONE_MIN;
-                // Its beginning may have been overtaken.
-                // mutant: feed: a reset does not wait for its beginning
+                // Its first packets may have been reordered.
+                // mutant: feed: a sequence reset does not wait for its first packets
                 is_shown && (self.lowest.sequence == 1 || age_ns >= wait_ns)
             }
-            // What began against the clock lies inside where its first packets had no room any more.
-            // mutant: feed: what began against the clock and has no room any more is believed by nobody
+            // A candidate against the clock can be inside the window once its first packets have left the buffer.
+            // mutant: feed: a candidate against the clock is not confirmed after its first packets left the buffer
             Place::AgainstClock | Place::Inside => {
-                // mutant: feed: a clock that is behind is believed at once
+                // mutant: feed: a clock that is behind is accepted at once
                 let a_while = age_ns >= WAITS_MIN.saturating_mul(wait_ns);
-                // mutant: feed: a line far behind the other sets the clock back
+                // mutant: feed: a line that lags the other sets the clock back
                 let alone_ns = if other == 0 { 0 } else { BEHIND_NS_MAX };
                 let is_alone = is_alone && self.distinct >= ALONE_MIN && age_ns >= alone_ns;
-                // What others have followed may be over as well.
+                // The packets before a continuation may be outdated as well.
                 let goes_on = self.goes_on(now_ns, wait_ns);
-                // mutant: feed: a clock that is behind is never believed
-                // mutant: feed: what has ended is believed
+                // mutant: feed: a clock that is behind is never accepted
+                // mutant: feed: a candidate that has ended is confirmed
                 a_while && goes_on && (self.is_agreed() || is_alone)
             }
         }
     }
 
-    /// Forgets what one line alone brought before the first number of both lines, or beyond the last: that may be of
-    /// another time. If no number is of both lines, all of it stays.
+    /// Drops packets of one line alone before the first number of both lines, or after the last: they may be of another
+    /// time. If no number is of both lines, all packets stay.
     pub fn keep_agreed(&mut self) {
         let JumpCandidate {
             buffer,
@@ -389,7 +389,8 @@ impl JumpCandidate {
         (*lowest, *highest) = (*buffer.peek(first), *buffer.peek(last));
     }
 
-    /// Gives each packet, lowest number first, to `keep`, with whether both lines brought it, and forgets all.
+    /// Passes each packet, lowest number first, to `keep`, with whether both lines brought it, and clears the
+    /// candidate.
     pub fn drain(&mut self, mut keep: impl FnMut(&BufferedPacket, &[u8], bool)) {
         for sequence in self.lowest.sequence..=self.highest.sequence {
             if let Some(buffered) = self.buffer.take(sequence) {
@@ -401,10 +402,10 @@ impl JumpCandidate {
         self.clear();
     }
 
-    /// Forgets all.
+    /// Clears the candidate.
     pub fn clear(&mut self) {
         self.buffer.clear(self.lowest.sequence);
-        // mutant: feed: what one line brought is no less than what both did
+        // mutant: feed: packets of one line count as much as those of both
         if self.ambiguous || self.agreed > 0 {
             self.forgotten = Some(Forgotten {
                 began: self.began,
@@ -417,7 +418,7 @@ impl JumpCandidate {
         (self.passed_over, self.ambiguous, self.replaces) = (false, false, false);
     }
 
-    /// Whether a packet may be of the same stream: near in number, and sent in the order of the numbers.
+    /// Whether a packet may be of the same stream: its number is near, and sending times ascend with the numbers.
     pub fn agrees(&self, sequence: u64, sending_ns: u64, time: ReceiveTime) -> bool {
         let JumpCandidate {
             lowest, highest, ..
@@ -442,7 +443,7 @@ impl JumpCandidate {
         }
     }
 
-    /// Lets the lowest go where a higher number has no room.
+    /// Drops the lowest packet if a higher number has no slot.
     fn make_room(&mut self, sequence: u64) {
         while !self.is_empty() && sequence >= self.lowest.sequence + self.buffer.capacity() {
             self.buffer.take(self.lowest.sequence);

@@ -1,14 +1,14 @@
-//! How a candidate that is believed becomes the stream, and how one that is not is forgotten.
+//! How a confirmed candidate becomes the stream, and how an unconfirmed one is dropped.
 
 use super::candidate::{Forgotten, Jump, Place, Situation};
 use super::{Arbiter, JumpWarning, Likeness, Line, Step, StreamPoint};
 use crate::arbitration::{BufferedPacket, Span, is_over};
 
-/// How many times the wait for a gap a sequence reset is awaited while the stream continues without it.
+/// A sequence reset is awaited for this many times the wait time of a gap while the stream continues without it.
 const WAITS_MAX: u64 = 10;
 
 impl Arbiter {
-    /// Where the candidate lies; it is not empty.
+    /// Position of the candidate, which is not empty.
     pub(super) fn place(&self) -> Place {
         let (lowest, highest) = (self.candidate.lowest(), self.candidate.highest());
         let fits = self.clock.fits(lowest.sending_ns, lowest.time.wall_ns)
@@ -21,7 +21,7 @@ impl Arbiter {
         } else if !fits {
             Place::AgainstClock
         } else if self.candidate.began() >= next + self.window.capacity() {
-            // mutant: feed: what was sent after what waits behind it is of the same numbering
+            // mutant: feed: a packet sent after the buffered packets behind it is accepted
             Place::OutOfWindow
         } else if self.candidate.began() >= next
             && self.is_in_order(lowest.sequence, lowest.sending_ns)
@@ -45,15 +45,15 @@ impl Arbiter {
         }
     }
 
-    /// Whether the numbers of the candidate continue the processed ones, without another packet in between.
+    /// Whether the numbers of the candidate continue the processed ones without a packet in between.
     fn is_next_step(&self) -> bool {
         let next = self.window.next();
         let goes_on = self.candidate.began() == next && !self.candidate.replaces_others();
         goes_on && self.window.is_empty()
     }
 
-    /// Lets `act` work on the packets of an earlier time in place of the others. They stay in their place if they are
-    /// believed.
+    /// Runs `act` on the candidate of earlier sending times in place of the other one. They stay swapped if that
+    /// candidate is confirmed.
     pub(super) fn on_earlier<T>(&mut self, act: impl FnOnce(&mut Arbiter) -> T) -> T {
         assert!(self.jump.is_none(), "the window moves to one candidate");
         std::mem::swap(&mut self.candidate, &mut self.earlier);
@@ -77,9 +77,9 @@ impl Arbiter {
     }
 
     fn advance_candidate(&mut self, now_ns: u64) {
-        self.believe(now_ns);
+        self.accept_candidate(now_ns);
         if self.jump.is_none() && self.candidate.is_passed_over() && self.window.is_empty() {
-            // A reset may be seen on one line long before the other one has brought all that was before it.
+            // One line may show a reset long before the other has brought all packets before it.
             let waits = if self.place() == Place::Reset {
                 WAITS_MAX
             } else {
@@ -99,37 +99,37 @@ impl Arbiter {
             && is_over(since_ns, now_ns, self.window.wait_ns())
             && !self.candidate.is_passed_over()
         {
-            // mutant: feed: what contradicts is never doubted
+            // mutant: feed: contradictions do not make the state unconfirmed
             self.warning = JumpWarning::Due;
         }
     }
 
-    pub(super) fn believe(&mut self, now_ns: u64) {
+    pub(super) fn accept_candidate(&mut self, now_ns: u64) {
         let situation = Situation {
             place: self.place(),
             now_ns,
             wait_ns: self.window.wait_ns(),
             activity_ns: self.activity_ns,
         };
-        if self.jump.is_none() && self.candidate.is_believed(situation) {
+        if self.jump.is_none() && self.candidate.is_confirmed(situation) {
             let way = self.way(situation.place);
             self.jump = Some(way);
             if situation.place == Place::Reset {
                 self.take_over();
             }
             if situation.place == Place::AgainstClock && way == Jump::Restart {
-                // mutant: feed: an exchange that begins anew begins with a packet of another time
+                // mutant: feed: a restart starts with a packet of another time
                 self.candidate.keep_agreed();
             }
-            // mutant: feed: what waits is delivered although another numbering was spoken for
+            // mutant: feed: buffered packets are delivered although another epoch has support
             if situation.place == Place::AgainstClock || self.earlier.is_agreed() {
-                // What waits may be of either numbering.
+                // Buffered packets may be of either epoch.
                 self.window.clear();
             }
         }
     }
 
-    /// Numbers that the window could take for its own, and that were sent after the reset, are of the new numbering.
+    /// Numbers that fit the window and were sent after the reset are of the new epoch.
     fn take_over(&mut self) {
         let begun_ns = self.candidate.lowest().sending_ns;
         let Arbiter {
@@ -159,8 +159,8 @@ impl Arbiter {
         }
     }
 
-    /// Before the next packet is processed: what contradicts it is over, unless it says that a later numbering has begun.
-    /// Gives the number that was processed last where what is forgotten may be so nevertheless.
+    /// Called before the next packet is processed: the candidate is over, unless the packet shows that a later epoch
+    /// has started. Returns the number processed last if the dropped candidate may nevertheless be real.
     #[cold]
     pub(super) fn deny(&mut self) -> Option<u64> {
         if self.is_undisputed() || self.jump.is_some() {
@@ -176,8 +176,8 @@ impl Arbiter {
             next.time.mono_ns,
             self.window.wait_ns(),
         );
-        // mutant: feed: what one line shows for long and goes on says nothing
-        // mutant: feed: what one line forges for a moment is a conflict
+        // mutant: feed: a long candidate of one line is no conflict
+        // mutant: feed: a short forgery on one line is a conflict
         if is_long && self.earlier.is_continued_by(&next) && !is_late {
             // It may be of an exchange that restarted a little behind the clock, while only one line is received.
             self.conflict = Some(self.window.next() - 1);
@@ -211,8 +211,8 @@ impl Arbiter {
         let next = window.next();
         let may_be_so = |other: Forgotten| {
             let is_of_now = clock.fits(other.newest.sending_ns, other.newest.time.wall_ns);
-            // mutant: feed: what both lines brought is forgotten without a word
-            // mutant: feed: a forgotten packet of another time is one of now
+            // mutant: feed: a dropped candidate of both lines is not reported
+            // mutant: feed: a dropped packet with another time counts as current
             other.is_ambiguous || other.began < next && (other.is_agreed || is_of_now)
         };
         let forgotten = [candidate.take_forgotten(), earlier.take_forgotten()];
@@ -221,7 +221,7 @@ impl Arbiter {
         }
     }
 
-    /// Moves the window to where the candidate is; nothing waits any more.
+    /// Moves the window to the candidate; the reorder buffer is empty afterwards.
     pub(super) fn jump_to_candidate(&mut self, jump: Jump) -> Option<Step> {
         let (lowest, whole) = (*self.candidate.lowest(), self.candidate.is_whole());
         let (first, sending_ns) = (lowest.sequence as u32, lowest.sending_ns);
@@ -258,9 +258,9 @@ impl Arbiter {
         let earlier_ended_first =
             jump == Jump::Restart && self.earlier.ended_before(&self.candidate);
         self.earlier.clear();
-        // mutant: feed: what ended before a reset is held against it
+        // mutant: feed: an ended candidate contradicts a later reset
         if earlier_ended_first {
-            // It was of the numbering before.
+            // It was of the previous epoch.
             self.earlier.take_forgotten();
         }
         self.note_forgotten();
@@ -268,9 +268,9 @@ impl Arbiter {
         step.or_else(|| self.pop_waiting())
     }
 
-    /// Takes the candidate into the window once the window has reached it.
+    /// Moves the candidate's packets into the window once the window has reached them.
     pub(super) fn adopt_reached(&mut self) {
-        // mutant: feed: a restart that is believed becomes a loss
+        // mutant: feed: a confirmed restart becomes a loss
         if self.jump.is_none() && !self.candidate.is_empty() && self.place() == Place::Inside {
             self.adopt();
         }
@@ -290,12 +290,12 @@ impl Arbiter {
             if !window.contains(sequence) {
                 return;
             }
-            // mutant: feed: what one line forged keeps its place before that of both lines
+            // mutant: feed: a packet of one line is not replaced by packets of both lines
             let is_disputed = (window.buffer()).disputes(sequence, sending_ns, payload.len());
             if is_disputed {
                 window.discard(sequence);
             }
-            // Of two packets of one number the one of both lines is the venue's, or neither is believed.
+            // Of two packets of one number, the one of both lines is the venue's; otherwise neither is accepted.
             if !is_disputed || of_both_lines {
                 window.keep(Span::one(sequence), sending_ns, time, payload);
             }

@@ -1,12 +1,12 @@
-//! Packets that a candidate refused. A packet from both lines was sent by the venue, so it outranks a candidate that
+//! Packets that a candidate rejected. A packet from both lines was sent by the venue, so it outranks a candidate that
 //! it does not agree with: a sequence reset may follow one that is not accepted yet.
 
 use crate::cme::settings::Line;
 
-/// Packets remembered: the copies of one lie this close together, or the next number's do.
+/// Number of stored packets: the copies of one packet, or of the next number, arrive within this many.
 const KEPT: usize = 16;
 
-/// The packets refused last.
+/// The packets rejected last.
 #[derive(Debug, Default)]
 pub struct Refused {
     packets: [Brought; KEPT],
@@ -24,7 +24,7 @@ struct Brought {
 }
 
 impl Refused {
-    /// Whether the other line brought this packet as well and it was refused; remembers it.
+    /// Whether the other line brought this packet as well and it was rejected; stores the packet.
     pub fn is_shown(&mut self, sequence: u64, sending_ns: u64, bytes: usize, line: Line) -> bool {
         let line = line as usize;
         let brought = Brought {
@@ -34,11 +34,11 @@ impl Refused {
             line,
         };
         let other = Brought {
-            // mutant: feed: a packet that one line brings twice is shown
+            // mutant: feed: a packet that one line brings twice is confirmed
             line: 1 - line,
             ..brought
         };
-        // mutant: feed: a candidate refuses what both lines bring
+        // mutant: feed: a candidate rejects a packet of both lines
         if self.packets.contains(&other) {
             return true;
         }
@@ -53,7 +53,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_packet_is_shown_by_both_lines_and_only_for_a_while() {
+    fn a_packet_is_confirmed_by_both_lines_and_only_for_a_while() {
         let mut refused = Refused::default();
         assert!(!refused.is_shown(1, 10, 22, Line::A));
         assert!(!refused.is_shown(1, 10, 22, Line::A), "the same line");

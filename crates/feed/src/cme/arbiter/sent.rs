@@ -1,14 +1,14 @@
-//! What was processed under each of the last numbers, to tell a copy from another packet of the same number.
+//! Sending time and length of the last processed numbers, to distinguish a copy from another packet of the same number.
 
 use super::clock::CLOCK_BACK_NS;
 
-/// A packet that comes behind the one processed last was sent no longer before it.
+/// Limit for a packet that arrives after the last processed one: it was sent at most this long before it.
 const LATE_NS_MAX: u64 = 1_000_000_000;
 
-/// Sending time and length of the packets processed last.
+/// Sending time and length of the last processed packets.
 #[derive(Debug)]
 pub struct SentTimes {
-    /// By number; a time of 0 where the number was lost.
+    /// By number; a time of 0 for a lost number.
     slots: Vec<Sent>,
 }
 
@@ -18,32 +18,32 @@ struct Sent {
     bytes: u32,
 }
 
-/// How a packet compares with the one that was processed under its number.
+/// Comparison of a packet with the processed one of its number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Likeness {
     /// The same packet.
     Copy,
-    /// The number was lost, and the packet may be what was lost.
+    /// The number was lost, and the packet may be the lost one.
     Lost,
-    /// Another packet that was sent at the same time: one of the two is not the venue's.
+    /// Another packet with the same sending time: one of the two is not the venue's.
     Conflict,
-    /// Of another time, or too old to say.
+    /// A different sending time, or too old to compare.
     Unknown,
 }
 
-/// Two packets of one number that were sent so close to each other claim the same place of the same stream. More than a
-/// packet may be sent before the one processed last: what is ahead by a little more stands against the clock.
+/// Two packets of one number with sending times this close conflict: they are of the same stream. The limit is wider
+/// than the reordering of packets; a larger difference contradicts the clock.
 const SAME_PLACE_NS: u64 = 2 * CLOCK_BACK_NS;
 
 impl SentTimes {
-    /// Room for `packets_max` numbers, a power of two, taken now.
+    /// Allocates memory for `packets_max` numbers, a power of two.
     pub fn new(packets_max: u64) -> SentTimes {
         SentTimes {
             slots: vec![Sent::default(); packets_max as usize],
         }
     }
 
-    /// This packet was processed.
+    /// Records a processed packet.
     #[inline]
     pub fn record(&mut self, sequence: u64, sending_ns: u64, bytes: usize) {
         let slot = sequence as usize & (self.slots.len() - 1);
@@ -53,7 +53,7 @@ impl SentTimes {
         };
     }
 
-    /// These numbers were lost, or are of a numbering that is over.
+    /// Records that these numbers were lost, or are of a previous epoch.
     pub fn forget(&mut self, numbers: std::ops::Range<u64>) {
         let last = self.slots.len() as u64;
         for sequence in numbers.start.max(numbers.end.saturating_sub(last))..numbers.end {
@@ -61,7 +61,7 @@ impl SentTimes {
         }
     }
 
-    /// Whether a packet was sent when its number was, behind the number before and before the one behind it.
+    /// Whether a packet's sending time is between those of the number before and the number after it.
     fn is_same_place(&self, sequence: u64, sending_ns: u64, next: u64) -> bool {
         let before_ns = self.slot(sequence.wrapping_sub(1)).sending_ns;
         let behind_ns = match sequence + 1 < next {
@@ -69,12 +69,12 @@ impl SentTimes {
             false => 0,
         };
         let is_before = behind_ns == 0 || sending_ns <= behind_ns;
-        // mutant: feed: what is forged a second ahead is denied by nothing
+        // mutant: feed: a forged packet a second ahead is not contradicted
         let is_near = self.slot(sequence).sending_ns.abs_diff(sending_ns) < SAME_PLACE_NS;
         is_near && is_before && sending_ns >= before_ns
     }
 
-    /// When the first number behind this one was sent that was processed. Bounded by what is kept.
+    /// Sending time of the first processed number after this one; bounded by the stored numbers.
     fn behind(&self, sequence: u64, next: u64) -> Option<u64> {
         let times = (sequence + 1..next).map(|sequence| self.slot(sequence).sending_ns);
         times.into_iter().find(|sending_ns| *sending_ns > 0)
@@ -93,8 +93,8 @@ impl SentTimes {
         is_kept && sent.sending_ns == sending_ns && sent.bytes == bytes as u32
     }
 
-    /// Compares a packet whose number is below `next`. A lost number's packet was sent no later than
-    /// the packet processed last, at `processed_ns`.
+    /// Compares a packet whose number is below `next`. The packet of a lost number was sent no later than the last
+    /// processed packet, at `processed_ns`.
     pub fn compare(
         &self,
         sequence: u64,
@@ -110,8 +110,8 @@ impl SentTimes {
         if self.is_copy(sequence, sending_ns, bytes, next) {
             Likeness::Copy
         } else if sent.sending_ns == 0 {
-            // It was sent before what was processed behind it; a sequence reset is sent later.
-            // mutant: feed: what begins anew behind a late join is late
+            // It was sent before the packets processed after it; a sequence reset is sent later.
+            // mutant: feed: a restart after a late join counts as late packets
             let is_before = sending_ns <= self.behind(sequence, next).unwrap_or(processed_ns);
             let is_recent = sending_ns <= processed_ns && processed_ns - sending_ns < LATE_NS_MAX;
             if is_before && is_recent {
@@ -120,7 +120,7 @@ impl SentTimes {
                 Likeness::Unknown
             }
         } else if sent.bytes != bytes as u32 && self.is_same_place(sequence, sending_ns, next) {
-            // mutant: feed: two packets of one number are one
+            // mutant: feed: two packets with one number are no conflict
             Likeness::Conflict
         } else {
             Likeness::Unknown
@@ -135,7 +135,7 @@ mod tests {
     const SECOND: u64 = SAME_PLACE_NS;
 
     #[test]
-    fn a_packet_is_compared_with_what_was_processed_under_its_number() {
+    fn a_packet_is_compared_with_the_processed_one_of_its_number() {
         let mut sent = SentTimes::new(8);
         sent.record(5, 10 * SECOND, 100);
         sent.forget(6..7);
@@ -158,11 +158,11 @@ mod tests {
         assert_eq!(compare(6, 11 * SECOND - 1, 22), Likeness::Lost);
         assert_eq!(compare(6, 12 * SECOND, 22), Likeness::Unknown);
         let later = sent.compare(5, 10 * SECOND, 100, 14, 20 * SECOND);
-        assert_eq!(later, Likeness::Unknown, "its place was taken by number 13");
+        assert_eq!(later, Likeness::Unknown, "number 13 replaced it");
     }
 
     #[test]
-    fn of_a_long_loss_the_last_numbers_are_forgotten() {
+    fn of_a_long_loss_only_the_last_numbers_are_stored() {
         let mut sent = SentTimes::new(4);
         (1..=4).for_each(|sequence| sent.record(sequence, SECOND, 1));
         sent.forget(5..1 << 40);

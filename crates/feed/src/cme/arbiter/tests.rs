@@ -2,7 +2,7 @@
 
 use super::*;
 
-mod believed;
+mod confirmation;
 mod stray;
 
 const WAIT: u64 = 100;
@@ -18,7 +18,7 @@ impl Bench {
         Bench::with(None)
     }
 
-    /// Gaps of at most so many packets wait for replay, 50 longer than others.
+    /// Gaps of at most this many packets are requested from replay, and wait 50 ns longer than others.
     fn asking(packets_max: u32) -> Bench {
         Bench::with(Some(Replay {
             wait_ns: 50,
@@ -33,7 +33,7 @@ impl Bench {
         }
     }
 
-    /// Offers a packet that was replayed.
+    /// Offers a replayed packet.
     fn replayed(&mut self, sequence: u32, sending_ns: u64, now_ns: u64) -> bool {
         self.advance(now_ns);
         let payload = sequence.to_le_bytes();
@@ -53,7 +53,7 @@ impl Bench {
         self.sent(sequence, now_ns, now_ns)
     }
 
-    /// The first of all comes on both lines, since nobody believes one packet alone.
+    /// The first packet of all arrives on both lines, since one packet alone is not accepted.
     fn sent(&mut self, sequence: u32, sending_ns: u64, now_ns: u64) -> Verdict {
         if self.arbiter.newest().is_none() {
             self.on(Line::B, sequence, sending_ns, now_ns);
@@ -61,7 +61,7 @@ impl Bench {
         self.on(Line::A, sequence, sending_ns, now_ns)
     }
 
-    /// Offers it on one line.
+    /// Offers a packet on one line.
     fn on(&mut self, line: Line, sequence: u32, sending_ns: u64, now_ns: u64) -> Verdict {
         let payload = sequence.to_le_bytes();
         self.offer(
@@ -73,7 +73,7 @@ impl Bench {
         )
     }
 
-    /// Offers it on both lines.
+    /// Offers a packet on both lines.
     fn both(&mut self, sequence: u32, sending_ns: u64, now_ns: u64) {
         self.on(Line::A, sequence, sending_ns, now_ns);
         self.on(Line::B, sequence, sending_ns, now_ns);
@@ -122,7 +122,7 @@ impl Bench {
                     ..
                 } => format!("restarted at {sending_ns}"),
                 Step::Restarted { first, .. } => format!("restarted late {first}"),
-                Step::JumpUnconfirmed => "doubt".to_owned(),
+                Step::JumpUnconfirmed => "unconfirmed".to_owned(),
                 Step::Conflict(sequence) => format!("conflict {sequence}"),
                 Step::Awaited { first, last } => format!("await {first}-{last}"),
                 Step::Filled => "filled".to_owned(),
@@ -150,7 +150,7 @@ fn the_first_copy_wins_and_gaps_wait() {
 }
 
 #[test]
-fn a_gap_is_lost_when_a_packet_behind_it_waited_long_enough() {
+fn a_gap_is_lost_when_a_packet_behind_it_has_waited_long_enough() {
     let mut bench = Bench::new();
     bench.packet(1, 0);
     bench.packet(3, 10);
@@ -199,26 +199,26 @@ fn a_second_packet_confirms_a_jump() {
 }
 
 #[test]
-fn packets_held_up_to_the_target_leave_nothing_to_lose() {
+fn buffered_packets_up_to_the_target_leave_nothing_to_lose() {
     let mut bench = Bench::new();
     bench.packet(1, 0);
     assert_eq!(bench.packet(10, 1), Verdict::OutOfWindow);
     for sequence in 3..9 {
         bench.packet(sequence, 2);
     }
-    // 2 is lost, 3 to 8 follow, and 9 is a neighbour of 10 beyond the window.
+    // 2 is lost, 3 to 8 follow, and 9 is next to 10, beyond the window.
     assert_eq!(bench.packet(9, 3), Verdict::Buffered);
     bench.advance(103);
     bench.expect("joined 1 1 lost 2-2 3 4 5 6 7 8 9 10");
 }
 
 #[test]
-fn an_unconfirmed_jump_is_doubted_in_time() {
+fn an_unconfirmed_jump_is_reported_in_time() {
     let mut bench = Bench::new();
     bench.packet(1, 0);
     bench.packet(100, 1);
     bench.advance(101);
-    bench.expect("joined 1 1 doubt");
+    bench.expect("joined 1 1 unconfirmed");
     bench.advance(500);
     bench.expect("");
     bench.packet(101, 600);
@@ -226,7 +226,7 @@ fn an_unconfirmed_jump_is_doubted_in_time() {
 }
 
 #[test]
-fn the_last_packet_of_all_is_believed_at_the_end() {
+fn the_last_packet_is_accepted_at_the_end_of_input() {
     let mut bench = Bench::new();
     bench.packet(1, 0);
     bench.packet(100, 1);
@@ -236,7 +236,7 @@ fn the_last_packet_of_all_is_believed_at_the_end() {
 }
 
 #[test]
-fn an_overdue_gap_is_asked_for_and_goes_on_when_it_is_filled() {
+fn an_overdue_gap_is_requested_and_processing_continues_when_it_is_filled() {
     let mut bench = Bench::asking(4);
     bench.packet(1, 0);
     bench.packet(4, 10);
@@ -258,7 +258,7 @@ fn an_overdue_gap_is_asked_for_and_goes_on_when_it_is_filled() {
 }
 
 #[test]
-fn a_late_copy_of_a_line_wins_over_replay() {
+fn a_late_copy_of_a_line_replaces_replay() {
     let mut bench = Bench::asking(4);
     bench.packet(1, 0);
     bench.packet(4, 10);
@@ -270,7 +270,7 @@ fn a_late_copy_of_a_line_wins_over_replay() {
     assert!(!bench.replayed(3, 9, 114), "nothing is awaited any more");
 }
 
-/// Half an answer is used; what it lacks is lost, and no more than that.
+/// A partial answer is used; only the missing rest is lost.
 #[test]
 fn a_gap_that_is_not_filled_in_time_is_lost() {
     for given_up in [true, false] {
@@ -293,7 +293,7 @@ fn a_gap_that_is_not_filled_in_time_is_lost() {
         bench.expect("2 lost 3-3 4 5");
         assert_eq!(bench.sent(3, 8, 161), Verdict::Late);
         bench.expect("");
-        // What is behind waits its own time, and is asked for then.
+        // The gap behind it waits its own time, and is then requested.
         bench.advance(199);
         assert_eq!(bench.asked(), None);
         bench.advance(200);
@@ -304,7 +304,7 @@ fn a_gap_that_is_not_filled_in_time_is_lost() {
 }
 
 #[test]
-fn nothing_is_asked_for_before_its_time() {
+fn nothing_is_requested_before_the_allowed_time() {
     let mut bench = Bench::asking(4);
     bench.packet(1, 0);
     bench.packet(3, 10);
@@ -319,9 +319,9 @@ fn nothing_is_asked_for_before_its_time() {
     bench.expect("await 6-6");
 }
 
-/// A packet that was asked for is taken out again where another one claims its number.
+/// A packet of a requested number is dropped again if another packet has the same number.
 #[test]
-fn a_dispute_does_not_fill_what_is_asked_for() {
+fn conflicting_packets_do_not_fill_a_request() {
     let mut bench = Bench::asking(4);
     bench.packet(1, 0);
     bench.packet(4, 10);
@@ -335,7 +335,7 @@ fn a_dispute_does_not_fill_what_is_asked_for() {
 }
 
 #[test]
-fn one_request_reaches_over_several_gaps() {
+fn one_request_covers_several_gaps() {
     let mut bench = Bench::asking(4);
     bench.packet(1, 0);
     for sequence in [3, 5, 8] {
@@ -347,25 +347,25 @@ fn one_request_reaches_over_several_gaps() {
     bench.expect("joined 1 1 await 2-4");
     bench.replayed(4, 5, 112);
     bench.expect("filled 2 3 4 5");
-    assert!(!bench.arbiter.is_caught_up(), "8 waits too long already");
+    assert!(!bench.arbiter.is_caught_up(), "8 has waited too long");
     bench.advance(113);
     bench.expect("await 6-7");
 }
 
 #[test]
-fn what_one_request_cannot_reach_is_lost_at_once() {
+fn a_gap_beyond_one_request_is_lost_at_once() {
     let mut bench = Bench::asking(2);
     bench.packet(1, 0);
     bench.packet(5, 10);
     bench.advance(110);
     bench.expect("joined 1 1 lost 2-4 5");
-    // Neither is what both lines lost before the first packet, or before a jump.
+    // The packets that both lines lost before the first packet, or before a jump, are not requested either.
     bench.packet(50, 111);
     bench.packet(51, 112);
     bench.expect("lost 6-49 50 51");
 }
 
-/// The numbers of another week, or of nobody: their times are not those of what was lost.
+/// The numbers of another week, or forged ones: their sending times do not fit the gap.
 #[test]
 fn a_replayed_packet_was_sent_between_its_neighbours() {
     let mut bench = Bench::asking(4);
@@ -380,7 +380,7 @@ fn a_replayed_packet_was_sent_between_its_neighbours() {
 }
 
 #[test]
-fn jumps_restarts_and_the_end_do_not_wait_for_replay() {
+fn jumps_resets_and_the_end_of_input_do_not_wait_for_replay() {
     let awaiting = || {
         let mut bench = Bench::asking(4);
         bench.packet(1, 5);

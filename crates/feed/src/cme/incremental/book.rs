@@ -10,7 +10,7 @@ use touchline_types::{
 };
 use touchline_wire::mdp3::*;
 
-/// A level entry's fields, widths levelled.
+/// Fields of a level entry, in common widths.
 struct Level {
     security_id: i32,
     rpt_seq: u32,
@@ -22,7 +22,7 @@ struct Level {
     entry_type: MdEntryTypeBook,
 }
 
-/// An order entry's fields, widths levelled.
+/// Fields of an order entry, in common widths.
 struct Order {
     security_id: i32,
     order_id: Option<u64>,
@@ -33,8 +33,8 @@ struct Order {
     entry_type: MdEntryTypeBook,
 }
 
-/// A book message: the same fields in both generations and with long quantities, in other widths.
-/// ReferenceID counts the level entries from 1; a level's own action does not matter to its orders.
+/// A book message; both generations and the messages with long quantities have the same fields, in different widths.
+/// ReferenceID counts the level entries from 1; the action of the level does not affect its orders.
 macro_rules! book_message {
     ($name:ident, $view:ident) => {
         #[inline]
@@ -115,8 +115,8 @@ impl Channel {
     order_message!(order_book47, MdIncrementalRefreshOrderBook47);
     order_message!(order_book43, MdIncrementalRefreshOrderBook43);
 
-    /// A level entry: applied if it is the next one of a whole book, else left to code off the hot path.
-    // Always inline: an entry's fields go from the wire into the event without a stop.
+    /// A level entry: applied here if it is the next one of a complete book, otherwise passed to code off the hot path.
+    // Always inline: the fields of an entry are copied from the wire to the event without a call.
     #[inline(always)]
     fn level(&mut self, level: Level, transact_ns: u64, out: &mut Output<'_>) {
         let Some(instrument) = self.instrument(level.security_id, out) else {
@@ -149,7 +149,7 @@ impl Channel {
         }
     }
 
-    /// A level entry that changes no level: it takes a number, and may empty the book.
+    /// A level entry that changes no level: it has a RptSeq, and may empty the book.
     #[cold]
     fn other_entry(
         &mut self,

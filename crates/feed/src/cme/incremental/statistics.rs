@@ -1,5 +1,5 @@
-//! Trades, volumes, statistics and limits. Their entries take a RptSeq like levels do; the figure
-//! itself is passed on whatever the state of the book, since no snapshot would bring it again.
+//! Trades, volumes, statistics and limits. Their entries have a RptSeq like levels; the value is published whatever the
+//! state of the book, since no snapshot repeats it.
 
 use super::{Ending, ending};
 use crate::Output;
@@ -9,8 +9,8 @@ use crate::cme::queue::Work;
 use touchline_types::{Event, Instrument, Price, Statistic, StatisticKind, Trade, UpdateAction};
 use touchline_wire::mdp3::*;
 
-/// A message whose entries each take a number and give figures: `$entries` is what an entry
-/// (`$channel`, `$entry`, `$instrument`) gives, of an event that began at `$begun_ns`.
+/// A message whose entries each have a RptSeq and publish a value: `$entries` converts an entry (`$channel`, `$entry`,
+/// `$instrument`) of an event that began at `$begun_ns`.
 macro_rules! entries_message {
     ($name:ident, $view:ident, |$channel:ident, $entry:ident, $instrument:ident, $begun_ns:ident| $entries:expr) => {
         pub(super) fn $name(
@@ -89,7 +89,7 @@ macro_rules! limits_message {
         .map(|(kind, price)| Statistic {
             instrument,
             kind,
-            // A null takes the limit back.
+            // A null withdraws the limit.
             action: if price.is_some() {
                 UpdateAction::New
             } else {
@@ -129,7 +129,7 @@ impl Channel {
     limits_message!(limits34, MdIncrementalRefreshLimitsBanding34);
     limits_message!(limits50, MdIncrementalRefreshLimitsBanding50);
 
-    /// Takes the entry's number, which changes no book.
+    /// Processes the RptSeq of an entry that changes no book.
     fn number(
         &mut self,
         security_id: i32,
@@ -145,7 +145,7 @@ impl Channel {
     }
 }
 
-/// A trade id of any width; 0 where there is none.
+/// A trade id of any width; 0 if absent.
 fn trade_id(id: impl Count) -> u64 {
     id.count()
         .ok()

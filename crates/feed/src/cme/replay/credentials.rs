@@ -2,22 +2,21 @@
 
 use touchline_session::Secret;
 
-/// User and password of TCP replay. They are never printed, and wiped when they are dropped.
+/// User and password of TCP replay. They are never printed, and wiped on drop.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Credentials {
     user: Secret,
     password: Secret,
 }
 
-/// The longest user or password, bytes.
+/// Longest user or password, bytes.
 pub const CREDENTIAL_BYTES_MAX: usize = 64;
 
 impl Credentials {
-    /// Takes user and password, each 1 to 64 visible ASCII characters: nothing in them may end a
-    /// field.
+    /// Accepts user and password of 1 to 64 visible ASCII characters each: no character may end a field.
     ///
     /// # Errors
-    /// Which of the two cannot be sent. The text has nothing of either.
+    /// The invalid one of the two. The text does not contain their characters.
     pub fn new(user: &str, password: impl Into<Secret>) -> Result<Credentials, &'static str> {
         let can_be_sent = |secret: &Secret| {
             (1..=CREDENTIAL_BYTES_MAX).contains(&secret.len())
@@ -25,10 +24,10 @@ impl Credentials {
         };
         let (user, password) = (user.into(), password.into());
         if !can_be_sent(&user) {
-            return Err("the user has other than 1 to 64 visible ASCII characters");
+            return Err("the user must have 1 to 64 visible ASCII characters");
         }
         if !can_be_sent(&password) {
-            return Err("the password has other than 1 to 64 visible ASCII characters");
+            return Err("the password must have 1 to 64 visible ASCII characters");
         }
         Ok(Credentials { user, password })
     }

@@ -1,4 +1,4 @@
-//! The two messages that we write: FIX fields, without BeginString, in a buffer that is wiped.
+//! The two messages that we send: FIX fields, without BeginString, in a buffer that is wiped.
 
 use super::credentials::{CREDENTIAL_BYTES_MAX, Credentials};
 use std::fmt;
@@ -6,10 +6,10 @@ use std::io::Write;
 use touchline_wire::fix::{Encoder, tag};
 use zeroize::Zeroize;
 
-/// Both messages have room: the fields around two credentials, or five numbers of at most ten digits.
+/// Capacity for both messages: the fields around two credentials, or five numbers of at most ten digits.
 const BYTES: usize = 2 * CREDENTIAL_BYTES_MAX + 96;
 
-/// A message that is to be sent.
+/// An outgoing message.
 pub struct Output {
     bytes: [u8; BYTES],
     start: usize,
@@ -60,12 +60,12 @@ impl Output {
         });
     }
 
-    /// What is still to be sent.
+    /// Bytes to send.
     pub fn rest(&self) -> &[u8] {
         &self.bytes[self.start..self.end]
     }
 
-    /// So much was sent. A message that is gone is wiped.
+    /// Reports that this number of bytes was sent. A sent message is wiped.
     pub fn sent(&mut self, bytes: usize) {
         self.start = self.end.min(self.start + bytes);
         if self.start == self.end {
@@ -73,7 +73,7 @@ impl Output {
         }
     }
 
-    /// Nothing is to be sent.
+    /// Whether there is nothing to send.
     pub fn clear(&mut self) {
         self.bytes.zeroize();
         (self.start, self.end) = (0, 0);
@@ -84,12 +84,12 @@ impl Output {
         self.bytes.iter().all(|&byte| byte == 0)
     }
 
-    /// Writes a message in place of the last one.
+    /// Replaces the last message.
     fn write(&mut self, msg_type: &[u8], body: impl FnOnce(&mut Encoder<'_>)) {
         self.clear();
         let mut encoder = Encoder::new(&mut self.bytes, b"", msg_type);
         body(&mut encoder);
-        // There is room for the longest fields, so nothing fails.
+        // The buffer is large enough for the longest fields, so no write fails.
         self.end = encoder.finish().map_or(0, <[u8]>::len);
     }
 }

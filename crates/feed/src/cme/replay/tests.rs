@@ -1,4 +1,4 @@
-//! The session against answers written by hand, in every split.
+//! The session against answers written by hand, split at every position.
 
 use super::*;
 
@@ -13,7 +13,7 @@ fn session() -> Session {
     session
 }
 
-/// A packet of one message with a block of so many bytes, its length in front.
+/// A packet of one message with a block of this many bytes, preceded by its length.
 fn framed(sequence: u32, template: u16, block: &[u8]) -> Vec<u8> {
     let mut packet = Vec::new();
     packet.extend(sequence.to_le_bytes());
@@ -42,7 +42,7 @@ fn logout(text: &str) -> Vec<u8> {
     framed(2, 16, &block)
 }
 
-/// Gives the session an answer in pieces of at most so many bytes; says what came of it.
+/// Passes an answer to the session in pieces of at most this many bytes; returns the result.
 fn answer(session: &mut Session, mut bytes: &[u8], piece: usize) -> Vec<String> {
     let mut log = Vec::new();
     while !bytes.is_empty() {
@@ -65,7 +65,7 @@ fn answer(session: &mut Session, mut bytes: &[u8], piece: usize) -> Vec<String> 
     log
 }
 
-/// The output as text, with bars for separators; it counts as sent.
+/// The output as text, with bars for separators; marks it as sent.
 fn said(session: &mut Session) -> String {
     let text = String::from_utf8_lossy(session.output()).replace('\x01', "|");
     let length = session.output().len();
@@ -74,7 +74,7 @@ fn said(session: &mut Session) -> String {
 }
 
 #[test]
-fn a_whole_conversation_in_any_split() {
+fn a_complete_session_with_any_split() {
     let whole = [
         logon(),
         heartbeat(2),
@@ -118,7 +118,7 @@ fn the_request_follows_the_logon() {
 
 /// BodyLength and CheckSum, computed here from what was written.
 #[test]
-fn messages_are_framed_as_fix_wants_it() {
+fn messages_are_framed_by_the_rules_of_fix() {
     let mut session = session();
     said(&mut session);
     for _ in 0..300 {
@@ -142,12 +142,12 @@ fn messages_are_framed_as_fix_wants_it() {
 }
 
 #[test]
-fn a_refusal_says_why() {
+fn a_refusal_has_the_venues_text() {
     let mut session = session();
     let log = answer(&mut session, &logout("unknown user"), 5);
     assert_eq!(log, ["Refused"]);
     assert_eq!(session.reason(), b"unknown user");
-    // Also after the logon; and what was said before is forgotten.
+    // The same after the logon; the earlier text is gone.
     session.begin(7, 9);
     assert_eq!(session.reason(), b"");
     let log = answer(&mut session, &[logon(), logout("too old")].concat(), 500);
@@ -156,7 +156,7 @@ fn a_refusal_says_why() {
 }
 
 #[test]
-fn what_is_no_answer_ends_the_session() {
+fn an_invalid_answer_ends_the_session() {
     let garbage = |length: u16| [length.to_le_bytes().to_vec(), vec![0xff; 20]].concat();
     let many: Vec<Vec<u8>> = [7, 8, 9, 9].map(heartbeat).to_vec();
     let alive = vec![heartbeat(3); HEARTBEATS_MAX as usize + 1];
@@ -173,17 +173,17 @@ fn what_is_no_answer_ends_the_session() {
         ("data before the logon", framed(7, 99, &[]), "Broken(Logon)"),
         ("two logons", [logon(), logon()].concat(), "Broken(Logon)"),
         (
-            "a packet beyond what was asked for",
+            "a packet after the requested range",
             [logon(), framed(10, 99, &[])].concat(),
             "Broken(Unasked)",
         ),
         (
-            "more packets than were asked for",
+            "more packets than requested",
             [logon(), many.concat()].concat(),
             "Broken(Unasked)",
         ),
         (
-            "signs of life for ever",
+            "heartbeats without end",
             [logon(), alive.concat()].concat(),
             "Broken(Unasked)",
         ),
@@ -193,15 +193,15 @@ fn what_is_no_answer_ends_the_session() {
         assert_eq!(log.last().map(String::as_str), Some(expected), "{what}");
         assert!(
             session.output().is_empty(),
-            "{what}: nothing is sent any more"
+            "{what}: no more bytes are sent"
         );
-        // What comes after the end is not looked at, and never fills the buffer for good.
+        // Bytes after the end are ignored, and do not fill the buffer.
         assert!(answer(&mut session, &[0; 1_000], 100).is_empty());
     }
 }
 
 #[test]
-fn there_is_always_room_for_a_packet() {
+fn the_receive_buffer_always_has_room_for_a_packet() {
     let mut session = session();
     let longest = framed(7, 99, &vec![0; 1_500 - 12 - 10]);
     answer(&mut session, &logon(), 1);
@@ -217,7 +217,7 @@ fn there_is_always_room_for_a_packet() {
 }
 
 #[test]
-fn no_text_has_the_password() {
+fn no_text_contains_the_password() {
     let mut session = session();
     let shown = format!("{session:?} {:?}", Credentials::new(USER, PASSWORD));
     assert!(

@@ -153,7 +153,7 @@ impl Apply<'_> {
                     (None, Some(known)) => known.request,
                     _ => request_id,
                 };
-                // mutant: fx: what an increment leaves out is lost
+                // mutant: fx: fields absent from an increment are lost
                 let draft = Draft {
                     known,
                     ..self.draft(pair, side, request, head, entry)

@@ -70,7 +70,7 @@ impl Apply<'_> {
         };
         for side in Side::BOTH {
             let (price, size) = (entry.price[side.index()], entry.size[side.index()]);
-            // mutant: fx: a side that a mass quote leaves out goes away
+            // mutant: fx: a side absent from a mass quote is removed
             if price.is_none() && size.is_none() {
                 continue;
             }

@@ -30,7 +30,7 @@ impl Apply<'_> {
             let key = Key::Request(side, request);
             let price: Raw<'_> = first(message, price);
             if price.is_none() {
-                // mutant: fx: a side that a quote leaves out stays
+                // mutant: fx: a side absent from a quote stays
                 self.books[pair].remove(&key);
                 continue;
             }

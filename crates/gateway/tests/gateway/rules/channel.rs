@@ -75,7 +75,7 @@ fn forged_packets_far_ahead_confirm_nothing() {
 }
 
 #[test]
-fn a_second_packet_near_the_first_is_believed() {
+fn a_second_packet_near_the_first_is_confirmed() {
     let mut bench = Bench::new();
     bench.packet(1, &[book(&[bid(1, NEW, 1, 100)])]);
     bench.packet(500, &[heartbeat()]);
@@ -142,7 +142,7 @@ fn an_invalid_packet_is_as_good_as_lost() {
 /// The venue restarts with its clock behind: no old book is live for longer than the wait time of a gap, and after a
 /// while both lines confirm the new epoch.
 #[test]
-fn a_restart_with_the_clock_behind_is_doubted_and_then_believed() {
+fn a_restart_with_the_clock_behind_is_unconfirmed_and_then_accepted() {
     let mut bench = Bench::new();
     for sequence in 1..100 {
         bench.sent_at(

@@ -57,7 +57,7 @@ impl Flow {
                 _ => 0,
             };
             let is_left = is_empty && !self.random.chance(AWAY_SHARE);
-            // mutant: market: nobody quotes inside a wide spread
+            // mutant: market: a wide spread is never narrowed
             if is_left || width > SPREAD_TICKS_MAX * instrument.tick {
                 let near = self.random.between(1, 4);
                 let price = self.price_behind(instrument, index, side, near);

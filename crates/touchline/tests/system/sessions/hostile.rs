@@ -412,7 +412,7 @@ fn forgery(random: &mut Random) -> Forgery {
 
 /// The slow reference, which shares no code with the path, gives the same result.
 #[test]
-fn the_reference_believes_the_same() {
+fn the_reference_accepts_the_same() {
     for seed in seeds(64) {
         let mut scene = Scene::of(seed);
         // The reference has one clock, without steps.

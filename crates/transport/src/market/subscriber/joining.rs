@@ -175,7 +175,7 @@ impl Subscriber {
             return self.find_restart(take);
         }
         let Ok(channel) = self.read_channel() else {
-            // mutant: image: a poll waits for what holds for the channel
+            // mutant: image: a poll waits for the channel state
             return Step::Nothing;
         };
         if !self.is_of_the_same_writer() {
@@ -194,7 +194,7 @@ impl Subscriber {
         );
         match (self.watch.is_gone, self.watch.is_stalled) {
             (true, _) => {
-                // mutant: bus: who is gone is told of twice
+                // mutant: bus: an ended publisher is reported twice
                 self.watch.gone_notified = true;
                 Step::Given(take(Item::SubscriptionEvent(
                     SubscriptionEvent::PublisherGone,
@@ -215,7 +215,7 @@ impl Subscriber {
             Found::Content { .. } => Some(ChannelImage::take(&content)),
             Found::Nothing => Some(NOTHING_HAPPENED),
             Found::Busy(_) | Found::Overwritten if self.tries_later() => return Err(TryLater),
-            // mutant: image: a reset that is being written never was
+            // mutant: image: a reset in progress is ignored
             Found::Busy(_) | Found::Overwritten => None,
         };
         // A receiver that was notified of a doubtful channel is notified of its recovery.
@@ -371,7 +371,7 @@ impl Subscriber {
         let position = self.reading.ring.next().position;
         self.rows.image_copied(instrument, position, false);
         // The ring may make it live once more: to be reported again after that.
-        // mutant: image: a book that the ring brings of a dead publisher stays live
+        // mutant: image: a book from the ring of a dead publisher stays live
         self.watch.gone_seen |= self.watch.is_gone;
         let validity = match self.is_publisher_away() {
             true => Validity::Stale,
@@ -386,9 +386,9 @@ impl Subscriber {
     fn tries_later(&mut self) -> bool {
         let is_gone = self.watch.is_gone;
         match &mut self.joining {
-            // mutant: image: joining comes back to a book for ever
-            // mutant: image: joining comes back to a book of nobody
-            // mutant: image: joining never comes back
+            // mutant: image: joining retries a book without end
+            // mutant: image: joining retries a book of an ended publisher
+            // mutant: image: joining never retries
             Some(joining) => !is_gone && !joining.busy.is_over(Instant::now()),
             None => false,
         }

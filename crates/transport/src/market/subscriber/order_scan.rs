@@ -220,7 +220,7 @@ impl OrderScan {
                 false => Merged::Again,
             };
         }
-        // mutant: orders: what came while the rows were read is left out
+        // mutant: orders: orders that arrive during the read of the rows are left out
         match &message.body {
             Body::OrderUpdate(view) if is_wanted(view.instrument) => {
                 self.update_state(view.instrument, view.validity, message, false);

@@ -157,7 +157,7 @@ impl Rows {
     pub fn selects(&self, template: u64, instrument: u64) -> bool {
         let (template, instrument) = (template.to_le() >> 16 & 0xFFFF, instrument.to_le() as u32);
         let is_in = |mask: u64| template < 64 && mask >> template & 1 != 0;
-        // mutant: select: kinds that are left out are handed out
+        // mutant: select: events of unselected kinds are delivered
         if is_in(self.left_out) {
             return false;
         }
@@ -354,7 +354,7 @@ impl Rows {
         end: u64,
         filter: &mut Option<Filter>,
     ) -> Verdict {
-        // mutant: joining: after a restart in its middle the ring continues from books that nobody was handed
+        // mutant: joining: after a restart during a join the ring continues from books that were not delivered
         if self.awaits_restart && is_of_books(&message.body) {
             return Verdict::Skip;
         }
@@ -421,7 +421,7 @@ impl Rows {
         whole: bool,
     ) -> Verdict {
         if let Some(until) = self.orders_until {
-            // mutant: orders: a change that an image holds is handed out again
+            // mutant: orders: a change contained in a slot is delivered again
             if !is_before(until, end) {
                 return Verdict::Skip;
             }
@@ -434,7 +434,7 @@ impl Rows {
             return Verdict::Skip;
         }
         if live_only && validity != Validity::Live {
-            // mutant: orders: live books alone go on from what was not handed out
+            // mutant: orders: only live books continue from undelivered rows
             return match std::mem::replace(&mut row.orders, missing) {
                 OrdersHeld::Held => Verdict::OrdersState(instrument, validity),
                 OrdersHeld::Wanted | OrdersHeld::Awaited => Verdict::Skip,
@@ -466,7 +466,7 @@ impl Rows {
     fn judge_last_value(&mut self, instrument: Instrument, end: u64) -> Verdict {
         let ahead = self.ahead_until.is_some();
         let row = self.row(instrument);
-        // mutant: last values: a figure that an image holds is set back by an older one
+        // mutant: last values: a statistic in a slot is replaced by an older one
         match row.wanted && (!ahead || is_before(row.last_values, end)) {
             true => Verdict::Deliver,
             false => Verdict::Skip,
@@ -504,7 +504,7 @@ impl Rows {
             self.ahead_until.is_some() && told.is_some_and(|told| !is_before(told, end));
         if is_published {
             // Every book is newer: the message would set them back.
-            // mutant: bus: a reset that was told sets price books back
+            // mutant: bus: a reset that was published already empties price books
             return Verdict::Skip;
         }
         // A reset leaves books empty and live, a loss leaves them unchanged and not live; either
@@ -522,7 +522,7 @@ impl Rows {
             row.orders = orders;
         }
         match self.ahead_until {
-            // mutant: image: books do not come back once it is known what holds for the channel
+            // mutant: image: books are not published once the channel state is known
             Some(until) if is_before(end, until) => Verdict::DeliverAndRejoin,
             _ if self.channel_unknown => Verdict::DeliverAndRejoin,
             _ => Verdict::Deliver,
@@ -542,7 +542,7 @@ impl Rows {
     /// A phase reported with the tables is not repeated, nor an earlier one.
     fn judge_download(&mut self, end: u64) -> Verdict {
         match self.channel.download {
-            // mutant: bus: a download is told twice to who joins
+            // mutant: bus: a joining reader receives a download twice
             Some((told, _)) if !is_before(told, end) => Verdict::Skip,
             _ if self.channel_unknown => Verdict::DeliverAndRejoin,
             _ => Verdict::Deliver,
@@ -559,7 +559,7 @@ impl Rows {
         let was = std::mem::replace(&mut self.state, *state);
         let back = |was, is| was != Validity::Live && is == Validity::Live;
         let is_back = back(was.price, state.price) || back(was.orders, state.orders);
-        // mutant: channel: live books that were held back do not come when the channel is live again
+        // mutant: channel: suppressed live books are not published when the channel is live again
         match self.channel_unknown || self.live_only && is_back {
             true => Verdict::DeliverAndRejoin,
             false => Verdict::Deliver,
@@ -590,7 +590,7 @@ impl Rows {
             left_out: self.left_out,
             order_images: self.order_images,
             // Reported again when everything that it published was handed out.
-            // mutant: bus: nobody learns when a restart is over
+            // mutant: bus: the end of a restart is not reported
             ahead_until: Some(position),
             ..Rows::new(self.filtered, self.live_only, position)
         };

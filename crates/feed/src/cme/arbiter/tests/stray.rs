@@ -1,12 +1,13 @@
-//! Packets near the present numbering that are not of it, or not yet: wrong clocks, late joins, forgeries of one line.
+//! Packets with numbers near the current epoch that do not belong to it, or not yet: wrong clocks, late joins,
+//! forgeries on one line.
 
-use super::believed::{HOUR, NOW, SECOND, at};
+use super::confirmation::{HOUR, NOW, SECOND, at};
 use super::*;
 
-/// The venue's clock is behind for a packet or two, and right again: what follows is taken for what agrees with those,
-/// and must be believed although more comes than is kept.
+/// The venue's clock is behind for a packet or two, and then right: the next packets count as agreeing with those, and
+/// must be accepted although more arrive than the buffer holds.
 #[test]
-fn a_clock_that_was_wrong_once_does_not_cost_the_channel() {
+fn a_clock_that_was_wrong_once_does_not_stop_the_channel() {
     for (behind, packets) in [(2, 1), (2, 2), (30, 2), (59, 2), (70, 2)] {
         let mut bench = at(5);
         for sequence in 6..6 + packets {
@@ -25,9 +26,9 @@ fn a_clock_that_was_wrong_once_does_not_cost_the_channel() {
     }
 }
 
-/// Numbers that were lost before the first packet of all are late only if they were sent before it.
+/// Numbers lost before the first packet of all are late only if they were sent before it.
 #[test]
-fn what_begins_anew_behind_a_late_join_is_not_late() {
+fn a_restart_after_a_late_join_is_not_a_late_packet() {
     let mut bench = Bench::new();
     let ms = SECOND / 1_000;
     bench.both(6, NOW, NOW);
@@ -39,14 +40,14 @@ fn what_begins_anew_behind_a_late_join_is_not_late() {
     assert_eq!(first, Verdict::Contradicts);
 }
 
-/// A restart that is believed begins with the first number of both lines, and is a restart also where the clock would
-/// allow that one.
+/// A confirmed restart begins with the first number of both lines, and is a restart even if the clock would allow that
+/// number.
 #[test]
-fn a_restart_stays_one_where_its_beginning_is_near_the_clock() {
+fn a_restart_is_detected_although_the_clock_fits() {
     let mut bench = at(5);
     let sent = |sequence: u32, before_ms: u64| NOW - before_ms * 1_000_000 + u64::from(sequence);
     bench.both(7, sent(7, 1_200), NOW + 1_007);
-    // Of two packets with this number none is believed.
+    // Neither of two packets with this number is accepted.
     bench.offer(
         Line::A,
         7,
@@ -63,13 +64,13 @@ fn a_restart_stays_one_where_its_beginning_is_near_the_clock() {
         );
     }
     bench.both(12, sent(12, 900), NOW + 2_050);
-    bench.log.retain(|step| step != "doubt");
+    bench.log.retain(|step| step != "unconfirmed");
     bench.expect("restarted late 10 10 11 12");
 }
 
-/// Three packets of one line do not take the stream away from the venue.
+/// Three packets of one line do not move the window.
 #[test]
-fn what_one_line_forges_a_little_behind_the_clock_moves_nothing() {
+fn forgeries_on_one_line_slightly_behind_the_clock_move_nothing() {
     let mut bench = at(20);
     for sequence in 18..=20 {
         let sending_ns = NOW - 2 * SECOND + u64::from(sequence);
@@ -82,9 +83,9 @@ fn what_one_line_forges_a_little_behind_the_clock_moves_nothing() {
     bench.expect("21 22 23 24");
 }
 
-/// One line forged a number ahead, sent before what both lines bring up to it: theirs takes its place.
+/// One line forged a number ahead, sent before the packets of both lines up to it: theirs replace it.
 #[test]
-fn what_both_lines_bring_takes_the_place_of_what_one_forged() {
+fn packets_of_both_lines_replace_a_forgery_on_one_line() {
     let mut bench = at(15);
     let forged = bench.on(Line::B, 18, NOW + 100, NOW + 200);
     assert_eq!(forged, Verdict::Buffered);
@@ -102,9 +103,9 @@ fn what_both_lines_bring_takes_the_place_of_what_one_forged() {
     assert_eq!(said, Likeness::Copy, "the one of both lines was processed");
 }
 
-/// An exchange that begins anew a little behind the clock, where its low numbers were before a late join.
+/// An exchange restarts slightly behind the clock, with numbers below those of a late join.
 #[test]
-fn what_comes_late_on_both_lines_is_doubted_and_believed_in_the_end() {
+fn late_packets_on_both_lines_are_reported_and_accepted_in_the_end() {
     let mut bench = Bench::new();
     bench.both(8, NOW, NOW);
     bench.both(9, NOW + 1_000, NOW + 1_000);
@@ -125,12 +126,12 @@ fn what_comes_late_on_both_lines_is_doubted_and_believed_in_the_end() {
             NOW + 2_000 + passed,
         );
     }
-    bench.expect("doubt restarted late 2 2 3 4 5 6 7");
+    bench.expect("unconfirmed restarted late 2 2 3 4 5 6 7");
 }
 
-/// Another packet of the number that was processed last, while one packet of a reset that never comes is waited for.
+/// Another packet of the last processed number, while a reset has one packet and never gets a second.
 #[test]
-fn a_conflict_is_one_also_while_others_contradict() {
+fn a_conflict_is_reported_while_other_packets_contradict() {
     let mut bench = at(100);
     bench.on(Line::A, 5, NOW + 1_150, NOW + 1_100);
     bench.on(Line::A, 101, NOW + 1_101, NOW + 1_101);
@@ -141,9 +142,9 @@ fn a_conflict_is_one_also_while_others_contradict() {
     bench.expect("conflict 101");
 }
 
-/// Number 1 was the last packet of an exchange whose clock was another one.
+/// Number 1 was the last packet of an exchange with another clock.
 #[test]
-fn an_epoch_is_whole_by_one_clock_alone() {
+fn a_complete_epoch_has_one_clock() {
     for (apart, said) in [(SECOND, "joined 1 1 2"), (2 * SECOND, "joined late 1 1 2")] {
         let mut bench = Bench::new();
         bench.on(Line::A, 1, NOW, NOW);
@@ -153,9 +154,9 @@ fn an_epoch_is_whole_by_one_clock_alone() {
     }
 }
 
-/// Snapshots that were sent behind what both lines bring are not of what was processed, or may not be.
+/// Snapshots sent after packets of both lines are not of the processed epoch, or may not be.
 #[test]
-fn what_was_sent_behind_an_epoch_that_is_not_believed_may_be_of_it() {
+fn a_snapshot_sent_after_an_unconfirmed_epoch_may_belong_to_it() {
     let mut bench = at(100);
     assert!(!bench.arbiter.may_be_of_next(NOW + 5_000, NOW + 4_100));
     let may = |bench: &Bench, sent, now| bench.arbiter.may_be_of_next(NOW + sent, NOW + now);
@@ -165,25 +166,25 @@ fn what_was_sent_behind_an_epoch_that_is_not_believed_may_be_of_it() {
     bench.on(Line::B, 2, NOW + 4_000, NOW + 4_002);
     assert!(may(&bench, 4_000, 4_010) && !may(&bench, 3_999, 4_010));
     let later = 4_002 + 10 * WAIT;
-    assert!(!may(&bench, 5_000, later), "nothing speaks for it any more");
+    assert!(!may(&bench, 5_000, later), "nothing supports it any more");
 }
 
 #[test]
-fn a_snapshot_was_sent_as_long_before_a_join_as_it_came_before_it() {
+fn a_snapshot_from_before_a_join_was_sent_as_long_before_as_it_arrived() {
     let mut bench = Bench::new();
     bench.both(22, NOW, NOW);
     let is_old = |sent_before, came_before| {
         let arbiter = &bench.arbiter;
         arbiter.is_long_before(NOW - sent_before, NOW - came_before, SECOND)
     };
-    assert!(!is_old(HOUR, HOUR), "it was kept since");
+    assert!(!is_old(HOUR, HOUR), "it was stored since then");
     assert!(!is_old(SECOND, 0));
     assert!(is_old(SECOND + 1, 0) && is_old(HOUR, HOUR - SECOND - 1));
 }
 
-/// Where the clock was set in what is lost, the numbers may be those of an exchange that began anew.
+/// If the clock was set within a gap, the numbers may be those of a restarted exchange.
 #[test]
-fn a_loss_in_which_the_clock_was_set_is_a_conflict() {
+fn a_gap_in_which_the_clock_was_set_is_a_conflict() {
     let far = SECOND + 2_000;
     for (sent, came, said) in [
         (NOW + 100, NOW + 100, "lost 6-6 7"),
@@ -198,12 +199,12 @@ fn a_loss_in_which_the_clock_was_set_is_a_conflict() {
     }
 }
 
-/// An exchange began anew a little behind the clock, one line alone is heard, and its numbers reach those of before.
+/// An exchange restarted slightly behind the clock, only one line is received, and its numbers reach the old ones.
 #[test]
-fn what_one_line_shows_for_long_and_goes_on_in_the_epoch_before_is_a_conflict() {
+fn a_long_candidate_of_one_line_followed_by_the_old_epoch_is_a_conflict() {
     for (every, said) in [
-        (60, "doubt conflict 5 6 conflict 6"),
-        (5, "6"), // what one line forges in the middle of the stream
+        (60, "unconfirmed conflict 5 6 conflict 6"),
+        (5, "6"), // a forgery on one line in the middle of the stream
     ] {
         let mut bench = at(5);
         for sequence in 2..=5 {
@@ -215,14 +216,14 @@ fn what_one_line_shows_for_long_and_goes_on_in_the_epoch_before_is_a_conflict() 
     }
 }
 
-/// Both lines brought a numbering against the clock, and then a reset: that is no doubt about the reset.
+/// Both lines brought an epoch against the clock, and then a reset: the first does not contradict the reset.
 #[test]
-fn what_ended_before_a_reset_began_says_nothing_against_it() {
+fn a_candidate_that_ended_before_a_reset_does_not_contradict_it() {
     let mut bench = at(5);
     for sequence in 7..=8 {
         bench.both(sequence, NOW - 2 * SECOND + u64::from(sequence), NOW + 80);
     }
-    // By its number and time it may be the present numbering's as well.
+    // Its number and time also fit the current epoch.
     bench.both(9, NOW - SECOND + 100, NOW + 80);
     let reset = NOW + 90;
     bench.both(1, reset, reset);
@@ -230,9 +231,9 @@ fn what_ended_before_a_reset_began_says_nothing_against_it() {
     bench.expect(&format!("restarted at {reset} 1 2"));
 }
 
-/// A line, or both, may be slow: what was lost in this numbering is nothing else when it comes.
+/// A line, or both, may be slow: a late packet of a lost number of this epoch has no other meaning.
 #[test]
-fn what_was_lost_and_comes_late_on_both_lines_is_dropped() {
+fn a_lost_packet_that_arrives_late_on_both_lines_is_dropped() {
     let mut bench = at(5);
     bench.on(Line::A, 7, NOW + 70, NOW + 70);
     bench.advance(NOW + 70 + WAIT);
@@ -244,9 +245,9 @@ fn what_was_lost_and_comes_late_on_both_lines_is_dropped() {
     bench.expect("8");
 }
 
-/// Who forged the packet that was processed sends one for which the venue's own may speak.
+/// The sender of the forged packet that was processed sends another one that the venue's packets may support.
 #[test]
-fn what_one_line_brings_besides_hides_no_conflict() {
+fn other_packets_of_one_line_hide_no_conflict() {
     let mut bench = at(5);
     bench.on(Line::A, 6, NOW + 60, NOW + 60);
     bench.on(Line::A, 5, NOW + 49, NOW + 61);
@@ -255,9 +256,10 @@ fn what_one_line_brings_besides_hides_no_conflict() {
     bench.expect("conflict 6");
 }
 
-/// On a quiet channel a packet is replayed long behind the time it was sent at, and what came before it waits behind.
+/// On a quiet channel a packet is replayed long after its sending time, and packets received before it are buffered
+/// behind it.
 #[test]
-fn what_was_replayed_sets_no_clock() {
+fn a_replayed_packet_does_not_set_the_clock() {
     let mut bench = Bench::asking(8);
     bench.both(1, NOW, NOW);
     bench.on(Line::A, 4, NOW + 3 * SECOND, NOW + 3 * SECOND);

@@ -155,7 +155,7 @@ impl Subscriber {
     fn merge_message<T>(&mut self, scan: &mut OrderScan) -> Step<T> {
         if scan.is_done() {
             // The reset would set them back when it arrives.
-            // mutant: orders: a reset sets back the order books that hold it
+            // mutant: orders: a reset empties order books that contain it
             if scan.is_ahead_of(self.rows.told()) {
                 return self.join_all_again();
             }

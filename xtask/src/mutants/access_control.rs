@@ -1,53 +1,53 @@
-//! Faults of whoever listens: who is let in, who waits, and what is lost at the end of a connection.
+//! Faults of listeners: who is accepted, who waits, and what is lost at the end of a connection.
 
 use super::Mutant;
 
 /// Addresses, pauses, and what counterparties keep.
-pub const DOORS: &[Mutant] = &[
+pub const CONNECTIONS: &[Mutant] = &[
     Mutant {
-        name: "door: an address is not looked at",
+        name: "access control: an address is not checked",
         find: "& self.addresses.have(from)",
         replace: "",
         test: "-p touchline-lab --test lab whoever_comes_from_elsewhere",
     },
     Mutant {
-        name: "door: a wrong address is refused before anything is compared",
+        name: "access control: a wrong address is rejected before the secret is compared",
         find: "let mut hash = Context::new(&SHA256);\n        hash.update(&proof.raw_data);\n        hash.update(self.secret",
         replace: "        if !self.addresses.have(from) {\n            return Err(Doubt::Identity);\n        }\n        let mut hash = Context::new(&SHA256);\n        hash.update(&proof.raw_data);\n        hash.update(self.secret",
         test: "-p touchline-lab --lib a_refusal_takes_as_long",
     },
     Mutant {
-        name: "door: whoever is on no list is heard",
+        name: "access control: an unlisted address is accepted",
         find: "if !is_listed(from) || is_full",
         replace: "if is_full",
         test: "-p touchline-lab --test lab list_takes_no_place",
     },
     Mutant {
-        name: "door: an acceptor lists everybody",
+        name: "access control: an acceptor accepts all addresses",
         find: "connection.peer().takes(from)",
         replace: "connection.peer().takes(from) || true",
         test: "-p touchline-lab --test lab whoever_is_on_no_list",
     },
     Mutant {
-        name: "door: the exchange lists everybody",
+        name: "access control: the exchange accepts all addresses",
         find: "self.venue.credentials.takes(from)",
         replace: "self.venue.credentials.takes(from) || true",
         test: "-p touchline-lab --test lab whoever_is_not_on_the_list",
     },
     Mutant {
-        name: "door: the exchange gives one address all places",
+        name: "access control: one address may take all connections of the exchange",
         find: "unauthenticated_per_address: UNAUTHENTICATED_PER_ADDRESS,",
         replace: "unauthenticated_per_address: CLIENTS_MAX + UNAUTHENTICATED_PER_ADDRESS,",
         test: "-p touchline-lab --test lab unauthenticated_connections_of_one_address",
     },
     Mutant {
-        name: "door: a turn takes as many connections as come",
+        name: "access control: a turn accepts any number of connections",
         find: "for taken in 0..ACCEPTS {",
         replace: "for taken in 0..ACCEPTS * ACCEPTS {",
         test: "-p touchline-lab --test lab unauthenticated_connections_of_one_address",
     },
     Mutant {
-        name: "door: connections that stand go round a pause",
+        name: "access control: open connections bypass the login throttle",
         find: "Known::Connection(connection)
                 if !is_waiting && !self.connections[connection].is_taken() =>
             {",
@@ -55,55 +55,55 @@ pub const DOORS: &[Mutant] = &[
         test: "-p touchline-lab --test lab a_pause_is_for_connections",
     },
     Mutant {
-        name: "door: what comes in a pause prolongs it",
+        name: "access control: attempts during a throttle prolong it",
         find: "if !is_listed(from) || is_full",
         replace: "        if self.is_waiting(from, time) {\n            self.failed(from, time);\n        }\n        if !is_listed(from) || is_full",
         test: "-p touchline-lab --test lab an_address_whose_logons_fail_waits",
     },
     Mutant {
-        name: "door: a Logon that succeeds wipes failures",
+        name: "access control: a successful Logon clears failures",
         find: "self.connections[connection].connected(stream, &bytes, time);",
         replace: "                self.connections[connection].connected(stream, &bytes, time);\n                let throttle_limits = touchline_session::access_control::ThrottleLimits {\n                    failures_free: 2,\n                    ..Default::default()\n                };\n                let rules = Rules { throttle_limits, ..Rules::default() };\n                self.port.queue = touchline_session::access_control::LoginQueue::new(rules);\n",
         test: "-p touchline-lab --test lab whoever_has_a_seat",
     },
     Mutant {
-        name: "door: no quiet is long enough",
+        name: "access control: failures never expire",
         find: "row.failures = 0;",
         replace: "",
         test: "-p touchline-session --lib a_long_quiet_begins_anew",
     },
     Mutant {
-        name: "door: noise is a failed Logon",
+        name: "access control: invalid bytes count as a failed Logon",
         find: "_ => Known::NoLogon,",
         replace: "        _ => Known::Nobody,",
         test: "-p touchline-lab --test lab silence_and_noise",
     },
     Mutant {
-        name: "door: a refusal by a fault is a failed Logon",
+        name: "access control: a reject by an injected fault counts as a failed Logon",
         find: "self.session.reject_logon(credentials::REFUSAL);",
         replace: "                        self.is_unknown = true;\n                        self.session.reject_logon(credentials::REFUSAL);",
         test: "-p touchline-lab --test lab a_refusal_by_a_fault",
     },
     Mutant {
-        name: "door: the latest failure is forgotten first",
+        name: "access control: the latest failure is dropped first",
         find: "(0..self.rows.len()).min_by_key(",
         replace: "(0..self.rows.len()).max_by_key(",
         test: "-p touchline-session --lib whoever_comes_from_many_addresses",
     },
     Mutant {
-        name: "deribit: snapshots go whether there is room or not",
+        name: "deribit: snapshots are sent without room in the buffer",
         find: "> waiting_max / 2 {",
         replace: "> usize::MAX - waiting_max {",
         test: "-p touchline-lab --test lab whoever_asks_for_hundreds",
     },
     Mutant {
-        name: "fix seat: a failure of the store is forgotten with the connection",
+        name: "fix connection: a store failure is lost with the connection",
         find: "if let Some(DisconnectReason::Store(error)) = self.session.disconnect_reason() {\n            self.store_failed",
         replace: "        if exchanged.is_ok()\n            && let Some(DisconnectReason::Store(error)) = self.session.disconnect_reason()\n        {\n            self.store_failed",
         test: "-p touchline-lab --test lab a_failure_of_the_store",
     },
     Mutant {
-        name: "fix store: a message is kept that the next start refuses",
+        name: "fix store: a message is stored that the next start rejects",
         find: "return Err(*self.failed.insert(StoreError::TooLong));",
         replace: "            self.failed = None;",
         test: "-p touchline-session --lib a_message_that_could_not_be_read_again",

@@ -1,10 +1,10 @@
-//! What is believed, packet by packet: the first of all, jumps, sequence resets, clocks that were set, conflicts.
+//! Confirmation, packet by packet: the first packet of all, jumps, sequence resets, changed clocks, conflicts.
 
 use super::*;
 
 pub const SECOND: u64 = 1_000_000_000;
 pub const HOUR: u64 = 3_600 * SECOND;
-/// The present.
+/// Current time.
 pub const NOW: u64 = 100 * HOUR;
 
 /// Joined at 1, with packets up to `last`, 10 ns apart.
@@ -22,7 +22,7 @@ pub fn at(last: u32) -> Bench {
 }
 
 #[test]
-fn the_first_packet_of_all_needs_a_witness() {
+fn the_first_packet_of_all_needs_confirmation() {
     let mut bench = Bench::new();
     bench.on(Line::A, 7, 70, 70);
     bench.advance(100_000);
@@ -30,7 +30,7 @@ fn the_first_packet_of_all_needs_a_witness() {
     assert_eq!(
         bench.on(Line::A, 7, 70, 100_000),
         Verdict::Duplicate,
-        "its copy on the same line is none"
+        "a copy on the same line does not confirm it"
     );
     bench.expect("");
     bench.on(Line::B, 7, 70, 100_001);
@@ -42,7 +42,7 @@ fn the_first_packet_of_all_needs_a_witness() {
 }
 
 #[test]
-fn the_beginning_is_known_by_its_copy_or_its_neighbour() {
+fn number_one_is_confirmed_by_its_copy_or_the_next_number() {
     for witness in [(Line::B, 1, 10), (Line::A, 2, 11)] {
         let mut bench = Bench::new();
         bench.on(Line::A, 1, 10, 10);
@@ -57,7 +57,7 @@ fn the_beginning_is_known_by_its_copy_or_its_neighbour() {
     assert!(bench.log[0] == "joined late 1", "{:?}", bench.log);
 }
 
-/// Old, far and future first packets, and the venue's own behind them.
+/// Old, distant and future first packets, followed by the venue's own.
 #[test]
 fn a_wrong_first_packet_is_replaced() {
     for (sequence, sending_ns) in [
@@ -76,7 +76,7 @@ fn a_wrong_first_packet_is_replaced() {
 }
 
 #[test]
-fn a_sequence_reset_is_believed_when_both_lines_agree_on_two_numbers() {
+fn a_sequence_reset_is_accepted_when_both_lines_agree_on_two_numbers() {
     let mut bench = at(3);
     bench.on(Line::A, 1, NOW + 90, NOW + 90);
     bench.on(Line::B, 1, NOW + 90, NOW + 91);
@@ -90,7 +90,7 @@ fn a_sequence_reset_is_believed_when_both_lines_agree_on_two_numbers() {
 }
 
 #[test]
-fn with_one_line_silent_it_takes_eight_numbers() {
+fn a_sequence_reset_on_one_line_needs_eight_numbers() {
     let mut bench = at(100);
     for sequence in 1..8 {
         bench.on(
@@ -99,16 +99,16 @@ fn with_one_line_silent_it_takes_eight_numbers() {
             NOW + 200_000 + u64::from(sequence),
             NOW + 200_000 + u64::from(sequence),
         );
-        bench.log.retain(|step| step != "doubt");
+        bench.log.retain(|step| step != "unconfirmed");
         bench.expect("");
     }
     bench.on(Line::A, 8, NOW + 200_008, NOW + 200_008);
     bench.expect(&format!("restarted at {} 1 2 3 4 5 6 7 8", NOW + 200_001));
 }
 
-/// Gaps of the old numbering are not waited for; what comes of it on the other line first is processed.
+/// Gaps of the old epoch are not waited for; the packets that the other line brings of it first are processed.
 #[test]
-fn what_was_before_a_sequence_reset_comes_first() {
+fn packets_before_a_sequence_reset_are_processed_first() {
     let mut bench = at(2);
     bench.on(Line::A, 5, NOW + 50, NOW + 50);
     bench.on(Line::A, 1, NOW + 90, NOW + 90);
@@ -121,7 +121,7 @@ fn what_was_before_a_sequence_reset_comes_first() {
 }
 
 #[test]
-fn a_reset_whose_beginning_is_lost_is_waited_for_and_leaves_nothing_known() {
+fn a_reset_without_its_first_number_is_a_late_restart() {
     let mut bench = at(100);
     bench.both(2, NOW + 200_000, NOW + 200_000);
     bench.both(3, NOW + 200_001, NOW + 200_001);
@@ -135,9 +135,9 @@ fn a_reset_whose_beginning_is_lost_is_waited_for_and_leaves_nothing_known() {
     );
 }
 
-/// Old packets that come again, of this numbering or another one, between the packets of a reset.
+/// Old packets of this epoch or another one arrive again between the packets of a reset.
 #[test]
-fn a_stray_packet_does_not_end_a_reset_that_is_on_its_way() {
+fn a_stray_packet_does_not_end_a_reset_in_progress() {
     let mut bench = at(100);
     bench.both(1, NOW + 2_000, NOW + 2_000);
     bench.on(Line::A, 2, NOW + 2_001, NOW + 2_001);
@@ -147,9 +147,9 @@ fn a_stray_packet_does_not_end_a_reset_that_is_on_its_way() {
     bench.expect(&format!("restarted at {} 1 2", NOW + 2_000));
 }
 
-/// A packet of the numbering before has another length and another time.
+/// A packet of the previous epoch has another length and another sending time.
 #[test]
-fn what_is_of_before_a_reset_is_no_conflict() {
+fn a_packet_from_before_a_reset_is_not_a_conflict() {
     let mut bench = at(100);
     bench.both(1, NOW + 2_000, NOW + 2_000);
     bench.both(2, NOW + 2_001, NOW + 2_001);
@@ -165,9 +165,9 @@ fn what_is_of_before_a_reset_is_no_conflict() {
     bench.expect("3");
 }
 
-/// Numbers 5 and 6 waited in the window when the reset was seen; they were sent after it.
+/// Numbers 5 and 6 were in the window when the reset was detected; they were sent after it.
 #[test]
-fn what_waits_and_was_sent_after_a_reset_is_of_the_new_epoch() {
+fn buffered_packets_sent_after_a_reset_are_of_the_new_epoch() {
     let mut bench = at(2);
     for sequence in [5, 6] {
         bench.both(sequence, NOW + 90 + u64::from(sequence), NOW + 60);
@@ -179,9 +179,9 @@ fn what_waits_and_was_sent_after_a_reset_is_of_the_new_epoch() {
     bench.expect(&format!("restarted at {} 1 2 3 4 5 6", NOW + 91));
 }
 
-/// At the end a reset is believed on the word of what there is, and its own gaps are lost.
+/// At the end of input a reset is accepted without further confirmation, and its own gaps are lost.
 #[test]
-fn at_the_end_a_reset_is_believed_and_its_gaps_are_lost() {
+fn at_the_end_of_input_a_reset_is_accepted_and_its_gaps_are_lost() {
     let mut bench = at(100);
     bench.on(Line::A, 1, NOW + 2_000, NOW + 2_000);
     bench.on(Line::A, 3, NOW + 2_001, NOW + 2_001);
@@ -190,9 +190,9 @@ fn at_the_end_a_reset_is_believed_and_its_gaps_are_lost() {
     bench.expect(&format!("restarted at {} 1 lost 2-2 3", NOW + 2_000));
 }
 
-/// Number 3 would be the next one, too.
+/// Number 3 is also the next number of the old epoch.
 #[test]
-fn a_reset_that_the_window_could_take_for_its_own_leaves_nothing_known() {
+fn a_reset_whose_numbers_fit_the_window_is_a_late_restart() {
     let mut bench = at(2);
     for sequence in 1..=4 {
         bench.on(
@@ -225,14 +225,15 @@ fn one_forged_reset_moves_nothing() {
         bench.expect(&all.join(" "));
         assert!(
             bench.arbiter.is_undisputed(),
-            "sent at {sending_ns}: it is forgotten"
+            "sent at {sending_ns}: it is dropped"
         );
     }
 }
 
-/// Among small numbers it may be taken for the beginning of what comes: then nothing is known, and nothing is wrong.
+/// Among low numbers it may look like the start of the next packets: the result is a late restart, which makes no book
+/// wrong.
 #[test]
-fn one_forged_reset_near_the_next_number_costs_what_is_known() {
+fn one_forged_reset_near_the_next_number_causes_a_late_restart() {
     let mut bench = at(3);
     bench.on(Line::A, 1, NOW + 35, NOW + 35);
     for sequence in 4..7 {
@@ -246,9 +247,9 @@ fn one_forged_reset_near_the_next_number_costs_what_is_known() {
     bench.expect("restarted late 1 1 lost 2-3 4 5 6");
 }
 
-/// A packet with a time of the far future is not the next one, whatever its number, and the venue's own is.
+/// A packet with a sending time in the far future is not processed, whatever its number; the venue's own is.
 #[test]
-fn the_next_number_at_a_wrong_time_is_not_processed() {
+fn the_next_number_with_an_implausible_time_is_not_processed() {
     for sending_ns in [NOW + HOUR, NOW - HOUR] {
         let mut bench = at(3);
         assert_eq!(
@@ -260,9 +261,9 @@ fn the_next_number_at_a_wrong_time_is_not_processed() {
     }
 }
 
-/// Failover to a host whose clock is behind: both lines agree for a while, and nothing denies it.
+/// Failover to a host whose clock is behind: both lines agree for a while, and no packet contradicts it.
 #[test]
-fn a_restart_with_the_clock_behind_is_believed_after_a_while() {
+fn a_restart_with_the_clock_behind_is_accepted_after_a_while() {
     for back_ns in [2 * SECOND, HOUR, 24 * HOUR] {
         let mut bench = at(100);
         let sent = |sequence: u64| NOW - back_ns + sequence * 100;
@@ -273,7 +274,7 @@ fn a_restart_with_the_clock_behind_is_believed_after_a_while() {
                 NOW + 200_000 + sequence * 40,
             );
         }
-        bench.expect("doubt");
+        bench.expect("unconfirmed");
         for sequence in 21..=30 {
             bench.both(
                 sequence as u32,
@@ -283,21 +284,21 @@ fn a_restart_with_the_clock_behind_is_believed_after_a_while() {
         }
         assert_eq!(
             bench.log[0], "restarted late 18",
-            "{back_ns}: a window of eight holds so many"
+            "{back_ns}: a window of eight numbers is full"
         );
         assert_eq!(bench.log.last().unwrap(), "30");
         bench.log.clear();
-        // What was on its way of the numbering before moves nothing.
+        // Late packets of the previous epoch move nothing.
         bench.both(101, NOW + 1_010, NOW + 210_000);
         bench.both(31, sent(31), NOW + 210_001);
         bench.expect("31");
     }
 }
 
-/// Beside an exchange that begins anew with its clock behind, one line brings packets of other times whose numbers are
-/// near: neither a lower nor a higher one is a part of it.
+/// The exchange restarts with its clock behind, and one line also brings packets of other times with near numbers:
+/// neither the lower nor the higher ones are part of the restart.
 #[test]
-fn what_one_line_alone_brings_is_no_beginning_and_no_end() {
+fn packets_of_one_line_alone_neither_start_nor_end_an_epoch() {
     let mut bench = at(100);
     let sent = |after_ns: u64| NOW - HOUR + after_ns;
     bench.on(Line::A, 1, sent(0) - 20 * SECOND, NOW + 2_000);
@@ -308,13 +309,13 @@ fn what_one_line_alone_brings_is_no_beginning_and_no_end() {
         let after_ns = 1_100 + u64::from(sequence);
         bench.both(sequence, sent(after_ns), NOW + 2_000 + after_ns);
     }
-    bench.log.retain(|step| step != "doubt");
+    bench.log.retain(|step| step != "unconfirmed");
     bench.expect("restarted late 3 3 4 5 6");
 }
 
-/// The exchange begins anew with its clock behind, and once more before that is believed.
+/// The exchange restarts with its clock behind, and once more before that is confirmed.
 #[test]
-fn an_epoch_that_ends_before_it_is_believed_is_not_mixed_with_the_next() {
+fn an_epoch_that_ends_unconfirmed_is_not_mixed_with_the_next() {
     let mut bench = at(100);
     let both = |bench: &mut Bench, sequence: u32, after_ns: u64| {
         bench.both(sequence, NOW - HOUR + after_ns, NOW + 2_000 + after_ns);
@@ -326,18 +327,17 @@ fn an_epoch_that_ends_before_it_is_believed_is_not_mixed_with_the_next() {
         both(&mut bench, sequence, 20 + u64::from(sequence));
     }
     both(&mut bench, 4, 1_100);
-    bench.log.retain(|step| step != "doubt");
-    // What both lines brought first may be so, were the second to be denied.
+    bench.log.retain(|step| step != "unconfirmed");
+    // The first restart, which both lines brought, may be real if the second is refuted.
     bench.expect(&format!(
         "conflict 100 restarted at {} 1 2 3 4",
         NOW - HOUR + 21
     ));
 }
 
-/// Half a second behind, so that its times could be those of the numbering before, and so could its numbers once they come
-/// to the next one.
+/// Half a second behind: the sending times fit the previous epoch, and so do the numbers once they reach the next one.
 #[test]
-fn an_exchange_that_begins_anew_a_little_behind_does_not_go_on_in_the_old_epoch() {
+fn an_exchange_that_restarts_slightly_behind_does_not_continue_the_old_epoch() {
     let mut bench = at(5);
     for sequence in 1..=7 {
         let after_ns = u64::from(sequence);
@@ -349,26 +349,26 @@ fn an_exchange_that_begins_anew_a_little_behind_does_not_go_on_in_the_old_epoch(
     }
     bench.expect("");
     bench.both(8, NOW - SECOND / 2 + 1_100, NOW + 2_100);
-    bench.expect("doubt restarted late 1 1 2 3 4 5 6 7 8");
+    bench.expect("unconfirmed restarted late 1 1 2 3 4 5 6 7 8");
 }
 
-/// Two lines brought it for a while, and then nothing: by now it may be over.
+/// Both lines brought it for a while, and then nothing: it may be over.
 #[test]
-fn what_has_ended_is_not_believed() {
+fn a_candidate_that_has_ended_is_not_accepted() {
     let mut bench = at(100);
     for sequence in 1..=5 {
         bench.both(sequence, NOW - HOUR + u64::from(sequence), NOW + 2_000);
     }
     bench.advance(NOW + 9_000);
-    bench.expect("doubt");
+    bench.expect("unconfirmed");
     bench.both(6, NOW - HOUR + 6, NOW + 9_001);
     bench.expect(&format!("restarted at {} 1 2 3 4 5 6", NOW - HOUR + 1));
 }
 
-/// Packets in the window wait behind a gap, both lines bring another numbering, and then a third one begins: what waits
-/// may be of any.
+/// Packets in the window wait behind a gap, both lines bring another epoch, and then a third one starts: the buffered
+/// packets may be of any.
 #[test]
-fn what_waits_is_of_no_epoch_where_two_others_are_spoken_for() {
+fn buffered_packets_are_dropped_if_two_other_epochs_have_support() {
     let mut bench = at(100);
     for sequence in 1..=3 {
         let sent_ns = NOW - HOUR + u64::from(sequence);
@@ -382,7 +382,7 @@ fn what_waits_is_of_no_epoch_where_two_others_are_spoken_for() {
 }
 
 #[test]
-fn a_packet_that_denies_what_both_lines_brought_is_doubted_as_well() {
+fn a_packet_that_contradicts_both_lines_is_a_conflict_as_well() {
     let mut bench = at(100);
     for sequence in 1..=3 {
         bench.both(sequence, NOW - HOUR + u64::from(sequence), NOW + 2_000);
@@ -393,9 +393,9 @@ fn a_packet_that_denies_what_both_lines_brought_is_doubted_as_well() {
     bench.expect("102");
 }
 
-/// The first packet of all said a time that is a little ahead, and the venue begins anew before it comes to that.
+/// The first packet of all has a sending time slightly ahead, and the venue restarts before that time.
 #[test]
-fn a_reset_behind_a_clock_that_was_a_little_ahead_is_no_late_packet() {
+fn a_reset_after_a_clock_that_was_slightly_ahead_is_not_a_late_packet() {
     let mut bench = Bench::new();
     bench.both(5, NOW + SECOND / 2, NOW);
     bench.both(6, NOW + 10, NOW + 10);
@@ -407,23 +407,23 @@ fn a_reset_behind_a_clock_that_was_a_little_ahead_is_no_late_packet() {
     assert_eq!(bench.on(Line::A, 4, NOW + 5, NOW + 20), Verdict::Late);
 }
 
-/// Both lines bring number 1, and the clock goes wrong before a second one shows the reset.
+/// Both lines bring number 1, and the clock steps before a second number confirms the reset.
 #[test]
-fn what_both_lines_brought_is_not_forgotten_without_a_word() {
+fn a_dropped_candidate_of_both_lines_is_reported() {
     let mut bench = at(3);
     bench.both(1, NOW + 40, NOW + 40);
     bench.both(2, NOW + HOUR, NOW + 41);
     bench.expect("conflict 3");
-    // One line alone says nothing.
+    // One line alone is not reported.
     let mut bench = at(3);
     bench.on(Line::A, 1, NOW + 40, NOW + 40);
     bench.both(2, NOW + HOUR, NOW + 41);
     bench.expect("");
 }
 
-/// A line that is far behind the other, which ends: its packets are old, not new.
+/// One line lags far behind the other, which ends: its packets are old, not new.
 #[test]
-fn one_of_two_lines_alone_needs_a_minute_to_set_the_clock_back() {
+fn one_of_two_lines_needs_a_minute_to_set_the_clock_back() {
     let mut bench = at(100);
     for sequence in 1..=40 {
         bench.on(
@@ -433,7 +433,7 @@ fn one_of_two_lines_alone_needs_a_minute_to_set_the_clock_back() {
             NOW + SECOND * u64::from(sequence),
         );
     }
-    bench.expect("doubt");
+    bench.expect("unconfirmed");
     for sequence in 41..=62 {
         bench.on(
             Line::B,
@@ -450,36 +450,36 @@ fn one_of_two_lines_alone_needs_a_minute_to_set_the_clock_back() {
 }
 
 #[test]
-fn a_clock_that_is_set_while_the_numbers_go_on_loses_nothing() {
+fn a_changed_clock_with_continuing_numbers_loses_nothing() {
     for sending_ns in [NOW + HOUR, NOW - HOUR] {
         let mut bench = at(3);
         for step in 0..6 {
             let now_ns = NOW + 40 + step * 250;
             bench.both(4 + step as u32, sending_ns + step, now_ns);
         }
-        bench.log.retain(|step| step != "doubt");
+        bench.log.retain(|step| step != "unconfirmed");
         bench.expect("4 5 6 7 8 9");
     }
 }
 
-/// The stream that goes on ends the doubt.
+/// The continuing stream ends the unconfirmed state.
 #[test]
-fn doubt_ends_with_the_next_packet() {
+fn the_unconfirmed_state_ends_with_the_next_packet() {
     let mut bench = at(3);
     bench.both(1, 1, NOW + 40);
     bench.advance(NOW + 40 + WAIT - 1);
     bench.expect("");
     bench.advance(NOW + 40 + WAIT);
-    bench.expect("doubt");
+    bench.expect("unconfirmed");
     bench.advance(NOW + 9_000);
     bench.both(4, NOW + 9_001, NOW + 9_001);
     bench.expect("4");
     bench.both(1, 1, NOW + 9_002);
     bench.advance(NOW + 9_002 + WAIT);
-    bench.expect("doubt");
+    bench.expect("unconfirmed");
 }
 
-/// Somebody's packet was taken for number 4, and then the venue's comes.
+/// A forged packet was processed as number 4, and then the venue's arrives.
 #[test]
 fn two_packets_of_one_number_are_a_conflict() {
     let mut bench = at(3);
@@ -491,9 +491,9 @@ fn two_packets_of_one_number_are_a_conflict() {
     bench.expect("5");
 }
 
-/// A process that was stopped for minutes: its own clock of waiting stood still, the venue's did not.
+/// The process was stopped for minutes: its monotonic clock stood still, the venue's clock did not.
 #[test]
-fn a_process_that_was_stopped_takes_what_lay_in_its_sockets() {
+fn a_process_that_was_stopped_processes_its_socket_buffers() {
     let mut bench = at(7);
     let time = ReceiveTime {
         wall_ns: NOW + HOUR,
@@ -505,7 +505,7 @@ fn a_process_that_was_stopped_takes_what_lay_in_its_sockets() {
     );
 }
 
-/// Our own clock was set back: nothing can be said of the venue's.
+/// Our clock was set back: nothing is known about the venue's.
 #[test]
 fn the_hosts_clock_may_be_set_back() {
     let mut bench = at(7);
@@ -527,9 +527,9 @@ fn the_hosts_clock_may_be_set_back() {
     );
 }
 
-/// What waits behind a gap under a number is no more believed than another packet of that number.
+/// A buffered packet and another packet of its number have equal standing.
 #[test]
-fn of_two_packets_that_wait_under_one_number_neither_is_believed() {
+fn of_two_buffered_packets_with_one_number_neither_is_accepted() {
     let mut bench = at(3);
     let time = ReceiveTime::at(NOW + 40);
     bench.offer(Line::A, 5, NOW + 50, time, b"forged");
@@ -542,10 +542,10 @@ fn of_two_packets_that_wait_under_one_number_neither_is_believed() {
     bench.expect("6");
 }
 
-/// What is forged as the next packet is processed, however far ahead of the venue's clock it may be sent; where the venue's
-/// own packets still fit that clock, the first of them denies it.
+/// A forged next packet is processed even if it was sent slightly ahead of the venue's clock. The first of the venue's
+/// own packets that still fit that clock contradicts it.
 #[test]
-fn a_packet_a_second_ahead_is_denied_by_the_venues_own() {
+fn a_packet_a_second_ahead_is_contradicted_by_the_venues_own() {
     for ahead_ns in [SECOND, SECOND + 15] {
         let mut bench = at(3);
         let time = ReceiveTime::at(NOW + 40);
@@ -555,9 +555,9 @@ fn a_packet_a_second_ahead_is_denied_by_the_venues_own() {
     }
 }
 
-/// It was sent at the very time of the venue's, and only its length tells.
+/// It has the same sending time as the venue's packet; only the length differs.
 #[test]
-fn a_packet_of_the_same_time_and_another_length_is_a_conflict() {
+fn a_packet_with_the_same_time_and_another_length_is_a_conflict() {
     let mut bench = at(3);
     let time = ReceiveTime::at(NOW + 40);
     bench.offer(Line::A, 4, NOW + 40, time, b"forged, and longer");
