@@ -10,4 +10,5 @@ mod random;
 mod recorded;
 mod router;
 mod unknown;
+mod voids;
 mod world;
