@@ -58,7 +58,15 @@ pub enum Error {
 
 const MIB: u64 = 1024 * 1024;
 
+/// Aeron's code of what passes: `AERON_ERROR_CODE_RESOURCE_TEMPORARILY_UNAVAILABLE`, negated.
+const TEMPORARY: i32 = -10;
+
 impl Error {
+    /// Whether the same call succeeds later: the driver is still closing what was closed before.
+    pub fn is_passing(&self) -> bool {
+        matches!(self, Error::Aeron { code, .. } if *code == TEMPORARY)
+    }
+
     /// What Aeron reports on this thread about the call that just failed.
     pub(crate) fn last(what: impl Into<String>) -> Error {
         // SAFETY: both read what Aeron keeps for this thread; the text is valid until the next call into Aeron, and is copied.

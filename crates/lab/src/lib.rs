@@ -11,6 +11,8 @@
 //!                │                                                  │
 //!                └──► expected ◄──────── compare ─────────── reference::cme (or the system under test)
 //!
+//! datagrams ──► forwarder::Forwarder (the faults of fault::stream, both directions) ──► datagrams
+//!
 //! time ──► cme::live::Live ──► packets ──► fault::stream ──► two lines, as they are sent
 //!                │                  └────► cme::replay_server
 //!                └──► states of books ◄── cme::expected_books::Checker the books of a subscriber
@@ -34,6 +36,7 @@ pub mod cme;
 pub mod deribit;
 pub mod fault;
 pub mod fix;
+pub mod forwarder;
 pub mod frozen;
 mod login_port;
 pub mod orders;

@@ -229,12 +229,15 @@ impl AeronReceive {
         }
     }
 
-    /// Closes the subscription and adds it again.
+    /// Closes the subscription and adds it again; where the driver has not done the first, it is tried again in the next round.
     fn subscribe_again(&mut self, now_ns: u64) {
-        self.heard_ns = now_ns;
         self.subscription = None;
         match self.client.subscription(&self.channel, self.stream) {
-            Ok(subscription) => self.subscription = Some(subscription),
+            Ok(subscription) => {
+                self.heard_ns = now_ns;
+                self.subscription = Some(subscription);
+            }
+            Err(error) if error.is_passing() => {}
             Err(error) => self.failed = Some(error.to_string()),
         }
         self.look(now_ns);

@@ -14,6 +14,9 @@ mod path;
 mod recovery;
 mod reference;
 mod relay;
+#[cfg(feature = "aeron")]
+mod relay_aeron;
+mod relay_links;
 mod replay;
 mod watch;
 

@@ -123,11 +123,11 @@ fn a_receiver_that_does_not_see_a_loss_fails_the_comparison() {
     }
 }
 
-type BusPath = CmePipeline<Publisher>;
+pub type BusPath = CmePipeline<Publisher>;
 
 const INSTRUMENTS_MAX: usize = 256;
 const ORDERS_MAX: usize = 16_384;
-const MS: u64 = 1_000_000;
+pub const MS: u64 = 1_000_000;
 
 /// A gateway with its bus, a sender, a link, a receiver with its bus, and a reader of that.
 struct World {
@@ -406,7 +406,7 @@ impl Drop for World {
     }
 }
 
-fn book(mirror: &Mirror, instrument: Instrument) -> Vec<Vec<Level>> {
+pub fn book(mirror: &Mirror, instrument: Instrument) -> Vec<Vec<Level>> {
     let mut lists = Vec::new();
     for kind in [BookKind::Direct, BookKind::Implied] {
         for side in Side::BOTH {
@@ -419,7 +419,7 @@ fn book(mirror: &Mirror, instrument: Instrument) -> Vec<Vec<Level>> {
     lists
 }
 
-fn orders(mirror: &Mirror, instrument: Instrument) -> Vec<(u64, Price, Quantity, u64)> {
+pub fn orders(mirror: &Mirror, instrument: Instrument) -> Vec<(u64, Price, Quantity, u64)> {
     let mut all = Vec::new();
     for side in Side::BOTH {
         mirror.orders().visit(instrument, side, |order| {
@@ -438,7 +438,7 @@ fn join() -> shm::Join {
     }
 }
 
-fn bus_settings(ring_bytes: u64) -> shm::Settings {
+pub fn bus_settings(ring_bytes: u64) -> shm::Settings {
     shm::Settings {
         ring_bytes,
         instruments_max: INSTRUMENTS_MAX,
@@ -448,7 +448,7 @@ fn bus_settings(ring_bytes: u64) -> shm::Settings {
     }
 }
 
-fn path(publisher: Publisher) -> BusPath {
+pub fn path(publisher: Publisher) -> BusPath {
     let settings = settings(Join::Snapshot);
     let limits = Limits {
         instruments_max: settings.instruments_max,
@@ -475,7 +475,7 @@ fn sender_settings() -> SenderSettings {
     }
 }
 
-fn receiver_settings() -> ReceiverSettings {
+pub fn receiver_settings() -> ReceiverSettings {
     ReceiverSettings {
         sources: Vec::new(),
         own: Source::named("b").expect("a name"),
@@ -488,7 +488,7 @@ fn receiver_settings() -> ReceiverSettings {
 }
 
 /// A session with every kind of recovery in it.
-fn arrivals(seed: u64) -> Vec<Arrival> {
+pub fn arrivals(seed: u64) -> Vec<Arrival> {
     let options = Options {
         events: 1200,
         ..Options::varied(seed)
