@@ -1,12 +1,12 @@
 //! Changes since a base: whether anything changed that a comparison with a foreign program covers, and which part of a
 //! slow check a commit runs.
 //!
-//! The base is `TOUCHLINE_BASE`, or the last tag before this commit. Without a base, or without an answer of git,
-//! everything counts as changed.
+//! The base is `TOUCHLINE_BASE`, or the commit that the file `.ci/base` names, or the last tag before this commit. Without a
+//! base, or without an answer of git, everything counts as changed.
 
 use anyhow::{Context, Result};
 use std::{
-    env,
+    env, fs,
     path::Path,
     process::{Command, Stdio},
 };
@@ -14,11 +14,22 @@ use std::{
 /// Option that skips a comparison if nothing changed.
 pub const OPTION: &str = "--if-changed";
 
+/// The last commit that passed every check; committed by whoever ran them all on it.
+const BASE: &str = ".ci/base";
+
 /// The base since which none of `paths` changed; their comparison can be skipped.
 pub fn unchanged_since(root: &Path, paths: &[&str]) -> Option<String> {
     let named = env::var("TOUCHLINE_BASE").ok();
-    let base = named.or_else(|| last_tag(root))?;
+    let base = named
+        .or_else(|| recorded_base(root))
+        .or_else(|| last_tag(root))?;
     is_unchanged(root, &base, paths).then_some(base)
+}
+
+/// The commit that the file of the base names.
+fn recorded_base(root: &Path) -> Option<String> {
+    let base = fs::read_to_string(root.join(BASE)).ok()?;
+    Some(base.trim().to_owned())
 }
 
 /// Last tag before this commit: a tagged commit is compared with the previous tag.
@@ -118,17 +129,42 @@ mod tests {
     }
 
     #[test]
+    fn the_recorded_base_comes_before_the_last_tag() {
+        let Some(root) = repository("recorded") else {
+            return;
+        };
+        commit(&root, "a");
+        run(&root, &["tag", "v1"]);
+        commit(&root, "b");
+        commit(&root, "c");
+        assert_eq!(unchanged_since(&root, &["b"]), None);
+        fs::create_dir_all(root.join(".ci")).unwrap();
+        fs::write(root.join(BASE), "HEAD^\n").unwrap();
+        assert_eq!(unchanged_since(&root, &["b"]).as_deref(), Some("HEAD^"));
+        assert_eq!(unchanged_since(&root, &["c"]), None);
+    }
+
+    #[test]
     fn what_git_does_not_know_counts_as_changed() {
         let Some(root) = repository("unknown") else {
             return;
         };
         assert!(!is_unchanged(&root, "v1", &["a"]));
+        fs::create_dir_all(root.join(".ci")).unwrap();
+        fs::write(root.join(BASE), "0123456789\n").unwrap();
+        assert_eq!(unchanged_since(&root, &["a"]), None, "no such commit here");
     }
 
     /// Code that moves must be named anew, or its changes would be overlooked.
     #[test]
     fn all_paths_exist() {
-        for path in [crate::sbe_oracle::JUDGED, crate::fix_interop::JUDGED].concat() {
+        for path in [
+            crate::sbe_oracle::JUDGED,
+            crate::fix_interop::JUDGED,
+            crate::memory_model::JUDGED,
+        ]
+        .concat()
+        {
             assert!(
                 crate::root().join(path).exists(),
                 "{path} is not there; name where its code is now"

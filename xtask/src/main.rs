@@ -24,7 +24,7 @@ usage: cargo xtask <chore> [arguments]
                                  our native messages against the codecs of the official SBE tool
   fix-interop [--seed N] [--if-changed]
                                  our FIX session against QuickFIX/J, as acceptor and as initiator
-  memory-model [--long | --commit ID]
+  memory-model [--long | --commit ID] [--if-changed]
                                  shared memory under loom, Miri and ThreadSanitizer; for a commit a part of Miri's seeds
   soak [--seeds N] [--seconds N] the long forms of what depends on chance: hours, before a release
   instructions [ARGS of bench event]

@@ -27,20 +27,28 @@ const SEEDS_LONG: usize = 64;
 /// A seed takes most of a minute: a commit runs one of this number of parts.
 const PARTS: usize = 4;
 
+/// What the tools run.
+pub const JUDGED: &[&str] = &["crates/shm", "xtask/src/memory_model.rs"];
+
 /// Options.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Options {
     long: bool,
+    if_changed: bool,
     /// Seeds of Miri.
     seeds: (usize, usize),
 }
 
 impl Options {
-    /// Parses `[--long | --commit ID]`.
+    /// Parses `[--long | --commit ID] [--if-changed]`.
     ///
     /// # Errors
     /// Names the unknown argument.
     pub fn parse(arguments: &[&str]) -> Result<Self> {
+        let (if_changed, arguments) = match arguments {
+            [before @ .., last] if *last == changed::OPTION => (true, before),
+            all => (false, all),
+        };
         let (long, seeds) = match *arguments {
             [] => (false, (0, SEEDS)),
             ["--long"] => (true, (0, SEEDS_LONG)),
@@ -50,11 +58,15 @@ impl Options {
                 (false, (part * seeds, (part + 1) * seeds))
             }
             _ => bail!(
-                "unknown argument '{}'; memory-model takes --long or --commit ID",
+                "unknown argument '{}'; memory-model takes --long or --commit ID, then --if-changed",
                 arguments.join(" ")
             ),
         };
-        Ok(Self { long, seeds })
+        Ok(Self {
+            long,
+            if_changed,
+            seeds,
+        })
     }
 
     fn choose<T>(self, short: T, long: T) -> T {
@@ -67,6 +79,12 @@ impl Options {
 /// # Errors
 /// Names the tools with findings, which are printed above.
 pub fn run(root: &Path, options: Options) -> Result<()> {
+    if options.if_changed
+        && let Some(base) = changed::unchanged_since(root, JUDGED)
+    {
+        println!("memory-model: left out, the shared-memory code did not change since {base}");
+        return Ok(());
+    }
     let mut found = Vec::new();
     for (name, prepare) in [
         ("loom", loom as fn(&Path, Options) -> Result<Run, String>),
@@ -232,6 +250,12 @@ mod tests {
         assert_eq!((seeds(&[]), seeds(&["--long"])), ((0, 8), (0, 64)));
         assert!(Options::parse(&["--long"]).unwrap().long);
         assert_eq!(seeds(&["--commit", "00000003"]), (6, 8));
+        assert!(
+            Options::parse(&["--commit", "00000003", "--if-changed"])
+                .unwrap()
+                .if_changed
+        );
+        assert!(Options::parse(&["--if-changed"]).unwrap().if_changed);
         assert!(Options::parse(&["--short"]).is_err());
         assert!(Options::parse(&["--long", "--long"]).is_err());
     }

@@ -54,7 +54,7 @@ impl<'a> Selection<'a> {
     }
 
     /// The package of the program; none where all of the copy is meant.
-    fn package(&self) -> Option<&'a str> {
+    pub fn package(&self) -> Option<&'a str> {
         let mut words = self.program.split_whitespace();
         words.find(|word| *word == "-p")?;
         words.next()

@@ -4,12 +4,14 @@
 //! market over faulty lines, a gateway publishes it, subscribers join and leave at any time. At the end every
 //! subscriber's books must equal the exchange's; every book shown as live before must be a state of the exchange's
 //! book, in order. A failure names its seed: `SEED=n` runs that one, `SEEDS=n` runs n of them. In network namespaces
-//! where allowed, with a pair of virtual Ethernet devices between exchange and gateway.
+//! where allowed, with a pair of virtual Ethernet devices between exchange and gateway. The commands of the documents run here as
+//! well.
 //!
-//! A separate program: sessions with time limits share the machine with no other test. The other sessions mostly wait
+//! A separate program: a session with time limits shares the machine with no other test. The others mostly wait
 //! for processes and run in parallel.
 
 mod cast;
+mod docs;
 mod expected_books;
 mod hostile;
 mod log;

@@ -4,10 +4,10 @@
 //! the exchange's, also if the kernel dropped packets meanwhile: the market stands still by then, so that only one
 //! state of each book is correct.
 
-use crate::alone;
 use crate::cast::{Actor, PATIENCE, Place, Stage};
 use crate::expected_books::judge;
 use crate::matrix::subscriber;
+use crate::together;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::thread;
@@ -22,7 +22,8 @@ const PAUSES: usize = 6;
 
 #[test]
 fn a_gateway_that_is_stopped_has_no_live_book_and_none_that_is_wrong_when_it_goes_on() {
-    let _alone = alone();
+    // No limit of time but the age of a heartbeat, which grows whoever else computes.
+    let _together = together();
     for seed in seeds(2) {
         let mut random = Random::from_seed(seed);
         let stage = Stage::new("pauses");

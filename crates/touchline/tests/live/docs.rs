@@ -10,11 +10,12 @@
 //! - `<!-- file: NAME -->` above a block that is not `sh`: the test writes it to the file NAME in the folder of the
 //!   page.
 //!
-//! A separate program: the commands use the multicast groups and ports of the documents.
+//! In a network namespace of their own where allowed, since they use the multicast groups and ports of the documents.
 
 mod markdown;
 mod shell;
 
+use crate::together;
 use markdown::Mode;
 use shell::Shell;
 use std::path::{Path, PathBuf};
@@ -48,6 +49,7 @@ fn collect(folder: &Path, deep: bool, pages: &mut Vec<PathBuf>) {
 
 #[test]
 fn the_commands_of_the_documents_do_what_the_documents_say() {
+    let _together = together();
     if shell::ran_in_a_network_of_its_own() {
         return;
     }
