@@ -1,30 +1,30 @@
-//! Batches: a head and whole native messages, as one datagram or as one frame of a stream.
+//! Batches: a header and complete native messages, sent as one datagram or as one frame of a stream.
 //!
-//! On a stream each batch has its length before it, 4 bytes little-endian, so that a batch is one write.
+//! On a stream each batch is preceded by its length, 4 bytes little-endian, so that a batch is one write.
 
 use crate::head::{BadHead, HEAD_BYTES, Head};
 
-/// Bytes of the length before a batch on a stream.
+/// Bytes of the length field of a batch on a stream.
 pub const LENGTH_BYTES: usize = 4;
-/// Bytes of the length before each message.
+/// Bytes of the length field of each message.
 pub const MESSAGE_LENGTH_BYTES: usize = 2;
 /// Longest native message.
 pub const MESSAGE_BYTES_MAX: usize = touchline_types::native::PART_BYTES_MAX;
-/// Longest batch: one longest message beside a batch that was nearly full.
+/// Longest batch: a longest message in a batch that was nearly full.
 pub const BATCH_BYTES_MAX: usize = 128 * 1024;
 
-/// A batch while it is filled, and until every receiver has it.
+/// A batch while it is filled, and until every receiver has received it.
 #[derive(Debug)]
 pub struct Batch {
-    /// Length, head, messages.
+    /// Length, header, messages.
     bytes: Box<[u8]>,
-    /// Bytes in use, with the length.
+    /// Bytes in use, including the length field.
     used: usize,
     count: u16,
 }
 
 impl Batch {
-    /// An empty batch; takes its memory.
+    /// An empty batch; allocates its memory.
     pub fn new() -> Batch {
         Batch {
             bytes: vec![0; LENGTH_BYTES + BATCH_BYTES_MAX].into(),
@@ -39,7 +39,7 @@ impl Batch {
         self.count = 0;
     }
 
-    /// Messages in it.
+    /// Number of messages.
     pub fn count(&self) -> u16 {
         self.count
     }
@@ -53,7 +53,7 @@ impl Batch {
     /// Appends a message of `length` bytes, which `write` writes.
     ///
     /// # Panics
-    /// If it is longer than [`MESSAGE_BYTES_MAX`], or the batch has no room for it.
+    /// The message is longer than [`MESSAGE_BYTES_MAX`], or does not fit the batch.
     #[inline]
     pub fn push(&mut self, length: usize, write: impl FnOnce(&mut [u8])) {
         assert!(
@@ -67,7 +67,7 @@ impl Batch {
         self.count += 1;
     }
 
-    /// Writes the head before the messages. Its count must be [`Batch::count`], if they are numbered.
+    /// Writes the header. If the messages are numbered, its count must be [`Batch::count`].
     pub fn close(&mut self, head: &Head) {
         let length = (self.used - LENGTH_BYTES) as u32;
         self.bytes[..LENGTH_BYTES].copy_from_slice(&length.to_le_bytes());
@@ -76,12 +76,12 @@ impl Batch {
         }
     }
 
-    /// Head and messages: a datagram.
+    /// Header and messages: a datagram.
     pub fn datagram(&self) -> &[u8] {
         &self.bytes[LENGTH_BYTES..self.used]
     }
 
-    /// The same with its length before it: a frame of a stream.
+    /// The same, preceded by the length: a frame of a stream.
     pub fn frame(&self) -> &[u8] {
         &self.bytes[..self.used]
     }
@@ -96,27 +96,27 @@ impl Default for Batch {
 /// Reason why bytes are not a batch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BadBatch {
-    /// The head.
+    /// Invalid header.
     #[error(transparent)]
     Head(#[from] BadHead),
-    /// A message ends behind the batch, or bytes are left behind the last one.
+    /// A message ends after the end of the batch, or bytes follow the last message.
     #[error("the lengths of its messages do not add up to that of the batch")]
     Lengths,
 }
 
-/// A received batch, checked from end to end.
+/// A received batch, verified completely.
 #[derive(Clone, Copy, Debug)]
 pub struct Received<'a> {
-    /// Its head.
+    /// Header.
     pub head: Head,
     messages: &'a [u8],
 }
 
 impl<'a> Received<'a> {
-    /// Checks head and lengths of the batch that is the whole of `bytes`.
+    /// Verifies header and lengths of the batch in `bytes`.
     ///
     /// # Errors
-    /// Why it is none. Nothing of it may be used.
+    /// `bytes` is not a batch, and no part of it may be used.
     #[inline]
     pub fn read(bytes: &'a [u8]) -> Result<Received<'a>, BadBatch> {
         let head = Head::read(bytes)?;
@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn a_batch_that_is_cut_or_longer_is_none() {
+    fn a_truncated_or_extended_batch_is_invalid() {
         let mut batch = Batch::new();
         batch.push(3, |place| place.copy_from_slice(b"abc"));
         batch.close(&head(1));
@@ -207,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn a_batch_is_full_at_its_limit_and_never_refuses_a_message_alone() {
+    fn a_batch_is_full_at_its_limit_and_accepts_any_single_message() {
         let mut batch = Batch::new();
         assert!(batch.has_room(MESSAGE_BYTES_MAX, 100));
         batch.push(10, |_| ());

@@ -1,6 +1,6 @@
 //! Configuration of a relay: many links in one TOML file, or one link from the command line.
 //!
-//! Unknown keys are refused, with the name that may have been meant.
+//! Unknown keys are errors that suggest the intended key.
 
 mod address;
 mod tls;
@@ -21,19 +21,19 @@ use strsim::osa_distance;
 pub struct Config {
     /// Directory of the buses; `/dev/shm/touchline-UID` if absent.
     pub directory: Option<PathBuf>,
-    /// How the thread waits that finds nothing to do.
+    /// Idle strategy of the thread.
     pub wait: Wait,
     /// CPU that the thread is bound to; any if absent.
     pub cpu_affinity: Option<usize>,
-    /// Folder of a media driver of Aeron that runs elsewhere; the relay's thread runs one if absent.
+    /// Folder of a running Aeron media driver; if absent, the relay's thread runs a driver itself.
     pub driver: Option<PathBuf>,
-    /// Buses that are sent.
+    /// Buses to send.
     pub send: Vec<SendConfig>,
-    /// Buses that are received.
+    /// Buses to receive.
     pub receive: Vec<ReceiveConfig>,
 }
 
-/// How a thread waits.
+/// Idle strategy of a thread.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Wait {
@@ -44,44 +44,44 @@ pub enum Wait {
     BackOff,
 }
 
-/// A bus that is sent.
+/// A bus to send.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SendConfig {
     /// Name of the bus.
     pub bus: String,
-    /// Where receivers find it: `tcp://ADDRESS:PORT` or `tls://ADDRESS:PORT` to listen on.
+    /// Address for receivers: `tcp://ADDRESS:PORT` or `tls://ADDRESS:PORT` to listen on.
     #[serde(deserialize_with = "address")]
     pub to: Address,
-    /// Origin of the data, 1 to 8 characters; the end of the host's name if absent.
+    /// Origin of the data, 1 to 8 characters; the last characters of the host name if absent.
     #[serde(default, deserialize_with = "source")]
     pub source: Option<Source>,
-    /// Whether a bus that a relay writes is sent on.
+    /// Whether a bus that a relay writes is forwarded.
     #[serde(default)]
     pub forward: bool,
-    /// Receivers at once.
+    /// Maximum number of receivers.
     #[serde(default = "clients_max")]
     pub clients_max: usize,
-    /// Bytes that may wait for a receiver before it is disconnected.
+    /// Most bytes queued for a receiver; beyond this it is disconnected.
     #[serde(default = "queue_bytes_max")]
     pub queue_bytes_max: usize,
-    /// Orders of all instruments, for refreshes.
+    /// Orders of all instruments in the refresh state.
     #[serde(default = "orders_max")]
     pub orders_max: usize,
-    /// Milliseconds between two batches, at most.
+    /// Longest time between two batches, milliseconds.
     #[serde(default = "heartbeat_ms")]
     pub heartbeat_ms: u64,
-    /// Share of the bytes sent that cyclic refreshes take, on links without connections.
+    /// Share of the sent bytes for cyclic refreshes, on links without connections.
     #[serde(default = "refresh_share")]
     pub refresh_share: f64,
-    /// Milliseconds of one round of cyclic refreshes, at most.
+    /// Longest duration of one round of cyclic refreshes, milliseconds.
     #[serde(default = "refresh_round_ms_max")]
     pub refresh_round_ms_max: u64,
-    /// Number of the stream of an Aeron channel.
+    /// Stream id of an Aeron channel.
     #[serde(default = "stream")]
     pub stream: i32,
-    /// Channel of requests for a refresh, on the stream behind that of the data; that of the data for groups and `aeron:ipc`, none
-    /// for unicast, if absent.
+    /// Channel of refresh requests, on the stream id after that of the data. If absent: the data channel for groups and
+    /// `aeron:ipc`, none for unicast.
     #[serde(default)]
     pub control: Option<String>,
     /// TLS of a `tls://` link.
@@ -89,44 +89,44 @@ pub struct SendConfig {
     pub tls: Option<SendTls>,
 }
 
-/// A bus that is received.
+/// A bus to receive.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ReceiveConfig {
     /// The sender: `tcp://HOST:PORT` or `tls://HOST:PORT`.
     #[serde(deserialize_with = "address")]
     pub from: Address,
-    /// Name of the bus that is written on this host.
+    /// Name of the bus written on this host.
     pub bus: String,
-    /// Source that is accepted; any if absent.
+    /// Accepted source; any if absent.
     #[serde(default, deserialize_with = "source")]
     pub source: Option<Source>,
-    /// Milliseconds without a batch after which books are stale.
+    /// Link timeout: books are stale after this many milliseconds without a batch.
     #[serde(default = "link_timeout_ms")]
     pub link_timeout_ms: u64,
-    /// Bytes of messages that the ring of the bus holds: a power of two.
+    /// Size of the bus's ring in bytes of messages, a power of two.
     #[serde(default = "ring_bytes")]
     pub ring_bytes: u64,
-    /// Instruments of the bus.
+    /// Most instruments of the bus.
     #[serde(default = "instruments_max")]
     pub instruments_max: usize,
-    /// Levels of each side that a late joiner is given.
+    /// Levels of each side that a late joiner receives.
     #[serde(default = "image_levels_max")]
     pub image_levels_max: usize,
     /// Orders of all instruments.
     #[serde(default = "orders_max")]
     pub orders_max: usize,
-    /// Whether the top of book is published by itself whenever it changes.
+    /// Whether each change of the top of book is published as a message of its own.
     #[serde(default = "yes")]
     pub tops: bool,
-    /// Number of the stream of an Aeron channel.
+    /// Stream id of an Aeron channel.
     #[serde(default = "stream")]
     pub stream: i32,
-    /// Channel of requests for a refresh, on the stream behind that of the data; that of the data for groups and `aeron:ipc`, none
-    /// for unicast, if absent.
+    /// Channel of refresh requests, on the stream id after that of the data. If absent: the data channel for groups and
+    /// `aeron:ipc`, none for unicast.
     #[serde(default)]
     pub control: Option<String>,
-    /// Addresses of hosts whose datagrams are accepted; any if empty.
+    /// Addresses of accepted sending hosts; any if empty.
     #[serde(default)]
     pub from_hosts: Vec<String>,
     /// TLS of a `tls://` link.
@@ -172,7 +172,7 @@ const fn yes() -> bool {
 }
 
 impl SendConfig {
-    /// A bus and an address, everything else as by default.
+    /// A bus and an address, with defaults for the rest.
     pub fn new(bus: &str, to: Address) -> SendConfig {
         SendConfig {
             bus: bus.to_owned(),
@@ -193,7 +193,7 @@ impl SendConfig {
 }
 
 impl ReceiveConfig {
-    /// An address and a bus, everything else as by default.
+    /// An address and a bus, with defaults for the rest.
     pub fn new(from: Address, bus: &str) -> ReceiveConfig {
         ReceiveConfig {
             from,
@@ -213,16 +213,16 @@ impl ReceiveConfig {
     }
 }
 
-/// Reason why a configuration cannot be used: file, line, what is wrong, what to do.
+/// Configuration error: file, line, problem, fix.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConfigError {
-    /// The file.
+    /// File.
     pub file: PathBuf,
-    /// The line, from 1, where there is one.
+    /// Line, from 1, if known.
     pub line: Option<usize>,
-    /// What is wrong.
+    /// Problem.
     pub what: String,
-    /// What to do.
+    /// Fix.
     pub fix: String,
 }
 
@@ -238,14 +238,14 @@ impl fmt::Display for ConfigError {
 
 impl std::error::Error for ConfigError {}
 
-/// Bytes of a configuration beyond which it is none.
+/// Longest configuration file, bytes.
 const CONFIG_BYTES_MAX: u64 = 1024 * 1024;
 
 impl Config {
     /// Reads a file.
     ///
     /// # Errors
-    /// It cannot be read, or what is wrong in it.
+    /// The file cannot be read or is invalid.
     pub fn read(path: &Path) -> Result<Config, ConfigError> {
         let refused = |what: String| ConfigError {
             file: path.to_owned(),
@@ -277,10 +277,10 @@ impl Config {
         Ok(config)
     }
 
-    /// Reads the text of a file.
+    /// Parses the text of a file.
     ///
     /// # Errors
-    /// What is wrong in it.
+    /// The text is invalid.
     pub fn parse(path: &Path, text: &str) -> Result<Config, ConfigError> {
         let config: Config = toml::from_str(text).map_err(|error| {
             let start = error.span().map_or(0, |span| span.start);
@@ -297,7 +297,7 @@ impl Config {
         Ok(config)
     }
 
-    /// What the parser cannot know.
+    /// Checks beyond the syntax.
     fn check(&self, path: &Path) -> Result<(), ConfigError> {
         let refused = |what: String, fix: &str| ConfigError {
             file: path.to_owned(),
@@ -307,7 +307,7 @@ impl Config {
         };
         if self.send.is_empty() && self.receive.is_empty() {
             let fix = "add a table [[send]] or [[receive]]";
-            return Err(refused("it has no link".to_owned(), fix));
+            return Err(refused("no link".to_owned(), fix));
         }
         let mut written: Vec<&str> = self.receive.iter().map(|link| link.bus.as_str()).collect();
         written.sort_unstable();
@@ -335,7 +335,7 @@ impl Config {
     }
 }
 
-/// The parser's message as what is wrong and what to do.
+/// Splits the parser's message into problem and fix.
 fn words(message: &str) -> (String, String) {
     let Some((unknown, expected)) = message
         .strip_prefix("unknown field `")
@@ -344,7 +344,7 @@ fn words(message: &str) -> (String, String) {
         let what = message.lines().collect::<Vec<_>>().join(" ");
         return (what, "see docs/relay.md".to_owned());
     };
-    // Of the list every second piece is a name.
+    // Every second piece of the list is a name.
     let names = expected.split('`').skip(1).step_by(2);
     let nearest = names
         .map(|name| (osa_distance(unknown, name), name))
@@ -394,7 +394,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_said_in_one_line_with_the_fix() {
+    fn an_error_is_one_line_with_the_fix() {
         for (text, line, said) in [
             (
                 "[[send]]\nbus = \"a\"\nto = \"tcp://a:1\"\nforwrad = true",

@@ -1,4 +1,4 @@
-//! What a link counts, on either side.
+//! Counters of a link, on either side.
 
 touchline_types::counters! {
     /// Counters of the sending side of a link.
@@ -9,45 +9,45 @@ touchline_types::counters! {
         relay_refreshes_sent: "instruments" = "Refreshes of one instrument sent.",
         relay_rounds_sent: "rounds" = "Whole rounds of refreshes sent.",
         relay_refreshes_requested: "requests" = "Requests of receivers for a refresh, joins included.",
-        relay_overruns: "times" = "The publisher overtook the relay on the bus: messages were lost before the link.",
-        relay_overrun_messages: "messages" = "Messages lost that way.",
+        relay_overruns: "times" = "Overruns of the relay on the bus: messages were lost before the link.",
+        relay_overrun_messages: "messages" = "Messages lost in these overruns.",
         relay_source_down: "buses now" = "1 while the publisher of the bus is gone or stalled.",
-        relay_back_pressure: "times" = "The link took no batch, and the bus waited in its ring.",
+        relay_back_pressure: "times" = "Times that the link accepted no batch, and messages waited in the ring of the bus.",
         relay_lag_bytes: "bytes now" = "Bytes of the bus that wait to be sent, exact to some tens of KiB.",
-        relay_receivers: "receivers now" = "Receivers connected now; 0 on links that do not know theirs.",
+        relay_receivers: "receivers now" = "Receivers connected now; 0 on links without connections.",
         relay_queued_bytes: "bytes now" = "Bytes that wait for the slowest receiver.",
         relay_receivers_slow: "receivers" = "Receivers disconnected because their queue was full.",
-        relay_receivers_refused: "receivers" = "Connections refused: no request within the time, another version, TLS refused, or too many.",
+        relay_receivers_refused: "receivers" = "Connections rejected: no request in time, another version, a failed TLS handshake, or too many receivers.",
     }
 }
 
 touchline_types::counters! {
     /// Counters of the receiving side of a link.
     pub struct ReceiverCounters {
-        relay_up: "links now" = "1 while the link is up and its source publishes: books are as trustworthy as on the other side.",
-        relay_messages: "messages" = "Messages taken from the link, in sequence.",
+        relay_up: "links now" = "1 while the link is up and its source publishes: books are as reliable as on the other side.",
+        relay_messages: "messages" = "Messages received from the link, in sequence.",
         relay_bytes: "bytes" = "Bytes of batches received.",
         relay_batches: "batches" = "Batches received, refreshes and heartbeats included.",
-        relay_position: "messages" = "Number of the last message taken from the link.",
-        relay_duplicates: "batches" = "Batches received again, or late: dropped.",
-        relay_gaps: "gaps" = "Gaps in the numbers of the link.",
+        relay_position: "messages" = "Sequence number of the last message received from the link.",
+        relay_duplicates: "batches" = "Duplicate or late batches; dropped.",
+        relay_gaps: "gaps" = "Sequence gaps on the link.",
         relay_lost: "messages" = "Messages lost in these gaps.",
         relay_refreshes_taken: "instruments" = "Instruments recovered from a refresh.",
-        relay_refreshes_passed: "batches" = "Batches of refreshes passed over, because nothing in them was lost here.",
+        relay_refreshes_passed: "batches" = "Refresh batches ignored, because none of their contents was lost here.",
         relay_refreshes_asked: "requests" = "Requests for a refresh.",
-        relay_withheld: "updates" = "Updates of books that wait for a refresh: not published.",
-        relay_timeouts: "times" = "Nothing came for link_timeout_ms: books were stale.",
-        relay_disconnects: "times" = "The connection to the sender ended or could not be made.",
-        relay_restarts: "times" = "Another source or run of a sender was taken: the bus was started again.",
+        relay_withheld: "updates" = "Updates of books that wait for a refresh; not published.",
+        relay_timeouts: "times" = "No batch arrived for link_timeout_ms; books were marked stale.",
+        relay_disconnects: "times" = "Connections to the sender that ended or failed.",
+        relay_restarts: "times" = "Switches to another source or run of a sender; each restarted the bus.",
         relay_other_source: "batches" = "Batches of a second sender while the first one sends.",
-        relay_refused_sources: "batches" = "Batches of a source that is not accepted here.",
-        relay_refused_hops: "batches" = "Batches that passed too many relays, or came back to their origin.",
+        relay_refused_sources: "batches" = "Batches of a source that is not in the configuration.",
+        relay_refused_hops: "batches" = "Batches that passed too many relays, or returned to their origin.",
         relay_malformed: "batches" = "Batches or messages that break the format.",
         relay_refused_versions: "batches" = "Batches of another version of the format.",
-        relay_hops: "relays now" = "Relays that the data of this bus has passed, this one included.",
+        relay_hops: "relays now" = "Relays that the data of this bus has passed, including this one.",
         relay_origin: "name now" = "Name of the origin, 8 characters as a little-endian number.",
-        relay_latency_ns: "ns now" = "Newest time from sender to here, by the clocks of both hosts: right only if these are synchronised.",
-        relay_instruments_refused: "messages" = "Messages of instruments beyond instruments_max: dropped.",
-        relay_orders_full: "updates" = "Orders beyond orders_max: their book is recovering.",
+        relay_latency_ns: "ns now" = "Latest transit time from the sender, by the clocks of both hosts; correct only if these are synchronised.",
+        relay_instruments_refused: "messages" = "Messages of instruments beyond instruments_max; dropped.",
+        relay_orders_full: "updates" = "Orders beyond orders_max; their book is recovering.",
     }
 }

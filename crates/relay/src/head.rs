@@ -1,79 +1,79 @@
-//! Head of a batch: 40 bytes, little-endian, before the messages.
+//! Header of a batch: 40 bytes, little-endian, before the messages.
 //!
 //! ```text
 //!   0  magic           3 bytes   "TLR"
 //!   3  version         u8        1
 //!   4  source          8 bytes   name of the origin, ASCII, padded with zeros
-//!  12  epoch           u64       which run of the sender: start in microseconds << 12 | restarts of its bus
+//!  12  epoch           u64       run of the sender: start in microseconds << 12 | restarts of its bus
 //!  20  first sequence  u64       number of the first message; without numbered messages, of the next one
-//!  28  count           u16       messages
+//!  28  count           u16       number of messages
 //!  30  hops            u8        relays that the data passed before this sender
 //!  31  flags           u8        [`HeadFlags`]
-//!  32  sent            u64       clock of the sender, nanoseconds since 1970
+//!  32  sent            u64       sending time, by the sender's clock, nanoseconds since 1970
 //!  40  messages                  u16 length and native message, each
 //! ```
 
 use std::fmt;
 use std::ops::BitOr;
 
-/// Bytes of a head.
+/// Bytes of a header.
 pub const HEAD_BYTES: usize = 40;
-/// First bytes of every head.
+/// First bytes of every header.
 pub const MAGIC: [u8; 3] = *b"TLR";
-/// Version of the batch that is written and read here.
+/// Version of the batch format.
 pub const VERSION: u8 = 1;
-/// Relays that data may pass. A sender with so many behind it is refused.
+/// Most relays that data may pass. A sender whose data has passed this many is rejected.
 pub const HOPS_MAX: u8 = 3;
-/// Bits of an epoch that count restarts of the bus within one run of the sender.
+/// Bits of an epoch for the restarts of the bus within one run of the sender.
 const RESTART_BITS: u32 = 12;
 
-/// Head of a batch.
+/// Header of a batch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Head {
     /// Origin of the data.
     pub source: Source,
-    /// Which run of the sender.
+    /// Run of the sender.
     pub epoch: Epoch,
-    /// Number of the first message. Of a batch without numbered messages (a heartbeat, a refresh): number of the next one, as of
-    /// which the batch holds.
+    /// Sequence number of the first message. In a batch without numbered messages (a heartbeat, a refresh): number of
+    /// the next message; the batch has the state before it.
     pub first_sequence: u64,
-    /// Messages.
+    /// Number of messages.
     pub count: u16,
     /// Relays that the data passed before this sender.
     pub hops: u8,
-    /// What kind of batch it is, and the state of the sender's bus.
+    /// Kind of batch, and state of the sender's bus.
     pub flags: HeadFlags,
-    /// Clock of the sender, nanoseconds since 1970.
+    /// Sending time by the sender's clock, nanoseconds since 1970.
     pub sent_ns: u64,
 }
 
-/// Bits of a head.
+/// Flags of a header.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct HeadFlags(pub u8);
 
 impl HeadFlags {
-    /// None of them.
+    /// No flags.
     pub const NONE: HeadFlags = HeadFlags(0);
-    /// Messages of a refresh: outside the sequence, as of its place.
+    /// Messages of a refresh: without sequence numbers, with the state at this place of the sequence.
     pub const REFRESH: HeadFlags = HeadFlags(1 << 0);
-    /// Messages taken from the tables of the sender's bus, in sequence: what holds, not what happened just now.
+    /// Messages from the tables of the sender's bus, in sequence: current state, not new events.
     pub const IMAGE: HeadFlags = HeadFlags(1 << 1);
-    /// The publisher of the sender's bus is gone or stalled: no book may be taken for live.
+    /// The publisher of the sender's bus has ended or is stalled: no book is live.
     pub const SOURCE_DOWN: HeadFlags = HeadFlags(1 << 2);
-    /// Receiver to sender: send a refresh. On a stream also the first bytes of a client.
+    /// Receiver to sender: request for a refresh. On a stream also the first bytes of a client.
     pub const REQUEST: HeadFlags = HeadFlags(1 << 3);
     /// First batch of a round of refreshes.
     pub const ROUND_BEGIN: HeadFlags = HeadFlags(1 << 4);
     /// Last batch of a round of refreshes.
     pub const ROUND_END: HeadFlags = HeadFlags(1 << 5);
 
-    /// Whether all bits of `other` are set.
+    /// Whether all flags of `other` are set.
     #[inline]
     pub const fn has(self, other: HeadFlags) -> bool {
         self.0 & other.0 == other.0
     }
 
-    /// These if `set`, else none.
+    /// These flags if `set`, otherwise none.
     #[inline]
     pub const fn when(self, set: bool) -> HeadFlags {
         if set { self } else { HeadFlags::NONE }
@@ -89,20 +89,20 @@ impl BitOr for HeadFlags {
     }
 }
 
-/// Name of the origin of data: 1 to 8 printable ASCII characters.
+/// Name of the data's origin: 1 to 8 printable ASCII characters.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Source([u8; 8]);
 
-/// A text that no source has for its name.
+/// A text that is not a valid source name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("a source is 1 to 8 letters, digits, '-', '_' or '.'")]
 pub struct BadSource;
 
 impl Source {
-    /// Stands for every source in a request.
+    /// Any source, in a request.
     pub const ANY: Source = Source(*b"any\0\0\0\0\0");
 
-    /// Reads a name.
+    /// Parses a name.
     ///
     /// # Errors
     /// It is empty, longer than 8 characters, or has other characters than letters, digits, `-`, `_` and `.`.
@@ -116,7 +116,8 @@ impl Source {
         Ok(Source(bytes))
     }
 
-    /// The last 8 characters of a host's name, in which hosts of one site differ; other characters become `-`.
+    /// Source name of a host: the last 8 characters of its name, in which hosts of one site usually differ. Invalid
+    /// characters become `-`.
     pub fn of_host(host: &str) -> Source {
         let host = host.split('.').next().unwrap_or_default();
         let fit = |byte: u8| match byte.is_ascii_alphanumeric() {
@@ -134,10 +135,10 @@ impl Source {
         u64::from_le_bytes(self.0)
     }
 
-    /// The name that a counter holds.
+    /// The name in a counter.
     ///
     /// # Errors
-    /// It holds none.
+    /// The number is not a name.
     pub fn of_number(number: u64) -> Result<Source, BadHead> {
         Source::read(number.to_le_bytes())
     }
@@ -169,55 +170,55 @@ impl fmt::Debug for Source {
     }
 }
 
-/// Which run of a sender: later runs have larger epochs, if the clock of its host was not set back.
+/// Run of a sender. Later runs have larger epochs, unless the host's clock was set back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Epoch(pub u64);
 
 impl Epoch {
-    /// A sender that starts now.
+    /// Epoch of a sender that starts now.
     pub fn starting_at(unix_ns: u64) -> Epoch {
         Epoch((unix_ns / 1_000) << RESTART_BITS)
     }
 
-    /// The bus of this sender was started again.
+    /// Epoch after a restart of the sender's bus.
     pub fn restarted(self) -> Epoch {
         Epoch(self.0 + 1)
     }
 
-    /// Whether both are of one run of a sender.
+    /// Whether both epochs are of one run of a sender.
     pub fn is_of_same_run(self, other: Epoch) -> bool {
         self.0 >> RESTART_BITS == other.0 >> RESTART_BITS
     }
 }
 
-/// Reason why bytes are not a head.
+/// Reason why bytes are not a header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BadHead {
-    /// Fewer bytes than a head has.
-    #[error("shorter than a head")]
+    /// Fewer bytes than a header.
+    #[error("shorter than a header")]
     Short,
-    /// Not of this protocol.
+    /// Another protocol.
     #[error("not a batch of a relay")]
     Magic,
-    /// Of another version.
-    #[error("version {0} of the batch; this program reads version {VERSION}")]
+    /// Another version.
+    #[error("batch format version {0}; this program reads version {VERSION}")]
     Version(u8),
-    /// The name of the source.
-    #[error("the name of the source is not a name")]
+    /// Invalid source name.
+    #[error("invalid source name")]
     Source,
-    /// Messages beyond the last number that there is.
-    #[error("messages beyond the last number")]
+    /// Sequence numbers overflow.
+    #[error("sequence numbers beyond the maximum")]
     Sequence,
-    /// Flags that exclude each other, or that this version does not define.
-    #[error("flags that no sender writes")]
+    /// Contradicting or undefined flags.
+    #[error("contradicting or undefined flags")]
     Flags,
 }
 
 impl Head {
-    /// Reads the head at the start of `bytes`.
+    /// Parses the header at the start of `bytes`.
     ///
     /// # Errors
-    /// Why it is none.
+    /// The bytes are not a header.
     #[inline]
     pub fn read(bytes: &[u8]) -> Result<Head, BadHead> {
         let Some(bytes) = bytes.first_chunk::<HEAD_BYTES>() else {
@@ -259,7 +260,7 @@ impl Head {
         }
     }
 
-    /// Writes it.
+    /// Writes the header.
     #[inline]
     pub fn write(&self, out: &mut [u8; HEAD_BYTES]) {
         out[..3].copy_from_slice(&MAGIC);
@@ -296,7 +297,7 @@ mod tests {
         }
     }
 
-    /// The bytes are an interface: receivers of other versions and in other languages read them.
+    /// The bytes are an interface: receivers of other versions and in other languages parse them.
     #[test]
     fn golden_bytes() {
         let mut bytes = [0; HEAD_BYTES];
@@ -311,7 +312,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_head_is_refused_with_its_reason() {
+    fn an_invalid_header_is_rejected_with_its_reason() {
         let mut bytes = [0; HEAD_BYTES];
         head().write(&mut bytes);
         assert_eq!(Head::read(&bytes[..39]), Err(BadHead::Short));
@@ -332,7 +333,7 @@ mod tests {
     }
 
     #[test]
-    fn a_source_is_a_short_name() {
+    fn a_source_name_is_short_and_printable() {
         assert_eq!(
             Source::named("cme.gw-1").expect("8 characters").to_string(),
             "cme.gw-1"
@@ -348,7 +349,7 @@ mod tests {
     }
 
     #[test]
-    fn epochs_grow_with_runs_and_with_restarts_within_one() {
+    fn epochs_increase_with_runs_and_with_restarts() {
         let first = Epoch::starting_at(1_800_000_000_000_000_000);
         let again = first.restarted();
         let next = Epoch::starting_at(1_800_000_000_000_001_000);

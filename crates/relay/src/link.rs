@@ -1,4 +1,4 @@
-//! Links: carriers of batches. Thin: they know lengths and connections, and nothing of what a batch says.
+//! Links: carriers of batches. They handle lengths and connections, and do not decode batches.
 
 #[cfg(feature = "aeron")]
 pub mod aeron;
@@ -9,81 +9,81 @@ use crate::SenderCounters;
 use crate::batch::Batch;
 pub use tcp::SendEvent;
 
-/// What a batch is for a link.
+/// Kind of a batch, as far as a link distinguishes them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// Of the stream: for every receiver.
+    /// Batch of the stream: for every receiver.
     Stream,
-    /// Of a round of refreshes: for receivers that lack something, where the link knows them.
+    /// Batch of a refresh round: for receivers that need it, if the link can address them.
     Refresh {
-        /// The round begins with it.
+        /// First batch of the round.
         begins: bool,
-        /// The round ends with it.
+        /// Last batch of the round.
         ends: bool,
     },
 }
 
 /// The sending end.
 pub trait SendLink {
-    /// Hands over a batch; `false` if the link has no room now, and the same batch is to be handed over again later. Never waits.
+    /// Sends a batch; `false` if the link is full: the caller sends the same batch again later. Never waits.
     fn send(&mut self, batch: &Batch, kind: Kind) -> bool;
 
-    /// Whether there is room for a refresh: one that would make live data wait is better sent later.
+    /// Whether a refresh can be sent without delaying live data.
     fn has_room(&self) -> bool;
 
-    /// Receivers that asked for a refresh since this was called last, those that have just come among them.
+    /// Number of receivers that requested a refresh since the last call, including new ones.
     fn asked(&mut self) -> u32;
 
-    /// Connections, queues, requests: what is done beside sending. Returns how much work there was.
+    /// Handles connections, queues and requests. Returns the amount of work done.
     fn work(&mut self, now_ns: u64) -> usize;
 
-    /// Sets the counters that the link alone knows.
+    /// Sets the counters that only the link knows.
     fn count(&self, _counters: &mut SenderCounters) {}
 
-    /// The next event of a receiver, for the log.
+    /// Next event of a receiver, for the log.
     fn event(&mut self) -> Option<SendEvent> {
         None
     }
 
-    /// Reason why the link cannot go on, if there is one.
+    /// Reason why the link has failed, if it has.
     fn failed(&mut self) -> Option<String> {
         None
     }
 }
 
-/// What a receiving link says beside batches.
+/// Events of a receiving link beside batches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LinkEvent {
-    /// The sender is there.
+    /// The sender is connected.
     Connected,
-    /// The sender is gone, or could not be reached.
+    /// The sender is disconnected, or could not be reached.
     Disconnected,
 }
 
 /// The receiving end.
 pub trait ReceiveLink {
-    /// Hands each batch that is there to `take`, some at a time; `take` says whether the link may go on, and one that may not
-    /// starts its connection again. Never waits. Returns the number of batches, and what happened to the link.
+    /// Passes received batches to `take`, a limited number per call. `take` returns whether the link may continue;
+    /// otherwise the link reconnects. Never waits. Returns the number of batches, and the link's event.
     fn receive(
         &mut self,
         now_ns: u64,
         take: &mut impl FnMut(&[u8]) -> bool,
     ) -> (usize, Option<LinkEvent>);
 
-    /// Hands a request to the sender, if it can be reached.
+    /// Sends a request to the sender, if it is reachable.
     fn request(&mut self, head: &[u8]);
 
-    /// Reason why the connection ended or cannot be made, once.
+    /// Reason why the connection ended or failed; returned once.
     fn last_error(&mut self) -> Option<String> {
         None
     }
 
-    /// Batches of hosts that are not accepted, since this was called last.
+    /// Batches of hosts that are not accepted, since the last call.
     fn refused(&mut self) -> u64 {
         0
     }
 
-    /// Reason why the link cannot go on, if there is one.
+    /// Reason why the link has failed, if it has.
     fn failed(&mut self) -> Option<String> {
         None
     }

@@ -1,8 +1,8 @@
-//! The receiving side, without I/O: batches in, updates out to a publication.
+//! The receiving side, without I/O: batches are input, updates of a publication are output.
 //!
-//! Each message is taken once, by its number on the link. After a gap no book is believed until it comes whole, in the stream or in a
-//! refresh; updates of it are withheld until then. Orders get rows of this host, since those of the sender's host are of its
-//! own tables.
+//! Each message is applied once, by its sequence number on the link. After a gap no book is live until it arrives
+//! completely, in the stream or in a refresh; its updates are withheld until then. Orders get rows of this host, since
+//! the sender's rows belong to its own tables.
 
 mod apply;
 mod books;
@@ -25,19 +25,19 @@ use touchline_types::{ChannelState, Gap, Timestamps, Update, Validity};
 /// Settings of a receiver.
 #[derive(Clone, Debug)]
 pub struct ReceiverSettings {
-    /// Sources that are accepted; empty for any.
+    /// Accepted sources; any if empty.
     pub sources: Vec<Source>,
-    /// Name of this host as an origin: data of it that passed another relay is refused.
+    /// Name of this host as an origin: its own data that passed another relay is rejected.
     pub own: Source,
-    /// Instruments of the local bus.
+    /// Most instruments of the local bus.
     pub instruments_max: usize,
-    /// Orders of all instruments.
+    /// Most orders of all instruments.
     pub orders_max: usize,
     /// Most changes of one event, levels of one book, or orders of one order book.
     pub entries_max: usize,
-    /// Time without a batch after which books are stale.
+    /// Link timeout: books are stale after this time without a batch.
     pub link_timeout_ns: u64,
-    /// Longest random wait before a request, for links with several receivers.
+    /// Longest random delay of a request, for links with several receivers.
     pub request_delay_ns_max: u64,
 }
 
@@ -48,28 +48,29 @@ pub struct Receiver {
     peer: Option<Peer>,
     books: Books,
     progress: Progress,
-    /// State of the channel as it was published last.
+    /// Last published state of the channel.
     published: Option<ChannelState>,
-    /// Relays that the data has passed, this one included.
+    /// Relays that the data has passed, including this one.
     hops: u8,
     decoder: Decoder,
     room: Room,
     counters: ReceiverCounters,
 }
 
-/// What became of a batch.
+/// Result of processing a batch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Taken {
-    /// It was taken, or passed over for a reason that is counted.
+    /// Applied, or ignored for a reason that is counted.
     Done,
-    /// It is of another run of a sender: the bus must be started again. [`Receiver::restart`], then the same batch again.
+    /// Batch of another run of a sender: the bus must be restarted. Call [`Receiver::restart`], then pass the same
+    /// batch again.
     Restart,
-    /// It breaks the format. On a stream nothing behind it can be understood.
+    /// Malformed. On a stream the bytes after it are not decodable.
     Malformed(BadBatch),
 }
 
 impl Receiver {
-    /// A receiver that has heard nothing. All memory is taken here.
+    /// A receiver without any state. Allocates all memory.
     pub fn new(settings: ReceiverSettings) -> Receiver {
         Receiver {
             peer: None,
@@ -88,45 +89,45 @@ impl Receiver {
         }
     }
 
-    /// What it counted.
+    /// Counters.
     pub fn counters(&mut self) -> &mut ReceiverCounters {
         &mut self.counters
     }
 
-    /// Whether books are as trustworthy as those of the sender's bus.
+    /// Whether books are as reliable as those of the sender's bus.
     pub fn is_up(&self) -> bool {
         self.peer.as_ref().is_some_and(Peer::is_live)
     }
 
-    /// Whether everything is known: nothing waits for a refresh.
+    /// Whether nothing waits for a refresh.
     pub fn is_complete(&self) -> bool {
         self.peer.is_some() && !self.progress.is_incomplete
     }
 
-    /// Source and run of the sender that is received.
+    /// Source and epoch of the received stream.
     pub fn stream(&self) -> Option<(Source, Epoch)> {
         self.peer.as_ref().map(|peer| (peer.source, peer.epoch))
     }
 
-    /// Origin and hops of what is received, for who sends it on.
+    /// Origin and hops of the received data, for a relay that forwards it.
     pub fn origin(&self) -> Option<(Source, u8)> {
         self.peer.as_ref().map(|peer| (peer.source, self.hops))
     }
 
-    /// Says on a new bus that no book is live yet.
+    /// Publishes on a new bus that no book is live yet.
     pub fn begin(&mut self, out: &mut impl Publish) {
         self.published = None;
         self.state_channel(out);
     }
 
-    /// The bus was started again: all that was known is void.
+    /// The bus was restarted: all state is void.
     pub fn restart(&mut self, out: &mut impl Publish) {
         self.peer = None;
         self.counters.relay_restarts += 1;
         self.begin(out);
     }
 
-    /// Takes a batch that arrived at `arrived`, in ticks of this host.
+    /// Processes a batch received at `arrived`, in ticks of this host.
     #[inline]
     pub fn take(&mut self, bytes: &[u8], now: Now, arrived: u64, out: &mut impl Publish) -> Taken {
         let batch = match Received::read(bytes) {
@@ -163,7 +164,7 @@ impl Receiver {
         Taken::Done
     }
 
-    /// The link says that the sender is gone.
+    /// The link reports that the sender is disconnected.
     pub fn disconnected(&mut self, out: &mut impl Publish) {
         self.counters.relay_disconnects += 1;
         if let Some(peer) = &mut self.peer {
@@ -174,7 +175,7 @@ impl Receiver {
         self.state_channel(out);
     }
 
-    /// Timers: whether the sender is silent. Returns the request to send, if something is lacking.
+    /// Processes timers, including the link timeout. Returns the request to send, if data is missing.
     pub fn tick(&mut self, now: Now, out: &mut impl Publish) -> Option<Head> {
         let timeout_ns = self.settings.link_timeout_ns;
         let peer = self.peer.as_mut()?;
@@ -206,7 +207,7 @@ impl Receiver {
             self.counters.relay_refused_sources += 1;
             return false;
         }
-        // What comes straight from this host is a link of its own; what was elsewhere in between is a loop.
+        // Data straight from this host is a link of its own; data that passed another host is a loop.
         if head.hops >= HOPS_MAX || head.hops > 0 && head.source == *own {
             self.counters.relay_refused_hops += 1;
             return false;
@@ -214,9 +215,9 @@ impl Receiver {
         true
     }
 
-    /// Begins with a stream, on a bus that nothing was published on.
+    /// Starts with a stream, on a bus without published data.
     fn adopt(&mut self, head: &Head, now_ns: u64) {
-        // Who is there from the first message on has missed nothing.
+        // A receiver from the first message on has missed nothing.
         let is_whole = head.first_sequence == 1;
         self.peer = Some(Peer::new(head, now_ns));
         self.hops = head.hops + 1;
@@ -227,7 +228,7 @@ impl Receiver {
         self.decoder.forget();
     }
 
-    /// A batch of the stream that is received.
+    /// Processes a batch of the current stream.
     fn of_stream(&mut self, batch: &Received<'_>, now: Now, arrived: u64, out: &mut impl Publish) {
         let head = batch.head;
         let is_refresh = head.flags.has(HeadFlags::REFRESH);
@@ -237,7 +238,7 @@ impl Receiver {
         let next = peer.next;
         let behind = head.first_sequence + numbered;
         if head.first_sequence < next && behind <= next {
-            // Of a refresh that came late nothing is as of now.
+            // A late refresh contains no current state.
             self.counters.relay_duplicates += 1;
             return self.state_channel(out);
         }
@@ -258,7 +259,7 @@ impl Receiver {
         self.state_channel(out);
     }
 
-    /// A message of the stream.
+    /// Processes a message of the stream.
     #[inline]
     fn message(
         &mut self,
@@ -277,14 +278,14 @@ impl Receiver {
             Ok(message) if self.is_beyond(&message) => {}
             Ok(message) => self.apply(&message, is_image, now_ns, arrived, out),
             Err(_) => {
-                // What it said is lost, whatever it was.
+                // The contents of the message are lost.
                 self.counters.relay_malformed += 1;
                 self.gap(number, number + 1, now_ns, out);
             }
         }
     }
 
-    /// Whether a message is of an instrument for which no reader need have room.
+    /// Whether a message is of an instrument beyond the limit.
     #[inline]
     fn is_beyond(&mut self, message: &Message<'_>) -> bool {
         let instrument = message.instrument();
@@ -314,7 +315,7 @@ impl Receiver {
         out.commit();
     }
 
-    /// Publishes the state of the channel, if it is another one now: that of the source, or stale while it cannot be known.
+    /// Publishes the state of the channel, if it changed: that of the source, or stale while it is unknown.
     fn state_channel(&mut self, out: &mut impl Publish) {
         let is_known = self.books.trust.is_channel_known && self.is_up();
         self.counters.relay_up = u64::from(self.is_up());

@@ -1,4 +1,4 @@
-//! Links at work: a bus, a sender or receiver, and a carrier in one duty cycle, stepped by the caller.
+//! Running links: a bus, a sender or receiver, and a carrier in one duty cycle, stepped by the caller.
 
 mod receive;
 mod send;
@@ -12,25 +12,25 @@ use crate::sender::Now;
 use std::time::{SystemTime, UNIX_EPOCH};
 use touchline_transport::shm::{Damage, Error};
 
-/// A link at work.
+/// A running link.
 pub trait Work {
-    /// One round of the duty cycle; returns how much work there was, so that the caller idles where there is none.
+    /// One round of the duty cycle; returns the amount of work, so that the caller idles when there is none.
     ///
     /// # Errors
-    /// The link cannot go on.
+    /// The link has failed.
     fn work(&mut self) -> Result<usize, RunError>;
 
-    /// The next event, for the log.
+    /// Next event, for the log.
     fn event(&mut self) -> Option<RunEvent>;
 }
 
-/// Reason why a link cannot go on.
+/// Reason why a link has failed.
 #[derive(Debug, thiserror::Error)]
 pub enum RunError {
     /// A bus.
     #[error(transparent)]
     Bus(#[from] Error),
-    /// Somebody removed or damaged the files of the bus that is written.
+    /// Another process removed or damaged the files of the written bus.
     #[error(transparent)]
     Damaged(#[from] Damage),
     /// The carrier.
@@ -53,27 +53,27 @@ pub enum RunError {
         bus: String,
         /// The origin of its data.
         origin: Source,
-        /// Relays that it passed.
+        /// Relays that the data passed.
         hops: u64,
     },
 }
 
-/// What happened, for the log.
+/// Event for the log.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RunEvent {
-    /// The bus to be sent is not there yet.
+    /// The bus to send does not exist yet.
     Waiting {
-        /// Why.
+        /// Reason.
         reason: String,
     },
     /// The bus is sent from now on.
     Sending {
-        /// Run of the sender.
+        /// Epoch of the sender.
         epoch: Epoch,
     },
-    /// The publisher of the sent bus is gone or stalled, or is back.
+    /// The publisher of the sent bus has ended or is stalled, or is active again.
     SourceState {
-        /// Whether it publishes.
+        /// Whether the publisher is active.
         is_live: bool,
     },
     /// The relay was overrun on the bus.
@@ -85,42 +85,42 @@ pub enum RunEvent {
     Receiver(SendEvent),
     /// The receiving link is up or down.
     Link {
-        /// Whether books are as trustworthy as at the sender.
+        /// Whether books are as reliable as at the sender.
         is_up: bool,
-        /// Why it is down, where that is known.
+        /// Reason why the link is down, if known.
         reason: Option<String>,
     },
     /// A stream is received.
     Stream {
         /// Origin of the data.
         source: Source,
-        /// Run of the sender.
+        /// Epoch of the sender.
         epoch: Epoch,
     },
     /// Messages of the link were lost.
     Gap {
-        /// How many.
+        /// Number of messages.
         messages: u64,
     },
-    /// Everything is known: nothing waits for a refresh.
+    /// Recovery is complete: nothing waits for a refresh.
     Recovered,
-    /// Batches were refused.
+    /// Batches were rejected.
     Refused {
-        /// How many.
+        /// Number of batches.
         batches: u64,
-        /// Why.
+        /// Reason.
         reason: &'static str,
     },
 }
 
-/// The two clocks of a duty cycle. The wall clock is read now and then: it is only for what is shown.
+/// The two clocks of a duty cycle. The wall clock is read at intervals: it is only for display.
 #[derive(Debug)]
 struct Clocks {
     offset_ns: u64,
     read_ns: u64,
 }
 
-/// How old the offset between the clocks may be.
+/// Longest age of the offset between the clocks.
 const OFFSET_NS_MAX: u64 = 100_000_000;
 
 impl Clocks {

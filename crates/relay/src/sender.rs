@@ -1,8 +1,8 @@
-//! The sending side, without I/O: what a subscriber of the bus is given, as numbered batches.
+//! The sending side, without I/O: items of a bus subscriber as numbered batches.
 //!
-//! The stream of the link is what the subscriber hands out, in that order: messages of the ring byte for byte, and what comes
-//! from tables (at join, after an overrun) as messages of the same format. Books are kept from this very stream, so a
-//! refresh holds as of its place in it, and no receiver matches numbers.
+//! The stream of the link has the subscriber's items in their order: messages of the ring byte for byte, and data from
+//! tables (at a join, after an overrun) as messages of the same format. Books are built from this same stream, so a
+//! refresh has the state at its place in the stream, and receivers need not match sequence numbers.
 
 mod refresh;
 
@@ -27,11 +27,11 @@ pub struct SenderSettings {
     pub hops: u8,
     /// Instruments of the bus.
     pub instruments_max: usize,
-    /// Orders of all instruments.
+    /// Most orders of all instruments.
     pub orders_max: usize,
-    /// Longest batch, head included; a longer message goes alone.
+    /// Longest batch, header included; a longer message is sent alone.
     pub batch_bytes_max: usize,
-    /// Time between two batches, at most: a heartbeat is sent.
+    /// Longest time between two batches: then a heartbeat is sent.
     pub heartbeat_ns: u64,
     /// Cyclic refreshes, for links whose receivers may lose batches.
     pub cyclic: Option<Cyclic>,
@@ -40,9 +40,9 @@ pub struct SenderSettings {
 /// Pace of cyclic refreshes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Cyclic {
-    /// Share of the bytes sent.
+    /// Share of the sent bytes.
     pub share: f64,
-    /// Longest time of one round, nanoseconds.
+    /// Longest duration of one round, nanoseconds.
     pub round_ns_max: u64,
 }
 
@@ -53,22 +53,22 @@ pub struct Sender {
     epoch: Epoch,
     /// Number of the next message.
     next: u64,
-    /// Whether messages of `open` come from tables.
+    /// Whether the messages of `open` come from tables.
     is_image: bool,
-    /// Whether the publisher of the bus is gone or stalled.
+    /// Whether the publisher of the bus has ended or is stalled.
     is_down: bool,
     /// Whether the state of the source changed since the last batch.
     is_to_tell: bool,
     /// The batch that is being filled.
     open: Batch,
-    /// Batches that the link has not taken.
+    /// Batches that the link has not accepted.
     waiting: VecDeque<(Batch, Kind)>,
-    /// Batches to be filled again.
+    /// Free batches.
     spare: Vec<Batch>,
     mirror: Mirror,
     stored: StoredValues,
     refresh: Refresh,
-    /// When the last batch was handed to the link.
+    /// Time of the last batch handed to the link.
     sent_at_ns: u64,
     counters: SenderCounters,
     orders: Vec<OrderChange>,
@@ -76,20 +76,20 @@ pub struct Sender {
     asks: Vec<Level>,
 }
 
-/// Time of one step: nanoseconds of a steady clock, and since 1970.
+/// Time of one step, by the monotonic and the wall clock.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Now {
-    /// Of a clock that is never set.
+    /// Monotonic clock, nanoseconds.
     pub mono_ns: u64,
-    /// Since 1970.
+    /// Wall clock, nanoseconds since 1970.
     pub wall_ns: u64,
 }
 
 impl Sender {
-    /// A sender whose stream begins now. All memory is taken here, but for instruments that are defined later.
+    /// A sender whose stream starts now. Allocates all memory, except for instruments that are defined later.
     ///
     /// # Panics
-    /// If the data has passed [`HOPS_MAX`] relays: the caller refuses that.
+    /// The data has passed [`HOPS_MAX`] relays; the caller rejects that before.
     pub fn new(settings: SenderSettings, epoch: Epoch) -> Sender {
         assert!(
             settings.hops < HOPS_MAX,
@@ -116,7 +116,7 @@ impl Sender {
         }
     }
 
-    /// What it counted.
+    /// Counters.
     pub fn counters(&mut self) -> &mut SenderCounters {
         &mut self.counters
     }
@@ -126,27 +126,27 @@ impl Sender {
         self.next
     }
 
-    /// Which run this is.
+    /// Epoch of this sender.
     pub fn epoch(&self) -> Epoch {
         self.epoch
     }
 
-    /// Books kept from the stream so far.
+    /// Books built from the stream.
     pub fn books(&self) -> &Mirror {
         &self.mirror
     }
 
-    /// The bus has so many instruments since it was started again.
+    /// Number of instruments of the bus since its restart.
     pub fn set_instruments_max(&mut self, instruments_max: usize) {
         self.stored.set_instruments_max(instruments_max);
     }
 
-    /// Whether the link has not taken everything: then nothing more is to be read from the bus.
+    /// Whether batches wait for the link: then the caller reads nothing more from the bus.
     pub fn is_blocked(&self) -> bool {
         !self.waiting.is_empty()
     }
 
-    /// Takes one item of the bus.
+    /// Processes one item of the bus.
     #[inline]
     pub fn item(&mut self, item: &Item<'_>, now: Now, link: &mut impl SendLink) {
         match item {
@@ -167,14 +167,14 @@ impl Sender {
                 }
             }
             Item::Undecoded(bytes) => self.message(bytes, now, link),
-            // Tops are not asked for: the publisher of the receiving bus makes its own.
+            // Tops are not sent: the receiving publisher creates them.
             Item::Top { .. } => {}
             Item::BatchEnd => self.end_of_batch(now, link),
             Item::SubscriptionEvent(event) => self.event(event, now, link),
         }
     }
 
-    /// Hands over what was taken. To be called when the bus is empty, and now and then while it is not.
+    /// Hands over the open batch. The caller calls it when the bus is empty, and regularly while it is not.
     pub fn flush(&mut self, now: Now, link: &mut impl SendLink) {
         self.retry(now, link);
         if self.open.count() > 0 {
@@ -182,9 +182,9 @@ impl Sender {
         }
     }
 
-    /// Heartbeats, refreshes, and what receivers have asked for; returns how many batches were handed to the link.
+    /// Sends heartbeats, due refreshes, and requested ones; returns the number of batches handed to the link.
     ///
-    /// A refresh of one instrument is sent as a whole, between two batches: nothing of the stream comes in between.
+    /// A refresh of one instrument is sent between two batches of the stream, without interruption.
     pub fn tick(&mut self, now: Now, link: &mut impl SendLink) -> usize {
         let before = self.counters.relay_batches_sent;
         self.flush(now, link);
@@ -193,7 +193,7 @@ impl Sender {
         self.counters.relay_refreshes_requested += u64::from(asked);
         if asked > 0 {
             self.refresh.demand(now.mono_ns);
-            // Who has just come learns at once where the stream is.
+            // A new receiver learns the current sequence number at once.
             self.is_to_tell = true;
         }
         let silent_ns = now.mono_ns.saturating_sub(self.sent_at_ns);
@@ -207,7 +207,7 @@ impl Sender {
         (self.counters.relay_batches_sent - before) as usize
     }
 
-    /// A message of the ring as it was published.
+    /// A message of the ring, unchanged.
     #[inline]
     fn message(&mut self, bytes: &[u8], now: Now, link: &mut impl SendLink) {
         self.make_room(bytes.len(), false, now, link);
@@ -216,7 +216,7 @@ impl Sender {
         self.count_message();
     }
 
-    /// Bytes of the longest message that is encoded here: it fits a batch.
+    /// Longest message encoded here; it fits a batch.
     fn part_bytes_max(&self) -> usize {
         self.settings.batch_bytes_max.min(native::PART_BYTES_MAX)
             - HEAD_BYTES
@@ -243,7 +243,7 @@ impl Sender {
         }
     }
 
-    /// The batch of one packet ended with a message that is not sent.
+    /// The packet's last message, which ended its batch, is not sent.
     fn end_of_batch(&mut self, now: Now, link: &mut impl SendLink) {
         self.make_room(native::HEARTBEAT_BYTES, false, now, link);
         let sequence = self.next;
@@ -265,7 +265,7 @@ impl Sender {
             }
             SubscriptionEvent::Corrupt { .. } => self.lost(now, link),
             SubscriptionEvent::Restarted { .. } => self.restart(now, link),
-            // Books keep their own validity: the head of each batch says that none is to be taken for live.
+            // Books keep their own validity: the header of each batch says that none is live.
             SubscriptionEvent::PublisherGone
             | SubscriptionEvent::PublisherStalled
             | SubscriptionEvent::Damaged
@@ -282,8 +282,8 @@ impl Sender {
         }
     }
 
-    /// Messages of the bus were lost before the link. For receivers that is a gap of the channel: books are gapped, order books
-    /// empty, until they come from the tables, which follow in the stream.
+    /// Messages of the bus were lost before the link. For receivers that is a gap of the channel: books are gapped and
+    /// order books empty until the tables, which follow in the stream, restore them.
     fn lost(&mut self, now: Now, link: &mut impl SendLink) {
         let gap = Update::Gap(Gap {
             first: 0,
@@ -294,7 +294,7 @@ impl Sender {
         self.encode(&gap, Flags::END_OF_BATCH, &timestamps, false, now, link);
     }
 
-    /// Another publisher goes on: its instruments have other numbers, so the stream starts again under another epoch.
+    /// Another publisher continues: its instruments have other numbers, so the stream restarts with another epoch.
     fn restart(&mut self, now: Now, link: &mut impl SendLink) {
         self.flush(now, link);
         self.epoch = self.epoch.restarted();
@@ -313,7 +313,7 @@ impl Sender {
         }
     }
 
-    /// Room for a message of the stream in the open batch.
+    /// Space for a message of the stream in the open batch.
     #[inline]
     fn make_room(&mut self, length: usize, is_image: bool, now: Now, link: &mut impl SendLink) {
         let has_room = self.open.has_room(length, self.settings.batch_bytes_max);
@@ -329,7 +329,7 @@ impl Sender {
         self.counters.relay_messages_sent += 1;
     }
 
-    /// Ends the open batch of the stream, which may be empty: a heartbeat.
+    /// Ends the open batch of the stream; an empty one is a heartbeat.
     fn close(&mut self, now: Now, link: &mut impl SendLink) {
         let count = self.open.count();
         let is_image = self.is_image && count > 0;
@@ -338,7 +338,7 @@ impl Sender {
         self.send(flags, first, Kind::Stream, now, link);
     }
 
-    /// Hands the open batch to the link, or keeps it until the link takes it.
+    /// Hands the open batch to the link, or queues it.
     fn send(
         &mut self,
         flags: HeadFlags,
@@ -369,7 +369,7 @@ impl Sender {
         self.waiting.push_back((full, kind));
     }
 
-    /// Hands over what the link did not take before.
+    /// Hands over queued batches.
     fn retry(&mut self, now: Now, link: &mut impl SendLink) {
         while let Some((batch, kind)) = self.waiting.front() {
             if !link.send(batch, *kind) {

@@ -1,4 +1,4 @@
-//! From a configuration to links at work.
+//! Start of the links of a configuration.
 
 #[cfg(feature = "aeron")]
 mod aeron;
@@ -14,22 +14,22 @@ use crate::run::{ReceiveSettings, Receiving, RunError, SendSettings, Sending, Wo
 use std::net::{SocketAddr, SocketAddrV4, ToSocketAddrs};
 use touchline_transport::shm::{Lock, Root, Settings};
 
-/// A link that was started, with its name for the log.
+/// A started link, with its name for the log.
 pub struct Started {
     /// Name of its bus.
     pub bus: String,
-    /// Its address: for a port that was 0, the one that the system gave.
+    /// Its address: for port 0 the one that the system chose.
     pub address: String,
-    /// Whether it sends.
+    /// Whether it is a sending link.
     pub sends: bool,
-    /// Begins the link, on the thread that is to step it.
+    /// Opens the link, on the thread that steps it.
     pub begin: Begin,
 }
 
-/// Begins a link.
+/// Opener of a link.
 pub type Begin = Box<dyn FnOnce(&mut Thread) -> Result<Box<dyn Work>, RunError> + Send>;
 
-/// What links of one thread share: a client of Aeron, with its driver.
+/// State that the links of one thread share: an Aeron client, with its driver.
 #[derive(Debug, Default)]
 pub struct Thread {
     #[cfg(feature = "aeron")]
@@ -39,7 +39,7 @@ pub struct Thread {
 /// Reason why links cannot be started.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
-    /// A setting: a later try fails the same way.
+    /// A setting: a retry fails as well.
     #[error("{0}")]
     Setting(String),
     /// An address.
@@ -47,7 +47,7 @@ pub enum StartError {
     Listen {
         /// The address.
         address: Address,
-        /// Why.
+        /// Reason.
         reason: String,
     },
     /// A bus or a counters file.
@@ -55,7 +55,7 @@ pub enum StartError {
     Run(#[from] RunError),
 }
 
-/// Longest batch of a stream: one write, and no receiver waits for more.
+/// Longest batch of a stream: one write; it bounds the delay of receivers.
 const STREAM_BATCH_BYTES_MAX: usize = 32 * 1024;
 /// Most changes of one event, levels of a book, or orders of an order book.
 const ENTRIES_MAX: usize = 65_536;
@@ -168,7 +168,7 @@ fn receive_settings(config: &ReceiveConfig, root: &Root, own: Source) -> Receive
             orders_max: config.orders_max,
             entries_max: ENTRIES_MAX,
             link_timeout_ns: config.link_timeout_ms * 1_000_000,
-            // The sender alone hears a client.
+            // Only the sender hears its clients.
             request_delay_ns_max: 0,
         },
     }

@@ -1,14 +1,14 @@
-//! What a sender keeps of each instrument beside its books, for a refresh: definition, last trade, status, figures.
+//! Last values of each instrument beside its books, for refreshes: definition, last trade, status, statistics.
 
 use touchline_types::{
     Instrument, InstrumentDefinition, PacketInfo, Statistic, StatisticKind, Timestamps, Trade,
     TradingStatus, Update, UpdateAction,
 };
 
-/// Product groups whose status is kept, as many as a bus keeps.
+/// Most product groups with a status, as on a bus.
 const GROUPS_MAX: usize = 64;
 
-/// A value with the two times that outlive its message.
+/// A value with the two times that are stored with it.
 #[derive(Clone, Copy, Debug)]
 pub struct Timed<T> {
     /// The value.
@@ -26,7 +26,7 @@ impl<T> Timed<T> {
         }
     }
 
-    /// Its times: those of the venue and of receipt.
+    /// Venue time and receive time.
     pub fn timestamps(&self) -> Timestamps {
         Timestamps {
             exchange_ns: self.exchange_ns,
@@ -39,24 +39,24 @@ impl<T> Timed<T> {
     }
 }
 
-/// Of one instrument.
+/// State of one instrument.
 #[derive(Clone, Debug, Default)]
 pub struct Values {
-    /// Its definition.
+    /// Definition.
     pub definition: Option<Timed<InstrumentDefinition>>,
-    /// Its last trade.
+    /// Last trade.
     pub trade: Option<Timed<Trade>>,
-    /// Its trading status.
+    /// Trading status.
     pub status: Option<Timed<TradingStatus>>,
-    /// Its figures, by kind.
+    /// Statistics, by kind.
     pub statistics: [Option<Timed<Statistic>>; StatisticKind::ALL.len()],
-    /// Whether something was published of its price book.
+    /// Whether its price book was published.
     pub has_book: bool,
-    /// Whether something was published of its order book.
+    /// Whether its order book was published.
     pub has_orders: bool,
 }
 
-/// Of every instrument, and of groups.
+/// State of every instrument and group.
 #[derive(Debug)]
 pub struct StoredValues {
     values: Vec<Values>,
@@ -65,7 +65,7 @@ pub struct StoredValues {
 }
 
 impl StoredValues {
-    /// Nothing yet, with room for so many instruments.
+    /// Empty, with room for this number of instruments.
     pub fn new(instruments_max: usize) -> StoredValues {
         StoredValues {
             values: Vec::with_capacity(instruments_max),
@@ -74,23 +74,23 @@ impl StoredValues {
         }
     }
 
-    /// The bus has so many instruments since it was started again.
+    /// Number of instruments of the bus since its restart.
     pub fn set_instruments_max(&mut self, instruments_max: usize) {
         self.instruments_max = instruments_max;
     }
 
-    /// Forgets everything.
+    /// Clears all values.
     pub fn clear(&mut self) {
         self.values.clear();
         self.groups.clear();
     }
 
-    /// Instruments that something is known of, and perhaps some between them.
+    /// Range of instruments that has all known ones.
     pub fn instruments(&self) -> u32 {
         self.values.len() as u32
     }
 
-    /// What is kept of an instrument.
+    /// Values of an instrument.
     pub fn of(&self, instrument: Instrument) -> Option<&Values> {
         self.values.get(instrument.index())
     }
@@ -100,7 +100,7 @@ impl StoredValues {
         &self.groups
     }
 
-    /// Keeps what a refresh says of an update.
+    /// Stores the values of an update that a refresh needs.
     pub fn update(&mut self, update: &Update<'_>, timestamps: &Timestamps) {
         match update {
             Update::Book(book) => self.with(book.instrument, |values| values.has_book = true),
@@ -130,7 +130,7 @@ impl StoredValues {
             }),
             Update::Status(status) => self.status(status, timestamps),
             Update::Gap(_) | Update::Reset | Update::Download(_) | Update::Channel(_) => {}
-            // Publishers of quotes repeat them whole.
+            // Publishers of quotes repeat complete snapshots.
             Update::Quotes(_) | Update::QuoteSnapshot(_) => {}
         }
     }
@@ -157,7 +157,7 @@ impl StoredValues {
     fn with(&mut self, instrument: Instrument, change: impl FnOnce(&mut Values)) {
         let index = instrument.index();
         if index >= self.values.len() {
-            // The bus has no room for it either.
+            // The bus is full as well.
             if index >= self.instruments_max {
                 return;
             }
@@ -168,7 +168,7 @@ impl StoredValues {
 }
 
 impl Values {
-    /// A correction or a bust is of the last trade, or of one that is not kept any more.
+    /// A correction or a bust refers to the last trade, or to one that is no longer stored.
     fn take_trade(&mut self, trade: &Trade, timestamps: &Timestamps) {
         let last = self.trade.map_or(0, |last| last.value.trade_id);
         let is_last = trade.trade_id != 0 && trade.trade_id == last;

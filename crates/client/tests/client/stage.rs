@@ -36,7 +36,7 @@ impl Stage {
     }
 
     pub fn publisher_with(&self, bus: &str, settings: &Settings) -> Publisher {
-        Publisher::open(&self.root(), bus, settings).expect("nobody else writes it")
+        Publisher::open(&self.root(), bus, settings).expect("no other process writes it")
     }
 
     /// Options with the folder.

@@ -3,19 +3,19 @@
 use std::fmt;
 use std::str::FromStr;
 
-/// Where a link leads.
+/// Address of a link.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Address {
-    /// What carries it.
+    /// Carrier.
     pub carrier: Carrier,
-    /// Host and port of TCP and TLS; the whole channel of Aeron.
+    /// Host and port for TCP and TLS; the complete channel for Aeron.
     pub host: String,
 }
 
-/// What carries batches.
+/// Carrier of batches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Carrier {
-    /// TCP, in the open.
+    /// TCP without encryption.
     Tcp,
     /// TCP with TLS.
     Tls,
@@ -23,11 +23,9 @@ pub enum Carrier {
     Aeron,
 }
 
-/// A text that is no address of a link.
+/// A text that is not an address of a link.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "not an address of a link: {0:?}; write tcp://HOST:PORT, tls://HOST:PORT or a channel of Aeron"
-)]
+#[error("invalid link address {0:?}; write tcp://HOST:PORT, tls://HOST:PORT or a channel of Aeron")]
 pub struct BadAddress(String);
 
 impl FromStr for Address {

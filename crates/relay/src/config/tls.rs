@@ -1,39 +1,39 @@
-//! TLS of links: files, all in PEM.
+//! TLS of links: PEM files.
 
 use serde::Deserialize;
 use std::path::{Path, PathBuf};
 use touchline_net::tls::{Client, Identity, Pin, Server, ServerSettings, Settings, SetupError};
 
-/// Files beyond this are no certificates.
+/// Largest certificate file, bytes.
 const FILE_BYTES_MAX: u64 = 4 * 1024 * 1024;
 
-/// TLS of a sending link: the server's certificate, and who may connect.
+/// TLS of a sending link: the server's certificate, and the accepted client certificates.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SendTls {
-    /// Our certificate, and those that lead to its issuer.
+    /// Server certificate, followed by its chain.
     pub certificate_file: PathBuf,
-    /// Its private key.
+    /// Private key of the server.
     pub key_file: PathBuf,
-    /// Issuers of client certificates: a client without one of them is refused.
+    /// Issuers of client certificates: a client without a certificate of one of them is rejected.
     pub client_roots_file: PathBuf,
 }
 
-/// TLS of a receiving link: whom to trust, and who we are.
+/// TLS of a receiving link: trusted servers, and the client's certificate.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ReceiveTls {
-    /// The name to find in the server's certificate; that of the address if absent.
+    /// Expected name in the server's certificate; the host of the address if absent.
     #[serde(default)]
     pub server_name: Option<String>,
-    /// Issuers that are trusted.
+    /// Trusted issuers.
     pub roots_file: PathBuf,
-    /// SHA-256 of keys of which the server must have one, in hexadecimal digits.
+    /// SHA-256 of accepted server keys, in hexadecimal digits.
     #[serde(default)]
     pub pins: Vec<String>,
-    /// Our certificate, and those that lead to its issuer.
+    /// Client certificate, followed by its chain.
     pub certificate_file: PathBuf,
-    /// Its private key.
+    /// Private key of the client.
     pub key_file: PathBuf,
 }
 
@@ -41,7 +41,7 @@ impl SendTls {
     /// Reads every file.
     ///
     /// # Errors
-    /// The file that cannot be used, and why; nothing of a key.
+    /// A file is unusable, with the reason; the text contains nothing of a key.
     pub fn server(&self) -> Result<Server, String> {
         let settings = ServerSettings {
             certificates: &read(&self.certificate_file)?,
@@ -58,7 +58,7 @@ impl SendTls {
         })
     }
 
-    /// Relative paths start at `folder` from now on.
+    /// Resolves relative paths against `folder`.
     pub fn starts_at(&mut self, folder: &Path) {
         for path in [
             &mut self.certificate_file,
@@ -71,10 +71,10 @@ impl SendTls {
 }
 
 impl ReceiveTls {
-    /// Reads every file, and gives what connects to `host`.
+    /// Reads every file, and returns the TLS client for `host`.
     ///
     /// # Errors
-    /// The file or setting that cannot be used, and why; nothing of a key.
+    /// A file or setting is unusable, with the reason; the text contains nothing of a key.
     pub fn client(&self, host: &str) -> Result<Client, String> {
         let pins = self.pins.iter().map(|pin| Pin::read(pin));
         let pins: Vec<Pin> = pins
@@ -99,7 +99,7 @@ impl ReceiveTls {
         })
     }
 
-    /// Relative paths start at `folder` from now on.
+    /// Resolves relative paths against `folder`.
     pub fn starts_at(&mut self, folder: &Path) {
         for path in [
             &mut self.roots_file,

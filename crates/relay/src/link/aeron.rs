@@ -1,8 +1,8 @@
 //! Aeron: reliable UDP, unicast and multicast, and shared memory.
 //!
-//! A batch is one message of Aeron, so one datagram. Requests for a refresh go on a stream of their own, where there is one. Under
-//! Aeron's usual flow control of groups a receiver that fell behind gets nothing any more, and no call says so; so a
-//! subscription that is silent for the timeout is closed and added again.
+//! A batch is one Aeron message, so it is one datagram. Refresh requests use a stream of their own, if there is one.
+//! With Aeron's default flow control for groups, a receiver that fell behind receives nothing more, and no call reports
+//! it; so a subscription without data for the timeout is closed and added again.
 
 use super::{Kind, LinkEvent, ReceiveLink, SendLink};
 use crate::SenderCounters;
@@ -14,22 +14,22 @@ use touchline_aeron::{
     Subscription,
 };
 
-/// Datagrams that one round takes.
+/// Datagrams read in one round.
 const DATAGRAMS_MAX: usize = 64;
-/// Room for data that must be free for a refresh, bytes.
+/// Free window that live data must keep before a refresh is sent, bytes.
 const REFRESH_ROOM: i64 = 128 * 1024;
 
-/// Who runs the media driver.
+/// Media driver.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum DriverPlace {
-    /// The thread of the relay.
+    /// Run by the thread of the relay.
     #[default]
     Embedded,
-    /// Another process, with this folder.
+    /// Run by another process, with this folder.
     Folder(std::path::PathBuf),
 }
 
-/// A client for all Aeron links of a thread, with a driver of this process or of another one.
+/// A client for all Aeron links of a thread, with an embedded or an external driver.
 ///
 /// # Errors
 /// The driver cannot be started, or does not answer.
@@ -48,10 +48,10 @@ pub fn client(place: &DriverPlace, streams: u32) -> Result<Rc<Client>, Error> {
     Ok(Rc::new(client))
 }
 
-/// Checks a channel before anything is opened: an Aeron URI, with an interface if it is a group.
+/// Verifies a channel before anything is opened: an Aeron URI, with an interface for a group.
 ///
 /// # Errors
-/// What is wrong with it.
+/// The channel is invalid.
 pub fn check(channel: &str) -> Result<(), String> {
     let channel = Channel::new(channel).map_err(|error| error.to_string())?;
     match channel.is_multicast() && channel.parameter("interface").is_none() {
@@ -74,10 +74,10 @@ pub struct AeronSend {
 }
 
 impl AeronSend {
-    /// Opens the stream, and that of requests.
+    /// Opens the data stream and the request stream.
     ///
     /// # Errors
-    /// What Aeron refuses.
+    /// Aeron rejects a channel or does not answer.
     pub fn open(
         client: Rc<Client>,
         channel: &str,
@@ -95,7 +95,7 @@ impl AeronSend {
         })
     }
 
-    /// Longest batch that goes in one datagram.
+    /// Longest batch in one datagram.
     pub fn batch_bytes_max(&self) -> usize {
         self.publication.payload_bytes_max()
     }
@@ -105,7 +105,7 @@ impl SendLink for AeronSend {
     fn send(&mut self, batch: &Batch, _kind: Kind) -> bool {
         loop {
             return match self.publication.offer(batch.datagram()) {
-                // Nobody is there: who comes is refreshed.
+                // No receiver is connected: new ones get a refresh.
                 Ok(_) | Err(Refused::NotConnected) => true,
                 Err(Refused::AdminAction) => continue,
                 Err(Refused::BackPressured) => false,
@@ -147,7 +147,7 @@ impl SendLink for AeronSend {
                 self.failed = Some(error.to_string());
             }
         }
-        // The turns of an idle driver are work to it.
+        // Turns of an idle driver count as work in Aeron.
         usize::from(worked > 0)
     }
 
@@ -169,25 +169,25 @@ pub struct AeronReceive {
     channel: String,
     stream: i32,
     timeout_ns: u64,
-    /// Addresses of hosts that are accepted; empty for any.
+    /// Addresses of accepted hosts; empty for any.
     from_hosts: Vec<String>,
-    /// Senders that are there, and whether they are accepted.
+    /// Connected senders, and whether they are accepted.
     senders: Vec<(i32, bool)>,
     looked_ns: u64,
-    /// When a batch came last, or the subscription was added.
+    /// Time of the last batch, or of the subscription.
     heard_ns: u64,
     refused: u64,
     failed: Option<String>,
 }
 
-/// Time between two looks at the senders.
+/// Interval of the check for senders.
 const LOOK_NS: u64 = 100_000_000;
 
 impl AeronReceive {
-    /// Opens the stream, and that of requests. A subscription that is silent for `timeout_ns` is added again.
+    /// Opens the data stream and the request stream. A subscription without data for `timeout_ns` is added again.
     ///
     /// # Errors
-    /// What Aeron refuses.
+    /// Aeron rejects a channel or does not answer.
     pub fn open(
         client: Rc<Client>,
         channel: &str,
@@ -214,7 +214,7 @@ impl AeronReceive {
         })
     }
 
-    /// Which senders are there, and which of them are accepted.
+    /// Updates the connected senders, and which of them are accepted.
     fn look(&mut self, now_ns: u64) {
         self.looked_ns = now_ns;
         self.senders.clear();
@@ -268,7 +268,7 @@ impl ReceiveLink for AeronReceive {
             let polled = subscription.poll(DATAGRAMS_MAX, |fragment| {
                 let known = senders.iter().find(|(id, _)| *id == fragment.session_id());
                 if is_any || known.is_some_and(|(_, is_accepted)| *is_accepted) {
-                    // What is malformed is counted; the next datagram stands alone.
+                    // A malformed batch is counted; the next datagram is independent of it.
                     take(fragment.bytes());
                     batches += 1;
                 } else {
@@ -289,7 +289,7 @@ impl ReceiveLink for AeronReceive {
 
     fn request(&mut self, head: &[u8]) {
         if let Some(requests) = &mut self.requests {
-            // What cannot go now is asked for again.
+            // A request that cannot be sent now is repeated later.
             let _ = requests.offer(head);
         }
     }

@@ -1,6 +1,6 @@
-//! A link within the process: for tests, and for measuring the relay without a network.
+//! A link within the process: for tests, and to measure the relay without a network.
 //!
-//! It keeps what was sent until a test takes it, so that a test decides what is lost, doubled, delayed or reordered.
+//! Sent batches are stored until a test takes them, so a test decides which are lost, duplicated, delayed or reordered.
 
 use super::{Kind, LinkEvent, ReceiveLink, SendLink};
 use crate::batch::Batch;
@@ -9,11 +9,11 @@ use std::collections::VecDeque;
 /// Both ends of a link in memory.
 #[derive(Debug, Default)]
 pub struct MemoryLink {
-    /// Batches on their way.
+    /// Batches in transit.
     pub batches: VecDeque<Vec<u8>>,
-    /// Batches that may be on their way at once; the link is full then. 0 is any number.
+    /// Most batches in transit; the link is full beyond this. 0 is no limit.
     pub room: usize,
-    /// Requests that the sender has not seen.
+    /// Requests that the sender has not read.
     pub requests: u32,
 }
 

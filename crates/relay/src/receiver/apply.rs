@@ -1,4 +1,4 @@
-//! Messages to updates: the decoder, its room, and times of this host.
+//! Conversion of messages to updates: the decoder, its buffers, and times of this host.
 
 use super::Receiver;
 use touchline_transport::Publish;
@@ -8,7 +8,7 @@ use touchline_types::{
     Quote, QuoteChange, Side, Timestamps,
 };
 
-/// Room for the entries of one update.
+/// Buffers for the entries of one update.
 #[derive(Debug)]
 pub struct Room {
     changes: Box<[LevelChange]>,
@@ -40,7 +40,7 @@ const NO_ORDER: OrderChange = OrderChange {
 const QUOTES_MAX: usize = 4_096;
 
 impl Room {
-    /// Room for so many entries, taken now.
+    /// Allocates buffers for this number of entries.
     pub fn new(entries_max: usize) -> Room {
         Room {
             changes: vec![NO_CHANGE; entries_max].into(),
@@ -51,7 +51,7 @@ impl Room {
         }
     }
 
-    /// The same memory each time, as the decoder needs it.
+    /// The same buffers for each message, in the decoder's form.
     #[inline]
     pub fn lend(&mut self) -> Scratch<'_> {
         Scratch {
@@ -64,8 +64,8 @@ impl Room {
     }
 }
 
-/// Times of a message on this host: those of the venue and of receipt as they are. Ticks are of the sender's host, so the
-/// time of arrival here stands in for them.
+/// Times of a message on this host: venue and receive times are unchanged. Ticks are of the sender's host, so the
+/// arrival time here replaces them.
 #[inline]
 fn timestamps_here(message: &Message<'_>, arrived: u64) -> Timestamps {
     Timestamps {
@@ -78,7 +78,7 @@ fn timestamps_here(message: &Message<'_>, arrived: u64) -> Timestamps {
 }
 
 impl Receiver {
-    /// Publishes what a message of the stream says, unless its book waits for a refresh.
+    /// Publishes a message of the stream, unless its book waits for a refresh.
     #[inline]
     pub(super) fn apply(
         &mut self,
@@ -106,8 +106,8 @@ impl Receiver {
         }
     }
 
-    /// A part is missing, or there is no room for all entries: its book is not known until it comes whole. A message that only
-    /// stood behind such a part is taken.
+    /// A part is missing, or the entries do not fit the buffers: the book is unknown until it arrives completely. A
+    /// message that only followed such a part is applied.
     #[cold]
     fn unfit(
         &mut self,
@@ -147,7 +147,7 @@ impl Receiver {
         }
     }
 
-    /// Publishes what a message of a refresh says, as far as it is lacking.
+    /// Publishes the missing data of a refresh message.
     pub(super) fn apply_refreshed(
         &mut self,
         message: &Message<'_>,

@@ -1,4 +1,4 @@
-//! What is published of books: which updates a book may take, and rows of its orders on this host.
+//! Published state of books: the updates that a book may apply, and rows of its orders on this host.
 
 use super::trust::Trust;
 use crate::ReceiverCounters;
@@ -9,21 +9,21 @@ use touchline_types::{
     Timestamps, Update, Validity,
 };
 
-/// What is known of books here, and the orders with their rows.
+/// State of the books, and the orders with their rows.
 #[derive(Debug)]
 pub struct Books {
-    /// What is as at the sender.
+    /// Which data is as at the sender.
     pub trust: Trust,
-    /// State of the channel as the source says it.
+    /// State of the channel at the source.
     pub channel: ChannelState,
-    /// Whether there was room for every order since this was set.
+    /// Whether every order fitted since this was set.
     pub has_room: bool,
     orders: OrderBooks,
     steps: Vec<OrderChange>,
 }
 
 impl Books {
-    /// Nothing is known.
+    /// No data is known.
     pub fn new(instruments_max: usize, orders_max: usize, entries_max: usize) -> Books {
         Books {
             trust: Trust::new(instruments_max),
@@ -34,20 +34,20 @@ impl Books {
         }
     }
 
-    /// Another stream: known from its beginning, or not at all.
+    /// A new stream: complete from its first message, or unknown.
     pub fn reset(&mut self, is_whole: bool) {
         self.trust.reset(is_whole);
         self.channel = ChannelState::LIVE;
         self.orders.clear_all();
     }
 
-    /// Messages were lost: they may have been of anything.
+    /// Messages were lost, with any contents.
     pub fn lose_all(&mut self) {
         self.trust.lose_all();
         self.orders.clear_all();
     }
 
-    /// A book cannot be known until it comes whole.
+    /// A book is unknown until it arrives completely.
     pub fn lose(
         &mut self,
         instrument: Instrument,
@@ -120,7 +120,7 @@ impl Books {
                 self.orders.clear_all();
                 self.trust.all_books_are_known();
             }
-            // Published with what holds for the link.
+            // Published with the state of the link.
             Update::Channel(state) => {
                 self.channel = **state;
                 self.trust.is_channel_known = true;
@@ -132,7 +132,7 @@ impl Books {
         out.publish(update, timestamps);
     }
 
-    /// Publishes an update of a refresh, if it is of something that is lacking.
+    /// Publishes an update of a refresh, if its data is missing.
     pub fn refresh(
         &mut self,
         update: &Update<'_>,
@@ -148,13 +148,13 @@ impl Books {
                 self.channel = **state;
                 self.trust.is_channel_known = true;
             }
-            // Old: for those who join later, and no news.
+            // The value is old: it is stored for late joiners, and not a new event.
             Update::Trade(_) => out.keep(update, timestamps),
             _ => out.publish(update, timestamps),
         }
     }
 
-    /// Publishes a whole book.
+    /// Publishes a complete book.
     fn replace(
         &mut self,
         update: &Update<'_>,
@@ -225,7 +225,7 @@ impl Books {
         }
     }
 
-    /// There is no room for an order of the book: it is empty and recovering, and so it stays until it comes whole.
+    /// An order of the book does not fit: the book is empty and recovering until it arrives completely.
     #[cold]
     fn orders_full(
         &mut self,
@@ -252,7 +252,8 @@ fn no_orders<'a>(instrument: Instrument, validity: Validity) -> Update<'a> {
     })
 }
 
-/// Applies changes to the orders kept here, and leaves them in `steps` with rows of this host; `false` if there is no room for one.
+/// Applies changes to the stored orders, and writes them to `steps` with rows of this host; `false` if one does not
+/// fit.
 #[inline]
 fn take_orders(
     orders: &mut OrderBooks,

@@ -1,31 +1,31 @@
-//! The sender that is received.
+//! The current sender.
 
 use crate::head::{Epoch, Head, Source};
 
-/// Timeouts that a sender of an older epoch waits for: its batches may only have been on their way for long.
+/// Number of timeouts before a sender with an older epoch is accepted: its batches may only be late.
 const OLDER_TIMEOUTS: u64 = 10;
 
-/// The sender, and how far its stream was taken.
+/// The sender, and the progress of its stream.
 #[derive(Debug)]
 pub struct Peer {
     /// Origin of its data.
     pub source: Source,
-    /// Its run.
+    /// Epoch.
     pub epoch: Epoch,
     /// Number of the next message.
     pub next: u64,
-    /// When a batch of it came last.
+    /// Time of its last batch.
     pub heard_ns: u64,
-    /// Nothing came for too long, or the connection ended.
+    /// The link timeout has passed, or the connection ended.
     pub is_silent: bool,
-    /// The connection ended: whoever answers at its address is the next one.
+    /// The connection ended: the next sender at its address is accepted.
     pub has_ended: bool,
-    /// The publisher of its bus is gone or stalled.
+    /// The publisher of its bus has ended or is stalled.
     pub is_source_down: bool,
 }
 
 impl Peer {
-    /// Begins with the batch of this head.
+    /// Starts with a batch of this header.
     pub fn new(head: &Head, now_ns: u64) -> Peer {
         Peer {
             source: head.source,
@@ -38,7 +38,7 @@ impl Peer {
         }
     }
 
-    /// A batch of it came.
+    /// A batch of it arrived.
     #[inline]
     pub fn hear(&mut self, now_ns: u64) {
         self.heard_ns = now_ns;
@@ -51,8 +51,8 @@ impl Peer {
         !self.is_silent && !self.is_source_down
     }
 
-    /// Whether the sender of this head is taken instead: at once if it is the same sender on a bus that was started again, or the
-    /// connection ended; else when this one is silent.
+    /// Whether the sender of this header replaces the current one: at once if it is the same sender after a restart of
+    /// its bus, or the connection ended; otherwise after the link timeout.
     pub fn gives_way_to(&self, head: &Head, now_ns: u64, timeout_ns: u64) -> bool {
         let silent_ns = now_ns.saturating_sub(self.heard_ns);
         let is_newer = head.epoch > self.epoch;
@@ -91,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn a_second_sender_waits_until_the_first_is_silent() {
+    fn a_second_sender_waits_for_the_timeout_of_the_first() {
         let first = Peer::new(&head("a", 5 << 12), 1_000);
         for (second, waits) in [
             (head("a", (5 << 12) + 1), Some(0)),

@@ -1,4 +1,4 @@
-//! Refreshes on the receiving side: which are taken, when everything is known again, and when to ask.
+//! Refreshes on the receiving side: which are applied, when recovery is complete, and when to send a request.
 
 use super::Receiver;
 use crate::batch::Received;
@@ -7,40 +7,40 @@ use touchline_transport::Publish;
 use touchline_types::Instrument;
 use touchline_types::native::{Body, Flags, Message};
 
-/// Time without a refresh after which it is asked for again.
+/// Interval of repeated requests.
 const ASK_AGAIN_NS: u64 = 250_000_000;
 
-/// How far recovery has come.
+/// Progress of recovery.
 #[derive(Debug, Default)]
 pub struct Progress {
-    /// Something was lost, and no whole round of refreshes has come since.
+    /// Messages were lost, and no complete round of refreshes has arrived since.
     pub is_incomplete: bool,
-    /// Number of the next message of refreshes; `None` where one may be missing.
+    /// Number of the next refresh message; `None` if one may be missing.
     next: Option<u64>,
-    /// A round has come without a loss since its beginning.
+    /// A round has arrived without a loss so far.
     is_in_round: bool,
-    /// The instrument that is being refreshed; `None` where its first message is missing.
+    /// Instrument of the current refresh; `None` if its first message is missing.
     unit: Unit,
-    /// When to ask; 0 is at once.
+    /// Time of the next request; 0 is at once.
     ask_at_ns: u64,
 }
 
-/// What the messages that come are of.
+/// Unit of the current refresh messages.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Unit {
-    /// A message is missing: nothing is taken before the next unit.
+    /// A message is missing: messages are ignored until the next unit.
     #[default]
     Broken,
     /// The next message is the first of a unit.
     Between,
-    /// Of the channel and its groups.
+    /// The channel and its groups.
     Channel,
-    /// Of an instrument.
+    /// An instrument.
     Of(Instrument),
 }
 
 impl Progress {
-    /// At the beginning of a stream.
+    /// State at the start of a stream.
     pub fn new(is_incomplete: bool, now_ns: u64) -> Progress {
         Progress {
             is_incomplete,
@@ -60,7 +60,7 @@ impl Progress {
         self.next = None;
     }
 
-    /// The connection ended: the rest of a round does not come.
+    /// The connection ended: the rest of the round will not arrive.
     pub fn interrupt(&mut self) {
         self.is_in_round = false;
         self.unit = Unit::Broken;
@@ -68,12 +68,13 @@ impl Progress {
         self.ask_at_ns = 0;
     }
 
-    /// Whether to ask for a refresh now. Receivers of one link wait differently long, and are silent once a refresh comes.
+    /// Whether to send a request now. Receivers of one link wait for different times, and send none once a refresh
+    /// arrives.
     pub fn asks(&mut self, now_ns: u64, delay_ns_max: u64) -> bool {
         if !self.is_incomplete || now_ns < self.ask_at_ns {
             return false;
         }
-        // As good as random: receivers do not lose at the same nanosecond.
+        // Random enough: receivers do not lose a message in the same nanosecond.
         let delay_ns = now_ns.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 32;
         let delay_ns = if delay_ns_max == 0 {
             0
@@ -84,14 +85,14 @@ impl Progress {
         true
     }
 
-    /// A batch of a refresh came.
+    /// A batch of a refresh arrived.
     fn hear(&mut self, now_ns: u64) {
         self.ask_at_ns = now_ns + ASK_AGAIN_NS;
     }
 }
 
 impl Receiver {
-    /// Takes what is lacking out of a refresh, which holds as of the next message of the stream.
+    /// Applies the missing data of a refresh, which has the state before the next message of the stream.
     pub(super) fn refresh(
         &mut self,
         batch: &Received<'_>,
@@ -103,7 +104,7 @@ impl Receiver {
         self.progress.hear(now_ns);
         if !self.progress.is_incomplete {
             self.counters.relay_refreshes_passed += 1;
-            // Its numbers are not followed: a unit is not joined in the middle.
+            // Refresh numbers are not tracked: a unit cannot be joined in the middle.
             self.progress.next = None;
             return;
         }
@@ -132,7 +133,7 @@ impl Receiver {
         self.decoder.forget();
     }
 
-    /// The rest of this unit is of no use here, for want of room: the instrument stays as it is, and the round goes on.
+    /// The rest of this unit does not fit and is ignored: the instrument stays unchanged, and the round continues.
     pub(super) fn skip_unit(&mut self) {
         self.progress.unit = Unit::Broken;
         self.decoder.forget();
@@ -163,7 +164,7 @@ impl Receiver {
             }
         }
         if ends {
-            // The next unit is whole again, whatever this one was.
+            // The next unit is complete whatever this one was.
             self.progress.unit = Unit::Between;
             out.commit();
         }

@@ -1,38 +1,38 @@
-//! What is known to be as at the sender, instrument by instrument.
+//! Which data is as at the sender, by instrument.
 
 use touchline_types::Instrument;
 
-/// Of one instrument.
+/// State of one instrument.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Known {
-    /// Its price book holds every change.
+    /// The price book has every change.
     pub price: bool,
-    /// Its order book holds every change.
+    /// The order book has every change.
     pub orders: bool,
-    /// Definition, status and figures are the newest.
+    /// Definition, status and statistics are the latest.
     pub values: bool,
 }
 
-/// Nothing was lost of any of them.
+/// No loss affects it.
 const WHOLE: Known = Known {
     price: true,
     orders: true,
     values: true,
 };
 
-/// Of all instruments, and of the channel.
+/// State of all instruments, and of the channel.
 #[derive(Debug)]
 pub struct Trust {
     known: Vec<Known>,
-    /// Of instruments that nothing was heard of.
+    /// State of instruments without any message so far.
     others: Known,
-    /// The state of the channel is the newest.
+    /// The state of the channel is the latest.
     pub is_channel_known: bool,
     instruments_max: usize,
 }
 
 impl Trust {
-    /// Nothing is known.
+    /// No data is known.
     pub fn new(instruments_max: usize) -> Trust {
         Trust {
             known: Vec::with_capacity(instruments_max),
@@ -42,37 +42,37 @@ impl Trust {
         }
     }
 
-    /// Another stream: known from its beginning, or not at all.
+    /// A new stream: complete from its first message, or unknown.
     pub fn reset(&mut self, is_whole: bool) {
         self.known.clear();
         self.others = if is_whole { WHOLE } else { Known::default() };
         self.is_channel_known = is_whole;
     }
 
-    /// Messages were lost: they may have been of anything.
+    /// Messages were lost, with any contents.
     pub fn lose_all(&mut self) {
         self.set_all(|known| *known = Known::default());
         self.is_channel_known = false;
     }
 
-    /// Every book is empty at the sender, and so it is here.
+    /// Every book is empty at the sender and here.
     pub fn all_books_are_known(&mut self) {
         self.set_all(|known| (known.price, known.orders) = (true, true));
     }
 
-    /// Every order book is empty at the sender, and so it is here.
+    /// Every order book is empty at the sender and here.
     pub fn all_orders_are_known(&mut self) {
         self.set_all(|known| known.orders = true);
     }
 
-    /// Of an instrument.
+    /// State of an instrument.
     #[inline]
     pub fn of(&self, instrument: Instrument) -> Known {
         let known = self.known.get(instrument.index());
         known.copied().unwrap_or(self.others)
     }
 
-    /// Of an instrument, to be changed; one beyond the limit is never known.
+    /// State of an instrument, mutable; one beyond the limit is never known.
     #[inline]
     pub fn of_mut(&mut self, instrument: Instrument) -> Option<&mut Known> {
         let index = instrument.index();
@@ -85,8 +85,8 @@ impl Trust {
         self.known.get_mut(index)
     }
 
-    /// All of a refresh came: what it did not bring, the sender does not have. Its order book is only known if there was room for
-    /// it. Whether something was lacking.
+    /// A refresh is complete: data that it lacks does not exist at the sender. The order book is known only if all its
+    /// orders fitted. Returns whether data was missing before.
     pub fn end_of_refresh(&mut self, instrument: Instrument, has_room: bool) -> bool {
         let all = Known {
             orders: has_room,

@@ -1,4 +1,4 @@
-//! A receiving link at work.
+//! A running receiving link.
 
 use super::{Clocks, RunError, RunEvent, Work};
 use crate::ReceiverCounters;
@@ -18,15 +18,15 @@ use touchline_transport::shm::{
 pub struct ReceiveSettings {
     /// Directory of the buses.
     pub root: Root,
-    /// The bus that is written.
+    /// Bus to write.
     pub bus: String,
-    /// How it is made.
+    /// Settings of the bus.
     pub publication: Settings,
-    /// What is received.
+    /// Settings of the receiver.
     pub receiver: ReceiverSettings,
 }
 
-/// A bus that is received.
+/// A receiving link and its bus.
 pub struct Receiving<L> {
     link: L,
     side: Side,
@@ -34,7 +34,7 @@ pub struct Receiving<L> {
     next_tick_ns: u64,
     checked_ns: u64,
     events: VecDeque<RunEvent>,
-    /// As of the last look, for the log.
+    /// State at the last check, for the log.
     was_up: bool,
     was_complete: bool,
     stream: Option<(Source, Epoch)>,
@@ -49,7 +49,7 @@ struct Side {
     publisher: Option<Publisher>,
     counters_file: Option<CountersFile>,
     clock: Clock,
-    /// Why the bus could not be started again.
+    /// Reason why the bus could not be restarted.
     failed: Option<RunError>,
 }
 
@@ -57,10 +57,10 @@ const TICK_NS: u64 = 1_000_000;
 const LOOK_NS: u64 = 100_000_000;
 
 impl<L: ReceiveLink> Receiving<L> {
-    /// Begins the bus, or takes it over; its books are stale until the link is up. Takes 20 ms: the clock is calibrated.
+    /// Creates or takes over the bus; its books are stale until the link is up. Takes 20 ms to calibrate the clock.
     ///
     /// # Errors
-    /// Among others who writes the bus already.
+    /// Another process writes the bus, for example.
     pub fn open(settings: ReceiveSettings, link: L) -> Result<Receiving<L>, RunError> {
         let mut side = Side {
             receiver: Receiver::new(settings.receiver.clone()),
@@ -111,7 +111,7 @@ impl<L: ReceiveLink> Receiving<L> {
         Ok(())
     }
 
-    /// Shows counters, and tells what has changed since the last time.
+    /// Updates counters, and reports changes since the last call.
     fn look(&mut self) {
         self.side.show();
         let receiver = &mut self.side.receiver;
@@ -204,9 +204,9 @@ impl<L: ReceiveLink> Work for Receiving<L> {
 }
 
 impl Side {
-    /// Begins the bus and its counters file.
+    /// Creates the bus and its counters file.
     fn open(&mut self) -> Result<(), RunError> {
-        // One at a time writes it.
+        // Only one process writes it at a time.
         self.counters_file = None;
         self.publisher = None;
         let ReceiveSettings {
@@ -233,10 +233,10 @@ impl Side {
         }
     }
 
-    /// Takes a batch; `false` ends the connection.
+    /// Processes a batch; `false` closes the connection.
     #[inline]
     fn take(&mut self, bytes: &[u8], now: Now) -> bool {
-        // The second time it is of a bus that was started again.
+        // The second time the bus has been restarted.
         for _ in 0..2 {
             let Some(publisher) = &mut self.publisher else {
                 return false;

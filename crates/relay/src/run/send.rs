@@ -1,4 +1,4 @@
-//! A sending link at work.
+//! A running sending link.
 
 use super::{Clocks, RunError, RunEvent, Work, unix_ns};
 use crate::head::{Epoch, HOPS_MAX, Source};
@@ -17,25 +17,25 @@ use touchline_transport::shm::{
 pub struct SendSettings {
     /// Directory of the buses.
     pub root: Root,
-    /// The bus.
+    /// Bus to send.
     pub bus: String,
-    /// Origin of the data, for a bus that no relay writes.
+    /// Origin of the data, for a bus that is not written by a relay.
     pub source: Source,
-    /// Whether a bus that a relay writes is sent on.
+    /// Whether a bus that a relay writes is forwarded.
     pub forward: bool,
     /// Orders of all instruments.
     pub orders_max: usize,
     /// Longest batch.
     pub batch_bytes_max: usize,
-    /// Time between two batches, at most.
+    /// Longest time between two batches.
     pub heartbeat_ns: u64,
     /// Cyclic refreshes.
     pub cyclic: Option<Cyclic>,
-    /// Name under which its counters are seen.
+    /// Name of its counters.
     pub name: String,
 }
 
-/// A bus that is sent.
+/// A sending link and its bus.
 pub struct Sending<L> {
     settings: SendSettings,
     link: L,
@@ -58,10 +58,10 @@ const TICK_NS: u64 = 1_000_000;
 const SHOW_NS: u64 = 100_000_000;
 
 impl<L: SendLink> Sending<L> {
-    /// A link that sends as soon as the bus is there. Takes 20 ms: the clock is calibrated.
+    /// A link that sends as soon as the bus exists. Takes 20 ms to calibrate the clock.
     ///
     /// # Errors
-    /// Another process has the name of its counters.
+    /// Another process has its name of counters.
     pub fn new(settings: SendSettings, link: L) -> Result<Sending<L>, RunError> {
         let table = crate::SenderCounters::TABLE;
         let stats = ProcessStats::create(&settings.root, &settings.name, 1.0, table, [])?;
@@ -92,7 +92,8 @@ impl<L: SendLink> Sending<L> {
         }
         self.next_try_ns = now.mono_ns + TRY_NS;
         let SendSettings { root, bus, .. } = &self.settings;
-        // Seen among the readers of the bus, with its lag; a name that another process has is done without.
+        // Registered among the readers of the bus, with its lag; if the name is taken, the link runs without
+        // registration.
         let clock = FineClock {
             ticks,
             ns_per_tick: self.ns_per_tick,
@@ -131,7 +132,7 @@ impl<L: SendLink> Sending<L> {
         Ok(())
     }
 
-    /// Where the data of the bus comes from: from here, or from where the relay has it that writes the bus.
+    /// Origin of the data of the bus: this host, or the origin that the writing relay states.
     fn origin(&self, subscriber: &Subscriber) -> Result<(Source, u8), RunError> {
         let SendSettings {
             root, bus, source, ..
@@ -140,7 +141,7 @@ impl<L: SendLink> Sending<L> {
         let Ok(Some(counters)) = CountersView::open(root, bus) else {
             return Ok(here);
         };
-        // Counters of a process that writes the bus no more say nothing of its data.
+        // Counters of a process that no longer writes the bus do not describe its data.
         let writer = subscriber.publisher()?.map(|holder| holder.pid);
         if writer != Some(counters.origin().pid) {
             return Ok(here);
@@ -161,7 +162,7 @@ impl<L: SendLink> Sending<L> {
         }
     }
 
-    /// Sends what the bus has.
+    /// Sends available messages of the bus.
     fn send(&mut self, now: Now) -> usize {
         let Sending {
             bus, link, events, ..

@@ -1,8 +1,8 @@
-//! Refreshes: what a receiver needs that joins or has lost something, one instrument after the other.
+//! Refreshes: the state that a receiver needs after a join or a loss, one instrument after the other.
 //!
-//! A round begins with what holds for the channel, and goes over all instruments. A refresh of one instrument is its
-//! definition, price book, order book, trading status, figures and last trade; its last message ends a batch of the native format.
-//! Messages of refreshes are numbered by themselves, so that a receiver sees whether one is missing.
+//! A round starts with the state of the channel, and then covers all instruments. A refresh of one instrument has its
+//! definition, price book, order book, trading status, statistics and last trade; its last message ends a batch of the
+//! native format. Messages of refreshes have sequence numbers of their own, so that a receiver detects a missing one.
 
 use super::{Cyclic, Now, Sender};
 use crate::head::HeadFlags;
@@ -13,28 +13,28 @@ use touchline_types::{
     BookKind, BookSnapshot, Instrument, OrdersSnapshot, Side, Timestamps, Update, Validity,
 };
 
-/// How far rounds of refreshes have come.
+/// Progress of the refresh rounds.
 #[derive(Debug)]
 pub struct Refresh {
     cyclic: Option<Cyclic>,
     /// The next instrument; `None` between rounds.
     cursor: Option<u32>,
-    /// A round that begins from now on is wanted.
+    /// A new round is requested.
     is_demanded: bool,
-    /// Whether the round that runs was demanded: it is not slowed down.
+    /// Whether the current round was requested: it has no rate limit.
     is_urgent: bool,
     /// Number of the next message of refreshes.
     next: u64,
-    /// Bytes of all batches when the last refresh was sent.
+    /// Bytes of all batches at the last refresh.
     bytes_at: u64,
-    /// When the last round began.
+    /// Start time of the last round.
     round_began_ns: u64,
-    /// Whether messages of the unit that is being written are the first of a round.
+    /// Whether the messages of the current unit are the first of a round.
     begins_round: bool,
 }
 
 impl Refresh {
-    /// Nothing was sent.
+    /// No refresh was sent yet.
     pub fn new(cyclic: Option<Cyclic>) -> Refresh {
         Refresh {
             cyclic,
@@ -48,12 +48,12 @@ impl Refresh {
         }
     }
 
-    /// Somebody lacks something.
+    /// A receiver is missing data.
     pub fn demand(&mut self, _now_ns: u64) {
         self.is_demanded = true;
     }
 
-    /// The stream starts again.
+    /// The stream restarts.
     pub fn restart(&mut self) {
         self.cursor = None;
     }
@@ -68,25 +68,25 @@ impl Refresh {
         };
         let since = bytes_sent.saturating_sub(self.bytes_at) as f64;
         let in_round_ns = now_ns.saturating_sub(self.round_began_ns);
-        // As far as the round must be at this time, so that it ends within its time.
+        // Progress that the round needs at this time to end within its limit.
         let share = in_round_ns as f64 / cyclic.round_ns_max as f64;
         let must = (share * f64::from(instruments)) as u32;
         match self.cursor {
-            // A refresh of an instrument has some 500 bytes: so many that of the others it is the share.
+            // A refresh of an instrument has about 500 bytes; the share of the sent bytes allows this many.
             Some(cursor) => cursor < must || since * cyclic.share >= REFRESH_BYTES,
             None => in_round_ns >= cyclic.round_ns_max || since * cyclic.share >= REFRESH_BYTES,
         }
     }
 }
 
-/// Bytes of a usual refresh of one instrument: definition and a book of ten levels.
+/// Typical refresh of one instrument in bytes: definition and a book of ten levels.
 const REFRESH_BYTES: f64 = 1_000.0;
 
-/// Instruments that one tick refreshes at most, when somebody waits for them.
+/// Most refreshed instruments per tick while receivers wait.
 const URGENT_MAX: usize = 16;
 
 impl Sender {
-    /// Sends the refreshes that are due.
+    /// Sends due refreshes.
     pub(super) fn refresh_some(&mut self, now: Now, link: &mut impl SendLink) {
         for _ in 0..URGENT_MAX {
             let sent = self.counters.relay_bytes_sent;
@@ -118,7 +118,7 @@ impl Sender {
         }
     }
 
-    /// What holds for the channel.
+    /// State of the channel.
     fn begin_round(&mut self, now: Now, link: &mut impl SendLink) {
         let refresh = &mut self.refresh;
         refresh.is_urgent = std::mem::take(&mut refresh.is_demanded);
@@ -156,7 +156,7 @@ impl Sender {
         let Some(values) = self.stored.of(instrument) else {
             return;
         };
-        // Taken for the time of writing: writing needs the whole sender.
+        // Taken out while it is written: writing needs the whole sender.
         let values = values.clone();
         self.write_books(instrument, &values, now, link);
         if let Some(status) = values.status {
@@ -205,7 +205,7 @@ impl Sender {
             self.write(&update, &definition.timestamps(), false, now, link);
         }
         let (price, orders) = self.mirror.own_validity(instrument);
-        // A book that nothing was published of may still be live and empty: after a reset of the channel.
+        // A book without published data may still be live and empty: after a reset of the channel.
         if values.has_book || price != Validity::Gapped {
             let (mut bids, mut asks) = (
                 std::mem::take(&mut self.bids),
@@ -243,7 +243,7 @@ impl Sender {
         }
     }
 
-    /// The refresh of one instrument ends: whoever has taken all of it has the instrument.
+    /// The refresh of one instrument ends: a receiver with all its messages has the instrument.
     fn end_unit(&mut self, now: Now, link: &mut impl SendLink) {
         self.room_in_refresh(native::HEARTBEAT_BYTES, now, link);
         let sequence = self.refresh.next;

@@ -10,7 +10,7 @@ use std::rc::Rc;
 use touchline_aeron::{Channel, Client};
 use touchline_transport::shm::Root;
 
-/// Longest random wait before a request: receivers of a group lose at the same time.
+/// Longest random delay of a request: receivers of a group lose messages at the same time.
 const REQUEST_DELAY_NS_MAX: u64 = 20_000_000;
 
 /// A sending link.
@@ -99,7 +99,7 @@ fn streams(config: &Config) -> u32 {
     2 * (config.send.len() + config.receive.len()) as u32
 }
 
-/// Channel and stream of requests: as configured, or those of the data where both sides can send there.
+/// Channel and stream of requests: as configured, or those of the data if both sides can send there.
 fn requests(
     data: &Address,
     stream: i32,

@@ -5,12 +5,12 @@ use crate::config::{Address, Config, ReceiveConfig, SendConfig};
 use crate::head::Source;
 use touchline_transport::shm::Root;
 
-/// Refuses a sending link.
+/// Rejects a sending link.
 pub fn send(_: &Config, link: &SendConfig, _: &Root, _: Source) -> Result<Started, StartError> {
     Err(refused(&link.to))
 }
 
-/// Refuses a receiving link.
+/// Rejects a receiving link.
 pub fn receive(
     _: &Config,
     link: &ReceiveConfig,

@@ -55,14 +55,14 @@ fn receiving(
     stage.receiving("b", link.expect("a channel"))
 }
 
-/// Books are the same, the receiver starts again, and both pause.
+/// Compares books, restarts the receiver, and pauses both sides.
 fn carries(name: &str, channel: &str, requests: Option<(&str, i32)>, hosts: &[&str]) {
     let stage = Stage::new();
     let mut publisher = stage.publisher("a");
     let mut market = Market::new(21);
     market.define(&mut publisher);
     market.events(300, &mut publisher);
-    // One driver carries both ends of shared memory; each end of a network has its own.
+    // One driver serves both ends of shared memory; each end of a network has its own.
     let there = client(&format!("{name}-a"));
     let here = match channel {
         "aeron:ipc" => Rc::clone(&there),
@@ -88,7 +88,8 @@ fn carries(name: &str, channel: &str, requests: Option<(&str, i32)>, hosts: &[&s
         "books differ after a restart",
         || stage.is_same("a", "b"),
     );
-    // The sender stands still for longer than the timeout: stale, the subscription is added again, live again.
+    // The sender pauses for longer than the timeout: books are stale, the subscription is added again, books are live
+    // again.
     until(&mut [&mut receive], "not stale", || !is_live());
     market.events(200, &mut publisher);
     until(
@@ -122,7 +123,7 @@ fn shared_memory_carries_a_bus() {
 }
 
 #[test]
-fn a_host_that_is_not_accepted_is_counted_and_not_taken() {
+fn a_host_that_is_not_accepted_is_counted_and_ignored() {
     let stage = Stage::new();
     let mut publisher = stage.publisher("a");
     let mut market = Market::new(22);
@@ -131,9 +132,11 @@ fn a_host_that_is_not_accepted_is_counted_and_not_taken() {
     let channel = "aeron:udp?endpoint=127.0.0.1:40915";
     let mut send = sending(&stage, &there, channel, None);
     let mut receive = receiving(&stage, &here, channel, None, &["10.0.0.7"]);
-    until(&mut [&mut send, &mut receive], "nothing is refused", || {
-        stage.counter("b", "relay_refused_sources") > 0
-    });
+    until(
+        &mut [&mut send, &mut receive],
+        "no batch is rejected",
+        || stage.counter("b", "relay_refused_sources") > 0,
+    );
     assert_eq!(stage.counter("b", "relay_batches"), 0);
 }
 

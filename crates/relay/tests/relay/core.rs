@@ -1,4 +1,4 @@
-//! The rules of the receiver, batch by batch: what is taken, refused, stale and asked for.
+//! Rules of the receiver, batch by batch: applied, rejected, stale, requested.
 
 use crate::stage::{MS, receiver, times};
 use touchline_relay::batch::Batch;
@@ -12,7 +12,7 @@ use touchline_types::{
     OrdersUpdate, Price, Quantity, Side, State, Update, Validity,
 };
 
-/// A receiver that publishes into a mirror, at a time that the test says.
+/// A receiver that publishes into a mirror, with a clock that the test sets.
 struct Stand {
     receiver: Receiver,
     out: Local<Mirror>,
@@ -94,14 +94,14 @@ fn book() -> Update<'static> {
 }
 
 #[test]
-fn a_message_is_taken_once_and_a_gap_costs_the_trust_until_the_book_comes_whole() {
+fn a_message_is_applied_once_and_a_gap_makes_books_unreliable_until_they_arrive_completely() {
     let mut stand = Stand::new(receiver());
     assert_eq!(stand.validity(), Validity::Gapped);
     stand.take(head(1), &[book()]);
     assert_eq!(stand.validity(), Validity::Live);
     let published = stand.out.published();
     stand.take(head(1), &[book()]);
-    assert_eq!(stand.out.published(), published, "a batch that came twice");
+    assert_eq!(stand.out.published(), published, "a duplicate batch");
     let state = Update::State(State {
         instrument: Instrument(0),
         validity: Validity::Live,
@@ -122,9 +122,9 @@ fn a_message_is_taken_once_and_a_gap_costs_the_trust_until_the_book_comes_whole(
         Validity::Live,
         "a book that lacks messages is live"
     );
-    assert!(stand.wait_ms(0).is_some(), "nothing is asked for");
+    assert!(stand.wait_ms(0).is_some(), "no request is sent");
     stand.take(head(6), &[book()]);
-    // The state of the channel may have been among what was lost.
+    // The state of the channel may have been among the lost messages.
     assert_eq!(stand.validity(), Validity::Stale);
     let refresh = Head {
         flags: HeadFlags::REFRESH | HeadFlags::ROUND_BEGIN | HeadFlags::ROUND_END,
@@ -139,7 +139,7 @@ fn a_message_is_taken_once_and_a_gap_costs_the_trust_until_the_book_comes_whole(
 }
 
 #[test]
-fn a_silent_link_is_stale_and_what_fits_makes_it_live_again() {
+fn a_silent_link_is_stale_and_the_next_number_makes_it_live_again() {
     let mut stand = Stand::new(receiver());
     stand.take(head(1), &[book()]);
     stand.wait_ms(350);
@@ -156,7 +156,7 @@ fn a_silent_link_is_stale_and_what_fits_makes_it_live_again() {
     assert_eq!(
         stand.validity(),
         Validity::Stale,
-        "the publisher over there is gone"
+        "the sender's publisher has ended"
     );
     stand.take(head(2), &[]);
     stand.receiver.disconnected(&mut stand.out);
@@ -166,7 +166,7 @@ fn a_silent_link_is_stale_and_what_fits_makes_it_live_again() {
 }
 
 #[test]
-fn a_second_sender_is_counted_and_taken_when_the_first_is_silent() {
+fn a_second_sender_is_counted_and_accepted_after_the_timeout_of_the_first() {
     let mut stand = Stand::new(receiver());
     stand.take(head(1), &[book()]);
     let second = Head {
@@ -180,7 +180,7 @@ fn a_second_sender_is_counted_and_taken_when_the_first_is_silent() {
     stand.receiver.restart(&mut stand.out);
     assert_eq!(stand.take(second, &[book()]), Taken::Done);
     assert_eq!(stand.receiver.stream(), Some((second.source, second.epoch)));
-    // The same sender on a bus that was started again does not wait.
+    // The same sender after a restart of its bus does not wait.
     let restarted = Head {
         epoch: second.epoch.restarted(),
         ..second
@@ -189,7 +189,7 @@ fn a_second_sender_is_counted_and_taken_when_the_first_is_silent() {
 }
 
 #[test]
-fn other_sources_loops_and_long_ways_are_refused() {
+fn other_sources_loops_and_too_many_hops_are_rejected() {
     let settings = ReceiverSettings {
         sources: vec![
             Source::named("gw1").expect("a name"),
@@ -223,9 +223,9 @@ fn other_sources_loops_and_long_ways_are_refused() {
     );
 }
 
-/// A refresh of which a datagram is missing makes nothing live.
+/// A refresh with a missing datagram makes nothing live.
 #[test]
-fn a_refresh_with_a_missing_message_is_not_taken_for_whole() {
+fn a_refresh_with_a_missing_message_is_incomplete() {
     let mut stand = Stand::new(receiver());
     let refresh = |first: u64, flags: HeadFlags| Head {
         flags: HeadFlags::REFRESH | flags,
@@ -239,7 +239,7 @@ fn a_refresh_with_a_missing_message_is_not_taken_for_whole() {
     );
     stand.receiver.take(&begin, stand.now, 7, &mut stand.out);
     let mut numbered = batch(refresh(10, HeadFlags::NONE), &[book()]);
-    // Its number among refreshes is not the one behind 10.
+    // Its refresh number does not follow 10.
     let at = 40 + 2 + 8;
     numbered[at..at + 8].copy_from_slice(&12_u64.to_le_bytes());
     stand.receiver.take(&numbered, stand.now, 7, &mut stand.out);
@@ -265,7 +265,7 @@ fn a_gap_of_the_source_is_a_gap_here() {
     assert_eq!(stand.receiver.counters().relay_gaps, 0);
 }
 
-/// An order book that has no room is not taken for known when the rest of its refresh is.
+/// An order book that does not fit is not known after the rest of its refresh.
 #[test]
 fn an_order_book_without_room_stays_recovering() {
     let mut stand = Stand::new(ReceiverSettings {
@@ -311,7 +311,7 @@ fn an_order_book_without_room_stays_recovering() {
     );
 }
 
-/// Instruments beyond the limit are dropped, and a round that has some still ends.
+/// Instruments beyond the limit are dropped, and a round that contains some still ends.
 #[test]
 fn instruments_beyond_the_limit_are_dropped() {
     let mut stand = Stand::new(receiver());

@@ -1,4 +1,4 @@
-//! Links at work: buses, senders, receivers and real connections on the loopback.
+//! Running links: buses, senders, receivers and real connections on the loopback.
 
 #[cfg(feature = "aeron")]
 mod aeron;

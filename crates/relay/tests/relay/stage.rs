@@ -1,4 +1,4 @@
-//! Two buses in a folder of their own, a market that is published on the first, and the comparison of both.
+//! Two buses in a folder of their own, a generated market on the first, and the comparison of both.
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -21,7 +21,7 @@ use touchline_types::{
 pub const INSTRUMENTS: u32 = 16;
 pub const MS: u64 = 1_000_000;
 
-/// A folder that goes away with its buses.
+/// A folder that is removed with its buses.
 pub struct Stage {
     folder: PathBuf,
 }
@@ -42,12 +42,12 @@ impl Stage {
 
     pub fn publisher(&self, bus: &str) -> Publisher {
         let mut publisher =
-            Publisher::open(&self.root(), bus, &small()).expect("nobody else writes it");
+            Publisher::open(&self.root(), bus, &small()).expect("no other process writes it");
         is_alive(&mut publisher);
         publisher
     }
 
-    /// What a reader has that joins a bus now.
+    /// State of a reader that joins a bus now.
     pub fn joined(&self, bus: &str) -> Mirror {
         let mut reader =
             Subscriber::join(&self.root(), bus, Join::default()).expect("the bus is there");
@@ -61,7 +61,7 @@ impl Stage {
         view.and_then(|view| view.counter(name)).unwrap_or(0)
     }
 
-    /// Whether readers of both buses have the same.
+    /// Whether readers of both buses have the same state.
     pub fn is_same(&self, a: &str, b: &str) -> bool {
         let (a, b) = (self.joined(a), self.joined(b));
         (0..INSTRUMENTS)
@@ -91,7 +91,7 @@ impl Stage {
             publication: small(),
             receiver: receiver(),
         };
-        Receiving::open(settings, link).expect("nobody else writes the bus")
+        Receiving::open(settings, link).expect("no other process writes the bus")
     }
 }
 
@@ -124,7 +124,7 @@ pub fn small() -> Settings {
     }
 }
 
-/// The publisher works, and does so for an hour.
+/// The publisher states activity, valid for an hour.
 pub fn is_alive(publisher: &mut Publisher) {
     publisher.state_activity(Activity {
         at_ns: boot_ns(),
@@ -132,7 +132,7 @@ pub fn is_alive(publisher: &mut Publisher) {
     });
 }
 
-/// Steps links until something holds; fails after 20 s.
+/// Steps links until a condition holds; fails after 20 s.
 #[track_caller]
 pub fn until(
     links: &mut [&mut dyn Work],
@@ -158,7 +158,7 @@ pub fn until(
 pub fn step(links: &mut [&mut dyn Work]) -> Vec<RunEvent> {
     let mut events = Vec::new();
     for link in links.iter_mut() {
-        link.work().expect("the link goes on");
+        link.work().expect("the link works");
         while let Some(event) = link.event() {
             events.push(event);
         }
@@ -169,7 +169,7 @@ pub fn step(links: &mut [&mut dyn Work]) -> Vec<RunEvent> {
 /// Lists of levels, orders, and both validities.
 pub type Seen = (Vec<Vec<Level>>, Vec<(u64, Price)>, Validity, Validity);
 
-/// What a mirror shows of an instrument.
+/// State of an instrument in a mirror.
 pub fn seen(mirror: &Mirror, instrument: Instrument) -> Seen {
     let mut lists = Vec::new();
     let mut all = Vec::new();
@@ -229,7 +229,7 @@ impl Market {
         out.commit();
     }
 
-    /// So many events.
+    /// Applies this number of events.
     pub fn events(&mut self, count: usize, out: &mut impl Publish) {
         for _ in 0..count {
             match self.random.below(10) {
@@ -298,7 +298,7 @@ impl Market {
                 number: id,
             },
         }];
-        // One book has few orders, so that rows are not used twice.
+        // One book has few orders, so that rows are not reused.
         if id < 1_000 {
             let instrument = self.instrument();
             let update = OrdersUpdate {

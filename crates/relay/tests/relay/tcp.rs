@@ -25,7 +25,7 @@ fn sending(stage: &Stage) -> (Sending<TcpSend>, String) {
 }
 
 #[test]
-fn books_values_and_orders_are_the_same_for_who_joins_on_either_side() {
+fn books_values_and_orders_are_the_same_for_readers_that_join_either_side() {
     let stage = Stage::new();
     let mut publisher = stage.publisher("a");
     let mut market = Market::new(1);
@@ -71,7 +71,7 @@ fn values(images: &mut Images, instrument: Instrument) -> Vec<(Value, u64)> {
 }
 
 #[test]
-fn books_are_stale_within_the_timeout_and_live_again_without_a_refresh_if_nothing_was_lost() {
+fn books_are_stale_within_the_timeout_and_live_again_without_a_refresh_if_no_message_was_lost() {
     let stage = Stage::new();
     let mut publisher = stage.publisher("a");
     let mut market = Market::new(2);
@@ -84,7 +84,7 @@ fn books_are_stale_within_the_timeout_and_live_again_without_a_refresh_if_nothin
     });
     let is_live = || stage.joined("b").validity(Instrument(1)) == Validity::Live;
     assert!(is_live());
-    // The sender stands still: no batch, no heartbeat, and the connection stays.
+    // The sender pauses: no batch, no heartbeat, and the connection stays open.
     let stopped = Instant::now();
     until(&mut [&mut receive], "not stale", || !is_live());
     let stale_ms = stopped.elapsed().as_millis();
@@ -100,7 +100,7 @@ fn books_are_stale_within_the_timeout_and_live_again_without_a_refresh_if_nothin
 }
 
 #[test]
-fn a_publisher_that_dies_makes_books_stale_there_and_the_next_one_starts_the_bus_again() {
+fn after_the_end_of_a_publisher_books_are_stale_and_the_next_one_restarts_the_bus() {
     let stage = Stage::new();
     let mut publisher = stage.publisher("a");
     let mut market = Market::new(3);
@@ -131,7 +131,7 @@ fn a_publisher_that_dies_makes_books_stale_there_and_the_next_one_starts_the_bus
 }
 
 #[test]
-fn either_relay_may_start_again_at_any_time() {
+fn either_relay_may_restart_at_any_time() {
     let stage = Stage::new();
     let mut publisher = stage.publisher("a");
     let mut market = Market::new(5);
@@ -150,7 +150,7 @@ fn either_relay_may_start_again_at_any_time() {
             receive = stage.receiving("b", TcpReceive::new(&address, None));
         } else {
             drop(send);
-            // The same port: a receiver looks nowhere else.
+            // The same port: a receiver tries no other.
             let port = address.parse().expect("an address");
             let link = TcpSend::bind(port, None, TcpSendSettings::default());
             send = stage.sending("a", "gw1", link.expect("the port is free again"));
@@ -162,9 +162,9 @@ fn either_relay_may_start_again_at_any_time() {
     }
 }
 
-/// A connection that is cut while the market goes on: a gap, and a refresh.
+/// A connection is closed while the market continues: a gap, and a refresh.
 #[test]
-fn what_was_lost_while_a_connection_was_down_is_refreshed() {
+fn messages_lost_without_a_connection_are_refreshed() {
     let stage = Stage::new();
     let mut publisher = stage.publisher("a");
     let mut market = Market::new(6);
@@ -191,7 +191,7 @@ fn what_was_lost_while_a_connection_was_down_is_refreshed() {
         events.extend(step(&mut [&mut send]));
         assert!(
             start.elapsed() < Duration::from_secs(20),
-            "a client that does not read is kept"
+            "a client that does not read stays connected"
         );
     }
     market.events(100, &mut publisher);
@@ -206,7 +206,7 @@ fn what_was_lost_while_a_connection_was_down_is_refreshed() {
 }
 
 #[test]
-fn what_is_no_receiver_is_refused_for_its_reason_and_disturbs_nobody() {
+fn an_invalid_receiver_is_rejected_with_its_reason_and_disturbs_no_other() {
     let stage = Stage::new();
     let mut publisher = stage.publisher("a");
     let mut market = Market::new(7);
@@ -234,7 +234,9 @@ fn what_is_no_receiver_is_refused_for_its_reason_and_disturbs_nobody() {
         (&[][..], Refusal::Silent),
     ] {
         let mut client = TcpStream::connect(&address).expect("it listens");
-        client.write_all(said).expect("it takes some bytes");
+        client
+            .write_all(said)
+            .expect("the socket accepts some bytes");
         let mut refused = None;
         let start = Instant::now();
         while refused.is_none() && start.elapsed() < Duration::from_secs(10) {
@@ -245,28 +247,32 @@ fn what_is_no_receiver_is_refused_for_its_reason_and_disturbs_nobody() {
             }
         }
         assert_eq!(refused, Some(reason));
-        // Nothing of the stream was sent to it.
+        // No byte of the stream was sent to it.
         assert!(matches!(client.read(&mut [0; 16]), Ok(0) | Err(_)));
     }
     market.events(300, &mut publisher);
     until(&mut [&mut send, &mut receive], "books differ", || {
         stage.is_same("a", "b")
     });
-    assert_eq!(stage.counter("b", "relay_gaps"), 0, "a stranger cost data");
+    assert_eq!(
+        stage.counter("b", "relay_gaps"),
+        0,
+        "an unauthenticated client caused a loss"
+    );
 }
 
-/// A server that is no relay: the receiver says so, and tries again.
+/// A server that is not a relay: the receiver reports it, and retries.
 #[test]
-fn a_receiver_refuses_what_is_no_relay() {
+fn a_receiver_rejects_a_server_that_is_not_a_relay() {
     let stage = Stage::new();
     let server = std::net::TcpListener::bind(ANY_PORT).expect("a free port");
     let address = server.local_addr().expect("it is bound").to_string();
     let mut receive = stage.receiving("b", TcpReceive::new(&address, None));
     let serving = std::thread::spawn(move || {
-        let (mut client, _) = server.accept().expect("the receiver comes");
+        let (mut client, _) = server.accept().expect("the receiver connects");
         client
             .write_all(b"SSH-2.0-OpenSSH_9.2p1 Debian-2+deb12u2\r\n")
-            .expect("it takes it");
+            .expect("the receiver reads it");
         std::thread::sleep(Duration::from_millis(300));
     });
     let mut reason = None;
@@ -282,7 +288,7 @@ fn a_receiver_refuses_what_is_no_relay() {
             }
         }
     }
-    let reason = reason.expect("it is said");
-    assert!(reason.contains("not a relay's stream"), "{reason}");
+    let reason = reason.expect("the reason is reported");
+    assert!(reason.contains("not a relay stream"), "{reason}");
     serving.join().expect("it served");
 }

@@ -1,4 +1,4 @@
-//! `tls://`: both sides show certificates, and who has none gets nothing.
+//! `tls://`: both sides present certificates; a client without one receives nothing.
 
 use crate::stage::{Market, Stage, step, until};
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
@@ -47,7 +47,7 @@ fn server(own: &Issuer, clients: &Issuer) -> Server {
         key: key.as_bytes(),
         client_roots: client_roots.as_bytes(),
     };
-    Server::new(&settings).expect("certificates in order")
+    Server::new(&settings).expect("valid certificates")
 }
 
 fn client(roots: &Issuer, own: Option<&Issuer>) -> Client {
@@ -62,11 +62,11 @@ fn client(roots: &Issuer, own: Option<&Issuer>) -> Client {
             key: key.as_bytes(),
         }),
     };
-    Client::new(&settings).expect("certificates in order")
+    Client::new(&settings).expect("valid certificates")
 }
 
 #[test]
-fn only_a_receiver_with_a_certificate_gets_the_books() {
+fn only_a_receiver_with_a_certificate_receives_books() {
     let stage = Stage::new();
     let mut publisher = stage.publisher("a");
     let mut market = Market::new(11);

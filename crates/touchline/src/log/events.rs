@@ -239,50 +239,50 @@ events! {
         "a link was started"
         "nothing";
     RELAY_WAITING = Warn Each "relay_waiting" [link reason]
-        "the bus to be sent is not there yet; the relay looks for it four times a second"
+        "the bus to send does not exist yet; the relay checks four times a second"
         "start its gateway";
     RELAY_SENDING = Info Each "relay_sending" [link epoch]
-        "the bus is sent from now on; another epoch starts the bus again on every receiving host"
+        "the bus is sent from now on; another epoch restarts the bus on every receiving host"
         "nothing";
     RELAY_SOURCE_DOWN = Warn Each "relay_source_down" [link]
-        "the publisher of the sent bus is gone or stalled: books are stale on every receiving host"
-        "look at the gateway that writes the bus";
+        "the publisher of the sent bus has ended or is stalled: books are stale on every receiving host"
+        "check the gateway that writes the bus";
     RELAY_SOURCE_BACK = Info Each "relay_source_back" [link]
-        "the publisher of the sent bus is back"
+        "the publisher of the sent bus is active again"
         "nothing";
     RELAY_OVERRUN = Warn Limited "relay_overrun" [link messages]
-        "the publisher overtook the relay on the bus: messages were lost before the link, and books follow whole"
+        "overrun of the relay on the bus: messages were lost before the link; all books are sent again"
         "give the relay a CPU of its own (cpu_affinity, wait = \"spin\"), or the bus a larger ring_bytes";
     RELAY_RECEIVER_CONNECTED = Info Each "relay_receiver_connected" [link receiver]
-        "a receiver connected and is sent a refresh of every book"
+        "a receiver connected; it gets a refresh of every book"
         "nothing";
     RELAY_RECEIVER_GONE = Warn Each "relay_receiver_gone" [link receiver reason]
         "the connection of a receiver ended"
-        "look at the receiving host; it connects again by itself";
+        "check the receiving host; it reconnects by itself";
     RELAY_RECEIVER_SLOW = Warn Limited "relay_receiver_slow" [link receiver queued_bytes]
-        "a receiver did not read for so long that its queue was full; it was disconnected, and no other receiver waited"
-        "look at the CPU and the network of that host; it connects again and is refreshed";
+        "a receiver did not read, its queue was full, and it was disconnected; other receivers are not affected"
+        "check CPU and network of that host; it reconnects and gets a refresh";
     RELAY_RECEIVER_REFUSED = Warn Limited "relay_receiver_refused" [link receiver reason]
-        "a connection was refused: no request in time, another version, TLS refused, or too many receivers"
-        "do what reason says; connections of strangers are a matter for the firewall";
+        "a connection was rejected: no request in time, another version, a failed TLS handshake, or too many receivers"
+        "see reason; block foreign connections in the firewall";
     RELAY_UP = Info Each "relay_up" [link]
-        "the link is up: books are as trustworthy as on the other side"
+        "the link is up: books are as reliable as on the sender's host"
         "nothing";
     RELAY_DOWN = Warn Each "relay_down" [link reason]
-        "nothing comes from the sender, or its publisher is gone: books are stale"
-        "look at the sending relay and the network; the link comes back by itself";
+        "no batch arrives from the sender, or its publisher has ended: books are stale"
+        "check the sending relay and the network; the link recovers by itself";
     RELAY_STREAM = Info Each "relay_stream" [link source epoch]
-        "a stream is received from its source; another epoch starts the bus again"
+        "a stream is received from its source; another epoch restarts the bus"
         "nothing";
     RELAY_GAP = Warn Limited "relay_gap" [link messages]
         "messages of the link were lost: books are gapped until they are refreshed"
-        "nothing for one gap after a broken connection; for many, look at the network";
+        "nothing for one gap after a broken connection; for many, check the network";
     RELAY_RECOVERED = Info Limited "relay_recovered" [link]
-        "a whole round of refreshes came: every book is complete"
+        "a complete round of refreshes arrived: every book is complete"
         "nothing";
     RELAY_REFUSED = Warn Limited "relay_refused" [link batches reason]
-        "batches were not taken: another source, a second sender, too many hops, another version, or malformed"
-        "compare source on both sides; for version install the same release on both; for hops look for a loop";
+        "batches were rejected: another source, a second sender, too many hops, another version, or malformed"
+        "compare source on both sides; for version install the same release on both; for hops search for a loop";
 }
 
 #[cfg(test)]

@@ -45,7 +45,7 @@ fn assert_all(mirror: &Mirror, images: &mut Images, validity: Validity) {
 fn a_silence_of_a_whole_channel_is_one_message() {
     let stage = Stage::new();
     let mut publisher =
-        Publisher::open(&stage.root(), "test", &wide()).expect("nobody else writes it");
+        Publisher::open(&stage.root(), "test", &wide()).expect("no other process writes it");
     for instrument in (0..INSTRUMENTS).map(Instrument) {
         let state = State {
             instrument,

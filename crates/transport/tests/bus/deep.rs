@@ -234,7 +234,7 @@ fn publisher(stage: &Stage, image_levels_max: usize) -> Publisher {
         image_levels_max,
         ..Settings::default()
     };
-    Publisher::open(&stage.root(), "test", &settings).expect("nobody else writes it")
+    Publisher::open(&stage.root(), "test", &settings).expect("no other process writes it")
 }
 
 fn define(publisher: &mut Publisher) {

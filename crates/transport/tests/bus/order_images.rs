@@ -19,7 +19,7 @@ use touchline_types::{
 const INSTRUMENT: Instrument = Instrument(0);
 
 fn open(stage: &Stage, settings: &Settings) -> Publisher {
-    Publisher::open(&stage.root(), "test", settings).expect("nobody else writes it")
+    Publisher::open(&stage.root(), "test", settings).expect("no other process writes it")
 }
 
 fn order(order_id: u64, row: u32) -> OrderChange {

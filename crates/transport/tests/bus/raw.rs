@@ -30,7 +30,7 @@ fn layout() -> Layout<1> {
 
 fn open(stage: &Stage) -> (Publication, TableWriter) {
     let (publication, [table]) =
-        Publication::open(&stage.root(), "raw", &layout()).expect("nobody else writes it");
+        Publication::open(&stage.root(), "raw", &layout()).expect("no other process writes it");
     (publication, table)
 }
 

@@ -290,7 +290,7 @@ fn a_writer_with_other_sizes_in_as_many_pages_begins_new_files() {
             image_levels_max,
             ..small()
         };
-        Publisher::open(&stage.root(), "test", &settings).expect("nobody else writes it")
+        Publisher::open(&stage.root(), "test", &settings).expect("no other process writes it")
     };
     let length = || {
         let images = stage.root().path().join("test/images");

@@ -34,7 +34,7 @@ impl Stage {
     }
 
     pub fn publisher(&self) -> Publisher {
-        Publisher::open(&self.root(), "test", &small()).expect("nobody else writes it")
+        Publisher::open(&self.root(), "test", &small()).expect("no other process writes it")
     }
 
     pub fn join(&self, join: Join) -> Subscriber {

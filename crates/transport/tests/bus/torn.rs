@@ -178,7 +178,8 @@ fn a_writer_that_died_in_a_change_of_a_deep_book_holds_nobody_up() {
         ..small()
     };
     let stage = Stage::new();
-    let open = || Publisher::open(&stage.root(), "test", &settings).expect("nobody else writes it");
+    let open =
+        || Publisher::open(&stage.root(), "test", &settings).expect("no other process writes it");
     let mut publisher = open();
     let mut market = Market::new(1, 3);
     market.define(&mut publisher);

@@ -1,4 +1,4 @@
-//! The receiving end: a connection, made again when it ends.
+//! The receiving end: a connection that is established again when it ends.
 
 use crate::batch::{BATCH_BYTES_MAX, LENGTH_BYTES};
 use crate::head::{Epoch, HEAD_BYTES, Head, HeadFlags, Source};
@@ -7,40 +7,40 @@ use std::net::{SocketAddr, SocketAddrV4, ToSocketAddrs};
 use touchline_net::Connection;
 use touchline_net::tls::Client;
 
-/// Time that connecting may take, TLS included.
+/// Connect timeout, TLS handshake included.
 const CONNECT_NS_MAX: u64 = 3_000_000_000;
-/// Wait before the next try: the first one, and the longest.
+/// Reconnect backoff: the first and the longest wait.
 const RETRY_NS_MIN: u64 = 50_000_000;
 const RETRY_NS_MAX: u64 = 1_000_000_000;
-/// Bytes read by one call.
+/// Bytes of one read.
 const READ_BYTES: usize = 256 * 1024;
-/// Reads of one call of `receive`.
+/// Reads in one call of `receive`.
 const READS_MAX: usize = 8;
 
 /// The receiving end.
 pub struct TcpReceive {
-    /// Host and port as given: looked up again at each try.
+    /// Host and port as configured: resolved at each attempt.
     host: String,
     tls: Option<Client>,
     state: State,
     retry_ns: u64,
-    /// What was read and not handed out.
+    /// Received bytes that were not processed yet.
     bytes: Box<[u8]>,
     filled: usize,
     last_error: Option<String>,
 }
 
 enum State {
-    /// To connect at this time.
+    /// Waits until this time to connect.
     Waiting(u64),
     /// Connecting.
     Connecting(Connection),
-    /// The request is on its way or there.
+    /// The request is being sent or was sent.
     Connected(Connection, usize),
 }
 
 impl TcpReceive {
-    /// Connects to `host`, a name or an address with a port, with the first call of `receive`.
+    /// Connects to `host`, a name or an address with a port, at the first call of `receive`.
     pub fn new(host: &str, tls: Option<Client>) -> TcpReceive {
         TcpReceive {
             host: host.to_owned(),
@@ -53,7 +53,7 @@ impl TcpReceive {
         }
     }
 
-    /// Ends the connection; the next try comes later.
+    /// Closes the connection; the next attempt comes later.
     fn end(&mut self, now_ns: u64, reason: String) -> Option<LinkEvent> {
         self.last_error = Some(reason);
         self.filled = 0;
@@ -80,7 +80,7 @@ impl TcpReceive {
         }
     }
 
-    /// Reads what is there, and hands out whole batches.
+    /// Reads available bytes, and passes on complete batches.
     fn read(
         &mut self,
         now_ns: u64,
@@ -115,13 +115,13 @@ impl TcpReceive {
         {
             let length = u32::from_le_bytes(*length) as usize;
             if !(HEAD_BYTES..=BATCH_BYTES_MAX).contains(&length) {
-                return Err("what it sends is not a relay's stream");
+                return Err("the received bytes are not a relay stream");
             }
             let Some(batch) = rest.get(..length) else {
                 break;
             };
             if !take(batch) {
-                return Err("what it sends is not a batch of this version");
+                return Err("the received bytes are not a batch of this version");
             }
             batches += 1;
             from += LENGTH_BYTES + length;
@@ -163,7 +163,7 @@ impl ReceiveLink for TcpReceive {
         if let State::Connected(connection, sent) = &mut self.state
             && *sent == HEAD_BYTES
         {
-            // A connection that takes no 40 bytes takes them later: it is asked for again.
+            // A connection that accepts less than 40 bytes now gets the request again later.
             if let Ok(bytes) = connection.send(head)
                 && bytes < head.len()
             {
@@ -192,7 +192,7 @@ impl TcpReceive {
     }
 }
 
-/// The request of a client that knows nothing yet.
+/// Request of a client without any state.
 fn hello() -> [u8; HEAD_BYTES] {
     let mut bytes = [0; HEAD_BYTES];
     Head {
@@ -208,7 +208,7 @@ fn hello() -> [u8; HEAD_BYTES] {
     bytes
 }
 
-/// The address of a host. A name is looked up, which may take its time: only while there is no connection.
+/// Resolves the address of a host. A lookup may block; it runs only without a connection.
 fn address(host: &str) -> Result<SocketAddrV4, String> {
     let found = host.to_socket_addrs();
     let mut found = found.map_err(|error| format!("cannot look up the host's address: {error}"))?;

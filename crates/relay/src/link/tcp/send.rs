@@ -1,4 +1,4 @@
-//! The sending end: a port, and a queue for each client.
+//! The sending end: a listening port, and a queue for each client.
 
 use crate::SenderCounters;
 use crate::batch::Batch;
@@ -13,11 +13,11 @@ use touchline_net::tls::Server;
 /// Settings of the sending end.
 #[derive(Clone, Copy, Debug)]
 pub struct TcpSendSettings {
-    /// Clients at once.
+    /// Most clients.
     pub clients_max: usize,
-    /// Bytes that may wait for a client before it is disconnected.
+    /// Most bytes queued for a client; beyond this it is disconnected.
     pub queue_bytes_max: usize,
-    /// Time within which a client must have sent its request.
+    /// Timeout for the request of a new client.
     pub request_ns_max: u64,
 }
 
@@ -31,57 +31,57 @@ impl Default for TcpSendSettings {
     }
 }
 
-/// What happened to a client, for the log.
+/// Event of a client, for the log.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SendEvent {
-    /// It receives from now on.
+    /// The client was accepted.
     Connected {
         /// Its address.
         address: SocketAddrV4,
     },
-    /// It is gone.
+    /// The client disconnected.
     Disconnected {
         /// Its address.
         address: SocketAddrV4,
-        /// Why.
+        /// Reason.
         reason: Error,
     },
     /// Its queue was full.
     TooSlow {
         /// Its address.
         address: SocketAddrV4,
-        /// Bytes that waited for it.
+        /// Bytes in the queue.
         queued_bytes: usize,
     },
-    /// It was refused.
+    /// The client was rejected.
     Refused {
         /// Its address.
         address: SocketAddrV4,
-        /// Why.
+        /// Reason.
         reason: Refusal,
     },
 }
 
-/// Reason why a client was refused.
+/// Reason why a client was rejected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Refusal {
-    /// It sent no request in time.
-    #[error("it sent no request in time")]
+    /// No request before the timeout.
+    #[error("no request in time")]
     Silent,
-    /// What it sent is no request of this version.
+    /// The received bytes are not a request of this version.
     #[error("its request: {0}")]
     Request(BadHead),
-    /// There are as many clients as may be.
-    #[error("there are as many clients as clients_max allows")]
+    /// The limit of clients is reached.
+    #[error("clients_max clients are connected already")]
     TooMany,
-    /// The connection, TLS above all.
+    /// Connection error, mostly of TLS.
     #[error("{0}")]
     Connection(Error),
 }
 
-/// Time between two looks at the port and at what clients say.
+/// Interval of the checks for connections and requests.
 const LOOK_NS: u64 = 1_000_000;
-/// Events kept for the log; what is more is not told.
+/// Events stored for the log; further ones are dropped.
 const EVENTS_MAX: usize = 64;
 
 /// The sending end.
@@ -91,7 +91,7 @@ pub struct TcpSend {
     tls: Option<Server>,
     settings: TcpSendSettings,
     clients: Vec<Client>,
-    /// Clients that began to receive or asked, since the sender was told last.
+    /// Clients that connected or sent a request since the last call.
     asked: u32,
     looked_ns: u64,
     events: VecDeque<SendEvent>,
@@ -104,24 +104,24 @@ pub struct TcpSend {
 struct Client {
     connection: Connection,
     address: SocketAddrV4,
-    /// When it must have sent its request; `None` once it has.
+    /// Timeout of its request; `None` once it was received.
     request_until_ns: Option<u64>,
-    /// What it sent of a request.
+    /// Received bytes of its request.
     request: [u8; HEAD_BYTES],
     requested: usize,
     refresh: RefreshState,
-    /// Bytes that the system has not taken.
+    /// Bytes that the socket has not accepted.
     queue: VecDeque<u8>,
-    /// How it ended.
+    /// Reason of its end.
     end: Option<SendEvent>,
 }
 
-/// Which refreshes a client gets.
+/// Refreshes that a client receives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum RefreshState {
-    /// The next whole round.
+    /// The next complete round.
     Wanted,
-    /// The round that runs.
+    /// The current round.
     InRound,
     /// None.
     Done,
@@ -131,7 +131,7 @@ impl TcpSend {
     /// Listens; with TLS, clients need a certificate.
     ///
     /// # Errors
-    /// The address is not of this host, or in use.
+    /// The address is not of this host, or is in use.
     pub fn bind(
         address: SocketAddrV4,
         tls: Option<Server>,
@@ -150,12 +150,12 @@ impl TcpSend {
         })
     }
 
-    /// Where it listens.
+    /// Listening address.
     pub fn address(&self) -> SocketAddrV4 {
         self.listener.address()
     }
 
-    /// The client that is furthest behind, and the bytes that wait for it; `None` if nothing waits.
+    /// Client with the longest queue, and its bytes; `None` if all queues are empty.
     pub fn slowest(&self) -> Option<(SocketAddrV4, usize)> {
         let waiting = self
             .clients
@@ -167,7 +167,7 @@ impl TcpSend {
 
     fn accept(&mut self, now_ns: u64) -> usize {
         let mut accepted = 0;
-        // An error of the port is that of one connection, or of too many files: the next look tries again.
+        // An error of accept concerns one connection, or the limit of open files: the next check retries.
         while let Ok(Some((stream, address))) = self.listener.accept() {
             accepted += 1;
             if self.clients.len() >= self.settings.clients_max {
@@ -198,7 +198,7 @@ impl TcpSend {
         accepted
     }
 
-    /// Removes clients that ended.
+    /// Removes disconnected clients.
     fn sweep(&mut self) {
         let mut index = 0;
         while index < self.clients.len() {
@@ -245,7 +245,7 @@ impl SendLink for TcpSend {
         true
     }
 
-    /// Not while a client that waits for a refresh has not read the one before.
+    /// Not while a client that waits for a refresh has not read the previous one.
     fn has_room(&self) -> bool {
         let mut waiting = self
             .clients
@@ -300,7 +300,7 @@ impl SendLink for TcpSend {
 }
 
 impl Client {
-    /// Whether a batch is for it; a round of refreshes begins and ends for it on the way.
+    /// Whether a client receives a batch; tracks the start and the end of its refresh round.
     #[inline]
     fn wants(&mut self, kind: Kind) -> bool {
         if self.request_until_ns.is_some() || self.end.is_some() {
@@ -319,7 +319,7 @@ impl Client {
         wants
     }
 
-    /// Sends a frame, or keeps what the system does not take.
+    /// Sends a frame, or queues the part that the socket does not accept.
     #[inline]
     fn send(&mut self, frame: &[u8], queue_bytes_max: usize) {
         let mut sent = 0;
@@ -340,7 +340,7 @@ impl Client {
         self.queue.extend(rest);
     }
 
-    /// Sends what waits; returns whether something went.
+    /// Sends queued bytes; returns whether any were sent.
     fn flush(&mut self) -> usize {
         let mut work = 0;
         while !self.queue.is_empty() {
@@ -360,7 +360,7 @@ impl Client {
         work
     }
 
-    /// Reads requests; returns how many there were.
+    /// Reads requests; returns their number.
     fn listen(&mut self, now_ns: u64) -> u32 {
         let mut requests = 0;
         if self.end.is_some() || !self.is_ready(now_ns) {
@@ -395,7 +395,7 @@ impl Client {
         requests
     }
 
-    /// Whether TLS, if there is any, has come to its end.
+    /// Whether the TLS handshake, if there is one, is complete.
     fn is_ready(&mut self, now_ns: u64) -> bool {
         match self.connection.is_ready(now_ns) {
             Ok(is_ready) => is_ready,

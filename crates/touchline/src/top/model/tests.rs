@@ -39,7 +39,7 @@ impl Stage {
             instruments_max: 16,
             ..Settings::default()
         };
-        Publisher::open(&self.root(), "test", &settings).expect("nobody else writes it")
+        Publisher::open(&self.root(), "test", &settings).expect("no other process writes it")
     }
 
     fn join(&self, name: &str) -> Subscriber {

@@ -90,7 +90,8 @@ impl Gateway {
             lock: Lock::No,
             ..Settings::default()
         };
-        let mut publisher = Publisher::open(root, "a", &settings).expect("nobody else writes it");
+        let mut publisher =
+            Publisher::open(root, "a", &settings).expect("no other process writes it");
         publisher.state_activity(Activity {
             at_ns: boot_ns(),
             timeout_ns: 3_600_000_000_000,
