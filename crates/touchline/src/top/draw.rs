@@ -10,7 +10,7 @@ mod tests;
 use super::model::{Picture, State};
 use crate::format::bytes;
 use market::{Parts, draw_ladder, draw_list, ladder_width, list_height};
-use parts::{books_line, latency_rows, line_rows, rate_rows, reader_rows, totals_line};
+use parts::{books_line, latency_rows, line_rows, rate_rows, reader_rows, score_rows, totals_line};
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::style::{Color, Modifier, Style};
@@ -192,9 +192,14 @@ fn draw_publisher(frame: &mut Frame<'_>, area: Rect, picture: &Picture, around: 
     .spacing(1)
     .areas(area);
     let latencies = |width| latency_rows(picture, width, around.totals);
-    let readers = |width| match picture.readers.len() + picture.unnamed_readers {
-        0 => Vec::new(),
-        _ => reader_rows(picture, width),
+    let readers = |width| {
+        let readers = match picture.readers.len() + picture.unnamed_readers {
+            0 => Vec::new(),
+            _ => reader_rows(picture, width),
+        };
+        let mut scores = score_rows(picture, width);
+        scores.extend(readers);
+        scores
     };
     match area.width {
         WIDE.. => {
@@ -267,6 +272,7 @@ fn publisher_height(picture: &Picture, width: u16, around: &Around) -> u16 {
         0 => 0,
         some => some + 2,
     };
+    let readers = readers + score_rows(picture, width).len();
     let rows = match width >= WIDE {
         true => (rates + 1 + latencies).max(gaps + 1 + readers),
         false => rates.max(gaps) + latencies + readers,

@@ -7,6 +7,7 @@ mod list;
 mod market;
 mod readers;
 mod sample;
+mod scores;
 #[cfg(test)]
 mod tests;
 
@@ -16,6 +17,7 @@ pub use market::Ladder;
 pub use market::LadderLevel;
 pub use readers::{Condition, Reader};
 pub use sample::{Points, Sample};
+pub use scores::BankScore;
 
 use crate::missing;
 use market::Market;
@@ -72,6 +74,8 @@ pub struct Picture {
     pub list: ShownList,
     /// Book of the selected instrument.
     pub ladder: Option<Ladder>,
+    /// Scores of the banks in the selected instrument, of a composite.
+    pub scores: Vec<BankScore>,
 }
 
 /// State of a bus.
@@ -144,7 +148,7 @@ pub const STATES: [BookState; 6] = [
 ];
 
 /// Rates and the counters whose sum they are. Missing counters are not shown.
-const RATES: [(&str, &[&str]); 7] = [
+const RATES: [(&str, &[&str]); 9] = [
     ("packets, line A", &["packets_a"]),
     ("packets, line B", &["packets_b"]),
     ("venue messages", &["messages"]),
@@ -160,12 +164,14 @@ const RATES: [(&str, &[&str]); 7] = [
             "statistics",
         ],
     ),
+    ("quotes of banks", &["bank_updates"]),
+    ("composites", &["composites_published"]),
     ("published", &["messages_published"]),
     ("bytes", &["bytes_published"]),
 ];
 
 /// Counters of lines and gaps, their labels, and whether an increase is a fault.
-const LINES: [(&str, &str, bool); 9] = [
+const LINES: [(&str, &str, bool); 10] = [
     ("packets_first_a", "first on A", false),
     ("packets_first_b", "first on B", false),
     ("packets_duplicate", "duplicates", false),
@@ -175,6 +181,7 @@ const LINES: [(&str, &str, bool); 9] = [
     ("packets_lost", "lost", true),
     ("instrument_gaps", "books emptied", true),
     ("packets_invalid", "invalid", true),
+    ("banks_lost", "banks lost", true),
 ];
 
 /// Intervals of history.
@@ -259,6 +266,12 @@ impl Model {
         });
         self.picture.list = self.list.shown().clone();
         self.picture.ladder = ladder.or(awaited);
+        self.picture.scores = match (&self.last, &self.picture.ladder) {
+            (Some(sample), Some(ladder)) => scores::of_pair(sample, &ladder.symbol, |counter| {
+                self.total(sample, counter)
+            }),
+            _ => Vec::new(),
+        };
     }
 
     fn try_look(&mut self) -> Result<(), String> {

@@ -25,6 +25,14 @@ pub fn totals_line(picture: &Picture, width: u16) -> Line<'static> {
     if !packets.is_empty() {
         parts.add(rate(packets.iter().sum(), "packets"), Style::new());
     }
+    let of_banks = ["quotes of banks", "composites"];
+    for rate_of in picture
+        .rates
+        .iter()
+        .filter(|rate| of_banks.contains(&rate.name))
+    {
+        parts.add(rate(rate_of.per_second, rate_of.name), BOLD);
+    }
     let packet = picture
         .latencies
         .iter()
@@ -306,4 +314,36 @@ fn sparks(values: impl Iterator<Item = u64> + Clone) -> String {
         _ => BLOCKS[(value as f64 / highest as f64 * 7.0).round() as usize],
     };
     values.map(block).collect()
+}
+
+/// Scorecard of the banks in the selected instrument; nothing of a bus that is no composite.
+pub fn score_rows(picture: &Picture, width: u16) -> Vec<Line<'static>> {
+    if picture.scores.is_empty() {
+        return Vec::new();
+    }
+    let mut table = Table::new(vec![
+        Column::left("bank", 0),
+        Column::right("at best bid", 1),
+        Column::right("ask", 1).at_least(6),
+        Column::right("spread", 2).at_least(6),
+        Column::right("quotes/s", 3).at_least(8),
+        Column::right("session up", 4).at_least(10),
+    ]);
+    for score in &picture.scores {
+        let [bid, ask] = score.best.map(|share| format!("{:.1}%", 100.0 * share));
+        let spread = score
+            .spread
+            .map_or("-".to_owned(), |ticks| format!("{ticks:.2}"));
+        let quotes = format!("{:.1}", score.quotes_per_second);
+        let cells = [
+            score.bank.clone(),
+            bid,
+            ask,
+            spread,
+            quotes,
+            duration(score.up_ns),
+        ];
+        table.push(Style::new(), cells.map(Span::raw).to_vec());
+    }
+    table.lines(width)
 }

@@ -475,3 +475,44 @@ fn changes_are_counted_for_each_instrument_by_itself() {
     assert!(rows[1].age.is_some(), "{rows:?}");
     assert!(looked(&mut model).list.rows[1].per_second == 0.0);
 }
+
+/// Banks of the selected pair alone, the one that is most at the best first, with shares of the time that they were up.
+#[test]
+fn banks_of_a_composite_are_scored_for_the_selected_pair() {
+    const SCORES: [CounterInfo; 9] = [
+        info("score_quotes:LP01:EUR/USD"),
+        info("score_up_ns:LP01:EUR/USD"),
+        info("score_best_bid_ns:LP01:EUR/USD"),
+        info("score_best_ask_ns:LP01:EUR/USD"),
+        info("score_quoting_ns:LP01:EUR/USD"),
+        info("score_spread_tick_us:LP01:EUR/USD"),
+        info("score_quotes:LP02:EUR/USD"),
+        info("score_up_ns:LP02:EUR/USD"),
+        info("score_quotes:LP03:GBP/USD"),
+    ];
+    let stage = Stage::new();
+    let mut publisher = stage.publisher();
+    define(&mut publisher, &["EUR/USD"]);
+    let mut file = CountersFile::create(publisher.lock(), 1.0, &SCORES, &HISTOGRAMS).expect("room");
+    let second = 1_000_000_000;
+    file.show([
+        20,
+        10 * second,
+        5 * second,
+        second,
+        8 * second,
+        24_000_000,
+        3,
+        second,
+        7,
+    ]);
+    let mut model = Model::of(&stage.monitor(), "test");
+    model.look();
+    let scores = &model.picture().scores;
+    let names: Vec<&str> = scores.iter().map(|score| score.bank.as_str()).collect();
+    assert_eq!(names, ["LP01", "LP02"]);
+    let first = &scores[0];
+    assert_eq!((first.best, first.spread), ([0.5, 0.1], Some(3.0)));
+    assert!((first.quotes_per_second - 2.0).abs() < 1e-9);
+    assert_eq!((scores[1].best, scores[1].spread), ([0.0; 2], None));
+}

@@ -180,6 +180,9 @@ fn the_composite_of_the_commands_is_what_the_banks_show() {
     ] {
         let page = desk.run(command).done().stdout;
         assert!(page.contains(&named), "{named}\n{page}");
+        // The scorecard is of a screen.
+        let is_scored = page.contains("at best bid") && page.contains("LP04");
+        assert_eq!(is_scored, command.starts_with("top"), "{page}");
     }
     let stat = desk.run("stat fx").stdout;
     assert!(stat.contains("banks_live"), "{stat}");
