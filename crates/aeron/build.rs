@@ -27,8 +27,8 @@ mod aeron {
     /// The driver's `main`.
     const PROGRAM: &str = "aeronmd.c";
 
-    /// What Aeron's CMake files find on Linux with glibc. Without `HAVE_ARC4RANDOM` and `HAVE_UUID_GENERATE` Aeron reads
-    /// `/dev/urandom` itself, and neither libbsd nor libuuid is needed.
+    /// What Aeron's CMake files detect on Linux with glibc. Without `HAVE_ARC4RANDOM` and `HAVE_UUID_GENERATE` Aeron
+    /// reads `/dev/urandom` itself, and needs neither libbsd nor libuuid.
     const DEFINES: &[&str] = &[
         "AERON_DRIVER",
         "DISABLE_BOUNDS_CHECKS",
@@ -57,7 +57,7 @@ mod aeron {
             collect(&source.join(folder), &mut files)?;
         }
         files.retain(|file| !file.ends_with(PROGRAM));
-        // The order of a folder differs between file systems; the order of a library should not.
+        // The order of a folder differs between file systems; sorted, the library is the same everywhere.
         files.sort();
         let mut build = cc::Build::new();
         build

@@ -1,29 +1,29 @@
-//! Channels: Aeron's own URIs, unchanged, checked for what Aeron would report late or not at all.
+//! Channels: Aeron URIs, unchanged, with checks for errors that Aeron reports late or not at all.
 
 use crate::Error;
 use std::ffi::{CStr, CString};
 use std::fmt;
 use std::net::IpAddr;
 
-/// Bytes of a URI that Aeron takes, its end included.
+/// Longest URI that Aeron accepts, bytes, including its end.
 const BYTES_MAX: usize = 4096;
 const PREFIX: &str = "aeron:";
 
 /// A channel, such as `aeron:udp?endpoint=239.10.0.41:40456|interface=10.0.0.0/24`.
 ///
-/// Aeron itself reads the URI; this knows its form. Multicast without an interface is refused: Aeron would send to whatever interface
-/// the routing table names, and market data would leave the trading network. So is a group whose last byte is even: receivers
-/// report to the group above, and Aeron takes odd ones only.
+/// Aeron parses the URI; this type checks its form. A multicast group without an interface is rejected: Aeron would use
+/// the interface of the routing table, and market data could leave the trading network. A group whose last byte is even
+/// is rejected as well: receivers send status messages to the next address, so Aeron accepts odd ones only.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Channel {
     text: CString,
 }
 
 impl Channel {
-    /// Reads a channel.
+    /// Parses a channel.
     ///
     /// # Errors
-    /// A text that does not begin with `aeron:udp` or `aeron:ipc`, that is too long, or a multicast group without
+    /// The text does not begin with `aeron:udp` or `aeron:ipc`, is too long, or is a multicast group without
     /// `interface=`.
     pub fn new(text: &str) -> Result<Channel, Error> {
         let refuse = |why: &str| Error::Channel {
@@ -54,12 +54,12 @@ impl Channel {
         Ok(channel)
     }
 
-    /// The channel as text.
+    /// The URI.
     pub fn as_str(&self) -> &str {
         self.text.to_str().unwrap_or_default()
     }
 
-    /// A parameter of the channel.
+    /// Value of a parameter.
     pub fn parameter(&self, name: &str) -> Option<&str> {
         let (_, parameters) = self.as_str().split_once('?')?;
         let mut pairs = parameters
@@ -68,7 +68,7 @@ impl Channel {
         pairs.find(|(key, _)| *key == name).map(|(_, value)| value)
     }
 
-    /// Whether datagrams go to a multicast group.
+    /// Whether the channel is a multicast group.
     pub fn is_multicast(&self) -> bool {
         let address = self.parameter("endpoint").and_then(address);
         address.is_some_and(|address| address.is_multicast())
@@ -89,7 +89,7 @@ impl Channel {
     }
 }
 
-/// The address of `ADDRESS:PORT` or `[ADDRESS]:PORT`; `None` for a name.
+/// Address of `ADDRESS:PORT` or `[ADDRESS]:PORT`; `None` for a host name.
 fn address(endpoint: &str) -> Option<IpAddr> {
     let host = endpoint.rsplit_once(':').map_or(endpoint, |(host, _)| host);
     host.trim_matches(['[', ']']).parse().ok()
@@ -119,7 +119,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn channels_of_aeron_are_read() {
+    fn channels_are_parsed() {
         let group = "aeron:udp?endpoint=239.10.0.41:40456|interface=10.0.0.0/24";
         let channel = Channel::new(group).expect("a channel");
         assert!(channel.is_multicast() && !channel.is_ipc());
@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_channel_is_refused_with_what_to_write() {
+    fn an_invalid_channel_is_rejected_with_the_fix() {
         let long = format!("aeron:udp?endpoint=127.0.0.1:1|alias={}", "x".repeat(4096));
         for (text, why) in [
             ("", "write aeron:ipc"),

@@ -14,17 +14,18 @@ use std::ptr::{self, NonNull};
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
-/// A client, with its driver if that is embedded. It ends when the last of its publications and subscriptions is gone.
+/// A client, and its driver if that is embedded. It is closed when the last of its publications and subscriptions is
+/// dropped.
 #[derive(Debug)]
 pub struct Client {
     core: Rc<Core>,
 }
 
 impl Client {
-    /// A client of a driver of this process. The driver ends with the client.
+    /// A client of an embedded driver. The driver is closed with the client.
     ///
     /// # Errors
-    /// What Aeron refuses.
+    /// Aeron rejects a setting.
     pub fn embedded(driver: Driver) -> Result<Client, Error> {
         let settings = ClientSettings {
             timeout: driver.timeout(),
@@ -33,7 +34,7 @@ impl Client {
         Client::open(&settings, Some(driver))
     }
 
-    /// A client of a driver that runs elsewhere on this host, in C or in Java.
+    /// A client of a driver in another process on this host, in C or in Java.
     ///
     /// # Errors
     /// No driver answers within the timeout, or it has another version.
@@ -42,7 +43,7 @@ impl Client {
     }
 
     fn open(settings: &ClientSettings, driver: Option<Driver>) -> Result<Client, Error> {
-        // SAFETY: replaces a function pointer of Aeron by one that lives as long as the program.
+        // SAFETY: replaces a function pointer of Aeron by one that is valid as long as the program runs.
         unsafe { raw::touchline_aeron_be_quiet() };
         let core = Core::open(settings, driver)?;
         Ok(Client {
@@ -50,21 +51,23 @@ impl Client {
         })
     }
 
-    /// One turn of the embedded driver and of the client: sends, receives, answers. Gives the amount of work done.
+    /// One turn of the embedded driver and of the client: sends, receives, processes commands. Returns the amount of
+    /// work done.
     ///
-    /// To be called at least every few seconds: a client that was silent for the timeout is closed by its driver.
+    /// Call it at least every few seconds: the driver closes a client without activity for the timeout.
     ///
     /// # Errors
-    /// The client is closed: its driver is gone, or this thread stood still for longer than the timeout. Make a new client.
+    /// The client is closed: its driver has ended, or this thread paused for longer than the timeout. Create a new
+    /// client.
     ///
     /// # Panics
-    /// Inside a handler of a poll.
+    /// Called inside the handler of a poll.
     #[inline]
     pub fn do_work(&self) -> Result<usize, Error> {
         self.core.do_work()
     }
 
-    /// Works until the time is over, so that what was sent last can be sent again where it was lost.
+    /// Runs turns for this duration, so that lost datagrams of the last messages are retransmitted.
     pub fn linger(&self, time: Duration) {
         let begin = Instant::now();
         while begin.elapsed() < time && self.core.do_work().is_ok() {
@@ -77,13 +80,13 @@ impl Client {
         self.core.is_closed()
     }
 
-    /// The oldest error that Aeron reported since the last call and that ended no call: a channel whose socket failed, for
-    /// instance.
+    /// Oldest error that Aeron reported since the last call outside of a call, for example a failed socket of a
+    /// channel.
     pub fn take_error(&self) -> Option<String> {
         self.core.errors.borrow_mut().pop_front()
     }
 
-    /// What the embedded driver warns of.
+    /// Warnings of the embedded driver.
     pub fn warnings(&self) -> Vec<String> {
         let driver = self.core.driver.borrow();
         driver
@@ -92,10 +95,10 @@ impl Client {
             .unwrap_or_default()
     }
 
-    /// Begins to add a publication; [`Pending::poll`] gives it once the driver has answered.
+    /// Starts to add a publication; [`Pending::poll`] returns it once the driver has answered.
     ///
     /// # Errors
-    /// Not a channel, or the client is closed.
+    /// The channel is invalid, or the client is closed.
     pub fn add_publication(
         &self,
         channel: &str,
@@ -104,10 +107,10 @@ impl Client {
         self.add(channel, stream)
     }
 
-    /// Begins to add a publication that has its stream for itself, the fastest kind.
+    /// Starts to add an exclusive publication, the fastest kind: no other publication writes its stream.
     ///
     /// # Errors
-    /// Not a channel, or the client is closed.
+    /// The channel is invalid, or the client is closed.
     pub fn add_exclusive_publication(
         &self,
         channel: &str,
@@ -116,10 +119,10 @@ impl Client {
         self.add(channel, stream)
     }
 
-    /// Begins to add a subscription.
+    /// Starts to add a subscription.
     ///
     /// # Errors
-    /// Not a channel, or the client is closed.
+    /// The channel is invalid, or the client is closed.
     pub fn add_subscription(
         &self,
         channel: &str,
@@ -128,18 +131,18 @@ impl Client {
         self.add(channel, stream)
     }
 
-    /// Adds a publication, working until the driver has answered.
+    /// Adds a publication; runs turns until the driver has answered.
     ///
     /// # Errors
-    /// Not a channel, one that the driver refuses, or no answer within the timeout.
+    /// The channel is invalid, the driver rejects it, or there is no answer within the timeout.
     pub fn publication(&self, channel: &str, stream: i32) -> Result<Publication, Error> {
         self.add(channel, stream)?.wait()
     }
 
-    /// Adds a publication that has its stream for itself, working until the driver has answered.
+    /// Adds an exclusive publication; runs turns until the driver has answered.
     ///
     /// # Errors
-    /// Not a channel, one that the driver refuses, or no answer within the timeout.
+    /// The channel is invalid, the driver rejects it, or there is no answer within the timeout.
     pub fn exclusive_publication(
         &self,
         channel: &str,
@@ -148,15 +151,15 @@ impl Client {
         self.add(channel, stream)?.wait()
     }
 
-    /// Adds a subscription, working until the driver has answered.
+    /// Adds a subscription; runs turns until the driver has answered.
     ///
     /// # Errors
-    /// Not a channel, one that the driver refuses, or no answer within the timeout.
+    /// The channel is invalid, the driver rejects it, or there is no answer within the timeout.
     pub fn subscription(&self, channel: &str, stream: i32) -> Result<Subscription, Error> {
         self.add(channel, stream)?.wait()
     }
 
-    /// Gives every counter of the driver to the closure.
+    /// Passes every counter of the driver to the closure.
     pub fn each_counter(&self, handler: impl FnMut(Counter<'_>)) {
         let _inside = self.core.enter();
         // SAFETY: the client is open, and its reader lives as long as it does.
@@ -198,46 +201,46 @@ impl Client {
     }
 }
 
-/// What a client adds, in Aeron's calls.
+/// Kinds of resources that a client adds, with Aeron's functions.
 ///
 /// # Safety
-/// The three calls are those of one kind of resource, and `poll` gives the pointer that `own` takes.
+/// The three functions are of one kind of resource, and `poll` returns the pointer that `own` takes.
 pub(crate) unsafe trait Added: Sized {
-    /// Begins to add one.
+    /// Starts to add one.
     ///
     /// # Safety
-    /// An open client, and a text that ends with a zero.
+    /// The client is open, and the text ends with a zero.
     unsafe fn begin(
         pending: *mut *mut raw::Async,
         client: *mut raw::Aeron,
         channel: *const c_char,
         stream: i32,
     ) -> c_int;
-    /// Asks for it; 1 when it is there.
+    /// Polls it; 1 when it is added.
     ///
     /// # Safety
-    /// One that was begun, of a client that is open, and not yet given out.
+    /// It was started by `begin`, its client is open, and it was not returned yet.
     unsafe fn poll(pending: *mut raw::Async) -> (c_int, *mut c_void);
-    /// Gives it up.
+    /// Cancels it.
     ///
     /// # Safety
     /// As `poll`.
     unsafe fn cancel(client: *mut raw::Aeron, pending: *mut raw::Async) -> c_int;
-    /// Owns what `poll` gave.
+    /// Takes ownership of the result of `poll`.
     ///
     /// # Safety
-    /// A pointer that `poll` gave with 1, once.
+    /// A pointer that `poll` returned with 1, once.
     unsafe fn own(raw: NonNull<c_void>, core: Rc<Core>, what: String) -> Result<Self, Error>;
 }
 
-/// A publication or a subscription that the driver has not answered for yet. [`Client::do_work`] brings the answer.
+/// A publication or a subscription without the driver's answer. [`Client::do_work`] receives the answer.
 #[derive(Debug)]
 #[allow(
     private_bounds,
     reason = "what can be added is a closed set of this crate"
 )]
 pub struct Pending<T: Added> {
-    /// `None` once it was given out.
+    /// `None` once it was returned.
     raw: Option<NonNull<raw::Async>>,
     what: String,
     core: Rc<Core>,
@@ -249,13 +252,13 @@ pub struct Pending<T: Added> {
     reason = "what can be added is a closed set of this crate"
 )]
 impl<T: Added> Pending<T> {
-    /// The result, once it is there.
+    /// The result, if the driver has answered.
     ///
     /// # Errors
-    /// The driver refuses the channel, did not answer in time, or the client is closed.
+    /// The driver rejects the channel or did not answer in time, or the client is closed.
     pub fn poll(&mut self) -> Result<Option<T>, Error> {
         let Some(pending) = self.raw else {
-            return Err(Error::Setting(format!("{}: already given out", self.what)));
+            return Err(Error::Setting(format!("{}: already returned", self.what)));
         };
         if self.core.is_closed() {
             return Err(self.core.closed(&self.what));
@@ -273,7 +276,7 @@ impl<T: Added> Pending<T> {
         }
     }
 
-    /// Works until the driver has answered, at most for the timeout.
+    /// Runs turns until the driver has answered, at most for the timeout.
     fn wait(mut self) -> Result<T, Error> {
         loop {
             if let Some(added) = self.poll()? {
@@ -298,15 +301,15 @@ impl<T: Added> Drop for Pending<T> {
 pub(crate) struct Core {
     pub raw: NonNull<raw::Aeron>,
     context: NonNull<raw::Context>,
-    /// Errors that Aeron reports by callback, on the thread that works: the oldest first.
+    /// Errors that Aeron reports by callback, on the calling thread: the oldest first.
     errors: Box<RefCell<VecDeque<String>>>,
-    /// Whether a handler of the program runs: then nothing may be freed below it.
+    /// Whether a handler of the program runs: then no memory that it uses may be freed.
     is_inside: Cell<bool>,
     // Last: the driver ends after its client.
     driver: RefCell<Option<Driver>>,
 }
 
-/// Errors that are kept for [`Client::take_error`].
+/// Most errors stored for [`Client::take_error`].
 const ERRORS_MAX: usize = 16;
 
 impl Core {
@@ -363,7 +366,7 @@ impl Core {
         }
     }
 
-    /// A turn while waiting for an answer of the driver.
+    /// A turn while the driver's answer is awaited.
     pub fn turn(&self) -> Result<(), Error> {
         self.do_work()?;
         match self
@@ -383,7 +386,7 @@ impl Core {
         unsafe { raw::aeron_is_closed(self.raw.as_ptr()) }
     }
 
-    /// Why the client is closed.
+    /// Reason why the client is closed.
     pub fn closed(&self, what: &str) -> Error {
         let said = self.errors.borrow().back().cloned();
         match said {
@@ -396,7 +399,7 @@ impl Core {
         }
     }
 
-    /// Marks that a handler runs, until the value is dropped.
+    /// Marks that a handler runs, until this value is dropped.
     pub fn enter(&self) -> Inside<'_> {
         let before = self.is_inside.replace(true);
         Inside {
@@ -447,11 +450,11 @@ fn configure(
             raw::aeron_context_set_dir(context, folder.as_ptr()),
             raw::aeron_context_set_client_name(context, name.as_ptr()),
             raw::aeron_context_set_driver_timeout_ms(context, timeout_ms),
-            // What went away is unmapped at once: no other thread can still look at it.
+            // Resources are unmapped at once: no other thread can still read them.
             raw::aeron_context_set_resource_linger_duration_ns(context, 0),
             raw::aeron_context_set_pre_touch_mapped_memory(context, true),
             raw::aeron_context_set_use_conductor_agent_invoker(context, true),
-            // Aeron's own handler ends the process.
+            // Aeron's own handler would end the process.
             raw::aeron_context_set_error_handler(context, on_error, errors),
         ]
     };
@@ -461,7 +464,7 @@ fn configure(
     }
 }
 
-/// Aeron reports an error that ends no call.
+/// Aeron reports an error outside of a call.
 extern "C" fn on_error(errors: *mut c_void, code: c_int, message: *const c_char) {
     // SAFETY: `configure` gave the list, which lives as long as the client; the message ends with a zero.
     let (errors, message) = unsafe {

@@ -1,4 +1,4 @@
-//! Counters of a driver, by type id and not by label: labels are for people, and change between versions.
+//! Counters of a driver, by type id and not by label: labels are for display, and change between versions.
 
 use crate::raw;
 use std::ffi::{c_char, c_void};
@@ -14,21 +14,21 @@ pub enum CounterKind {
     SenderPosition,
     /// Position up to which a stream was received, gaps included.
     ReceiverHighWaterMark,
-    /// Position up to which a subscription has taken a stream.
+    /// Position of a subscription in a stream.
     SubscriberPosition,
     /// Position up to which a stream was received without gaps.
     ReceiverPosition,
-    /// Position up to which receivers let the driver send.
+    /// Position up to which receivers allow the driver to send.
     SenderLimit,
-    /// Position behind the last message of a publication.
+    /// Position after the last message of a publication.
     PublisherPosition,
     /// Times that a sender had to wait for its receivers.
     BackPressureEvents,
     /// Receivers of a stream, as its flow control counts them.
     Receivers,
-    /// Reports of losses that a sender received.
+    /// NAKs received by a sender.
     NaksReceived,
-    /// Reports of losses that a receiver sent.
+    /// NAKs sent by a receiver.
     NaksSent,
     /// Any other, by its type id.
     Other(i32),
@@ -68,31 +68,31 @@ pub enum SystemCounter {
     BytesSent = 0,
     /// Bytes received.
     BytesReceived = 1,
-    /// Reports of losses sent.
+    /// NAKs sent.
     NaksSent = 5,
-    /// Reports of losses received.
+    /// NAKs received.
     NaksReceived = 6,
-    /// Reports of positions sent.
+    /// Status messages sent.
     StatusMessagesSent = 7,
-    /// Reports of positions received.
+    /// Status messages received.
     StatusMessagesReceived = 8,
     /// Retransmissions.
     Retransmits = 11,
-    /// Datagrams that came again, behind what was taken.
+    /// Duplicate datagrams, from before the position of the stream.
     FlowControlUnderRuns = 12,
-    /// Datagrams beyond the window: dropped.
+    /// Datagrams beyond the window; dropped.
     FlowControlOverRuns = 13,
-    /// Datagrams that are none of Aeron's.
+    /// Datagrams that are not of Aeron's protocol.
     InvalidPackets = 14,
     /// Errors.
     Errors = 15,
-    /// Sends that the socket did not take.
+    /// Sends that the socket did not accept.
     ShortSends = 16,
-    /// Gaps that were filled instead of repaired, on streams that are not reliable.
+    /// Gaps that were filled with padding instead of retransmitted, on streams that are not reliable.
     GapFills = 23,
 }
 
-/// A counter, as long as the closure runs that is given it.
+/// A counter, valid during the closure.
 #[derive(Clone, Copy, Debug)]
 pub struct Counter<'a> {
     /// Its number in the driver.
@@ -101,23 +101,23 @@ pub struct Counter<'a> {
     pub kind: CounterKind,
     /// Its value.
     pub value: i64,
-    /// Its label, for people.
+    /// Label, for display.
     pub label: &'a str,
     key: &'a [u8],
 }
 
 impl Counter<'_> {
-    /// Number of the publication, if it is of a stream.
+    /// Session id of the publication, if the counter is of a stream.
     pub fn session_id(&self) -> Option<i32> {
         self.key_number(8)
     }
 
-    /// Number of the stream, if it is of one.
+    /// Stream id, if the counter is of a stream.
     pub fn stream_id(&self) -> Option<i32> {
         self.key_number(12)
     }
 
-    /// Channel of the stream, if it is of one.
+    /// Channel of the stream, if the counter is of a stream.
     pub fn channel(&self) -> Option<&str> {
         let bytes = usize::try_from(self.key_number(16)?).ok()?;
         let text = self.key.get(20..)?;
@@ -128,7 +128,7 @@ impl Counter<'_> {
         self.kind == CounterKind::System && self.id == wanted as i32
     }
 
-    /// A number of the key of a stream: registration (8 bytes), session, stream, length of the channel, channel.
+    /// A number in the key of a stream: registration (8 bytes), session, stream, length of the channel, channel.
     fn key_number(&self, at: usize) -> Option<i32> {
         let bytes = self
             .key
@@ -138,7 +138,7 @@ impl Counter<'_> {
     }
 }
 
-/// Gives every counter to the closure.
+/// Passes every counter to the closure.
 pub(crate) fn each<F: FnMut(Counter<'_>)>(reader: *mut raw::CountersReader, mut handler: F) {
     if reader.is_null() {
         return;
@@ -153,7 +153,7 @@ pub(crate) fn each<F: FnMut(Counter<'_>)>(reader: *mut raw::CountersReader, mut 
     };
 }
 
-/// A counter. A panic aborts: it may not unwind through C.
+/// A counter. A panic aborts the process: it may not unwind through C.
 #[allow(clippy::too_many_arguments, reason = "Aeron's signature")]
 extern "C" fn on_counter<F: FnMut(Counter<'_>)>(
     value: i64,
@@ -188,7 +188,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_key_of_a_stream_names_it() {
+    fn the_key_of_a_stream_identifies_it() {
         let mut key = [0_u8; 112];
         key[8..12].copy_from_slice(&7_i32.to_ne_bytes());
         key[12..16].copy_from_slice(&340_i32.to_ne_bytes());

@@ -1,4 +1,4 @@
-//! The media driver: sends and receives datagrams, and keeps the logs of all streams.
+//! The media driver: sends and receives datagrams, and owns the logs of all streams.
 
 use crate::Error;
 use crate::folder::{Ownership, c_path};
@@ -9,7 +9,7 @@ use std::path::Path;
 use std::ptr::{self, NonNull};
 use std::time::Duration;
 
-/// A media driver of this process. It ends with this value, and its folder with it.
+/// A media driver of this process. Dropping it stops it and removes its folder.
 #[derive(Debug)]
 pub struct Driver {
     raw: NonNull<raw::Driver>,
@@ -22,14 +22,15 @@ pub struct Driver {
 }
 
 impl Driver {
-    /// Starts a driver: checks the settings, the folder and its room, removes what a dead driver left, and starts the threads
-    /// that were asked for.
+    /// Starts a driver: checks the settings, the folder and its free space, removes the files of a dead driver, and
+    /// starts the configured threads.
     ///
-    /// Variables of the environment named `AERON_…` that no setting covers reach the driver as Aeron documents them; tests inject
-    /// loss by them.
+    /// Environment variables `AERON_…` that no setting covers reach the driver as Aeron documents them; tests inject
+    /// loss with them.
     ///
     /// # Errors
-    /// Settings out of range, a folder of another driver, too little room, or what Aeron itself refuses.
+    /// Settings are out of range, the folder belongs to another driver, the space is too small, or Aeron rejects a
+    /// setting.
     pub fn start(settings: &DriverSettings) -> Result<Driver, Error> {
         settings.check()?;
         // SAFETY: replaces a function pointer of Aeron by one that lives as long as the program.
@@ -57,7 +58,7 @@ impl Driver {
         }
     }
 
-    /// One turn of an embedded driver; nothing for one with threads. Gives the amount of work done.
+    /// One turn of an embedded driver; no effect for one with threads. Returns the amount of work done.
     #[inline]
     pub fn do_work(&mut self) -> usize {
         if !self.is_embedded() {
@@ -73,7 +74,7 @@ impl Driver {
         &self.settings.folder
     }
 
-    /// What does not harm but should be known, a sentence each: socket buffers that the kernel caps.
+    /// Warnings, one sentence each: socket buffers that the kernel caps.
     pub fn warnings(&self) -> &[String] {
         &self.warnings
     }
@@ -109,7 +110,7 @@ impl Context {
             .ok_or_else(|| Error::last("the media driver has no context"))
     }
 
-    /// Sets every setting; gives warnings.
+    /// Sets every setting; returns warnings.
     fn apply(&self, settings: &DriverSettings) -> Result<Vec<String>, Error> {
         let folder = c_path(&settings.folder)?;
         self.set(raw::aeron_driver_context_set_dir, folder.as_ptr())?;
@@ -174,7 +175,7 @@ impl Context {
         )?;
         self.set(aeron_driver_context_set_client_liveness_timeout_ns, timeout)?;
         self.set(aeron_driver_context_set_image_liveness_timeout_ns, timeout)?;
-        // Aeron wants more than the time after which a client counts as dead.
+        // Aeron requires more than the time after which a client counts as dead.
         self.set(
             aeron_driver_context_set_publication_unblock_timeout_ns,
             timeout + timeout / 2,
@@ -183,7 +184,7 @@ impl Context {
             aeron_driver_context_set_publication_linger_timeout_ns,
             linger,
         )?;
-        // The room was checked before.
+        // The space was checked before.
         self.set(aeron_driver_context_set_low_file_store_warning_threshold, 0)?;
         self.set(
             aeron_driver_context_set_nak_multicast_max_backoff_ns,
@@ -200,7 +201,7 @@ impl Context {
             Threading::Shared { sleep } => {
                 let sleep = CString::new(format!("{}ns", sleep.as_nanos())).unwrap_or_default();
                 self.set(aeron_driver_context_set_threading_mode, THREADING_SHARED)?;
-                // In this order: the strategy takes its arguments when it is set.
+                // In this order: the strategy reads its arguments when it is set.
                 self.set(
                     aeron_driver_context_set_shared_idle_strategy_init_args,
                     sleep.as_ptr(),
@@ -270,7 +271,7 @@ impl Caps {
     }
 }
 
-/// Version of the Aeron that is linked in, such as `1.54.0`.
+/// Version of the linked Aeron, such as `1.54.0`.
 pub fn version() -> &'static str {
     // SAFETY: returns a text that lives as long as the program.
     let text = unsafe { CStr::from_ptr(raw::aeron_version_text()) };

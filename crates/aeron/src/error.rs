@@ -1,26 +1,26 @@
-//! What goes wrong, as sentences, and the answers of a publication that cannot send.
+//! Errors as sentences, and the reasons why a publication cannot send.
 
 use crate::raw;
 use std::ffi::CStr;
 use std::path::PathBuf;
 
-/// Why something cannot be done: what happened, where, and what to do.
+/// Error: what happened, where, and the fix.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
-    /// A text that is no channel of Aeron, or none that this crate opens.
+    /// A channel that is invalid, or that this crate rejects.
     #[error("{channel}: {why}")]
     Channel {
-        /// The channel as it was given.
+        /// The channel as given.
         channel: String,
-        /// What is wrong with it, and what to write.
+        /// Problem and fix.
         why: String,
     },
-    /// The folder of a driver cannot be used.
+    /// The folder of a driver is unusable.
     #[error("{}: {why}", folder.display())]
     Folder {
         /// The folder.
         folder: PathBuf,
-        /// What is wrong with it, and what to do.
+        /// Problem and fix.
         why: String,
     },
     /// The file system of the folder is too small.
@@ -28,9 +28,9 @@ pub enum Error {
     Room {
         /// The folder.
         folder: PathBuf,
-        /// What the driver and the streams take, bytes.
+        /// Bytes that the driver and the streams need.
         needed_bytes: u64,
-        /// What is free, bytes.
+        /// Free bytes.
         free_bytes: u64,
     },
     /// A setting is out of its range.
@@ -39,19 +39,19 @@ pub enum Error {
     /// Aeron itself reports an error.
     #[error("{what}: {said} (Aeron's error {code})")]
     Aeron {
-        /// What was being done.
+        /// Operation.
         what: String,
-        /// What Aeron says, in one line.
+        /// Aeron's text, in one line.
         said: String,
-        /// Aeron's code, or the operating system's.
+        /// Aeron's error code, or that of the operating system.
         code: i32,
     },
     /// The driver did not answer in time.
     #[error("{what}: no answer from the media driver within {seconds} s")]
     Timeout {
-        /// What was being done.
+        /// Operation.
         what: String,
-        /// The time that it waited, seconds.
+        /// Wait time, seconds.
         seconds: u64,
     },
 }
@@ -67,7 +67,7 @@ impl Error {
         matches!(self, Error::Aeron { code, .. } if *code == TEMPORARY)
     }
 
-    /// What Aeron reports on this thread about the call that just failed.
+    /// Aeron's report on this thread about the last failed call.
     pub(crate) fn last(what: impl Into<String>) -> Error {
         // SAFETY: both read what Aeron keeps for this thread; the text is valid until the next call into Aeron, and is copied.
         let (code, said) = unsafe {
@@ -86,7 +86,7 @@ impl Error {
     }
 }
 
-/// Aeron's messages are a stack: a line for each place that it passed, `[file, function:line] text`. This keeps the texts.
+/// Aeron's messages are a stack: one line `[file, function:line] text` for each level. This keeps the texts.
 pub(crate) fn one_line(said: &str) -> String {
     let texts = said.lines().filter_map(|line| {
         let text = line.rsplit_once("] ").map_or(line, |(_, text)| text).trim();
@@ -110,23 +110,23 @@ pub(crate) fn one_line(said: &str) -> String {
 /// [`Refused::Failed`] are errors; the others pass.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Refused {
-    /// No subscriber is there. Not an error of a sender: what it sends has nobody to go to.
+    /// No subscriber is connected. Not an error for a sender.
     #[error("no subscriber is connected")]
     NotConnected,
-    /// The window is full: a receiver is slow, or the driver had no time.
+    /// Back pressure: a receiver is slow, or the driver has not run.
     #[error("back pressure: the receivers' window is full")]
     BackPressured,
-    /// The log is turned to its next term; the same message goes at once.
+    /// The log rotates to its next term; retry the same message at once.
     #[error("the log turns to its next term")]
     AdminAction,
-    /// The publication is closed: its client or its driver is gone.
-    #[error("the publication is closed; its client or media driver is gone")]
+    /// The publication is closed: its client or its driver has ended.
+    #[error("the publication is closed; its client or media driver has ended")]
     Closed,
-    /// The stream has reached its last position, 2^31 terms: a new publication is needed.
+    /// The stream has reached its last position, 2^31 terms: add a new publication.
     #[error("the stream is at its last position; add the publication again")]
     MaxPosition,
-    /// The message is longer than the publication carries.
-    #[error("the message is longer than the publication carries")]
+    /// The message is longer than the publication allows.
+    #[error("the message is longer than the publication allows")]
     TooLong,
     /// Aeron's own error, with its code.
     #[error("Aeron refused the message with error {0}")]
@@ -134,7 +134,7 @@ pub enum Refused {
 }
 
 impl Refused {
-    /// Whether the same message can go later by the same publication.
+    /// Whether a retry of the same message on the same publication can succeed.
     pub fn is_passing(self) -> bool {
         matches!(
             self,
@@ -142,7 +142,7 @@ impl Refused {
         )
     }
 
-    /// The answer of Aeron: a position, or a negative number.
+    /// Aeron's result: a position, or a negative error code.
     #[inline]
     pub(crate) fn of(answer: i64) -> Result<i64, Refused> {
         match answer {
@@ -172,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn each_answer_has_its_meaning() {
+    fn each_result_has_its_meaning() {
         assert_eq!(Refused::of(4096), Ok(4096));
         let passing = [-1, -2, -3, -4, -5].map(|answer| {
             let refused = Refused::of(answer).expect_err("negative");

@@ -1,4 +1,4 @@
-//! The folder of a driver in memory: who owns it, what was left in it, and whether it has room.
+//! The folder of a driver in memory: ownership, leftover files, and free space.
 
 use crate::settings::DriverSettings;
 use crate::{Error, raw};
@@ -9,11 +9,11 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-/// The file that every driver, in C or in Java, begins with.
+/// First file of every driver's folder, in C or in Java.
 const CNC: &str = "cnc.dat";
 
-/// The right to a folder, as long as this lives. A killed process loses it at once, so that its successor need not wait until
-/// the heartbeat in the folder is old.
+/// Ownership of a folder while this value lives. The system releases it when the process dies, so its successor need
+/// not wait for the timeout of the old heartbeat.
 #[derive(Debug)]
 pub(crate) struct Ownership {
     lock_path: PathBuf,
@@ -21,10 +21,10 @@ pub(crate) struct Ownership {
 }
 
 impl Ownership {
-    /// Takes the folder of the settings: removes what a driver that is dead left in it, and checks that it has room.
+    /// Acquires the folder of the settings: removes the files of a dead driver, and checks the free space.
     ///
     /// # Errors
-    /// Another driver runs there, the folder is of another version or not a driver's, or there is too little room.
+    /// Another driver runs there, the folder is of another version or not a driver's, or the space is too small.
     pub fn take(settings: &DriverSettings) -> Result<Ownership, Error> {
         let folder = &settings.folder;
         let refuse = |why: String| Error::Folder {
@@ -54,12 +54,12 @@ impl Ownership {
 
 impl Drop for Ownership {
     fn drop(&mut self) {
-        // While the lock is held: whoever takes the path next makes a file of its own.
+        // While the lock is held: a process that acquires the path next creates a file of its own.
         let _ = fs::remove_file(&self.lock_path);
     }
 }
 
-/// Locks the file beside the folder, and says whether one was there: then the folder was a driver's of this crate.
+/// Locks the file beside the folder, and returns whether it existed: then the folder was of a driver of this crate.
 fn lock(folder: &Path) -> Result<(Ownership, bool), Error> {
     let mut lock_path = folder.as_os_str().to_owned();
     lock_path.push(".lock");
@@ -85,7 +85,7 @@ fn lock(folder: &Path) -> Result<(Ownership, bool), Error> {
             }
             Err(TryLockError::Error(error)) => return Err(failed(error.to_string())),
         }
-        // Its owner may have removed the file between the opening and the lock.
+        // Its owner may have removed the file between open and lock.
         let ours = file.metadata().map(|metadata| metadata.ino());
         let there = fs::metadata(&lock_path).map(|metadata| metadata.ino());
         if let (Ok(ours), Ok(there)) = (ours, there)
@@ -130,7 +130,7 @@ fn remove_left(folder: &Path, was_ours: bool, settings: &DriverSettings) -> Resu
     fs::remove_dir_all(folder).or_else(|error| refuse(format!("cannot be removed: {error}")))
 }
 
-/// Version of the driver's files; `None` without such a file, 0 in one that was never completed.
+/// Version of the driver's files; `None` without such a file, 0 in an incomplete one.
 fn cnc_version(folder: &Path) -> Option<i32> {
     let mut bytes = [0; 4];
     let mut file = File::open(folder.join(CNC)).ok()?;
@@ -143,7 +143,7 @@ fn own_cnc_version() -> i32 {
     unsafe { raw::touchline_aeron_cnc_version() }
 }
 
-/// Aeron composes versions of three bytes.
+/// Aeron encodes a version in three bytes.
 fn dotted(version: i32) -> String {
     let [_, major, minor, patch] = version.to_be_bytes();
     format!("{major}.{minor}.{patch}")

@@ -8,14 +8,14 @@ use std::ops::{Deref, DerefMut};
 use std::ptr::{self, NonNull};
 use std::rc::Rc;
 
-/// What Aeron says of a publication once and for all.
+/// Constant properties of a publication.
 #[derive(Clone, Copy, Debug)]
 struct Limits {
     session_id: i32,
     stream_id: i32,
-    /// Longest message that [`Publication::offer`] takes, bytes.
+    /// Longest message of [`Publication::offer`], bytes.
     message_max: usize,
-    /// Longest message that goes in one datagram, bytes.
+    /// Longest message in one datagram, bytes.
     payload_max: usize,
 }
 
@@ -30,11 +30,11 @@ impl From<&raw::PublicationConstants> for Limits {
     }
 }
 
-/// Room in the log for one message. [`Claim::commit`] sends it; a claim that is dropped sends nothing.
+/// Space in the log for one message. [`Claim::commit`] sends it; a dropped claim sends nothing.
 #[derive(Debug)]
 pub struct Claim<'a> {
     raw: raw::BufferClaim,
-    /// The publication, whose log the room is in.
+    /// The publication with the claimed log.
     publication: std::marker::PhantomData<&'a mut ()>,
 }
 
@@ -90,10 +90,10 @@ macro_rules! publication {
         }
 
         impl $name {
-            /// Sends a message, in parts if it is longer than a datagram. Gives the position behind it.
+            /// Sends a message, in fragments if it is longer than a datagram. Returns the position after it.
             ///
             /// # Errors
-            /// Why it cannot be sent at this moment, or ever.
+            /// The message cannot be sent now, or at all.
             #[inline]
             pub fn offer(&mut self, message: &[u8]) -> Result<i64, Refused> {
                 if message.len() > self.limits.message_max {
@@ -105,10 +105,10 @@ macro_rules! publication {
                 })
             }
 
-            /// Room in the log for a message that goes in one datagram. It is written there and nowhere else.
+            /// Claims space in the log for a message in one datagram, to be written in place.
             ///
             /// # Errors
-            /// Why it cannot be sent at this moment, or ever.
+            /// The message cannot be sent now, or at all.
             #[inline]
             pub fn try_claim(&mut self, bytes: usize) -> Result<Claim<'_>, Refused> {
                 if bytes > self.limits.payload_max {
@@ -124,10 +124,10 @@ macro_rules! publication {
                 })
             }
 
-            /// Adds a receiver to a channel with `control-mode=manual`, working until the driver has answered.
+            /// Adds a receiver to a channel with `control-mode=manual`; runs turns until the driver has answered.
             ///
             /// # Errors
-            /// Not a channel, one that the driver refuses, or no answer within the timeout.
+            /// The channel is invalid, the driver rejects it, or there is no answer within the timeout.
             pub fn add_destination(&mut self, channel: &str) -> Result<(), Error> {
                 let channel = Channel::new(channel)?;
                 let mut pending = ptr::null_mut();
@@ -149,47 +149,47 @@ macro_rules! publication {
                 })
             }
 
-            /// Whether a subscriber is there.
+            /// Whether a subscriber is connected.
             #[inline]
             pub fn is_connected(&self) -> bool {
                 // SAFETY: the publication is open.
                 unsafe { raw::$is_connected(self.raw.as_ptr()) }
             }
 
-            /// Whether it is closed for good: its client or its driver is gone.
+            /// Whether it is closed: its client or its driver has ended.
             pub fn is_closed(&self) -> bool {
                 // SAFETY: the publication is open.
                 unsafe { raw::$is_closed(self.raw.as_ptr()) }
             }
 
-            /// Position behind the last message, bytes of the stream.
+            /// Position after the last message, bytes of the stream.
             pub fn position(&self) -> i64 {
                 // SAFETY: the publication is open.
                 unsafe { raw::$position(self.raw.as_ptr()) }
             }
 
-            /// Position up to which receivers have room, bytes of the stream.
+            /// Limit of the receivers' window, bytes of the stream.
             pub fn position_limit(&self) -> i64 {
                 // SAFETY: the publication is open.
                 unsafe { raw::$limit(self.raw.as_ptr()) }
             }
 
-            /// Number of this publication, by which receivers tell senders of a stream apart; random.
+            /// Session id, random, by which receivers distinguish the senders of a stream.
             pub fn session_id(&self) -> i32 {
                 self.limits.session_id
             }
 
-            /// Number of the stream.
+            /// Stream id.
             pub fn stream_id(&self) -> i32 {
                 self.limits.stream_id
             }
 
-            /// Longest message that goes in one datagram, bytes: the most that `try_claim` gives.
+            /// Longest message in one datagram, bytes: the limit of `try_claim`.
             pub fn payload_bytes_max(&self) -> usize {
                 self.limits.payload_max
             }
 
-            /// Longest message that `offer` takes, bytes.
+            /// Longest message of `offer`, bytes.
             pub fn message_bytes_max(&self) -> usize {
                 self.limits.message_max
             }
@@ -248,7 +248,7 @@ macro_rules! publication {
 }
 
 publication! {
-    /// A stream that this client sends, which others of the same driver may send into as well.
+    /// A stream that this client sends; other publications of the same driver may send into it.
     Publication,
     add: aeron_async_add_publication,
     poll: aeron_async_add_publication_poll,
@@ -266,7 +266,7 @@ publication! {
 }
 
 publication! {
-    /// A stream of its own that this client sends: the fastest kind. Each has its own session id.
+    /// An exclusive stream of this client: the fastest kind. Each has its own session id.
     ExclusivePublication,
     add: aeron_async_add_exclusive_publication,
     poll: aeron_async_add_exclusive_publication_poll,
@@ -283,7 +283,7 @@ publication! {
     close: aeron_exclusive_publication_close
 }
 
-/// Works until the driver has answered. Aeron answers itself when the driver does not.
+/// Runs turns until the driver has answered. Aeron's own timeout ends the wait.
 fn wait_for_destination(
     core: &Core,
     what: &str,

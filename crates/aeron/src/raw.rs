@@ -8,7 +8,7 @@ use std::ffi::{c_char, c_int, c_void};
 macro_rules! opaque {
     ($($name:ident),* $(,)?) => {
         $(
-            /// Aeron's own; never looked into.
+            /// Opaque type of Aeron.
             #[repr(C)]
             pub struct $name {
                 _opaque: [u8; 0],

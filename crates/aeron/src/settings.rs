@@ -1,35 +1,33 @@
-//! Settings of a driver and of a client. Each default is set, none is inherited from Aeron.
+//! Settings of a driver and of a client. Each default is set here, none is inherited from Aeron.
 
 use crate::Error;
 use std::path::PathBuf;
 use std::time::Duration;
 
 const MIB: u32 = 1024 * 1024;
-/// Terms that Aeron knows: powers of two from here to 1 GiB.
+/// Term lengths that Aeron accepts: powers of two from here to 1 GiB.
 const TERM_BYTES_MIN: u32 = 64 * 1024;
 const TERM_BYTES_MAX: u32 = 1024 * MIB;
-/// Header of a frame of data, bytes: `mtu` is this and the payload.
+/// Bytes of a data frame's header; `mtu` includes it.
 pub(crate) const HEADER_BYTES: u32 = 32;
-/// Values of counters, bytes: 8,192 counters. Their names take four times as much.
+/// Size of the counter values, bytes: 8,192 counters. Their labels need four times as much.
 pub(crate) const COUNTERS_BYTES: u32 = MIB;
 /// Commands, events, errors and the loss report of a driver, bytes.
 const BUFFERS_BYTES: u32 = 8 * MIB;
 /// Metadata of a log, bytes.
 const LOG_METADATA_BYTES: u64 = 4096;
 
-/// Who runs the driver.
+/// Threads of the driver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Threading {
-    /// The thread that calls [`crate::Client::do_work`]: no thread of its own, and the fastest on few processors.
+    /// The thread that calls [`crate::Client::do_work`]: no additional thread, and the fastest with few processors.
     Embedded,
-    /// One thread of its own, which sleeps this long when it has nothing to do. For IPC, where the driver is not on the
-    /// path of a message.
+    /// One thread, which sleeps for this time when idle. For IPC, where the driver is not on the path of a message.
     Shared {
         /// Sleep between two turns without work.
         sleep: Duration,
     },
-    /// Three threads of its own: conductor, sender and receiver, which back off when they have nothing to do. Needs three free
-    /// processors.
+    /// Three threads: conductor, sender and receiver, with a backoff when idle. Needs three free processors.
     Dedicated {
         /// Processors of conductor, sender and receiver; `None` leaves them to the scheduler.
         cpus: Option<[u16; 3]>,
@@ -39,27 +37,27 @@ pub enum Threading {
 /// Settings of a media driver.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DriverSettings {
-    /// Folder of the driver in memory. It is removed when the driver starts and when it ends.
+    /// Folder of the driver in memory. It is removed at start and at the end.
     pub folder: PathBuf,
-    /// Who runs the driver.
+    /// Threads of the driver.
     pub threading: Threading,
     /// Bytes of a term, a power of two from 64 KiB to 1 GiB; three terms make a log. A message is at most an eighth of it.
     pub term_bytes: u32,
-    /// Streams whose logs must have room in memory, publications and images together.
+    /// Number of streams whose logs must fit, publications and images together.
     pub streams: u32,
-    /// Bytes of a datagram without the headers of IP and UDP, 32 bytes of Aeron's own included. More than 1408 needs jumbo
-    /// frames: a datagram in parts is lost when any of them is.
+    /// Bytes of a datagram without IP and UDP headers, including 32 bytes of Aeron's header. More than 1408 needs jumbo
+    /// frames: a fragmented datagram is lost if any fragment is lost.
     pub mtu_bytes: u32,
     /// Socket buffers and receive window, bytes. The kernel caps socket buffers at `net.core.rmem_max` and `wmem_max`;
     /// [`crate::Driver::warnings`] says when it does.
     pub buffer_bytes: u32,
-    /// After this time without a sign of life a driver, a client or an image counts as dead.
+    /// Timeout after which an inactive driver, client or image counts as dead.
     pub timeout: Duration,
-    /// How long the driver keeps a publication that was closed, so that lost datagrams can be sent again.
+    /// Time for which the driver keeps a closed publication, to retransmit lost datagrams.
     pub linger: Duration,
-    /// Longest wait of a receiver of multicast before it reports a loss. `nak-delay` of a channel has no effect on multicast.
+    /// Longest delay before a multicast receiver sends a NAK. `nak-delay` of a channel has no effect on multicast.
     pub nak_backoff_max: Duration,
-    /// Receivers of a group that may see the same loss.
+    /// Number of receivers of a group that may have the same loss.
     pub group_size: u32,
 }
 
@@ -85,13 +83,13 @@ impl DriverSettings {
         }
     }
 
-    /// Bytes that the driver and its streams take in memory.
+    /// Bytes of memory for the driver and its streams.
     pub fn needed_bytes(&self) -> u64 {
         let log = 3 * u64::from(self.term_bytes) + LOG_METADATA_BYTES;
         u64::from(BUFFERS_BYTES + 5 * COUNTERS_BYTES) + u64::from(self.streams) * log
     }
 
-    /// Receive window, bytes: not more than the socket takes, nor than half a term.
+    /// Receive window, bytes: at most the socket buffer, and half a term.
     pub(crate) fn window_bytes(&self, socket_bytes: u32) -> u32 {
         let window = self.buffer_bytes.min(socket_bytes);
         window.min(self.term_bytes / 2).max(self.mtu_bytes)
@@ -120,14 +118,14 @@ impl DriverSettings {
     }
 }
 
-/// Settings of a client of a driver that runs elsewhere.
+/// Settings of a client of a driver in another process.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ClientSettings {
     /// Folder of the driver, in C or in Java.
     pub folder: PathBuf,
-    /// Name that the driver's counters show.
+    /// Name in the driver's counters.
     pub name: String,
-    /// How long an answer of the driver may take; after this time without a sign of life the driver counts as dead.
+    /// Timeout for an answer of the driver, and for its activity.
     pub timeout: Duration,
 }
 
@@ -147,7 +145,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_default_fits_a_container_and_takes_what_it_says() {
+    fn the_default_fits_a_container_and_states_its_size() {
         let settings = DriverSettings::named("x");
         assert_eq!(settings.check(), Ok(()));
         assert!(

@@ -9,7 +9,7 @@ use std::mem::MaybeUninit;
 use std::ptr::{self, NonNull};
 use std::rc::Rc;
 
-/// A message, or a part of one, as long as its handler runs.
+/// A message, or a fragment of one, valid during its handler.
 #[derive(Clone, Copy, Debug)]
 pub struct Fragment<'a> {
     bytes: &'a [u8],
@@ -27,20 +27,20 @@ impl<'a> Fragment<'a> {
         self.bytes
     }
 
-    /// Position of the stream behind it, bytes.
+    /// Position of the stream after it, bytes.
     #[inline]
     pub fn position(&self) -> i64 {
         // SAFETY: the header is valid as long as the handler runs.
         unsafe { raw::aeron_header_position(self.header.as_ptr()) }
     }
 
-    /// Number of the publication that sent it.
+    /// Session id of the sending publication.
     #[inline]
     pub fn session_id(&self) -> i32 {
         self.values().session_id
     }
 
-    /// Whether it begins and whether it ends a message. Messages of [`Subscription::poll`] are whole.
+    /// Whether it starts and whether it ends a message. Messages of [`Subscription::poll`] are complete.
     #[inline]
     pub fn begins_and_ends(&self) -> (bool, bool) {
         let flags = self.values().flags;
@@ -55,7 +55,7 @@ impl<'a> Fragment<'a> {
     }
 }
 
-/// A sender of the stream as this subscription sees it, as long as the closure runs that is given it.
+/// A sender of the stream as this subscription sees it, valid during the closure.
 #[derive(Debug)]
 pub struct Image<'a> {
     raw: NonNull<raw::Image>,
@@ -64,14 +64,14 @@ pub struct Image<'a> {
 }
 
 impl Image<'_> {
-    /// Address and port of the sender, such as `10.0.0.7:40123`; `aeron:ipc` for a sender of this host's memory.
+    /// Address and port of the sender, such as `10.0.0.7:40123`; `aeron:ipc` for shared memory of this host.
     pub fn source_address(&self) -> &str {
         // SAFETY: the text belongs to the image, which lives as long as the closure runs.
         let text = unsafe { CStr::from_ptr(self.constants.source_identity) };
         text.to_str().unwrap_or_default()
     }
 
-    /// Number of the publication.
+    /// Session id of the publication.
     pub fn session_id(&self) -> i32 {
         self.constants.session_id
     }
@@ -81,24 +81,24 @@ impl Image<'_> {
         self.constants.join_position
     }
 
-    /// Bytes of a datagram of the sender.
+    /// Bytes of the sender's datagrams.
     pub fn mtu_bytes(&self) -> usize {
         self.constants.mtu_length
     }
 
-    /// Position up to which messages were taken, bytes.
+    /// Position up to which messages were processed, bytes.
     pub fn position(&self) -> i64 {
         // SAFETY: the image lives as long as the closure runs.
         unsafe { raw::aeron_image_position(self.raw.as_ptr()) }
     }
 
-    /// Whether the sender has closed the stream and everything was taken.
+    /// Whether the sender has closed the stream and all messages were processed.
     pub fn is_end_of_stream(&self) -> bool {
         // SAFETY: the image lives as long as the closure runs.
         unsafe { raw::aeron_image_is_end_of_stream(self.raw.as_ptr()) }
     }
 
-    /// Whether it is closed: the sender is gone.
+    /// Whether it is closed: the sender has ended.
     pub fn is_closed(&self) -> bool {
         // SAFETY: the image lives as long as the closure runs.
         unsafe { raw::aeron_image_is_closed(self.raw.as_ptr()) }
@@ -121,11 +121,11 @@ pub struct Subscription {
 }
 
 impl Subscription {
-    /// Gives the next messages to the handler, at most so many datagrams' worth, and says how many parts there were. Messages
-    /// that were sent in parts are put together first.
+    /// Passes the next messages to the handler, at most this many fragments, and returns the number of fragments.
+    /// Fragmented messages are assembled first.
     ///
     /// # Errors
-    /// The subscription is closed: its client or its driver is gone.
+    /// The subscription is closed: its client or its driver has ended.
     pub fn poll<F: FnMut(Fragment<'_>)>(
         &mut self,
         limit: usize,
@@ -152,11 +152,11 @@ impl Subscription {
         self.polled(polled)
     }
 
-    /// Gives the next datagrams to the handler as they are, at most so many, and says how many there were: parts of long
-    /// messages stay parts. It saves a look at each flag.
+    /// Passes the next fragments to the handler unassembled, at most this many, and returns their number. Saves the
+    /// check of each flag.
     ///
     /// # Errors
-    /// The subscription is closed: its client or its driver is gone.
+    /// The subscription is closed: its client or its driver has ended.
     #[inline]
     pub fn poll_fragments<F: FnMut(Fragment<'_>)>(
         &mut self,
@@ -176,7 +176,7 @@ impl Subscription {
         self.polled(polled)
     }
 
-    /// Gives every sender to the closure.
+    /// Passes every sender to the closure.
     pub fn each_image<F: FnMut(Image<'_>)>(&self, mut closure: F) {
         let _inside = self.core.enter();
         // SAFETY: the subscription is open, and the closure outlives the call.
@@ -189,26 +189,26 @@ impl Subscription {
         }
     }
 
-    /// Senders that are there.
+    /// Number of connected senders.
     pub fn image_count(&self) -> usize {
         // SAFETY: the subscription is open.
         let count = unsafe { raw::aeron_subscription_image_count(self.raw.as_ptr()) };
         usize::try_from(count).unwrap_or(0)
     }
 
-    /// Whether a sender is there.
+    /// Whether a sender is connected.
     pub fn is_connected(&self) -> bool {
         // SAFETY: the subscription is open.
         unsafe { raw::aeron_subscription_is_connected(self.raw.as_ptr()) }
     }
 
-    /// Whether it is closed for good: its client or its driver is gone.
+    /// Whether it is closed: its client or its driver has ended.
     pub fn is_closed(&self) -> bool {
         // SAFETY: the subscription is open.
         unsafe { raw::aeron_subscription_is_closed(self.raw.as_ptr()) }
     }
 
-    /// Address and port that it receives on, once the driver has bound it: of a channel with port 0 the port that was chosen.
+    /// Local address and port, once the driver has bound the socket: for port 0 the port that the system chose.
     pub fn endpoint(&self) -> Option<String> {
         let mut text = [0_u8; 128];
         // SAFETY: the subscription is open; Aeron writes at most so many bytes, a zero at the end.
@@ -301,7 +301,7 @@ struct Target {
     data: *mut c_void,
 }
 
-/// Puts messages together that were sent in parts.
+/// Assembles fragmented messages.
 #[derive(Debug)]
 struct Assembler {
     raw: NonNull<raw::Assembler>,
@@ -334,7 +334,7 @@ impl Drop for Assembler {
     }
 }
 
-/// A whole message: on to the handler of the poll that runs.
+/// A complete message: passed to the handler of the current poll.
 extern "C" fn on_assembled(
     target: *mut c_void,
     bytes: *const u8,
@@ -349,7 +349,7 @@ extern "C" fn on_assembled(
     }
 }
 
-/// A part of a message, or a whole one. A panic aborts: it may not unwind through C.
+/// A fragment of a message, or a complete one. A panic aborts the process: it may not unwind through C.
 extern "C" fn on_fragment<F: FnMut(Fragment<'_>)>(
     handler: *mut c_void,
     bytes: *const u8,
@@ -369,7 +369,7 @@ extern "C" fn on_fragment<F: FnMut(Fragment<'_>)>(
     }
 }
 
-/// A sender. A panic aborts: it may not unwind through C.
+/// A sender. A panic aborts the process: it may not unwind through C.
 extern "C" fn on_image<F: FnMut(Image<'_>)>(image: *mut raw::Image, closure: *mut c_void) {
     let mut constants = MaybeUninit::uninit();
     // SAFETY: `each_image` gave its own closure. Aeron gives an image that lives until the closure returns, and writes all fields

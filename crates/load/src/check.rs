@@ -1,47 +1,47 @@
-//! Every message is checked: torn, lost, doubled, out of order; and how late it came.
+//! Verification of every message: torn, lost, duplicated, out of order; and its latency.
 
 use crate::message;
 use crate::schedule::Schedule;
 use hdrhistogram::Histogram;
 use serde::{Deserialize, Serialize};
 
-/// What a reader has received.
+/// Received messages of a reader.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Received {
     /// Messages, each once, warm-up included.
     pub messages: u64,
-    /// Those of them that are measured.
+    /// Measured messages among them.
     pub measured: u64,
-    /// Messages that never came, of all up to the highest number that came.
+    /// Lost messages, of all up to the highest received number.
     pub lost: u64,
-    /// Messages that came again.
+    /// Duplicates.
     pub duplicates: u64,
-    /// Messages that came behind a later one.
+    /// Messages received after a later one.
     pub reordered: u64,
-    /// Messages that are parts of several, or none at all.
+    /// Messages with parts of several, or invalid ones.
     pub torn: u64,
-    /// One more than the highest number that came.
+    /// Highest received number plus one.
     pub next: u64,
-    /// When the last message came, by the shared clock.
+    /// Time of the last message, by the shared clock.
     pub last_ns: u64,
 }
 
-/// Gaps that are remembered, so that a message that comes late is told from one that comes twice.
+/// Gaps stored to distinguish a late message from a duplicate.
 const GAPS_MAX: usize = 100_000;
 
-/// Checks the messages of a step.
+/// Verifies the messages of a step.
 #[derive(Debug)]
 pub struct Checker {
     received: Received,
-    /// First of those that are measured.
+    /// First measured message.
     measured_from: u64,
-    /// Ranges of numbers that have not come.
+    /// Ranges of numbers that have not arrived.
     gaps: Vec<(u64, u64)>,
     latency_ns: Histogram<u64>,
 }
 
 impl Checker {
-    /// A checker that has seen nothing.
+    /// A checker before the first message.
     pub fn new(schedule: &Schedule) -> Checker {
         Checker {
             received: Received::default(),
@@ -52,7 +52,7 @@ impl Checker {
         }
     }
 
-    /// Takes a message that came at this time.
+    /// Processes a message received at this time.
     #[inline]
     pub fn take(&mut self, bytes: &[u8], now_ns: u64) {
         let Some((sequence, due_ns)) = message::read(bytes) else {
@@ -73,7 +73,7 @@ impl Checker {
         }
     }
 
-    /// A message that is not the next one: behind a gap, out of a gap, or one that came before.
+    /// A message that is not the next one: after a gap, out of a gap, or a duplicate.
     #[cold]
     fn is_new(&mut self, sequence: u64) -> bool {
         let received = &mut self.received;
@@ -101,18 +101,18 @@ impl Checker {
         true
     }
 
-    /// Whether the last message of the schedule has come.
+    /// Whether the last message of the schedule has arrived.
     #[inline]
     pub fn has_seen(&self, total: u64) -> bool {
         self.received.next >= total
     }
 
-    /// What came.
+    /// Counts so far.
     pub fn received(&self) -> &Received {
         &self.received
     }
 
-    /// How late measured messages came: from when they were due, nanoseconds.
+    /// Latency of the measured messages, from their due time, nanoseconds.
     pub fn latency_ns(&self) -> &Histogram<u64> {
         &self.latency_ns
     }
@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn loss_order_and_doubles_are_told_apart() {
+    fn losses_reordering_and_duplicates_are_distinguished() {
         let faults = |sequences: &[u64]| {
             let checker = checked(sequences);
             let received = checker.received();
@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn a_torn_message_counts_and_is_not_received() {
+    fn a_torn_message_is_counted_and_not_received() {
         let mut checker = checked(&[0]);
         let mut message = Message::default();
         message.set(1, 100);

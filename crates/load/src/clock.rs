@@ -1,20 +1,20 @@
-//! A clock that all processes of a load test share: nanoseconds since it was made.
+//! A clock that all processes of a load test share: nanoseconds since its creation.
 
 use serde::{Deserialize, Serialize};
 use touchline_shm::clock::{Clock, ticks};
 
-/// The clock. It is calibrated once, by the process that starts the others: two calibrations of 20 ms differ by microseconds after
-/// some seconds, which would be more than a message takes.
+/// The clock. It is calibrated once, by the process that starts the others: two calibrations of 20 ms differ by
+/// microseconds after some seconds, which is more than the latency of a message.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct Timebase {
-    /// The counter at time 0.
+    /// Counter value at time 0.
     origin_ticks: u64,
     /// Length of a tick, nanoseconds.
     ns_per_tick: f64,
 }
 
 impl Timebase {
-    /// A new one, with time 0 now; takes 20 ms.
+    /// A new clock, with time 0 now; takes 20 ms.
     pub fn new() -> Timebase {
         let clock = Clock::calibrated();
         Timebase {
@@ -23,7 +23,7 @@ impl Timebase {
         }
     }
 
-    /// Now, nanoseconds.
+    /// Current time, nanoseconds.
     #[inline]
     pub fn now_ns(&self) -> u64 {
         (ticks().saturating_sub(self.origin_ticks) as f64 * self.ns_per_tick) as u64

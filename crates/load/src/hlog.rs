@@ -15,7 +15,7 @@ pub fn write(rows: &[Row], out: &mut impl Write) -> Result<(), Failed> {
     let failed = |error: &dyn std::fmt::Debug| Failed(format!("interval log: {error:?}"));
     let mut serializer = V2DeflateSerializer::new();
     let mut log = IntervalLogWriterBuilder::new()
-        .add_comment("touchline load: latency in nanoseconds, from when a message was due")
+        .add_comment("touchline load: latency in nanoseconds, from the due time of a message")
         .with_start_time(SystemTime::now())
         .begin_log_with(out, &mut serializer)
         .map_err(|error| failed(&error))?;

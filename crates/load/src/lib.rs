@@ -1,16 +1,16 @@
-//! The load test of transports: how fast, how regularly and at what cost messages get from one process to others.
+//! The load test of transports: throughput, latency distribution and cost of messages between processes.
 //!
-//! A step is one subject at one rate: fresh processes, a publisher with a schedule that nothing slows ([`schedule`]), readers that
-//! check every message ([`check`]), and samples of what the processes and the host did meanwhile ([`sample`]). A ramp raises the
-//! rate until a subject no longer keeps up ([`ramp`]), and a report draws it ([`report`]).
+//! A step is one subject at one rate: new processes, a publisher with a fixed schedule ([`schedule`]), readers that
+//! verify every message ([`check`]), and samples of processes and host during the step ([`sample`]). A ramp raises the
+//! rate until a subject no longer sustains it ([`ramp`]), and a report has the charts ([`report`]).
 //!
 //! # Never
-//! Lets a transport slow the schedule. Counts loss as throughput. Compares with the best step instead of a fixed limit. Knows a
-//! book or a venue.
+//! Lets a transport slow the schedule. Counts loss as throughput. Compares with the best step instead of a fixed limit.
+//! Contains market data logic.
 //!
 //! # Path
-//! [`publish::publish`] hands each message that is due to a [`subject::Sender`]; [`receive::receive`] takes it from a
-//! [`subject::Receiver`] and hands it to the [`check::Checker`].
+//! [`publish::publish`] passes each due message to a [`subject::Sender`]; [`receive::receive`] takes it from a
+//! [`subject::Receiver`] and passes it to the [`check::Checker`].
 //!
 //! # Tests
 //! Here: messages that are torn, lost, doubled or late; schedules; verdicts and ramps over made-up steps; the page. In
@@ -33,7 +33,7 @@ pub mod schedule;
 pub mod step;
 pub mod subject;
 
-/// Why a part of a load test came to nothing.
+/// Reason why a part of a load test failed.
 #[derive(Debug)]
 pub struct Failed(pub String);
 

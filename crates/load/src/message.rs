@@ -7,7 +7,7 @@
 //! | 8 | bid price: the sequence number again |
 //! | 4 | bid volume: its lower half |
 //! | 8 | ask price: the sequence number plus 1 |
-//! | 4 | ask volume: number and due time, folded |
+//! | 4 | ask volume: checksum of number and due time |
 //! | 8 | `ts_event`: when the message was due |
 
 /// Bytes of a message.
@@ -22,7 +22,7 @@ const ASK_PRICE_AT: usize = 50;
 const ASK_VOLUME_AT: usize = 58;
 const EVENT_AT: usize = 62;
 
-/// A message that is filled in and sent again and again.
+/// A message buffer that is filled and sent repeatedly.
 #[derive(Clone, Copy, Debug)]
 pub struct Message {
     bytes: [u8; BYTES],
@@ -38,7 +38,7 @@ impl Default for Message {
 }
 
 impl Message {
-    /// Fills in number and due time.
+    /// Sets number and due time.
     #[inline]
     pub fn set(&mut self, sequence: u64, due_ns: u64) {
         let half = sequence as u32;
@@ -58,7 +58,7 @@ impl Message {
     }
 }
 
-/// Number and due time of a message; `None` if it is not one, or if parts of two are mixed in it.
+/// Number and due time of a message; `None` if it is invalid or contains parts of two.
 #[inline]
 pub fn read(bytes: &[u8]) -> Option<(u64, u64)> {
     let bytes: &[u8; BYTES] = bytes.try_into().ok()?;
@@ -74,7 +74,7 @@ pub fn read(bytes: &[u8]) -> Option<(u64, u64)> {
     is_whole.then_some((sequence, due_ns))
 }
 
-/// Number and due time in four bytes: a time of another message does not fit.
+/// Checksum of number and due time in four bytes: a time of another message does not match.
 #[inline]
 fn fold(sequence: u64, due_ns: u64) -> u32 {
     let mixed = !sequence ^ due_ns;

@@ -1,8 +1,8 @@
-//! The processes of a step: a driver, a publisher, readers. Each is told its role, and when to begin and to stop.
+//! Processes of a step: a driver, a publisher, readers. Each receives its role, and when to start and stop.
 //!
-//! The role is a line of JSON among the arguments. On standard output a process says `{"ready":true}`, and at the end what it did, or
-//! `{"failed":"why"}`. On standard input it is told `go NANOSECONDS` of the shared clock, and `stop`; the end of the input is
-//! a stop, too.
+//! The role is a line of JSON among the arguments. On standard output a process writes `{"ready":true}`, and at the end
+//! its results or `{"failed":"why"}`. On standard input it receives `go NANOSECONDS` of the shared clock, and `stop`;
+//! the end of the input is a stop, too.
 
 use crate::check::Received;
 use crate::clock::Timebase;
@@ -20,7 +20,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-/// What a process does.
+/// Role of a process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Part {
@@ -32,15 +32,15 @@ pub enum Part {
     Read,
 }
 
-/// How a process waits that has nothing to do; the same for all subjects.
+/// Idle strategy of a process; the same for all subjects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Wait {
-    /// It looks again at once.
+    /// Polls again at once.
     Spin,
-    /// It sleeps for 20 µs.
+    /// Sleeps for 20 µs.
     Sleep,
-    /// It lets others run: for processes that share a processor.
+    /// Yields: for processes that share a processor.
     Yield,
 }
 
@@ -59,44 +59,44 @@ impl Wait {
 /// The role of a process.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Role {
-    /// What it does.
+    /// Role.
     pub part: Part,
     /// Name of the subject.
     pub subject: String,
-    /// Where the processes find each other.
+    /// Addresses of the step.
     pub place: Place,
-    /// What is sent, and when.
+    /// Schedule.
     pub schedule: Schedule,
     /// The shared clock.
     pub clock: Timebase,
-    /// How it waits.
+    /// Idle strategy.
     pub wait: Wait,
-    /// Processor that it runs on.
+    /// Processor of its thread.
     pub cpu: Option<usize>,
     /// Number of the reader, from 0.
     pub reader: usize,
-    /// Microseconds that it spends on each message: of a slow reader.
+    /// Microseconds for each message, for a slow reader.
     pub delay_us: u64,
 }
 
-/// What a reader says at the end.
+/// Results of a reader.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReadReport {
-    /// What came.
+    /// Counts.
     pub received: Received,
-    /// How late it came: a histogram in the V2 form of HdrHistogram, compressed, in base64.
+    /// Latencies: a histogram in the V2 form of HdrHistogram, compressed, in base64.
     pub latency_ns: String,
-    /// What the transport itself counts, by name.
+    /// Counters of the transport, by name.
     pub counts: BTreeMap<String, u64>,
 }
 
-/// How long processes wait for each other at the beginning.
+/// Timeout of processes that wait for each other at the start.
 pub const START_MAX: Duration = Duration::from_secs(20);
 
-/// Plays the role that the line describes, with a transport of this program.
+/// Runs the role of this line, with a transport of this program.
 ///
 /// # Errors
-/// What was said on standard output as a failure.
+/// The error was written to standard output.
 pub fn play(role: &str) -> Result<(), Failed> {
     let kind = |role: &Role| {
         let kind = Kind::ALL.iter().find(|(name, _)| *name == role.subject);
@@ -113,10 +113,10 @@ pub fn play(role: &str) -> Result<(), Failed> {
     play_with(role, &transport)
 }
 
-/// How the two sides of a transport, and its driver process, are opened for a role.
+/// Functions that open the two sides of a transport, and its driver process, for a role.
 #[derive(Clone, Copy, Debug)]
 pub struct Transport<D, S, R> {
-    /// Runs the driver process until it is told to stop.
+    /// Runs the driver process until it is stopped.
     pub drive: D,
     /// Opens the sending side.
     pub sender: S,
@@ -124,10 +124,10 @@ pub struct Transport<D, S, R> {
     pub receiver: R,
 }
 
-/// Plays the role that the line describes, with any transport: other programs become subjects by this.
+/// Runs the role of this line, with any transport: other programs become subjects with this function.
 ///
 /// # Errors
-/// What was said on standard output as a failure.
+/// The error was written to standard output.
 pub fn play_with<D, S, R>(role: &str, transport: &Transport<D, S, R>) -> Result<(), Failed>
 where
     D: Fn(&Role, &Orders) -> Result<(), Failed>,
@@ -166,7 +166,7 @@ fn play_publisher(
     )?;
     let published = serde_json::to_value(published)?;
     say(&json!({ "published": published }));
-    // What is on its way may have to be sent again.
+    // Datagrams in transit may have to be retransmitted.
     while !orders.is_stopped() {
         sender.turn()?;
         role.wait.idle();
@@ -198,7 +198,7 @@ fn play_reader(
         counts: read.counts,
     };
     say(&json!({ "read": serde_json::to_value(report)? }));
-    // A receiver that goes away is an event for the publisher, which may still be measured.
+    // A receiver that disconnects is an event for the publisher, which may still be measured.
     while !orders.is_stopped() {
         receiver.poll(&mut |_| {})?;
         std::thread::sleep(Duration::from_micros(100));
@@ -206,7 +206,7 @@ fn play_reader(
     Ok(())
 }
 
-/// What this process is told.
+/// Commands to this process.
 #[derive(Debug)]
 pub struct Orders {
     begin_ns: Arc<AtomicU64>,
@@ -232,19 +232,19 @@ impl Orders {
         orders
     }
 
-    /// Whether it is told to stop.
+    /// Whether it must stop.
     #[inline]
     pub fn is_stopped(&self) -> bool {
         self.is_stopped.load(Ordering::Acquire)
     }
 
-    /// Says that this process is ready, and works until it is told when to begin.
+    /// Reports that this process is ready, and runs turns until the start command.
     fn wait_for_go(&self, mut work: impl FnMut() -> Result<(), Failed>) -> Result<u64, Failed> {
         say_ready();
         loop {
             match self.begin_ns.load(Ordering::Acquire) {
                 0 if self.is_stopped() => {
-                    return Err(Failed("stopped before the beginning".to_owned()));
+                    return Err(Failed("stopped before the start".to_owned()));
                 }
                 0 => work()?,
                 begin_ns => return Ok(begin_ns),
@@ -254,7 +254,7 @@ impl Orders {
     }
 }
 
-/// Tries until it is there: its other side may have begun a moment later.
+/// Retries until it is open: its other side may start a moment later.
 fn retry<T>(mut open: impl FnMut() -> Result<T, Failed>) -> Result<T, Failed> {
     let begin = Instant::now();
     loop {
@@ -269,14 +269,16 @@ fn wait_until_ready(mut is_ready: impl FnMut() -> Result<bool, Failed>) -> Resul
     let begin = Instant::now();
     while !is_ready()? {
         if begin.elapsed() > START_MAX {
-            return Err(Failed("the other side did not come".to_owned()));
+            return Err(Failed(
+                "timeout: the other side of the transport did not start".to_owned(),
+            ));
         }
         std::thread::sleep(Duration::from_micros(50));
     }
     Ok(())
 }
 
-/// Keeps this thread on a processor.
+/// Binds this thread to a processor.
 fn pin(cpu: Option<usize>) -> Result<(), Failed> {
     let Some(cpu) = cpu else {
         return Ok(());
@@ -296,6 +298,6 @@ fn say_ready() {
 
 fn say(line: &Value) {
     let mut out = std::io::stdout().lock();
-    // A parent that is gone hears nothing.
+    // A parent that has ended reads nothing.
     let _ = writeln!(out, "{line}").and_then(|()| out.flush());
 }

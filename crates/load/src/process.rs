@@ -1,4 +1,4 @@
-//! A process of a step, from the side that started it.
+//! A process of a step, as seen by its parent.
 
 use crate::Failed;
 use crate::part::START_MAX;
@@ -8,10 +8,10 @@ use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
-/// A process. It ends with this value, whatever happens.
+/// A process. It is killed when this value is dropped.
 #[derive(Debug)]
 pub struct Process {
-    /// Its name in the figures.
+    /// Its name in the results.
     pub name: String,
     child: Child,
     orders: Option<ChildStdin>,
@@ -19,7 +19,7 @@ pub struct Process {
 }
 
 impl Process {
-    /// Starts a process that plays a role.
+    /// Starts a process with a role.
     ///
     /// # Errors
     /// It cannot be started.
@@ -34,7 +34,7 @@ impl Process {
         let (line, lines) = channel();
         std::thread::spawn(move || {
             let said = BufReader::new(stdout).lines().map_while(Result::ok);
-            // Nobody listens any more when the value is dropped.
+            // The receiver of the channel is dropped.
             let _ = said.into_iter().try_for_each(|said| line.send(said));
         });
         Ok(Process {
@@ -45,7 +45,7 @@ impl Process {
         })
     }
 
-    /// Its number.
+    /// Process id.
     pub fn pid(&self) -> u32 {
         self.child.id()
     }
@@ -59,24 +59,24 @@ impl Process {
             .map(|_| ())
     }
 
-    /// Tells it when to begin.
+    /// Sends the start time.
     ///
     /// # Errors
-    /// It is gone.
+    /// It has ended.
     pub fn go(&mut self, begin_ns: u64) -> Result<(), Failed> {
         let orders = self.orders.as_mut().expect("it was not stopped");
         writeln!(orders, "go {begin_ns}").map_err(|error| Failed(format!("{}: {error}", self.name)))
     }
 
-    /// Tells it to stop.
+    /// Sends the stop command.
     pub fn stop(&mut self) {
         self.orders = None;
     }
 
-    /// Waits for what it says under this name.
+    /// Waits for its result of this name.
     ///
     /// # Errors
-    /// It failed, or says nothing in time.
+    /// It failed, or sent no result in time.
     pub fn wait_for(&self, what: &str, most: Duration) -> Result<Value, Failed> {
         let begin = Instant::now();
         loop {
@@ -86,12 +86,12 @@ impl Process {
                 Err(RecvTimeoutError::Timeout) => {
                     let seconds = most.as_secs_f32();
                     return Err(Failed(format!(
-                        "{}: nothing within {seconds:.1} s",
+                        "{}: no result within {seconds:.1} s",
                         self.name
                     )));
                 }
                 Err(RecvTimeoutError::Disconnected) => {
-                    return Err(Failed(format!("{}: ended before it was done", self.name)));
+                    return Err(Failed(format!("{}: ended without a result", self.name)));
                 }
             };
             let mut line: Value = serde_json::from_str(&line).unwrap_or_default();
@@ -105,7 +105,7 @@ impl Process {
         }
     }
 
-    /// Waits until it has ended by itself, and kills it if it does not.
+    /// Waits until it has ended, and kills it after the timeout.
     pub fn end(mut self, most: Duration) {
         self.stop();
         let begin = Instant::now();
@@ -117,7 +117,7 @@ impl Process {
 
 impl Drop for Process {
     fn drop(&mut self) {
-        // It may be gone already.
+        // It may have ended already.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }

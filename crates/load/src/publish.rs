@@ -1,4 +1,5 @@
-//! The publishing side: an open loop. What is due is sent; what cannot be sent waits, and its latency says so.
+//! The publishing side: an open loop. Due messages are sent; one that cannot be sent waits, and its latency includes
+//! the wait.
 
 use crate::Failed;
 use crate::clock::Timebase;
@@ -9,29 +10,29 @@ use crate::subject::{Sender, Sent};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// Messages of one turn at most, so that a turn that is long shows that the process stood still.
+/// Most messages of one turn, so that a long turn shows that the process was stopped.
 const TURN: usize = 256;
-/// What has not been sent so long after the end of the schedule is given up.
+/// Messages not sent this long after the end of the schedule are dropped.
 pub const GRACE_NS: u64 = 1_000_000_000;
 
-/// What a publisher did.
+/// Results of a publisher.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Published {
     /// Messages sent, warm-up included.
     pub sent: u64,
-    /// Messages given up.
+    /// Dropped messages.
     pub unsent: u64,
-    /// Turns in which the transport had no room.
+    /// Turns in which the transport was full.
     pub blocked_turns: u64,
-    /// Longest time between two looks at the clock: how long the process stood still at most.
+    /// Longest time between two reads of the clock: upper bound of a pause of the process.
     pub pause_ns_max: u64,
-    /// When the last message was sent, by the shared clock.
+    /// Time of the last message sent, by the shared clock.
     pub last_ns: u64,
-    /// What the transport itself counts, by name.
+    /// Counters of the transport, by name.
     pub counts: BTreeMap<String, u64>,
 }
 
-/// Publishes a schedule that begins at this time.
+/// Publishes a schedule that starts at this time.
 ///
 /// # Errors
 /// The transport fails.
@@ -49,7 +50,7 @@ pub fn publish(
     let mut before_ns = clock.now_ns();
     while let Some((_, next_due_ns)) = walk.next() {
         let now_ns = clock.now_ns();
-        // Before the beginning there is nothing to be late for.
+        // Before the start no message is due.
         if before_ns >= begin_ns {
             published.pause_ns_max = published.pause_ns_max.max(now_ns - before_ns);
         }
@@ -91,7 +92,7 @@ mod tests {
     use crate::message::{self, BYTES};
     use crate::schedule::Profile;
 
-    /// Refuses every message whose turn it is to refuse; records the others.
+    /// Rejects every message at its scheduled refusal; records the others.
     struct Scripted {
         refuse: fn(usize) -> bool,
         calls: usize,
@@ -132,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn every_message_is_sent_once_and_in_order_also_when_there_was_no_room() {
+    fn every_message_is_sent_once_and_in_order_after_a_full_transport() {
         for refuse in [|_| false, |call| call % 3 != 0] as [fn(usize) -> bool; 2] {
             let (published, sequences) = published(refuse);
             assert_eq!((published.sent, published.unsent), (200, 0));
@@ -141,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn what_never_finds_room_is_given_up_and_counted() {
+    fn a_message_that_is_never_accepted_is_dropped_and_counted() {
         let (published, sequences) = published(|call| call > 50);
         assert_eq!((published.sent, published.unsent), (50, 150));
         assert_eq!(sequences.len(), 50);

@@ -1,4 +1,5 @@
-//! The ramp: each rate for all subjects before the next rate, until a subject no longer keeps up; then halvings around its knee.
+//! The ramp: each rate for all subjects before the next rate, until a subject no longer sustains it; then bisection
+//! around its knee.
 
 use crate::Failed;
 use crate::row::{Row, Verdict};
@@ -8,7 +9,8 @@ use crate::row::{Row, Verdict};
 pub struct Ramp {
     /// Messages a second, rising.
     pub rates: Vec<u64>,
-    /// Rates that are tried between the last that was sustained and the first that was not, each in the middle of the logarithm.
+    /// Number of rates tried between the last sustained and the first unsustained one, each at the logarithmic
+    /// midpoint.
     pub halvings: u32,
     /// Rounds of the whole ramp.
     pub rounds: u32,
@@ -26,30 +28,31 @@ impl Default for Ramp {
     }
 }
 
-/// What the ramp asks for.
+/// Operations that the ramp needs.
 pub trait Bench {
     /// Runs a step: subject by number, rate, round.
     fn step(&mut self, subject: usize, rate: u64, round: u32) -> Result<Row, Failed>;
     /// Measures the round trip of a cache line, nanoseconds.
     fn floor(&mut self) -> Result<u64, Failed>;
-    /// A row that has just been measured, for the screen.
+    /// A measured row, for the screen.
     fn show(&mut self, row: &Row);
-    /// The rows of a round that is over.
+    /// The rows of a completed round.
     fn finish(&mut self, rows: &[Row]) -> Result<(), Failed>;
-    /// Whether the run is to end.
+    /// Whether the run must end.
     fn is_stopped(&self) -> bool;
 }
 
-/// What is known of a subject in a round.
+/// State of a subject in a round.
 #[derive(Clone, Debug, Default)]
 struct Progress {
     sustained: Option<u64>,
     failed: Vec<u64>,
-    /// Rates in a row that were not sustained.
+    /// Consecutive rates that were not sustained.
     misses: u32,
 }
 
-/// After so many rates in a row that were not sustained the ramp of a subject is over. One is not enough: curves are not monotonous.
+/// The ramp of a subject ends after this many consecutive rates that were not sustained. One is not enough: curves are
+/// not monotonic.
 const MISSES_MAX: u32 = 2;
 
 impl Progress {
@@ -70,7 +73,7 @@ impl Progress {
         self.misses >= MISSES_MAX
     }
 
-    /// The rate in the middle between the last that was sustained and the first above it that was not.
+    /// The midpoint of the last sustained rate and the first unsustained one above it.
     fn middle(&self) -> Option<u64> {
         let sustained = self.sustained?;
         let above = self.failed.iter().filter(|rate| **rate > sustained).min()?;
@@ -85,7 +88,7 @@ fn round(rate: f64) -> u64 {
     ((rate / unit).round() * unit) as u64
 }
 
-/// Runs the ramp and gives all rows.
+/// Runs the ramp and returns all rows.
 ///
 /// # Errors
 /// A step cannot be run at all, or rows cannot be written.
@@ -134,7 +137,7 @@ fn run_round(
             }
         }
     }
-    // At the end and not at once: what somebody else did in that moment is over.
+    // At the end and not at once: a short disturbance by other processes is over by then.
     for subject in 0..subjects {
         for rate in progress[subject].failed.clone() {
             step(subject, rate, true, &mut progress)?;
@@ -150,7 +153,7 @@ fn run_round(
     Ok(())
 }
 
-/// The highest rate that a subject sustained in each round; 0 for a round in which it sustained none.
+/// Highest rate that a subject sustained in each round; 0 for a round without one.
 pub fn knees(rows: &[Row], subject: &str) -> Vec<u64> {
     let rounds = rows.iter().map(|row| row.round).max().unwrap_or(0);
     let knee = |round: u32| {
@@ -162,7 +165,7 @@ pub fn knees(rows: &[Row], subject: &str) -> Vec<u64> {
     (1..=rounds).map(knee).collect()
 }
 
-/// What speaks against the figures, a sentence each.
+/// Warnings about the validity of the figures, one sentence each.
 pub fn doubts(rows: &[Row]) -> Vec<String> {
     let mut doubts = Vec::new();
     let disturbed = rows.iter().filter(|row| row.is_disturbed).count();
@@ -203,13 +206,13 @@ pub fn doubts(rows: &[Row]) -> Vec<String> {
         && *most as f64 > *least as f64 * 1.25
     {
         doubts.push(format!(
-            "the cache-line round trip moved from {least} to {most} ns between rounds"
+            "the cache-line round trip changed from {least} to {most} ns between rounds"
         ));
     }
     doubts
 }
 
-/// What a subject did that it must never do, a sentence each: tearing and doubling, and losing where it promises to lose nothing.
+/// Faults of a subject, one sentence each: torn and duplicate messages, and losses of a lossless transport.
 pub fn faults(rows: &[Row], is_lossless: impl Fn(&str) -> bool) -> Vec<String> {
     let mut faults = Vec::new();
     for row in rows {
@@ -242,7 +245,7 @@ mod tests {
     use super::*;
     use crate::step::made_up_row;
 
-    /// Subjects that sustain every rate up to their own, but for what is scripted.
+    /// Subjects that sustain every rate up to a limit, except for scripted failures.
     struct Scripted {
         knees: Vec<u64>,
         /// Subject, rate and the step, from 1, that fails though the rate is low.
@@ -319,7 +322,7 @@ mod tests {
     }
 
     #[test]
-    fn halvings_close_in_on_the_knee() {
+    fn bisection_narrows_the_knee() {
         let (rows, _) = ran(&[1_300_000], None, 3);
         assert_eq!(knees(&rows, "subject-0"), [1_300_000]);
         let (rows, _) = ran(&[1_250_000], None, 2);
@@ -328,7 +331,7 @@ mod tests {
     }
 
     #[test]
-    fn a_burst_of_somebody_else_costs_no_subject_its_knee() {
+    fn a_disturbance_by_other_processes_does_not_move_a_knee() {
         let (rows, bench) = ran(&[5_000_000, 5_000_000, 5_000_000], Some(300_000), 0);
         for subject in 0..3 {
             assert_eq!(knees(&rows, &format!("subject-{subject}")), [3_000_000]);
@@ -345,7 +348,7 @@ mod tests {
     }
 
     #[test]
-    fn a_loss_is_a_fault_of_who_promises_none() {
+    fn a_loss_is_a_fault_of_a_lossless_transport() {
         let mut row = made_up_row("x", 10, 1, Verdict::NotSustained);
         row.received.messages = 10;
         row.received.lost = 3;

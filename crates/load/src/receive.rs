@@ -1,4 +1,4 @@
-//! The receiving side: takes messages until the last has come, or until it is told to stop.
+//! The receiving side: processes messages until the last has arrived, or until it is stopped.
 
 use crate::Failed;
 use crate::check::{Checker, Received};
@@ -10,18 +10,18 @@ use hdrhistogram::Histogram;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// What a reader did.
+/// Results of a reader.
 #[derive(Debug)]
 pub struct Read {
-    /// What came.
+    /// Counts.
     pub received: Received,
-    /// How late it came, nanoseconds.
+    /// Latencies, nanoseconds.
     pub latency_ns: Histogram<u64>,
-    /// What the transport itself counts, by name.
+    /// Counters of the transport, by name.
     pub counts: BTreeMap<String, u64>,
 }
 
-/// Receives a schedule. `delay` is what a slow reader takes for each message.
+/// Receives a schedule. `delay` is the processing time of a slow reader for each message.
 ///
 /// # Errors
 /// The transport fails.
@@ -42,7 +42,7 @@ pub fn receive(
                 dawdle(clock, delay_ns);
             }
         })?;
-        // A slow reader has a backlog that nobody waits for.
+        // The backlog of a slow reader is not waited for.
         if (polled == 0 || delay_ns > 0) && stop() {
             break;
         }
@@ -60,7 +60,7 @@ pub fn receive(
     })
 }
 
-/// Spends time on a message.
+/// Spins for a time, to simulate processing.
 fn dawdle(clock: &Timebase, delay_ns: u64) {
     let begin_ns = clock.now_ns();
     while clock.now_ns() - begin_ns < delay_ns {

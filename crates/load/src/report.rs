@@ -1,4 +1,4 @@
-//! The page of a load test: one file of HTML that needs nothing else.
+//! The page of a load test: one self-contained HTML file.
 
 pub mod svg;
 
@@ -7,7 +7,7 @@ use crate::row::{Row, Verdict};
 use std::fmt::Write;
 use svg::{BarChart, Line, LineChart, escape};
 
-/// What the page says beside the rows.
+/// Contents of the page beside the rows.
 #[derive(Clone, Debug, Default)]
 pub struct Facts {
     /// Facts about host, build and settings: name and value.
@@ -91,14 +91,15 @@ pub fn page(rows: &[Row], facts: &Facts) -> String {
 }
 
 const KNEES: &str = "Messages of 70 bytes a second, complete, in order, with a median under the limit, in each round.";
-const LATENCY: &str = "From when a message was due to when a reader had it.";
+const LATENCY: &str = "From the due time of a message to its receipt by a reader.";
 const RECEIVED: &str =
-    "What the slowest reader received. A subject that sustains the rate lies on the diagonal.";
+    "Rate received by the slowest reader. A subject that sustains the rate lies on the diagonal.";
 const PERCENTILES: &str = "All rounds together.";
-const PROCESSORS: &str = "Processors taken in the measured window. A process that spins takes a whole one, whatever it does.";
+const PROCESSORS: &str =
+    "Processors used in the measured window. A process that spins always uses a whole one.";
 const MEMORY: &str = "Resident memory of all processes, and files in shared memory. Pages that several processes touch count in each.";
-const NETWORK: &str = "What the interface sent, headers and acknowledgements included.";
-const STEPS: &str = "Every step, also those that were repeated.";
+const NETWORK: &str = "Bytes that the interface sent, including headers and acknowledgements.";
+const STEPS: &str = "Every step, including repeated ones.";
 
 fn section(page: &mut String, heading: &str, text: &str, body: &str) {
     let _ = write!(page, "<h2>{heading}</h2>");
@@ -108,7 +109,7 @@ fn section(page: &mut String, heading: &str, text: &str, body: &str) {
     page.push_str(body);
 }
 
-/// Subjects in the order in which they were measured.
+/// Subjects in the order of measurement.
 fn names(rows: &[Row]) -> Vec<String> {
     let mut names: Vec<String> = Vec::new();
     for row in rows {
@@ -119,7 +120,7 @@ fn names(rows: &[Row]) -> Vec<String> {
     names
 }
 
-/// Rates of a subject, rising, each with the rows that say something about it.
+/// Rates of a subject, ascending, each with its valid rows.
 fn by_rate<'a>(rows: &'a [Row], subject: &str) -> Vec<(u64, Vec<&'a Row>)> {
     let of_subject = |row: &&Row| {
         row.subject == subject && row.verdict != Verdict::Invalid && row.received.measured > 0
@@ -136,7 +137,7 @@ fn by_rate<'a>(rows: &'a [Row], subject: &str) -> Vec<(u64, Vec<&'a Row>)> {
     rates.into_iter().map(|rate| (rate, at(rate))).collect()
 }
 
-/// The median of what rows say.
+/// The median over rows.
 fn median(rows: &[&Row], value: impl Fn(&Row) -> f64) -> f64 {
     let mut values: Vec<f64> = rows.iter().map(|row| value(row)).collect();
     values.sort_by(f64::total_cmp);
@@ -214,7 +215,7 @@ fn received_chart(rows: &[Row], names: &[String]) -> LineChart {
     }
 }
 
-/// Shares of messages that are later than a point of the chart: "1 of N".
+/// Share of messages that are later than a point of the chart: "1 of N".
 const ONE_OF: [f64; 13] = [
     1.0, 2.0, 4.0, 10.0, 20.0, 50.0, 100.0, 200.0, 500.0, 1e3, 1e4, 1e5, 1e6,
 ];
@@ -243,7 +244,7 @@ fn percentile_chart(rows: &[Row], names: &[String], rate: u64) -> LineChart {
         }
     };
     LineChart {
-        x: "one message of so many is later",
+        x: "one of N messages is later",
         y: "latency",
         x_text: si,
         y_text: time,

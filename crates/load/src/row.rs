@@ -1,4 +1,4 @@
-//! A row of the figures: one subject at one rate in one round, as a line of JSON.
+//! A row of results: one subject at one rate in one round, as a line of JSON.
 
 use crate::Failed;
 use crate::check::Received;
@@ -9,22 +9,22 @@ use hdrhistogram::serialization::{Deserializer, Serializer, V2DeflateSerializer}
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// What came of a step.
+/// Verdict of a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Verdict {
-    /// The subject carried the rate, complete and in time.
+    /// The subject sustained the rate, complete and in time.
     Sustained,
     /// It did not.
     NotSustained,
-    /// The publisher stood still: the step says nothing about the subject.
+    /// The publisher was stopped: the step has no meaning for the subject.
     Invalid,
 }
 
 /// A row.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Row {
-    /// Version of this form.
+    /// Version of this format.
     pub load: u32,
     /// Name of the subject.
     pub subject: String,
@@ -32,47 +32,48 @@ pub struct Row {
     pub round: u32,
     /// Shape of the load.
     pub profile: Profile,
-    /// Readers, the slow one not among them.
+    /// Readers, without the slow one.
     pub readers: usize,
-    /// Messages a second that were due.
+    /// Offered rate, messages a second.
     pub rate: u64,
-    /// Messages a second that the slowest reader received, from when the first measured message was due to the last arrival.
+    /// Received rate of the slowest reader, messages a second, from the due time of the first measured message to the
+    /// last arrival.
     pub received_rate: f64,
-    /// What came of it.
+    /// Verdict.
     pub verdict: Verdict,
-    /// Why it was not sustained, or is invalid; empty otherwise.
+    /// Reason, if the rate was not sustained or the step is invalid; otherwise empty.
     pub reason: String,
     /// Whether it repeats a step that was not sustained or was disturbed.
     pub is_repeated: bool,
-    /// Whether others took more of the host's processors than the limit.
+    /// Whether other processes used more of the host's processors than the limit.
     pub is_disturbed: bool,
     /// Messages sent, warm-up included.
     pub sent: u64,
-    /// Messages that the publisher gave up.
+    /// Messages that the publisher dropped.
     pub unsent: u64,
     /// Sums over all readers.
     pub received: Received,
-    /// Turns in which the transport had no room.
+    /// Turns in which the transport was full.
     pub blocked_turns: u64,
-    /// How long the publisher stood still at most.
+    /// Longest pause of the publisher.
     pub pause_ns_max: u64,
-    /// From when a message was due to when it came: quantiles in nanoseconds, by name.
+    /// Latency from due time to receipt: quantiles in nanoseconds, by name.
     pub latency_ns: BTreeMap<String, u64>,
-    /// All of it: a histogram in the V2 form of HdrHistogram, compressed, in base64.
+    /// All latencies: a histogram in the V2 form of HdrHistogram, compressed, in base64.
     pub histogram: String,
-    /// What each process did in the measured window.
+    /// Resources of each process in the measured window.
     pub processes: Vec<ProcessUse>,
-    /// What the host did in the measured window.
+    /// Resources of the host in the measured window.
     pub host: HostUse,
     /// Bytes of files in shared memory.
     pub shm_bytes: u64,
-    /// What the transport itself counts, by name; sums over all processes.
+    /// Counters of the transport, by name; sums over all processes.
     pub counts: BTreeMap<String, u64>,
     /// Round trip of a cache line before and after the round, nanoseconds; empty while the round runs.
     pub floor_ns: Vec<u64>,
 }
 
-/// The quantiles that are quoted, with their names.
+/// Reported quantiles, with their names.
 pub const QUANTILES: [(&str, f64); 6] = [
     ("p50", 0.5),
     ("p90", 0.9),
@@ -88,7 +89,7 @@ impl Row {
         self.latency_ns.get(name).copied().unwrap_or(0)
     }
 
-    /// Seconds of processors that all processes took for a second.
+    /// Processor seconds per second, over all processes.
     pub fn cpus(&self) -> f64 {
         let seconds: f64 = self.processes.iter().map(ProcessUse::cpu_s).sum();
         seconds / self.host.window_s.max(1e-6)
@@ -176,7 +177,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn base64_is_that_of_everybody() {
+    fn base64_matches_the_standard() {
         for (bytes, text) in [
             ("", ""),
             ("f", "Zg=="),

@@ -1,14 +1,14 @@
-//! What processes and host have done until now, from `/proc`.
+//! Resource use of processes and host so far, from `/proc`.
 
 use serde::{Deserialize, Serialize};
 use std::fs;
 use std::time::Instant;
 
-/// Ticks of a second in `/proc`: the same on every Linux that is in use.
+/// Ticks per second in `/proc`: the same on every current Linux.
 const TICKS_PER_SECOND: f64 = 100.0;
 const PAGE_BYTES: u64 = 4096;
 
-/// What a process has done since it began.
+/// Resource use of a process since its start.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ProcessSample {
     user_s: f64,
@@ -18,25 +18,25 @@ pub struct ProcessSample {
     rss_bytes: u64,
 }
 
-/// What a process did in the measured window.
+/// Resource use of a process in the measured window.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ProcessUse {
     /// Name of the process.
     pub process: String,
-    /// Seconds of a processor in the program.
+    /// Processor seconds in user mode.
     pub user_s: f64,
-    /// Seconds of a processor in the kernel.
+    /// Processor seconds in the kernel.
     pub system_s: f64,
-    /// Times that a thread of it gave its processor away.
+    /// Voluntary context switches.
     pub switches: u64,
-    /// Times that a processor was taken from a thread of it.
+    /// Involuntary context switches.
     pub involuntary_switches: u64,
-    /// Memory of it, shared memory that it touched included, bytes.
+    /// Resident memory, including touched shared memory, bytes.
     pub rss_bytes: u64,
 }
 
 impl ProcessSample {
-    /// Of a process; nothing of one that is gone.
+    /// Sample of a process; zeros if it has ended.
     pub fn of(pid: u32) -> ProcessSample {
         let read = |path: String| fs::read_to_string(path).unwrap_or_default();
         let mut sample = ProcessSample::parse(&read(format!("/proc/{pid}/stat")));
@@ -68,7 +68,7 @@ impl ProcessSample {
         }
     }
 
-    /// What it did since an earlier sample.
+    /// Difference from an earlier sample.
     pub fn since(&self, earlier: &ProcessSample, process: &str) -> ProcessUse {
         ProcessUse {
             process: process.to_owned(),
@@ -84,7 +84,7 @@ impl ProcessSample {
 }
 
 impl ProcessUse {
-    /// Seconds of a processor.
+    /// Processor seconds.
     pub fn cpu_s(&self) -> f64 {
         self.user_s + self.system_s
     }
@@ -96,11 +96,11 @@ fn line_number(text: &str, name: &str) -> u64 {
         .unwrap_or(0)
 }
 
-/// What the host has done since it booted.
+/// Resource use of the host since boot.
 #[derive(Clone, Debug)]
 pub struct HostSample {
     at: Instant,
-    /// Seconds of processors that were busy, those in interrupts of the network not included.
+    /// Busy processor seconds, without network interrupts.
     busy_s: f64,
     softirq_s: f64,
     steal_s: f64,
@@ -109,36 +109,36 @@ pub struct HostSample {
     tcp_retransmits: u64,
 }
 
-/// Bytes and packets that an interface received and sent. The loopback counts each packet in both.
+/// Bytes and packets of an interface, received and sent. The loopback counts each packet in both.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Traffic {
     bytes: u64,
     packets: u64,
 }
 
-/// What the host did in the measured window.
+/// Resource use of the host in the measured window.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct HostUse {
     /// Length of the window, seconds.
     pub window_s: f64,
-    /// Part of the host's processors that processes of others took, 0 to 1.
+    /// Share of the host's processors that other processes used, 0 to 1.
     pub foreign: f64,
-    /// Part that interrupts of the network took.
+    /// Share of network interrupts.
     pub softirq: f64,
-    /// Part that a hypervisor gave to others.
+    /// Share that the hypervisor gave to other guests.
     pub steal: f64,
     /// Bytes that the interface sent.
     pub interface_bytes: u64,
     /// Packets that the interface sent.
     pub interface_packets: u64,
-    /// Datagrams that found a socket's buffer full.
+    /// Datagrams dropped because a socket's buffer was full.
     pub udp_buffer_errors: u64,
-    /// Segments that TCP sent again.
+    /// TCP segments retransmitted.
     pub tcp_retransmits: u64,
 }
 
 impl HostSample {
-    /// Of this host, and of one interface.
+    /// Sample of this host, and of one interface.
     pub fn now(interface: &str) -> HostSample {
         let read = |path| fs::read_to_string(path).unwrap_or_default();
         let (busy_s, softirq_s, steal_s) = processors(&read("/proc/stat"));
@@ -154,7 +154,7 @@ impl HostSample {
         }
     }
 
-    /// What the host did since an earlier sample, where processes of our own took so many seconds.
+    /// Difference from an earlier sample, with the processor seconds of our own processes.
     pub fn since(&self, earlier: &HostSample, own_s: f64, cores: usize) -> HostUse {
         let window_s = self.at.duration_since(earlier.at).as_secs_f64().max(1e-6);
         let capacity = window_s * cores.max(1) as f64;
@@ -225,7 +225,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_the_kernel_says_is_read() {
+    fn samples_of_proc_are_parsed() {
         let fields: Vec<String> = (3..=30).map(|field| (field * 10).to_string()).collect();
         let sample = ProcessSample::parse(&format!("7 (a) b) {}", fields.join(" ")));
         assert_eq!((sample.user_s, sample.system_s), (1.4, 1.5));
@@ -249,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn a_process_that_works_takes_time_and_memory() {
+    fn a_busy_process_uses_time_and_memory() {
         let before = ProcessSample::of(std::process::id());
         let begin = Instant::now();
         while begin.elapsed().as_millis() < 200 {

@@ -1,4 +1,4 @@
-//! When each message is due: computed from its number, never accumulated.
+//! Due times of messages: computed from their numbers, never accumulated.
 
 use serde::{Deserialize, Serialize};
 
@@ -6,9 +6,9 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Profile {
-    /// One message after the other at equal distances.
+    /// Single messages at equal distances.
     Steady,
-    /// Messages in groups, back to back, at equal distances: the quotes of many banks on one move of the market.
+    /// Bursts of messages at equal distances: the quotes of many banks after one move of the market.
     Bursts,
 }
 
@@ -22,14 +22,14 @@ pub struct Schedule {
     pub profile: Profile,
     /// Messages a second.
     pub rate: u64,
-    /// Messages before those that are measured.
+    /// Messages of the warm-up.
     pub warmup: u64,
-    /// Messages that are measured.
+    /// Measured messages.
     pub measured: u64,
 }
 
 impl Schedule {
-    /// The schedule of so many seconds of warm-up and of measuring.
+    /// Schedule with this many seconds of warm-up and of measurement.
     pub fn new(profile: Profile, rate: u64, warmup_s: f64, measured_s: f64) -> Schedule {
         let messages = |seconds: f64| (rate as f64 * seconds).ceil() as u64;
         Schedule {
@@ -40,12 +40,12 @@ impl Schedule {
         }
     }
 
-    /// Messages of the step.
+    /// All messages of the step.
     pub fn total(&self) -> u64 {
         self.warmup + self.measured
     }
 
-    /// When a message is due, nanoseconds after the beginning.
+    /// Due time of a message, nanoseconds after the start.
     #[inline]
     pub fn due_ns(&self, number: u64) -> u64 {
         let number = match self.profile {
@@ -55,30 +55,30 @@ impl Schedule {
         (u128::from(number) * 1_000_000_000 / u128::from(self.rate)) as u64
     }
 
-    /// When the first message is due that is measured.
+    /// Due time of the first measured message.
     pub fn measured_from_ns(&self) -> u64 {
         self.due_ns(self.warmup)
     }
 
-    /// When the last message has been due.
+    /// End of the schedule.
     pub fn end_ns(&self) -> u64 {
         self.due_ns(self.total())
     }
 }
 
-/// Walks through a schedule without a division for each message.
+/// Iterates over a schedule without a division for each message.
 #[derive(Clone, Debug)]
 pub struct Walk {
     schedule: Schedule,
     begin_ns: u64,
     next: u64,
     next_due_ns: u64,
-    /// Nanoseconds of a message, with 32 binary places.
+    /// Nanoseconds per message, as fixed point with 32 binary places.
     period: u128,
 }
 
 impl Walk {
-    /// At the first message of a schedule that begins at this time.
+    /// At the first message of a schedule that starts at this time.
     pub fn new(schedule: Schedule, begin_ns: u64) -> Walk {
         Walk {
             schedule,
@@ -89,13 +89,13 @@ impl Walk {
         }
     }
 
-    /// Number of the next message, and when it is due; `None` behind the last.
+    /// Number and due time of the next message; `None` after the last.
     #[inline]
     pub fn next(&self) -> Option<(u64, u64)> {
         (self.next < self.schedule.total()).then_some((self.next, self.next_due_ns))
     }
 
-    /// Goes on behind the next message.
+    /// Advances to the next message.
     #[inline]
     pub fn advance(&mut self) {
         self.next += 1;

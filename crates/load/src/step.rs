@@ -1,4 +1,4 @@
-//! A step: one subject at one rate, by fresh processes.
+//! A step: one subject at one rate, with new processes.
 
 use crate::Failed;
 use crate::check::Received;
@@ -18,14 +18,14 @@ use std::process::Command;
 use std::sync::atomic::{AtomicI32, Ordering};
 use std::time::Duration;
 
-/// What all steps of a run have in common.
+/// Settings of all steps of a run.
 #[derive(Clone, Debug)]
 pub struct Settings {
     /// Shape of the load.
     pub profile: Profile,
     /// Readers.
     pub readers: usize,
-    /// Microseconds that one more reader spends on each message.
+    /// Microseconds per message of one additional slow reader.
     pub slow_us: Option<u64>,
     /// Seconds of warm-up.
     pub warmup_s: f64,
@@ -33,28 +33,28 @@ pub struct Settings {
     pub measured_s: f64,
     /// Processors of the publisher and of the first reader; `None` leaves all to the scheduler.
     pub cpus: Option<[usize; 2]>,
-    /// How processes wait.
+    /// Idle strategy of the processes.
     pub wait: Wait,
-    /// Interface whose packets are counted.
+    /// Interface whose traffic is counted.
     pub interface: String,
-    /// Limits of a step that is sustained.
+    /// Limits of a sustained step.
     pub limits: Limits,
     /// The shared clock.
     pub clock: Timebase,
 }
 
-/// Limits of a step that is sustained. They are absolute: a subject that is slow at its lowest rate is not forgiven at others.
+/// Limits of a sustained step. They are absolute, and do not depend on the subject's lowest rate.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Limits {
     /// Longest median of the latency.
     pub p50_max: Duration,
     /// Longest 99th percentile.
     pub p99_max: Option<Duration>,
-    /// Least part of the rate that arrives, 0 to 1.
+    /// Least received share of the rate, 0 to 1.
     pub rate_min: f64,
-    /// Longest time that the publisher may stand still.
+    /// Longest pause of the publisher.
     pub pause_max: Duration,
-    /// Most of the host's processors that others may take, 0 to 1.
+    /// Largest share of the host's processors for other processes, 0 to 1.
     pub foreign_max: f64,
 }
 
@@ -70,25 +70,25 @@ impl Default for Limits {
     }
 }
 
-/// A subject: one of this program, or another program that plays the same roles.
+/// A subject: a transport of this program, or another program with the same roles.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Subject {
-    /// Its name in the figures.
+    /// Its name in the results.
     pub name: String,
-    /// The program that plays its roles, with its first arguments; the role follows.
+    /// The program that runs its roles, with its first arguments; the role follows.
     pub program: PathBuf,
     /// Arguments before the role.
     pub arguments: Vec<String>,
     /// The transport, if it is one of this program.
     pub kind: Option<Kind>,
-    /// Whether it promises to lose nothing.
+    /// Whether it is lossless.
     pub is_lossless: bool,
-    /// How it is set up.
+    /// Description of its setup.
     pub settings: String,
 }
 
 impl Subject {
-    /// Another program that plays the roles; its transport promises nothing that is known here.
+    /// Another program; its transport counts as lossy.
     pub fn other(name: &str, program: PathBuf) -> Subject {
         Subject {
             name: name.to_owned(),
@@ -121,7 +121,7 @@ impl Subject {
     }
 }
 
-/// What the processes of a step did.
+/// Results of the processes of a step.
 struct Measured {
     published: Published,
     reads: Vec<ReadReport>,
@@ -131,7 +131,7 @@ struct Measured {
     begin_ns: u64,
 }
 
-/// Runs a step and gives its row. A subject that fails has a row, too, with the reason.
+/// Runs a step and returns its row. A subject that fails has a row, too, with the reason.
 ///
 /// # Errors
 /// No folder or port for the step.
@@ -195,7 +195,7 @@ fn measure(
         .unwrap_or_default();
     let has_between = !between.is_empty();
     if has_between {
-        // Its bus is there now, and the processes between find it.
+        // Its bus exists now, and the processes in between find it.
         publisher.wait_until_ready()?;
     }
     for process in between {
@@ -239,7 +239,7 @@ fn measure(
     let window = watch(begin_ns, schedule, &watched, settings);
     let grace = Duration::from_nanos(GRACE_NS);
     let published = processes[0].wait_for("published", grace * 5)?;
-    // What is on its way has as long as what was not sent had; then readers are asked for what they have.
+    // Messages in transit get the same time as unsent ones; then readers are stopped and send their results.
     let shm_bytes = folder_bytes(&folder.path);
     let reads = collect(&mut processes[1..], settings.readers, grace)?;
     let names: Vec<String> = processes
@@ -263,7 +263,7 @@ fn measure(
     })
 }
 
-/// What each reader read; the slow one is not asked.
+/// Results of each reader except the slow one.
 fn collect(
     processes: &mut [Process],
     readers: usize,
@@ -376,7 +376,7 @@ fn fill(
     let from_ns = measured.begin_ns + schedule.measured_from_ns();
     let mut slowest = f64::INFINITY;
     for read in &measured.reads {
-        // Messages behind the last that came are lost, too.
+        // Messages after the last received one are lost, too.
         let missing = published.sent.saturating_sub(read.received.next);
         let took_s = read.received.last_ns.saturating_sub(from_ns) as f64 / 1e9;
         slowest = slowest.min(read.received.measured as f64 / took_s.max(1e-6));
@@ -414,7 +414,7 @@ fn add(sum: &mut Received, received: &Received, missing: u64) {
     sum.last_ns = sum.last_ns.max(received.last_ns);
 }
 
-/// Whether the rate was sustained, and why not.
+/// Whether the rate was sustained; otherwise the reason.
 fn judge(row: &Row, limits: &Limits) -> (Verdict, String) {
     let us = |ns: u64| ns as f64 / 1000.0;
     let longest = |limit: Duration| u64::try_from(limit.as_nanos()).unwrap_or(u64::MAX);
@@ -422,7 +422,7 @@ fn judge(row: &Row, limits: &Limits) -> (Verdict, String) {
         let ms = row.pause_ns_max / 1_000_000;
         return (
             Verdict::Invalid,
-            format!("the publisher stood still for {ms} ms"),
+            format!("the publisher was stopped for {ms} ms"),
         );
     }
     let received = &row.received;
@@ -453,7 +453,7 @@ fn judge(row: &Row, limits: &Limits) -> (Verdict, String) {
     (Verdict::Sustained, String::new())
 }
 
-/// Folder, port and stream of a step alone: a subscriber on an old stream would see the end of the run before.
+/// Folder, port and stream of one step: a subscriber on an old stream would see the end of the previous run.
 fn place(folder: &Folder, readers: usize) -> Result<Place, Failed> {
     static STREAM: AtomicI32 = AtomicI32::new(1000);
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
@@ -465,7 +465,7 @@ fn place(folder: &Folder, readers: usize) -> Result<Place, Failed> {
     })
 }
 
-/// A folder in shared memory that ends with the step.
+/// A folder in shared memory, removed after the step.
 struct Folder {
     path: PathBuf,
 }
@@ -479,7 +479,7 @@ impl Folder {
     }
 }
 
-/// A folder that nobody else reads: the bus trusts no other.
+/// A private folder: the bus trusts no other.
 fn make(path: &std::path::Path) -> std::io::Result<()> {
     use std::os::unix::fs::DirBuilderExt;
     std::fs::DirBuilder::new().mode(0o700).create(path)
@@ -491,7 +491,7 @@ impl Drop for Folder {
     }
 }
 
-/// A row of a step that never ran.
+/// A row of a step that did not run.
 #[cfg(test)]
 pub fn made_up_row(subject: &str, rate: u64, round: u32, verdict: Verdict) -> Row {
     let mut latency = Histogram::new_with_bounds(1, 3_600_000_000_000, 3).expect("bounds");

@@ -1,4 +1,4 @@
-//! What is measured: the transports, each as a sender and a receiver of single messages.
+//! Subjects: the transports, each as a sender and a receiver of single messages.
 
 #[cfg(feature = "aeron")]
 mod aeron;
@@ -16,13 +16,13 @@ use std::path::{Path, PathBuf};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Kind {
-    /// The bus in shared memory: a ring that waits for nobody.
+    /// The bus in shared memory: a ring without back pressure.
     Touchline,
     /// The bus of market data in shared memory: each message is a trade, for a subscriber that decodes it.
     TouchlineMarket,
     /// The same over the loopback: bus, relay, TCP, relay, bus.
     TouchlineRelayTcp,
-    /// TCP over the loopback: what is due goes with one write a turn.
+    /// TCP over the loopback: all due messages in one write a turn.
     Tcp,
     /// UDP over the loopback: a datagram for each message and reader.
     Udp,
@@ -50,7 +50,7 @@ impl Kind {
         ("aeron-multicast", Kind::AeronMulticast),
     ];
 
-    /// Whether the transport itself promises to lose nothing: a loss is then a fault of it, not of the rate.
+    /// Whether the transport is lossless: a loss is then a fault, and not an effect of the rate.
     pub fn is_lossless(self) -> bool {
         matches!(
             self,
@@ -63,18 +63,18 @@ impl Kind {
         self == Kind::AeronIpc
     }
 
-    /// How it is set up, for the report.
+    /// Description of the setup, for the report.
     pub fn settings(self) -> &'static str {
         match self {
-            Kind::Touchline => "ring of 8 MiB in shared memory, readers are never waited for",
+            Kind::Touchline => "ring of 8 MiB in shared memory, no back pressure",
             Kind::TouchlineMarket => {
-                "a trade in the native format, ring of 8 MiB, readers are never waited for"
+                "a trade in the native format, ring of 8 MiB, no back pressure"
             }
             Kind::TouchlineRelayTcp => {
-                "bus to bus: touchline relay as sender and as receiver, TCP over the loopback, waiting by back-off"
+                "bus to bus: touchline relay as sender and as receiver, TCP over the loopback, idle strategy back-off"
             }
             Kind::Tcp => {
-                "loopback, TCP_NODELAY, all that is due in one write a turn, 1 MiB queued for each reader"
+                "loopback, TCP_NODELAY, all due messages in one write a turn, 1 MiB queued for each reader"
             }
             Kind::Udp => {
                 "loopback, one datagram for each message and reader, socket buffers of 2 MiB"
@@ -92,16 +92,16 @@ impl Kind {
     }
 }
 
-/// A process between publisher and readers that plays no role: a command of this program with its own protocol.
+/// A process between publisher and readers without a role: a command of this program with its own protocol.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Between {
-    /// Its name in the figures.
+    /// Its name in the results.
     pub name: &'static str,
     /// Its arguments.
     pub arguments: Vec<String>,
 }
 
-/// The processes between publisher and readers, in the order in which they are started.
+/// Processes between publisher and readers, in the order of their start.
 pub fn between(kind: Kind, place: &Place) -> Vec<Between> {
     if kind != Kind::TouchlineRelayTcp {
         return Vec::new();
@@ -131,7 +131,7 @@ pub fn between(kind: Kind, place: &Place) -> Vec<Between> {
     ]
 }
 
-/// Where the processes of a step find each other.
+/// Addresses of a step.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Place {
     /// Folder in shared memory of this step alone.
@@ -151,27 +151,27 @@ impl Place {
     }
 }
 
-/// What became of a message.
+/// Result of sending a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sent {
-    /// It is on its way, or never will be: that shows at the reader.
+    /// Accepted; a later loss shows at the reader.
     Yes,
-    /// There is no room: the same message again in the next turn.
+    /// The transport is full: retry the same message in the next turn.
     NoRoom,
 }
 
 /// The sending side of a transport.
 pub trait Sender {
-    /// Sends a message, or says that there is no room.
+    /// Sends a message, or reports that the transport is full.
     fn send(&mut self, message: &[u8; BYTES]) -> Result<Sent, Failed>;
 
-    /// Ends a turn: what waits goes, and the transport does its own work.
+    /// Ends a turn: flushes, and runs the transport's own work.
     fn turn(&mut self) -> Result<(), Failed>;
 
-    /// Whether all readers are there.
+    /// Whether all readers are connected.
     fn is_ready(&mut self) -> Result<bool, Failed>;
 
-    /// What the transport itself counts, by name.
+    /// Counters of the transport, by name.
     fn counts(&self) -> Vec<(&'static str, u64)> {
         Vec::new()
     }
@@ -179,13 +179,13 @@ pub trait Sender {
 
 /// The receiving side of a transport.
 pub trait Receiver {
-    /// Hands on what has come, and says how many messages that were.
+    /// Passes on received messages, and returns their number.
     fn poll(&mut self, take: &mut dyn FnMut(&[u8])) -> Result<usize, Failed>;
 
-    /// Whether the sender is there.
+    /// Whether the sender is connected.
     fn is_ready(&mut self) -> Result<bool, Failed>;
 
-    /// What the transport itself counts, by name.
+    /// Counters of the transport, by name.
     fn counts(&self) -> Vec<(&'static str, u64)> {
         Vec::new()
     }
@@ -194,7 +194,7 @@ pub trait Receiver {
 /// Opens the sending side.
 ///
 /// # Errors
-/// A transport that cannot be set up.
+/// The transport cannot be set up.
 pub fn sender(kind: Kind, place: &Place) -> Result<Box<dyn Sender>, Failed> {
     Ok(match kind {
         Kind::Touchline => Box::new(bus::BusSender::open(place)?),
@@ -215,7 +215,7 @@ pub fn sender(kind: Kind, place: &Place) -> Result<Box<dyn Sender>, Failed> {
 /// Opens the receiving side of a reader.
 ///
 /// # Errors
-/// A transport that cannot be set up.
+/// The transport cannot be set up.
 pub fn receiver(kind: Kind, place: &Place, reader: usize) -> Result<Box<dyn Receiver>, Failed> {
     Ok(match kind {
         Kind::Touchline => Box::new(bus::BusReceiver::open(place)?),
@@ -232,10 +232,10 @@ pub fn receiver(kind: Kind, place: &Place, reader: usize) -> Result<Box<dyn Rece
     })
 }
 
-/// Runs the driver process of a transport until `stop` says so; `ready` is called when it can be used.
+/// Runs the driver process of a transport until `stop` is true; calls `ready` when the driver is usable.
 ///
 /// # Errors
-/// A transport without one, or one that does not start.
+/// The transport has no driver, or it does not start.
 pub fn drive(
     kind: Kind,
     place: &Place,

@@ -1,4 +1,4 @@
-//! What goes wrong ends in one clear line, and never in a panic or in the end of the process.
+//! Every failure is an error of one line, and never a panic or the end of the process.
 
 use crate::{client, free_port, settings};
 use std::time::{Duration, Instant};
@@ -9,7 +9,7 @@ use touchline_aeron::{
 const DEADLINE: Duration = Duration::from_secs(60);
 
 #[test]
-fn a_receiver_that_takes_nothing_stops_the_publication_and_not_the_process() {
+fn a_receiver_that_does_not_poll_stops_the_publication_and_not_the_process() {
     let (client, _) = client("pressure");
     let mut subscription = client.subscription("aeron:ipc", 1).expect("a subscription");
     let mut publication = client
@@ -30,7 +30,7 @@ fn a_receiver_that_takes_nothing_stops_the_publication_and_not_the_process() {
         publication.position() <= publication.position_limit() + 1408,
         "half a term is open"
     );
-    // Once the receiver takes what is there, the publication goes on.
+    // Once the receiver polls, the publication continues.
     let mut received = 0;
     while publication.offer(&[0; 1000]).is_err() {
         assert!(begin.elapsed() < DEADLINE);
@@ -43,7 +43,7 @@ fn a_receiver_that_takes_nothing_stops_the_publication_and_not_the_process() {
 }
 
 #[test]
-fn a_driver_that_is_gone_closes_its_clients_with_a_reason() {
+fn a_driver_that_has_ended_closes_its_clients_with_a_reason() {
     let settings = DriverSettings {
         threading: Threading::Shared {
             sleep: Duration::from_micros(100),
@@ -105,7 +105,7 @@ fn a_folder_belongs_to_one_driver() {
 }
 
 #[test]
-fn a_folder_of_another_version_or_of_something_else_is_left_alone() {
+fn a_folder_of_another_version_or_of_another_program_is_not_changed() {
     let settings = settings("version");
     let folder = &settings.folder;
     std::fs::create_dir(folder).expect("a folder");
@@ -125,10 +125,10 @@ fn a_folder_of_another_version_or_of_something_else_is_left_alone() {
 }
 
 #[test]
-fn a_driver_that_was_killed_is_followed_at_once() {
+fn the_folder_of_a_killed_driver_is_reused_at_once() {
     let settings = settings("killed");
     let driver = Driver::start(&settings).expect("the driver starts");
-    // As a kill leaves it: the files are there, with a heartbeat of this moment, and the lock is free.
+    // State after a kill: the files exist, with a current heartbeat, and the lock is free.
     let copy = settings.folder.with_extension("copy");
     std::fs::create_dir(&copy).expect("a folder");
     std::fs::copy(settings.folder.join("cnc.dat"), copy.join("cnc.dat")).expect("a copy");
@@ -142,20 +142,20 @@ fn a_driver_that_was_killed_is_followed_at_once() {
 }
 
 #[test]
-fn a_driver_that_does_not_fit_is_refused_with_both_numbers() {
+fn a_driver_that_does_not_fit_is_rejected_with_both_sizes() {
     let settings = DriverSettings {
         term_bytes: 1 << 30,
         streams: 1_000_000,
         ..settings("room")
     };
-    let error = Driver::start(&settings).expect_err("nobody has so much memory");
+    let error = Driver::start(&settings).expect_err("no host has this much memory");
     assert!(matches!(error, Error::Room { .. }), "{error}");
     assert!(error.to_string().contains("MiB"), "{error}");
     assert!(!settings.folder.exists());
 }
 
 #[test]
-fn nobody_at_the_folder_is_said_within_the_timeout() {
+fn a_folder_without_a_driver_is_reported_within_the_timeout() {
     let client = Client::connect(&ClientSettings {
         timeout: Duration::from_secs(1),
         ..ClientSettings::at(settings("nobody").folder)
@@ -165,7 +165,7 @@ fn nobody_at_the_folder_is_said_within_the_timeout() {
 }
 
 #[test]
-fn odd_channels_are_errors_and_never_more() {
+fn malformed_channels_are_errors() {
     let (client, _) = client("odd");
     let port = free_port();
     let odd = [

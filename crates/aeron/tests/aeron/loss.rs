@@ -1,4 +1,4 @@
-//! Datagrams that are lost come again: Aeron's own interceptors drop them, by a seed.
+//! Lost datagrams are retransmitted: Aeron's own interceptors drop them, by a seed.
 //!
 //! The interceptors take their settings from the environment of the process, so each case runs in a process of its own: this
 //! program, with one test.
@@ -10,7 +10,7 @@ use touchline_aeron::SystemCounter;
 
 const RATE: &str = "TOUCHLINE_TEST_LOSS";
 
-/// Does nothing unless a case has set the environment.
+/// No effect unless a case has set the environment.
 #[test]
 fn a_case_of_loss() {
     let Ok(channel) = std::env::var(RATE) else {

@@ -10,7 +10,7 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering};
 use touchline_aeron::{Client, Driver, DriverSettings};
 
-/// Settings of a driver that no other test has, with small terms.
+/// Settings of a driver that no other test uses, with small terms.
 fn settings(name: &str) -> DriverSettings {
     static NUMBER: AtomicU32 = AtomicU32::new(0);
     let number = NUMBER.fetch_add(1, Ordering::Relaxed);
@@ -28,7 +28,7 @@ fn client(name: &str) -> (Client, PathBuf) {
     (Client::embedded(driver).expect("a client"), folder)
 }
 
-/// A port of the loopback that nothing is bound to.
+/// An unbound port of the loopback.
 fn free_port() -> u16 {
     let socket = std::net::UdpSocket::bind("127.0.0.1:0").expect("a socket");
     socket.local_addr().expect("it is bound").port()

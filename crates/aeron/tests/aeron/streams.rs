@@ -1,4 +1,4 @@
-//! Messages arrive complete and in order, whatever they travel over.
+//! Messages arrive complete and in order over every medium.
 
 use crate::{client, free_port, settings};
 use std::time::{Duration, Instant};
@@ -9,7 +9,7 @@ use touchline_aeron::{
 
 const DEADLINE: Duration = Duration::from_secs(60);
 
-/// Sends numbered messages from one to the other until all have arrived.
+/// Sends numbered messages until all have arrived.
 pub fn send_all(
     clients: &[&Client],
     publication: &mut ExclusivePublication,
@@ -192,7 +192,7 @@ fn drivers_of_two_processes_reach_each_other_and_the_sender_is_named() {
 }
 
 #[test]
-fn destinations_are_added_by_hand() {
+fn destinations_are_added_manually() {
     let (client, _) = client("destinations");
     let port = free_port();
     let to = format!("aeron:udp?endpoint=127.0.0.1:{port}");
@@ -211,7 +211,7 @@ fn destinations_are_added_by_hand() {
 }
 
 #[test]
-fn a_claim_that_is_dropped_sends_nothing() {
+fn a_dropped_claim_sends_nothing() {
     let (client, _) = client("claim");
     let mut subscription = client.subscription("aeron:ipc", 1).expect("a subscription");
     let mut publication = client.publication("aeron:ipc", 1).expect("a publication");
@@ -240,7 +240,7 @@ fn a_claim_that_is_dropped_sends_nothing() {
 }
 
 #[test]
-fn a_port_that_the_kernel_chose_is_known() {
+fn a_port_that_the_kernel_chose_is_reported() {
     let (client, _) = client("port");
     let subscription = client
         .subscription("aeron:udp?endpoint=127.0.0.1:0", 1)

@@ -171,12 +171,16 @@ impl Plan {
             });
             pin(self.cpus.0)?;
             let mut quiet = Instant::now();
-            while !done.load(Ordering::Acquire) || quiet.elapsed() < QUIET {
+            loop {
+                // Before the poll: a thread that was stopped for longer than QUIET still reads the packets in its socket.
+                let is_over = done.load(Ordering::Acquire) && quiet.elapsed() >= QUIET;
                 let begin = ticks();
                 if let Received::Packet(packet) = source.receive()? {
                     let receive_ns = packet.receive_ns;
                     brought(clock.between_ns(begin, ticks()), receive_ns);
                     quiet = Instant::now();
+                } else if is_over {
+                    break;
                 }
             }
             sending
@@ -187,7 +191,7 @@ impl Plan {
 }
 
 /// Time without a packet after which no more is expected.
-const QUIET: Duration = Duration::from_millis(50);
+const QUIET: Duration = Duration::from_millis(100);
 
 /// Sends packets with a pause before each; returns the time taken.
 fn send(

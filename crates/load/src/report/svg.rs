@@ -10,7 +10,7 @@ const RIGHT: f64 = 16.0;
 const TOP: f64 = 12.0;
 const BOTTOM: f64 = 46.0;
 
-/// Colours that are told apart on white, also by who sees few of them; after the last, dashes tell lines apart.
+/// Colours that are distinguishable on white, also with color blindness; after the last, dashes distinguish lines.
 pub const COLOURS: [&str; 8] = [
     "#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#000000", "#7f7f7f",
 ];
@@ -36,19 +36,19 @@ pub struct Line {
 /// A chart of lines, both axes logarithmic.
 #[derive(Clone, Debug)]
 pub struct LineChart {
-    /// What the horizontal axis is.
+    /// Label of the horizontal axis.
     pub x: &'static str,
-    /// What the vertical axis is.
+    /// Label of the vertical axis.
     pub y: &'static str,
-    /// How a value of the horizontal axis is written.
+    /// Format of a value of the horizontal axis.
     pub x_text: fn(f64) -> String,
-    /// How a value of the vertical axis is written.
+    /// Format of a value of the vertical axis.
     pub y_text: fn(f64) -> String,
     /// The lines.
     pub lines: Vec<Line>,
 }
 
-/// Where values are on an axis.
+/// Scale of an axis.
 #[derive(Clone, Copy)]
 struct Axis {
     least: f64,
@@ -185,9 +185,9 @@ fn draw_line(svg: &mut String, line: &Line, x: &Axis, y: &Axis) {
 /// A chart of bars, one a subject, each of parts.
 #[derive(Clone, Debug)]
 pub struct BarChart {
-    /// What the values are.
+    /// Label of the values.
     pub unit: &'static str,
-    /// How a value is written.
+    /// Format of a value.
     pub text: fn(f64) -> String,
     /// Names of the parts, in the order of the bars.
     pub parts: Vec<String>,
@@ -283,7 +283,7 @@ fn axis_names(svg: &mut String, x: &str, y: &str) {
     );
 }
 
-/// Text as it may stand in a page.
+/// Text escaped for a page.
 pub fn escape(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
     for c in text.chars() {

@@ -10,9 +10,9 @@ use touchline_aeron::{
     SystemCounter, Threading,
 };
 
-/// Pause of the driver process when it has nothing to do.
+/// Sleep of the idle driver process.
 const DRIVER_SLEEP: Duration = Duration::from_micros(50);
-/// Datagrams taken in one turn.
+/// Fragments of one poll.
 const TURN: usize = 256;
 const DRIVER: &str = "driver";
 
@@ -42,7 +42,7 @@ fn client(kind: Kind, place: &Place, process: &str) -> Result<Client, Failed> {
     Ok(Client::embedded(driver)?)
 }
 
-/// The channel of a side. Several readers of unicast are destinations that the publisher adds as they report.
+/// Channel of one side. For unicast with several readers, the publisher adds each as a destination when it reports.
 fn channel(kind: Kind, place: &Place, is_sender: bool) -> String {
     let port = place.port;
     match kind {
@@ -59,7 +59,7 @@ fn channel(kind: Kind, place: &Place, is_sender: bool) -> String {
     }
 }
 
-/// What the driver of a client counts.
+/// Counters of a client's driver.
 fn counts(client: &Client) -> Vec<(&'static str, u64)> {
     let counters = [
         ("naks_sent", SystemCounter::NaksSent),
@@ -78,7 +78,7 @@ fn counts(client: &Client) -> Vec<(&'static str, u64)> {
 }
 
 pub struct AeronSender {
-    // Before the client: what belongs to it goes first.
+    // Before the client: its resources are dropped first.
     publication: ExclusivePublication,
     client: Client,
 }
@@ -105,7 +105,7 @@ impl Sender for AeronSender {
                     claim.commit();
                     return Ok(Sent::Yes);
                 }
-                // The log turned: the next try finds room.
+                // The log rotated: the next attempt succeeds.
                 Err(Refused::AdminAction) => {}
                 Err(refused) if refused.is_passing() => return Ok(Sent::NoRoom),
                 Err(refused) => return Err(refused.into()),

@@ -17,7 +17,7 @@ const LAYOUT: Layout<0> = Layout {
     huge_pages: false,
     lock: Lock::IfAllowed,
 };
-/// Messages taken in one turn.
+/// Messages of one poll.
 const TURN: usize = 256;
 
 pub struct BusSender {
@@ -70,7 +70,7 @@ impl Receiver for BusReceiver {
             match self.subscription.poll(|message| take(message.bytes)) {
                 Ok(Polled::Given(())) => taken += 1,
                 Ok(Polled::Nothing) => break,
-                // What an overrun lost is missing in the numbers of the messages.
+                // Messages lost in an overrun are missing sequence numbers.
                 Ok(Polled::Passed(_)) | Err(_) => {}
             }
         }

@@ -20,9 +20,9 @@ pub const NEAR: &str = "near";
 pub const FAR: &str = "far";
 
 const INSTRUMENT: Instrument = Instrument(0);
-/// Messages taken in one turn.
+/// Messages of one poll.
 const TURN: usize = 256;
-/// Trades that show readers that the way is open, before the beginning: at most one in this time.
+/// Probe trades that show readers that the path is open, before the start: at most one in this time.
 const PROBE: Duration = Duration::from_millis(5);
 
 fn settings() -> Settings {
@@ -137,7 +137,7 @@ impl Receiver for MarketReceiver {
         while taken < TURN {
             let polled = self.subscriber.poll(|item| {
                 let Item::Update(received) = item else { return };
-                // A last value is one that the ring has as well.
+                // The ring contains a last value as well.
                 let Update::Trade(trade) = received.update else {
                     return;
                 };

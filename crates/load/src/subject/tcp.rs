@@ -1,4 +1,4 @@
-//! Plain TCP over the loopback: frames of a fixed length, all that is due in one write a turn.
+//! Plain TCP over the loopback: frames of a fixed length, all due messages in one write a turn.
 
 use super::{Place, Receiver, Sender, Sent};
 use crate::Failed;
@@ -6,7 +6,7 @@ use crate::message::BYTES;
 use std::io::{ErrorKind, Read, Write};
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
 
-/// Bytes that wait for one reader at most: then there is no room.
+/// Most bytes queued for one reader: then the transport is full.
 const QUEUE_BYTES: usize = 1024 * 1024;
 
 pub struct TcpSender {
@@ -15,7 +15,7 @@ pub struct TcpSender {
     connections: Vec<Queue>,
 }
 
-/// What waits for one reader.
+/// Queue of one reader.
 struct Queue {
     stream: TcpStream,
     bytes: Vec<u8>,

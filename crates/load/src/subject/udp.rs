@@ -1,4 +1,4 @@
-//! Plain UDP over the loopback: a datagram for each message and reader, and nothing that repairs a loss.
+//! Plain UDP over the loopback: a datagram for each message and reader, without retransmission.
 
 use super::{Place, Receiver, Sender, Sent};
 use crate::Failed;
@@ -8,13 +8,13 @@ use std::io::ErrorKind;
 use std::net::{Ipv4Addr, UdpSocket};
 
 const BUFFER_BYTES: usize = 2 * 1024 * 1024;
-/// Datagrams taken in one turn.
+/// Datagrams of one poll.
 const TURN: usize = 64;
 
 pub struct UdpSender {
     /// One for each reader.
     sockets: Vec<UdpSocket>,
-    /// Readers that have this message already, when one before had no room.
+    /// Readers that have this message already, if the socket was full for a later one.
     served: usize,
 }
 
@@ -43,7 +43,8 @@ impl Sender for UdpSender {
             match self.sockets[self.served].send(message) {
                 Ok(_) => {}
                 Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(Sent::NoRoom),
-                // Of an earlier datagram whose reader was not there: it is lost, which the reader will tell.
+                // Error of an earlier datagram whose reader was not connected: the datagram is lost, which the reader
+                // detects.
                 Err(error) if error.kind() == ErrorKind::ConnectionRefused => {}
                 Err(error) => return Err(error.into()),
             }
@@ -94,7 +95,7 @@ impl Receiver for UdpReceiver {
     }
 }
 
-/// Port of a reader: those of a step lie side by side.
+/// Port of a reader: consecutive for the readers of a step.
 fn port(place: &Place, reader: usize) -> Result<u16, Failed> {
     let reader = u16::try_from(reader).ok();
     let port = reader.and_then(|reader| place.port.checked_add(reader));

@@ -46,11 +46,9 @@ fn bench_receive_measures_each_way_of_receiving() {
     let arguments = "--rounds 1 --packets 5 --stream-packets 500 --batch 1,4 --json";
     let lines = lines("receive", &format!("bench receive {arguments}"));
     for way in ["recvmsg", "recvmmsg-4"] {
-        // A loaded machine may lose some of them; the benchmark counts them.
-        let count = of(&lines, &format!("{way}-call"), "count").as_u64();
-        assert!(matches!(count, Some(1..=5)), "{count:?}");
-        let lost = of(&lines, &format!("{way}-lost"), "value").as_f64();
-        assert!(lost < Some(500.0), "{lost:?}");
+        // The socket buffers have room for all packets: none is lost, however busy the host is.
+        assert_eq!(of(&lines, &format!("{way}-call"), "count"), 5);
+        assert_eq!(of(&lines, &format!("{way}-lost"), "value"), 0.0);
         let rate = of(&lines, &format!("{way}-rate"), "value");
         assert!(rate.as_f64() > Some(0.0), "{rate}");
     }
