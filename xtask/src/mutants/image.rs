@@ -11,7 +11,7 @@ pub const PROTOCOL: &[Mutant] = &[
         }
 ",
         replace: "",
-        test: "-p touchline-shm --test shm of_a_slot_in_a_change",
+        test: "-p touchline-shm --test shm a_slot_in_a_change_is_not_copied_whatever_its_length",
     },
     Mutant {
         name: "image: a copy is returned without the second check of the stamp",
@@ -94,13 +94,13 @@ pub const ORDERINGS: &[Mutant] = &[
         name: "image ordering: a generation may be visible before its message in the ring",
         find: "store(generation, Ordering::Release)",
         replace: "store(generation, Ordering::Relaxed)",
-        test: "RUSTFLAGS=--cfg=loom -p touchline-shm --test loom last_value::an_epoch_begins",
+        test: "RUSTFLAGS=--cfg=loom -p touchline-shm --test loom last_value::a_generation_is_visible_after_its_join_point",
     },
     Mutant {
         name: "image ordering: the ring may be read before the epoch of the tables",
         find: "[place::GENERATION].load(Ordering::Acquire)",
         replace: "[place::GENERATION].load(Ordering::Relaxed)",
-        test: "RUSTFLAGS=--cfg=loom -p touchline-shm --test loom last_value::an_epoch_begins",
+        test: "RUSTFLAGS=--cfg=loom -p touchline-shm --test loom last_value::a_generation_is_visible_after_its_join_point",
     },
     Mutant {
         name: "image ordering: slots may be unused before their epoch is over",

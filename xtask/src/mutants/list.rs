@@ -365,7 +365,7 @@ const SEGMENTS: &[Mutant] = &[
         name: "shm: hidden names are accepted",
         find: "} else if name.starts_with('.') {",
         replace: "} else if false {",
-        test: "-p touchline-shm --test shm names_lead_nowhere_else",
+        test: "-p touchline-shm --test shm bus_names_cannot_leave_the_root",
     },
     Mutant {
         name: "shm: readers open for writing",
@@ -377,25 +377,25 @@ const SEGMENTS: &[Mutant] = &[
         name: "shm: a truncated file is not reported",
         find: "entry.damaged.store(true, Ordering::SeqCst);",
         replace: "",
-        test: "-p touchline-shm --test shm a_writer_survives_it_as_well",
+        test: "-p touchline-shm --test shm a_writer_survives_truncation_and_other_mappings_are_unaffected",
     },
     Mutant {
         name: "shm: two writers hold the lock",
         find: "if !file.try_lock(WRITER_BYTE).map_err(failed())? {",
         replace: "if false {",
-        test: "-p touchline-shm --test shm the_second_writer_is_refused_and_told_by_whom",
+        test: "-p touchline-shm --test shm the_second_writer_is_rejected_with_the_holder",
     },
     Mutant {
         name: "shm: incomplete files are not removed",
         find: "remove_unfinished(&lock.directory)?;",
         replace: "",
-        test: "-p touchline-shm --test shm a_killed_writer_leaves_nothing_that_the_next_one_minds",
+        test: "-p touchline-shm --test shm a_killed_writer_leaves_no_obstacle_for_the_next",
     },
     Mutant {
         name: "shm: the file size limit raises a signal",
         find: "&& bytes > limit_bytes",
         replace: "&& false",
-        test: "-p touchline-shm --test shm a_limit_on_file_sizes_is_an_error_and_not_a_signal",
+        test: "-p touchline-shm --test shm a_file_size_limit_is_an_error_and_not_a_signal",
     },
     Mutant {
         name: "shm: counters are read beyond their mapping",
@@ -413,6 +413,6 @@ const SEGMENTS: &[Mutant] = &[
         name: "shm: names of counters clear the screen",
         find: "(b' '..=b'~').contains(byte)",
         replace: "*byte < 128",
-        test: "-p touchline-shm --test shm tables_that_a_reader_would_refuse_are_not_written",
+        test: "-p touchline-shm --test shm tables_that_a_reader_would_reject_are_not_written",
     },
 ];

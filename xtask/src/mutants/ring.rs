@@ -13,13 +13,13 @@ pub const PROTOCOL: &[Mutant] = &[
         self.advance(end",
         replace: "
         self.advance(end",
-        test: "SEEDS=20 -p touchline-shm --test shm overrun::what_is_overwritten_while_it_is_read",
+        test: "SEEDS=20 -p touchline-shm --test shm overrun::data_overwritten_during_a_read_is_discarded",
     },
     Mutant {
         name: "ring: readers check a block too far back",
         find: "ahead > self.geometry.capacity()",
         replace: "ahead > self.geometry.capacity() + self.geometry.block()",
-        test: "SEEDS=20 -p touchline-shm --test shm overrun::what_is_overwritten_while_it_is_read",
+        test: "SEEDS=20 -p touchline-shm --test shm overrun::data_overwritten_during_a_read_is_discarded",
     },
     Mutant {
         name: "ring: the next head is not zeroed",
@@ -54,19 +54,19 @@ pub const PROTOCOL: &[Mutant] = &[
         name: "ring: the block that a frame begins in is announced, not the one it ends in",
         find: "position.wrapping_add(self.block - 1) & !(self.block - 1)",
         replace: "position & !(self.block - 1)",
-        test: "SEEDS=20 -p touchline-shm --test shm overrun::what_is_overwritten_while_it_is_read",
+        test: "SEEDS=20 -p touchline-shm --test shm overrun::data_overwritten_during_a_read_is_discarded",
     },
     Mutant {
         name: "ring: the number of lost messages is one too low",
         find: "self.next.sequence.wrapping_sub(before.sequence)",
         replace: "self.next.sequence.wrapping_sub(before.sequence).saturating_sub(1)",
-        test: "-p touchline-shm --test shm overrun::a_overrun_reader_is_told",
+        test: "-p touchline-shm --test shm overrun::an_overrun_reader_learns_the_bytes_and_messages_that_it_lost",
     },
     Mutant {
         name: "ring: lost messages are counted with the 32 bits of the headers",
         find: "self.next.sequence.wrapping_sub(before.sequence)",
         replace: "u64::from((self.next.sequence as u32).wrapping_sub(before.sequence as u32))",
-        test: "-p touchline-shm --test shm overrun::a_lap_of_more_than_2_to_the_32",
+        test: "-p touchline-shm --test shm overrun::a_lag_of_more_than_2_to_the_32_messages_is_counted_exactly",
     },
     Mutant {
         name: "ring: the successor counts one message too many",
@@ -102,7 +102,7 @@ pub const PROTOCOL: &[Mutant] = &[
             cursor.cursors.advance",
         replace: "cursor.reported = self.next.position.wrapping_add(self.geometry.capacity() / 4);
             cursor.cursors.advance",
-        test: "-p touchline-shm --test shm lossless::nothing_is_lost_and_it_always_goes_on",
+        test: "-p touchline-shm --test shm lossless::no_message_is_lost_and_the_writer_always_continues",
     },
     Mutant {
         name: "ring: a registered reader is not waited for",
@@ -122,7 +122,7 @@ pub const PROTOCOL: &[Mutant] = &[
         self.go_to_join_point();
 ",
         replace: "",
-        test: "-p touchline-shm --test shm lossless::nothing_is_lost_from_when",
+        test: "-p touchline-shm --test shm lossless::no_message_is_lost_once_a_reader_is_registered",
     },
 ];
 

@@ -1,4 +1,4 @@
-//! The image table: one slot of two words, or two of them.
+//! The last-value table: one slot of two words, or two slots.
 
 use super::{Memory, check};
 use loom::thread;
@@ -19,13 +19,13 @@ fn table(shape: Shape) -> (Writer<Memory>, Reader<Memory>) {
     (writer, reader)
 }
 
-/// The words of a content that belong to a position.
+/// The words of the content at a position.
 fn content(position: u64) -> [u64; 2] {
     let word = position.wrapping_mul(0x9e37_79b9_7f4a_7c15);
     [word, !word]
 }
 
-/// Writes the content that belongs to a position.
+/// Writes the content of a position.
 fn change(writer: &mut Writer<Memory>, slot: usize, position: u64) {
     let words = content(position);
     let changed = writer.change(slot, position, |content| {
@@ -35,7 +35,7 @@ fn change(writer: &mut Writer<Memory>, slot: usize, position: u64) {
     assert_eq!(changed, Some(()));
 }
 
-/// One attempt. What is handed out is whole; gives its position.
+/// One attempt. Returned content is complete; returns its position.
 fn read(reader: &Reader<Memory>, slot: usize) -> Option<u64> {
     let mut room = [0; 2];
     match reader.read(slot, &mut room) {
@@ -48,7 +48,7 @@ fn read(reader: &Reader<Memory>, slot: usize) -> Option<u64> {
     }
 }
 
-/// Torn or older than what was read before: the writer changes the slot while it is copied.
+/// Torn or older than an earlier read: the writer changes the slot during the copy.
 #[test]
 fn one_reader_during_two_changes() {
     check("one reader during two changes", || {
@@ -66,8 +66,7 @@ fn one_reader_during_two_changes() {
     });
 }
 
-/// Not one word is copied of a change in progress, and none of the words of the next one is handed out
-/// with those of the last.
+/// No word is copied during a change, and words of two changes are never returned together.
 #[test]
 fn two_readers() {
     check("two readers of an image", || {
@@ -82,7 +81,7 @@ fn two_readers() {
     });
 }
 
-/// A reader that counts a slot as used reads it; one that does not has everything from the ring.
+/// A reader that counts a slot as used reads it; a reader that does not has all changes from the ring.
 #[test]
 fn the_first_change_of_a_slot() {
     const TWO: Shape = Shape { slots: 2, ..SHAPE };
@@ -95,7 +94,7 @@ fn the_first_change_of_a_slot() {
         let found = read(&reader, 1);
         assert!(matches!(found, None | Some(0 | 8)));
         if found == Some(8) {
-            assert_eq!(reader.used(), 2, "a slot that holds something is counted");
+            assert_eq!(reader.used(), 2, "a used slot is counted");
         }
         let mut writer = thread.join().unwrap();
         change(&mut writer, 0, 16);
@@ -103,8 +102,8 @@ fn the_first_change_of_a_slot() {
     });
 }
 
-/// A successor empties what a dead writer has left in the middle of a change: no reader takes that for a
-/// book, and whoever finds a slot emptied finds that the table is of another generation.
+/// A successor empties the slots that a dead writer left in a change. No reader treats one as a book, and a reader of
+/// an emptied slot sees another generation of the table.
 #[test]
 fn a_successor_of_a_writer_that_died_in_a_change() {
     check("a successor of a writer that died in a change", || {
@@ -142,9 +141,10 @@ fn a_successor_of_a_writer_that_died_in_a_change() {
     });
 }
 
-/// Whoever sees that the tables are of a generation sees what its writer did before: its mark in the ring.
+/// A reader that sees the generation of the tables also sees the earlier stores of its writer: the join point in the
+/// ring.
 #[test]
-fn an_epoch_begins_behind_what_was_done_before() {
+fn a_generation_is_visible_after_its_join_point() {
     check("a generation begins", || {
         let (mut writer, reader) = table(SHAPE);
         let join_point = zeroed(1);

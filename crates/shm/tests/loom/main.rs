@@ -1,5 +1,4 @@
-//! Shared memory under loom: every order in which stores and loads may be seen, within a bound on
-//! preemptions.
+//! Shared memory under loom: every visible order of stores and loads, within a bound on preemptions.
 //!
 //! ```sh
 //! RUSTFLAGS="--cfg loom" cargo test -p touchline-shm --test loom --release
@@ -20,7 +19,7 @@ type Memory = Arc<[AtomicU64]>;
 fn check(name: &str, model: impl Fn() + Send + Sync + 'static) {
     let mut builder = loom::model::Builder::new();
     builder.preemption_bound = builder.preemption_bound.or(Some(2));
-    // loom knows of no other way to count.
+    // loom cannot count executions otherwise.
     let executions = Arc::new(std::sync::atomic::AtomicU64::new(0));
     let counter = executions.clone();
     builder.check(move || {

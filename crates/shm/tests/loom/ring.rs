@@ -1,5 +1,5 @@
-//! The broadcast ring. Rings are as small as they get: 64 bytes, and frames of 16. What comes before the
-//! race is done before the threads begin, so that loom spends its time on what is at issue.
+//! The broadcast ring, as small as possible: 64 bytes, and frames of 16. Everything before the race runs before the
+//! threads start, so that loom explores only the race.
 
 use super::{Memory, check};
 use loom::thread;
@@ -17,7 +17,7 @@ fn ring_of(capacity: u64) -> (Memory, Writer<Memory>) {
     (memory, writer)
 }
 
-/// The words of a message, which may be cut.
+/// The words of a message, which may be truncated.
 fn content(sequence: u64, length: usize) -> [u64; 2] {
     let word = sequence.wrapping_mul(0x9e37_79b9_7f4a_7c15);
     let mut words = [word, !word];
@@ -25,7 +25,7 @@ fn content(sequence: u64, length: usize) -> [u64; 2] {
     words
 }
 
-/// Publishes a message as long as it may be.
+/// Publishes a message of the maximum length.
 fn try_publish(writer: &mut Writer<Memory>) -> Result<(), NoRoom> {
     let length = writer.geometry().message_max();
     let words = content(writer.next().sequence, length).map(u64::to_ne_bytes);
@@ -39,7 +39,7 @@ fn publish(writer: &mut Writer<Memory>, messages: u64) {
     }
 }
 
-/// A reader that holds what it gets against what was sent.
+/// A reader that verifies received messages against the sent ones.
 struct Judge {
     reader: Reader<Memory>,
     expected: u64,
@@ -60,7 +60,7 @@ impl Judge {
         Judge::new(Reader::attach(memory.clone()).unwrap())
     }
 
-    /// Whether there was something.
+    /// Whether a message was received.
     fn poll(&mut self) -> bool {
         let taken = self.reader.read(|frame| {
             let words = [frame.word(0), frame.word(1)];
@@ -94,14 +94,14 @@ impl Judge {
         assert_eq!((self.expected, self.lost), (published + 1, 0));
     }
 
-    /// When nobody writes any more, everything adds up.
+    /// After the writer has ended, all counts add up.
     fn finish(mut self, published: u64) {
         while self.poll() {}
         assert_eq!(self.expected, published + 1);
     }
 }
 
-/// Torn, repeated, reordered, invented: the writer comes around while the reader is at the oldest.
+/// Torn, repeated, reordered or invented messages: the writer wraps while the reader is at the oldest one.
 #[test]
 fn one_reader_a_lap_behind() {
     check("one reader a lap behind", || {
@@ -115,8 +115,8 @@ fn one_reader_a_lap_behind() {
     });
 }
 
-/// The very frame that makes it necessary is announced before it is written: padding ends the data, and
-/// the frame behind it lies over the reader's.
+/// The frame that causes the overrun is announced before it is written: padding ends the data, and the next frame
+/// overwrites the reader's.
 #[test]
 fn one_frame_that_laps() {
     check("one frame that laps", || {
@@ -130,7 +130,7 @@ fn one_frame_that_laps() {
     });
 }
 
-/// A staged message is announced before its payload is written, and there as soon as its head is.
+/// A staged message is announced before its payload is written, and visible with its header.
 #[test]
 fn one_staged_message_that_laps() {
     check("one staged message that laps", || {
@@ -154,7 +154,7 @@ fn one_staged_message_that_laps() {
     });
 }
 
-/// The payload is there as soon as the head is.
+/// The payload is visible with its header.
 #[test]
 fn one_reader_at_the_end() {
     check("one reader at the end", || {
@@ -186,7 +186,7 @@ fn two_readers() {
     });
 }
 
-/// Whoever attaches finds a whole mark, and frames behind it.
+/// A joining reader finds a complete join point, and frames after it.
 #[test]
 fn attaching_while_the_writer_makes_marks() {
     check("attaching while the writer makes marks", || {
@@ -199,8 +199,8 @@ fn attaching_while_the_writer_makes_marks() {
     });
 }
 
-/// A writer has announced what laps the reader, and dies before it writes any of it; its successor does,
-/// on the strength of that announcement. An empty message puts its first frame over the reader's payload.
+/// A writer announces a frame that overruns the reader, and dies before it writes it. Its successor writes the frame
+/// under that announcement. An empty message puts its first frame over the reader's payload.
 #[test]
 fn a_successor_overwrites_what_a_dead_writer_announced() {
     check("a successor of the dead", || {
@@ -220,7 +220,7 @@ fn a_successor_overwrites_what_a_dead_writer_announced() {
     });
 }
 
-/// A reader takes its slot while the writer looks whether there is any: one of them sees the other.
+/// A reader takes its slot while the writer checks for readers: one of them sees the other.
 #[test]
 fn joining_a_lossless_publication() {
     check("joining a lossless publication", || {
@@ -243,7 +243,7 @@ fn joining_a_lossless_publication() {
     });
 }
 
-/// Nothing is overwritten that a named reader has not read, and what it has read may be.
+/// No data that a registered reader has not read is overwritten; data that it has read may be.
 #[test]
 fn a_lossless_publication() {
     check("a lossless publication", || {

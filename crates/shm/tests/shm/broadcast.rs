@@ -1,7 +1,6 @@
 //! The broadcast ring over plain memory: every rule of its protocol, and every race.
 //!
-//! Messages are self-describing payloads, of which each says by its number what must be in it; readers are stream verifiers,
-//! who hold what they get against that.
+//! Messages are self-describing payloads, whose number determines their contents; readers verify the stream.
 
 mod frames;
 mod hostile;
@@ -19,13 +18,13 @@ use touchline_shm::zeroed;
 
 type Memory = Arc<[AtomicU64]>;
 
-/// The beginning of a stream.
+/// Start of a stream.
 const BEGINNING: JoinPoint = JoinPoint {
     position: 0,
     sequence: 1,
 };
 
-/// Beginnings from which positions or sequences soon run over 32 and 64 bits.
+/// Start values from which positions or sequences soon exceed 32 and 64 bits.
 const NEAR_ENDS: [JoinPoint; 3] = [
     BEGINNING,
     JoinPoint {
@@ -38,7 +37,7 @@ const NEAR_ENDS: [JoinPoint; 3] = [
     },
 ];
 
-/// A ring in memory of its own.
+/// A ring in private memory.
 fn ring(capacity: u64, first: JoinPoint) -> (Memory, Writer<Memory>) {
     let geometry = Geometry::new(capacity).unwrap();
     let memory = zeroed(geometry.words());
@@ -58,7 +57,7 @@ fn publish(writer: &mut Writer<Memory>, length_max: usize, bytes: &mut Vec<u8>) 
     writer.publish(bytes, Flags::default()).unwrap();
 }
 
-/// The number in an environment variable, or the usual one.
+/// The number in an environment variable, or the default.
 fn number(variable: &str, usual: u64) -> u64 {
     let text = std::env::var(variable).ok();
     text.map_or(usual, |text| {
@@ -66,7 +65,7 @@ fn number(variable: &str, usual: u64) -> u64 {
     })
 }
 
-/// `SEED` alone, or as many seeds as `SEEDS` says.
+/// Only `SEED`, or the number of seeds in `SEEDS`.
 fn seeds(usual: u64) -> std::ops::Range<u64> {
     match std::env::var("SEED") {
         Ok(_) => {

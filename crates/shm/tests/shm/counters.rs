@@ -1,4 +1,4 @@
-//! Counters as tools see them: over files, while they change, and after a death.
+//! Counters as tools see them: in files, during changes, and after the end of the process.
 
 #![cfg(not(any(loom, miri)))]
 
@@ -64,7 +64,7 @@ fn check_quantiles(mut values: Vec<u64>) {
 }
 
 #[test]
-fn a_view_since_an_earlier_one_holds_what_came_between() {
+fn a_difference_of_views_has_the_values_in_between() {
     let memory = zeroed(words_needed(0, 1));
     let mut writer = Writer::create(memory.clone(), &ORIGIN, &[], &[named("latency")]).unwrap();
     let reader = Reader::attach(memory).unwrap();
@@ -80,7 +80,7 @@ fn a_view_since_an_earlier_one_holds_what_came_between() {
 }
 
 #[test]
-fn tables_that_a_reader_would_refuse_are_not_written() {
+fn tables_that_a_reader_would_reject_are_not_written() {
     let long = "x".repeat(177);
     let wrong = [
         Descriptor {
@@ -130,7 +130,7 @@ fn tables_that_a_reader_would_refuse_are_not_written() {
             Refused::Tick
         );
     }
-    // The longest that is allowed arrives whole.
+    // The longest allowed table is read completely.
     let memory = zeroed(words_needed(1, 0));
     let full = Descriptor {
         name: &long[..64],
@@ -145,7 +145,7 @@ fn tables_that_a_reader_would_refuse_are_not_written() {
 }
 
 #[test]
-fn numbers_only_grow_for_a_reader_while_they_are_written() {
+fn numbers_only_increase_for_a_reader() {
     let memory = zeroed(words_needed(2, 1));
     let table = [named("first"), named("second")];
     let mut writer = Writer::create(memory.clone(), &ORIGIN, &table, &[named("sizes")]).unwrap();
@@ -162,7 +162,7 @@ fn numbers_only_grow_for_a_reader_while_they_are_written() {
                 last = now;
             }
         });
-        // Until the reader has seen it happen.
+        // Until the reader has seen a change.
         while rounds < 1_000 || changes.load(Relaxed) < 3 {
             writer.add(0, 1);
             writer.add(1, 3);
@@ -177,7 +177,7 @@ fn numbers_only_grow_for_a_reader_while_they_are_written() {
 }
 
 #[test]
-fn a_tool_reads_the_file_of_a_process_that_is_gone() {
+fn a_tool_reads_the_file_of_a_process_that_has_ended() {
     use touchline_shm::segment::{Access, Mapping, Options, Root, WriterLock};
     let place = format!("/dev/shm/touchline-counters-{}", std::process::id());
     let root = Root::at(&place);

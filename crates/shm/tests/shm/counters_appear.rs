@@ -1,4 +1,4 @@
-//! A table of counters appears whole, to a reader that looks at any moment. Small enough for Miri.
+//! A table of counters becomes visible completely, whenever a reader opens it. Small enough for Miri.
 
 #![cfg(not(loom))]
 
@@ -27,9 +27,9 @@ const TABLE: [Descriptor; 2] = [
 ];
 
 #[test]
-fn a_table_is_not_there_or_it_is_whole() {
+fn a_table_is_absent_or_complete() {
     let (mut early, mut late) = (0, 0);
-    // Until it was seen both ways; a hundred rounds are hardly ever needed.
+    // Until both cases have occurred; a hundred rounds are rarely needed.
     for _ in 0..100_000 {
         let memory = zeroed(words_needed(2, 0));
         thread::scope(|scope| {
@@ -52,7 +52,7 @@ fn a_table_is_not_there_or_it_is_whole() {
             return;
         }
     }
-    panic!("{early} looks were too early, {late} were not: the race did not happen");
+    panic!("{early} reads were too early, {late} were not: the race did not happen");
 }
 
 fn check(reader: &Reader<impl Words>) {

@@ -1,4 +1,4 @@
-//! The image table over plain memory: what an attempt to read comes to, whatever its writer does meanwhile.
+//! The last-value table over plain memory: the result of a read at any step of its writer.
 
 mod threads;
 
@@ -9,12 +9,12 @@ use touchline_shm::zeroed;
 
 type Memory = Arc<[AtomicU64]>;
 
-/// The word of a content that belongs to a position.
+/// The word of the content at a position.
 fn word(position: u64, index: usize) -> u64 {
     (position + index as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15)
 }
 
-/// Writes the content that belongs to a position.
+/// Writes the content of a position.
 fn change(writer: &mut Writer<Memory>, slot: usize, position: u64) {
     let changed = writer.change(slot, position, |content| {
         for (index, at) in content.iter().enumerate() {
@@ -34,10 +34,10 @@ fn table(shape: Shape) -> (Writer<Memory>, Reader<Memory>) {
 
 const UNTOUCHED: u64 = 77;
 
-/// The memory of a book of 8,192 levels a side, whose writer died in a change: one look at the stamp, and
-/// not one word is copied.
+/// The slot of a book of 8,192 levels a side, whose writer died in a change: one read of the stamp, and no word is
+/// copied.
 #[test]
-fn of_a_slot_in_a_change_nothing_is_copied_however_long_it_is() {
+fn a_slot_in_a_change_is_not_copied_whatever_its_length() {
     let content_words = 5 + 2 * 3 * (8_192 + 16);
     let shape = Shape {
         slots: 2,
@@ -65,9 +65,9 @@ fn of_a_slot_in_a_change_nothing_is_copied_however_long_it_is() {
     assert_eq!(reader.read(1, &mut room), Found::Content { position: 8 });
 }
 
-/// Of a change that begins or ends in the middle of a copy, and of one that is made twice.
+/// A change that starts or ends in the middle of a copy, and a change that is made twice.
 #[test]
-fn what_is_changed_in_the_middle_of_a_read_is_discarded_and_copied_once() {
+fn a_change_in_the_middle_of_a_read_is_discarded_and_repeated() {
     let shape = Shape {
         slots: 1,
         content_words: 4,
@@ -89,9 +89,9 @@ fn what_is_changed_in_the_middle_of_a_read_is_discarded_and_copied_once() {
     }
 }
 
-/// What a reader asks for beyond the slot or its own room is not copied.
+/// Words beyond the slot or the reader's buffer are not copied.
 #[test]
-fn only_what_there_is_and_room_for_is_copied() {
+fn only_words_of_the_slot_and_the_buffer_are_copied() {
     let shape = Shape {
         slots: 3,
         content_words: 4,
@@ -118,7 +118,7 @@ fn only_what_there_is_and_room_for_is_copied() {
 }
 
 #[test]
-fn what_is_no_table_is_refused() {
+fn memory_without_a_valid_table_is_rejected() {
     let shape = Shape {
         slots: 2,
         content_words: 4,

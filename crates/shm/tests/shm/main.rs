@@ -1,7 +1,7 @@
-//! Shared memory from outside, in one program. The models of loom are another, since they are built with other atomics.
+//! Tests of shared memory in one program. The loom models are another one, since they are built with other atomics.
 //!
-//! Payloads that describe themselves, and what verifies a stream of them, are the lab's, taken in as files: the lab itself
-//! would be too much to build under Miri.
+//! The self-describing payloads and the stream verifier are files of the lab: the lab crate takes too long to build
+//! under Miri.
 
 mod broadcast;
 mod counters;
@@ -10,12 +10,9 @@ mod last_value;
 #[path = "../../../lab/src/payload.rs"]
 mod payload;
 #[path = "../../../lab/src/random.rs"]
-#[allow(
-    dead_code,
-    reason = "these tests do not draw everything that can be drawn"
-)]
+#[allow(dead_code, reason = "these tests use a part of the generator")]
 mod random;
 mod segment;
 #[path = "../../../lab/src/stream_verifier.rs"]
-#[allow(dead_code, reason = "other tests ask witnesses more than these do")]
+#[allow(dead_code, reason = "these tests use a part of the stream verifier")]
 mod stream_verifier;

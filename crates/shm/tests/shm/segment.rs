@@ -1,5 +1,5 @@
-//! The files of a bus: who may touch them, what happens when there is no room, when a file is made
-//! shorter, and when somebody dies at any moment. Real files, real processes, real signals.
+//! The files of a bus: access, lack of memory, truncated files, and processes that die at any time. Real files,
+//! processes and signals.
 
 #![cfg(not(any(loom, miri)))]
 
@@ -7,7 +7,7 @@ mod faults;
 mod files;
 mod locks;
 mod names;
+mod other_users;
 mod place;
 mod roles;
 mod room;
-mod strangers;

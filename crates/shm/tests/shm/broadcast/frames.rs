@@ -1,4 +1,4 @@
-//! What goes in comes out: every length at every place of the ring, flags, padding, refusals.
+//! Round trip of messages: every length at every position of the ring, flags, padding, rejections.
 
 use super::{BEGINNING, NEAR_ENDS, publish, ring, verifier};
 use touchline_shm::atomic::Ordering::Relaxed;
@@ -8,7 +8,7 @@ use touchline_shm::broadcast::{
 use touchline_shm::zeroed;
 
 #[test]
-fn every_length_comes_out_as_it_went_in_at_every_place() {
+fn every_length_is_read_as_written_at_every_position() {
     let capacities: &[u64] = if cfg!(miri) {
         &[64, 128]
     } else {
@@ -44,7 +44,7 @@ fn every_length_comes_out_as_it_went_in_at_every_place() {
 }
 
 #[test]
-fn what_is_too_long_is_refused_and_changes_nothing() {
+fn a_message_that_is_too_long_is_rejected_and_changes_nothing() {
     for capacity in [64, 1024, 1 << 16] {
         let (_, mut writer) = ring(capacity, BEGINNING);
         let message_max = writer.geometry().message_max();
@@ -94,7 +94,11 @@ fn a_claim_can_be_filled_in_place_in_parts_or_dropped() {
         }
         if round % 3 == 0 {
             drop(claim);
-            assert_eq!(reader.read(|_| ()), Ok(None), "it was never there");
+            assert_eq!(
+                reader.read(|_| ()),
+                Ok(None),
+                "a dropped claim publishes nothing"
+            );
             continue;
         }
         let end = claim.commit(BATCH_END);
@@ -105,10 +109,10 @@ fn a_claim_can_be_filled_in_place_in_parts_or_dropped() {
 }
 
 #[test]
-fn a_frame_does_not_wrap_and_what_is_left_counts_for_nothing() {
+fn a_frame_does_not_wrap_and_the_rest_is_padding() {
     let (memory, mut writer) = ring(256, BEGINNING);
     let mut reader = Reader::attach(memory).unwrap();
-    // The frame of the writer's beginning has 16 bytes; six of 40 would end at 256.
+    // The writer's first frame has 16 bytes; six of 40 would end at 256.
     for _ in 0..5 {
         writer.publish(&[7; 32], Flags::default()).unwrap();
     }
@@ -165,7 +169,7 @@ fn a_new_writer_is_announced_and_nothing_is_lost() {
         assert_eq!(first, Ok(Some(generation as u8)));
         assert_eq!(reader.read(|_| ()), Err(RingEvent::Generation(generation)));
         assert_eq!(reader.next(), writer.next());
-        // Whoever joins now begins behind the notice.
+        // A reader that joins now starts after the notice.
         assert_eq!(
             Reader::attach(memory.clone()).unwrap().read(|_| ()),
             Ok(None)
@@ -174,7 +178,7 @@ fn a_new_writer_is_announced_and_nothing_is_lost() {
 }
 
 #[test]
-fn memory_that_holds_no_such_ring_is_refused_in_words() {
+fn memory_without_a_valid_ring_is_rejected_with_the_reason() {
     for capacity in [0, 1, 8, 32, 63, 96, 1000, 1 << 41, u64::MAX] {
         assert_eq!(Geometry::new(capacity), Err(Refused::Capacity(capacity)));
     }

@@ -1,5 +1,5 @@
-//! Memory that somebody else scribbles over: wrong data perhaps, but no panic, no endless loop, and
-//! nothing from outside the ring.
+//! Memory that another process overwrites: data may be wrong, but there is no panic, no endless loop, and no access
+//! outside the ring.
 
 use super::{BEGINNING, Memory, number, publish, ring, seeds};
 use crate::random::Random;
@@ -7,10 +7,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use touchline_shm::broadcast::{Flags, Geometry, Reader, RingEvent, Writer};
 
-/// Where the words of the control page lie that mean something.
+/// Positions of the meaningful words of the control page.
 const CONTROL: [usize; 11] = [0, 1, 2, 3, 16, 17, 32, 33, 34, 35, 36];
 
-/// Values at which arithmetic on positions and lengths goes wrong.
+/// Values that break arithmetic on positions and lengths.
 const EDGES: [u64; 10] = [
     0,
     1,
@@ -34,13 +34,13 @@ fn scribble(memory: &Memory, random: &mut Random) {
     let value = match random.below(4) {
         0 | 1 => word.load(Ordering::Relaxed) ^ 1 << random.below(64),
         2 => *random.pick(&EDGES),
-        // A word of the ring where it does not belong, such as a head.
+        // A word of the ring at a wrong place, such as a header.
         _ => memory[random.index(memory.len())].load(Ordering::Relaxed),
     };
     word.store(value, Ordering::Relaxed);
 }
 
-/// Reads for a while, and everything that it is given.
+/// Reads all available messages for a while.
 fn read_some(reader: &mut Reader<Memory>, steps: usize) -> u64 {
     let mut corrupt = 0;
     for _ in 0..steps {
@@ -61,7 +61,7 @@ fn read_some(reader: &mut Reader<Memory>, steps: usize) -> u64 {
     corrupt
 }
 
-/// Says which seed it was, if a test ends in the middle of it.
+/// Prints the seed if a test ends early.
 struct NamedWhenItFails(u64);
 
 impl Drop for NamedWhenItFails {
@@ -106,7 +106,7 @@ fn session(seed: u64, flips: u64) -> (u64, u64) {
 }
 
 #[test]
-fn scribbles_are_reported_and_survived() {
+fn overwritten_words_are_reported_without_a_panic() {
     let (usual, flips) = if cfg!(miri) { (1, 100) } else { (500, 2_000) };
     let (mut corrupt, mut refused) = (0, 0);
     for seed in seeds(usual) {
@@ -118,9 +118,9 @@ fn scribbles_are_reported_and_survived() {
     assert!(corrupt > 0 && refused > 0);
 }
 
-/// The same while others read and write, so that words change between two loads of one read.
+/// The same during concurrent reads and writes, so that words change between two loads of one read.
 #[test]
-fn scribbles_in_the_middle_of_a_read_are_survived() {
+fn words_overwritten_in_the_middle_of_a_read_cause_no_panic() {
     let flips = number("FLIPS", if cfg!(miri) { 60 } else { 1_000_000 });
     let (memory, mut writer) = ring(1 << 12, BEGINNING);
     let done = AtomicBool::new(false);

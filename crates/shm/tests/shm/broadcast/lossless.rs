@@ -1,4 +1,4 @@
-//! Publications that wait for their named readers.
+//! Publications that wait for their registered readers.
 
 use super::{BEGINNING, Memory, publish, ring, verifier};
 use crate::stream_verifier::StreamVerifier;
@@ -16,11 +16,11 @@ fn fill(writer: &mut Writer<Memory>) -> (u64, NoRoom) {
             return (published, no_room);
         }
     }
-    panic!("nobody is waited for")
+    panic!("no reader is registered")
 }
 
 #[test]
-fn the_writer_waits_for_the_slowest_and_for_nobody_who_left() {
+fn the_writer_waits_for_the_slowest_and_not_for_readers_that_left() {
     let (memory, writer) = ring(1024, BEGINNING);
     let registered = cursors(3);
     let mut writer = writer.lossless(registered());
@@ -51,7 +51,7 @@ fn the_writer_waits_for_the_slowest_and_for_nobody_who_left() {
     assert!(more > 0);
     assert_eq!(writer.registered().unwrap().lease(1), None);
 
-    // One is dead and its slot freed, the other one leaves.
+    // One has died and its slot is freed, the other one leaves.
     while fast.read(|_| ()).unwrap().is_some() {}
     assert_eq!(fill(&mut writer).1, NoRoom::Full { slot: 2 });
     let registered = writer.registered().unwrap();
@@ -65,9 +65,9 @@ fn the_writer_waits_for_the_slowest_and_for_nobody_who_left() {
     }
 }
 
-/// Every length and every place: neither does it lose anything, nor does it stop for ever.
+/// Every length and every position: no loss, and no deadlock.
 #[test]
-fn nothing_is_lost_and_it_always_goes_on() {
+fn no_message_is_lost_and_the_writer_always_continues() {
     let capacities: &[u64] = if cfg!(miri) {
         &[64]
     } else {
@@ -93,7 +93,7 @@ fn nothing_is_lost_and_it_always_goes_on() {
                 Err(NoRoom::Full { slot }) => {
                     assert!(
                         readers[slot].poll().unwrap(),
-                        "who is waited for has nothing to read"
+                        "the writer waits for a reader that has nothing to read"
                     );
                 }
                 Err(no_room) => panic!("{no_room}"),
@@ -109,9 +109,9 @@ fn nothing_is_lost_and_it_always_goes_on() {
     }
 }
 
-/// Whoever attaches is overtaken as long as it has no slot, and never after that.
+/// A joining reader may be overrun until it has a slot, and never after that.
 #[test]
-fn nothing_is_lost_from_when_a_reader_has_its_name() {
+fn no_message_is_lost_once_a_reader_is_registered() {
     let (memory, writer) = ring(1024, BEGINNING);
     let registered = cursors(1);
     let mut writer = writer.lossless(registered());
@@ -140,13 +140,16 @@ fn a_publication_without_named_readers_is_not_slowed() {
         publish(&mut writer, 64, &mut bytes);
     }
     while idle.poll().unwrap() {}
-    assert!(idle.tally().lost > 0, "it has no name and nobody waited");
+    assert!(
+        idle.tally().lost > 0,
+        "an unregistered reader is not waited for"
+    );
     assert_eq!(idle.reader().next(), writer.next());
 }
 
-/// The writer judges a reader to be dead while another one takes its slot: the other keeps it.
+/// The writer treats a reader as dead while another one takes its slot: the other keeps it.
 #[test]
-fn who_takes_the_slot_of_a_dead_reader_is_not_freed_in_its_place() {
+fn the_new_owner_of_a_dead_readers_slot_keeps_it() {
     let cursors = cursors(1)();
     cursors.take(0, 8);
     let judged = cursors.lease(0).unwrap();

@@ -1,4 +1,4 @@
-//! The ring against a slow and obvious model of it: a list of frames and three numbers.
+//! The ring compared with a slow and simple model: a list of frames and three numbers.
 
 use super::{Memory, NEAR_ENDS, seeds};
 use crate::random::Random;
@@ -16,12 +16,12 @@ enum Content {
     Generation(u64),
 }
 
-/// The stream since its beginning; positions and sequences count from 0.
+/// The stream since its start; positions and sequences count from 0.
 #[derive(Debug)]
 struct Model {
     capacity: u64,
     block: u64,
-    /// Where each frame begins, what it is, and where it ends.
+    /// Start, kind and end of each frame.
     frames: Vec<(u64, Content, u64)>,
     next: JoinPoint,
     watermark: u64,
@@ -29,7 +29,7 @@ struct Model {
     generation: u64,
 }
 
-/// What a reader of the model is given.
+/// Result of a read in the model.
 #[derive(Debug, PartialEq)]
 enum Given {
     Nothing,
@@ -57,7 +57,7 @@ impl Model {
         model
     }
 
-    /// Room for a message, whether or not there will be one.
+    /// Claims space for a message that may be dropped.
     fn claim(&mut self, length: usize) {
         let frame = 8 + (length as u64).next_multiple_of(8);
         let rest = self.capacity - self.next.position % self.capacity;
@@ -100,7 +100,7 @@ impl Model {
         self.join_point = self.next;
     }
 
-    /// What the reader at `at` is given, and where it is then.
+    /// Result of a read at `at`, and the next position.
     fn read(&self, at: &mut JoinPoint) -> Given {
         if self.watermark > at.position + self.capacity {
             let before = *at;
@@ -161,7 +161,7 @@ fn session(seed: u64, steps: usize) -> u64 {
     let mut random = Random::from_seed(seed);
     let geometry = Geometry::new(64 << random.below(if cfg!(miri) { 2 } else { 8 })).unwrap();
     let memory = zeroed(geometry.words());
-    // The model's positions count from a whole lap.
+    // The model's positions start at a complete lap.
     let near = random.pick(&NEAR_ENDS);
     let origin = JoinPoint {
         position: near.position & !(geometry.capacity() - 1),
@@ -216,9 +216,12 @@ fn session(seed: u64, steps: usize) -> u64 {
 }
 
 #[test]
-fn the_ring_does_what_the_model_does() {
+fn the_ring_behaves_like_the_model() {
     let (usual, steps) = if cfg!(miri) { (2, 100) } else { (300, 2_000) };
     let laps: u64 = seeds(usual).map(|seed| session(seed, steps)).sum();
     println!("{laps} laps");
-    assert!(laps > 0, "nobody was lapped, so half of it was not shown");
+    assert!(
+        laps > 0,
+        "no reader was overrun, so the test covered only a half"
+    );
 }

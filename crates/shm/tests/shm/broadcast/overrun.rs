@@ -1,4 +1,4 @@
-//! Readers that are overtaken: they are told exactly what they lost, and never given what is not whole.
+//! Overruns: readers learn exactly what they lost, and never receive incomplete data.
 
 use super::{BEGINNING, Memory, NEAR_ENDS, publish, ring, seeds, verifier};
 use crate::random::Random;
@@ -6,7 +6,7 @@ use crate::stream_verifier::Violation;
 use touchline_shm::broadcast::{Flags, Geometry, JoinPoint, Overrun, Reader, RingEvent, Writer};
 
 #[test]
-fn a_overrun_reader_is_told_the_bytes_and_messages_that_it_lost() {
+fn an_overrun_reader_learns_the_bytes_and_messages_that_it_lost() {
     for first in NEAR_ENDS {
         let (memory, mut writer) = ring(1024, first);
         let mut reader = Reader::attach(memory.clone()).unwrap();
@@ -16,7 +16,7 @@ fn a_overrun_reader_is_told_the_bytes_and_messages_that_it_lost() {
                 writer.publish(&[1; 32], Flags::default()).unwrap();
             }
             let Err(RingEvent::Overrun(Overrun { bytes, messages })) = reader.read(|_| ()) else {
-                panic!("{laps} laps and not told");
+                panic!("{laps} laps and no overrun reported");
             };
             assert_eq!(reader.next().position, before.position.wrapping_add(bytes));
             assert_eq!(
@@ -24,7 +24,7 @@ fn a_overrun_reader_is_told_the_bytes_and_messages_that_it_lost() {
                 before.sequence.wrapping_add(messages)
             );
             assert_eq!(Some(reader.next()), reader.join_point());
-            // It goes on at the join point, which is at most a block and a frame behind the writer.
+            // It continues at the join point, which is at most a block and a frame behind the writer.
             let behind = writer.next().position.wrapping_sub(reader.next().position);
             assert!(behind <= 128 + 40, "{behind}");
             let mut rest = 0;
@@ -38,9 +38,9 @@ fn a_overrun_reader_is_told_the_bytes_and_messages_that_it_lost() {
     }
 }
 
-/// So far behind that even the half of the number that frames carry is the same again.
+/// The lag is so large that the low half of the sequence in the frames repeats.
 #[test]
-fn a_lap_of_more_than_2_to_the_32_messages_is_told_exactly() {
+fn a_lag_of_more_than_2_to_the_32_messages_is_counted_exactly() {
     let (memory, mut writer) = ring(256, BEGINNING);
     let mut reader = Reader::attach(memory.clone()).unwrap();
     let before = reader.next();
@@ -60,9 +60,9 @@ fn a_lap_of_more_than_2_to_the_32_messages_is_told_exactly() {
     assert_eq!(reader.read(|frame| frame.sequence), Ok(Some(1 + (3 << 32))));
 }
 
-/// As far behind as the geometry promises, and still not overrun; twice the ring, and always.
+/// As far behind as the geometry guarantees, without an overrun; with twice the ring always an overrun.
 #[test]
-fn nobody_is_overrun_who_is_less_behind_than_promised() {
+fn no_reader_is_overrun_within_the_guaranteed_lag() {
     for capacity in [64u64, 256, 4096, 1 << 16] {
         let geometry = Geometry::new(capacity).unwrap();
         let length_max = geometry.message_max();
@@ -104,9 +104,9 @@ fn nobody_is_overrun_who_is_less_behind_than_promised() {
     }
 }
 
-/// The writer comes around in the middle of a read, at every distance and with every length.
+/// The writer wraps in the middle of a read, at every distance and with every length.
 #[test]
-fn what_is_overwritten_while_it_is_read_is_kept_back() {
+fn data_overwritten_during_a_read_is_discarded() {
     let mut torn = 0;
     let (usual, capacities, rounds) = if cfg!(miri) { (4, 2, 10) } else { (400, 5, 60) };
     for seed in seeds(usual) {
@@ -128,10 +128,10 @@ fn what_is_overwritten_while_it_is_read_is_kept_back() {
         torn += reader.tally().torn;
     }
     println!("{torn} messages were overwritten while they were read");
-    assert!(torn > 0, "nothing was torn, so nothing was shown");
+    assert!(torn > 0, "no message was torn, so the test covered nothing");
 }
 
-/// Publishes up to a lap, and leaves a message half written at the end.
+/// Publishes up to one lap, and leaves a message incomplete at the end.
 fn overwrite(writer: &mut Writer<Memory>, random: &mut Random, length_max: usize) {
     let mut bytes = Vec::new();
     for _ in 0..random.below(writer.geometry().capacity() / 12) {
@@ -142,9 +142,9 @@ fn overwrite(writer: &mut Writer<Memory>, random: &mut Random, length_max: usize
     claim.write(&vec![0xee; length / 2]);
 }
 
-/// The tests are tested: a reader that believes before the ring has validated is caught by them.
+/// Test of the tests: they detect a reader that uses data before the ring has validated it.
 #[test]
-fn a_reader_that_does_not_validate_is_accused() {
+fn a_reader_that_does_not_validate_is_detected() {
     let (memory, mut writer) = ring(1024, BEGINNING);
     let mut bytes = Vec::new();
     let mut reader = verifier(&memory, 128).credulous();

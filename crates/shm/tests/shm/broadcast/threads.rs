@@ -1,4 +1,4 @@
-//! One writer and three readers at full speed, one of them too slow on purpose.
+//! One writer and three readers at full speed, one of them deliberately too slow.
 
 use super::{BEGINNING, Memory, number, publish, ring, verifier};
 use crate::stream_verifier::Tally;
@@ -7,10 +7,10 @@ use std::thread;
 use std::time::Duration;
 use touchline_shm::broadcast::{JoinPoint, Writer};
 
-/// Bytes of the longest payload; with their heads they are a third of a cache line to five of them.
+/// Longest payload in bytes; with headers, messages are a third of a cache line to five lines long.
 const LENGTH_MAX: usize = if cfg!(miri) { 64 } else { 256 };
 
-/// Polls between two naps of the slow reader, and how long they are. Miri's clock counts 5 us for a few
+/// Polls between two sleeps of the slow reader, and the length of a sleep. Miri's clock counts 5 µs for a few
 /// instructions.
 const NAP_EVERY: u64 = if cfg!(miri) { 8 } else { 1000 };
 const NAP: Duration = Duration::from_micros(if cfg!(miri) { 500_000 } else { 500 });
@@ -20,17 +20,17 @@ const NAP: Duration = Duration::from_micros(if cfg!(miri) { 500_000 } else { 500
 enum Pace {
     /// Polls without a pause.
     Busy,
-    /// Gives its processor away in the middle of every 64th message.
+    /// Yields its processor in the middle of every 64th message.
     Interrupted,
-    /// Sleeps now and then.
+    /// Sleeps regularly.
     Slow,
 }
 
-/// Reads until the writer is done and everything was read.
+/// Reads until the writer has ended and everything was read.
 fn read(memory: &Memory, pace: Pace, done: &AtomicBool) -> (Tally, JoinPoint) {
     let mut reader = verifier(memory, LENGTH_MAX);
     for polls in 1u64.. {
-        // Before the poll: what was published before the end is still there to be polled.
+        // Before the poll: messages published before the end can still be polled.
         let last = done.load(Ordering::Acquire);
         let more = reader.poll_while(|| {
             if pace == Pace::Interrupted && polls % 64 == 0 {
@@ -53,7 +53,7 @@ fn read(memory: &Memory, pace: Pace, done: &AtomicBool) -> (Tally, JoinPoint) {
     (reader.tally(), reader.reader().next())
 }
 
-/// Publishes so many payloads, by eight writers one after the other.
+/// Publishes this number of payloads, by eight consecutive writers.
 fn write(memory: &Memory, mut writer: Writer<Memory>, messages: u64) -> JoinPoint {
     let mut bytes = Vec::new();
     for sequence in 1..=messages {
@@ -70,7 +70,7 @@ fn write(memory: &Memory, mut writer: Writer<Memory>, messages: u64) -> JoinPoin
 }
 
 #[test]
-fn no_reader_sees_anything_but_the_next_message_or_what_it_lost() {
+fn a_reader_gets_the_next_message_or_the_number_of_lost_ones() {
     let messages = number("MESSAGES", if cfg!(miri) { 40 } else { 10_000_000 });
     let capacity = if cfg!(miri) { 512 } else { 1 << 16 };
     let (memory, writer) = ring(capacity, BEGINNING);
@@ -95,5 +95,8 @@ fn no_reader_sees_anything_but_the_next_message_or_what_it_lost() {
         assert!(tally.received > 0);
     }
     let laps: u64 = readers.iter().map(|tally| tally.laps).sum();
-    assert!(laps > 0, "nobody was overtaken, so nothing was shown");
+    assert!(
+        laps > 0,
+        "no reader was overrun, so the test covered nothing"
+    );
 }

@@ -1,4 +1,4 @@
-//! Writers, one after the other, and three readers at full speed.
+//! Consecutive writers, and three readers at full speed.
 
 use super::{Memory, change, word};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -11,22 +11,21 @@ const SHAPE: Shape = Shape {
     content_words: if cfg!(miri) { 3 } else { 40 },
 };
 
-/// Positions of a generation begin at this times its number.
+/// Positions of a generation start at this multiple of its number.
 const GENERATION_BEGINS: u64 = 1 << 32;
 
-/// What a reader's attempts came to.
+/// Results of a reader's attempts.
 #[derive(Debug, Default)]
 struct Tally {
     contents: u64,
     empty: u64,
     busy: u64,
     overwritten: u64,
-    /// Content or nothing, and another generation when that was read.
+    /// Content or none, and a later generation after that read.
     replaced: u64,
 }
 
-/// One attempt: what is handed out is whole, no older than what was there before, and of the generation that
-/// the table belongs to.
+/// One attempt: returned content is complete, no older than earlier content, and of the generation of the table.
 fn attempt(
     reader: &Reader<Memory>,
     slot: usize,
@@ -78,7 +77,7 @@ fn read(memory: &Memory, pauses: bool, done: &AtomicBool) -> Tally {
     tally
 }
 
-/// So many changes, by eight writers one after the other.
+/// This number of changes, by eight consecutive writers.
 fn write(memory: &Memory, changes: u64) {
     for generation in 1..=8 {
         let mut writer = Writer::create(memory.clone(), SHAPE).unwrap();
@@ -98,7 +97,7 @@ fn write(memory: &Memory, changes: u64) {
 }
 
 #[test]
-fn no_reader_gets_anything_but_a_whole_content_of_its_epoch() {
+fn a_reader_gets_only_complete_content_of_its_generation() {
     let usual = if cfg!(miri) { 48 } else { 2_000_000 };
     let changes = std::env::var("CHANGES").map_or(usual, |text| text.parse().unwrap());
     let memory = zeroed(SHAPE.words());
@@ -121,7 +120,7 @@ fn no_reader_gets_anything_but_a_whole_content_of_its_epoch() {
     if !cfg!(miri) {
         assert!(
             discarded > 0,
-            "no attempt met a change, so nothing was shown"
+            "no read met a change, so the test covered nothing"
         );
         assert!(tallies.iter().any(|tally| tally.contents > 0));
     }

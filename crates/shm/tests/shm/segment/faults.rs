@@ -1,4 +1,4 @@
-//! A file that somebody makes shorter (threat T4): zeros and a flag, in our mappings and nowhere else.
+//! A file that another process truncates (threat T4): zeros and a flag, in our mappings only.
 
 use crate::segment::place::{PAGE, Place, open, publish, root_in};
 use crate::segment::roles::{ready, run_to_crash};
@@ -23,7 +23,7 @@ fn fill(mapping: &Mapping) {
 }
 
 #[test]
-fn a_file_made_shorter_while_it_is_read_gives_zeros_and_a_flag() {
+fn a_file_truncated_during_a_read_gives_zeros_and_a_flag() {
     let place = Place::new();
     let lock = place.writer();
     for round in 0..50 {
@@ -51,7 +51,7 @@ fn a_file_made_shorter_while_it_is_read_gives_zeros_and_a_flag() {
 }
 
 #[test]
-fn a_writer_survives_it_as_well_and_other_mappings_are_left_alone() {
+fn a_writer_survives_truncation_and_other_mappings_are_unaffected() {
     let place = Place::new();
     let lock = place.writer();
     let (writer, other) = (
@@ -70,7 +70,7 @@ fn a_writer_survives_it_as_well_and_other_mappings_are_left_alone() {
             .iter()
             .all(|word| word.load(Relaxed) == u64::MAX)
     );
-    // The place in the table is used again, without the flag.
+    // The entry of the table is reused, without the flag.
     drop(writer);
     for _ in 0..10 {
         assert!(publish(&lock, "ring", PAGE).intact());
@@ -110,7 +110,7 @@ fn faults_while_other_threads_map_and_unmap() {
 }
 
 #[test]
-fn a_fault_elsewhere_ends_the_process_as_ever() {
+fn a_fault_elsewhere_ends_the_process_as_usual() {
     let place = Place::new();
     let status = run_to_crash("fault elsewhere", place.folder());
     assert_eq!(status.signal(), Some(libc::SIGBUS), "{status}");
@@ -123,7 +123,7 @@ pub fn play_fault_elsewhere(folder: &Path) {
 }
 
 #[test]
-fn a_fault_elsewhere_reaches_the_handler_that_was_there_before() {
+fn a_fault_elsewhere_reaches_the_previous_handler() {
     let place = Place::new();
     let status = run_to_crash("fault elsewhere, with a handler", place.folder());
     assert_eq!(status.code(), Some(42), "{status}");
@@ -149,7 +149,7 @@ fn ours(folder: &Path) -> Mapping {
     publish(&lock, "ring", PAGE)
 }
 
-/// Reads behind the end of a file that was mapped without our help.
+/// Reads beyond the end of a file that was mapped by other means.
 fn fault_elsewhere(folder: &Path) {
     let path = folder.join("theirs");
     fs::write(&path, [1; PAGE]).unwrap();
@@ -167,7 +167,7 @@ fn fault_elsewhere(folder: &Path) {
     };
     let word = base.unwrap().cast::<u8>();
     file.set_len(0).unwrap();
-    // SAFETY: the address is mapped for reading. That the page behind it is gone is what this is about.
+    // SAFETY: the address is mapped for reading. The missing page behind it is the subject of the test.
     let value = unsafe { word.read_volatile() };
     println!("read {value}");
 }

@@ -1,4 +1,4 @@
-//! Files appear when they are complete, are replaced as a whole, and are what was asked for.
+//! Files become visible when they are complete, are replaced as a whole, and have the requested properties.
 
 use crate::segment::place::{BUS, PAGE, Place, open, publish};
 use std::fs;
@@ -7,7 +7,7 @@ use touchline_shm::Words;
 use touchline_shm::segment::{Access, Error, Lock, Mapping, Options, Root, Warning, WriterLock};
 
 #[test]
-fn a_reader_finds_a_file_when_it_is_published_and_not_before() {
+fn a_reader_finds_a_file_once_it_is_published() {
     let place = Place::new();
     let lock = place.writer();
     let draft = Mapping::create(&lock, "ring", 2 * PAGE, &Options::default()).unwrap();
@@ -26,7 +26,7 @@ fn a_reader_finds_a_file_when_it_is_published_and_not_before() {
 }
 
 #[test]
-fn a_draft_that_is_dropped_leaves_nothing() {
+fn a_dropped_draft_leaves_no_file() {
     let place = Place::new();
     let lock = place.writer();
     drop(Mapping::create(&lock, "ring", PAGE, &Options::default()).unwrap());
@@ -36,7 +36,7 @@ fn a_draft_that_is_dropped_leaves_nothing() {
 }
 
 #[test]
-fn readers_of_a_replaced_file_keep_it_and_learn_of_it() {
+fn readers_of_a_replaced_file_keep_it_and_are_notified() {
     let place = Place::new();
     let lock = place.writer();
     publish(&lock, "ring", PAGE).words()[0].store(1, Relaxed);
@@ -52,7 +52,7 @@ fn readers_of_a_replaced_file_keep_it_and_learn_of_it() {
 }
 
 #[test]
-fn a_clone_keeps_the_memory_when_the_first_is_gone() {
+fn a_clone_keeps_the_memory_after_the_first_is_dropped() {
     let place = Place::new();
     let first = publish(&place.writer(), "ring", PAGE);
     first.words()[3].store(9, Relaxed);
@@ -63,7 +63,7 @@ fn a_clone_keeps_the_memory_when_the_first_is_gone() {
 }
 
 #[test]
-fn the_next_writer_finds_what_the_last_one_left() {
+fn the_next_writer_finds_the_files_of_the_last_one() {
     let place = Place::new();
     publish(&place.writer(), "ring", PAGE).words()[0].store(77, Relaxed);
     let lock = place.writer();
@@ -92,7 +92,7 @@ fn a_root_lists_its_buses() {
 }
 
 #[test]
-fn a_root_is_neither_made_nor_found_where_nothing_is() {
+fn a_missing_root_is_neither_created_nor_listed() {
     let place = Place::new();
     let root = Root::at(place.folder().join("missing/root"));
     for error in [
@@ -174,7 +174,7 @@ fn pages_are_present_and_locked_before_the_call_returns() {
 }
 
 #[test]
-fn huge_pages_that_cannot_be_had_are_a_note() {
+fn unavailable_huge_pages_are_a_warning() {
     let place = Place::new();
     let lock = place.writer();
     let options = Options {

@@ -1,4 +1,4 @@
-//! One writer, places for readers, and nothing to clean up after a death.
+//! One writer, slots for readers, and no cleanup after a process dies.
 
 use crate::segment::place::{BUS, PAGE, Place, open, publish, root_in};
 use crate::segment::roles::{Player, ready, wait_for_the_end};
@@ -18,7 +18,7 @@ pub fn play_writer(folder: &Path) {
 }
 
 #[test]
-fn the_second_writer_is_refused_and_told_by_whom() {
+fn the_second_writer_is_rejected_with_the_holder() {
     let place = Place::new();
     let writer = Player::start("writer", place.folder());
     let directory = place.root().open(BUS).unwrap();
@@ -43,7 +43,7 @@ fn the_second_writer_is_refused_and_told_by_whom() {
 }
 
 #[test]
-fn a_killed_writer_leaves_nothing_that_the_next_one_minds() {
+fn a_killed_writer_leaves_no_obstacle_for_the_next() {
     let place = Place::new();
     for _ in 0..20 {
         let writer = Player::start("writer", place.folder());
@@ -61,7 +61,7 @@ fn a_killed_writer_leaves_nothing_that_the_next_one_minds() {
 }
 
 #[test]
-fn a_removed_directory_is_gone_with_its_files_and_its_lock_locks_nothing() {
+fn a_removed_directory_has_no_files_and_its_lock_has_no_effect() {
     let place = Place::new();
     let before = place.root().create(BUS).unwrap();
     let lock = WriterLock::acquire(before.clone()).unwrap();
@@ -74,9 +74,9 @@ fn a_removed_directory_is_gone_with_its_files_and_its_lock_locks_nothing() {
     assert!(open(lock.directory(), "ring").is_err());
 }
 
-/// Taking and removing at once: never two holders.
+/// Concurrent acquisition and removal: never two holders.
 #[test]
-fn a_lock_that_is_removed_while_others_take_it_is_held_by_one() {
+fn a_lock_removed_during_acquisition_has_one_holder() {
     const TAKERS: usize = 6;
     let place = Place::new();
     let (holders, taken) = (AtomicUsize::new(0), AtomicUsize::new(0));
@@ -91,21 +91,24 @@ fn a_lock_that_is_removed_while_others_take_it_is_held_by_one() {
                     let Ok(lock) = lock else { continue };
                     assert_eq!(holders.fetch_add(1, Ordering::SeqCst), 0);
                     taken.fetch_add(1, Ordering::Relaxed);
-                    // Long enough for another to begin anew, if it can.
+                    // Long enough for another to start, if it can.
                     (0..8).for_each(|_| thread::yield_now());
                     holders.fetch_sub(1, Ordering::SeqCst);
-                    // Where another has begun in it meanwhile, it stays.
+                    // If another has started in it meanwhile, it stays.
                     let _ = lock.remove_directory();
                 }
             });
         }
     });
     let taken = taken.into_inner();
-    assert!(taken > 100, "{taken} times taken: no test");
+    assert!(
+        taken > 100,
+        "acquired only {taken} times: the test covered nothing"
+    );
 }
 
 #[test]
-fn of_many_threads_that_start_at_once_exactly_one_wins() {
+fn of_many_threads_that_start_at_once_one_wins() {
     const STARTERS: usize = 8;
     for _ in 0..200 {
         let place = Place::new();
@@ -113,7 +116,7 @@ fn of_many_threads_that_start_at_once_exactly_one_wins() {
         let start = || {
             together.wait();
             let taken = place.root().create(BUS).and_then(WriterLock::acquire);
-            together.wait(); // nobody gives up before all have tried
+            together.wait(); // none gives up before all have tried
             match taken {
                 Ok(_) => true,
                 Err(Error::Busy { holder, .. }) => {
@@ -139,7 +142,7 @@ pub fn play_starter(folder: &Path) {
 }
 
 #[test]
-fn of_many_processes_that_start_at_once_exactly_one_wins() {
+fn of_many_processes_that_start_at_once_one_wins() {
     for _ in 0..5 {
         let place = Place::new();
         let starters: Vec<_> = thread::scope(|scope| {
@@ -154,13 +157,12 @@ fn of_many_processes_that_start_at_once_exactly_one_wins() {
 }
 
 #[test]
-fn a_lock_that_is_dropped_is_free() {
+fn a_dropped_lock_is_free() {
     let place = Place::new();
     let lock = place.writer();
     let directory = lock.directory().clone();
     assert!(WriterLock::acquire(directory.clone()).is_err());
-    // Opening and closing the file elsewhere in this process must not lose the lock, as it would
-    // with locks of processes.
+    // Opening and closing the file elsewhere in this process must not release the lock, as it would with process locks.
     drop(std::fs::File::open(place.path_of("lock")).unwrap());
     assert!(WriterLock::acquire(directory.clone()).is_err());
     drop(lock);
@@ -169,7 +171,7 @@ fn a_lock_that_is_dropped_is_free() {
 }
 
 #[test]
-fn places_of_readers_are_taken_once_and_given_back() {
+fn reader_slots_are_leased_once_and_released() {
     let place = Place::new();
     let writer = SlotLocks::create(&place.writer(), 3).unwrap();
     let readers = SlotLocks::open(&place.root().open(BUS).unwrap(), 3).unwrap();
@@ -185,7 +187,7 @@ fn places_of_readers_are_taken_once_and_given_back() {
 }
 
 #[test]
-fn threads_that_want_a_place_at_once_get_different_ones() {
+fn threads_that_want_a_slot_at_once_get_different_ones() {
     const READERS: usize = 8;
     let place = Place::new();
     let readers = SlotLocks::create(&place.writer(), READERS as u32).unwrap();
@@ -193,7 +195,7 @@ fn threads_that_want_a_place_at_once_get_different_ones() {
     let take = || {
         together.wait();
         let guard = readers.acquire();
-        together.wait(); // nobody gives up before all have tried, and nobody waits for who failed
+        together.wait(); // none gives up before all have tried, and none waits for one that failed
         guard.unwrap().index() as usize
     };
     for _ in 0..200 {
@@ -216,7 +218,7 @@ pub fn play_reader(folder: &Path) {
 }
 
 #[test]
-fn a_killed_reader_gives_its_place_back() {
+fn a_killed_reader_releases_its_slot() {
     let place = Place::new();
     let writer = SlotLocks::create(&place.writer(), 2).unwrap();
     let first = Player::start("reader", place.folder());

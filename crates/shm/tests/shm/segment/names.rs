@@ -1,4 +1,4 @@
-//! Names that somebody takes away while their files are in use: no second writer, and the first one sees it.
+//! Names that are removed while their files are in use: no second writer, and the first one detects it.
 
 use crate::segment::place::{BUS, PAGE, Place, open, publish, root_in};
 use crate::segment::roles::{Player, ready, wait_for_the_end};
@@ -21,7 +21,7 @@ fn acquire(place: &Place) -> Result<WriterLock, Error> {
 }
 
 #[test]
-fn a_lock_file_that_is_removed_or_replaced_lets_nobody_in() {
+fn a_lock_file_that_is_removed_or_replaced_admits_no_second_writer() {
     let place = Place::new();
     let owner = Player::start("owner", place.folder());
     for replaced in [false, true] {
@@ -42,9 +42,9 @@ fn a_lock_file_that_is_removed_or_replaced_lets_nobody_in() {
     acquire(&place).unwrap();
 }
 
-/// Many start at once at the moment at which the lock file is gone.
+/// Many processes start at the moment at which the lock file is removed.
 #[test]
-fn of_many_that_start_when_the_lock_file_vanishes_none_wins_while_the_writer_lives() {
+fn no_process_wins_a_vanished_lock_file_while_the_writer_lives() {
     const STARTERS: usize = 8;
     let place = Place::new();
     let owner = acquire(&place).unwrap();
@@ -63,9 +63,9 @@ fn of_many_that_start_when_the_lock_file_vanishes_none_wins_while_the_writer_liv
     acquire(&place).unwrap();
 }
 
-/// Each name of the way to a file: taken away, and led elsewhere.
+/// Each component of a file's path: removed, and redirected.
 #[test]
-fn a_name_that_is_lost_is_seen() {
+fn a_lost_name_is_detected() {
     let lock_path = |place: &Place| place.path_of("lock");
     let bus_path = |place: &Place| place.root().path().join(BUS);
     let root_path = |place: &Place| place.root().path().to_owned();
@@ -88,7 +88,7 @@ fn a_name_that_is_lost_is_seen() {
                 ("another", false) => fs::write(&path, "").unwrap(),
                 ("a symlink to it", true) if name == "root" => {
                     std::os::unix::fs::symlink(&away, &path).unwrap();
-                    // Through it the same files are found.
+                    // It leads to the same files.
                     assert!(lock.lost_name().is_none() && !ring.is_replaced());
                     continue;
                 }
@@ -98,7 +98,7 @@ fn a_name_that_is_lost_is_seen() {
             let context = format!("{name}, {with}");
             let lost = lock.lost_name().expect(&context);
             assert!(lost.starts_with(place.root().path().join(BUS)), "{context}");
-            // A directory that is gone takes the names in it with it.
+            // A removed directory removes the names in it.
             let gone = name != "lock" && with != "a symlink to it";
             assert_eq!(ring.is_replaced(), gone, "{context}");
             assert_eq!(slots.lost_name().is_some(), gone, "{context}");
@@ -107,7 +107,7 @@ fn a_name_that_is_lost_is_seen() {
 }
 
 #[test]
-fn a_file_that_is_removed_or_replaced_is_seen() {
+fn a_removed_or_replaced_file_is_detected() {
     let place = Place::new();
     let lock = place.writer();
     let ring = publish(&lock, "ring", PAGE);
@@ -122,9 +122,9 @@ fn a_file_that_is_removed_or_replaced_is_seen() {
     assert_eq!(slots.lost_name(), Some(place.path_of("readers").as_path()));
 }
 
-/// The directory was moved away and the file brought back, under a lock of its own.
+/// The directory was moved away and the file moved back, under another lock.
 #[test]
-fn a_file_in_use_is_written_by_nobody_else_wherever_it_is_found() {
+fn a_file_in_use_has_no_second_writer_wherever_it_is() {
     let place = Place::new();
     let owner = Player::start("owner", place.folder());
     let away = place.folder().join("away");
@@ -139,7 +139,7 @@ fn a_file_in_use_is_written_by_nobody_else_wherever_it_is_found() {
         "{error}"
     );
     Mapping::open(lock.directory(), "ring", Access::Read, &Options::default()).unwrap();
-    // Who comes a moment before its end is let in.
+    // A reader that arrives shortly before the end is accepted.
     thread::scope(|scope| {
         let opened = scope.spawn(open);
         thread::sleep(Duration::from_millis(100));
@@ -149,7 +149,7 @@ fn a_file_in_use_is_written_by_nobody_else_wherever_it_is_found() {
 }
 
 #[test]
-fn a_directory_that_was_moved_away_is_removed_and_not_the_one_in_its_place() {
+fn a_moved_directory_is_removed_and_not_its_replacement() {
     let place = Place::new();
     let lock = place.writer();
     let away = place.folder().join("away");

@@ -1,4 +1,4 @@
-//! A root of its own for each test.
+//! A root for each test.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -9,7 +9,7 @@ use touchline_shm::segment::{Access, Directory, Error, Mapping, Options, Root, W
 pub const BUS: &str = "cme-340";
 pub const PAGE: usize = 4096;
 
-/// A folder in memory that goes with the test, and in it a root that does not exist yet.
+/// A folder in memory that is removed with the test, with a root in it that does not exist yet.
 pub struct Place {
     folder: PathBuf,
 }
@@ -21,7 +21,7 @@ impl Place {
         let name = format!("touchline-test-{}-{number}", std::process::id());
         let folder = Path::new("/dev/shm").join(name);
         fs::create_dir(&folder).unwrap();
-        // Everybody may pass, so that what keeps others out is what is tested.
+        // Every user may pass, so that the rule under test is what blocks others.
         fs::set_permissions(&folder, fs::Permissions::from_mode(0o755)).unwrap();
         Self { folder }
     }
@@ -34,7 +34,7 @@ impl Place {
         root_in(&self.folder)
     }
 
-    /// Where a file of the bus is.
+    /// Path of a file of the bus.
     pub fn path_of(&self, file: &str) -> PathBuf {
         self.root().path().join(BUS).join(file)
     }
@@ -55,7 +55,7 @@ pub fn root_in(folder: &Path) -> Root {
     Root::at(folder.join("root"))
 }
 
-/// A published file of that size, all zeros.
+/// A published file of this size, all zeros.
 pub fn publish(lock: &WriterLock, file: &str, bytes: usize) -> Mapping {
     let draft = Mapping::create(lock, file, bytes, &Options::default()).unwrap();
     draft.publish().unwrap()
@@ -69,7 +69,7 @@ pub fn is_root() -> bool {
     rustix::process::geteuid().is_root()
 }
 
-/// The permission bits of what stands there, whatever it is.
+/// Permission bits of a path, whatever its type.
 pub fn mode(path: &Path) -> u32 {
     fs::symlink_metadata(path).unwrap().permissions().mode() & 0o7777
 }

@@ -1,4 +1,4 @@
-//! Parts that a test plays in a process of its own: this very program, started again.
+//! Roles of a test in processes of their own: this program, started again.
 
 use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
@@ -9,7 +9,7 @@ const FOLDER: &str = "TOUCHLINE_TEST_FOLDER";
 const READY: &str = "the role is ready: ";
 const DONE: &str = "the role is done";
 
-/// Plays a role to its end; what it asserts is asserted here. The output is returned.
+/// Runs a role to its end; its assertions fail the test. Returns the output.
 pub fn play(role: &str, folder: &Path) -> String {
     let output = command(role, folder).output().unwrap();
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
@@ -22,7 +22,7 @@ pub fn play(role: &str, folder: &Path) -> String {
     text
 }
 
-/// Plays a role that must not come to its end.
+/// Runs a role that must not end normally.
 pub fn run_to_crash(role: &str, folder: &Path) -> ExitStatus {
     let output = command(role, folder).output().unwrap();
     let text = String::from_utf8_lossy(&output.stdout);
@@ -30,7 +30,7 @@ pub fn run_to_crash(role: &str, folder: &Path) -> ExitStatus {
     output.status
 }
 
-/// A role that has said that it is ready, and waits.
+/// A role that has reported that it is ready, and waits.
 pub struct Player {
     pub child: Child,
     pub said: String,
@@ -57,19 +57,19 @@ impl Player {
         }
     }
 
-    /// SIGKILL, and the process is gone when this returns.
+    /// SIGKILL; the process has ended when this returns.
     pub fn kill(mut self) {
         self.child.kill().unwrap();
         self.child.wait().unwrap();
     }
 }
 
-/// For roles: says something to the one who started it.
+/// For roles: writes a line to the parent.
 pub fn ready(saying: &str) {
     println!("{READY}{saying}");
 }
 
-/// For roles: until the one who started it is gone, or longer if one is killed first.
+/// For roles: waits until the parent has ended, or longer if the role is killed first.
 pub fn wait_for_the_end() {
     let _ = std::io::stdin().read_to_end(&mut Vec::new());
 }
@@ -86,7 +86,7 @@ fn command(role: &str, folder: &Path) -> Command {
     command
 }
 
-/// The door through which a started process enters; in the run of all tests it has no role.
+/// Entry point of a started process; in the run of all tests it has no role.
 #[test]
 fn role() {
     let Ok(role) = std::env::var(ROLE) else {
@@ -94,10 +94,10 @@ fn role() {
     };
     let folder = PathBuf::from(std::env::var_os(FOLDER).unwrap());
     let play: fn(&Path) = match role.as_str() {
-        "umask" => crate::segment::strangers::play_umask,
-        "other user" => crate::segment::strangers::play_other_user,
-        "group reader" => crate::segment::strangers::play_group_reader,
-        "store as reader" => crate::segment::strangers::play_store_as_reader,
+        "umask" => crate::segment::other_users::play_umask,
+        "other user" => crate::segment::other_users::play_other_user,
+        "group reader" => crate::segment::other_users::play_group_reader,
+        "store as reader" => crate::segment::other_users::play_store_as_reader,
         "fault elsewhere" => crate::segment::faults::play_fault_elsewhere,
         "fault elsewhere, with a handler" => crate::segment::faults::play_fault_with_handler,
         "writer" => crate::segment::locks::play_writer,

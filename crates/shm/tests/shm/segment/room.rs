@@ -1,4 +1,4 @@
-//! Memory that is not there is an error at the start, and never a signal later.
+//! Missing memory is an error at the start, and never a signal later.
 
 use crate::segment::place::{BUS, PAGE, Place, is_root, open, publish, root_in};
 use crate::segment::roles::play;
@@ -18,7 +18,7 @@ fn create(lock: &WriterLock, bytes: usize, options: &Options) -> Result<Mapping,
 }
 
 #[test]
-fn sizes_that_cannot_be_mapped_are_refused() {
+fn sizes_that_cannot_be_mapped_are_rejected() {
     let place = Place::new();
     let lock = place.writer();
     for bytes in [0, 1, PAGE - 1, PAGE + 8] {
@@ -38,7 +38,7 @@ fn sizes_that_cannot_be_mapped_are_refused() {
 }
 
 #[test]
-fn more_than_is_free_is_refused_before_anything_is_made() {
+fn more_than_the_free_space_is_rejected_before_any_file_is_created() {
     let place = Place::new();
     let lock = place.writer();
     let free = rustix::fs::statvfs(place.folder()).unwrap();
@@ -50,7 +50,7 @@ fn more_than_is_free_is_refused_before_anything_is_made() {
 }
 
 #[test]
-fn a_full_file_system_is_an_error_and_leaves_what_is_there() {
+fn a_full_file_system_is_an_error_and_existing_files_stay() {
     if !is_root() {
         println!("not run: only root can mount a small tmpfs");
         return;
@@ -96,9 +96,9 @@ pub fn play_small_tmpfs(folder: &Path) {
     );
     assert!(
         (5..8).contains(&(reserved / chunk)),
-        "{reserved} bytes were to be had"
+        "{reserved} bytes were available"
     );
-    // What was given can be written to the last byte, and what stood there is as it was.
+    // Reserved memory is writable to the last byte, and existing files are unchanged.
     image.words()[..reserved / 8]
         .iter()
         .for_each(|word| word.store(1, Relaxed));
@@ -108,7 +108,7 @@ pub fn play_small_tmpfs(folder: &Path) {
             .iter()
             .all(|word| word.load(Relaxed) == u64::MAX)
     );
-    // The next writer can start in what is full.
+    // The next writer can start in a full file system.
     drop(lock);
     fill_up(folder);
     let lock = WriterLock::acquire(root_in(folder).create(BUS).unwrap()).unwrap();
@@ -122,7 +122,7 @@ pub fn play_small_tmpfs(folder: &Path) {
         error.to_string().ends_with("free some space there"),
         "{error}"
     );
-    // And there is room again when something goes.
+    // Space is available again after a removal.
     drop(ring);
     lock.remove("ring").unwrap();
     image.reserve(reserved..reserved + chunk).unwrap();
@@ -143,7 +143,7 @@ fn fill_up(folder: &Path) {
 }
 
 #[test]
-fn a_sparse_file_takes_what_is_reserved_and_no_more() {
+fn a_sparse_file_uses_only_reserved_memory() {
     let place = Place::new();
     let lock = place.writer();
     let image = create(&lock, 1 << 30, &Options::sparse()).unwrap();
@@ -157,7 +157,7 @@ fn a_sparse_file_takes_what_is_reserved_and_no_more() {
 }
 
 #[test]
-fn a_directory_of_huge_pages_makes_huge_pages_or_says_what_is_missing() {
+fn a_directory_of_huge_pages_has_huge_pages_or_an_error() {
     if !is_root() {
         println!("not run: only root can mount hugetlbfs");
         return;
@@ -191,7 +191,7 @@ pub fn play_hugetlbfs(folder: &Path) {
     }
 }
 
-/// A file system over a folder, seen by this process alone.
+/// A file system over a folder, visible to this process only.
 fn mount_here(folder: &Path, kind: &str, options: &CStr) {
     // SAFETY: handles stay what they are; only where paths lead to may differ for this thread, and
     // the thread does all that follows.
@@ -205,7 +205,7 @@ fn mount_here(folder: &Path, kind: &str, options: &CStr) {
 }
 
 #[test]
-fn a_limit_on_file_sizes_is_an_error_and_not_a_signal() {
+fn a_file_size_limit_is_an_error_and_not_a_signal() {
     play("file size limit", Place::new().folder());
 }
 
@@ -229,7 +229,7 @@ pub fn play_file_size_limit(folder: &Path) {
 }
 
 #[test]
-fn memory_that_may_not_be_locked_is_a_note_or_an_error_as_one_chooses() {
+fn unlockable_memory_is_a_warning_or_an_error_by_setting() {
     play("memlock limit", Place::new().folder());
 }
 
@@ -237,7 +237,7 @@ pub fn play_memlock_limit(folder: &Path) {
     let lock = WriterLock::acquire(root_in(folder).create(BUS).unwrap()).unwrap();
     limit(Resource::Memlock, 64 << 10);
     if is_root() {
-        // For root there is no limit; this thread becomes somebody else with the files open.
+        // root has no limit; this thread becomes another user with the files open.
         let stranger = rustix::process::Uid::from_raw(65_534);
         fs::create_dir(folder.join("theirs")).unwrap();
         std::os::unix::fs::chown(folder.join("theirs"), Some(65_534), None).unwrap();
@@ -283,7 +283,7 @@ fn check_memlock(lock: &WriterLock) {
 }
 
 #[test]
-fn more_mappings_than_can_be_guarded_are_refused() {
+fn more_mappings_than_the_guard_table_are_rejected() {
     play("many mappings", Place::new().folder());
 }
 
@@ -311,7 +311,7 @@ pub fn play_many_mappings(folder: &Path) {
     println!("{} mappings, then: {error}", mappings.len());
     match error {
         Error::TooManyMappings { mappings_max, .. } => assert_eq!(mappings.len(), mappings_max),
-        // Where a process may not have so many files open, that limit comes first.
+        // If the limit of open files is lower, it is reached first.
         other => assert!(other.to_string().contains("ulimit -n"), "{other}"),
     }
     mappings.pop();

@@ -1,4 +1,4 @@
-//! Who may not touch the files of a bus (threats T1, T2 and T15).
+//! Users without access to the files of a bus (threats T1, T2 and T15).
 
 use crate::segment::place::{BUS, PAGE, Place, is_root, mode, open, publish, root_in, set_mode};
 use crate::segment::roles::{play, ready, run_to_crash};
@@ -15,7 +15,7 @@ use touchline_shm::segment::{
     Access, Error, Lock, Mapping, Options, Root, Sharing, SlotLocks, WriterLock,
 };
 
-/// Any user but root and whoever runs the tests.
+/// A user other than root and the one who runs the tests.
 const STRANGER: u32 = 65_534;
 
 #[test]
@@ -50,7 +50,7 @@ pub fn play_umask(folder: &Path) {
     }
 }
 
-/// One reader's and one writer's attempt on a bus in which something is wrong.
+/// A reader's and a writer's attempt on a bus with a fault.
 fn refused(place: &Place, wrong: &str) -> [Error; 2] {
     let root = place.root();
     let as_reader = root.open(BUS).and_then(|bus| open(&bus, "ring").map(drop));
@@ -63,7 +63,7 @@ fn refused(place: &Place, wrong: &str) -> [Error; 2] {
     errors
 }
 
-/// A bus with a ring, and nobody there.
+/// A bus with a ring, and no process.
 fn standing() -> Place {
     let place = Place::new();
     publish(&place.writer(), "ring", PAGE);
@@ -98,7 +98,7 @@ fn access_for_others_is_refused() {
 }
 
 #[test]
-fn a_directory_that_hands_its_group_on_is_no_access_for_others() {
+fn a_directory_with_setgid_is_no_access_for_others() {
     let place = Place::new();
     set_mode(place.folder(), 0o2755);
     publish(&place.writer(), "ring", PAGE);
@@ -115,7 +115,7 @@ fn a_lock_file_that_others_may_write_is_refused() {
 }
 
 #[test]
-fn what_belongs_to_another_user_is_refused() {
+fn files_of_another_user_are_rejected() {
     if !is_root() {
         println!("not run: only root can give files away");
         return;
@@ -153,7 +153,7 @@ fn what_belongs_to_another_user_is_refused() {
 }
 
 #[test]
-fn a_planted_symlink_is_refused_and_what_it_leads_to_is_untouched() {
+fn a_planted_symlink_is_rejected_and_its_target_is_untouched() {
     let symlink_error = |error: &Error| {
         matches!(
             error,
@@ -189,17 +189,17 @@ fn a_writer_follows_no_symlink_to_its_own_files() {
     let place = standing();
     let victim = place.folder().join("victim");
     fs::write(&victim, "precious").unwrap();
-    // At the name under which a new file is made: the symlink goes, and nothing else.
+    // At the name of a new file: only the symlink is removed.
     symlink(&victim, place.path_of(".ring.new")).unwrap();
     let lock = place.writer();
     symlink(&victim, place.path_of(".ring.new")).unwrap();
     publish(&lock, "ring", PAGE).words()[0].store(1, Relaxed);
-    // At a name that is to be replaced: the same.
+    // At a name that is replaced: the same.
     symlink(&victim, place.path_of("image")).unwrap();
     publish(&lock, "image", PAGE);
     assert!(open(lock.directory(), "image").is_ok());
     drop(lock);
-    // At the lock: whether it leads somewhere or nowhere.
+    // At the lock: with and without a target.
     for target in [victim.as_path(), Path::new("nowhere")] {
         fs::remove_file(place.path_of("lock")).unwrap();
         symlink(target, place.path_of("lock")).unwrap();
@@ -220,10 +220,10 @@ fn a_writer_follows_no_symlink_to_its_own_files() {
 }
 
 #[test]
-fn what_is_not_a_file_is_refused_at_once() {
+fn a_path_that_is_not_a_file_is_rejected_at_once() {
     let place = standing();
     fs::remove_file(place.path_of("ring")).unwrap();
-    // Opened for reading in the usual way, it would wait for a writer for ever.
+    // A usual open for reading would wait for a writer without end.
     rustix::fs::mkfifoat(CWD, place.path_of("ring"), Mode::RWXU).unwrap();
     for error in refused(&place, "pipe") {
         assert!(
@@ -260,7 +260,7 @@ fn what_is_not_a_file_is_refused_at_once() {
 }
 
 #[test]
-fn another_user_gets_nothing() {
+fn another_user_has_no_access() {
     if !is_root() {
         println!("not run: only root can become another user");
         return;
@@ -271,7 +271,7 @@ fn another_user_gets_nothing() {
 
 pub fn play_other_user(folder: &Path) {
     become_stranger();
-    // Who trusts only himself does not accept it; who trusts the owner is not let in.
+    // A reader that trusts only itself rejects the bus; one that trusts the owner has no permission.
     let error = root_in(folder).open(BUS).unwrap_err();
     assert!(
         matches!(
@@ -294,7 +294,7 @@ pub fn play_other_user(folder: &Path) {
 }
 
 #[test]
-fn a_group_reads_what_is_shared_with_it_and_writes_only_its_places() {
+fn a_group_reads_shared_files_and_writes_only_its_slots() {
     if !is_root() {
         println!("not run: only root can become another user");
         return;
@@ -353,7 +353,7 @@ pub fn play_group_reader(folder: &Path) {
     assert!(error.to_string().contains("Permission denied"), "{error}");
 }
 
-/// For this thread, which is the one that does everything in a role.
+/// For this thread, which does all the work of a role.
 fn become_stranger() {
     set_thread_uid(rustix::process::Uid::from_raw(STRANGER)).unwrap();
     assert_eq!(rustix::process::geteuid().as_raw(), STRANGER);
@@ -375,7 +375,7 @@ fn a_reader_maps_read_only_and_cannot_change_that() {
     assert_eq!((kinds(" r--s "), kinds(" rw-s ")), (1, 0));
     let base = reader.words().as_ptr().cast_mut().cast();
     let wanted = MprotectFlags::READ | MprotectFlags::WRITE;
-    // SAFETY: the range is the reader's mapping; more access changes nothing that is there.
+    // SAFETY: the range is the reader's mapping; more access does not change its contents.
     let changed = unsafe { rustix::mm::mprotect(base, PAGE, wanted) };
     assert_eq!(changed, Err(rustix::io::Errno::ACCESS));
     let writer = Mapping::open(lock.directory(), "ring", Access::Write, &Options::default());
@@ -385,7 +385,7 @@ fn a_reader_maps_read_only_and_cannot_change_that() {
 }
 
 #[test]
-fn a_reader_that_stores_dies_and_changes_nothing() {
+fn a_reader_that_stores_is_killed_and_changes_nothing() {
     let place = standing();
     let status = run_to_crash("store as reader", place.folder());
     assert_eq!(status.signal(), Some(libc::SIGSEGV), "{status}");
@@ -400,7 +400,7 @@ pub fn play_store_as_reader(folder: &Path) {
 }
 
 #[test]
-fn names_lead_nowhere_else() {
+fn bus_names_cannot_leave_the_root() {
     let place = standing();
     let lock = place.writer();
     let before = tree(place.folder());
