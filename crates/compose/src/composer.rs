@@ -1,4 +1,4 @@
-//! A round of the composer: buses in, the core, the composite out.
+//! Duty cycle of the composer: the banks' buses are input, the core computes, the composite is output.
 
 use crate::config::{Config, ConfigError};
 use crate::counters::Counters;
@@ -17,20 +17,20 @@ use touchline_transport::shm::{self, Activity, Damage, Publisher, Root};
 use touchline_transport::{Publish, boot_ns};
 use touchline_types::{Timestamps, Validity};
 
-/// Messages of one bus in a round, so that each has its turn.
+/// Most messages of one bus in a round, so that all buses are read.
 const ROUND_MAX: usize = 256;
-/// How often the liveness of the banks' gateways is judged, nanoseconds.
+/// Interval of the liveness check of the banks' gateways, nanoseconds.
 const LOOK_NS: u64 = 10_000_000;
-/// How often timers are looked at, nanoseconds.
+/// Interval of timers, nanoseconds.
 const TIMER_NS: u64 = 1_000_000;
 /// How often a recording is handed to the system, nanoseconds.
 const FLUSH_NS: u64 = 1_000_000_000;
-/// How often the files of the bus are looked for, nanoseconds.
+/// Interval of the check for the files of the bus, nanoseconds.
 const INTACT_NS: u64 = 250_000_000;
-/// How often counters are shown, nanoseconds.
+/// Interval of counter updates, nanoseconds.
 const SHOW_NS: u64 = 100_000_000;
 
-/// Why a composer cannot begin or go on.
+/// Reason why a composer cannot start or continue.
 #[derive(Debug, Error)]
 pub enum Error {
     /// The configuration.
@@ -39,7 +39,7 @@ pub enum Error {
     /// The bus.
     #[error(transparent)]
     Bus(#[from] shm::Error),
-    /// Somebody changed the files of the bus.
+    /// Another process changed the files of the bus.
     #[error(transparent)]
     Damage(#[from] Damage),
     /// The recording.
@@ -47,12 +47,12 @@ pub enum Error {
     Recording(#[from] io::Error),
 }
 
-/// What a round did.
+/// Result of a round.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Taken {
     /// Messages of banks' buses.
     pub messages: usize,
-    /// Whether nothing was left to be read.
+    /// Whether all buses are read to their end.
     pub is_drained: bool,
 }
 
@@ -70,11 +70,11 @@ pub struct Composer<P> {
     heartbeat_ns: u64,
     /// How often quotes are published again, nanoseconds.
     repeat_ns: u64,
-    /// Everything that the buses had at this time of the host's clock is published.
+    /// All messages of the buses up to this time of the host's clock are published.
     drained_ns: u64,
 }
 
-/// When what is due, by the host's clock.
+/// Due times, by the host's clock.
 #[derive(Debug, Default)]
 struct Timers {
     control_ns: u64,
@@ -84,11 +84,11 @@ struct Timers {
     intact_ns: u64,
     show_ns: u64,
     heartbeat_ns: u64,
-    /// Messages published when the heartbeat was looked at last.
+    /// Number of published messages at the last heartbeat check.
     published: u64,
 }
 
-/// The core, and what becomes of what it says.
+/// The core, and its output.
 struct Core<P> {
     engine: Engine,
     batch: Batch,
@@ -101,10 +101,10 @@ struct Core<P> {
 }
 
 impl Composer<Publisher> {
-    /// Opens the bus, and joins the banks' buses as they appear.
+    /// Opens the bus; joins the banks' buses as they appear.
     ///
     /// # Errors
-    /// The configuration cannot be used, or the bus not be had.
+    /// The configuration is invalid, or the bus cannot be opened.
     pub fn open(config: &Config, recorder: Option<Recorder>) -> Result<Self, Error> {
         let root = match &config.directory {
             Some(directory) => Root::at(directory),
@@ -120,10 +120,10 @@ impl Composer<Publisher> {
 }
 
 impl<P: Publish> Composer<P> {
-    /// A composer that publishes there and shows no counters.
+    /// A composer with this output and without counters.
     ///
     /// # Errors
-    /// The configuration cannot be used.
+    /// The configuration is invalid.
     pub fn new(
         config: &Config,
         root: Root,
@@ -158,12 +158,12 @@ impl<P: Publish> Composer<P> {
         })
     }
 
-    /// A round: what waits in the buses, at most so much of each, then what is due by the clock.
+    /// A round: pending messages of the buses, up to a limit for each, then due timers.
     ///
     /// # Errors
-    /// The bus cannot be written any more, or the recording.
+    /// The bus or the recording can no longer be written.
     pub fn work(&mut self) -> Result<Taken, Error> {
-        // Before anything is read: what comes later is not known to be in.
+        // Before the first read: later messages may not be included.
         let began_ns = boot_ns();
         let mut taken = Taken {
             messages: 0,
@@ -206,7 +206,7 @@ impl<P: Publish> Composer<P> {
         Ok(taken)
     }
 
-    /// An input of a bank that comes by no bus, at a time that never falls: of a measurement or a test.
+    /// An input of a bank without a bus, at a monotonic time: for measurements and tests.
     pub fn input(&mut self, bank: Bank, now_ns: u64, session: Session<'_>) {
         self.core
             .input(&self.setup, (bank, now_ns), session, ticks());
@@ -217,17 +217,17 @@ impl<P: Publish> Composer<P> {
         &self.core.engine
     }
 
-    /// What is published.
+    /// Output.
     pub fn output(&self) -> &Output<P> {
         &self.core.output
     }
 
-    /// What was counted.
+    /// Counters.
     pub fn counters(&self) -> &Counters {
         &self.counters
     }
 
-    /// The end: the recording is complete, and counters show the last values.
+    /// Ends the composer: completes the recording, and updates the counters.
     ///
     /// # Errors
     /// The recording cannot be written.
@@ -314,7 +314,7 @@ impl<P: Publish> Composer<P> {
 }
 
 impl<P: Publish> Core<P> {
-    /// The core takes an input, and what follows is published.
+    /// Passes an input to the core, and publishes the result.
     fn input(
         &mut self,
         setup: &Setup,
@@ -323,7 +323,7 @@ impl<P: Publish> Core<P> {
         polled: u64,
     ) -> Cause {
         let input = Input::Pricing(bank, session);
-        // What is due before it may be of any pair.
+        // Timers that are due before it may concern any pair.
         self.wake(setup, now_ns);
         if let Some(recorder) = &mut self.recorder
             && let Err(error) = recorder.input(setup, now_ns, &input)
@@ -346,7 +346,7 @@ impl<P: Publish> Core<P> {
         cause
     }
 
-    /// The end, as the last line of a recording has it: what is due, and a composite that was never published.
+    /// The end, as in the last line of a recording: due timers, and a composite that was not published yet.
     fn end(&mut self, setup: &Setup, now_ns: u64) {
         self.wake(setup, now_ns);
         self.batch.clear();
@@ -355,7 +355,7 @@ impl<P: Publish> Core<P> {
         self.publish(setup, None, &Cause::default());
     }
 
-    /// What is due by the clock.
+    /// Executes due timers.
     fn wake(&mut self, setup: &Setup, now_ns: u64) {
         if self.engine.next_timeout_ns() <= now_ns {
             self.batch.clear();
@@ -364,7 +364,7 @@ impl<P: Publish> Core<P> {
         }
     }
 
-    /// Publishes what changed: of one pair that was quoted, or of all.
+    /// Publishes changes: of one quoted pair, or of all.
     fn publish(&mut self, setup: &Setup, quoted: Option<Pair>, cause: &Cause) {
         if let Some(recorder) = &mut self.recorder
             && !self.batch.events.is_empty()
@@ -395,7 +395,7 @@ impl<P: Publish> Core<P> {
             // mutant: compose: a composite without a live bank is live
             false => Validity::Stale,
         };
-        // A conflated book changes with its composite, or when it stops being live.
+        // A conflated book changes with its composite, or when it is no longer live.
         let is_due = !self.is_conflated || is_said || validity != self.output.validity(pair);
         is_due && self.output.refresh(&self.engine, pair, validity, cause)
     }

@@ -6,31 +6,32 @@ use thiserror::Error;
 use touchline_fx::config as fx;
 use touchline_fx::{Setup, SetupError};
 
-/// The whole file. Unknown keys are refused.
+/// The whole file. Unknown keys are errors.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Config {
-    /// Name of the bus to publish on.
+    /// Name of the published bus.
     pub bus: String,
-    /// Directory of all buses; that of this user, if absent.
+    /// Directory of all buses; the user's default if absent.
     #[serde(default)]
     pub directory: Option<PathBuf>,
-    /// Price levels a side that are published.
+    /// Published price levels a side.
     #[serde(default = "levels")]
     pub levels: usize,
-    /// Milliseconds between published composites; 0 publishes each change.
+    /// Milliseconds between two published composites; 0 publishes each change.
     #[serde(default)]
     pub conflate_ms: u64,
-    /// Bytes of messages that the ring holds, a power of two.
+    /// Bytes of messages in the ring, a power of two.
     #[serde(default = "ring_bytes")]
     pub ring_bytes: u64,
-    /// How long the bus may be quiet before a heartbeat, milliseconds; without activity for two of them it is stalled.
+    /// Longest time without activity before a heartbeat, milliseconds; after twice this time the bus is stalled.
     #[serde(default = "heartbeat_ms")]
     pub heartbeat_ms: u64,
     /// How often the banks at the best and what sizes cost are published again, for readers that join, milliseconds.
     #[serde(default = "snapshot_ms")]
     pub snapshot_ms: u64,
-    /// Whether an idle round polls again at once, which takes a processor; else it spins, yields, then sleeps.
+    /// Whether an idle round polls again at once, which uses a whole processor; otherwise it spins, yields, then
+    /// sleeps.
     #[serde(default)]
     pub spin: bool,
     /// Currency pairs.
@@ -43,53 +44,53 @@ pub struct Config {
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct BankSource {
-    /// Its name in the composite.
+    /// Name in the composite.
     pub name: String,
-    /// The bus that its gateway publishes on; its name in small letters, if absent.
+    /// Bus of its gateway; its name in lower case if absent.
     #[serde(default)]
     pub bus: Option<String>,
-    /// Symbols that are taken from it; all pairs, if absent.
+    /// Its symbols; all pairs if absent.
     #[serde(default)]
     pub pairs: Option<Vec<String>>,
-    /// What its entries mean.
+    /// Meaning of its entries.
     #[serde(default)]
     pub kind: fx::StreamKind,
-    /// Least quantity where the quote says none, base units.
+    /// Minimum quantity if the quote states none, base units.
     #[serde(default)]
     pub min_qty: i64,
-    /// Most that a size takes from it, base units.
+    /// Maximum quantity of a size from this bank, base units.
     #[serde(default = "most")]
     pub max_qty: i64,
-    /// Age at which a pair's quotes stop counting, milliseconds; 0 is never.
+    /// Age at which a pair's quotes expire, milliseconds; 0 is never.
     #[serde(default)]
     pub stale_ms: u64,
-    /// Silence after which its quotes stop counting, milliseconds; 0 is never.
+    /// Time without messages after which its quotes expire, milliseconds; 0 is never.
     #[serde(default)]
     pub silence_ms: u64,
-    /// Life of a quote from its arrival, milliseconds; 0 is without end.
+    /// Lifetime of a quote from its arrival, milliseconds; 0 is unlimited.
     #[serde(default)]
     pub ttl_ms: u64,
 }
 
-/// A configuration that cannot be used.
+/// An invalid configuration.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum ConfigError {
-    /// Not TOML, an unknown key, a value of another type.
+    /// Invalid TOML, an unknown key, or a wrong type.
     #[error("{0}")]
     Syntax(String),
-    /// A value of the core.
+    /// An invalid value of the core.
     #[error(transparent)]
     Setup(#[from] SetupError),
-    /// A value of the composer.
+    /// An invalid value of the composer.
     #[error("{0}")]
     Value(String),
 }
 
 impl Config {
-    /// Reads and checks the text of a file.
+    /// Parses and checks the text of a file.
     ///
     /// # Errors
-    /// What cannot be, and what would be right.
+    /// The error and its fix.
     pub fn parse(text: &str) -> Result<Config, ConfigError> {
         let config: Config = toml::from_str(text).map_err(|error| {
             let line = error.span().and_then(|span| text.get(..span.start));
@@ -115,15 +116,15 @@ impl Config {
         Ok(config)
     }
 
-    /// What the core works with.
+    /// Settings of the core.
     ///
     /// # Errors
-    /// A value that cannot be, by its key.
+    /// An invalid value, with its key.
     pub fn setup(&self) -> Result<Setup, SetupError> {
         Setup::new(self.core())
     }
 
-    /// The configuration of the core, as a replay of a recording reads it, too.
+    /// Configuration of the core, in the form that a replay of a recording reads.
     pub fn core(&self) -> fx::Config {
         let all = || self.pairs.iter().map(|pair| pair.symbol.clone()).collect();
         let bank = |bank: &BankSource| fx::BankConfig {

@@ -1,17 +1,17 @@
-//! The live composite: reads the buses of banks' gateways and publishes the best price of each pair, with what a size costs and
-//! which banks have it, as a bus of its own.
+//! The live composite: reads the buses of banks' gateways and publishes the best prices of each pair, the cost of
+//! configured sizes, and the banks at the best, on a bus of its own.
 //!
 //! # Never
-//! A rule of quotes: those are of `touchline-fx`, which is the same in a replay. A socket. A quote of a bus that is not known to
-//! be current. A book that is live without a live bank.
+//! Contains rules of quotes: those are in `touchline-fx`, which a replay uses as well. Opens a socket. Uses a quote of
+//! a bus that may not be current. Publishes a live book without a live bank.
 //!
 //! # Path
-//! [`Composer::work`] is a round: `source` turns what a bus says into inputs of the core, `output` what the core says into
-//! updates. Everything that waits in the buses is taken before the bus is said to be current.
+//! [`Composer::work`] is a round: `source` converts messages of a bus into inputs of the core, `output` converts the
+//! result into updates. All pending messages are read before the bus is declared current.
 //!
 //! # Tests
-//! A composer over real buses in a folder of its own: joining in any order, publishers that die, stop and come back, overruns; the
-//! recording of each run replayed, with the same composites.
+//! A composer over real buses in a folder of its own: joins in any order, publishers that die, stop and return,
+//! overruns; the recording of each run is replayed, with the same composites.
 
 #![forbid(unsafe_code)]
 

@@ -1,8 +1,8 @@
-//! The bus of the composite: a book of each pair, and which banks are at the best, with what each size costs.
+//! The bus of the composite: a book of each pair, the banks at the best, and the cost of each size.
 //!
 //! | message | what |
 //! |---|---|
-//! | BookUpdate, TopOfBook | prices with what can be had at them; the number of orders is the number of banks |
+//! | BookUpdate, TopOfBook | prices with their quantities; the number of orders is the number of banks |
 //! | QuoteSnapshot of `composite` | without tier: a bank at the best, its name as the quote's id; with tier: the average price of a configured size |
 
 use crate::config::Config;
@@ -20,10 +20,10 @@ use touchline_types::{
     Timestamps, Update, Validity,
 };
 
-/// Provider of what is published.
+/// Provider name of the published quotes.
 const PROVIDER: &str = "composite";
 
-/// Where the composite goes.
+/// Destination of the composite.
 #[derive(Debug)]
 pub struct Output<P> {
     publisher: P,
@@ -32,30 +32,30 @@ pub struct Output<P> {
     names: Vec<Id>,
 }
 
-/// A pair as it was published last.
+/// Last published state of a pair.
 #[derive(Debug)]
 struct Published {
     ladder: Ladder,
     validity: Validity,
-    /// What each size costs and who is at the best, as of the last composite.
+    /// Cost of each size and banks at the best, of the last composite.
     tops: [Option<Top>; 2],
     averages: Vec<[Option<i64>; 2]>,
     value_date: u32,
 }
 
-/// When a quote came, and when the composer saw it.
+/// Receive time of a quote at the gateway and at the composer.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Cause {
     /// When the gateway received it, nanoseconds since 1970.
     pub receive_ns: u64,
-    /// Ticks when the composer polled it.
+    /// Ticks of the composer's poll.
     pub polled: u64,
 }
 
-/// Opens the bus that a configuration names.
+/// Opens the bus of a configuration.
 ///
 /// # Errors
-/// Among others who writes it already, and how much memory is missing.
+/// Another process writes the bus, or memory is missing, for example.
 pub fn open(config: &Config, root: &Root) -> Result<Publisher, Error> {
     let settings = Settings {
         ring_bytes: config.ring_bytes,
@@ -68,7 +68,7 @@ pub fn open(config: &Config, root: &Root) -> Result<Publisher, Error> {
 }
 
 impl<P: Publish> Output<P> {
-    /// Publishes the pairs, none of which is live.
+    /// Publishes all pairs as not live.
     pub fn new(publisher: P, setup: &Setup, levels: usize) -> Output<P> {
         let published = |pair: &touchline_fx::setup::PairSetup| Published {
             ladder: Ladder::new(levels, pair.config.precision),
@@ -100,12 +100,12 @@ impl<P: Publish> Output<P> {
         &mut self.publisher
     }
 
-    /// Levels of a pair as they were published.
+    /// Published levels of a pair.
     pub fn ladder(&self, pair: Pair) -> &Ladder {
         &self.pairs[pair].ladder
     }
 
-    /// What a pair was published as.
+    /// Published state of a pair.
     pub fn validity(&self, pair: Pair) -> Validity {
         self.pairs[pair].validity
     }
@@ -133,7 +133,7 @@ impl<P: Publish> Output<P> {
         self.publisher.commit();
     }
 
-    /// Brings the book of a pair up to date. True if anything was published.
+    /// Updates the book of a pair. True if anything was published.
     pub fn refresh(
         &mut self,
         engine: &Engine,
@@ -178,7 +178,7 @@ impl<P: Publish> Output<P> {
         true
     }
 
-    /// Publishes what a batch says of composites. How many there were.
+    /// Publishes the composites of a batch. Returns their number.
     pub fn composites(&mut self, setup: &Setup, batch: &Batch, cause: &Cause) -> u64 {
         let mut count = 0;
         for (_, event) in &batch.events {
@@ -200,7 +200,7 @@ impl<P: Publish> Output<P> {
         count
     }
 
-    /// Publishes every pair's banks and averages again, for readers that join.
+    /// Repeats the banks and averages of every pair, for late joiners.
     pub fn repeat(&mut self, setup: &Setup) {
         for pair in 0..self.pairs.len() {
             self.quotes(setup, pair, &Cause::default());
@@ -208,7 +208,7 @@ impl<P: Publish> Output<P> {
         self.publisher.commit();
     }
 
-    /// The banks at the best of a pair, and what each size costs.
+    /// Banks at the best of a pair, and the cost of each size.
     fn quotes(&mut self, setup: &Setup, pair: Pair, cause: &Cause) {
         let Output {
             publisher,

@@ -9,7 +9,7 @@ use touchline_fx::lines::Files;
 use touchline_fx::session_file::LineWriter;
 use touchline_fx::{Batch, Setup};
 
-/// Writes the inputs of a core, and what it published.
+/// Writes the inputs of a core, and its published composites.
 #[derive(Debug)]
 pub struct Recorder {
     session: BufWriter<File>,
@@ -20,7 +20,7 @@ pub struct Recorder {
 }
 
 impl Recorder {
-    /// Begins a recording in a folder, which is made if it does not exist; what a recording wrote there before is replaced.
+    /// Starts a recording in a folder, which is created if necessary; an earlier recording in it is replaced.
     ///
     /// # Errors
     /// A file cannot be written.
@@ -39,7 +39,7 @@ impl Recorder {
         })
     }
 
-    /// An input that the core is about to take.
+    /// An input, before the core processes it.
     ///
     /// # Errors
     /// The file cannot be written.
@@ -49,7 +49,7 @@ impl Recorder {
         self.session.write_all(self.line.as_bytes())
     }
 
-    /// What the core published.
+    /// Published output of the core.
     ///
     /// # Errors
     /// The file cannot be written.
@@ -59,17 +59,17 @@ impl Recorder {
         self.composite.write_all(self.files.composite.as_bytes())
     }
 
-    /// The end: a heartbeat of no effect brings a replay to the time of the last composite, and files are complete.
+    /// The end: a final heartbeat advances a replay to the time of the last composite, and files are complete.
     ///
     /// # Errors
     /// A file cannot be written.
     pub fn finish(&mut self, at_ns: u64) -> io::Result<()> {
-        // Timers of the live run that came after the last input are due before this.
+        // Timers of the live run after the last input are due before this.
         writeln!(self.session, "{at_ns} - {{\"op\":\"end\"}}")?;
         self.flush()
     }
 
-    /// Hands everything to the system.
+    /// Flushes all files.
     ///
     /// # Errors
     /// A file cannot be written.
@@ -79,7 +79,7 @@ impl Recorder {
     }
 }
 
-/// The configuration of the core as TOML, as far as prices depend on it.
+/// Configuration of the core as TOML, limited to settings that affect prices.
 fn config_text(config: &fx::Config) -> String {
     use std::fmt::Write;
     let mut out = String::new();
@@ -90,7 +90,7 @@ fn config_text(config: &fx::Config) -> String {
         conflate_ms,
         ..
     } = config;
-    // Writing into a string does not fail.
+    // Writing into a string cannot fail.
     let _ = writeln!(
         out,
         "date = {date:?}\nprefix = {prefix:?}\naccount = {account:?}\nconflate_ms = {conflate_ms}"

@@ -1,7 +1,7 @@
-//! A bank's bus: what it says, as inputs of the core.
+//! Conversion of a bank's bus into inputs of the core.
 //!
-//! A bank counts while its channel is live and its publisher at work; a pair of it from a snapshot on, since changes alone are
-//! not its whole state. Whatever is lost takes everything along until the next snapshot.
+//! A bank counts while its channel is live and its publisher is active; a pair counts from a snapshot on, since changes
+//! alone are not its complete state. After a loss no pair counts until its next snapshot.
 
 use crate::config::BankSource;
 use crate::counters::Counters;
@@ -13,11 +13,11 @@ use touchline_transport::bus::Polled;
 use touchline_transport::shm::{Item, Join, Kinds, Root, Subscriber};
 use touchline_types::{InstrumentDefinition, QuoteStream, Update, Validity};
 
-/// How often a bus that is not there is looked for, nanoseconds.
+/// Interval of attempts to join a missing bus, nanoseconds.
 const RETRY_NS: u64 = 100_000_000;
-/// Quotes of one message at most.
+/// Most quotes of one message.
 const QUOTES_MAX: usize = 4_096;
-/// Instruments of a bank's bus that are looked at.
+/// Most instruments of a bank's bus.
 const INSTRUMENTS_MAX: usize = 4_096;
 
 /// The bus of one bank.
@@ -29,25 +29,25 @@ pub struct Source {
     state: State,
 }
 
-/// What is known of a bank.
+/// State of a bank.
 struct State {
     bank: Bank,
-    /// Pairs by the publisher's instruments.
+    /// Pairs by the publisher's instrument numbers.
     pairs: Vec<Option<Pair>>,
-    /// Whether the whole state of a pair is known.
+    /// Whether the complete state of a pair is known.
     is_synced: Vec<bool>,
-    /// The core was told that the session is up.
+    /// The core was notified that the session is up.
     is_up: bool,
-    /// The bank's session is up, as its gateway says.
+    /// The bank's session is up, according to its gateway.
     is_live: bool,
-    /// The publisher is at work.
+    /// The publisher is active.
     is_trusted: bool,
-    /// The ring has come to where the tables were: before that the channel is of a later time than the quotes.
+    /// The ring has reached the position of the tables: before that the channel's state is newer than the quotes.
     is_current: bool,
     stale_ns: u64,
 }
 
-/// What the core is told, at most two things for a message.
+/// Inputs of the core, at most two for a message.
 pub type Tell<'t> = dyn FnMut(Session<'_>) + 't;
 
 impl Source {
@@ -71,17 +71,17 @@ impl Source {
         }
     }
 
-    /// Whose it is.
+    /// The bank.
     pub fn bank(&self) -> Bank {
         self.bank
     }
 
-    /// Whether the bank counts at all.
+    /// Whether the bank counts.
     pub fn is_up(&self) -> bool {
         self.state.is_up
     }
 
-    /// Joins the bus if it is there, now and then.
+    /// Joins the bus if it exists; tries at intervals.
     pub fn join(&mut self, root: &Root, now_ns: u64, counters: &mut Counters) {
         if self.subscriber.is_some() || now_ns < self.retry_ns {
             return;
@@ -103,8 +103,8 @@ impl Source {
         }
     }
 
-    /// Judges the liveness of the gateway, so that the next poll reports a stall: the composer may have paused itself, and
-    /// what it states as current afterwards has no quote of a gateway that died meanwhile.
+    /// Checks the liveness of the gateway, so that the next poll reports a stall: the composer may have been stopped
+    /// itself, and must not afterwards declare quotes of a dead gateway current.
     pub fn look(&mut self) {
         if let Some(subscriber) = &mut self.subscriber
             && subscriber
@@ -115,7 +115,7 @@ impl Source {
         }
     }
 
-    /// Takes what the bus has, at most `limit` messages. How many there were.
+    /// Processes available messages of the bus, at most `limit`. Returns their number.
     pub fn poll(
         &mut self,
         limit: usize,
@@ -192,10 +192,10 @@ impl State {
         }
     }
 
-    /// Nothing of the bank is known any more.
+    /// No state of the bank is known any more.
     fn lose(&mut self, counters: &mut Counters, tell: &mut Tell<'_>) {
         self.is_synced.fill(false);
-        // The state of the channel comes again, with the tables or with the next message of it.
+        // The state of the channel arrives again, with the tables or with its next message.
         self.is_live = false;
         if std::mem::take(&mut self.is_up) {
             counters.banks_lost += 1;
@@ -223,7 +223,7 @@ impl State {
                 let Some(pair) = self.pair_of(&snapshot.stream, setup, counters) else {
                     return;
                 };
-                // A pair that is stale as it is waits for a quote message of it.
+                // A pair that is stale by itself waits for a quote message.
                 let is_stale =
                     self.stale_ns > 0 && now_ns.saturating_sub(receive_ns) >= self.stale_ns;
                 if self.is_synced[pair] || is_stale {
@@ -255,7 +255,7 @@ impl State {
                     quoted: Quoted::Changes(update.changes),
                 }));
             }
-            // A message was too long for this reader: what it said is not known.
+            // A message was too long for this reader: its contents are unknown.
             Update::State(state) if state.validity != Validity::Live => {
                 let pair = self.pairs.get(state.instrument.index()).copied().flatten();
                 if let Some(pair) = pair.filter(|pair| self.is_synced[*pair]) {
@@ -282,7 +282,7 @@ impl State {
         self.pairs[index] = setup.pair_of(self.bank, definition.symbol.as_str().as_bytes());
     }
 
-    /// The pair of quotes that may be believed.
+    /// The pair of usable quotes.
     fn pair_of(
         &self,
         stream: &QuoteStream,

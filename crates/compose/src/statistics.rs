@@ -1,6 +1,6 @@
-//! What a composer shows of itself and of the banks: counters, the passive half of the scorecard, histograms.
+//! Statistics of a composer and of the banks: counters, the passive half of the scorecard, histograms.
 //!
-//! A counter of a bank and a pair has the name `score_<what>:<bank>:<pair>`, which an exporter shows with labels.
+//! A counter of a bank and a pair is named `score_<statistic>:<bank>:<pair>`, which an exporter shows with labels.
 
 use crate::counters::Counters;
 use crate::output::Cause;
@@ -12,7 +12,7 @@ use touchline_transport::clock::{Clock, ticks};
 use touchline_transport::shm::{CountersFile, Error, Publisher, PublisherCounters};
 use touchline_types::{CounterInfo, Side};
 
-/// What is shown of each bank and pair: name, unit, help.
+/// Statistics of each bank and pair: name, unit, help.
 pub const SCORES: &[(&str, &str, &str)] = &[
     (
         "score_quotes",
@@ -46,7 +46,7 @@ pub const SCORES: &[(&str, &str, &str)] = &[
     ),
 ];
 
-/// From where to where is measured.
+/// Measured intervals.
 pub const HISTOGRAMS: &[CounterInfo] = &[
     CounterInfo {
         name: "compose_ns",
@@ -69,10 +69,10 @@ pub struct Statistics {
 }
 
 impl Statistics {
-    /// Begins the file on the publisher's bus.
+    /// Creates the file on the publisher's bus.
     ///
     /// # Errors
-    /// No room for it.
+    /// There is no space for it.
     pub fn create(publisher: &Publisher, setup: &Setup) -> Result<Statistics, Error> {
         let clock = Clock::calibrated();
         let scores = scores(setup);
@@ -90,7 +90,7 @@ impl Statistics {
         })
     }
 
-    /// A quote was taken, and what follows is published.
+    /// A quote was processed, and the result published.
     pub fn published(&mut self, cause: &Cause, wall: &mut WallClock) {
         if cause.polled > 0 {
             let compose_ns = self.clock.between_ns(cause.polled, ticks());
@@ -100,7 +100,7 @@ impl Statistics {
         }
     }
 
-    /// Shows what was counted so far.
+    /// Updates all statistics.
     pub fn show(
         &mut self,
         counters: &Counters,

@@ -1,9 +1,9 @@
-//! The time of inputs: the wall clock of the host, which never falls here.
+//! Time of inputs: the host's wall clock, made monotonic.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 use touchline_transport::clock::{Clock, ticks};
 
-/// A wall clock that costs a tick.
+/// A wall clock at the cost of reading the tick counter.
 #[derive(Debug)]
 pub struct WallClock {
     clock: Clock,
@@ -13,7 +13,7 @@ pub struct WallClock {
 }
 
 impl WallClock {
-    /// Set by the system's clock.
+    /// Calibrated with the system's clock.
     pub fn new(clock: Clock) -> WallClock {
         WallClock {
             clock,
@@ -23,12 +23,12 @@ impl WallClock {
         }
     }
 
-    /// Sets it again.
+    /// Calibrates again.
     pub fn set(&mut self) {
         (self.set_ticks, self.set_ns) = (ticks(), system_ns());
     }
 
-    /// Nanoseconds since 1970, not before what was told last.
+    /// Nanoseconds since 1970, not before the last result.
     pub fn now_ns(&mut self) -> u64 {
         let passed_ns = self.clock.between_ns(self.set_ticks, ticks());
         self.last_ns = self.last_ns.max(self.set_ns + passed_ns);

@@ -1,4 +1,4 @@
-//! Nothing is allocated once a composer and a bank's stream have warmed up. A program of its own, because of its allocator.
+//! No allocation after a composer and a bank's stream have warmed up. A program of its own, because of its allocator.
 
 use touchline_compose::{Composer, Config};
 use touchline_fx::config as fx;
@@ -16,7 +16,7 @@ static ALLOCATOR: Frozen = Frozen;
 const BANKS: usize = 20;
 const TIERS: u32 = 5;
 
-/// Nobody listens.
+/// Output is discarded.
 struct Nobody;
 
 impl Subscribe for Nobody {

@@ -29,7 +29,7 @@ pub struct Forwarded {
     pub answers: u64,
     /// Lost, of both.
     pub lost: u64,
-    /// Doubled, delayed or overtaken, of both.
+    /// Duplicated, delayed or reordered, of both directions.
     pub disturbed: u64,
 }
 
@@ -57,7 +57,7 @@ const PAUSE: Duration = Duration::from_micros(100);
 const BYTES_MAX: usize = 65_536;
 
 impl Forwarder {
-    /// Forwards what comes to [`address`](Self::address), on the loopback, to `to`, and answers back.
+    /// Forwards datagrams for [`address`](Self::address), on the loopback, to `to`, and the answers back.
     ///
     /// # Errors
     /// Sockets that the system refuses.
@@ -139,7 +139,7 @@ impl Drop for Forwarder {
     fn drop(&mut self) {
         self.shared.is_stopped.store(true, Ordering::Relaxed);
         if let Some(thread) = self.thread.take() {
-            // A thread that panicked has said so.
+            // A panicked thread has printed its message.
             let _ = thread.join();
         }
     }
@@ -179,7 +179,7 @@ fn forward(directions: &[Direction; 2], shared: &Shared, mut stream: FaultStream
         }
         let mut is_idle = true;
         for (direction, line) in directions.iter().zip(Line::BOTH) {
-            // A datagram that nobody took makes an error of the next call: the one after that goes on.
+            // A datagram to a closed port is an error of the next call; the call after that continues.
             while let Ok((length, from)) = direction.input.recv_from(&mut bytes) {
                 is_idle = false;
                 if line == Line::A {

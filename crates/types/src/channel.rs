@@ -4,7 +4,7 @@ use crate::{Validity, worse_of};
 
 /// Validity of a channel as a whole, and its position.
 ///
-/// A channel that is silent, or waits for lost packets, needs one message for all its instruments.
+/// A channel after the feed timeout, or one that waits for lost packets, needs one message for all its instruments.
 /// Readers show for each book the worse of its own validity and this:
 /// [`price_of`](ChannelState::price_of), [`orders_of`](ChannelState::orders_of).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -159,7 +159,7 @@ pub struct ExecutionReport {
     pub client_order_id: Id,
     /// Our id of the order before that request; empty without one.
     pub original_client_order_id: Id,
-    /// The venue's id of the order; empty if there is none yet.
+    /// The venue's order id; empty before it is assigned.
     pub order_id: Id,
     /// The venue's id of this report.
     pub execution_id: Id,

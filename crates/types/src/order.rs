@@ -55,7 +55,7 @@ coded! {
     }
 }
 
-/// What every request and report of an order says: for whom, where, and of what.
+/// Fields of every request and report of an order: account, venue, instrument.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OrderRoute {
     /// The publisher's index of the instrument; `None` from a publisher without a table of instruments.
@@ -95,7 +95,7 @@ pub struct OrderTerms {
     pub expiry_ns: u64,
     /// Value date as `YYYYMMDD`; 0 where the instrument has but one.
     pub value_date: u32,
-    /// Currency of the quantity; empty where the instrument says it.
+    /// Currency of the quantity; empty if the instrument defines it.
     pub currency: Code,
 }
 

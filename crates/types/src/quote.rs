@@ -26,7 +26,7 @@ pub struct Quote {
     pub is_indicative: bool,
     /// One ticket of at most this amount: it is never added to another quote.
     pub is_full_amount: bool,
-    /// The provider's id of the quote, which an order gives back; empty where there is none.
+    /// The provider's quote id, which an order returns; empty if absent.
     pub quote_id: Id,
 }
 

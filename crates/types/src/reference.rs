@@ -157,7 +157,7 @@ fn nearest(price: Price, numerator: u64, denominator: u64) -> Price {
 pub struct PriceFraction {
     /// Denominator of the main fraction, above 0: 32 for thirty-seconds.
     pub main: u8,
-    /// Denominator of the fraction of the main one; 0 or 1 where there is none.
+    /// Denominator of the sub-fraction; 0 or 1 if absent.
     pub sub: u8,
 }
 
@@ -306,13 +306,13 @@ pub struct ReferenceData {
     pub quantity_max: Quantity,
     /// When trading ends, nanoseconds since the Unix epoch; 0 where it does not or is not stated.
     pub expiry_ns: u64,
-    /// Maturity as `YYYYMMDD`, with a day of 00 where the venue states the month alone; 0 where there is none.
+    /// Maturity as `YYYYMMDD`, with day 00 for a month; 0 if absent.
     pub maturity: u32,
     /// Strike of an option.
     pub strike: Price,
     /// Right of an option.
     pub right: Option<OptionRight>,
-    /// The venue's identifier of the underlying instrument; `None` where there is none.
+    /// The venue's identifier of the underlying instrument; `None` if absent.
     pub underlying: Option<i64>,
     /// No price is accepted above it.
     pub high_limit: Price,

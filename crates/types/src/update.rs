@@ -33,7 +33,7 @@ impl Level {
 /// The four times of the latency trace are ticks of the host's clock (`net::clock`), 0 where it is off.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Timestamps {
-    /// When the venue says that the event began, nanoseconds since the Unix epoch; 0 if unknown.
+    /// Start of the event by the venue's clock, nanoseconds since the Unix epoch; 0 if unknown.
     pub exchange_ns: u64,
     /// The packet it came from.
     pub packet: PacketInfo,

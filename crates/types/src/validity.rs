@@ -14,7 +14,7 @@ coded! {
         Natural = 3,
         /// The connection is down; contents are those of the last moment.
         Stale = 4,
-        /// The venue says that the instrument is closed.
+        /// The instrument is closed, according to the venue.
         Closed = 5,
     }
 }

@@ -1,4 +1,4 @@
-//! Gateways, banks and the composer are killed, frozen and disconnected at random: no void quote is shown as live.
+//! Gateways, banks and the composer are killed, frozen and disconnected at random: no void quote is published as live.
 
 mod gateway;
 mod reader;
@@ -17,17 +17,17 @@ use touchline_transport::shm::{Publisher, Root};
 
 const BANKS: usize = 3;
 const STEPS: usize = 40;
-/// How long a bank's gateway may be without activity.
+/// Longest time without activity of a bank's gateway.
 const GATEWAY_NS: u64 = 60_000_000;
-/// The same of the composer: its least.
+/// The same for the composer: its minimum.
 const COMPOSER_NS: u64 = 100_000_000;
-/// How often the composer judges the gateways.
+/// Interval of the composer's liveness check.
 const LOOK_NS: u64 = 10_000_000;
-/// How long a loaded host may take until everything is back.
+/// Longest time until all quotes have recovered on a loaded host.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Whatever is killed, frozen or disconnected, and whoever does not look meanwhile: what a reader may believe has no void quote. Once
-/// everything works again, the quotes of every bank are back.
+/// Whatever is killed, frozen, disconnected or paused, a reader sees no void quote as live. Once all parts work again,
+/// the quotes of every bank return.
 #[test]
 fn a_void_quote_is_never_shown_as_live() {
     let mut seen = Seen::default();
@@ -46,14 +46,14 @@ fn a_void_quote_is_never_shown_as_live() {
         seen.faults += world.seen.faults;
     }
     println!("{seen:?}");
-    // A run in which nothing is shown, or nothing happens, finds nothing.
+    // A run without quotes or without faults tests nothing.
     assert!(seen.live > 0 && seen.doubted > 0 && seen.faults > 0);
 }
 
-/// What happened in a run.
+/// Statistics of a run.
 #[derive(Debug, Default)]
 struct Seen {
-    /// Looks at a composite that was live, and at one that was not.
+    /// Number of live and of other composites that were read.
     live: usize,
     doubted: usize,
     faults: usize,
@@ -110,7 +110,7 @@ impl World {
         }
     }
 
-    /// Something happens; then everybody who is at work works, or does not come to it.
+    /// A fault; then each working part runs, or is delayed.
     fn act(&mut self) -> String {
         let bank = self.random.index(BANKS);
         let what = self.random.below(16);
@@ -157,7 +157,7 @@ impl World {
                 "the composer thaws"
             }
             9 => {
-                // Some of it is more than a round takes, or than the ring holds.
+                // Some bursts exceed a round, or the ring.
                 let count = *random.pick(&[100, 300, 2_000]);
                 (0..count).for_each(|_| gateway.quote(issues, random));
                 "it bursts"
@@ -195,7 +195,7 @@ impl World {
         }
     }
 
-    /// What a reader may believe now, against what is void.
+    /// Quotes that a reader may use now, compared with the void ones.
     fn look(&mut self) -> Result<(), String> {
         // A reader may be slow, too.
         if self.random.chance(0.3) {
@@ -232,7 +232,7 @@ impl World {
         Ok(())
     }
 
-    /// Everything works: the quotes of every bank come back.
+    /// All parts work: the quotes of every bank return.
     fn heal(&mut self, seed: u64) {
         self.is_composer_frozen = false;
         for gateway in &mut self.gateways {

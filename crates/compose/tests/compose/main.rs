@@ -1,4 +1,4 @@
-//! A composer over real buses: banks' publishers that come, stop, die and come back while it reads.
+//! A composer over real buses: banks' publishers start, stop, die and return while it reads.
 
 mod faults;
 mod stage;
@@ -9,7 +9,7 @@ use touchline_fx::{Replay, Setup};
 use touchline_lab::random::{Random, seeds};
 use touchline_types::{Side, Validity};
 
-/// Whatever becomes of the banks: the composite has the quotes of those that are there, and no others; without a live bank it is
+/// Whatever happens to the banks, the composite has the quotes of the connected ones only; without a live bank it is
 /// not live; and a replay of the recording writes the same composites.
 #[test]
 fn the_composite_is_of_the_banks_that_are_there() {
@@ -39,12 +39,13 @@ fn the_composite_is_of_the_banks_that_are_there() {
         lines += replayed.lines().count();
         assert_eq!(replayed, read("composite.live.jsonl"), "SEED={seed}");
     }
-    // A run in which nothing of it happens shows nothing.
+    // A run without these cases tests nothing.
     println!("{with_quotes} with quotes, {without_banks} without a live bank");
     assert!(with_quotes > 100 && without_banks > 10 && lines > 100);
 }
 
-/// The book on the bus is the composite: its readers see the same prices, and a publisher that is gone leaves nothing live.
+/// The book on the bus is the composite: its readers see the same prices, and after the end of the publisher nothing is
+/// live.
 #[test]
 fn readers_of_the_bus_see_the_composite() {
     let mut random = Random::from_seed(3);

@@ -1,4 +1,4 @@
-//! Publishers of three banks, the composer, and what is known of both.
+//! Publishers of three banks, the composer, and the expected state.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -19,10 +19,10 @@ pub const BANKS: usize = 3;
 pub const SPOT: u32 = 20_260_107;
 /// A tick of five decimals.
 pub const TICK: i64 = 10_000;
-/// How long the composer may take to see what happened.
+/// Longest reaction time of the composer.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// A bank: its bus, while somebody publishes it, and its quotes.
+/// A bank: its bus, while it has a publisher, and its quotes.
 #[derive(Default)]
 struct Bank {
     publisher: Option<Publisher>,
@@ -31,7 +31,7 @@ struct Bank {
     age: u64,
 }
 
-/// What the composite is to be.
+/// The expected composite.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Expected {
     /// Price in 1e-9, quantity.
@@ -45,7 +45,7 @@ pub struct Stage {
     banks: [Bank; BANKS],
     composer: Option<Composer<Publisher>>,
     config: Config,
-    /// What was done last, for a report.
+    /// Last action, for messages.
     pub did: String,
 }
 
@@ -78,7 +78,7 @@ impl Stage {
         }
     }
 
-    /// Something happens to some bank.
+    /// A random action on a random bank.
     pub fn act(&mut self, random: &mut Random) {
         let bank = random.index(BANKS);
         match random.below(12) {
@@ -92,7 +92,7 @@ impl Stage {
         }
     }
 
-    /// The composer dies, and another one joins the buses as they are: their rings hold what was before, too.
+    /// The composer dies, and another one joins the existing buses: their rings contain older messages, too.
     fn restart(&mut self) {
         self.did = "the composer begins again".to_owned();
         self.composer = None;
@@ -105,7 +105,7 @@ impl Stage {
         self.composer.as_mut().expect("a composer")
     }
 
-    /// A gateway starts in the place of one that there may be.
+    /// A gateway that replaces a possible predecessor.
     pub fn begin(&mut self, bank: usize, random: &mut Random) {
         self.did = format!("bank {bank} begins");
         let settings = Settings {
@@ -130,7 +130,7 @@ impl Stage {
         self.banks[bank] = Bank::default();
     }
 
-    /// The session is lost, and comes back.
+    /// The session is lost, and returns.
     fn lose(&mut self, bank: usize) {
         self.did = format!("bank {bank} loses its session");
         let one = &mut self.banks[bank];
@@ -153,14 +153,14 @@ impl Stage {
         one.commit();
     }
 
-    /// More than the ring holds, while the composer does not look: it has lost some of it.
+    /// More than the ring holds while the composer does not read: it is overrun.
     fn burst(&mut self, bank: usize, random: &mut Random) {
         self.did = format!("bank {bank} bursts");
         for _ in 0..600 {
             self.quote(bank, random);
         }
         let one = &mut self.banks[bank];
-        // As a gateway does every second.
+        // Like a gateway, every second.
         one.snapshot();
         one.commit();
     }
@@ -211,7 +211,7 @@ impl Stage {
         }));
     }
 
-    /// What the composite is to be, by plain search.
+    /// The expected composite, by plain search.
     pub fn expected(&self) -> Expected {
         let up = || self.banks.iter().filter(|bank| bank.is_up);
         let tops = Side::BOTH.map(|side| {
@@ -236,7 +236,7 @@ impl Stage {
         }
     }
 
-    /// Works until the composite is as expected, or for long; gives what it is. Snapshots are repeated as gateways do.
+    /// Runs until the composite is as expected, or for a long time; returns it. Snapshots are repeated as gateways do.
     pub fn settle(&mut self, expected: &Expected) -> Expected {
         let start = Instant::now();
         let mut next = start + Duration::from_millis(20);
@@ -273,7 +273,7 @@ impl Stage {
         composer.output().ladder(0).levels(side).len()
     }
 
-    /// Best prices and validity as a reader of the bus sees them.
+    /// Best prices and validity for a reader of the bus.
     pub fn read(&self) -> (Option<i64>, Option<i64>, Validity) {
         let mut images = Images::open(&self.root, "fx").expect("the composite's bus");
         let image = images.book(Instrument(0)).expect("a book");
@@ -282,7 +282,7 @@ impl Stage {
         (price(book.bids), price(book.asks), book.validity)
     }
 
-    /// The end; gives the folder of the recording.
+    /// Ends the run; returns the folder of the recording.
     pub fn finish(mut self) -> PathBuf {
         self.composer().finish().expect("a recording");
         self.folder.join("session")

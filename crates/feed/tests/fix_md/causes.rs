@@ -22,7 +22,7 @@ fn the_reason_names_the_cause() {
         (
             "X",
             "55=EUR/USD|268=1|279=0|269=0|270=x|271=1|",
-            "a message about EUR/USD has a number that is none",
+            "a message about EUR/USD has an invalid number",
         ),
         (
             "X",

@@ -96,7 +96,7 @@ impl Client {
         self.session.is_up()
     }
 
-    /// Takes what it says; pairs that it asked for are given to `asked`. True if anything came.
+    /// Processes its messages; requested pairs are passed to `asked`. True if any message arrived.
     pub fn read(
         &mut self,
         config: &Config,

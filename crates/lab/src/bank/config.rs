@@ -104,10 +104,10 @@ pub struct BankConfig {
     /// How far its clock is ahead of ours, milliseconds.
     #[serde(default)]
     pub clock_ms: i64,
-    /// Share of quotes after which it says nothing for `silence_ms`.
+    /// Share of quotes after which the bank sends nothing for `silence_ms`.
     #[serde(default)]
     pub silence: f64,
-    /// How long it says nothing, not even Heartbeats.
+    /// Time without any message, Heartbeats included.
     #[serde(default = "thousand")]
     pub silence_ms: u64,
     /// Share of quotes after which it closes the connection.

@@ -161,7 +161,8 @@ impl Banks {
         }
     }
 
-    /// A bank closes its connections at once, and refuses others for so long. False if there is no bank of this name.
+    /// Closes all connections of a bank at once, and rejects new ones for this time. False if there is no bank of this
+    /// name.
     pub fn outage(&mut self, name: &str, ms: u64, time: ReceiveTime) -> bool {
         let mut banks = self.banks.iter_mut();
         let Some(bank) = banks.find(|bank| bank.config.name == name) else {
@@ -190,7 +191,7 @@ impl Banks {
         }
     }
 
-    /// Whether nobody is connected.
+    /// Whether no client is connected.
     pub fn is_empty(&self) -> bool {
         self.banks.iter().all(|bank| bank.clients.is_empty())
     }

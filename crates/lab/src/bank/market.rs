@@ -61,7 +61,7 @@ impl Market {
         self.pairs[pair].ticks
     }
 
-    /// Moves a mid that is due, and says which.
+    /// Moves a due mid, and returns which one.
     pub fn step(&mut self, now_ns: u64) -> Option<usize> {
         let pair = self.pairs.iter().position(|mid| mid.due_ns <= now_ns)?;
         let mid = &mut self.pairs[pair];

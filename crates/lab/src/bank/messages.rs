@@ -144,7 +144,7 @@ impl Quote<'_> {
         }
     }
 
-    /// Entries that nobody deals at.
+    /// Entries of indicative prices.
     fn flood(&self, body: &mut Encoder<'_>) {
         let Some(worst) = self.ladder.bands.iter().map(|band| band.bid).min() else {
             return;

@@ -3,7 +3,7 @@
 use super::config::{Config, Kind};
 use super::ladder::Ladder;
 
-/// The best price of a side, and who has it.
+/// The best price of a side, and its bank.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Best {
     /// Ticks.

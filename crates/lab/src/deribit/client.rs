@@ -276,18 +276,18 @@ impl Client {
         } else if request.symbols.is_empty() || !request.symbols.iter().all(is_known) {
             Some((b'0', "unknown symbol"))
         } else if !matches!(request.kind, b'0' | b'1') {
-            Some((b'4', "SubscriptionRequestType (263) is none of 0, 1, 2"))
+            Some((b'4', "SubscriptionRequestType (263) is not 0, 1 or 2"))
         } else if request.kind == b'1' && !matches!(request.update, Some(b'0' | b'1')) {
-            Some((b'6', "MDUpdateType (265) is none of 0, 1"))
+            Some((b'6', "MDUpdateType (265) is not 0 or 1"))
         } else if is_whole && !matches!(request.depth, 1 | 10 | 20) {
-            Some((b'5', "MarketDepth (264) is none of 1, 10, 20"))
+            Some((b'5', "MarketDepth (264) is not 1, 10 or 20"))
         } else if request.entries.is_empty()
             || !request
                 .entries
                 .iter()
                 .all(|kind| (b'0'..=b'2').contains(kind))
         {
-            Some((b'8', "MDEntryType (269) is none of 0, 1, 2"))
+            Some((b'8', "MDEntryType (269) is not 0, 1 or 2"))
         } else if is_full {
             Some((b'2', "too many subscriptions"))
         } else {

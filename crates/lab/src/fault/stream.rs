@@ -120,7 +120,7 @@ const OLD: usize = 10;
 
 /// Largest number of delayed packets, over all lanes; beyond it packets are not delayed.
 pub const HELD_PACKETS_MAX: usize = 65_536;
-/// Longest time that a packet waits to be overtaken.
+/// Longest time that a packet waits for reordering.
 const REORDER_NS_MAX: u64 = 100_000_000;
 
 /// Two lines with their faults.
@@ -131,7 +131,7 @@ pub struct FaultStream {
     both: [Burst; Feed::ALL.len()],
     random: Random,
     late: BinaryHeap<Reverse<Late>>,
-    /// Packets that wait to be overtaken.
+    /// Packets that wait for reordering.
     waiting: usize,
     held: u64,
     counts: Counts,
@@ -453,7 +453,7 @@ impl Lane {
         }
     }
 
-    /// Clears the faults; returns the packets that waited to be overtaken.
+    /// Clears the faults; returns the packets that waited for reordering.
     fn clear(&mut self) -> Vec<Overtaken> {
         let random = self.random.split();
         std::mem::replace(self, Self::new(random)).overtaken

@@ -48,7 +48,7 @@ const FLUSH_TIMEOUT_NS: u64 = 2_000_000_000;
 const READS: usize = 16;
 
 impl Connection {
-    /// A session that nobody is connected to, and that ends with its process.
+    /// A session without a connection, which ends with its process.
     pub fn new(settings: Settings) -> Connection {
         Connection::with(settings, Box::new(Memory::default()))
     }

@@ -180,7 +180,7 @@ fn the_same_seed_is_the_same_bytes() {
 }
 
 /// The snapshots are ten times what may wait for a client. They come as it takes them, each before the changes
-/// behind it, and nobody is let go; a client that takes little has all of them, too.
+/// behind it, and no client is disconnected; a client that reads slowly gets all of them, too.
 #[test]
 fn whoever_asks_for_hundreds_of_books_at_once_has_them_all() {
     for bytes_per_ms in [usize::MAX, 50_000] {

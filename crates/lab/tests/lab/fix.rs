@@ -110,7 +110,7 @@ impl TestTransport for Testers {
 
     fn say(&mut self, line: u8, bytes: &[u8]) {
         if let Some((stream, _)) = &mut self.streams[usize::from(line)] {
-            // Whoever was sent away says the rest to nobody.
+            // A disconnected client sends the rest to a closed connection.
             let _ = stream.write_all(bytes);
         }
     }
@@ -142,7 +142,7 @@ fn settings(target: &str) -> Settings {
     }
 }
 
-/// A second connection of an identity that is logged on is closed without a word, and the first goes on;
+/// A second connection of an identity that is logged on is closed without an answer, and the first continues;
 /// another identity is let in beside it.
 #[test]
 fn one_connection_for_each_identity() {
@@ -175,8 +175,8 @@ e3,DISCONNECT
     assert_eq!(scenario.run(Role::Acceptor, &mut testers), Ok(()));
 }
 
-/// Strangers who say nothing, a byte now and then, or that much is to come: whoever is logged on has his
-/// heartbeats on time, and the strangers are gone when their time is over. `STRANGERS` says how many come.
+/// Unauthenticated connections send nothing, a byte now and then, or the header of a long message. Logged-on clients
+/// get their heartbeats on time, and the other connections are closed after their timeout. `STRANGERS` is their number.
 #[test]
 fn unauthenticated_connections_cost_nobody_anything() {
     let count = amount("STRANGERS", 200) as usize;
@@ -221,7 +221,10 @@ fn unauthenticated_connections_cost_nobody_anything() {
             Heard::End => panic!("the client was sent away"),
         }
     }
-    assert!(most > count * 3 / 5, "only {most} strangers at once");
+    assert!(
+        most > count * 3 / 5,
+        "only {most} unauthenticated connections at once"
+    );
     assert!(beats >= 5, "{beats} heartbeats in six seconds");
     assert!(
         latest < Duration::from_millis(1_500),
@@ -237,12 +240,12 @@ fn unauthenticated_connections_cost_nobody_anything() {
     assert_eq!(host.acceptor.totals().turned_away, count as u64);
     let grown_kib = resident_kib().saturating_sub(before_kib);
     println!(
-        "{count} strangers, {most} at once: a heartbeat after {latest:?}, {grown_kib} KiB more"
+        "{count} unauthenticated connections, {most} at once: a heartbeat after {latest:?}, {grown_kib} KiB more"
     );
     assert!(grown_kib < 64 * 1_024, "{grown_kib} KiB more");
 }
 
-/// A third says nothing, a third one byte of a Logon each second, a third that a billion bytes follow:
+/// A third sends nothing, a third one byte of a Logon each second, a third announces a billion bytes:
 /// these are sent away at once.
 fn trickle(login_queue: &mut [TcpStream], second: u64) {
     for (at, unauthenticated) in login_queue.iter_mut().enumerate() {
@@ -252,7 +255,7 @@ fn trickle(login_queue: &mut [TcpStream], second: u64) {
             _ if second == 1 => b"8=FIX.4.4\x019=999999999\x0135=A\x01",
             _ => b"more",
         };
-        // Those who were sent away are not waited for.
+        // Disconnected clients are not waited for.
         let _ = unauthenticated.write(bytes);
     }
 }
@@ -271,7 +274,7 @@ fn resident_kib() -> u64 {
     words.and_then(|kib| kib.parse().ok()).expect("a number")
 }
 
-/// Too many strangers of one address are closed at once, and others are not.
+/// Unauthenticated connections of one address beyond the limit are closed at once, and others are not.
 #[test]
 fn unauthenticated_connections_of_one_address_have_a_limit() {
     let rules = Rules {
@@ -290,7 +293,7 @@ fn unauthenticated_connections_of_one_address_have_a_limit() {
     );
 }
 
-/// The answer to a Logon of nobody is the same as to one with a wrong name of ours: none, and at once.
+/// The answer to a Logon of an unknown identity is the same as with a wrong name of ours: none, and at once.
 #[test]
 fn whoever_is_unknown_learns_nothing() {
     let mut host = Host::start(vec![settings("TW44")], Rules::default());

@@ -1,6 +1,7 @@
-//! The reference handler on generated sessions, clean and under every fault, against the truth of the generator.
+//! The reference handler on generated sessions, without and with every fault, compared with the expected books of the
+//! generator.
 //!
-//! A failure names its seed; `SEED=n` runs that one alone, `SEEDS=n` runs so many of each kind.
+//! A failure prints its seed; `SEED=n` runs only this seed, `SEEDS=n` runs n seeds of each kind.
 
 use std::collections::{HashMap, HashSet};
 use touchline_lab::capture::{Arrival, Feed, Line};
@@ -250,7 +251,7 @@ fn natural_refresh_ends_right_too() {
             ..Settings::default()
         };
         let mut picture = run(&delivery.arrivals, settings);
-        // Tops of a book that is still being filled are not those of the truth.
+        // Tops of a book that is still being filled differ from the expected ones.
         picture.tops.clear();
         assert_eq!(difference(&session, &picture), None, "seed {seed}");
     }
@@ -334,7 +335,7 @@ fn hard_plan(seed: u64, feeds: &[Feed]) -> FaultPlan {
     plan
 }
 
-/// Compares final books and orders, and looks up each top in the truth.
+/// Compares final books and orders, and searches each top in the expected ones.
 fn difference(session: &Session, picture: &Picture) -> Option<String> {
     let expected_books = &session.expected;
     for (what, ours, expected_books) in [
@@ -361,7 +362,7 @@ fn difference(session: &Session, picture: &Picture) -> Option<String> {
     let ours = picture.tops_jsonl();
     ours.lines()
         .find(|line| !expected_books.contains(line))
-        .map(|line| format!("the truth has no top {line}"))
+        .map(|line| format!("no expected top {line}"))
 }
 
 #[track_caller]

@@ -1,4 +1,4 @@
-//! The reference handler against sessions and truth that an independent generator wrote.
+//! The reference handler compared with sessions and expected books of an independent generator.
 //!
 //! These files are not part of the repository; without TOUCHLINE_CAPTURES the tests say that they were skipped.
 
@@ -126,10 +126,10 @@ struct Session {
 impl Session {
     fn text(&self, file: &str) -> String {
         std::fs::read_to_string(self.folder.join(file))
-            .expect("the truth stands beside the capture")
+            .expect("the expected books are next to the capture")
     }
 
-    /// Compares final books and orders, and looks up each top in the truth.
+    /// Compares final books and orders, and searches each top in the expected ones.
     fn difference(&self, picture: &Picture) -> Option<String> {
         for (file, ours) in [
             ("books.jsonl", picture.books_jsonl()),
@@ -156,7 +156,7 @@ impl Session {
     }
 }
 
-/// Reads a session; `None`, said aloud, where the captures are not at hand.
+/// Reads a session; `None`, with a line of output, if the captures are not present.
 fn session(name: &str) -> Option<Session> {
     let file = format!("cme-generated/{name}/session.pcap.gz");
     let arrivals = packets(&file)?

@@ -283,7 +283,10 @@ impl<'a> Session<'a> {
         print!("{}", self.watch.describe());
         assert!(right.iter().all(|&right| right > 50), "{right:?}: no test");
         assert!(self.looks.iter().all(|&looks| looks > 0), "no test");
-        assert!(overrun > 0, "nobody was overtaken: no test");
+        assert!(
+            overrun > 0,
+            "no reader was overrun: the test covered nothing"
+        );
         let leaks = self.watch.leaks();
         assert!(leaks.is_empty(), "seed {seed}: {leaks:?}");
     }

@@ -76,7 +76,7 @@ fields! {
     Head: 30 {
         /// Number of the message in its publication, without gaps, from 1.
         0 sequence: U64,
-        /// When the venue says that the event began, nanoseconds since the Unix epoch; 0 if unknown.
+        /// Start of the event by the venue's clock, nanoseconds since the Unix epoch; 0 if unknown.
         8 exchange_ns: U64,
         /// When the packet was received, nanoseconds since the Unix epoch.
         16 receive_ns: U64,
@@ -203,7 +203,7 @@ block! {
         196 direct_levels: U16,
         /// Denominator of the fraction that prices are quoted in; 0 where they are decimals or nothing is stated.
         198 main_fraction: u8,
-        /// Denominator of the fraction of that; 0 where there is none.
+        /// Denominator of the sub-fraction; 0 if absent.
         199 sub_fraction: u8,
         /// Display factor, above the line; 0 where not stated.
         200 display_numerator: I64,
@@ -227,11 +227,11 @@ block! {
         272 underlying: I64,
         /// When trading ends, nanoseconds since the Unix epoch; 0 where not stated.
         280 expiry_ns: U64,
-        /// Maturity as `YYYYMMDD`, the day 00 where it is a month; 0 where there is none.
+        /// Maturity as `YYYYMMDD`, with day 00 for a month; 0 if absent.
         288 maturity: U32,
         /// SecurityType of the schema; 255 where not stated.
         292 security_type: u8,
-        /// OptionRight of the schema; 255 where there is none.
+        /// OptionRight of the schema; 255 if absent.
         293 option_right: u8,
         /// The venue's code of the trading status; 255 where not stated.
         294 status_code: u8,
@@ -367,7 +367,7 @@ block! {
         80 price: I64,
         /// Traded quantity.
         88 quantity: I64,
-        /// The venue's trade id; 0 where there is none.
+        /// The venue's trade id; 0 if absent.
         96 trade_id: U64,
         /// Orders that took part; -1 where not stated.
         104 orders: I32,

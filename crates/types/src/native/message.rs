@@ -23,7 +23,7 @@ pub struct Message<'a> {
     trace: Option<&'a LatencyTrace>,
 }
 
-/// What a message says. Small ones are values; those with groups are views of the bytes.
+/// Contents of a message. Small ones are values; those with groups are views of the bytes.
 #[derive(Clone, Copy, Debug)]
 pub enum Body<'a> {
     /// The publication lives.
@@ -110,13 +110,13 @@ pub struct TopOfBook {
     pub instrument: Instrument,
     /// How far its book may be trusted.
     pub validity: Validity,
-    /// Best bid; NULL where there is none.
+    /// Best bid; NULL if absent.
     pub bid_price: Price,
-    /// Its quantity; NULL where there is none.
+    /// Its quantity; NULL if absent.
     pub bid_quantity: Quantity,
-    /// Best ask; NULL where there is none.
+    /// Best ask; NULL if absent.
     pub ask_price: Price,
-    /// Its quantity; NULL where there is none.
+    /// Its quantity; NULL if absent.
     pub ask_quantity: Quantity,
 }
 

@@ -278,7 +278,7 @@ fn quotes() {
     assert!(view.quotes.iter().eq(quotes));
 }
 
-/// What an order refused with its reason says where we refused it.
+/// The text of an order that we rejected, with our reason.
 #[test]
 fn a_check_of_ours_is_no_reason_of_the_venue() {
     let message = OrderMessage::Rejected(OrderRejected {

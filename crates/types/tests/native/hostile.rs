@@ -100,7 +100,7 @@ fn each_fault_of_the_frame_has_its_name() {
     assert_eq!(refusal(&most), Malformed::GroupPastEnd);
 }
 
-/// Every byte that carries a code, and what it says when the code is none.
+/// Every byte that has a code, and the error for an invalid code.
 #[test]
 fn codes_that_stand_for_nothing_are_refused() {
     let mut updates = RandomUpdates::from_seed(1, 1);

@@ -24,7 +24,7 @@ struct Reader {
 }
 
 impl Reader {
-    /// Room for so many entries of each kind, full of what no test writes.
+    /// Space for this number of entries of each kind, with contents that no test writes.
     fn with_room(entries: usize) -> Reader {
         let change = LevelChange {
             level: Level::UNKNOWN,

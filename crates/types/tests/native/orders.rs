@@ -76,7 +76,7 @@ fn truncated_and_extended_orders_are_refused_and_short_room_is_told() {
     }
 }
 
-/// Each code, what it says where it stands for nothing, and each text with a byte that none may have.
+/// Each code with an invalid value, and each text with an invalid byte.
 #[test]
 fn values_that_stand_for_nothing_are_refused() {
     let mut random = Random::from_seed(1);

@@ -40,7 +40,7 @@ fn every_update_comes_back_from_one_message() {
     }
 }
 
-/// Cut to any length, the parts together say what the whole says; nothing is seen before the last.
+/// Parts of any length together have the contents of the whole; no part is published before the last.
 #[test]
 fn every_update_comes_back_from_its_parts() {
     let mut most_parts = 0;

@@ -101,7 +101,7 @@ pub struct MessageType {
     pub members: Span,
 }
 
-/// A field that is as long as another one says.
+/// A data field, whose length is in another field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DataPair {
     /// Tag of the length.

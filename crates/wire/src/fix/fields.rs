@@ -12,7 +12,7 @@ pub struct Field<'a> {
     pub value: &'a [u8],
 }
 
-/// A field that is none. The fields behind it can still be walked, but the message is not to be acted upon.
+/// An invalid field. The fields after it can still be read, but the message must not be used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BadField<'a> {
     /// What is wrong.
@@ -55,7 +55,7 @@ impl<'a> Fields<'a> {
         }
     }
 
-    /// The same, with a table that says which fields are data.
+    /// The same, with a table of data fields.
     pub(super) fn by(bytes: &'a [u8], pairs: &'a [DataPair]) -> Fields<'a> {
         Fields {
             pairs: Some(pairs),
@@ -127,7 +127,7 @@ impl<'a> Fields<'a> {
 impl<'a> Iterator for Fields<'a> {
     type Item = Result<Field<'a>, BadField<'a>>;
 
-    /// The next field. One that is none ends at the next separator.
+    /// The next field. An invalid one ends at the next separator.
     fn next(&mut self) -> Option<Self::Item> {
         if self.rest.is_empty() {
             let missing = self.data.take()?;

@@ -55,8 +55,8 @@ impl<'a> Header<'a> {
     /// read, and changes nothing else: one for all messages of a connection, or a new one.
     ///
     /// # Errors
-    /// A field that is none, a field of the header that is there twice or behind one of the body, a number, flag or time
-    /// that is none. Whether something is missing is the session's to judge.
+    /// An invalid field, a header field that occurs twice or after the body's start, or an invalid number, flag or
+    /// time. The session checks for missing fields.
     pub fn read(message: &Message<'a>, last: &mut LastSecond) -> Result<Header<'a>, Reject<'a>> {
         let mut header = Header::default();
         match header.walk(message, last) {
@@ -122,7 +122,7 @@ impl<'a> Header<'a> {
     }
 }
 
-/// The same walk again, slowly, which says where it stopped.
+/// The same walk, slower, which returns where it stopped.
 #[cold]
 fn explain<'a>(message: &Message<'a>, problem: Malformed) -> Reject<'a> {
     let (mut seen, mut body) = ([0_u64; 10], false);

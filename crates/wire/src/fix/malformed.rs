@@ -13,7 +13,7 @@ pub enum Malformed {
     TooLong,
     /// The third field is not `35=` and a value.
     MsgType,
-    /// The body does not end where BodyLength says, with `10=` and three digits behind it.
+    /// The body does not end at BodyLength, followed by `10=` and three digits.
     Trailer,
     /// The sum of the bytes is another one.
     CheckSum,
@@ -44,17 +44,17 @@ impl fmt::Display for Malformed {
             Malformed::BodyLength => "has no valid length (9)",
             Malformed::TooLong => "is longer than the limit",
             Malformed::MsgType => "has no message type (35) as its third field",
-            Malformed::Trailer => "does not end where its length says",
+            Malformed::Trailer => "does not end at its stated length",
             Malformed::CheckSum => "has a wrong checksum (10)",
-            Malformed::Tag => "has a tag that is no number",
+            Malformed::Tag => "has a tag that is not a number",
             Malformed::Value => "has a tag without a value",
             Malformed::Data => "has a data field without a length that fits",
-            Malformed::Number => "has a number that is none",
+            Malformed::Number => "has an invalid number",
             Malformed::Overflow => "has a number that does not fit",
             Malformed::Header => "has a field of the header twice, or in the body",
             Malformed::Repeated => "has a field twice in one entry",
             Malformed::Group => "has other entries than it counts",
-            Malformed::Time => "has a time that is none",
+            Malformed::Time => "has an invalid time",
         })
     }
 }

@@ -33,7 +33,7 @@ impl<'a> Refresh<'a> {
     /// Reads from behind the header, which is the one of this message, up to the entries.
     ///
     /// # Errors
-    /// A field that is none, one of the header, one of the fields here twice.
+    /// An invalid field, a header field, or one of the fields here that occurs twice.
     #[inline(always)]
     pub fn read(message: &Message<'a>, header: &Header<'a>) -> Result<Refresh<'a>, Malformed> {
         Refresh::read_with(message, header)
@@ -138,7 +138,7 @@ pub struct Entry<'a> {
     /// MDEntrySize (271).
     pub size: Option<Decimal>,
     /// MDEntryDate (272) with a time behind the date, or with MDEntryTime (273): nanoseconds since the Unix epoch. One
-    /// without the other is none, but stands in the bytes.
+    /// without the other is invalid, but present in the bytes.
     pub time_ns: Option<u64>,
     /// MDEntryID (278), or where that is missing QuoteEntryID (299).
     pub id: &'a [u8],
@@ -192,7 +192,8 @@ impl<'a, S: Scan> Entries<'a, S> {
     /// The next entry, where it was read to: copying one costs as much as reading it. After an error there is none.
     ///
     /// # Errors
-    /// A field that is none or has no value of its type, one that an entry has twice, one of the header, more or fewer
+    /// An invalid field, one without a value of its type, one that occurs twice in an entry, one of the header, more or
+    /// fewer
     /// entries than were counted.
     #[inline]
     pub fn advance(&mut self) -> Result<Option<&Entry<'a>>, Malformed> {

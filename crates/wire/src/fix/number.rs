@@ -34,7 +34,7 @@ impl Decimal {
 /// A number of FIX's float type: `-12.340`, `12`, `.5`, `12.`. No exponent.
 ///
 /// # Errors
-/// It is none, or has more digits than fit.
+/// Not a number, or more digits than fit.
 pub fn decimal(text: &[u8]) -> Result<Decimal, Malformed> {
     let (negative, digits) = match text {
         [b'-', digits @ ..] => (true, digits),
@@ -67,7 +67,7 @@ pub fn decimal(text: &[u8]) -> Result<Decimal, Malformed> {
 /// A number of FIX's int type.
 ///
 /// # Errors
-/// It is none, or does not fit.
+/// Not a number, or out of range.
 pub fn integer(text: &[u8]) -> Result<i64, Malformed> {
     match decimal(text)? {
         Decimal {
@@ -81,7 +81,7 @@ pub fn integer(text: &[u8]) -> Result<i64, Malformed> {
 /// A number that cannot be negative, as a sequence number.
 ///
 /// # Errors
-/// It is none, or does not fit.
+/// Not a number, or out of range.
 pub fn unsigned(text: &[u8]) -> Result<u64, Malformed> {
     u64::try_from(integer(text)?).map_err(|_| Malformed::Number)
 }

@@ -1,4 +1,4 @@
-//! What a Reject (35=3) says.
+//! Contents of a Reject (35=3).
 
 use super::number::integer;
 use core::fmt;
@@ -13,11 +13,11 @@ pub enum SessionRejectReason {
     RequiredTagMissing = 1,
     /// The dictionary knows the field, but not in this message.
     TagNotDefinedForMessage = 2,
-    /// More fields that the dictionary does not know than can be told apart.
+    /// More unknown fields than can be distinguished.
     UndefinedTag = 3,
     /// Nothing behind the equals sign.
     TagWithoutValue = 4,
-    /// The value is none of the field's list.
+    /// The value is not in the field's list.
     ValueIncorrect = 5,
     /// The value is not written as the field's type asks.
     IncorrectDataFormat = 6,

@@ -28,7 +28,7 @@ pub fn resync(bytes: &[u8], limit: usize) -> Option<usize> {
     }
 }
 
-/// Where the next checksum field ends, for a message that says that it ends at `end`.
+/// End of the next checksum field, for a message with a stated end at `end`.
 fn checksum_end(bytes: &[u8], end: usize) -> Option<usize> {
     // mutant: fix: a message with a wrong length ends at its stated length
     let sum = position(bytes, end - TRAILER - 1, b"\x0110=")?;

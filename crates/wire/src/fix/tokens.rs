@@ -251,7 +251,7 @@ mod tests {
         Field { bytes, head }
     }
 
-    /// The short look at a venue's own tag says what the long one says.
+    /// The short check of a venue's own tag gives the same result as the long one.
     #[test]
     fn own_tags_are_those_from_100000_to_100999_with_a_value() {
         for number in (0..2_000)

@@ -9,13 +9,13 @@ pub enum Malformed {
     PacketHeaderCut,
     /// The packet ends inside the size or the header of a message.
     MessageHeaderCut,
-    /// A message says that it is smaller than its own headers.
+    /// The stated size of a message is smaller than its headers.
     MessageTooSmall,
-    /// A message says that it is longer than the rest of its packet.
+    /// The stated size of a message exceeds the rest of its packet.
     MessagePastEnd,
     /// A message belongs to a schema that is not this protocol's.
     SchemaUnknown,
-    /// The root block says that it is longer than its message.
+    /// The stated size of the root block exceeds its message.
     BlockPastEnd,
     /// The root block is shorter than it was in the oldest schema known.
     BlockTooShort,

@@ -1,4 +1,4 @@
-//! A bank's gateway as its bus sees it, and the end of each of its quotes.
+//! A bank's gateway as seen on its bus, and the end of each of its quotes.
 
 use super::GATEWAY_NS;
 use crate::stage::{TICK, define, stale, stamped, stream};
@@ -16,9 +16,9 @@ use touchline_types::{
 #[derive(Debug, Clone, Copy)]
 pub struct Issue {
     pub bank: usize,
-    /// When it became void, by the host's clock.
+    /// Time when it became void, by the host's clock.
     pub void_ns: Option<u64>,
-    /// Its gateway said so; else the gateway was killed or frozen.
+    /// Whether its gateway reported this; otherwise the gateway was killed or frozen.
     pub is_withdrawn: bool,
 }
 
@@ -27,7 +27,7 @@ pub struct Issue {
 pub struct Issues(BTreeMap<i64, Issue>);
 
 impl Issues {
-    /// Bids are below asks, in no order of time.
+    /// Bids are below asks, independent of time.
     fn issue(&mut self, bank: usize, side: Side) -> i64 {
         let number = self.0.len() as i64 * 7_919 % 50_021;
         let ticks = match side {
@@ -61,7 +61,7 @@ pub struct Gateway {
     is_frozen: bool,
     quotes: BTreeMap<u32, Quote>,
     age: u64,
-    /// When it last stated to be at work.
+    /// Time of its last activity statement.
     active_ns: u64,
 }
 
@@ -81,7 +81,7 @@ impl Gateway {
         gateway
     }
 
-    /// A gateway in the place of one that there may be, whose quotes are void.
+    /// A gateway that replaces a possible predecessor, whose quotes are void.
     pub fn restart(&mut self, root: &Root, issues: &mut Issues, random: &mut Random) {
         self.kill(issues);
         let settings = Settings {
@@ -103,7 +103,7 @@ impl Gateway {
         self.publisher.is_some() && !self.is_frozen
     }
 
-    /// A round: it is at work, and repeats its quotes as gateways do.
+    /// A round: it is active, and repeats its quotes like gateways.
     pub fn work(&mut self) {
         if !self.is_at_work() {
             return;
@@ -130,7 +130,7 @@ impl Gateway {
         self.is_up = false;
     }
 
-    /// What it showed when it was last at work may not be true any more.
+    /// The quotes at its last activity may be void.
     pub fn freeze(&mut self, issues: &mut Issues) {
         if self.is_at_work() {
             let all = self.quotes.values();
@@ -139,7 +139,7 @@ impl Gateway {
         }
     }
 
-    /// It finds what its bank said meanwhile: some quotes stand, others were replaced.
+    /// It processes the messages of its bank since then: some quotes stand, others were replaced.
     pub fn thaw(&mut self, issues: &mut Issues, random: &mut Random) {
         if !std::mem::take(&mut self.is_frozen) || !self.is_up {
             return;
@@ -157,7 +157,7 @@ impl Gateway {
         }
     }
 
-    /// The bank is gone, and its gateway says so.
+    /// The bank disconnects, and its gateway reports it.
     pub fn disconnect(&mut self, issues: &mut Issues) {
         if !self.is_at_work() || !std::mem::take(&mut self.is_up) {
             return;

@@ -1,4 +1,4 @@
-//! A reader of the composite's bus: what it may believe.
+//! A reader of the composite's bus, with the quotes that it may use.
 
 use touchline_transport::SubscriptionEvent;
 use touchline_transport::bus::Polled;
@@ -11,9 +11,9 @@ pub struct Reader {
 }
 
 struct State {
-    /// Prices at the best with their bank, while they are live.
+    /// Best prices with their bank, while they are live.
     best: Option<Vec<(i64, usize)>>,
-    /// Levels of the book while it is live, as its updates have them.
+    /// Levels of the book while it is live, from its updates.
     is_book_live: bool,
     channel: ChannelState,
     is_trusted: bool,
@@ -36,9 +36,9 @@ impl Reader {
         }
     }
 
-    /// Reads everything. All prices that are shown as live, with the bank where it is named; `None` if nothing may be believed.
+    /// Reads all messages. All live prices, with the bank if it is named; `None` if no price may be used.
     pub fn read(&mut self, root: &Root) -> Option<Vec<(i64, Option<usize>)>> {
-        // As a program does that is about to act on what it has.
+        // The same checks as in a program that is about to act.
         self.subscriber.look_again();
         let state = &mut self.state;
         while !matches!(

@@ -16,7 +16,7 @@ fn snapshot(number: u32, last: u32) -> Vec<u8> {
     packet(number, VENUE_NS, &[message.clone(), message])
 }
 
-/// An exchange that sent so many packets on each of two feeds.
+/// An exchange that sent this number of packets on each of two feeds.
 fn hear(forger: &mut Forger, packets: u32) {
     for number in 1..=packets {
         forger.note(Feed::Incremental, &heartbeat(number, u64::from(number)));

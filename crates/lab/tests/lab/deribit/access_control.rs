@@ -1,4 +1,4 @@
-//! Who is let in over TCP, and who waits: on a clock that the test moves.
+//! Access control over TCP: accepted addresses and login throttle, on a clock that the test advances.
 
 use super::client::{Customer, proof};
 use super::{MS, START_NS, market};
@@ -73,7 +73,7 @@ impl Host {
         socket.into()
     }
 
-    /// Logs on from 127.0.0.`last`, and hangs up.
+    /// Logs on from 127.0.0.`last`, and disconnects.
     fn log_on(&mut self, last: u8, user: &str, secret: &str) -> Answer {
         // Time stamps of logons go up.
         self.now_ns += 2 * MS;
@@ -147,7 +147,7 @@ fn the_user_is_let_in_from_his_addresses() {
     }
 }
 
-/// Whoever is not on the list is closed before he speaks, and keeps nobody out however often he comes.
+/// A connection from an unlisted address is closed before it sends a byte, and blocks no other however often it comes.
 #[test]
 fn whoever_is_not_on_the_list_takes_no_place() {
     let mut host = Host::start(&["127.0.0.2"]);
@@ -204,7 +204,7 @@ fn an_address_whose_logons_fail_waits() {
     assert!(!host.lets_in(2), "the longest pause");
     host.now_ns += 100 * SECOND;
     host.refuses(2, 2);
-    assert!(host.lets_in(2), "it began anew");
+    assert!(host.lets_in(2), "the throttle starts again");
 }
 
 /// His own Logons between them make the wrong ones no fewer, or he could try secrets for ever.
@@ -234,7 +234,7 @@ fn a_pause_is_for_connections_that_stand_already() {
     assert_eq!(host.answer(&mut early), Answer::Closed);
 }
 
-/// A fault that refuses right logons is nobody's failure: a gateway is not kept from coming again.
+/// A fault that rejects correct logons is not a failed logon: a gateway may log on again.
 #[test]
 fn a_refusal_by_a_fault_is_no_failure() {
     let mut host = Host::start(&[]);

@@ -8,7 +8,7 @@ use touchline_lab::deribit::{SERVER, base64};
 use touchline_session::fix::{Event, Limits, Memory, Role, Session, Settings};
 use touchline_wire::fix::{Field, Message, decimal, tag};
 
-/// The fields of a Logon that show who somebody is: user, password, RawData.
+/// The fields of a Logon that identify a client: user, password, RawData.
 pub fn proof(user: &str, secret: &str, time: ReceiveTime) -> [String; 3] {
     let nonce = digest(&SHA256, &time.wall_ns.to_le_bytes());
     let raw_data = format!("{}.{}", time.wall_ns / 1_000_000, base64(nonce.as_ref()));
@@ -202,7 +202,7 @@ impl Customer {
     }
 }
 
-/// What a message says.
+/// Text of a message.
 #[derive(Debug, Default)]
 struct Read {
     msg_type: Vec<u8>,

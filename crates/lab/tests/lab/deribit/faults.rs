@@ -66,7 +66,7 @@ fn a_connection_is_closed_without_a_word() {
         stage.step();
     }
     assert_eq!(stage.venue.faults.happened.disconnected, 1);
-    assert!(stage.customer.is_up(), "nobody said anything");
+    assert!(stage.customer.is_up(), "no message was sent");
 }
 
 #[test]

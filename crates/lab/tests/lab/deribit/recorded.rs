@@ -4,7 +4,7 @@ use super::Stage;
 use std::path::PathBuf;
 use touchline_lab::deribit::{Recording, Source};
 
-/// A file of the real captures; `None`, said aloud, where they are not at hand.
+/// A file of the real captures; `None`, with a line of output, if they are not present.
 fn recorded(name: &str) -> Option<Vec<u8>> {
     let Some(folder) = std::env::var_os("TOUCHLINE_CAPTURES") else {
         eprintln!("skipped: TOUCHLINE_CAPTURES is not set");

@@ -156,11 +156,7 @@ fn unauthenticated_connections_are_turned_away_and_whoever_goes_is_gone() {
     assert!(http.receive(&mut [0; 8]).is_err(), "it was closed");
     assert_eq!(exchange.served().turned_away, 1);
     let silent = connect(&mut exchange, b"8=FIX.4.4\x01");
-    assert_eq!(
-        exchange.served().turned_away,
-        1,
-        "it may still say who it is"
-    );
+    assert_eq!(exchange.served().turned_away, 1, "it may still log on");
     drop(silent);
     let _other = connect(&mut exchange, b"x");
     assert_eq!(exchange.served().turned_away, 3);

@@ -78,7 +78,7 @@ impl Host {
     }
 }
 
-/// A right Logon from elsewhere is answered as one of nobody is: not by a byte.
+/// A correct Logon from another address is answered like one of an unknown identity: not by a byte.
 #[test]
 fn whoever_comes_from_elsewhere_learns_no_more_than_nobody() {
     let connections = vec![connection("TW44", &["127.0.0.2"]), connection("OTHER", &[])];
@@ -133,7 +133,7 @@ fn an_address_whose_logons_fail_waits() {
     assert!(!host.lets_in(2), "the longest pause");
     host.skipped_ns += 100 * SECOND_NS;
     host.fail(2, 2);
-    assert!(host.lets_in(2), "it began anew");
+    assert!(host.lets_in(2), "the throttle starts again");
 }
 
 /// His own Logons between them make the wrong ones no fewer, or he could try names for ever.
@@ -152,7 +152,7 @@ fn whoever_has_a_seat_guesses_no_more_than_others() {
     assert!(!host.lets_in(2), "it waits longer");
 }
 
-/// Whoever is on no list is closed before he speaks, and keeps nobody out however often he comes.
+/// A connection from an unlisted address is closed before it sends a byte, and blocks no other however often it comes.
 #[test]
 fn whoever_is_on_no_list_takes_no_place() {
     let rules = Rules {
@@ -205,7 +205,7 @@ fn a_pause_is_for_connections_that_stand_already() {
     assert_eq!(
         host.acceptor.unauthenticated(),
         3,
-        "the silent ones may wait"
+        "connections without a Logon may wait"
     );
     host.skipped_ns += 4 * SECOND_NS;
     let mut stream = early.pop().expect("three");
@@ -214,7 +214,7 @@ fn a_pause_is_for_connections_that_stand_already() {
     assert!(matches!(heard, Heard::Message(_)), "{heard:?}");
 }
 
-/// Whoever says nothing, or nothing that is a Logon, has guessed nothing.
+/// A connection that sends nothing, or no Logon, is not a failed Logon.
 #[test]
 fn silence_and_noise_are_no_failures() {
     let rules = Rules {

@@ -57,7 +57,8 @@ impl Store for Failing {
     }
 }
 
-/// The store fails with the last message of a counterparty that has hung up: both are found in one turn, and the
+/// The store fails with the last message of a counterparty that has disconnected: both are detected in one turn, and
+/// the
 /// end of the connection does not hide what went wrong.
 #[test]
 fn a_failure_of_the_store_outlives_the_connection() {

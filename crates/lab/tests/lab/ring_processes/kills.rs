@@ -9,7 +9,7 @@ use touchline_lab::stream_verifier::StreamVerifier;
 use touchline_shm::broadcast::Reader;
 use touchline_shm::segment::Mapping;
 
-/// What a reader says at its end, in its order.
+/// Last line of a reader, in the order of its fields.
 struct Said {
     first: u64,
     received: u64,
@@ -124,11 +124,11 @@ fn killed_at_random_instants() {
     assert!(said[0].received > 0);
     assert!(
         said.iter().any(|reader| reader.laps > 0),
-        "nobody was overtaken"
+        "no reader was overrun"
     );
 }
 
-/// A message that was half written at the death of its writer is never seen; one that was committed is.
+/// A message that its writer left incomplete is never read; a committed one is.
 #[test]
 fn killed_at_chosen_points() {
     let place = Place::new();

@@ -46,7 +46,7 @@ impl Player {
         }
     }
 
-    /// The next thing that it says.
+    /// Its next line of output.
     pub fn listen(&mut self) -> String {
         let mut line = String::new();
         loop {
@@ -88,7 +88,7 @@ impl Player {
         assert!(status.stopped(), "{status:?}");
     }
 
-    /// Waits for its end, and says whether it found nothing wrong.
+    /// Waits for its end, and returns whether it found no violation.
     pub fn ends_well(&mut self) -> bool {
         self.child.wait().unwrap().success()
     }

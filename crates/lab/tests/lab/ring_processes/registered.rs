@@ -40,13 +40,13 @@ fn a_dead_reader_holds_nobody_up_and_a_living_one_loses_nothing() {
         std::thread::sleep(Duration::from_millis(10));
         assert!(
             position(&watch) <= stopped_at + CAPACITY,
-            "a living reader was overtaken"
+            "a running reader was overrun"
         );
         stopped.kill();
         freed.push(wait_for(&watch, stopped_at + CAPACITY + 1));
     }
     let longest = *freed.iter().max().unwrap();
-    println!("after a reader's death the writer went on within {longest:?}");
+    println!("after a reader was killed the writer continued within {longest:?}");
     assert!(longest < Duration::from_secs(1), "{freed:?}");
     writer.kill();
     place.end();

@@ -129,7 +129,7 @@ fn read(folder: &Path, mut verifier: StreamVerifier<Mapping>) -> Result<Tally, V
     loop {
         let received = verifier.tally().received;
         let more = verifier.poll_while(|| {
-            // In the middle of a message is where a reader is overtaken.
+            // A reader is overrun in the middle of a message.
             if received.is_multiple_of(4096) {
                 std::thread::yield_now();
             }

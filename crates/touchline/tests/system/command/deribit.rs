@@ -131,7 +131,10 @@ fn a_subscriber_shows_only_books_that_the_exchange_had() {
         number(&summary, "skipped") > 0 && number(&summary, "malformed") > 0,
         "{summary}"
     );
-    assert!(number(&summary, "logons") > 1, "it began anew: {summary}");
+    assert!(
+        number(&summary, "logons") > 1,
+        "the session reconnected: {summary}"
+    );
 
     let mut checker = Checker::new(1_000_000);
     let states = |name: &str| {

@@ -21,7 +21,7 @@ impl<'a> MassQuote<'a> {
     /// Reads from behind the header, which is the one of this message, up to the quote sets.
     ///
     /// # Errors
-    /// A field that is none, one of the header; no quote sets.
+    /// An invalid field, or one of the header; no quote sets.
     pub fn read(message: &Message<'a>, header: &Header<'a>) -> Result<MassQuote<'a>, Malformed> {
         let mut tokens = message.body_tokens::<Vectors>(header);
         let (mut quote_id, mut seen): (&[u8], u32) = (&[], 0);
@@ -124,7 +124,7 @@ impl<'a> Found<'a> {
 impl<'a, S: Scan> Iterator for Quotes<'a, S> {
     type Item = Result<Quote<'a>, Malformed>;
 
-    /// The next entry. After an error there is none.
+    /// The next entry; `None` after an error.
     fn next(&mut self) -> Option<Self::Item> {
         if self.done {
             return None;

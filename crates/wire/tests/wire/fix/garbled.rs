@@ -94,7 +94,7 @@ fn what_is_garbled_is_dropped_and_the_rest_comes() {
     }
 }
 
-/// A checksum field that never comes is waited for no longer than a message may be, and not at all by one that says
+/// The wait for a missing checksum field ends at the longest message, and there is no wait after a message that states
 /// that it is longer.
 #[test]
 fn a_limit_ends_the_search_for_a_checksum() {

@@ -49,7 +49,7 @@ fn refresh<'a>(message: &Message<'a>) -> Result<Refresh<'a>, Malformed> {
     Refresh::read(message, &before_body(message)?)
 }
 
-/// Every way to read the entries of a message says the same. How many there are.
+/// Every way to read the entries of a message gives the same result. Returns their number.
 pub fn check(message: &Message<'_>) -> usize {
     let header = before_body(message).unwrap();
     let refresh = Refresh::read(message, &header).unwrap();

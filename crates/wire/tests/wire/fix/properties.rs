@@ -65,7 +65,7 @@ fn read(tag: u32, value: &str, behind: &str) -> Result<(Option<Decimal>, Option<
     Ok((entry.price, entry.time_ns))
 }
 
-/// `SEED` if it is set, else one that was never there; whoever fails prints it.
+/// `SEED` if set, otherwise a new one; a failing test prints it.
 fn seeded() -> ProptestConfig {
     let given = std::env::var("SEED").ok();
     let seed = given.map_or_else(

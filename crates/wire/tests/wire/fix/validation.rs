@@ -8,7 +8,7 @@ use touchline_wire::fix::{
 const HEAD: &str = "49=A|56=B|34=2|52=20240102-03:04:05|";
 const ORDER: &str = "11=id|21=1|40=1|54=1|38=200|55=INTC|60=20240102-03:04:05|";
 
-/// What is said to a message of this type with these fields, `|` between them.
+/// The result for a message of this type with these fields, separated by `|`.
 fn judge(msg_type: &str, fields: &str, options: &Options) -> Option<(Reason, String)> {
     let bytes = message(msg_type, fields);
     let Ok(Frame::Whole(message)) = frame(&bytes, 4096) else {
@@ -269,7 +269,7 @@ fn each_type_of_value_has_its_form() {
             "{right}"
         );
     }
-    // A length that does not lead to a separator, one without data, one that is none.
+    // A length that does not lead to a separator, one without data, an invalid one.
     for (data, tag) in [
         ("354=7|355=a|10=999|b|", "355"),
         ("354=3|58=abc|", "58"),

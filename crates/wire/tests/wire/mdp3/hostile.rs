@@ -1,4 +1,4 @@
-//! Frames that somebody made to break a decoder. Each is refused for the right reason.
+//! Frames that break a naive decoder. Each is rejected for the right reason.
 
 use crate::mdp3::bytes::{Bytes, book, packet};
 use std::time::{Duration, Instant};
@@ -10,7 +10,7 @@ fn one(message: Bytes) -> Bytes {
     packet().raw(&message.sized().0)
 }
 
-/// A message that says it has `size` bytes, whatever it has.
+/// A message with this stated size, whatever its length.
 fn says(size: u16, message: &[u8]) -> Bytes {
     packet().u16(size).raw(message)
 }
@@ -253,10 +253,7 @@ fn odd_frames_are_taken() {
     let unknown = Bytes::default().header(u16::MAX, 999, u16::MAX);
     for (about, bytes) in [
         ("no message", packet()),
-        (
-            "an unknown template, whatever it says of itself",
-            one(unknown),
-        ),
+        ("an unknown template with any contents", one(unknown)),
         (
             "an empty group with any block length",
             one(root(9).group(u16::MAX, 0).group8(0, 0)),
