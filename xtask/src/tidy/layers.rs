@@ -41,6 +41,7 @@ const PACKAGES: &[Package] = &[
         ],
     ),
     package("touchline-book", 2, &["touchline-types"]),
+    package("touchline-journal", 2, &["touchline-shm"]),
     package("touchline-fx", 3, &["touchline-types", "touchline-wire"]),
     package(
         "touchline-transport",
@@ -129,6 +130,7 @@ const PACKAGES: &[Package] = &[
             "touchline-fx",
             "touchline-compose",
             "touchline-client",
+            "touchline-journal",
             "touchline-load",
             LAB,
         ],

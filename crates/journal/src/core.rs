@@ -1,0 +1,226 @@
+//! The journal thread without a thread: copies the tail to the files, syncs, prepares the next segment.
+
+use crate::disk::Disk;
+use crate::error::Error;
+use crate::format::{HEAD_BYTES, HEADER_BYTES, SegmentHeader, kind, segment_name};
+use crate::make::make_segment;
+use crate::tail::{State, Tail};
+use crate::variant::Variant;
+use touchline_shm::Words;
+
+/// Bytes that one write takes from the tail.
+const BATCH_BYTES: u64 = 1 << 20;
+/// Time between two attempts to prepare a segment on a full disk, ns.
+const RETRY_NS: u64 = 1_000_000_000;
+
+/// Source of random numbers.
+pub(crate) type Random = Box<dyn FnMut() -> u64 + Send>;
+
+/// State of the journal thread.
+pub(crate) struct Core<D, W> {
+    disk: D,
+    tail: Tail<W>,
+    /// Header of every segment of the run, but for index, salt and time.
+    template: SegmentHeader,
+    write_zeros: bool,
+    random: Random,
+    /// Segment that is written.
+    index: u64,
+    base: u64,
+    /// Position of the next frame to copy.
+    next: u64,
+    /// Segments that were written since their last sync, oldest first.
+    dirty: Vec<u64>,
+    buffer: Vec<u8>,
+    retry_at_ns: u64,
+}
+
+impl<D: Disk, W: Words> Core<D, W> {
+    /// Continues behind the header of the first segment of a run.
+    pub fn new(
+        disk: D,
+        tail: Tail<W>,
+        first: &SegmentHeader,
+        base: u64,
+        write_zeros: bool,
+        random: Random,
+    ) -> Self {
+        Self {
+            disk,
+            template: first.clone(),
+            write_zeros,
+            random,
+            index: first.index,
+            base,
+            next: base + HEADER_BYTES as u64,
+            dirty: Vec::new(),
+            buffer: vec![0; BATCH_BYTES as usize],
+            retry_at_ns: 0,
+            tail,
+        }
+    }
+
+    /// One round: what is committed becomes durable; the next segment is there. Whether anything was written.
+    ///
+    /// # Errors
+    /// The journal has failed, which the tail says from then on. Never call it again.
+    pub fn step(&mut self, now_ns: u64) -> Result<bool, Error> {
+        let result = self.round(now_ns);
+        if let Err(error) = &result {
+            self.tail.set_state(State::Failed, errno(error));
+        }
+        result
+    }
+
+    fn round(&mut self, now_ns: u64) -> Result<bool, Error> {
+        let wrote = self.copy()?;
+        self.sync()?;
+        self.clear();
+        self.prepare(now_ns)?;
+        Ok(wrote)
+    }
+
+    /// Writes every committed frame to its file.
+    fn copy(&mut self) -> Result<bool, Error> {
+        let committed = self.tail.committed();
+        let mut wrote = false;
+        while self.next < committed {
+            let (end, is_end_of_segment) = self.batch(committed);
+            let count = (end - self.next) as usize;
+            if self.buffer.len() < count {
+                self.buffer.resize(count, 0);
+            }
+            let bytes = &mut self.buffer[..count];
+            self.tail.read(self.next, bytes);
+            let name = segment_name(self.index);
+            self.disk
+                .write(&name, self.next - self.base, bytes)
+                .map_err(Error::io("write", &name))?;
+            if self.dirty.last() != Some(&self.index) {
+                self.dirty.push(self.index);
+            }
+            self.next = end;
+            if is_end_of_segment {
+                self.index += 1;
+                self.base = end;
+                self.next = end + HEADER_BYTES as u64;
+            }
+            self.tail.set_written(end);
+            wrote = true;
+        }
+        Ok(wrote)
+    }
+
+    /// End of the frames that one write takes, and whether the last of them is an `End`.
+    fn batch(&self, committed: u64) -> (u64, bool) {
+        let mut end = self.next;
+        loop {
+            let length = u64::from(self.tail.length_at(end)).max(HEAD_BYTES as u64);
+            let kind = self.tail.kind_at(end);
+            end += self.template.alignment.round_up(length);
+            if kind == kind::END {
+                return (end, true);
+            }
+            if end >= committed || end - self.next >= BATCH_BYTES {
+                return (end, false);
+            }
+        }
+    }
+
+    /// Syncs what was written, oldest segment first, and moves the durable position.
+    fn sync(&mut self) -> Result<(), Error> {
+        let written = self.tail.written();
+        if self.dirty.is_empty() {
+            return Ok(());
+        }
+        if Variant::AcknowledgedBeforeSync.is_on() {
+            self.tail.set_durable(written);
+        }
+        if Variant::OnlyNewestSynced.is_on() {
+            self.dirty.drain(..self.dirty.len() - 1);
+        }
+        for index in &self.dirty {
+            let name = segment_name(*index);
+            let synced = self.disk.sync(&name);
+            if Variant::FailedSyncRetried.is_on() && synced.is_err() {
+                return Ok(());
+            }
+            // Never again: the system may hold the lost pages for clean.
+            synced.map_err(Error::io("sync", &name))?;
+        }
+        self.dirty.clear();
+        self.tail.set_durable(written);
+        Ok(())
+    }
+
+    /// Gives the hot thread what is durable and half a ring behind.
+    fn clear(&mut self) {
+        let behind = self
+            .tail
+            .written()
+            .saturating_sub(self.tail.ring_bytes() / 2);
+        let to = behind.min(self.tail.durable()) & !7;
+        let from = self.tail.cleared();
+        if to > from {
+            self.tail.clear(from, to);
+        }
+    }
+
+    /// Makes the next segment, unless it is there.
+    pub fn prepare(&mut self, now_ns: u64) -> Result<(), Error> {
+        let (used, ..) = self.tail.segment();
+        let (prepared, _) = self.tail.prepared();
+        if prepared > used || now_ns < self.retry_at_ns {
+            return Ok(());
+        }
+        let header = SegmentHeader {
+            index: used.max(self.template.index) + 1,
+            salt: (self.random)(),
+            made_ns: now_ns,
+            ..self.template.clone()
+        };
+        match make_segment(&mut self.disk, &header, self.write_zeros) {
+            Ok(()) => {
+                self.tail.set_alarm(0);
+                self.tail.set_prepared(header.index, header.salt);
+                Ok(())
+            }
+            Err(error) if is_full(&error) => {
+                self.tail.set_alarm(errno(&error));
+                self.retry_at_ns = now_ns + RETRY_NS;
+                Ok(())
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// The tail.
+    pub fn tail(&self) -> &Tail<W> {
+        &self.tail
+    }
+
+    #[cfg(test)]
+    pub fn disk_mut(&mut self) -> &mut D {
+        &mut self.disk
+    }
+}
+
+/// Whether space is missing: on the disk, by quota, or by the limit of the process.
+fn is_full(error: &Error) -> bool {
+    use std::io::ErrorKind;
+    let Error::Io { source, .. } = error else {
+        return false;
+    };
+    matches!(
+        source.kind(),
+        ErrorKind::StorageFull | ErrorKind::QuotaExceeded | ErrorKind::FileTooLarge
+    )
+}
+
+/// Error number of the system, 1 if there is none.
+fn errno(error: &Error) -> u64 {
+    let Error::Io { source, .. } = error else {
+        return 1;
+    };
+    source.raw_os_error().map_or(1, |errno| errno as u64)
+}

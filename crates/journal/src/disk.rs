@@ -1,0 +1,42 @@
+//! The disk under a journal: the calls that it needs of a directory, so that the crash model can stand in for it.
+
+use std::io;
+
+/// Files of one directory, by name. Offsets and lengths are bytes.
+pub(crate) trait Disk {
+    /// Names of all files.
+    fn names(&mut self) -> io::Result<Vec<String>>;
+    /// Length of a file.
+    fn length(&mut self, name: &str) -> io::Result<u64>;
+    /// Fills `buffer` from a file, as the page cache shows it.
+    fn read(&mut self, name: &str, offset: u64, buffer: &mut [u8]) -> io::Result<()>;
+    /// The whole file past the page cache; `None` if the file system cannot read so.
+    fn read_direct(&mut self, name: &str) -> io::Result<Option<Vec<u8>>>;
+    /// Creates a file of `bytes` zeros whose space is allocated.
+    fn create(&mut self, name: &str, bytes: u64) -> io::Result<()>;
+    /// Writes all of `bytes`.
+    fn write(&mut self, name: &str, offset: u64, bytes: &[u8]) -> io::Result<()>;
+    /// Content of a file to the disk.
+    fn sync(&mut self, name: &str) -> io::Result<()>;
+    /// Names of files to the disk.
+    fn sync_names(&mut self) -> io::Result<()>;
+    /// Renames a file, replacing another.
+    fn rename(&mut self, from: &str, to: &str) -> io::Result<()>;
+    /// Removes a file.
+    fn remove(&mut self, name: &str) -> io::Result<()>;
+
+    /// A whole file, as the page cache shows it.
+    fn read_all(&mut self, name: &str) -> io::Result<Vec<u8>> {
+        let length = self.length(name)?;
+        let too_long = || io::Error::new(io::ErrorKind::InvalidData, "the file is too long");
+        if length > SEGMENT_BYTES_MAX {
+            return Err(too_long());
+        }
+        let mut bytes = vec![0; usize::try_from(length).map_err(|_| too_long())?];
+        self.read(name, 0, &mut bytes)?;
+        Ok(bytes)
+    }
+}
+
+/// Largest segment that is read, in bytes.
+pub const SEGMENT_BYTES_MAX: u64 = 4 << 30;

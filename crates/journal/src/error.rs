@@ -1,0 +1,68 @@
+//! Errors of journals.
+
+use std::io;
+
+/// Why a journal cannot be read or written.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// A call to the system failed.
+    #[error("{name}: cannot {action}: {source}")]
+    Io {
+        /// What was tried.
+        action: &'static str,
+        /// File or directory.
+        name: String,
+        /// The system's answer.
+        source: io::Error,
+    },
+    /// A format that this version does not read.
+    #[error("{name}: {what}; use the version of touchline that wrote it")]
+    Foreign {
+        /// File.
+        name: String,
+        /// What is unknown, by its number.
+        what: String,
+    },
+    /// Another process writes the journal.
+    #[error("{name}: process {pid} writes this journal; stop it first")]
+    Locked {
+        /// Directory.
+        name: String,
+        /// Process id of the writer, 0 if it has not written it yet.
+        pid: u32,
+    },
+    /// Durable records are missing or wrong.
+    #[error(
+        "{name}: the journal is damaged ({what}); copy the directory, run `touchline journal verify`, and cut with \
+         `touchline journal repair --accept-loss` if the loss is acceptable"
+    )]
+    Damaged {
+        /// Directory.
+        name: String,
+        /// First finding.
+        what: String,
+    },
+    /// A setting out of its range.
+    #[error("journal setting {setting}: {what}")]
+    Setting {
+        /// Name of the setting.
+        setting: &'static str,
+        /// Range, and what was given.
+        what: String,
+    },
+    /// Shared memory of the tail.
+    #[error("tail of the journal: {0}")]
+    Tail(#[from] touchline_shm::segment::Error),
+}
+
+impl Error {
+    /// For `map_err`: a system call that failed on a file.
+    pub(crate) fn io(action: &'static str, name: &str) -> impl FnOnce(io::Error) -> Self {
+        move |source| Self::Io {
+            action,
+            name: name.to_owned(),
+            source,
+        }
+    }
+}

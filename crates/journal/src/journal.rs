@@ -1,0 +1,325 @@
+//! A journal that a process writes: lock, tail, hot side and journal thread.
+
+use crate::appender::{Appended, Appender, Record, Refused};
+use crate::core::{Core, Random};
+use crate::error::Error;
+use crate::folder::Folder;
+use crate::format::{Alignment, HEADER_BYTES, NAME_BYTES};
+use crate::lock::Lock;
+use crate::start::{Form, StartReport, start};
+use crate::tail::{Identity, RING_BYTES_MIN, State, Tail};
+use std::io::Read;
+use std::path::Path;
+use std::thread::JoinHandle;
+use std::time::{Duration, SystemTime};
+use touchline_shm::segment::{Access, Mapping, Options as MappingOptions, WriterLock};
+
+/// File of the tail in the directory of the bus.
+const TAIL: &str = "tail";
+/// Smallest segment, in bytes.
+const SEGMENT_BYTES_MIN: u64 = 64 << 10;
+
+/// When a record may be acted upon.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Mode {
+    /// When it is committed in the tail: it survives the process, and not a crash of the host.
+    #[default]
+    Host,
+    /// When it is on the disk.
+    Disk,
+}
+
+/// Settings of a journal.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// Name in the headers: ASCII, at most 32 bytes.
+    pub name: String,
+    /// When a record may be acted upon.
+    pub mode: Mode,
+    /// Alignment of frames; `None` takes the physical block of the device.
+    pub alignment: Option<Alignment>,
+    /// Bytes of a segment: 64 KiB to 4 GiB, a multiple of 4096.
+    pub segment_bytes: u64,
+    /// Bytes of the ring in shared memory: at least 64 KiB, a multiple of 4096.
+    pub ring_bytes: u64,
+    /// Whether zeros are written to a segment before its use: halves the median of a sync under load.
+    pub write_zeros: bool,
+    /// Sleep of the journal thread when there is nothing to write.
+    pub idle: Duration,
+}
+
+impl Options {
+    /// Settings of an order journal.
+    pub fn orders(name: &str) -> Self {
+        Self {
+            name: name.to_owned(),
+            mode: Mode::Host,
+            alignment: None,
+            segment_bytes: 64 << 20,
+            ring_bytes: 64 << 20,
+            write_zeros: true,
+            idle: Duration::from_micros(20),
+        }
+    }
+
+    fn form(&self, directory: &Path) -> Result<Form, Error> {
+        let setting = |setting, what: String| Err(Error::Setting { setting, what });
+        if self.name.len() > NAME_BYTES || !self.name.bytes().all(|byte| byte.is_ascii_graphic()) {
+            return setting(
+                "name",
+                format!("at most 32 ASCII characters, not {:?}", self.name),
+            );
+        }
+        let page = HEADER_BYTES as u64;
+        let is_whole = self.segment_bytes.is_multiple_of(page);
+        let range = SEGMENT_BYTES_MIN..=crate::disk::SEGMENT_BYTES_MAX;
+        if !is_whole || !range.contains(&self.segment_bytes) {
+            let given = self.segment_bytes;
+            let what = format!("64 KiB to 4 GiB and a multiple of 4096, not {given} bytes");
+            return setting("segment_bytes", what);
+        }
+        if !self.ring_bytes.is_multiple_of(page) || self.ring_bytes < RING_BYTES_MIN {
+            let given = self.ring_bytes;
+            let what = format!("at least 64 KiB and a multiple of 4096, not {given} bytes");
+            return setting("ring_bytes", what);
+        }
+        let mut name = [0; NAME_BYTES];
+        name[..self.name.len()].copy_from_slice(self.name.as_bytes());
+        Ok(Form {
+            name,
+            alignment: self.alignment.unwrap_or_else(|| block_of_device(directory)),
+            file_bytes: self.segment_bytes,
+            write_zeros: self.write_zeros,
+        })
+    }
+}
+
+/// An open journal. Appends never wait for the disk; a thread of the journal writes the files.
+#[derive(Debug)]
+pub struct Journal {
+    appender: Appender<Mapping>,
+    tail: Tail<Mapping>,
+    mode: Mode,
+    thread: Option<JoinHandle<()>>,
+    report: StartReport,
+    _lock: Lock,
+}
+
+impl Journal {
+    /// Opens a journal for writing, after the recovery of the run before. The tail lies in the directory of the bus.
+    ///
+    /// # Errors
+    /// Among others [`Error::Locked`] and [`Error::Damaged`]; nothing was changed then.
+    pub fn open(
+        directory: &Path,
+        bus: &WriterLock,
+        options: &Options,
+        now_ns: u64,
+    ) -> Result<Self, Error> {
+        let name = directory.display().to_string();
+        let mut folder =
+            Folder::create_directory(directory).map_err(Error::io("create or open", &name))?;
+        let lock = Lock::acquire(directory)?;
+        let form = options.form(directory)?;
+        let boot = boot_id().map_err(Error::io("read", "/proc/sys/kernel/random/boot_id"))?;
+        let mut random = random_numbers().map_err(Error::io("open", "/dev/urandom"))?;
+        let old = old_tail(bus)?;
+        let (starting, report) = start(&mut folder, old.as_ref(), boot, &form, now_ns, &mut random)
+            .map_err(|error| named(error, &name))?;
+        let identity = Identity {
+            journal: starting.header.journal,
+            boot,
+            epoch: starting.header.epoch,
+        };
+        let position = starting.begin.base + HEADER_BYTES as u64;
+        let draft = Mapping::create(
+            bus,
+            TAIL,
+            Tail::<Mapping>::memory_bytes(options.ring_bytes),
+            &MappingOptions::default(),
+        )?;
+        let tail = Tail::create(draft.mapping(), &identity, form.alignment, position);
+        draft.publish()?;
+        let mut core = Core::new(
+            folder,
+            tail.clone(),
+            &starting.header,
+            starting.begin.base,
+            form.write_zeros,
+            random,
+        );
+        core.prepare(now_ns)?;
+        let appender = Appender::start(tail.clone(), &starting, now_ns)
+            .expect("an empty ring has room for a Begin");
+        let idle = options.idle;
+        let thread = std::thread::Builder::new()
+            .name("journal".to_owned())
+            .spawn(move || run(core, idle))
+            .map_err(Error::io("start the thread of", &name))?;
+        Ok(Self {
+            appender,
+            tail,
+            mode: options.mode,
+            thread: Some(thread),
+            report,
+            _lock: lock,
+        })
+    }
+
+    /// What the start found and did.
+    pub fn report(&self) -> &StartReport {
+        &self.report
+    }
+
+    /// Appends a record: no system call, no allocation.
+    ///
+    /// # Errors
+    /// The journal cannot be written: what depends on the record must not happen.
+    #[inline]
+    pub fn append(&mut self, record: &Record<'_>) -> Result<Appended, Refused> {
+        self.appender.append(record)
+    }
+
+    /// Whether a record may be acted upon, by the mode of the journal.
+    #[inline]
+    pub fn is_safe(&self, record: &Appended) -> bool {
+        match self.mode {
+            Mode::Host => true,
+            Mode::Disk => self.tail.durable() >= record.end,
+        }
+    }
+
+    /// All records that end at or below this position are on the disk.
+    pub fn durable(&self) -> u64 {
+        self.tail.durable()
+    }
+
+    /// Position behind the last record.
+    pub fn position(&self) -> u64 {
+        self.appender.position()
+    }
+
+    /// Error number of the last failed preparation of a segment, 0 if the next segment is there.
+    pub fn alarm(&self) -> u64 {
+        self.tail.alarm()
+    }
+
+    /// State of the journal thread, with the error number of a failure.
+    pub fn state(&self) -> (State, u64) {
+        self.tail.state()
+    }
+
+    /// Ends the journal: `End` is on the disk when this returns.
+    ///
+    /// # Errors
+    /// The journal had failed, or fails at this.
+    pub fn close(mut self, now_ns: u64) -> Result<(), Refused> {
+        let closed = self.appender.close(now_ns);
+        self.stop();
+        closed?;
+        match self.tail.state() {
+            (State::Failed, errno) => Err(Refused::Failed { errno }),
+            _ => Ok(()),
+        }
+    }
+
+    fn stop(&mut self) {
+        self.tail.ask_to_stop();
+        if let Some(thread) = self.thread.take() {
+            // A panic of that thread is a failure; its tail says that it did not close.
+            if thread.join().is_err() {
+                self.tail.set_state(State::Failed, 1);
+            }
+        }
+    }
+}
+
+impl Drop for Journal {
+    fn drop(&mut self) {
+        self.stop();
+    }
+}
+
+/// The journal thread.
+fn run(mut core: Core<Folder, Mapping>, idle: Duration) {
+    loop {
+        let is_last = core.tail().is_asked_to_stop();
+        // The tail has the failure: the hot side refuses every record from then on.
+        let Ok(wrote) = core.step(unix_ns()) else {
+            return;
+        };
+        if is_last && !wrote {
+            core.tail().set_state(State::Closed, 0);
+            return;
+        }
+        if !wrote {
+            std::thread::sleep(idle);
+        }
+    }
+}
+
+fn unix_ns() -> u64 {
+    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+    since.map_or(0, |since| since.as_nanos() as u64)
+}
+
+fn named(error: Error, directory: &str) -> Error {
+    match error {
+        Error::Damaged { what, .. } => Error::Damaged {
+            name: directory.to_owned(),
+            what,
+        },
+        other => other,
+    }
+}
+
+fn old_tail(bus: &WriterLock) -> Result<Option<Tail<Mapping>>, Error> {
+    let directory = bus.directory();
+    if !directory.files()?.iter().any(|file| file == TAIL) {
+        return Ok(None);
+    }
+    let options = MappingOptions {
+        prefault: false,
+        lock: touchline_shm::segment::Lock::No,
+        ..MappingOptions::default()
+    };
+    let mapping = Mapping::open(directory, TAIL, Access::Read, &options)?;
+    Ok(Tail::open(mapping))
+}
+
+fn boot_id() -> std::io::Result<[u8; 16]> {
+    let text = std::fs::read_to_string("/proc/sys/kernel/random/boot_id")?;
+    let digits: String = text.chars().filter(char::is_ascii_hexdigit).collect();
+    let id = u128::from_str_radix(&digits, 16);
+    id.map(u128::to_be_bytes)
+        .map_err(|_| std::io::Error::other("not an id of a boot"))
+}
+
+fn random_numbers() -> std::io::Result<Random> {
+    let mut file = std::fs::File::open("/dev/urandom")?;
+    Ok(Box::new(move || {
+        let mut bytes = [0; 8];
+        file.read_exact(&mut bytes)
+            .expect("/dev/urandom gives as many bytes as are asked for");
+        u64::from_le_bytes(bytes)
+    }))
+}
+
+/// Physical block of the device that a directory is on; 512 bytes if the system does not say.
+fn block_of_device(directory: &Path) -> Alignment {
+    use std::os::unix::fs::MetadataExt;
+    let device = std::fs::metadata(directory).map_or(0, |metadata| metadata.dev());
+    let (major, minor) = (rustix::fs::major(device), rustix::fs::minor(device));
+    let block = ["queue", "../queue"].iter().find_map(|queue| {
+        let path = format!("/sys/dev/block/{major}:{minor}/{queue}/physical_block_size");
+        std::fs::read_to_string(path)
+            .ok()?
+            .trim()
+            .parse::<u32>()
+            .ok()
+    });
+    block
+        .and_then(Alignment::new)
+        .filter(|alignment| *alignment != Alignment::PACKED)
+        .unwrap_or(Alignment::SECTOR_512)
+}

@@ -1,0 +1,518 @@
+//! Verdict on a journal: the records that count, and whether what stands behind them is a crash or damage.
+
+use crate::disk::Disk;
+use crate::error::Error;
+use crate::format::{
+    FrameHead, HEADER_BYTES, HeaderFault, SegmentHeader, kind, segment_index, segment_name,
+};
+use crate::records::{Begin, End};
+use crate::variant::Variant;
+use crate::walk::{Cursor, Frame, Place, SegmentBytes, is_unknown_and_required};
+
+/// Verdict on a journal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Verdict {
+    /// Every record holds; behind the last one there is nothing.
+    Clean,
+    /// The end was cut by a crash: what is behind the break was not durable.
+    Cut,
+    /// Durable records are missing or wrong.
+    Damaged,
+}
+
+/// What a segment is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SegmentState {
+    /// Its `End` is there.
+    Closed,
+    /// Its records end without `End`.
+    Open,
+    /// A header and no frame: prepared and not used.
+    Prepared,
+    /// No header and only zeros: the preparation did not end.
+    Unfinished,
+    /// Behind a break; its records do not count.
+    Behind,
+}
+
+/// A segment, as a judgement found it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SegmentInfo {
+    /// Index.
+    pub index: u64,
+    /// Header, if a copy holds.
+    pub header: Option<SegmentHeader>,
+    /// State.
+    pub state: SegmentState,
+    /// Position of its first byte, if it is known.
+    pub base: Option<u64>,
+    /// Sequence of its first frame.
+    pub first: u64,
+    /// Frames that count, `Begin` and `End` among them.
+    pub frames: u64,
+    /// Offset behind the last frame that counts.
+    pub used_bytes: u64,
+}
+
+/// Where the records that count end.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct PrefixEnd {
+    pub header: SegmentHeader,
+    pub base: u64,
+    /// Sequence of frame 0 of the segment.
+    pub first: u64,
+    pub cursor: Cursor,
+    /// Checksum of the head of its `End`, if it has one.
+    pub end_crc: Option<u32>,
+}
+
+impl PrefixEnd {
+    pub fn position(&self) -> u64 {
+        self.base + self.cursor.offset
+    }
+
+    pub fn next_sequence(&self) -> u64 {
+        self.first + u64::from(self.cursor.number)
+    }
+}
+
+/// Result of a walk over all segments.
+#[derive(Debug, Clone)]
+pub(crate) struct Judgement {
+    pub verdict: Verdict,
+    pub segments: Vec<SegmentInfo>,
+    /// None: no record counts.
+    pub end: Option<PrefixEnd>,
+    /// Facts for a person, one sentence each.
+    pub findings: Vec<String>,
+    /// Segments of which one copy of the header is bad.
+    pub bad_copies: Vec<u64>,
+    /// Highest durable position that a frame behind the break claims.
+    pub claim: u64,
+    /// Heads that hold behind the break.
+    pub frames_behind: u64,
+    /// Bytes behind the break, zeros at the end left out.
+    pub bytes_behind: u64,
+    /// Frames of kinds that this version does not define.
+    pub unknown_kinds: u64,
+    /// Largest epoch in any header.
+    pub epoch: u64,
+}
+
+impl Judgement {
+    /// Position behind the last record that counts.
+    pub fn position(&self) -> u64 {
+        self.end.as_ref().map_or(0, PrefixEnd::position)
+    }
+}
+
+/// What the next segment must continue.
+#[derive(Debug, Clone, Copy)]
+struct Chain {
+    base: u64,
+    first: u64,
+    end_crc: u32,
+}
+
+/// Walks all segments.
+///
+/// # Errors
+/// A file cannot be read, or is of a format that this version does not read.
+pub(crate) fn judge<D: Disk>(disk: &mut D) -> Result<Judgement, Error> {
+    judge_with(disk, |_, _| {})
+}
+
+/// Walks all segments, and gives every record that counts to `each` with its segment.
+pub(crate) fn judge_with<D: Disk>(
+    disk: &mut D,
+    mut each: impl FnMut(&SegmentInfo, &Frame<'_>),
+) -> Result<Judgement, Error> {
+    let mut walk = Walk::default();
+    for index in segment_indexes(disk)? {
+        let name = segment_name(index);
+        let bytes = disk.read_all(&name).map_err(Error::io("read", &name))?;
+        walk.segment(index, &bytes, &mut each)?;
+    }
+    Ok(walk.finish())
+}
+
+/// Indexes of the segments, ascending.
+pub(crate) fn segment_indexes<D: Disk>(disk: &mut D) -> Result<Vec<u64>, Error> {
+    let names = disk.names().map_err(Error::io("list", "the journal"))?;
+    if let Some(name) = names.iter().find(|name| name.ends_with(".tlj.zst")) {
+        return Err(Error::Foreign {
+            name: name.clone(),
+            what: "a compressed segment, which this version does not read".to_owned(),
+        });
+    }
+    let mut indexes: Vec<u64> = names
+        .iter()
+        .filter_map(|name| segment_index(name))
+        .collect();
+    indexes.sort_unstable();
+    Ok(indexes)
+}
+
+#[derive(Debug, Default)]
+struct Walk {
+    segments: Vec<SegmentInfo>,
+    findings: Vec<String>,
+    damage: bool,
+    /// What the next segment must continue; `None` before the first one.
+    chain: Option<Chain>,
+    /// Position of the first break.
+    broken_at: Option<u64>,
+    /// Lower bound of the base of the next segment behind a break.
+    base_behind: u64,
+    claim: u64,
+    frames_behind: u64,
+    bytes_behind: u64,
+    end: Option<PrefixEnd>,
+    bad_copies: Vec<u64>,
+    unknown_kinds: u64,
+    epoch: u64,
+    journal: Option<[u8; 16]>,
+}
+
+impl Walk {
+    fn segment(
+        &mut self,
+        index: u64,
+        bytes: &[u8],
+        each: &mut impl FnMut(&SegmentInfo, &Frame<'_>),
+    ) -> Result<(), Error> {
+        let name = segment_name(index);
+        if let Some(last) = self.segments.last()
+            && last.index + 1 != index
+        {
+            let (from, to) = (last.index + 1, index - 1);
+            self.damaged(format!("segments {from} to {to} are missing"));
+            self.break_at(self.chain.map_or(0, |chain| chain.base));
+        } else if self.segments.is_empty() && index > 1 {
+            let sentence = format!("segments 1 to {} were removed (retention)", index - 1);
+            self.findings.push(sentence);
+        }
+        let (header, copies) = match SegmentHeader::decode(bytes) {
+            Ok(decoded) => decoded,
+            Err(fault) if fault.is_foreign() => {
+                let what = fault.to_string();
+                return Err(Error::Foreign { name, what });
+            }
+            Err(fault) => {
+                self.without_header(index, bytes, fault);
+                return Ok(());
+            }
+        };
+        self.epoch = self.epoch.max(header.epoch);
+        self.check_copies(&name, index, copies);
+        if !self.belongs(&name, index, &header, bytes.len() as u64) {
+            self.break_at(self.chain.map_or(0, |chain| chain.base));
+        }
+        let segment = SegmentBytes {
+            header: &header,
+            bytes,
+        };
+        let info = match self.broken_at {
+            None => self.walk(&segment, each)?,
+            Some(_) => self.behind(&segment, HEADER_BYTES as u64),
+        };
+        self.segments.push(info);
+        Ok(())
+    }
+
+    fn damaged(&mut self, finding: String) {
+        self.findings.push(finding);
+        self.damage = true;
+    }
+
+    fn break_at(&mut self, position: u64) {
+        if self.broken_at.is_none() {
+            self.broken_at = Some(position);
+            self.base_behind = position;
+        }
+    }
+
+    fn without_header(&mut self, index: u64, bytes: &[u8], fault: HeaderFault) {
+        let name = segment_name(index);
+        let behind = bytes.get(HEADER_BYTES..).unwrap_or_default();
+        let is_used = behind.iter().any(|byte| *byte != 0);
+        match is_used {
+            true => self.damaged(format!("{name}: {fault}, and there are frames behind it")),
+            false => self
+                .findings
+                .push(format!("{name}: {fault}, and it is empty")),
+        }
+        self.break_at(self.chain.map_or(0, |chain| chain.base));
+        self.bytes_behind += if is_used { bytes.len() as u64 } else { 0 };
+        self.segments.push(SegmentInfo {
+            index,
+            header: None,
+            state: match is_used {
+                true => SegmentState::Behind,
+                false => SegmentState::Unfinished,
+            },
+            base: None,
+            first: 0,
+            frames: 0,
+            used_bytes: 0,
+        });
+    }
+
+    fn check_copies(&mut self, name: &str, index: u64, copies: [bool; 2]) {
+        for (number, _) in copies.iter().enumerate().filter(|(_, holds)| !**holds) {
+            let sentence = format!("{name}: copy {} of the header does not hold", number + 1);
+            self.findings.push(sentence);
+            self.bad_copies.push(index);
+        }
+    }
+
+    /// Whether the segment is the one that its place says; what does not belong is behind a break.
+    fn belongs(&mut self, name: &str, index: u64, header: &SegmentHeader, length: u64) -> bool {
+        // A shorter file keeps the records before its end.
+        if length != header.file_bytes {
+            let should = header.file_bytes;
+            self.damaged(format!("{name}: {length} bytes, its header says {should}"));
+        }
+        if let Some(empty) = self
+            .segments
+            .iter()
+            .find(|s| s.state == SegmentState::Unfinished)
+        {
+            let empty = segment_name(empty.index);
+            self.damaged(format!("{empty}: no header, and {name} is behind it"));
+        }
+        if header.index != index {
+            self.damaged(format!("{name}: its header says segment {}", header.index));
+            return false;
+        }
+        if *self.journal.get_or_insert(header.journal) != header.journal {
+            self.damaged(format!("{name}: it belongs to another journal"));
+            return false;
+        }
+        true
+    }
+
+    fn walk(
+        &mut self,
+        segment: &SegmentBytes<'_>,
+        each: &mut impl FnMut(&SegmentInfo, &Frame<'_>),
+    ) -> Result<SegmentInfo, Error> {
+        let header = segment.header;
+        let mut cursor = Cursor::FIRST;
+        let begin = match self.begin_of(segment) {
+            Ok(begin) => begin,
+            Err(what) => {
+                let base = self.chain.map_or(0, |chain| chain.base);
+                if self.chain.is_none() && header.index > 1 {
+                    let name = segment_name(header.index);
+                    self.damaged(format!(
+                        "{name}: no Begin, and the segments before it are missing"
+                    ));
+                }
+                self.break_at(base + cursor.offset);
+                return Ok(self.rest_of(segment, base, cursor, what));
+            }
+        };
+        let mut info = SegmentInfo {
+            index: header.index,
+            header: Some(header.clone()),
+            state: SegmentState::Open,
+            base: Some(begin.base),
+            first: begin.first,
+            frames: 0,
+            used_bytes: cursor.offset,
+        };
+        let mut fault = "empty";
+        let mut end_crc = None;
+        loop {
+            let frame = match segment.at(cursor) {
+                Place::Frame(frame) => frame,
+                Place::Empty => break,
+                Place::Bad(what) => {
+                    fault = what;
+                    break;
+                }
+            };
+            if is_unknown_and_required(frame.head.kind) {
+                let what = format!(
+                    "a frame of kind {} at offset {}, which a reader must know",
+                    frame.head.kind, frame.offset
+                );
+                let name = segment_name(header.index);
+                return Err(Error::Foreign { name, what });
+            }
+            let next = segment.behind(&frame);
+            if frame.head.kind == kind::END && !is_right_end(&frame, &begin, next) {
+                fault = "end";
+                break;
+            }
+            self.unknown_kinds += u64::from(crate::format::kind_name(frame.head.kind).is_none());
+            cursor = next;
+            info.frames += 1;
+            info.used_bytes = cursor.offset;
+            each(&info, &frame);
+            if frame.head.kind == kind::END {
+                end_crc = Some(frame.head_crc);
+                info.state = SegmentState::Closed;
+                break;
+            }
+        }
+        let end = PrefixEnd {
+            header: header.clone(),
+            base: begin.base,
+            first: begin.first,
+            cursor,
+            end_crc,
+        };
+        match end_crc {
+            Some(end_crc) => {
+                self.chain = Some(Chain {
+                    base: end.position(),
+                    first: end.next_sequence(),
+                    end_crc,
+                });
+            }
+            None => {
+                self.break_at(end.position());
+                self.rest_of(segment, begin.base, cursor, fault);
+            }
+        }
+        self.end = Some(end);
+        Ok(info)
+    }
+
+    /// The `Begin` of a segment, if it continues the segment before.
+    fn begin_of(&self, segment: &SegmentBytes<'_>) -> Result<Begin, &'static str> {
+        let frame = match segment.at(Cursor::FIRST) {
+            Place::Frame(frame) => frame,
+            Place::Empty => return Err("empty"),
+            Place::Bad(what) => return Err(what),
+        };
+        let begin = Begin::decode(frame.body).ok_or("begin")?;
+        let expected = match self.chain {
+            Some(chain) => chain,
+            // Older segments may have been removed.
+            None if segment.header.index > 1 => return Ok(begin),
+            None => Chain {
+                base: 0,
+                first: 0,
+                end_crc: 0,
+            },
+        };
+        let is_next = begin.base == expected.base
+            && begin.first == expected.first
+            && begin.end_crc == expected.end_crc;
+        is_next.then_some(begin).ok_or("begin")
+    }
+
+    /// Judges what is behind the break in its own segment.
+    fn rest_of(
+        &mut self,
+        segment: &SegmentBytes<'_>,
+        base: u64,
+        cursor: Cursor,
+        fault: &str,
+    ) -> SegmentInfo {
+        if fault != "empty" {
+            let sentence = format!(
+                "{}: the frame at offset {} does not hold ({fault})",
+                segment_name(segment.header.index),
+                cursor.offset
+            );
+            self.findings.push(sentence);
+        }
+        self.base_behind = base;
+        if fault == "empty" && Variant::ZeroIsTheEnd.is_on() {
+            return info_behind(segment, SegmentState::Prepared);
+        }
+        self.behind(segment, cursor.offset)
+    }
+
+    /// Searches for heads and their claims from `offset` on; `self.base_behind` is the base, or a lower bound of it.
+    fn behind(&mut self, segment: &SegmentBytes<'_>, offset: u64) -> SegmentInfo {
+        let mut base = self.base_behind;
+        let used = segment.used_from(offset);
+        self.bytes_behind += used - offset;
+        // Heads that hold, and not bytes: a torn sector may be garbage beyond the end of its segment.
+        let mut next_base = base + offset;
+        for (at, head) in segment.heads_from(offset) {
+            if head.kind == kind::BEGIN && at == HEADER_BYTES as u64 {
+                let begin = segment.body_of(at, &head).and_then(Begin::decode);
+                base = begin.map_or(base, |begin| begin.base.max(base));
+                next_base = next_base.max(base);
+            }
+            self.frames_behind += 1;
+            self.note_claim(&head, base + at);
+            let length = segment.header.alignment.round_up(u64::from(head.length));
+            next_base = next_base.max(base + at + length);
+            if head.kind == kind::END
+                && let Some(end) = segment.body_of(at, &head).and_then(End::decode)
+                && end.position > base
+            {
+                next_base = end.position;
+            }
+        }
+        if used > offset {
+            self.base_behind = next_base;
+        }
+        let state = match used > HEADER_BYTES as u64 {
+            true => SegmentState::Behind,
+            false => SegmentState::Prepared,
+        };
+        info_behind(segment, state)
+    }
+
+    fn note_claim(&mut self, head: &FrameHead, position: u64) {
+        if let Some(claim) = head.claim(position)
+            && !Variant::NoClaims.is_on()
+        {
+            self.claim = self.claim.max(claim);
+        }
+    }
+
+    fn finish(mut self) -> Judgement {
+        let broken_at = self.broken_at.unwrap_or(0);
+        if self.claim > broken_at {
+            let (claim, missing) = (self.claim, self.claim - broken_at);
+            self.damaged(format!(
+                "the records end at position {broken_at}; a frame behind it says that the disk had everything below \
+                 {claim}: {missing} durable bytes are missing or wrong"
+            ));
+        }
+        let verdict = match (self.damage, self.bytes_behind) {
+            (true, _) => Verdict::Damaged,
+            (false, 0) => Verdict::Clean,
+            (false, _) => Verdict::Cut,
+        };
+        Judgement {
+            verdict,
+            segments: self.segments,
+            end: self.end,
+            findings: self.findings,
+            bad_copies: self.bad_copies,
+            claim: self.claim,
+            frames_behind: self.frames_behind,
+            bytes_behind: self.bytes_behind,
+            unknown_kinds: self.unknown_kinds,
+            epoch: self.epoch,
+        }
+    }
+}
+
+fn info_behind(segment: &SegmentBytes<'_>, state: SegmentState) -> SegmentInfo {
+    SegmentInfo {
+        index: segment.header.index,
+        header: Some(segment.header.clone()),
+        state,
+        base: None,
+        first: 0,
+        frames: 0,
+        used_bytes: HEADER_BYTES as u64,
+    }
+}
+
+fn is_right_end(frame: &Frame<'_>, begin: &Begin, next: Cursor) -> bool {
+    End::decode(frame.body).is_some_and(|end| {
+        end.position == begin.base + next.offset && end.next == begin.first + u64::from(next.number)
+    })
+}

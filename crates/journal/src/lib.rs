@@ -1,0 +1,44 @@
+//! Journal: framed records in segment files, for orders that must not be lost and for recordings.
+//!
+//! A record is appended to a ring in shared memory, the *tail*; a thread of the journal copies it to a segment file and
+//! syncs. Every frame has checksums of head and body that are bound to its place, and says how far behind it the disk
+//! was: the end that a crash leaves is told from damage. A journal is always a prefix of what was appended.
+//!
+//! # Never
+//! Appends to the segment of an earlier run; makes a file shorter; uses a file again; syncs again after a sync that
+//! failed; knows what a record of a user means.
+//!
+//! # Path
+//! A record enters at [`Journal::append`] and leaves at [`read`].
+//!
+//! # Tests
+//! A crash model with a disk that tears, reorders and loses sectors (`src/model`), with broken variants that it must
+//! find; a second reader; every truncation and every flipped bit of a sample; processes killed while they write.
+
+#![forbid(unsafe_code)]
+
+mod appender;
+mod core;
+mod cut;
+mod disk;
+mod error;
+mod folder;
+pub mod format;
+mod journal;
+mod judge;
+mod lock;
+mod make;
+mod reader;
+pub mod records;
+mod start;
+mod tail;
+mod variant;
+mod walk;
+
+pub use appender::{Appended, Appender, Record, Refused};
+pub use error::Error;
+pub use journal::{Journal, Mode, Options};
+pub use judge::{SegmentInfo, SegmentState, Verdict};
+pub use reader::{Entry, Repair, Report, read, repair, verify};
+pub use start::StartReport;
+pub use tail::{Identity, State, Tail};

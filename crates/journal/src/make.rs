@@ -1,0 +1,64 @@
+//! Making of a segment: complete and synced before it has its name.
+
+use crate::disk::Disk;
+use crate::error::Error;
+use crate::format::{HEADER_BYTES, SegmentHeader, segment_name};
+use crate::variant::Variant;
+
+/// Bytes of zeros in one write.
+const ZERO_BYTES: usize = 256 << 10;
+
+/// Creates a segment under another name, with zeros and its header, syncs it, and gives it its name, in place of a
+/// prepared one that was not used.
+///
+/// # Errors
+/// No segment has the name that did not have it before.
+pub(crate) fn make_segment<D: Disk>(
+    disk: &mut D,
+    header: &SegmentHeader,
+    write_zeros: bool,
+) -> Result<(), Error> {
+    let name = segment_name(header.index);
+    let unfinished = format!("{name}.new");
+    let names = disk.names().map_err(Error::io("list", "the journal"))?;
+    if names.contains(&unfinished) {
+        disk.remove(&unfinished)
+            .map_err(Error::io("remove", &unfinished))?;
+    }
+    disk.create(&unfinished, header.file_bytes)
+        .map_err(Error::io("create", &unfinished))?;
+    let filled = fill(disk, &unfinished, header, write_zeros);
+    if filled.is_err() {
+        // The space is needed again; the error says what failed.
+        let _ = disk.remove(&unfinished);
+    }
+    filled?;
+    disk.rename(&unfinished, &name)
+        .map_err(Error::io("rename", &unfinished))?;
+    if Variant::NamesNotSynced.is_on() {
+        return Ok(());
+    }
+    disk.sync_names()
+        .map_err(Error::io("sync the directory of", &name))
+}
+
+fn fill<D: Disk>(
+    disk: &mut D,
+    name: &str,
+    header: &SegmentHeader,
+    write_zeros: bool,
+) -> Result<(), Error> {
+    if write_zeros {
+        let zeros = vec![0; ZERO_BYTES];
+        let mut offset = HEADER_BYTES as u64;
+        while offset < header.file_bytes {
+            let count = (header.file_bytes - offset).min(ZERO_BYTES as u64);
+            disk.write(name, offset, &zeros[..count as usize])
+                .map_err(Error::io("write zeros to", name))?;
+            offset += count;
+        }
+    }
+    disk.write(name, 0, &header.encode())
+        .map_err(Error::io("write the header of", name))?;
+    disk.sync(name).map_err(Error::io("sync", name))
+}

@@ -1,0 +1,335 @@
+//! Journals read, verified and repaired by people and tools.
+
+use crate::cut;
+use crate::disk::Disk;
+use crate::error::Error;
+use crate::folder::Folder;
+use crate::format::{
+    FrameHead, HEADER_COPY_BYTES, NO_CLAIM, SegmentHeader, body_crc, kind, segment_name,
+};
+use crate::judge::{Judgement, SegmentInfo, SegmentState, Verdict, judge, judge_with};
+use crate::lock::{self, Lock};
+use crate::records::{End, Gap};
+use crate::walk::SegmentBytes;
+use std::path::Path;
+use std::time::Duration;
+
+/// A record with its place.
+#[derive(Debug, Clone, Copy)]
+pub struct Entry<'a> {
+    /// Segment.
+    pub segment: u64,
+    /// Position; `None` behind damage that hides it.
+    pub position: Option<u64>,
+    /// Sequence in the journal; `None` behind damage.
+    pub sequence: Option<u64>,
+    /// Head.
+    pub head: FrameHead,
+    /// Body.
+    pub body: &'a [u8],
+}
+
+/// What a walk over a journal found.
+#[derive(Debug, Clone)]
+pub struct Report {
+    /// The verdict.
+    pub verdict: Verdict,
+    /// Segments, ascending.
+    pub segments: Vec<SegmentInfo>,
+    /// Facts for a person, one sentence each.
+    pub findings: Vec<String>,
+    /// Position behind the last record.
+    pub position: u64,
+    /// Sequence of the next record.
+    pub next_sequence: u64,
+    /// Frames that count.
+    pub frames: u64,
+    /// Frames of kinds that this version does not define.
+    pub unknown_kinds: u64,
+    /// Heads that hold behind the break.
+    pub frames_behind: u64,
+    /// Bytes behind the break.
+    pub bytes_behind: u64,
+    /// Highest durable position that a frame behind the break claims.
+    pub claim: u64,
+    /// Process that writes the journal at this moment.
+    pub writer: Option<u32>,
+}
+
+/// What a repair did.
+#[derive(Debug, Clone)]
+pub struct Repair {
+    /// What it found.
+    pub found: Report,
+    /// Names of the files with what was set aside.
+    pub cut_files: Vec<String>,
+    /// Bytes in them.
+    pub bytes_set_aside: u64,
+    /// Copies of headers that were written again.
+    pub headers_rewritten: u64,
+    /// Unfinished preparations that were removed.
+    pub removed: Vec<String>,
+}
+
+/// Walks a journal and verifies every frame. Changes nothing; the writer may be running.
+///
+/// # Errors
+/// The directory cannot be read, or [`Error::Foreign`].
+pub fn verify(directory: &Path) -> Result<Report, Error> {
+    let (report, _) = look(directory)?;
+    Ok(report)
+}
+
+/// Gives every record that counts to `each`, in order. With `past_damage` also those behind a break whose checksums
+/// hold, after a [`Gap`] with cause 6.
+///
+/// # Errors
+/// As [`verify`]; and [`Error::Damaged`] at the end, after the records before the damage, without `past_damage`.
+pub fn read(
+    directory: &Path,
+    past_damage: bool,
+    mut each: impl FnMut(&Entry<'_>),
+) -> Result<Report, Error> {
+    let (report, mut folder) = look(directory)?;
+    let mut entry = |info: &SegmentInfo, frame: &crate::walk::Frame<'_>| {
+        each(&Entry {
+            segment: info.index,
+            position: info.base.map(|base| base + frame.offset),
+            sequence: Some(info.first + u64::from(frame.head.number)),
+            head: frame.head,
+            body: frame.body,
+        });
+    };
+    let judgement = judge_with(&mut folder, &mut entry)?;
+    if report.verdict != Verdict::Damaged {
+        return Ok(report);
+    }
+    if !past_damage {
+        return Err(damaged(directory, &report));
+    }
+    read_behind(&mut folder, &judgement, &mut each)?;
+    Ok(report)
+}
+
+fn damaged(directory: &Path, report: &Report) -> Error {
+    Error::Damaged {
+        name: directory.display().to_string(),
+        what: report.findings.last().cloned().unwrap_or_default(),
+    }
+}
+
+/// Ends a journal whose writer died, as the next start would. A damaged one is cut only with `accept_loss`.
+///
+/// # Errors
+/// [`Error::Locked`]: a writer is running. [`Error::Damaged`]: nothing was changed.
+pub fn repair(directory: &Path, accept_loss: bool, now_ns: u64) -> Result<Repair, Error> {
+    let name = directory.display().to_string();
+    let mut folder = Folder::open_for_writing(directory).map_err(Error::io("open", &name))?;
+    let _lock = Lock::acquire(directory)?;
+    let mut judgement = judge(&mut folder)?;
+    let found = report_of(&judgement, None);
+    let cause = match (found.verdict, accept_loss) {
+        (Verdict::Damaged, false) => return Err(damaged(directory, &found)),
+        (Verdict::Damaged, true) => End::CUT_WITH_LOSS,
+        _ => End::CUT,
+    };
+    let mut repair = Repair {
+        found,
+        cut_files: Vec::new(),
+        bytes_set_aside: 0,
+        headers_rewritten: 0,
+        removed: Vec::new(),
+    };
+    if repair.found.verdict != Verdict::Clean {
+        cut::settle(&mut folder, &judgement)?;
+        let done = cut::cut(&mut folder, &mut judgement, cause, now_ns)?;
+        repair.cut_files = done.files;
+        repair.bytes_set_aside = done.bytes;
+    }
+    rewrite_headers(&mut folder, &judgement, &mut repair)?;
+    remove_unfinished(&mut folder, &judgement, &mut repair)?;
+    Ok(repair)
+}
+
+fn rewrite_headers(
+    folder: &mut Folder,
+    judgement: &Judgement,
+    repair: &mut Repair,
+) -> Result<(), Error> {
+    let last = judgement.end.as_ref().map_or(0, |end| end.header.index);
+    for index in judgement.bad_copies.iter().filter(|index| **index <= last) {
+        let name = segment_name(*index);
+        let mut bytes = [0; 2 * HEADER_COPY_BYTES];
+        folder
+            .read(&name, 0, &mut bytes)
+            .map_err(Error::io("read", &name))?;
+        let Ok((header, copies)) = SegmentHeader::decode(&bytes) else {
+            continue;
+        };
+        let good = header.encode();
+        for (number, _) in copies.iter().enumerate().filter(|(_, holds)| !**holds) {
+            let at = number * HEADER_COPY_BYTES;
+            folder
+                .write(&name, at as u64, &good[at..at + HEADER_COPY_BYTES])
+                .map_err(Error::io("write", &name))?;
+            repair.headers_rewritten += 1;
+        }
+        folder.sync(&name).map_err(Error::io("sync", &name))?;
+    }
+    Ok(())
+}
+
+fn remove_unfinished(
+    folder: &mut Folder,
+    judgement: &Judgement,
+    repair: &mut Repair,
+) -> Result<(), Error> {
+    let unfinished = judgement
+        .segments
+        .iter()
+        .rev()
+        .filter(|segment| segment.state == SegmentState::Unfinished);
+    for segment in unfinished {
+        let name = segment_name(segment.index);
+        let names = folder.names().map_err(Error::io("list", "the journal"))?;
+        if !names.contains(&name) {
+            continue;
+        }
+        folder.remove(&name).map_err(Error::io("remove", &name))?;
+        folder
+            .sync_names()
+            .map_err(Error::io("sync the directory of", &name))?;
+        repair.removed.push(name);
+    }
+    Ok(())
+}
+
+/// Walks a journal beside its writer: what is half written is looked at again.
+fn look(directory: &Path) -> Result<(Report, Folder), Error> {
+    let name = directory.display().to_string();
+    let mut folder = Folder::open(directory).map_err(Error::io("open", &name))?;
+    let mut judgement = judge(&mut folder)?;
+    let writer = lock::holder(directory);
+    if writer.is_some() {
+        for _ in 0..10 {
+            if judgement.verdict == Verdict::Clean {
+                break;
+            }
+            std::thread::sleep(Duration::from_millis(20));
+            let position = judgement.position();
+            judgement = judge(&mut folder)?;
+            // What a writer has not finished, it finishes; damage stays where it is.
+            if judgement.position() == position {
+                break;
+            }
+        }
+        if judgement.verdict == Verdict::Cut {
+            judgement.verdict = Verdict::Clean;
+        }
+    }
+    let mut report = report_of(&judgement, writer);
+    if let Some(pid) = writer {
+        let sentence = format!("process {pid} writes this journal, its end moves");
+        report.findings.push(sentence);
+    }
+    Ok((report, folder))
+}
+
+pub(crate) fn report_of(judgement: &Judgement, writer: Option<u32>) -> Report {
+    Report {
+        verdict: judgement.verdict,
+        segments: judgement.segments.clone(),
+        findings: judgement.findings.clone(),
+        position: judgement.position(),
+        next_sequence: judgement.end.as_ref().map_or(0, |end| end.next_sequence()),
+        frames: judgement
+            .segments
+            .iter()
+            .map(|segment| segment.frames)
+            .sum(),
+        unknown_kinds: judgement.unknown_kinds,
+        frames_behind: judgement.frames_behind,
+        bytes_behind: judgement.bytes_behind,
+        claim: judgement.claim,
+        writer,
+    }
+}
+
+/// Records behind a break whose head and body hold.
+fn read_behind(
+    folder: &mut Folder,
+    judgement: &Judgement,
+    each: &mut impl FnMut(&Entry<'_>),
+) -> Result<(), Error> {
+    let (last, offset) = judgement
+        .end
+        .as_ref()
+        .map_or((0, 0), |end| (end.header.index, end.cursor.offset));
+    let is_closed = judgement
+        .end
+        .as_ref()
+        .is_some_and(|end| end.end_crc.is_some());
+    for info in &judgement.segments {
+        let from = match info.index.cmp(&last) {
+            std::cmp::Ordering::Less => continue,
+            std::cmp::Ordering::Equal if is_closed => continue,
+            std::cmp::Ordering::Equal => offset,
+            std::cmp::Ordering::Greater => 0,
+        };
+        let name = segment_name(info.index);
+        let bytes = folder.read_all(&name).map_err(Error::io("read", &name))?;
+        let gap = gap_entry();
+        each(&Entry {
+            segment: info.index,
+            position: None,
+            sequence: None,
+            head: gap.0,
+            body: &gap.1,
+        });
+        let Some(header) = &info.header else {
+            continue;
+        };
+        let segment = SegmentBytes {
+            header,
+            bytes: &bytes,
+        };
+        let mut next = from;
+        for (at, head) in segment.heads_from(from) {
+            let body = segment.body_of(at, &head).filter(|_| at >= next);
+            let Some(body) = body else {
+                continue;
+            };
+            next = at + u64::from(head.length);
+            each(&Entry {
+                segment: info.index,
+                position: info.base.map(|base| base + at),
+                sequence: None,
+                head,
+                body,
+            });
+        }
+    }
+    Ok(())
+}
+
+fn gap_entry() -> (FrameHead, [u8; Gap::BYTES]) {
+    let body = Gap {
+        cause: Gap::DAMAGED,
+        first: 0,
+        last: 0,
+        count: u64::MAX,
+        from_ns: 0,
+        to_ns: 0,
+    }
+    .encode();
+    let head = FrameHead {
+        length: (crate::format::HEAD_BYTES + Gap::BYTES) as u32,
+        body_crc: body_crc(&body),
+        number: 0,
+        time_ns: 0,
+        unsynced: NO_CLAIM,
+        stream: 0,
+        kind: kind::GAP,
+    };
+    (head, body)
+}

@@ -1,0 +1,247 @@
+//! Start of a writer: judge, settle, continue from the tail, cut, make the first segment of the run.
+
+use crate::appender::StartingPoint;
+use crate::cut::{self, Cut};
+use crate::disk::Disk;
+use crate::error::Error;
+use crate::format::{
+    Alignment, FrameHead, HEAD_BYTES, HEADER_BYTES, NAME_BYTES, SegmentHeader, body_crc, kind,
+    segment_name, u32_at,
+};
+use crate::judge::{Judgement, Verdict, judge};
+use crate::make::make_segment;
+use crate::records::{Begin, End};
+use crate::tail::Tail;
+use crate::variant::Variant;
+use crate::walk::Cursor;
+use touchline_shm::Words;
+
+/// Form of the segments of a run.
+#[derive(Debug, Clone)]
+pub(crate) struct Form {
+    pub name: [u8; NAME_BYTES],
+    pub alignment: Alignment,
+    pub file_bytes: u64,
+    pub write_zeros: bool,
+}
+
+/// What a start found and did.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct StartReport {
+    /// Epoch of this run.
+    pub epoch: u64,
+    /// Sequence of the first frame of this run.
+    pub next_sequence: u64,
+    /// Frames of the run before that were in the tail and not in the file.
+    pub frames_from_tail: u64,
+    /// Sectors that the disk did not have as the page cache showed them, and that were written again.
+    pub sectors_rewritten: u64,
+    /// Bytes that were set aside.
+    pub bytes_set_aside: u64,
+    /// Files that have them.
+    pub cut_files: Vec<String>,
+    /// The host was started again since the run before: records above the durable position may be lost.
+    pub is_other_boot: bool,
+}
+
+/// Makes a journal ready for a run: what the new segment continues.
+///
+/// # Errors
+/// Among others [`Error::Damaged`]: nothing was changed.
+pub(crate) fn start<D: Disk, W: Words>(
+    disk: &mut D,
+    old_tail: Option<&Tail<W>>,
+    boot: [u8; 16],
+    form: &Form,
+    now_ns: u64,
+    random: &mut dyn FnMut() -> u64,
+) -> Result<(StartingPoint, StartReport), Error> {
+    let mut judgement = judge_undamaged(disk)?;
+    let mut report = StartReport::default();
+    let journal = journal_of(&judgement);
+    let tail = old_tail.filter(|tail| Some(tail.identity().journal) == journal);
+    let epoch = tail.map_or(0, |tail| tail.identity().epoch);
+    let epoch = epoch.max(judgement.epoch).max(epoch_of_cuts(disk)?) + 1;
+    report.epoch = epoch;
+    report.is_other_boot =
+        journal.is_some() && tail.is_none_or(|tail| tail.identity().boot != boot);
+    report.sectors_rewritten = cut::settle(disk, &judgement)?;
+    let same_boot = |tail: &&Tail<W>| tail.identity().boot == boot || Variant::ForeignTail.is_on();
+    if let Some(tail) = tail.filter(same_boot)
+        && !Variant::TailIgnored.is_on()
+    {
+        report.frames_from_tail = continue_from(disk, &judgement, tail)?;
+        if report.frames_from_tail > 0 {
+            judgement = judge_undamaged(disk)?;
+        }
+    }
+    let Cut { files, bytes } = cut::cut(disk, &mut judgement, End::CUT, now_ns)?;
+    report.cut_files = files;
+    report.bytes_set_aside = bytes;
+    let mut id = [0; 16];
+    id[..8].copy_from_slice(&random().to_le_bytes());
+    id[8..].copy_from_slice(&random().to_le_bytes());
+    let last = judgement.end.as_ref();
+    let header = SegmentHeader {
+        salt: random(),
+        index: last.map_or(1, |end| end.header.index + 1),
+        epoch,
+        made_ns: now_ns,
+        journal: journal.unwrap_or(id),
+        file_bytes: form.file_bytes,
+        required: 0,
+        optional: 0,
+        name: form.name,
+        alignment: form.alignment,
+    };
+    make_segment(disk, &header, form.write_zeros)?;
+    let begin = Begin {
+        base: judgement.position(),
+        first: last.map_or(0, |end| end.next_sequence()),
+        end_crc: last.and_then(|end| end.end_crc).unwrap_or(0),
+    };
+    report.next_sequence = begin.first;
+    Ok((StartingPoint { header, begin }, report))
+}
+
+fn judge_undamaged<D: Disk>(disk: &mut D) -> Result<Judgement, Error> {
+    let judgement = judge(disk)?;
+    match judgement.verdict {
+        Verdict::Clean | Verdict::Cut => Ok(judgement),
+        Verdict::Damaged => Err(Error::Damaged {
+            name: "journal".to_owned(),
+            what: judgement.findings.last().cloned().unwrap_or_default(),
+        }),
+    }
+}
+
+fn journal_of(judgement: &Judgement) -> Option<[u8; 16]> {
+    let mut headers = judgement
+        .segments
+        .iter()
+        .filter_map(|segment| segment.header.as_ref());
+    headers.next().map(|header| header.journal)
+}
+
+/// Largest epoch of the segments that were set aside: the number of a run is never used twice.
+fn epoch_of_cuts<D: Disk>(disk: &mut D) -> Result<u64, Error> {
+    let names = disk.names().map_err(Error::io("list", "the journal"))?;
+    let mut epoch = 0;
+    for name in names.iter().filter(|name| name.ends_with(".cut")) {
+        let mut bytes = [0; HEADER_BYTES];
+        // A copy that a crash cut short has no header.
+        let is_read = disk.read(name, 0, &mut bytes).is_ok();
+        if let Some((header, _)) = SegmentHeader::decode(&bytes).ok().filter(|_| is_read) {
+            epoch = epoch.max(header.epoch);
+        }
+    }
+    Ok(epoch)
+}
+
+/// Place where the tail may continue the files.
+struct Continuation {
+    header: SegmentHeader,
+    begin: Begin,
+    cursor: Cursor,
+}
+
+/// Appends the frames of the tail that continue the files: their number.
+fn continue_from<D: Disk, W: Words>(
+    disk: &mut D,
+    judgement: &Judgement,
+    tail: &Tail<W>,
+) -> Result<u64, Error> {
+    let mut at = match &judgement.end {
+        Some(end) if end.end_crc.is_none() => Continuation {
+            header: end.header.clone(),
+            begin: Begin {
+                base: end.base,
+                first: end.first,
+                end_crc: 0,
+            },
+            cursor: end.cursor,
+        },
+        end => {
+            let begin = Begin {
+                base: judgement.position(),
+                first: end.as_ref().map_or(0, |end| end.next_sequence()),
+                end_crc: end.as_ref().and_then(|end| end.end_crc).unwrap_or(0),
+            };
+            let index = end.as_ref().map_or(1, |end| end.header.index + 1);
+            match next_segment(judgement, index, begin) {
+                Some(next) => next,
+                None => return Ok(0),
+            }
+        }
+    };
+    let mut frames = 0;
+    let mut written = Vec::new();
+    while at.header.epoch == tail.identity().epoch {
+        let Some((head, bytes)) = frame_in(tail, &at) else {
+            break;
+        };
+        let name = segment_name(at.header.index);
+        disk.write(&name, at.cursor.offset, &bytes)
+            .map_err(Error::io("write", &name))?;
+        if written.last() != Some(&name) {
+            written.push(name);
+        }
+        frames += 1;
+        at.cursor.offset += bytes.len() as u64;
+        at.cursor.number += 1;
+        if head.kind == kind::END {
+            let begin = Begin {
+                base: at.begin.base + at.cursor.offset,
+                first: at.begin.first + u64::from(at.cursor.number),
+                end_crc: u32_at(&bytes, 4),
+            };
+            match next_segment(judgement, at.header.index + 1, begin) {
+                Some(next) => at = next,
+                None => break,
+            }
+        }
+    }
+    for name in written {
+        disk.sync(&name).map_err(Error::io("sync", &name))?;
+    }
+    Ok(frames)
+}
+
+fn next_segment(judgement: &Judgement, index: u64, begin: Begin) -> Option<Continuation> {
+    let segment = judgement
+        .segments
+        .iter()
+        .find(|segment| segment.index == index)?;
+    Some(Continuation {
+        header: segment.header.clone()?,
+        begin,
+        cursor: Cursor::FIRST,
+    })
+}
+
+/// The frame of the tail that belongs at a place, with its padding, if it holds there.
+fn frame_in<W: Words>(tail: &Tail<W>, at: &Continuation) -> Option<(FrameHead, Vec<u8>)> {
+    let position = at.begin.base + at.cursor.offset;
+    let mut bytes = vec![0; HEAD_BYTES];
+    tail.read(position, &mut bytes);
+    let head = FrameHead::decode(&bytes, at.header.salt, at.cursor.offset)?;
+    let length = head.length as usize;
+    let padded = at.header.alignment.round_up(u64::from(head.length));
+    let fits = padded <= tail.ring_bytes() && at.cursor.offset + padded <= at.header.file_bytes;
+    if head.number != at.cursor.number || !fits {
+        return None;
+    }
+    bytes.resize(padded as usize, 0);
+    tail.read(position, &mut bytes);
+    let body = &bytes[HEAD_BYTES..length];
+    let is_first = at.cursor.number == 0;
+    let is_begin = head.kind == kind::BEGIN && Begin::decode(body) == Some(at.begin);
+    if body_crc(body) != head.body_crc
+        || is_first != is_begin
+        || is_first != (head.kind == kind::BEGIN)
+    {
+        return None;
+    }
+    bytes[length..].fill(0);
+    Some((head, bytes))
+}

@@ -1,0 +1,5 @@
+//! Journals in real directories, written by the crate and read by it and by a second reader.
+
+mod place;
+mod round_trip;
+mod second_reader;

@@ -1,0 +1,115 @@
+//! What was appended is read, through segments, runs and modes.
+
+use crate::place::{Place, append, body, options};
+use crate::second_reader;
+use std::time::{Duration, Instant};
+use touchline_journal::{Error, Journal, Mode, Options, Record, Verdict, read, verify};
+
+/// Bodies of the records of stream 1.
+pub fn bodies(place: &Place) -> Vec<Vec<u8>> {
+    let mut found = Vec::new();
+    read(&place.journal(), false, |entry| {
+        if entry.head.stream == 1 {
+            found.push(entry.body.to_vec());
+        }
+    })
+    .expect("a journal");
+    found
+}
+
+#[test]
+fn records_of_many_segments_and_runs_are_read_in_order() {
+    let place = Place::new("runs");
+    let bus = place.bus();
+    let mut number = 0;
+    for run in 1..=3 {
+        let mut journal =
+            Journal::open(&place.journal(), &bus, &options(), run).expect("a journal");
+        assert_eq!(journal.report().epoch, run);
+        for _ in 0..2_000 {
+            append(&mut journal, number);
+            number += 1;
+        }
+        journal.close(run + 10).expect("it closes");
+    }
+    let expected: Vec<_> = (0..number).map(body).collect();
+    assert_eq!(bodies(&place), expected);
+    let report = verify(&place.journal()).expect("a journal");
+    assert_eq!(report.verdict, Verdict::Clean, "{:?}", report.findings);
+    assert!(report.segments.len() > 15, "{}", report.segments.len());
+    let second = second_reader::read(&place.journal()).expect("the second reader agrees");
+    assert_eq!(second.bodies, expected);
+    assert_eq!(
+        (second.position, second.next_sequence),
+        (report.position, report.next_sequence)
+    );
+}
+
+#[test]
+fn a_journal_that_was_dropped_without_close_is_ended_by_the_next_start() {
+    let place = Place::new("dropped");
+    let bus = place.bus();
+    let mut journal = Journal::open(&place.journal(), &bus, &options(), 1).expect("a journal");
+    (0..10).for_each(|number| append(&mut journal, number));
+    drop(journal);
+    assert_eq!(
+        verify(&place.journal()).expect("a journal").verdict,
+        Verdict::Clean
+    );
+    let journal = Journal::open(&place.journal(), &bus, &options(), 2).expect("a journal");
+    assert_eq!(journal.report().bytes_set_aside, 0);
+    journal.close(3).expect("it closes");
+    assert_eq!(bodies(&place).len(), 10);
+}
+
+#[test]
+fn a_record_is_safe_in_mode_disk_when_the_disk_has_it() {
+    let place = Place::new("disk");
+    let bus = place.bus();
+    let options = Options {
+        mode: Mode::Disk,
+        alignment: None,
+        segment_bytes: 1 << 20,
+        ring_bytes: 1 << 20,
+        write_zeros: true,
+        ..options()
+    };
+    let mut journal = Journal::open(&place.journal(), &bus, &options, 1).expect("a journal");
+    let record = Record {
+        stream: 1,
+        kind: 48,
+        time_ns: 5,
+        body: b"order",
+    };
+    let at = journal.append(&record).expect("it is appended");
+    let start = Instant::now();
+    while !journal.is_safe(&at) {
+        assert!(start.elapsed() < Duration::from_secs(60), "never durable");
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    assert!(journal.durable() >= at.end);
+    assert_eq!(
+        second_reader::read(&place.journal())
+            .expect("a journal")
+            .bodies,
+        [b"order"]
+    );
+}
+
+#[test]
+fn a_second_writer_is_refused_with_the_process_id_of_the_first() {
+    let place = Place::new("two");
+    let bus = place.bus();
+    let journal = Journal::open(&place.journal(), &bus, &options(), 1).expect("a journal");
+    let second = Journal::open(&place.journal(), &bus, &options(), 2);
+    match second {
+        Err(Error::Locked { pid, .. }) => assert_eq!(pid, std::process::id()),
+        other => panic!("{other:?}"),
+    }
+    assert_eq!(
+        verify(&place.journal()).expect("a journal").writer,
+        Some(std::process::id())
+    );
+    journal.close(3).expect("it closes");
+    assert_eq!(verify(&place.journal()).expect("a journal").writer, None);
+}
