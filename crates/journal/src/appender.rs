@@ -177,12 +177,15 @@ impl<W: Words> Appender<W> {
     /// Appends `End`; nothing may be appended any more.
     ///
     /// # Errors
-    /// The tail is full; the journal ends without `End`, which the next start writes.
+    /// The tail is full, or the journal has failed; it ends without `End`, which the next start writes.
     pub fn close(&mut self, time_ns: u64) -> Result<(), Refused> {
         if self.is_closed {
             return Ok(());
         }
         self.is_closed = true;
+        if let (State::Failed, errno) = self.tail.state() {
+            return Err(Refused::Failed { errno });
+        }
         self.end_segment(time_ns).map(|_| ())
     }
 

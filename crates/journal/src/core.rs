@@ -198,11 +198,6 @@ impl<D: Disk, W: Words> Core<D, W> {
     pub fn tail(&self) -> &Tail<W> {
         &self.tail
     }
-
-    #[cfg(test)]
-    pub fn disk_mut(&mut self) -> &mut D {
-        &mut self.disk
-    }
 }
 
 /// Whether space is missing: on the disk, by quota, or by the limit of the process.

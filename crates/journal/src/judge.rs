@@ -422,14 +422,14 @@ impl Walk {
             self.findings.push(sentence);
         }
         self.base_behind = base;
-        if fault == "empty" && Variant::ZeroIsTheEnd.is_on() {
-            return info_behind(segment, SegmentState::Prepared);
-        }
         self.behind(segment, cursor.offset)
     }
 
     /// Searches for heads and their claims from `offset` on; `self.base_behind` is the base, or a lower bound of it.
     fn behind(&mut self, segment: &SegmentBytes<'_>, offset: u64) -> SegmentInfo {
+        if Variant::ZeroIsTheEnd.is_on() {
+            return info_behind(segment, SegmentState::Prepared);
+        }
         let mut base = self.base_behind;
         let used = segment.used_from(offset);
         self.bytes_behind += used - offset;

@@ -28,6 +28,8 @@ mod journal;
 mod judge;
 mod lock;
 mod make;
+#[cfg(test)]
+mod model;
 mod reader;
 pub mod records;
 mod start;

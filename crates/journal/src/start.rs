@@ -66,7 +66,7 @@ pub(crate) fn start<D: Disk, W: Words>(
     report.is_other_boot =
         journal.is_some() && tail.is_none_or(|tail| tail.identity().boot != boot);
     report.sectors_rewritten = cut::settle(disk, &judgement)?;
-    let same_boot = |tail: &&Tail<W>| tail.identity().boot == boot || Variant::ForeignTail.is_on();
+    let same_boot = |tail: &&Tail<W>| tail.identity().boot == boot;
     if let Some(tail) = tail.filter(same_boot)
         && !Variant::TailIgnored.is_on()
     {

@@ -33,10 +33,6 @@ pub enum Variant {
     DiskNotCompared,
     /// The tail is not read at a start.
     TailIgnored,
-    /// A tail of another boot or epoch is read.
-    ForeignTail,
-    /// Frames are appended behind the last good frame of the old segment.
-    ResumedInPlace,
 }
 
 impl Variant {

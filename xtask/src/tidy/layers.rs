@@ -130,7 +130,6 @@ const PACKAGES: &[Package] = &[
             "touchline-fx",
             "touchline-compose",
             "touchline-client",
-            "touchline-journal",
             "touchline-load",
             LAB,
         ],

@@ -1,6 +1,6 @@
 //! Directories and settings of the tests.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 use touchline_journal::format::Alignment;
 use touchline_journal::{Journal, Options, Record};
@@ -18,10 +18,6 @@ impl Place {
         Self { path }
     }
 
-    pub fn path(&self) -> &Path {
-        &self.path
-    }
-
     pub fn journal(&self) -> PathBuf {
         self.path.join("orders")
     }
@@ -29,10 +25,6 @@ impl Place {
     pub fn bus(&self) -> WriterLock {
         let root = Root::at(self.path.join("bus"));
         WriterLock::acquire(root.create("engine").expect("a bus")).expect("its lock")
-    }
-
-    pub fn segment(&self, index: u64) -> PathBuf {
-        self.journal().join(format!("{index:010}.tlj"))
     }
 }
 
