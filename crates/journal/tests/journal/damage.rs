@@ -1,0 +1,115 @@
+//! Every truncation and every flipped bit of a sample, formats that are not ours, and what a repair does.
+
+use crate::place::{Place, append, body, options};
+use crate::round_trip::bodies;
+use crate::second_reader;
+use std::path::PathBuf;
+use touchline_journal::{Error, Journal, Verdict, read, repair, verify};
+
+/// A closed journal of two runs: its bodies, and the path of its first segment.
+fn sample(place: &Place) -> (Vec<Vec<u8>>, PathBuf) {
+    let bus = place.bus();
+    for run in 0..2 {
+        let mut journal =
+            Journal::open(&place.journal(), &bus, &options(), run + 1).expect("a journal");
+        (run * 4..run * 4 + 4).for_each(|number| append(&mut journal, number));
+        journal.close(9).expect("it closes");
+    }
+    let expected = (0..8).map(body).collect();
+    (expected, place.journal().join("0000000001.tlj"))
+}
+
+/// Bodies that a reader takes from a journal that may be damaged.
+fn bodies_of_damaged(place: &Place) -> Vec<Vec<u8>> {
+    let mut found = Vec::new();
+    // The verdict is judged by the test.
+    let _ = read(&place.journal(), false, |entry| {
+        if entry.head.stream == 1 {
+            found.push(entry.body.to_vec());
+        }
+    });
+    found
+}
+
+#[test]
+fn every_flipped_bit_below_the_claims_is_noticed_and_gives_no_wrong_record() {
+    let place = Place::new("bits");
+    let (expected, path) = sample(&place);
+    let good = std::fs::read(&path).expect("a segment");
+    let used = verify(&place.journal()).expect("a journal").segments[0].used_bytes as usize;
+    for at in 0..used {
+        let mut bad = good.clone();
+        bad[at] ^= 1 << (at % 8);
+        std::fs::write(&path, &bad).expect("room");
+        match verify(&place.journal()) {
+            Ok(report) if at < 4096 => {
+                assert!(!report.findings.is_empty(), "byte {at} is not noticed");
+                assert_eq!(
+                    report.verdict,
+                    Verdict::Clean,
+                    "byte {at}: one copy is enough"
+                );
+            }
+            Ok(report) => assert_eq!(report.verdict, Verdict::Damaged, "byte {at}"),
+            Err(error) => panic!("byte {at}: {error}"),
+        }
+        assert!(
+            expected.starts_with(&bodies_of_damaged(&place)),
+            "byte {at}"
+        );
+    }
+}
+
+#[test]
+fn every_truncation_is_damage_and_gives_a_prefix() {
+    let place = Place::new("truncated");
+    let (expected, path) = sample(&place);
+    let good = std::fs::read(&path).expect("a segment");
+    let used = verify(&place.journal()).expect("a journal").segments[0].used_bytes as usize;
+    for length in 0..=used {
+        std::fs::write(&path, &good[..length]).expect("room");
+        let report = verify(&place.journal()).expect("a directory");
+        assert_eq!(report.verdict, Verdict::Damaged, "length {length}");
+        assert!(
+            expected.starts_with(&bodies_of_damaged(&place)),
+            "length {length}"
+        );
+    }
+}
+
+#[test]
+fn a_damaged_journal_is_cut_only_with_the_loss_accepted() {
+    let place = Place::new("loss");
+    let (expected, path) = sample(&place);
+    let mut bytes = std::fs::read(&path).expect("a segment");
+    // In the body of the third record of the first run.
+    let report = verify(&place.journal()).expect("a journal");
+    let at = report.segments[0].used_bytes as usize - 64 - 152 - 16;
+    bytes[at] ^= 1;
+    std::fs::write(&path, &bytes).expect("room");
+    assert!(matches!(
+        repair(&place.journal(), false, 20),
+        Err(Error::Damaged { .. })
+    ));
+    assert!(matches!(
+        Journal::open(&place.journal(), &place.bus(), &options(), 21),
+        Err(Error::Damaged { .. })
+    ));
+    let mut past = 0;
+    read(&place.journal(), true, |entry| {
+        past += u64::from(entry.head.stream == 1)
+    })
+    .expect("past");
+    assert_eq!(past, 7, "all but the damaged one");
+    let done = repair(&place.journal(), true, 22).expect("it is cut");
+    assert_eq!(done.cut_files.len(), 2, "{:?}", done.cut_files);
+    let report = verify(&place.journal()).expect("a journal");
+    assert_eq!(report.verdict, Verdict::Clean, "{:?}", report.findings);
+    let found = bodies(&place);
+    assert!(
+        expected.starts_with(&found) && found.len() < 4,
+        "{}",
+        found.len()
+    );
+    second_reader::read(&place.journal()).expect("the second reader agrees");
+}
