@@ -180,6 +180,9 @@ pub struct AeronReceive {
     failed: Option<String>,
 }
 
+/// Grace time of a new sender: Aeron's receiver reports its position up to 200 ms later, and only then is data sent to a group. With less,
+/// the subscription would be closed again and again.
+const JOIN_NS: u64 = 2_000_000_000;
 /// Interval of the check for senders.
 const LOOK_NS: u64 = 100_000_000;
 
@@ -259,6 +262,9 @@ impl ReceiveLink for AeronReceive {
             .as_ref()
             .map_or(0, Subscription::image_count);
         if images != self.senders.len() || now_ns.saturating_sub(self.looked_ns) >= LOOK_NS {
+            if images > self.senders.len() {
+                self.heard_ns = now_ns + JOIN_NS;
+            }
             self.look(now_ns);
         }
         let mut batches = 0;
@@ -281,7 +287,10 @@ impl ReceiveLink for AeronReceive {
         }
         if batches > 0 || self.heard_ns == 0 {
             self.heard_ns = now_ns;
-        } else if now_ns.saturating_sub(self.heard_ns) > self.timeout_ns {
+        } else if now_ns.saturating_sub(self.heard_ns) > self.timeout_ns
+            && (images > 0 || self.subscription.is_none())
+        {
+            // Without a sender there is nothing to begin again, and a slow host would never see the first one.
             self.subscribe_again(now_ns);
         }
         (batches, None)

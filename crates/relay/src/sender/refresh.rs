@@ -29,6 +29,8 @@ pub struct Refresh {
     bytes_at: u64,
     /// Start time of the last round.
     round_began_ns: u64,
+    /// No round that was demanded begins before this time: whoever asks without end takes half of the link at most.
+    rest_until_ns: u64,
     /// Whether the messages of the current unit are the first of a round.
     begins_round: bool,
 }
@@ -44,6 +46,7 @@ impl Refresh {
             next: 0,
             bytes_at: 0,
             round_began_ns: 0,
+            rest_until_ns: 0,
             begins_round: false,
         }
     }
@@ -60,7 +63,7 @@ impl Refresh {
 
     /// Whether the next refresh is due.
     fn is_due(&self, now_ns: u64, bytes_sent: u64, instruments: u32) -> bool {
-        if self.is_urgent || self.is_demanded {
+        if self.is_urgent || self.is_demanded && now_ns >= self.rest_until_ns {
             return true;
         }
         let Some(cyclic) = self.cyclic else {
@@ -81,6 +84,9 @@ impl Refresh {
 
 /// Typical refresh of one instrument in bytes: definition and a book of ten levels.
 const REFRESH_BYTES: f64 = 1_000.0;
+
+/// Shortest time between the end of a round that was demanded and the next one.
+const REST_NS_MIN: u64 = 10_000_000;
 
 /// Most refreshed instruments per tick while receivers wait.
 const URGENT_MAX: usize = 16;
@@ -147,7 +153,10 @@ impl Sender {
     /// The round is complete.
     fn end_round(&mut self, now: Now, link: &mut impl SendLink) {
         self.refresh.cursor = None;
-        self.refresh.is_urgent = false;
+        if std::mem::take(&mut self.refresh.is_urgent) {
+            let took_ns = now.mono_ns.saturating_sub(self.refresh.round_began_ns);
+            self.refresh.rest_until_ns = now.mono_ns + took_ns.max(REST_NS_MIN);
+        }
         self.send_refresh(HeadFlags::ROUND_END, now, link);
         self.counters.relay_rounds_sent += 1;
     }
