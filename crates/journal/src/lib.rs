@@ -13,7 +13,7 @@
 //!
 //! # Tests
 //! A crash model with a disk that tears, reorders and loses sectors (`src/model`), with broken variants that it must
-//! find; a second reader; every truncation and every flipped bit of a sample; processes killed while they write.
+//! find; a second reader in the tests; every truncation of a sample, and a flipped bit in each of its bytes.
 
 #![forbid(unsafe_code)]
 
