@@ -26,6 +26,14 @@ pub fn unchanged_since(root: &Path, paths: &[&str]) -> Option<String> {
     is_unchanged(root, &base, paths).then_some(base)
 }
 
+/// Prints whether any of `paths` changed since the base: `changed`, or `unchanged since BASE`.
+pub fn print(root: &Path, paths: &[&str]) {
+    match unchanged_since(root, paths) {
+        Some(base) => println!("unchanged since {base}"),
+        None => println!("changed"),
+    }
+}
+
 /// The commit that the file of the base names.
 fn recorded_base(root: &Path) -> Option<String> {
     let base = fs::read_to_string(root.join(BASE)).ok()?;

@@ -16,7 +16,7 @@
 
 #![forbid(unsafe_code)]
 
-mod changed;
+pub mod changed;
 pub mod codegen;
 pub mod dist;
 pub mod fix_interop;
@@ -35,7 +35,7 @@ pub mod tidy;
 
 use anyhow::{Context, Result};
 use std::{
-    env,
+    env, fs,
     path::{Path, PathBuf},
     process::Command,
 };
@@ -46,9 +46,24 @@ pub fn root() -> PathBuf {
     package.parent().unwrap_or(package).to_owned()
 }
 
-/// Argument of cargo's `--config`: the profile of dependencies in Cargo.toml. A build of the workspace with another
-/// optimisation then shares the compiled dependencies with the tests.
-pub const DEPENDENCY_PROFILE: &str = "profile.dev.package.'*'.opt-level=1";
+/// Arguments of cargo that build the packages of the workspace with another optimisation. Dependencies, with their build scripts
+/// and macros, keep the profile of Cargo.toml, so that they are shared with the tests.
+///
+/// # Errors
+/// The folder of the crates cannot be read.
+pub fn optimised(root: &Path, level: u8) -> Result<Vec<String>> {
+    let mut packages = vec!["xtask".to_owned(), "touchline-fuzz".to_owned()];
+    let crates = root.join("crates");
+    let entries = fs::read_dir(&crates);
+    for entry in entries.with_context(|| format!("cannot list {}", crates.display()))? {
+        match entry?.file_name().to_string_lossy().as_ref() {
+            "touchline" => packages.push("touchline".to_owned()),
+            name => packages.push(format!("touchline-{name}")),
+        }
+    }
+    let config = |package| format!("--config=profile.dev.package.{package}.opt-level={level}");
+    Ok(packages.into_iter().map(config).collect())
+}
 
 /// Target folder of cargo, also used by the tools.
 pub fn target_folder(root: &Path) -> PathBuf {

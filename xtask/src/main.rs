@@ -11,13 +11,14 @@ const USAGE: &str = "\
 usage: cargo xtask <chore> [arguments]
 
   tidy                           hold the repository against its own rules
+  changed PATH...                whether one of them changed since the last commit that passed every check
   licences                       hold the licences of all dependencies against the list
   codegen <templates.xml>...     write the message views that the schemas describe
   dist [--check] [--profile NAME] [--target TRIPLE]
                                  make a tarball and a Debian package; with --check install and remove them again
   install-check                  try both ways of cargo install into a directory of their own
   mutants [WORD | --commit ID]   break the code on purpose; a test must notice each time: all mutants, those with the word
-                                 in their names, or for a commit those of shared memory and a quarter of the others
+                                 in their names, or for a commit those of shared memory and a part of the others
   fuzz [TARGET] [--seconds N] [--asan] [--replay FILE]
                                  search for inputs that break a target of fuzz/
   sbe-oracle [--seed N] [--messages N] [--if-changed]
@@ -50,6 +51,10 @@ fn run() -> Result<()> {
     match arguments[..] {
         [] | ["--help" | "-h" | "help"] => {
             println!("{USAGE}");
+            Ok(())
+        }
+        ["changed", ref paths @ ..] if !paths.is_empty() => {
+            xtask::changed::print(&root, paths);
             Ok(())
         }
         ["tidy"] => xtask::tidy::run(&root),

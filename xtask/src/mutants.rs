@@ -269,6 +269,7 @@ fn counts() {
             .join("miniature")
             .join(name);
         fs::create_dir_all(root.join("src")).unwrap();
+        fs::create_dir_all(root.join("crates")).unwrap();
         fs::write(root.join("Cargo.toml"), MANIFEST).unwrap();
         fs::write(root.join("src/lib.rs"), SOURCE).unwrap();
         root

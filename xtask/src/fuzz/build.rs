@@ -111,13 +111,8 @@ fn instrument_ours(root: &Path, cargo: &mut Command) -> Result<PathBuf> {
     let programs = folder.join("fuzz");
     cargo
         .arg("--workspace")
-        .args(["--config", crate::DEPENDENCY_PROFILE])
         // Optimised, a comparison of a few bytes is one of numbers, whose operands libFuzzer sees.
-        .env("CARGO_PROFILE_DEV_OPT_LEVEL", "3")
-        .args([
-            "--config",
-            "profile.dev.package.touchline-gateway.opt-level=3",
-        ])
+        .args(crate::optimised(root, 3)?)
         .env("RUSTC_WORKSPACE_WRAPPER", compiler)
         .env("CARGO_TARGET_DIR", &programs)
         .env("CARGO_BUILD_BUILD_DIR", &folder);

@@ -24,12 +24,8 @@ use std::{
 /// What is not copied: what was built, and version control.
 pub const SKIPPED: &[&str] = &["target", ".git"];
 
-/// Each mutant is built once and run once on few inputs: what counts is how long building takes. Dependencies keep the
-/// profile of the workspace, whose build they share.
-const QUICK_TO_BUILD: [(&str, &str); 2] = [
-    ("CARGO_INCREMENTAL", "1"),
-    ("CARGO_PROFILE_DEV_OPT_LEVEL", "0"),
-];
+/// Each mutant is built once and run once on few inputs: what counts is how long building takes.
+const OPTIMISATION: u8 = 0;
 
 /// How a mutant fared.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -66,6 +62,8 @@ pub struct Trial<'a> {
     build: PathBuf,
     /// Where cargo keeps what it compiles: that of the workspace, since the dependencies are the same.
     compiled: PathBuf,
+    /// Arguments of cargo for the optimisation.
+    profile: Vec<String>,
     sources: &'a Sources,
     plan: &'a Plan<'a>,
     run_time_max: Duration,
@@ -92,6 +90,7 @@ impl<'a> Trial<'a> {
         Ok(Self {
             copy,
             build,
+            profile: crate::optimised(root, OPTIMISATION)?,
             compiled: folder.parent().unwrap_or(folder).to_owned(),
             sources,
             plan,
@@ -194,10 +193,10 @@ impl<'a> Trial<'a> {
         command
             .arg("test")
             .current_dir(&self.copy)
-            .args(["--config", crate::DEPENDENCY_PROFILE])
+            .args(&self.profile)
             .env("CARGO_TARGET_DIR", &self.build)
             .env("CARGO_BUILD_BUILD_DIR", &self.compiled)
-            .envs(QUICK_TO_BUILD)
+            .env("CARGO_INCREMENTAL", "1")
             .stdin(Stdio::null());
         command
     }
