@@ -2,7 +2,8 @@
 
 mod offers;
 
-pub use offers::levels_of;
+#[cfg(test)]
+pub(crate) use offers::levels_of;
 
 use crate::counts::{Counting, best};
 use crate::plan::{Offer, Planner, Style, Want};
@@ -184,37 +185,7 @@ impl Composites {
         for side in Side::BOTH {
             let old = &mut self.held[slot][side.index()];
             let new = &counting.offers[side.index()];
-            // Most messages change few of them, and leave the others at their places.
-            let newest = old.iter().map(|offer| offer.age).max().unwrap_or(0);
-            let mut has_moved = false;
-            // An offer that only moved among the entries may still be there from its old place.
-            let moved = |was: Option<&Offer>, is: &Offer| {
-                is.age <= newest && was.is_none_or(|was| was.age != is.age)
-            };
-            for at in 0..old.len().max(new.len()) {
-                let (was, is) = (old.get(at), new.get(at));
-                if was != is {
-                    let stays = is.filter(|is| !moved(was, is));
-                    has_moved |= stays != is;
-                    let done = new.iter().take(at).enumerate();
-                    let done = done
-                        .filter(|(at, is)| !moved(old.get(*at), is) || old.get(*at) == Some(is));
-                    let others = done.map(|(_, is)| is).chain(old.iter().skip(at + 1));
-                    entry.change(side, was.copied(), stays.copied(), others.copied());
-                }
-            }
-            if has_moved {
-                let is_late = |at: usize| {
-                    let (was, is) = (old.get(at), &new[at]);
-                    was != Some(is) && moved(was, is)
-                };
-                for at in (0..new.len()).filter(|at| is_late(*at)) {
-                    let there = new.iter().enumerate();
-                    let others = there.filter(|(other, _)| *other < at || !is_late(*other));
-                    let others = others.map(|(_, is)| *is);
-                    entry.change(side, None, Some(new[at]), others);
-                }
-            }
+            entry.replace(side, old, new);
             old.clone_from(new);
             self.own[slot][side.index()] = best(side, new);
         }
@@ -238,7 +209,7 @@ impl Composites {
         let config = &setup.pairs[pair].config;
         let entry = &mut self.pairs[pair];
         let offers = &entry.offers[side.index()];
-        let top = top(offers);
+        let top = top(entry.levels[side.index()].first(), offers);
         // Further offers change nothing, unless a size needs them.
         let mut reach = top.map(|top| top.price);
         entry.composite.tops[side.index()] = top;
@@ -294,21 +265,16 @@ impl Composites {
     }
 }
 
-/// Best price of offers in the order of a sweep.
-fn top(offers: &[Offer]) -> Option<Top> {
-    let price = offers.first()?.price;
-    let (mut sum, mut largest, mut banks) = (0, 0, BankSet::default());
-    for offer in offers.iter().take_while(|offer| offer.price == price) {
-        match offer.is_full {
-            // mutant: fx: bands at the best are added up
-            true => largest = i64::max(largest, offer.size),
-            false => sum = i64::saturating_add(sum, offer.size),
-        }
+/// The best level, with its banks.
+fn top(best: Option<&PriceLevel>, offers: &[Offer]) -> Option<Top> {
+    let best = best?;
+    let mut banks = BankSet::default();
+    for offer in offers.iter().take_while(|offer| offer.price == best.price) {
         banks.add(usize::from(offer.bank));
     }
     Some(Top {
-        price,
-        quantity: i64::max(sum, largest),
+        price: best.price,
+        quantity: best.quantity(),
         banks,
     })
 }

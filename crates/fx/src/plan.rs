@@ -121,7 +121,7 @@ pub(crate) fn is_within(takes: Side, price: i64, limit: Option<i64>) -> bool {
 }
 
 /// A value for which lower is better on either side.
-fn low<T: std::ops::Neg<Output = T>>(takes: Side, value: T) -> T {
+pub(crate) fn low<T: std::ops::Neg<Output = T>>(takes: Side, value: T) -> T {
     match takes {
         Side::Ask => value,
         Side::Bid => -value,

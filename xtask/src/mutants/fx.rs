@@ -186,8 +186,8 @@ pub const FX: &[Mutant] = &[
     },
     Mutant {
         name: "fx: bands at the best are added up",
-        find: "largest = i64::max(largest, offer.size)",
-        replace: "largest += offer.size",
+        find: "level.largest = level.largest.max(offer.size)",
+        replace: "level.largest += offer.size",
         test: "-p touchline-fx --test fx quotes::sizes_are_cut_to_lots_and_bands_are_not_added_up",
     },
     Mutant {

@@ -1,9 +1,8 @@
 //! Usable offers of a pair over all banks, and what can be had at each price. A change costs what it changes, whatever the number of
 //! banks: offers are moved within the sorted list, and levels are computed again at the prices concerned only.
 
-use super::{BankSet, Composite, PriceLevel};
-use crate::plan::Offer;
-use std::cmp::Reverse;
+use super::{Composite, PriceLevel};
+use crate::plan::{Offer, low, sweep_order};
 use touchline_types::Side;
 
 /// Usable offers of a pair.
@@ -25,19 +24,44 @@ pub(super) struct PairOffers {
 }
 
 impl PairOffers {
-    /// Replaces an offer of a bank, adds one, or removes one. `others` are the bank's other offers on the side.
-    pub fn change(
+    /// Replaces the offers of a bank on a side.
+    pub fn replace(&mut self, side: Side, old: &[Offer], new: &[Offer]) {
+        let (mut gone, mut come) = (only_in(old, new), only_in(new, old));
+        loop {
+            let (was, is) = (gone.next(), come.next());
+            if was.is_none() && is.is_none() {
+                return;
+            }
+            let leaves = was.map_or(old.len(), |(at, _)| at);
+            let comes = is.map_or(new.len(), |(at, _)| at);
+            // At this moment the bank also has what stays, what came before this one, and what leaves after it.
+            let has_other = |price| {
+                let mut there = new.iter().enumerate().filter(|(_, one)| one.price == price);
+                let mut later = old.iter().skip(leaves + 1).filter(|one| one.price == price);
+                there.any(|(at, one)| at < comes || old.contains(one))
+                    || later.any(|one| !new.contains(one))
+            };
+            self.change(
+                side,
+                was.map(|(_, was)| *was),
+                is.map(|(_, is)| *is),
+                has_other,
+            );
+        }
+    }
+
+    /// Replaces an offer of a bank, adds one, or removes one; whether the bank has another offer of the side at a price.
+    fn change(
         &mut self,
         side: Side,
         was: Option<Offer>,
         is: Option<Offer>,
-        others: impl Iterator<Item = Offer> + Clone,
+        has_other: impl Fn(i64) -> bool,
     ) {
         let offers = &mut self.offers[side.index()];
         match (was, is) {
             (Some(was), Some(is)) => {
-                let (from, to) = (place(offers, side, &was), place(offers, side, &is));
-                assert!(offers.get(from) == Some(&was), "offers-in-sweep-order");
+                let (from, to) = (held_at(offers, side, &was), place(offers, side, &is));
                 // Only what lies between the two places moves.
                 match to > from {
                     true => {
@@ -51,17 +75,14 @@ impl PairOffers {
                 }
             }
             (Some(was), None) => {
-                let from = place(offers, side, &was);
-                assert!(offers.get(from) == Some(&was), "offers-in-sweep-order");
-                offers.remove(from);
+                offers.remove(held_at(offers, side, &was));
             }
             (None, Some(is)) => offers.insert(place(offers, side, &is), is),
-            (None, None) => return,
+            (None, None) => {}
         }
         for offer in was.iter().chain(&is) {
             self.is_dirty[side.index()] |= offer.is_full || self.reaches(side, offer.price);
         }
-        let has_other = |price| others.clone().any(|other| other.price == price);
         if let Some(was) = was {
             self.leave_level(side, &was, has_other(was.price));
         }
@@ -87,6 +108,7 @@ impl PairOffers {
         }
         let level = &mut levels[at];
         match offer.is_full {
+            // mutant: fx: bands at the best are added up
             true => level.largest = level.largest.max(offer.size),
             false => level.sum += i128::from(offer.size),
         }
@@ -125,13 +147,32 @@ impl PriceLevel {
     }
 }
 
-/// Where an offer stands, or would: the order of a sweep without penalties, which offers of composites have none of.
+/// Offers that are not among others, with their indexes. Most messages change few offers, and leave the rest at their places.
+fn only_in<'a>(
+    offers: &'a [Offer],
+    others: &'a [Offer],
+) -> impl Iterator<Item = (usize, &'a Offer)> {
+    let is_new =
+        |(at, offer): &(usize, &Offer)| others.get(*at) != Some(*offer) && !others.contains(offer);
+    offers.iter().enumerate().filter(is_new)
+}
+
+/// Where an offer belongs.
 fn place(offers: &[Offer], side: Side, offer: &Offer) -> usize {
-    let of_price = |offer: &Offer| (Reverse(offer.size), offer.bank, offer.age);
-    offers.partition_point(|other| match other.price == offer.price {
-        true => of_price(other) < of_price(offer),
-        false => is_better(side, other.price, offer.price),
-    })
+    offers.partition_point(|other| sweep_order(side, other, offer).is_lt())
+}
+
+/// Where an offer is. An entry that moved in its bank's book is another offer with the same order, for a moment.
+fn held_at(offers: &[Offer], side: Side, offer: &Offer) -> usize {
+    let mut at = place(offers, side, offer);
+    while offers
+        .get(at)
+        .is_some_and(|other| other != offer && sweep_order(side, other, offer).is_eq())
+    {
+        at += 1;
+    }
+    assert!(offers.get(at) == Some(offer), "offers-in-sweep-order");
+    at
 }
 
 /// The largest band at a price.
@@ -144,11 +185,15 @@ fn largest_at(offers: &[Offer], side: Side, price: i64) -> i64 {
     bands.map(|offer| offer.size).max().unwrap_or(0)
 }
 
-/// Levels of offers in the order of a sweep.
-pub fn levels_of(offers: &[Offer]) -> Vec<PriceLevel> {
+/// Levels of offers in the order of a sweep, computed anew: what tests compare with.
+#[cfg(test)]
+pub(crate) fn levels_of(offers: &[Offer]) -> Vec<PriceLevel> {
     let same_price = offers.chunk_by(|one, other| one.price == other.price);
     let level = |offers: &[Offer]| {
-        let (mut level, mut banks) = (PriceLevel::empty(offers[0].price), BankSet::default());
+        let (mut level, mut banks) = (
+            PriceLevel::empty(offers[0].price),
+            super::BankSet::default(),
+        );
         for offer in offers {
             match offer.is_full {
                 true => level.largest = level.largest.max(offer.size),
@@ -164,16 +209,12 @@ pub fn levels_of(offers: &[Offer]) -> Vec<PriceLevel> {
 
 /// Whether a price is better than another for who takes a side.
 fn is_better(side: Side, price: i64, than: i64) -> bool {
-    match side {
-        Side::Bid => price > than,
-        Side::Ask => price < than,
-    }
+    low(side, price) < low(side, than)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plan::sweep_order;
     use proptest::prelude::*;
 
     fn offer((bank, price, size, is_full): (u16, i64, i64, bool), age: u64) -> Offer {
@@ -206,8 +247,8 @@ mod tests {
                 let was = (at < kept.len()).then(|| kept.swap_remove(at));
                 let bank = was.map_or(new.0, |was| was.bank);
                 let is = (stays || was.is_none()).then(|| offer((bank, new.1, new.2, new.3), age as u64));
-                let others: Vec<_> = kept.iter().copied().filter(|other| other.bank == bank).collect();
-                pair.change(side, was, is, others.into_iter());
+                let has_other = |price| kept.iter().any(|other| other.bank == bank && other.price == price);
+                pair.change(side, was, is, has_other);
                 kept.extend(is);
                 let mut sorted = kept.clone();
                 sorted.sort_by(|one, other| sweep_order(side, one, other));

@@ -2,8 +2,9 @@
 
 use crate::random::banks::Random;
 use crate::random::seeds;
+use std::collections::BTreeSet;
 use touchline_fx::Setup;
-use touchline_fx::composite::{Composites, levels_of};
+use touchline_fx::composite::{Composites, PriceLevel};
 use touchline_fx::counts::Counting;
 use touchline_fx::plan::Offer;
 use touchline_types::Side;
@@ -38,6 +39,23 @@ fn offer(bank: usize, entry: usize, age: u64, random: &mut Random) -> Offer {
         bank: bank as u16,
         is_full: bank < 2,
     }
+}
+
+/// Levels of offers, from the definition.
+fn levels_of(offers: &[Offer]) -> Vec<PriceLevel> {
+    let at_price = offers.chunk_by(|one, other| one.price == other.price);
+    let level = |offers: &[Offer]| {
+        let (bands, tiers): (Vec<&Offer>, Vec<&Offer>) =
+            offers.iter().partition(|offer| offer.is_full);
+        let banks: BTreeSet<u16> = offers.iter().map(|offer| offer.bank).collect();
+        PriceLevel {
+            price: offers[0].price,
+            sum: tiers.iter().map(|offer| i128::from(offer.size)).sum(),
+            largest: bands.iter().map(|offer| offer.size).max().unwrap_or(0),
+            banks: banks.len() as u32,
+        }
+    };
+    at_price.map(level).collect()
 }
 
 /// Entries are set, withdrawn and moved, as the books of banks do: prices, quantities, banks, averages and levels are those of
