@@ -6,6 +6,7 @@ mod live;
 use super::ipc::failure;
 use super::run::{Common, Run};
 use crate::output::Failure;
+use hdrhistogram::Histogram;
 use live::Profile;
 use touchline_compose::{Composer, Config};
 use touchline_fx::input::Session;
@@ -110,18 +111,23 @@ fn in_memory(arguments: &Arguments) -> Result<(), Failure> {
     }
     let lines = SUBJECTS.iter().zip(histograms);
     let lines: Vec<_> = lines
-        .map(|((subject, _), histogram)| Statistics {
-            bench: "fx-compose",
-            subject: (*subject).to_owned(),
-            payload_bytes: 0,
-            histogram,
-        })
+        .map(|((subject, _), histogram)| row(*subject, histogram))
         .collect();
     let head = format!(
         "{} banks with {} tiers a side, one pair; a change of one bank, composite published, on processor {}",
         arguments.banks, arguments.tiers, arguments.cpus
     );
     run.report(&head, &lines)
+}
+
+/// A row of the table.
+fn row(subject: impl Into<String>, histogram: Histogram<u64>) -> Statistics {
+    Statistics {
+        bench: "fx-compose",
+        subject: subject.into(),
+        payload_bytes: 0,
+        histogram,
+    }
 }
 
 struct Bench {

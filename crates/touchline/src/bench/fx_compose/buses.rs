@@ -1,6 +1,6 @@
 //! `bench fx-compose --profile buses`: many banks' buses that the composer reads, one of which changes.
 
-use super::{Arguments, config, quote_of};
+use super::{Arguments, config, quote_of, row};
 use crate::bench::ipc::failure;
 use crate::bench::run::Run;
 use crate::output::Failure;
@@ -8,7 +8,6 @@ use std::fs;
 use std::time::{Duration, Instant};
 use touchline_compose::Composer;
 use touchline_gateway::replay::latency_histogram;
-use touchline_lab::bench::Statistics;
 use touchline_lab::bench::ipc::{Folder, pin};
 use touchline_lab::random::Random;
 use touchline_transport::Publish;
@@ -68,12 +67,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     }
     let lines = ["idle-round", "quoted-round"].into_iter().zip(histograms);
     let lines: Vec<_> = lines
-        .map(|(subject, histogram)| Statistics {
-            bench: "fx-compose",
-            subject: subject.to_owned(),
-            payload_bytes: 0,
-            histogram,
-        })
+        .map(|(subject, histogram)| row(subject, histogram))
         .collect();
     let head = format!(
         "{} buses of banks with {} tiers a side, one pair; a round of the composer polls all of them, on processor {}",

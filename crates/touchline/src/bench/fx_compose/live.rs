@@ -1,6 +1,6 @@
 //! `bench fx-compose --profile`: simulated banks over sockets, a gateway for each, the composer, and a consumer, all of them processes.
 
-use super::Arguments;
+use super::{Arguments, row};
 use crate::bench::run::Run;
 use crate::demo::folder::Folder;
 use crate::demo::fx::Cast;
@@ -14,7 +14,6 @@ use std::path::Path;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use touchline_gateway::replay::latency_histogram;
 use touchline_lab::bank::Config;
-use touchline_lab::bench::Statistics;
 use touchline_transport::bus::Polled;
 use touchline_transport::clock::{Clock, ticks};
 use touchline_transport::shm::{Item, Join, Root, Subscriber};
@@ -76,11 +75,11 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         .map(|phase| phase.histograms[0].value_at_quantile(0.5))
         .collect();
     for phase in phases {
-        for (row, histogram) in ROWS.iter().zip(phase.histograms) {
-            lines.push(line(format!("{}-{row}", phase.name), histogram));
+        for (part, histogram) in ROWS.iter().zip(phase.histograms) {
+            lines.push(row(format!("{}-{part}", phase.name), histogram));
         }
     }
-    lines.push(line("tcp-one-way".to_owned(), bare_sockets(&clock)?));
+    lines.push(row("tcp-one-way", bare_sockets(&clock)?));
     let head = format!(
         "{} banks over TCP with {} tiers a side, one pair; a gateway for each, the composer and the consumer are processes that sleep when idle",
         arguments.banks, arguments.tiers
@@ -97,15 +96,6 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         ));
     }
     run.report_with(&head, &lines, "", |_| String::new(), &notes)
-}
-
-fn line(subject: String, histogram: Histogram<u64>) -> Statistics {
-    Statistics {
-        bench: "fx-compose",
-        subject,
-        payload_bytes: 0,
-        histogram,
-    }
 }
 
 /// Starts everything, and measures for a while.
