@@ -4,7 +4,7 @@
 //! The base is `TOUCHLINE_BASE`, or the commit that the file `.ci/base` names, or the last tag before this commit. Without a
 //! base, or without an answer of git, everything counts as changed.
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use std::{
     env, fs,
     path::Path,
@@ -26,12 +26,18 @@ pub fn unchanged_since(root: &Path, paths: &[&str]) -> Option<String> {
     is_unchanged(root, &base, paths).then_some(base)
 }
 
-/// Prints whether any of `paths` changed since the base: `changed`, or `unchanged since BASE`.
-pub fn print(root: &Path, paths: &[&str]) {
-    match unchanged_since(root, paths) {
-        Some(base) => println!("unchanged since {base}"),
-        None => println!("changed"),
+/// Says whether any of `paths` changed since the base: `changed`, or `unchanged since BASE`.
+///
+/// # Errors
+/// One of them does not exist: code that moves must be named anew, or its changes would be overlooked.
+pub fn answer(root: &Path, paths: &[&str]) -> Result<String> {
+    if let Some(absent) = paths.iter().find(|path| !root.join(path).exists()) {
+        bail!("{absent} is not there; name where its code is now");
     }
+    Ok(match unchanged_since(root, paths) {
+        Some(base) => format!("unchanged since {base}"),
+        None => "changed".to_owned(),
+    })
 }
 
 /// The commit that the file of the base names.
@@ -150,6 +156,9 @@ mod tests {
         fs::write(root.join(BASE), "HEAD^\n").unwrap();
         assert_eq!(unchanged_since(&root, &["b"]).as_deref(), Some("HEAD^"));
         assert_eq!(unchanged_since(&root, &["c"]), None);
+        assert_eq!(answer(&root, &["b"]).unwrap(), "unchanged since HEAD^");
+        assert_eq!(answer(&root, &["b", "c"]).unwrap(), "changed");
+        assert!(answer(&root, &["b", "moved"]).is_err());
     }
 
     #[test]

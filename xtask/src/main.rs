@@ -54,7 +54,7 @@ fn run() -> Result<()> {
             Ok(())
         }
         ["changed", ref paths @ ..] if !paths.is_empty() => {
-            xtask::changed::print(&root, paths);
+            println!("{}", xtask::changed::answer(&root, paths)?);
             Ok(())
         }
         ["tidy"] => xtask::tidy::run(&root),
