@@ -42,7 +42,7 @@ pub struct Options {
     pub segment_bytes: u64,
     /// Bytes of the ring in shared memory: at least 64 KiB, a multiple of 4096.
     pub ring_bytes: u64,
-    /// Whether zeros are written to a segment before its use: halves the median of a sync under load.
+    /// Whether zeros are written to a segment before its use, so that a sync has no blocks of the file to allocate.
     pub write_zeros: bool,
     /// Sleep of the journal thread when there is nothing to write.
     pub idle: Duration,

@@ -1,4 +1,4 @@
-//! Every truncation and every flipped bit of a sample, formats that are not ours, and what a repair does.
+//! Every truncation of a sample, a flipped bit in each of its bytes, and what a repair does.
 
 use crate::place::{Place, append, body, options};
 use crate::round_trip::bodies;
