@@ -61,6 +61,18 @@ impl World {
         self.files.write(&self.setup, &self.batch);
     }
 
+    fn wake(&mut self, at_ns: u64) {
+        self.batch.clear();
+        self.engine.handle_timeout(at_ns, &mut self.batch);
+        self.files.write(&self.setup, &self.batch);
+    }
+
+    /// Ends the session as a recorder does: a replay runs the timers that were due after the last input.
+    fn finish(&mut self, at_ns: u64) {
+        self.wake(at_ns);
+        self.recorded += &format!("{at_ns} - {{\"op\":\"end\"}}\n");
+    }
+
     fn pricing(&mut self, at_ns: u64, bank: usize, session: &Session<'_>) {
         match session {
             Session::Up => {
@@ -88,6 +100,8 @@ impl World {
         let malformed = self.gateways[bank].counters().malformed;
         self.gateways[bank].message(at_ns, bytes);
         if self.gateways[bank].counters().malformed > malformed {
+            // The gateway publishes nothing. Time passes all the same: the composer's timers are due.
+            self.wake(at_ns);
             return;
         }
         let mut any = false;
@@ -116,6 +130,7 @@ fn run(config: &str, lines: impl Iterator<Item = String>) -> [String; 3] {
     let (mut world, mut alone) = (World::new(config), Engine::new(setup.clone()));
     let (mut batch, mut files) = (Batch::default(), Files::default());
     let mut reader = LineReader::default();
+    let mut last_ns = 0;
     for line in lines {
         let read = reader.read(&setup, &line);
         let Some((at_ns, input)) = read.unwrap_or_else(|error| panic!("{line}: {error}")) else {
@@ -124,11 +139,13 @@ fn run(config: &str, lines: impl Iterator<Item = String>) -> [String; 3] {
         let Input::Pricing(bank, session) = input else {
             continue;
         };
+        last_ns = at_ns;
         batch.clear();
         alone.handle(at_ns, &input, &mut batch);
         files.write(&setup, &batch);
         world.pricing(at_ns, bank, &session);
     }
+    world.finish(last_ns);
     let mut replay = Replay::new(setup);
     for line in world.recorded.lines() {
         let read = replay.line(line);
@@ -172,7 +189,7 @@ fn composites_by_way_of_buses_are_those_of_the_messages() {
         assert_eq!(settled(&alone), settled(&composed), "seed {seed}");
     }
     assert!(
-        lines_compared > 1_000,
+        lines_compared > 20 * seeds().len(),
         "composites change: {lines_compared}"
     );
 }
