@@ -169,7 +169,7 @@ fn default_levels_max() -> usize {
 }
 
 fn default_snapshot_ms() -> u64 {
-    1_000
+    100
 }
 
 fn default_heartbeat_s() -> u32 {
