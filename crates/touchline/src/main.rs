@@ -16,6 +16,7 @@ mod fx;
 mod gateway;
 mod help;
 mod interrupt;
+mod journal;
 mod ladder;
 mod load;
 mod log;
@@ -67,6 +68,7 @@ enum Command {
     Relay(relay::Arguments),
     Replay(replay::Arguments),
     Fx(fx::Arguments),
+    Journal(journal::Arguments),
     Tail(tail::Arguments),
     Book(book::Arguments),
     Stat(stat::Arguments),
@@ -111,6 +113,7 @@ fn main() -> ExitCode {
         }
         Command::Replay(arguments) => replay::run(&arguments),
         Command::Fx(arguments) => fx::run(&arguments),
+        Command::Journal(arguments) => journal::run(&arguments),
         Command::Tail(arguments) => tail::run(&arguments),
         Command::Book(arguments) => book::run(&arguments),
         Command::Stat(arguments) => stat::run(&arguments),

@@ -130,6 +130,7 @@ const PACKAGES: &[Package] = &[
             "touchline-fx",
             "touchline-compose",
             "touchline-client",
+            "touchline-journal",
             "touchline-load",
             LAB,
         ],
