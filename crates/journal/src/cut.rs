@@ -29,8 +29,7 @@ pub(crate) fn settle<D: Disk>(disk: &mut D, judgement: &Judgement) -> Result<u64
     if Variant::CacheTrusted.is_on() {
         return Ok(0);
     }
-    disk.sync_names()
-        .map_err(Error::io("sync", "the journal"))?;
+    disk.sync_names().map_err(Error::io("sync", ""))?;
     let last = judgement.end.as_ref().map_or(0, |end| end.header.index);
     let mut rewritten = 0;
     for segment in judgement
@@ -185,7 +184,7 @@ fn copy_aside<D: Disk>(
     offset: u64,
     bytes: &[u8],
 ) -> Result<(), Error> {
-    let names = disk.names().map_err(Error::io("list", "the journal"))?;
+    let names = disk.names().map_err(Error::io("list", ""))?;
     if names.iter().any(|other| other == name) {
         disk.remove(name).map_err(Error::io("remove", name))?;
     }

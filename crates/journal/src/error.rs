@@ -1,6 +1,7 @@
 //! Errors of journals.
 
 use std::io;
+use std::path::Path;
 
 /// Why a journal cannot be read or written.
 #[derive(Debug, thiserror::Error)]
@@ -63,6 +64,31 @@ impl Error {
             action,
             name: name.to_owned(),
             source,
+        }
+    }
+
+    /// The same error with the directory before the name of a file in it.
+    pub(crate) fn within(self, directory: &Path) -> Self {
+        let path = |name: String| directory.join(name).display().to_string();
+        match self {
+            Self::Io {
+                action,
+                name,
+                source,
+            } => Self::Io {
+                action,
+                name: path(name),
+                source,
+            },
+            Self::Foreign { name, what } => Self::Foreign {
+                name: path(name),
+                what,
+            },
+            Self::Damaged { what, .. } => Self::Damaged {
+                name: directory.display().to_string(),
+                what,
+            },
+            other => other,
         }
     }
 }

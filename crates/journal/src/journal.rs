@@ -125,7 +125,7 @@ impl Journal {
         let mut random = random_numbers().map_err(Error::io("open", "/dev/urandom"))?;
         let old = old_tail(bus)?;
         let (starting, report) = start(&mut folder, old.as_ref(), boot, &form, now_ns, &mut random)
-            .map_err(|error| named(error, &name))?;
+            .map_err(|error| error.within(directory))?;
         let identity = Identity {
             journal: starting.header.journal,
             boot,
@@ -261,16 +261,6 @@ fn run(mut core: Core<Folder, Mapping>, idle: Duration) {
 fn unix_ns() -> u64 {
     let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
     since.map_or(0, |since| since.as_nanos() as u64)
-}
-
-fn named(error: Error, directory: &str) -> Error {
-    match error {
-        Error::Damaged { what, .. } => Error::Damaged {
-            name: directory.to_owned(),
-            what,
-        },
-        other => other,
-    }
 }
 
 fn old_tail(bus: &WriterLock) -> Result<Option<Tail<Mapping>>, Error> {

@@ -138,7 +138,7 @@ pub(crate) fn judge_with<D: Disk>(
 
 /// Indexes of the segments, ascending.
 pub(crate) fn segment_indexes<D: Disk>(disk: &mut D) -> Result<Vec<u64>, Error> {
-    let names = disk.names().map_err(Error::io("list", "the journal"))?;
+    let names = disk.names().map_err(Error::io("list", ""))?;
     if let Some(name) = names.iter().find(|name| name.ends_with(".tlj.zst")) {
         return Err(Error::Foreign {
             name: name.clone(),

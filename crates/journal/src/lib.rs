@@ -44,3 +44,5 @@ pub use judge::{SegmentInfo, SegmentState, Verdict};
 pub use reader::{Entry, Repair, Report, read, repair, verify};
 pub use start::StartReport;
 pub use tail::{Identity, State, Tail};
+/// The directory of the bus that has the tail, and its lock: arguments of [`Journal::open`].
+pub use touchline_shm::segment::{Root, WriterLock};

@@ -20,7 +20,7 @@ pub(crate) fn make_segment<D: Disk>(
 ) -> Result<(), Error> {
     let name = segment_name(header.index);
     let unfinished = format!("{name}.new");
-    let names = disk.names().map_err(Error::io("list", "the journal"))?;
+    let names = disk.names().map_err(Error::io("list", ""))?;
     if names.contains(&unfinished) {
         disk.remove(&unfinished)
             .map_err(Error::io("remove", &unfinished))?;

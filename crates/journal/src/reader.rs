@@ -90,6 +90,7 @@ pub fn read(
     past_damage: bool,
     mut each: impl FnMut(&Entry<'_>),
 ) -> Result<Report, Error> {
+    let within = |error: Error| error.within(directory);
     let (report, mut folder) = look(directory)?;
     let mut entry = |info: &SegmentInfo, frame: &crate::walk::Frame<'_>| {
         each(&Entry {
@@ -100,14 +101,14 @@ pub fn read(
             body: frame.body,
         });
     };
-    let judgement = judge_with(&mut folder, &mut entry)?;
+    let judgement = judge_with(&mut folder, &mut entry).map_err(within)?;
     if report.verdict != Verdict::Damaged {
         return Ok(report);
     }
     if !past_damage {
         return Err(damaged(directory, &report));
     }
-    read_behind(&mut folder, &judgement, &mut each)?;
+    read_behind(&mut folder, &judgement, &mut each).map_err(within)?;
     Ok(report)
 }
 
@@ -126,7 +127,8 @@ pub fn repair(directory: &Path, accept_loss: bool, now_ns: u64) -> Result<Repair
     let name = directory.display().to_string();
     let mut folder = Folder::open_for_writing(directory).map_err(Error::io("open", &name))?;
     let _lock = Lock::acquire(directory)?;
-    let mut judgement = judge(&mut folder)?;
+    let within = |error: Error| error.within(directory);
+    let mut judgement = judge(&mut folder).map_err(within)?;
     let found = report_of(&judgement, None);
     let cause = match (found.verdict, accept_loss) {
         (Verdict::Damaged, false) => return Err(damaged(directory, &found)),
@@ -141,13 +143,13 @@ pub fn repair(directory: &Path, accept_loss: bool, now_ns: u64) -> Result<Repair
         removed: Vec::new(),
     };
     if repair.found.verdict != Verdict::Clean {
-        cut::settle(&mut folder, &judgement)?;
-        let done = cut::cut(&mut folder, &mut judgement, cause, now_ns)?;
+        cut::settle(&mut folder, &judgement).map_err(within)?;
+        let done = cut::cut(&mut folder, &mut judgement, cause, now_ns).map_err(within)?;
         repair.cut_files = done.files;
         repair.bytes_set_aside = done.bytes;
     }
-    rewrite_headers(&mut folder, &judgement, &mut repair)?;
-    remove_unfinished(&mut folder, &judgement, &mut repair)?;
+    rewrite_headers(&mut folder, &judgement, &mut repair).map_err(within)?;
+    remove_unfinished(&mut folder, &judgement, &mut repair).map_err(within)?;
     Ok(repair)
 }
 
@@ -191,7 +193,7 @@ fn remove_unfinished(
         .filter(|segment| segment.state == SegmentState::Unfinished);
     for segment in unfinished {
         let name = segment_name(segment.index);
-        let names = folder.names().map_err(Error::io("list", "the journal"))?;
+        let names = folder.names().map_err(Error::io("list", ""))?;
         if !names.contains(&name) {
             continue;
         }
@@ -208,7 +210,8 @@ fn remove_unfinished(
 fn look(directory: &Path) -> Result<(Report, Folder), Error> {
     let name = directory.display().to_string();
     let mut folder = Folder::open(directory).map_err(Error::io("open", &name))?;
-    let mut judgement = judge(&mut folder)?;
+    let within = |error: Error| error.within(directory);
+    let mut judgement = judge(&mut folder).map_err(within)?;
     let writer = lock::holder(directory);
     if writer.is_some() {
         for _ in 0..10 {
@@ -217,7 +220,7 @@ fn look(directory: &Path) -> Result<(Report, Folder), Error> {
             }
             std::thread::sleep(Duration::from_millis(20));
             let position = judgement.position();
-            judgement = judge(&mut folder)?;
+            judgement = judge(&mut folder).map_err(within)?;
             // What a writer has not finished, it finishes; damage stays where it is.
             if judgement.position() == position {
                 break;

@@ -125,7 +125,7 @@ fn journal_of(judgement: &Judgement) -> Option<[u8; 16]> {
 
 /// Largest epoch of the segments that were set aside: the number of a run is never used twice.
 fn epoch_of_cuts<D: Disk>(disk: &mut D) -> Result<u64, Error> {
-    let names = disk.names().map_err(Error::io("list", "the journal"))?;
+    let names = disk.names().map_err(Error::io("list", ""))?;
     let mut epoch = 0;
     for name in names.iter().filter(|name| name.ends_with(".cut")) {
         let mut bytes = [0; HEADER_BYTES];

@@ -1,15 +1,18 @@
 //! `touchline journal`: list, print, verify and repair a journal.
 
+mod text;
+
 use crate::output::{Failure, say};
 use clap::Subcommand;
 use std::fmt::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::SystemTime;
-use touchline_journal::format::kind_name;
-use touchline_journal::{Entry, Error, Report, SegmentState, Verdict, read, repair, verify};
+use touchline_journal::format::segment_index;
+use touchline_journal::{Error, Verdict, read, repair, verify};
 
-/// List, print, verify and repair a journal of orders or a recording.
+/// List, print, verify and repair a journal.
 #[derive(Debug, clap::Args)]
+#[command(after_help = AFTER_HELP)]
 pub struct Arguments {
     #[command(subcommand)]
     command: Command,
@@ -17,14 +20,15 @@ pub struct Arguments {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// List the segments.
+    /// List the segments, one line each.
     Ls(Directory),
     /// Print the records, one line each.
+    #[command(after_help = PRINT_HELP)]
     Print(Print),
-    /// Walk every record and judge the end: clean, cut by a crash, or damaged.
+    /// Verify every record and judge the end: clean, cut by a crash, or damaged.
     #[command(after_help = VERIFY_HELP)]
     Verify(Directory),
-    /// End a journal after a crash; what is behind its records goes to `.cut` files.
+    /// End a journal after a crash; bytes behind the last record are set aside in `.cut` files.
     #[command(after_help = REPAIR_HELP)]
     Repair(Repair),
 }
@@ -40,7 +44,7 @@ struct Directory {
 struct Print {
     #[command(flatten)]
     place: Directory,
-    /// Read on behind damage: records whose checksums hold, after a `Gap` with cause 6.
+    /// Read on behind damage: print a `Gap` with cause 6, then the records whose checksums hold.
     #[arg(long)]
     past_damage: bool,
 }
@@ -49,42 +53,83 @@ struct Print {
 struct Repair {
     #[command(flatten)]
     place: Directory,
-    /// Cut a damaged journal, too: durable records behind the damage are lost.
+    /// Also cut a damaged journal: durable records behind the damage no longer count.
     #[arg(long)]
     accept_loss: bool,
 }
 
+const AFTER_HELP: &str = "\
+Exit status:
+  0  done; `verify`: the journal is clean
+  1  a file cannot be read or written, the directory has no segment, or a writer is running (`repair`)
+  2  bad arguments, or a format that this version does not read
+  3  `verify`: cut by a crash
+  4  damaged: durable records are missing or wrong (`print`, `verify`, `repair`)";
+
+const PRINT_HELP: &str = "\
+Exit status:
+  0  every record was printed; with --past-damage also those behind damage
+  1  a file cannot be read, or the directory has no segment
+  2  bad arguments, or a format that this version does not read
+  4  damaged: the records before the damage were printed; see --past-damage";
+
 const VERIFY_HELP: &str = "\
 Exit status:
   0  clean
-  1  a file cannot be read
+  1  a file cannot be read, or the directory has no segment
   2  bad arguments, or a format that this version does not read
-  3  cut by a crash: the next start of the writer, or `repair`, ends it
-  4  damaged: durable records are missing or wrong";
+  3  cut by a crash: the next start of the writer, or `touchline journal repair`, ends the journal
+  4  damaged: durable records are missing or wrong; no writer starts";
 
 const REPAIR_HELP: &str = "\
 Exit status:
-  0  the journal is clean now, or was
-  1  a file cannot be read or written, or a writer is running
+  0  the journal is clean
+  1  a file cannot be read or written, the directory has no segment, or a writer is running
   2  bad arguments, or a format that this version does not read
-  4  damaged, and nothing was changed: see --accept-loss";
+  4  damaged, and nothing was changed; see --accept-loss
+
+A copy of the directory before a repair with --accept-loss keeps the evidence.";
 
 /// Exit status of a journal that a crash cut.
 const CUT: u8 = 3;
 /// Exit status of a damaged journal.
 const DAMAGED: u8 = 4;
+/// Bytes of text that one write gives to standard output.
+const TEXT_BYTES: usize = 64 << 10;
+
+impl Directory {
+    /// The directory, if it has a segment: a wrong directory must not pass for a clean journal, nor get a lock file.
+    fn checked(&self) -> Result<&Path, Failure> {
+        let path = self.directory.display();
+        let listed = std::fs::read_dir(&self.directory);
+        let entries = listed.map_err(|error| {
+            Failure::run(format!("{path}: {error}; give the directory of a journal"))
+        })?;
+        let is_segment = |name: &str| {
+            let name = name.strip_suffix(".zst").unwrap_or(name);
+            segment_index(name).is_some()
+        };
+        let mut names = entries.flatten().map(|entry| entry.file_name());
+        if names.any(|name| name.to_str().is_some_and(is_segment)) {
+            return Ok(&self.directory);
+        }
+        Err(Failure::run(format!(
+            "{path}: no segment of a journal; give the directory that has the files 0000000001.tlj and on"
+        )))
+    }
+}
 
 /// Runs the command.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     match &arguments.command {
         Command::Ls(place) => {
-            let report = verify(&place.directory).map_err(failed)?;
-            say(&listing(&report))
+            let report = verify(place.checked()?).map_err(failed)?;
+            say(&text::segments(&report))
         }
-        Command::Print(print) => run_print(print),
+        Command::Print(arguments) => run_print(arguments),
         Command::Verify(place) => {
-            let report = verify(&place.directory).map_err(failed)?;
-            say(&verdict(&report))?;
+            let report = verify(place.checked()?).map_err(failed)?;
+            say(&text::report(&report))?;
             match report.verdict {
                 Verdict::Clean => Ok(()),
                 Verdict::Cut => Err(Failure::Logged(CUT)),
@@ -99,7 +144,7 @@ fn failed(error: Error) -> Failure {
     match error {
         Error::Foreign { .. } => Failure::usage(error),
         Error::Damaged { .. } => {
-            // Standard error may be closed; the status says it, too.
+            // If standard error is closed, the exit status still reports the damage.
             let _ = std::io::Write::write_fmt(
                 &mut std::io::stderr(),
                 format_args!("touchline: {error}\n"),
@@ -110,7 +155,8 @@ fn failed(error: Error) -> Failure {
     }
 }
 
-fn run_print(print: &Print) -> Result<(), Failure> {
+fn run_print(arguments: &Print) -> Result<(), Failure> {
+    let directory = arguments.place.checked()?;
     let mut text = String::new();
     let mut written = Ok(());
     let mut give = |text: &mut String| {
@@ -119,9 +165,9 @@ fn run_print(print: &Print) -> Result<(), Failure> {
         }
         text.clear();
     };
-    let result = read(&print.place.directory, print.past_damage, |entry| {
-        line(&mut text, entry);
-        if text.len() > 64 << 10 {
+    let result = read(directory, arguments.past_damage, |entry| {
+        text::record(&mut text, entry);
+        if text.len() > TEXT_BYTES {
             give(&mut text);
         }
     });
@@ -130,85 +176,12 @@ fn run_print(print: &Print) -> Result<(), Failure> {
     result.map(|_| ()).map_err(failed)
 }
 
-fn line(text: &mut String, entry: &Entry<'_>) {
-    let number = |number: Option<u64>| number.map_or("-".to_owned(), |number| number.to_string());
-    let (sequence, position) = (number(entry.sequence), number(entry.position));
-    let kind = entry.head.kind;
-    let name = kind_name(kind).unwrap_or("Unknown");
-    let (time_ns, stream) = (entry.head.time_ns, entry.head.stream);
-    // A string takes every line.
-    let _ = write!(
-        text,
-        "sequence={sequence} position={position} time={time_ns} stream={stream} kind={kind} {name} bytes={} body=",
-        entry.body.len()
-    );
-    for byte in entry.body.iter().take(BODY_BYTES_SHOWN) {
-        let _ = write!(text, "{byte:02x}");
-    }
-    text.push_str(if entry.body.len() > BODY_BYTES_SHOWN {
-        "...\n"
-    } else {
-        "\n"
-    });
-}
-
-/// Bytes of a body that a line shows.
-const BODY_BYTES_SHOWN: usize = 64;
-
-fn listing(report: &Report) -> String {
-    let mut text = String::from("segment     epoch  frames      used bytes  state       base\n");
-    for segment in &report.segments {
-        let state = match segment.state {
-            SegmentState::Closed => "closed",
-            SegmentState::Open => "open",
-            SegmentState::Prepared => "prepared",
-            SegmentState::Unfinished => "unfinished",
-            SegmentState::Behind => "behind",
-        };
-        let epoch = segment.header.as_ref().map_or(0, |header| header.epoch);
-        let base = segment.base.map_or("-".to_owned(), |base| base.to_string());
-        let (index, frames, used) = (segment.index, segment.frames, segment.used_bytes);
-        let _ = writeln!(
-            text,
-            "{index:010} {epoch:>6} {frames:>7} {used:>15}  {state:<10}  {base}"
-        );
-    }
-    text
-}
-
-fn verdict(report: &Report) -> String {
-    let mut text = String::new();
-    for finding in &report.findings {
-        let _ = writeln!(text, "{finding}");
-    }
-    let verdict = match report.verdict {
-        Verdict::Clean => "clean",
-        Verdict::Cut => "cut",
-        Verdict::Damaged => "damaged",
-    };
-    let (frames, position, next) = (report.frames, report.position, report.next_sequence);
-    let _ = writeln!(
-        text,
-        "{verdict}: frames={frames} position={position} next={next}"
-    );
-    if report.bytes_behind > 0 {
-        let (bytes, frames) = (report.bytes_behind, report.frames_behind);
-        let _ = writeln!(
-            text,
-            "behind the last record: bytes={bytes} frames={frames}"
-        );
-    }
-    if report.unknown_kinds > 0 {
-        let _ = writeln!(text, "frames of unknown kinds: {}", report.unknown_kinds);
-    }
-    text
-}
-
 fn run_repair(arguments: &Repair) -> Result<(), Failure> {
+    let directory = arguments.place.checked()?;
     let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
     let now_ns = now.map_or(0, |now| now.as_nanos() as u64);
-    let done = repair(&arguments.place.directory, arguments.accept_loss, now_ns).map_err(failed)?;
-    let mut text = verdict(&done.found);
+    let done = repair(directory, arguments.accept_loss, now_ns).map_err(failed)?;
+    let mut text = text::report(&done.found);
     for name in &done.cut_files {
         let _ = writeln!(text, "set aside: {name}");
     }

@@ -16,6 +16,7 @@ mod fix_kills;
 mod fix_store;
 mod fx;
 mod gateway;
+mod journal;
 mod load;
 mod metrics;
 mod names;
