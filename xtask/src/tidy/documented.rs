@@ -120,7 +120,8 @@ fn rename(raw: &str) -> Option<&str> {
 pub fn counters(repository: &Repository) -> Vec<Finding> {
     let guide = repository.files.get(METRICS).map_or("", String::as_str);
     let mut findings = Vec::new();
-    for (path, text) in repository.rust() {
+    let has_table = |(_, text): &(&str, &str)| text.contains("counters!");
+    for (path, text) in repository.rust().filter(has_table) {
         for (line, name) in counter_names(text) {
             let row = text.lines().nth(line - 1).and_then(|raw| row(&name, raw));
             let Some(row) = row else {

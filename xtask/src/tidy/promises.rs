@@ -24,7 +24,7 @@ pub fn traits(repository: &Repository) -> Vec<Finding> {
         if !path.starts_with("crates/") || !path.contains("/src/") {
             continue;
         }
-        for (at, name) in public_traits(&lines) {
+        for (at, name) in public_traits(lines) {
             if !named.contains(name.as_str()) {
                 let fix = format!("name it in {ARCHITECTURE} under Traits, or do without it");
                 let what = format!("`{name}` is a trait that the architecture does not name");

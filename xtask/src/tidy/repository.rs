@@ -8,6 +8,7 @@ use std::{
     env, fs,
     path::Path,
     process::Command,
+    sync::OnceLock,
 };
 
 /// Folders that are not source: build output and version control, which is a file in a worktree.
@@ -28,6 +29,8 @@ pub struct Repository {
     pub files: BTreeMap<String, String>,
     /// Dependencies of our packages on our packages.
     pub edges: BTreeSet<Edge>,
+    /// The Rust files as lines: split at the first use, since most rules read them.
+    lines: OnceLock<BTreeMap<String, Vec<Line>>>,
 }
 
 /// A dependency of one of our packages on another.
@@ -62,9 +65,12 @@ impl Repository {
     }
 
     /// Every Rust file, generated ones too, taken apart into lines.
-    pub fn rust_lines(&self) -> impl Iterator<Item = (&str, Vec<Line>)> {
-        self.with_extension("rs")
-            .map(|(path, text)| (path, source::lines(text)))
+    pub fn rust_lines(&self) -> impl Iterator<Item = (&str, &[Line])> {
+        let split = |(path, text): (&str, &str)| (path.to_owned(), source::lines(text));
+        self.lines
+            .get_or_init(|| self.with_extension("rs").map(split).collect())
+            .iter()
+            .map(|(path, lines)| (path.as_str(), lines.as_slice()))
     }
 
     /// Files whose name ends in `.extension`: path and text.

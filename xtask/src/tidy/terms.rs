@@ -1,6 +1,7 @@
 //! The field's terms: former names in the code, each with the term that replaced it.
 
 use super::{Finding, Repository, source::Line};
+use std::collections::HashMap;
 
 /// Whole identifiers.
 const OLD: &[(&str, &str)] = &[
@@ -80,14 +81,17 @@ const FOREIGN: &[(&str, &str)] = &[("venue_id", "crates/types/src/native/")];
 /// Identifiers use the field's terms.
 pub fn check(repository: &Repository) -> Vec<Finding> {
     let mut findings = Vec::new();
+    // Most identifiers occur often.
+    let mut terms = HashMap::new();
     for (path, lines) in repository.rust_lines() {
         let is_foreign = |name| {
             let mut places = FOREIGN.iter().filter(|(foreign, _)| *foreign == name);
             places.any(|(_, start)| path.starts_with(start))
         };
         for (at, line) in lines.iter().enumerate() {
-            for (name, term) in identifiers(line).filter_map(|name| Some((name, term(name)?))) {
-                if !is_foreign(name) {
+            for name in identifiers(line) {
+                let term = *terms.entry(name).or_insert_with(|| term(name));
+                if let Some(term) = term.filter(|_| !is_foreign(name)) {
                     let what = format!("`{name}` is not the field's term");
                     findings.push(Finding::new(path, at + 1, what, format!("say {term}")));
                 }

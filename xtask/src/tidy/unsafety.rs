@@ -49,14 +49,14 @@ pub fn reasons(repository: &Repository) -> Vec<Finding> {
         let mut implementation = 0..0;
         for at in 0..lines.len() {
             if lines[at].has_word("unsafe") && lines[at].code.contains("impl ") {
-                implementation = block(&lines, at);
+                implementation = block(lines, at);
             }
             // A pointer type such as `unsafe extern "C" fn(i32)` does nothing by itself; what is called through it is
             // an unsafe block of its own. The contract of a method of an unsafe trait is the trait's.
             let is_type = lines[at].code.contains(": unsafe extern");
             let is_method = implementation.contains(&at) && lines[at].code.contains("unsafe fn");
             let is_use = lines[at].has_word("unsafe") && !is_type && !is_method;
-            if is_use && !is_justified(&lines, at) {
+            if is_use && !is_justified(lines, at) {
                 findings.push(Finding::new(
                     path,
                     at + 1,

@@ -80,7 +80,7 @@ pub fn allow_reasons(repository: &Repository) -> Vec<Finding> {
             let switches_off = ["#[allow(", "#![allow(", "#[expect(", "#![expect("]
                 .iter()
                 .any(|attribute| lines[at].code.contains(attribute));
-            if switches_off && !has_reason(&lines, at) {
+            if switches_off && !has_reason(lines, at) {
                 let fix = "add `reason = \"…\"`, or mend what the lint says";
                 findings.push(Finding::new(
                     path,

@@ -24,6 +24,14 @@ fn cargo(arguments: &str) -> Command {
     // The settings of this build apply to the packages of the workspace only.
     cargo.env("CARGO_TARGET_DIR", built().parent().expect("a folder"));
     cargo.stdin(Stdio::null()).stdout(Stdio::null());
+    // Cargo describes this package in the environment of a test. Build scripts that watch these variables would run again,
+    // and everything above them would be compiled again.
+    for (name, _) in std::env::vars_os() {
+        let text = name.to_string_lossy();
+        if text.starts_with("CARGO_PKG_") || text.starts_with("CARGO_MANIFEST_") {
+            cargo.env_remove(&name);
+        }
+    }
     cargo
 }
 
