@@ -88,6 +88,8 @@ pub enum SystemCounter {
     Errors = 15,
     /// Sends that the socket did not accept.
     ShortSends = 16,
+    /// Times that a sender waited for the window of its receivers.
+    SenderFlowControlLimits = 18,
     /// Gaps that were filled with padding instead of retransmitted, on streams that are not reliable.
     GapFills = 23,
 }

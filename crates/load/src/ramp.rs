@@ -240,6 +240,26 @@ pub fn faults(rows: &[Row], is_lossless: impl Fn(&str) -> bool) -> Vec<String> {
     faults
 }
 
+/// Medians of `subject` as multiples of those of `base`, at each rate that both sustained in the same round: rate, and ratio.
+pub fn ratios(rows: &[Row], subject: &str, base: &str) -> Vec<(u64, f64)> {
+    let sustained = || {
+        rows.iter()
+            .filter(|row| row.verdict == Verdict::Sustained && row.quantile_ns("p50") > 0)
+    };
+    let mut ratios: Vec<(u64, f64)> = sustained()
+        .filter(|row| row.subject == subject)
+        .filter_map(|row| {
+            let mut beside = sustained().filter(|other| {
+                other.subject == base && (other.rate, other.round) == (row.rate, row.round)
+            });
+            let base_ns = beside.next_back()?.quantile_ns("p50") as f64;
+            Some((row.rate, row.quantile_ns("p50") as f64 / base_ns))
+        })
+        .collect();
+    ratios.sort_by(|a, b| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)));
+    ratios
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -319,6 +339,24 @@ mod tests {
         ];
         assert_eq!(bench.steps[..7], expected);
         assert_eq!(bench.finished, 1);
+    }
+
+    #[test]
+    fn ratios_are_of_steps_beside_each_other() {
+        let row = |subject: &str, rate, round, verdict, p50| {
+            let mut row = made_up_row(subject, rate, round, verdict);
+            row.latency_ns.insert("p50".to_owned(), p50);
+            row
+        };
+        let rows = [
+            row("relay", 10, 1, Verdict::Sustained, 1_300),
+            row("udp", 10, 1, Verdict::Sustained, 1_000),
+            row("relay", 20, 1, Verdict::Sustained, 9_000),
+            row("udp", 20, 1, Verdict::NotSustained, 1_000),
+            row("relay", 10, 2, Verdict::Sustained, 1_500),
+            row("udp", 10, 2, Verdict::Sustained, 1_500),
+        ];
+        assert_eq!(ratios(&rows, "relay", "udp"), [(10, 1.0), (10, 1.3)]);
     }
 
     #[test]

@@ -22,6 +22,10 @@ pub enum Kind {
     TouchlineMarket,
     /// The same over the loopback: bus, relay, TCP, relay, bus.
     TouchlineRelayTcp,
+    /// The same over Aeron, unicast.
+    TouchlineRelayUdp,
+    /// The same over Aeron, multicast.
+    TouchlineRelayMulticast,
     /// TCP over the loopback: all due messages in one write a turn.
     Tcp,
     /// UDP over the loopback: a datagram for each message and reader.
@@ -40,6 +44,10 @@ impl Kind {
         ("touchline", Kind::Touchline),
         ("touchline-market", Kind::TouchlineMarket),
         ("touchline-relay-tcp", Kind::TouchlineRelayTcp),
+        #[cfg(feature = "aeron")]
+        ("touchline-relay-udp", Kind::TouchlineRelayUdp),
+        #[cfg(feature = "aeron")]
+        ("touchline-relay-multicast", Kind::TouchlineRelayMulticast),
         ("tcp", Kind::Tcp),
         ("udp", Kind::Udp),
         #[cfg(feature = "aeron")]
@@ -73,6 +81,12 @@ impl Kind {
             Kind::TouchlineRelayTcp => {
                 "bus to bus: touchline relay as sender and as receiver, TCP over the loopback, idle strategy back-off"
             }
+            Kind::TouchlineRelayUdp => {
+                "bus to bus: touchline relay as sender and as receiver, Aeron unicast over the loopback, idle strategy back-off"
+            }
+            Kind::TouchlineRelayMulticast => {
+                "bus to bus: touchline relay as sender and as receiver, Aeron multicast over the loopback, idle strategy back-off"
+            }
             Kind::Tcp => {
                 "loopback, TCP_NODELAY, all due messages in one write a turn, 1 MiB queued for each reader"
             }
@@ -103,10 +117,9 @@ pub struct Between {
 
 /// Processes between publisher and readers, in the order of their start.
 pub fn between(kind: Kind, place: &Place) -> Vec<Between> {
-    if kind != Kind::TouchlineRelayTcp {
+    let Some(address) = link(kind, place.port) else {
         return Vec::new();
-    }
-    let address = format!("tcp://127.0.0.1:{}", place.port);
+    };
     let folder = |side| place.folder_of(side).display().to_string();
     let relay = |name, link: [&str; 5], side| Between {
         name,
@@ -129,6 +142,18 @@ pub fn between(kind: Kind, place: &Place) -> Vec<Between> {
             market::FAR,
         ),
     ]
+}
+
+/// Address of the link of a subject that has relays.
+fn link(kind: Kind, port: u16) -> Option<String> {
+    Some(match kind {
+        Kind::TouchlineRelayTcp => format!("tcp://127.0.0.1:{port}"),
+        Kind::TouchlineRelayUdp => format!("aeron:udp?endpoint=127.0.0.1:{port}"),
+        Kind::TouchlineRelayMulticast => {
+            format!("aeron:udp?endpoint=239.255.40.41:{port}|interface=127.0.0.1")
+        }
+        _ => return None,
+    })
 }
 
 /// Addresses of a step.
@@ -198,9 +223,10 @@ pub trait Receiver {
 pub fn sender(kind: Kind, place: &Place) -> Result<Box<dyn Sender>, Failed> {
     Ok(match kind {
         Kind::Touchline => Box::new(bus::BusSender::open(place)?),
-        Kind::TouchlineMarket | Kind::TouchlineRelayTcp => {
-            Box::new(market::MarketSender::open(place)?)
-        }
+        Kind::TouchlineMarket
+        | Kind::TouchlineRelayTcp
+        | Kind::TouchlineRelayUdp
+        | Kind::TouchlineRelayMulticast => Box::new(market::MarketSender::open(place)?),
         Kind::Tcp => Box::new(tcp::TcpSender::open(place)?),
         Kind::Udp => Box::new(udp::UdpSender::open(place)?),
         #[cfg(feature = "aeron")]
@@ -220,7 +246,9 @@ pub fn receiver(kind: Kind, place: &Place, reader: usize) -> Result<Box<dyn Rece
     Ok(match kind {
         Kind::Touchline => Box::new(bus::BusReceiver::open(place)?),
         Kind::TouchlineMarket => Box::new(market::MarketReceiver::open(place, market::NEAR)?),
-        Kind::TouchlineRelayTcp => Box::new(market::MarketReceiver::open(place, market::FAR)?),
+        Kind::TouchlineRelayTcp | Kind::TouchlineRelayUdp | Kind::TouchlineRelayMulticast => {
+            Box::new(market::MarketReceiver::open(place, market::FAR)?)
+        }
         Kind::Tcp => Box::new(tcp::TcpReceiver::open(place)?),
         Kind::Udp => Box::new(udp::UdpReceiver::open(place, reader)?),
         #[cfg(feature = "aeron")]

@@ -17,7 +17,11 @@ touchline_types::counters! {
         relay_receivers: "receivers now" = "Receivers connected now; 0 on links without connections.",
         relay_queued_bytes: "bytes now" = "Bytes that wait for the slowest receiver.",
         relay_receivers_slow: "receivers" = "Receivers disconnected because their queue was full.",
+        relay_slow_receiver: "address now" = "Slowest receiver now, else the last one disconnected for a full queue: IPv4 address * 65536 + port; 0 if none.",
         relay_receivers_refused: "receivers" = "Connections rejected: no request in time, another version, a failed TLS handshake, or too many receivers.",
+        relay_naks: "reports" = "Reports of lost datagrams from receivers, of all Aeron links of the process.",
+        relay_retransmits: "datagrams" = "Datagrams sent again, of all Aeron links of the process.",
+        relay_flow_control_waits: "times" = "Times that Aeron's driver waited for receivers, of all Aeron links of the process.",
     }
 }
 
@@ -49,5 +53,8 @@ touchline_types::counters! {
         relay_latency_ns: "ns now" = "Latest transit time from the sender, by the clocks of both hosts; correct only if these are synchronised.",
         relay_instruments_refused: "messages" = "Messages of instruments beyond instruments_max; dropped.",
         relay_orders_full: "updates" = "Orders beyond orders_max; their book is recovering.",
+        relay_naks_sent: "reports" = "Reports of lost datagrams to senders, of all Aeron links of the process.",
+        relay_window_overruns: "datagrams" = "Datagrams beyond the receive window, dropped: this host is too slow; of all Aeron links of the process.",
+        relay_packets_invalid: "datagrams" = "Datagrams that are not Aeron's, of all Aeron links of the process.",
     }
 }

@@ -5,8 +5,8 @@ pub mod aeron;
 pub mod memory;
 pub mod tcp;
 
-use crate::SenderCounters;
 use crate::batch::Batch;
+use crate::{ReceiverCounters, SenderCounters};
 pub use tcp::SendEvent;
 
 /// Kind of a batch, as far as a link distinguishes them.
@@ -72,6 +72,9 @@ pub trait ReceiveLink {
 
     /// Sends a request to the sender, if it is reachable.
     fn request(&mut self, head: &[u8]);
+
+    /// Sets the counters that the link alone knows.
+    fn count(&self, _counters: &mut ReceiverCounters) {}
 
     /// Reason why the connection ended or failed; returned once.
     fn last_error(&mut self) -> Option<String> {

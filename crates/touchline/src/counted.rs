@@ -1,6 +1,7 @@
 //! Present counters of a bus, with their age.
 
-use crate::format::age;
+use crate::format::{age, count};
+use std::net::{Ipv4Addr, SocketAddrV4};
 use std::time::Duration;
 use touchline_gateway::live::OF_A_LIVE_GATEWAY;
 use touchline_transport::shm::{CountersView, Description, Overview};
@@ -80,9 +81,39 @@ pub fn of_bus<'a>(
     })
 }
 
+/// Unit of a counter that is an address: `(IPv4 address << 16) + port`.
+pub const ADDRESS_UNIT: &str = "address now";
+
+/// The address in such a counter; `None` for 0.
+pub fn address(value: u64) -> Option<SocketAddrV4> {
+    let ip = Ipv4Addr::from((value >> 16) as u32);
+    (value != 0).then(|| SocketAddrV4::new(ip, value as u16))
+}
+
+/// A value as text, by its unit.
+pub fn text(what: &Description, value: u64) -> String {
+    match address(value) {
+        Some(address) if what.unit == ADDRESS_UNIT => address.to_string(),
+        _ => count(value),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_address_is_a_number_in_a_counter_and_a_text_for_people() {
+        let what = |unit: &str| Description {
+            name: "relay_slow_receiver".to_owned(),
+            unit: unit.to_owned(),
+            help: String::new(),
+        };
+        let number = (0x0A00_0008 << 16) + 7340;
+        assert_eq!(text(&what(ADDRESS_UNIT), number), "10.0.0.8:7340");
+        assert_eq!(text(&what(ADDRESS_UNIT), 0), "0");
+        assert_eq!(text(&what("bytes now"), 1_234), "1,234");
+    }
 
     #[test]
     fn counters_are_believed_while_their_process_lives_and_writes() {

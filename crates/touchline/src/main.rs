@@ -30,6 +30,7 @@ mod place;
 mod platform;
 mod record;
 mod relay;
+mod remote;
 mod replay;
 mod rm;
 mod screen;

@@ -8,6 +8,8 @@ use crate::interrupt::Interrupt;
 use crate::missing;
 use crate::output::{Failure, Output};
 use crate::place::{Place, bus_name};
+use crate::remote::{self, Remote};
+use std::path::PathBuf;
 use std::time::Duration;
 use touchline_client::{Bus, Connection, Event, Events, Next, Options};
 
@@ -21,8 +23,11 @@ use touchline_client::{Bus, Connection, Event, Events, Next, Options};
 #[command(after_help = AFTER_HELP)]
 pub struct Arguments {
     /// Name of the bus; `touchline stat` lists them.
-    #[arg(value_name = "BUS", value_parser = bus_name)]
-    bus: String,
+    #[arg(value_name = "BUS", value_parser = bus_name, required_unless_present = "from")]
+    bus: Option<String>,
+    /// Receive the bus of another host, without a bus of this one: tcp://HOST:PORT, or a channel of Aeron.
+    #[arg(long, value_name = "ADDRESS", conflicts_with_all = ["bus", "dir", "name", "named"])]
+    from: Option<String>,
     #[command(flatten)]
     place: Place,
     /// Print one JSON object a line, with every field of the message.
@@ -53,6 +58,7 @@ Examples:
   touchline tail cme-340
   touchline tail cme-340 --symbol 'ES*' --live-only
   touchline tail cme-340 --name screen-2
+  touchline tail --from tcp://gw1:7340
   touchline tail cme-340 --json --no-images | jq 'select(.message == \"trade\")'
 
 Changes:
@@ -86,11 +92,19 @@ Exit status:
 /// Runs the command.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let interrupt = Interrupt::catch()?;
-    let options = arguments.options();
+    let remote = arguments.from.as_deref().map(Remote::receive).transpose()?;
+    let source = match &remote {
+        Some(remote) => Source {
+            bus: remote::BUS.to_owned(),
+            directory: remote.folder().to_owned(),
+        },
+        None => arguments.source(),
+    };
+    let options = arguments.options(&source);
     let mut bus = options
         .clone()
-        .join(&arguments.bus)
-        .map_err(|error| missing::refused(&arguments.place.root(), &arguments.bus, error))?;
+        .join(&source.bus)
+        .map_err(|error| missing::refused_at(&source.directory, &source.bus, error))?;
     let mut tail = Tail::new(arguments)?;
     while tail.goes_on() && !interrupt.is_asked() {
         let event = match bus.poll() {
@@ -106,7 +120,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         };
         tail.event(&bus, &event)?;
         if let Event::Connection(Connection::CaughtUp { instruments: 0 }) = event {
-            tail.nothing_fits(arguments, &options)?;
+            tail.nothing_fits(arguments, &source, &options)?;
         }
     }
     tail.output.flush()
@@ -125,10 +139,23 @@ struct Tail {
     left: u64,
 }
 
+/// A bus and its directory.
+struct Source {
+    bus: String,
+    directory: PathBuf,
+}
+
 impl Arguments {
-    fn options(&self) -> Options {
+    fn source(&self) -> Source {
+        Source {
+            bus: self.bus.clone().unwrap_or_default(),
+            directory: self.place.root().path().to_owned(),
+        }
+    }
+
+    fn options(&self, source: &Source) -> Options {
         let mut options = Bus::options()
-            .directory(self.place.root().path())
+            .directory(&source.directory)
             .events(Events::ALL)
             .symbols(self.symbol.iter().map(String::as_str))
             .live_only(self.live_only);
@@ -173,8 +200,13 @@ impl Tail {
     }
 
     /// Reports that no instrument of the bus matches the patterns.
-    fn nothing_fits(&mut self, arguments: &Arguments, options: &Options) -> Result<(), Failure> {
-        let Ok(snapshot) = options.clone().snapshot(&arguments.bus) else {
+    fn nothing_fits(
+        &mut self,
+        arguments: &Arguments,
+        source: &Source,
+        options: &Options,
+    ) -> Result<(), Failure> {
+        let Ok(snapshot) = options.clone().snapshot(&source.bus) else {
             return Ok(());
         };
         let defined = snapshot.instruments().count();

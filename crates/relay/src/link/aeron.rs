@@ -5,13 +5,13 @@
 //! it; so a subscription without data for the timeout is closed and added again.
 
 use super::{Kind, LinkEvent, ReceiveLink, SendLink};
-use crate::SenderCounters;
 use crate::batch::Batch;
 use crate::head::{Head, HeadFlags};
+use crate::{ReceiverCounters, SenderCounters};
 use std::rc::Rc;
 use touchline_aeron::{
     Channel, Client, ClientSettings, Driver, DriverSettings, Error, ExclusivePublication, Refused,
-    Subscription,
+    Subscription, SystemCounter,
 };
 
 /// Datagrams read in one round.
@@ -60,6 +60,11 @@ pub fn check(channel: &str) -> Result<(), String> {
         )),
         false => Ok(()),
     }
+}
+
+/// A counter of the driver.
+fn driver(client: &Client, counter: SystemCounter) -> u64 {
+    u64::try_from(client.system_counter(counter)).unwrap_or(0)
 }
 
 /// The sending end.
@@ -153,6 +158,10 @@ impl SendLink for AeronSend {
 
     fn count(&self, counters: &mut SenderCounters) {
         counters.relay_receivers = u64::from(self.was_connected);
+        counters.relay_naks = driver(&self.client, SystemCounter::NaksReceived);
+        counters.relay_retransmits = driver(&self.client, SystemCounter::Retransmits);
+        counters.relay_flow_control_waits =
+            driver(&self.client, SystemCounter::SenderFlowControlLimits);
     }
 
     fn failed(&mut self) -> Option<String> {
@@ -301,6 +310,12 @@ impl ReceiveLink for AeronReceive {
             // A request that cannot be sent now is repeated later.
             let _ = requests.offer(head);
         }
+    }
+
+    fn count(&self, counters: &mut ReceiverCounters) {
+        counters.relay_naks_sent = driver(&self.client, SystemCounter::NaksSent);
+        counters.relay_window_overruns = driver(&self.client, SystemCounter::FlowControlOverRuns);
+        counters.relay_packets_invalid = driver(&self.client, SystemCounter::InvalidPackets);
     }
 
     fn refused(&mut self) -> u64 {

@@ -113,6 +113,7 @@ impl<L: ReceiveLink> Receiving<L> {
 
     /// Updates counters, and reports changes since the last call.
     fn look(&mut self) {
+        self.link.count(self.side.receiver.counters());
         self.side.show();
         let receiver = &mut self.side.receiver;
         if receiver.stream() != self.stream {

@@ -40,6 +40,24 @@ pub fn receive_buffer(host: &Host, _: &Asked) -> Look {
     })
 }
 
+/// Socket buffers of a media driver of Aeron.
+const AERON_BUFFER_BYTES: u64 = 2 * 1024 * 1024;
+
+pub fn send_buffer(host: &Host, _: &Asked) -> Look {
+    let max = host.number("/proc/sys/net/core/wmem_max")?;
+    let seen = format!("up to {}", bytes(max));
+    Ok(match max >= AERON_BUFFER_BYTES {
+        true => Finding::ok(seen),
+        false => Finding::warn(
+            format!(
+                "{seen}; a relay over Aeron requests {}",
+                bytes(AERON_BUFFER_BYTES)
+            ),
+            format!("sysctl -w net.core.wmem_max={AERON_BUFFER_BYTES}"),
+        ),
+    })
+}
+
 pub fn backlog(host: &Host, _: &Asked) -> Look {
     let packets = host.number("/proc/sys/net/core/netdev_max_backlog")?;
     let seen = format!("{packets} packets");

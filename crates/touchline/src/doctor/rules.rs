@@ -168,6 +168,16 @@ pub const RULES: &[Rule] = &[
         "a socket that may join no more groups misses whole feeds",
     ),
     rule(
+        "send_buffer",
+        network::send_buffer,
+        "a relay over Aeron sends bursts of datagrams; what its socket does not hold is sent late",
+    ),
+    rule(
+        "aeron_drivers",
+        memory::aeron_drivers,
+        "a media driver that was killed leaves its folder of some 40 MiB in /dev/shm until a relay of the same name starts",
+    ),
+    rule(
         "nic_stamps",
         network::timestamps,
         "a hardware timestamp is the time on the wire; the kernel's timestamp is later by the interrupt latency",

@@ -88,6 +88,9 @@ const WELL: &[(&str, &str)] = &[
     ("proc/sys/net/ipv4/conf/all/rp_filter", "0\n"),
     ("proc/sys/net/ipv4/conf/eth0/rp_filter", "2\n"),
     ("proc/sys/net/ipv4/igmp_max_memberships", "20\n"),
+    ("proc/sys/net/core/wmem_max", "4194304\n"),
+    ("proc/71/.keep", ""),
+    ("dev/shm/touchline-aeron-relay-71/cnc.dat", ""),
 ];
 
 const CPUINFO: &str = "proc/cpuinfo";
@@ -281,6 +284,20 @@ const BROKEN: &[(&str, Status, &str, &str, &str)] = &[
         "proc/sys/net/ipv4/igmp_max_memberships",
         "2\n",
         "igmp_max_memberships=20",
+    ),
+    (
+        "send_buffer",
+        Status::Warn,
+        "proc/sys/net/core/wmem_max",
+        "212992\n",
+        "wmem_max=2097152",
+    ),
+    (
+        "aeron_drivers",
+        Status::Warn,
+        "dev/shm/touchline-aeron-relay-72/cnc.dat",
+        "",
+        "rm -r /dev/shm/touchline-aeron-relay-72",
     ),
 ];
 

@@ -84,12 +84,32 @@ impl Session {
         names.dedup();
         names.sort_unstable();
         names.dedup();
-        for name in names {
+        for name in &names {
             let knees: Vec<String> = ramp::knees(rows, name)
                 .iter()
                 .map(|knee| si(*knee as f64))
                 .collect();
             println!("{name:<24} {}", knees.join(", "));
+        }
+        for name in names
+            .iter()
+            .filter(|name| name.starts_with("touchline-relay-"))
+        {
+            let base = match name.ends_with("-tcp") {
+                true => "tcp",
+                false => "udp",
+            };
+            let ratios = ramp::ratios(rows, name, base);
+            let texts: Vec<String> = ratios
+                .iter()
+                .map(|(rate, ratio)| format!("{ratio:.2} at {}/s", si(*rate as f64)))
+                .collect();
+            if !texts.is_empty() {
+                println!(
+                    "median of {name} as multiple of {base}: {}",
+                    texts.join(", ")
+                );
+            }
         }
         for doubt in ramp::doubts(rows) {
             println!("DISTURBED: {doubt}");

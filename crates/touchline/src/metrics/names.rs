@@ -1,6 +1,7 @@
 //! Names and units of counters and histograms on the page.
 
 use super::format::Kind;
+use crate::counted;
 use touchline_client::monitor::Description;
 
 /// A counter on the page.
@@ -16,6 +17,8 @@ pub struct Shown {
     pub line: Option<&'static str>,
     /// Whose it is, if it is of one bank in one pair.
     pub bank: Option<(String, String)>,
+    /// Whether the number is the address of a receiver.
+    pub is_address: bool,
     /// Its unit.
     pub unit: Unit,
 }
@@ -81,6 +84,7 @@ pub fn of_counter(what: &Description) -> Shown {
         kind,
         line,
         bank,
+        is_address: what.unit == counted::ADDRESS_UNIT,
         unit,
     }
 }

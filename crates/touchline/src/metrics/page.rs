@@ -252,6 +252,15 @@ fn write_labelled(page: &mut Page, of: (&str, &str), shown: &names::Shown, value
         return;
     };
     let mut labels = vec![of];
+    if shown.is_address {
+        // Hosts are few; ports change with every connection, and would make series without end.
+        if let Some(address) = counted::address(value) {
+            let host = address.ip().to_string();
+            labels.push(("receiver", &host));
+            samples.add(&labels, 1);
+        }
+        return;
+    }
     labels.extend(shown.line.map(|line| ("line", line)));
     if let Some((bank, pair)) = &shown.bank {
         labels.extend([("bank", bank.as_str()), ("pair", pair.as_str())]);

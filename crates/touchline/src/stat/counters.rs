@@ -1,7 +1,7 @@
 //! Counters and histograms of a bus as text, and rates between two samples.
 
 use super::{Bus, Shown};
-use crate::counted::{Freshness, of_bus};
+use crate::counted::{self, Freshness, of_bus};
 use crate::format::{count, counted, duration, utc};
 use crate::paint::Paint;
 use std::collections::BTreeMap;
@@ -130,7 +130,7 @@ fn write_counters(
         let line = format!(
             "{:<width$} {:>16}{} {:<units$}  {}",
             what.name,
-            count(*value),
+            counted::text(what, *value),
             rate_column(&rate),
             what.unit,
             what.help

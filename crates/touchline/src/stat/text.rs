@@ -2,6 +2,7 @@
 
 use super::counters::{self, Past, points};
 use super::{Bus, Row, Shown};
+use crate::counted;
 use crate::format::{age, bytes, count, duration, share};
 use crate::paint::Paint;
 use std::fmt::Write;
@@ -178,7 +179,8 @@ fn write_relay(text: &mut String, relay: &ProcessView, shown: &Shown, paint: Pai
     let _ = writeln!(text, "\n{} {state}", paint.dim(&relay.name));
     let all = counters_file.counters();
     for (what, value) in all.filter(|(what, value)| shown.has(what, *value)) {
-        let _ = writeln!(text, "{:<26} {:>16} {}", what.name, count(value), what.unit);
+        let value = counted::text(what, value);
+        let _ = writeln!(text, "{:<26} {value:>16} {}", what.name, what.unit);
     }
 }
 

@@ -68,6 +68,8 @@ pub struct Picture {
     pub latencies: Vec<Latency>,
     /// Named readers, slowest first.
     pub readers: Vec<Reader>,
+    /// Slow receivers of the relays that send the bus.
+    pub slow_receivers: Vec<SlowReceiver>,
     /// Unnamed readers that a lossless publisher waits for.
     pub unnamed_readers: usize,
     /// The list of instruments with filter and order applied.
@@ -76,6 +78,19 @@ pub struct Picture {
     pub ladder: Option<Ladder>,
     /// Scores of the banks in the selected instrument, of a composite.
     pub scores: Vec<BankScore>,
+}
+
+/// A receiver of a relay that most bytes wait for, or that was disconnected for being slow.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SlowReceiver {
+    /// Counters of the relay: `relay-BUS-PORT`.
+    pub relay: String,
+    /// Its address.
+    pub address: String,
+    /// Bytes that wait for it.
+    pub queued_bytes: u64,
+    /// Receivers that this relay has disconnected because they were slow.
+    pub disconnected: u64,
 }
 
 /// State of a bus.
@@ -312,6 +327,7 @@ impl Model {
             latencies: self.latencies(sample.as_ref()),
             unnamed_readers: readers::unnamed(&overview, &readers),
             readers: self.readers.picture(readers, overview.ring_bytes),
+            slow_receivers: readers::slow_receivers(&self.monitor, &self.bus),
             overview: Some(overview),
             ..Picture::default()
         };

@@ -18,6 +18,9 @@ mod log;
 mod matrix;
 mod namespaces;
 mod pauses;
+mod relay;
+#[path = "../system/command/relay/books.rs"]
+mod relay_books;
 mod resources;
 mod soak;
 mod stops;

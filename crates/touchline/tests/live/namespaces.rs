@@ -1,6 +1,7 @@
 //! Two network namespaces of the test, with a pair of virtual Ethernet devices between them.
 
 use std::process::Command;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 /// Removed on drop.
 pub struct Namespaces {
@@ -10,9 +11,10 @@ pub struct Namespaces {
 impl Namespaces {
     /// `None` if this process may not create them.
     pub fn create() -> Option<Namespaces> {
-        let id = std::process::id();
+        static NUMBER: AtomicU32 = AtomicU32::new(0);
+        let (id, number) = (std::process::id(), NUMBER.fetch_add(1, Ordering::Relaxed));
         let namespaces = Namespaces {
-            names: ["x", "f"].map(|end| format!("touchline-{id}-{end}")),
+            names: ["x", "f"].map(|end| format!("touchline-{id}-{number}-{end}")),
         };
         let [exchange, firm] = &namespaces.names;
         for name in &namespaces.names {
@@ -33,6 +35,13 @@ impl Namespaces {
             }
         }
         Some(namespaces)
+    }
+
+    /// Takes the Ethernet between them down, or up again.
+    pub fn set_up(&self, is_up: bool) {
+        let state = if is_up { "up" } else { "down" };
+        let line = format!("-n {} link set veth {state}", self.names[0]);
+        assert!(ip(&line), "{line}");
     }
 
     /// Prefix of a command at the exchange and of one at the firm.

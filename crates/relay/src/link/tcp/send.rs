@@ -96,6 +96,8 @@ pub struct TcpSend {
     looked_ns: u64,
     events: VecDeque<SendEvent>,
     slow: u64,
+    /// The last client that was disconnected because its queue was full.
+    last_slow: Option<SocketAddrV4>,
     refused: u64,
 }
 
@@ -146,6 +148,7 @@ impl TcpSend {
             looked_ns: 0,
             events: VecDeque::with_capacity(EVENTS_MAX),
             slow: 0,
+            last_slow: None,
             refused: 0,
         })
     }
@@ -214,7 +217,10 @@ impl TcpSend {
 
     fn end(&mut self, event: SendEvent) {
         match event {
-            SendEvent::TooSlow { .. } => self.slow += 1,
+            SendEvent::TooSlow { address, .. } => {
+                self.slow += 1;
+                self.last_slow = Some(address);
+            }
             SendEvent::Refused { .. } => self.refused += 1,
             _ => {}
         }
@@ -291,12 +297,20 @@ impl SendLink for TcpSend {
         counters.relay_receivers = receivers.count() as u64;
         counters.relay_receivers_slow = self.slow;
         counters.relay_receivers_refused = self.refused;
-        counters.relay_queued_bytes = self.slowest().map_or(0, |(_, bytes)| bytes as u64);
+        let slowest = self.slowest();
+        counters.relay_queued_bytes = slowest.map_or(0, |(_, bytes)| bytes as u64);
+        let slow = slowest.map(|(address, _)| address).or(self.last_slow);
+        counters.relay_slow_receiver = slow.map_or(0, number);
     }
 
     fn event(&mut self) -> Option<SendEvent> {
         self.events.pop_front()
     }
+}
+
+/// An address as a number.
+fn number(address: SocketAddrV4) -> u64 {
+    u64::from(u32::from(*address.ip())) << 16 | u64::from(address.port())
 }
 
 impl Client {

@@ -124,6 +124,9 @@ fn write_readers(parts: &mut Parts, picture: &Picture) {
         };
         parts.add(text, style);
     }
+    for receiver in &picture.slow_receivers {
+        parts.add(format!("slow receiver: {}", receiver.address), CARE);
+    }
     let total = picture.readers.len() + picture.unnamed_readers;
     if total > 0 {
         parts.add(counted(total as u64, "reader"), Style::new());
@@ -264,6 +267,16 @@ pub fn reader_rows(picture: &Picture, width: u16) -> Vec<Line<'static>> {
         if let Condition::Unreadable(why) = &reader.condition {
             lines.push(Line::styled(format!(" {}: {why}", reader.name), BAD));
         }
+    }
+    for receiver in &picture.slow_receivers {
+        let text = format!(
+            " {} of {}: {} wait for it, {} disconnected for that so far",
+            receiver.address,
+            receiver.relay,
+            bytes(receiver.queued_bytes),
+            count(receiver.disconnected)
+        );
+        lines.push(Line::styled(text, CARE));
     }
     if picture.unnamed_readers > 0 {
         let number = counted(picture.unnamed_readers as u64, "reader");

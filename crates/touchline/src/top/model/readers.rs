@@ -1,8 +1,10 @@
 //! Readers of a bus, slowest first.
 
+use super::SlowReceiver;
 use super::sample::{Histogram, Points, Sample, since};
+use crate::counted;
 use std::collections::HashMap;
-use touchline_client::monitor::{Overview, READER_HISTOGRAMS, ReaderView};
+use touchline_client::monitor::{CountersView, Monitor, Overview, READER_HISTOGRAMS, ReaderView};
 
 /// A named reader.
 #[derive(Clone, Debug)]
@@ -61,6 +63,34 @@ struct Seen {
     start_unix_ns: u64,
     last: Sample,
     base: Option<Sample>,
+}
+
+/// Slow receivers of the relays that send this bus; none where their counters cannot be read.
+pub fn slow_receivers(monitor: &Monitor, bus: &str) -> Vec<SlowReceiver> {
+    let of_bus = format!("relay-{bus}-");
+    let mut slow = Vec::new();
+    for process in monitor.processes().unwrap_or_default() {
+        let is_alive = process.process.is_some() && process.name.starts_with(&of_bus);
+        let Ok(Some(counters_file)) = &process.counters_file else {
+            continue;
+        };
+        slow.extend(slow_receiver(&process.name, counters_file).filter(|_| is_alive));
+    }
+    slow
+}
+
+/// A receiver is slow if its bytes wait, or if one was disconnected for that.
+fn slow_receiver(relay: &str, counters_file: &CountersView) -> Option<SlowReceiver> {
+    let counter = |name| counters_file.counter(name).unwrap_or(0);
+    let address = counted::address(counter("relay_slow_receiver"))?;
+    let queued_bytes = counter("relay_queued_bytes");
+    let disconnected = counter("relay_receivers_slow");
+    (queued_bytes > 0 || disconnected > 0).then(|| SlowReceiver {
+        relay: relay.to_owned(),
+        address: address.to_string(),
+        queued_bytes,
+        disconnected,
+    })
 }
 
 impl Before {

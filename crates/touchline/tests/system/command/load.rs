@@ -17,6 +17,10 @@ fn load_quick_brings_every_message_through_every_transport() {
         "touchline-relay-tcp",
         "tcp",
         "udp",
+        #[cfg(feature = "aeron")]
+        "touchline-relay-udp",
+        #[cfg(feature = "aeron")]
+        "touchline-relay-multicast",
     ] {
         let of_subject: Vec<&Value> = rows
             .iter()
@@ -40,10 +44,9 @@ fn load_quick_brings_every_message_through_every_transport() {
                 assert_eq!(received["messages"], row["sent"]);
             }
             let processes = row["processes"].as_array().expect("a list");
-            let expected = if subject == "touchline-relay-tcp" {
-                4
-            } else {
-                2
+            let expected = match subject.starts_with("touchline-relay-") {
+                true => 4,
+                false => 2,
             };
             assert_eq!(processes.len(), expected, "{row}");
             assert!(row["latency_ns"]["p50"].as_u64() > Some(0), "{row}");
@@ -59,6 +62,58 @@ fn load_quick_brings_every_message_through_every_transport() {
     assert!(page("load.html").contains("Highest rate sustained"));
     let log = std::fs::read_to_string(desk.path("rows.hlog")).expect("a log");
     assert!(log.contains("Tag=tcp@2000/1,"), "{log}");
+}
+
+/// Shapes, several readers and a slow one, as processes.
+#[test]
+fn load_takes_shapes_and_readers() {
+    let desk = Desk::bare("load-shapes");
+    let rows = |line: &str| -> Vec<Value> {
+        let run = desk.run(line).done();
+        let line = |line: &str| serde_json::from_str(line).expect("a JSON object a line");
+        run.stdout.lines().map(line).collect()
+    };
+    let bursts = rows("load touchline tcp --quick --json --profile bursts --readers 1,3");
+    for subject in ["touchline x1", "touchline x3", "tcp x1", "tcp x3"] {
+        let of_subject = bursts.iter().filter(|row| row["subject"] == subject);
+        let of_subject: Vec<&Value> = of_subject.collect();
+        assert!(of_subject.len() >= 2, "{subject}: {bursts:?}");
+        for row in of_subject {
+            assert_eq!(row["profile"], "bursts", "{row}");
+            let readers = row["readers"].as_u64().expect("a number");
+            let processes = row["processes"].as_array().expect("a list");
+            assert_eq!(processes.len() as u64, 1 + readers, "{row}");
+            let received = &row["received"];
+            assert_eq!(
+                (&received["torn"], &received["duplicates"]),
+                (&0.into(), &0.into()),
+                "{row}"
+            );
+            if subject.starts_with("tcp") {
+                assert_eq!(received["lost"], 0, "{row}");
+                let sent = row["sent"].as_u64().expect("a number");
+                assert_eq!(received["messages"], sent * readers, "{row}");
+            }
+        }
+    }
+    // The slow reader is there, and the figures are those of the other one.
+    let slow = rows("load touchline --quick --json --rates 2k --slow 2000");
+    for row in &slow {
+        let processes = row["processes"].as_array().expect("a list");
+        let names: Vec<_> = processes
+            .iter()
+            .map(|one| one["process"].as_str())
+            .collect();
+        assert_eq!(
+            names,
+            [Some("publisher"), Some("reader-0"), Some("slow-reader")],
+            "{row}"
+        );
+        assert_eq!(row["received"]["messages"], row["sent"], "{row}");
+    }
+    assert!(!slow.is_empty());
+    let sparse = rows("load tcp --quick --json --profile sparse --rates 100");
+    assert!(sparse.iter().all(|row| row["rate"] == 100), "{sparse:?}");
 }
 
 #[test]

@@ -1,16 +1,16 @@
 //! `touchline relay` as processes: every part is killed, and the books at B are the books at A again.
 
+mod books;
+
 use super::Desk;
+use books::{Gateway, joined, until};
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
 use touchline_lab::random::{Random, seeds};
-use touchline_transport::shm::{Activity, Join, Lock, Publisher, Root, Settings, Subscriber};
-use touchline_transport::{Mirror, Publish, boot_ns};
-use touchline_types::{
-    BookKind, BookSnapshot, Instrument, Level, Price, Quantity, Side, Timestamps, Update, Validity,
-};
+use touchline_transport::shm::Root;
+use touchline_types::Validity;
 
 /// A relay process, and the lines of its log.
 struct Relay {
@@ -75,86 +75,6 @@ impl Drop for Relay {
     }
 }
 
-/// The gateway's part: books that change at random.
-struct Gateway {
-    publisher: Publisher,
-    random: Random,
-}
-
-const INSTRUMENTS: u32 = 8;
-
-impl Gateway {
-    fn start(root: &Root, seed: u64) -> Gateway {
-        let settings = Settings {
-            instruments_max: 64,
-            lock: Lock::No,
-            ..Settings::default()
-        };
-        let mut publisher =
-            Publisher::open(root, "a", &settings).expect("no other process writes it");
-        publisher.state_activity(Activity {
-            at_ns: boot_ns(),
-            timeout_ns: 3_600_000_000_000,
-        });
-        Gateway {
-            publisher,
-            random: Random::from_seed(seed),
-        }
-    }
-
-    fn publish(&mut self, events: usize) {
-        for _ in 0..events {
-            let level = |random: &mut Random| Level {
-                price: Price(random.below(1_000) as i64),
-                quantity: Quantity(random.below(100) as i64),
-                orders: 1,
-                known: true,
-            };
-            let (bid, ask) = (level(&mut self.random), level(&mut self.random));
-            let book = BookSnapshot {
-                instrument: Instrument(self.random.below(u64::from(INSTRUMENTS)) as u32),
-                validity: Validity::Live,
-                bids: &[bid],
-                asks: &[ask],
-                implied_bids: &[],
-                implied_asks: &[],
-            };
-            self.publisher
-                .publish(&Update::BookSnapshot(book), &Timestamps::default());
-            self.publisher.commit();
-        }
-    }
-}
-
-/// What a reader has that joins now; nothing where there is no bus.
-fn joined(root: &Root, bus: &str) -> Vec<(Vec<Level>, Validity)> {
-    let Ok(mut reader) = Subscriber::join(root, bus, Join::default()) else {
-        return Vec::new();
-    };
-    let mut mirror = Mirror::new(64, 64);
-    while reader.drain(usize::MAX, &mut mirror) > 0 {}
-    let seen = |instrument| {
-        let book = mirror.book(instrument);
-        let levels = |side| {
-            let levels = book.map(|book| book.levels(BookKind::Direct, side).iter().copied());
-            levels.into_iter().flatten()
-        };
-        let levels = levels(Side::Bid).chain(levels(Side::Ask)).collect();
-        (levels, mirror.validity(instrument))
-    };
-    (0..INSTRUMENTS).map(Instrument).map(seen).collect()
-}
-
-#[track_caller]
-fn until(what: &str, mut holds: impl FnMut() -> bool) -> Duration {
-    let start = Instant::now();
-    while !holds() {
-        assert!(start.elapsed() < Duration::from_secs(30), "{what}");
-        std::thread::sleep(Duration::from_millis(5));
-    }
-    start.elapsed()
-}
-
 #[test]
 fn every_part_may_be_killed_and_books_are_stale_in_between_and_right_again() {
     for seed in seeds(1) {
@@ -203,6 +123,100 @@ fn every_part_may_be_killed_and_books_are_stale_in_between_and_right_again() {
             });
         }
     }
+}
+
+/// A command on another host reads a bus without a bus of its own, and leaves nothing behind.
+#[test]
+fn tail_reads_a_bus_of_another_host() {
+    let desk = Desk::bare("relay-tail");
+    let root = Root::at(desk.folder.join("buses"));
+    let mut gateway = Gateway::start(&root, 5);
+    gateway.publish(50);
+    let send = Relay::start(&desk, &["a", "--to", "tcp://127.0.0.1:0"]);
+    let address = send.address();
+    let tail = Command::new(env!("CARGO_BIN_EXE_touchline"))
+        .args(["tail", "--json", "--count", "60", "--from", &address])
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("the command starts");
+    let folder = format!("/dev/shm/touchline-remote-{}", tail.id());
+    let reader = std::thread::spawn(move || tail.wait_with_output().expect("it ends"));
+    let start = Instant::now();
+    while !reader.is_finished() {
+        gateway.publish(10);
+        std::thread::sleep(Duration::from_millis(20));
+        assert!(start.elapsed() < Duration::from_secs(60), "no 60 messages");
+    }
+    let output = reader.join().expect("it was waited for");
+    assert!(output.status.success(), "{output:?}");
+    let text = String::from_utf8_lossy(&output.stdout);
+    let books = text
+        .lines()
+        .filter(|line| line.contains("\"message\":\"book"));
+    assert!(books.count() >= 8, "{text}");
+    assert!(!std::path::Path::new(&folder).exists(), "{folder} is left");
+
+    let refused = Command::new(env!("CARGO_BIN_EXE_touchline"))
+        .args(["tail", "--from", "udp://127.0.0.1:1"])
+        .output()
+        .expect("the command starts");
+    assert_eq!(refused.status.code(), Some(2), "{refused:?}");
+    let said = String::from_utf8_lossy(&refused.stderr).into_owned();
+    assert!(said.contains("tcp://HOST:PORT"), "{said}");
+}
+
+/// A receiver that does not read is named in counters, and `stat` shows its address.
+#[test]
+fn a_slow_receiver_is_named() {
+    let desk = Desk::bare("relay-slow");
+    let root = Root::at(desk.folder.join("buses"));
+    let mut gateway = Gateway::start(&root, 6);
+    gateway.publish(50);
+    let file = desk.folder.join("relay.toml");
+    let text = "[[send]]\nbus = \"a\"\nto = \"tcp://127.0.0.1:0\"\nqueue_bytes_max = 65536\n";
+    std::fs::write(&file, text).expect("our folder");
+    let send = Relay::start(&desk, &["--config", file.to_str().expect("a plain path")]);
+    let address = send.address();
+    let receive = Relay::start(&desk, &["--from", &address, "--bus", "b"]);
+    until("books differ", || joined(&root, "a") == joined(&root, "b"));
+    let connected = send.line_with("relay_receiver_connected");
+    let (_, receiver) = connected.split_once("127.0.0.1:").expect("an address");
+    let receiver = receiver
+        .split_once("receiver")
+        .map_or(receiver, |(_, rest)| rest);
+    let port: String = receiver
+        .rsplit(':')
+        .next()
+        .unwrap_or_default()
+        .chars()
+        .take_while(char::is_ascii_digit)
+        .collect();
+    let signal = |name: &str| {
+        let pid = receive.child.id().to_string();
+        let sent = Command::new("kill").args(["-s", name, &pid]).status();
+        assert!(sent.expect("there is a kill").success());
+    };
+    signal("STOP");
+    let slow = format!("127.0.0.1:{port}");
+    let stat = |name: &str| -> String {
+        let output = Command::new(env!("CARGO_BIN_EXE_touchline"))
+            .args(["stat", "a", "--all"])
+            .env("TOUCHLINE_DIR", desk.folder.join("buses"))
+            .output()
+            .expect("the command starts");
+        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        let line = text.lines().find(|line| line.contains(name));
+        line.unwrap_or_default().to_owned()
+    };
+    until("the slow receiver is not named", || {
+        gateway.publish(3_000);
+        stat("relay_slow_receiver").contains(&slow)
+    });
+    send.line_with("relay_receiver_slow");
+    signal("CONT");
+    until("books differ behind it", || {
+        joined(&root, "a") == joined(&root, "b")
+    });
 }
 
 #[test]

@@ -1,0 +1,150 @@
+//! Relays of two hosts with an Ethernet between them: kill -9 of either, a link that is down, a receiver that is stopped.
+//!
+//! Books at B are stale while something is wrong, and those of A again afterwards.
+
+use crate::cast::{Actor, Place, Stage};
+use crate::namespaces::Namespaces;
+use crate::relay_books::{Gateway, joined, until};
+use crate::together;
+use std::thread;
+use std::time::{Duration, Instant};
+use touchline_transport::shm::Root;
+use touchline_types::Validity;
+
+#[test]
+fn relays_of_two_hosts_over_tcp() {
+    survives(
+        "tcp",
+        "--to tcp://10.77.0.1:7340",
+        "--from tcp://10.77.0.1:7340",
+    );
+}
+
+#[cfg(feature = "aeron")]
+#[test]
+fn relays_of_two_hosts_over_aeron_unicast() {
+    let control = "--control aeron:udp?endpoint=10.77.0.1:40457";
+    survives(
+        "unicast",
+        &format!("--to aeron:udp?endpoint=10.77.0.2:40456 {control}"),
+        &format!("--from aeron:udp?endpoint=10.77.0.2:40456 {control}"),
+    );
+}
+
+#[cfg(feature = "aeron")]
+#[test]
+fn relays_of_two_hosts_over_aeron_with_destinations() {
+    let control = "--control aeron:udp?endpoint=10.77.0.1:40457";
+    let dynamic = "control=10.77.0.1:40456|control-mode=dynamic";
+    survives(
+        "mdc",
+        &format!("--to aeron:udp?{dynamic} {control}"),
+        &format!("--from aeron:udp?endpoint=10.77.0.2:40456|{dynamic} {control}"),
+    );
+}
+
+/// Two hosts, their relays, and a bus that the test publishes.
+struct Pair {
+    name: String,
+    stage: Stage,
+    arguments: [String; 2],
+    root: Root,
+    gateway: Gateway,
+    send: Actor,
+    receive: Actor,
+}
+
+fn survives(name: &str, send: &str, receive: &str) {
+    let Some(namespaces) = Namespaces::create() else {
+        println!("skipped: network namespaces are not allowed here");
+        return;
+    };
+    let _together = together();
+    let stage = Stage::within(&format!("relay-{name}"), namespaces.prefixes());
+    let mut pair = Pair::start(name, stage, send, receive);
+    pair.is_right("at the start");
+
+    pair.restart(Place::Firm);
+    pair.restart(Place::Exchange);
+
+    let down = Instant::now();
+    namespaces.set_up(false);
+    pair.is_stale("the link is down");
+    pair.gateway.publish(100);
+    thread::sleep(Duration::from_secs(5).saturating_sub(down.elapsed()));
+    namespaces.set_up(true);
+    pair.is_right("the link is up again");
+
+    pair.receive.signal("STOP");
+    pair.gateway.publish(2_000);
+    thread::sleep(Duration::from_secs(2));
+    pair.receive.signal("CONT");
+    pair.is_right("the receiver was stopped");
+    assert!(pair.send.runs(), "{}", pair.send.said("err"));
+    assert!(pair.receive.runs(), "{}", pair.receive.said("err"));
+}
+
+impl Pair {
+    fn start(name: &str, stage: Stage, send: &str, receive: &str) -> Pair {
+        let root = Root::at(stage.path("buses"));
+        let mut gateway = Gateway::start(&root, 31);
+        gateway.publish(200);
+        let arguments = [
+            format!("relay a {send}"),
+            format!("relay {receive} --bus b"),
+        ];
+        let mut send = stage.start(Place::Exchange, "send", &arguments[0], &[]);
+        send.wait_for("relay_started");
+        let receive = stage.start(Place::Firm, "receive", &arguments[1], &[]);
+        Pair {
+            name: name.to_owned(),
+            stage,
+            arguments,
+            root,
+            gateway,
+            send,
+            receive,
+        }
+    }
+
+    /// kill -9 of one side, and another process in its place.
+    fn restart(&mut self, place: Place) {
+        let (name, arguments, side) = match place {
+            Place::Exchange => ("send", self.arguments[0].clone(), &mut self.send),
+            Place::Firm => ("receive", self.arguments[1].clone(), &mut self.receive),
+        };
+        side.signal("KILL");
+        until("it ends", || !side.runs());
+        self.is_stale(&format!("{name} was killed"));
+        self.gateway.publish(100);
+        let again = self.stage.start(place, name, &arguments, &[]);
+        match place {
+            Place::Exchange => self.send = again,
+            Place::Firm => self.receive = again,
+        }
+        self.gateway.publish(50);
+        self.is_right(&format!("{name} was started again"));
+    }
+
+    fn is_stale(&self, what: &str) {
+        until(
+            &format!("{}: {what}, and books are live", self.name),
+            || {
+                let books = joined(&self.root, "b");
+                books
+                    .iter()
+                    .all(|(_, validity)| *validity == Validity::Stale)
+            },
+        );
+    }
+
+    fn is_right(&self, what: &str) {
+        until(&format!("{}: {what}, and books differ", self.name), || {
+            let books = joined(&self.root, "b");
+            let is_live = books
+                .iter()
+                .any(|(_, validity)| *validity == Validity::Live);
+            is_live && books == joined(&self.root, "a")
+        });
+    }
+}
