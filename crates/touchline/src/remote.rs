@@ -26,6 +26,8 @@ impl Remote {
     /// The relay's own: an address that is none, a build without Aeron.
     pub fn receive(from: &str) -> Result<Remote, Failure> {
         let folder = PathBuf::from(format!("/dev/shm/touchline-remote-{}", std::process::id()));
+        // A killed command of this process number may have left its folder.
+        let _ = std::fs::remove_dir_all(&folder);
         let made = std::fs::DirBuilder::new().mode(0o700).create(&folder);
         made.map_err(|error| Failure::run(format!("{}: {error}", folder.display())))?;
         let program = std::env::current_exe().map_err(Failure::run)?;
