@@ -7,7 +7,7 @@ use crate::folder::Folder;
 use crate::format::{Alignment, HEADER_BYTES, NAME_BYTES};
 use crate::lock::Lock;
 use crate::start::{Form, StartReport, start};
-use crate::tail::{Identity, RING_BYTES_MIN, State, Tail};
+use crate::tail::{self, Identity, RING_BYTES_MIN, State, Tail};
 use std::io::Read;
 use std::path::Path;
 use std::thread::JoinHandle;
@@ -274,6 +274,16 @@ fn old_tail(bus: &WriterLock) -> Result<Option<Tail<Mapping>>, Error> {
         ..MappingOptions::default()
     };
     let mapping = Mapping::open(directory, TAIL, Access::Read, &options)?;
+    // mutant: journal: a tail of an unknown version is taken for none
+    if let Some(version) = tail::unknown_version(&mapping) {
+        // It may have records that the files do not have.
+        let what = format!(
+            "version {version} of the tail, this program reads {}",
+            tail::VERSION
+        );
+        let name = directory.path().join(TAIL).display().to_string();
+        return Err(Error::Foreign { name, what });
+    }
     Ok(Tail::open(mapping))
 }
 

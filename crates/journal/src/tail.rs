@@ -34,7 +34,8 @@ mod place {
 }
 
 const MAGIC: u64 = u64::from_le_bytes(*b"TLtail01");
-const VERSION: u64 = 1;
+/// Version of the page and the ring.
+pub(crate) const VERSION: u64 = 1;
 /// Bytes of the page.
 pub const PAGE_BYTES: usize = 4096;
 const PAGE_WORDS: usize = PAGE_BYTES / 8;
@@ -50,6 +51,14 @@ pub enum State {
     Failed,
     /// Closed in order.
     Closed,
+}
+
+/// Version of a tail that this program does not read; `None` if it reads it, or the memory is not a tail.
+pub(crate) fn unknown_version(memory: &impl Words) -> Option<u64> {
+    let words = memory.words();
+    let word = |at: usize| words.get(at).map(|word| word.load(Ordering::Acquire));
+    let version = word(place::VERSION).filter(|_| word(place::MAGIC) == Some(MAGIC));
+    version.filter(|version| *version != VERSION)
 }
 
 /// Identity of a tail: which run of which journal it belongs to.
