@@ -13,6 +13,7 @@ mod fix_store;
 mod fx;
 mod hash;
 mod image;
+mod journal;
 mod list;
 mod market;
 mod names;

@@ -142,6 +142,7 @@ impl<W: Words> Appender<W> {
         if self.is_closed {
             return Err(Refused::Closed);
         }
+        // mutant: journal: records are accepted after a failure
         if let (State::Failed, errno) = self.tail.state() {
             return Err(Refused::Failed { errno });
         }

@@ -6,7 +6,7 @@
 
 mod disk;
 
-use crate::appender::{Appender, Record};
+use crate::appender::{Appender, Record, Refused};
 use crate::core::Core;
 use crate::error::Error;
 use crate::format::{Alignment, HEADER_BYTES, NAME_BYTES, segment_name, u64_at};
@@ -58,21 +58,7 @@ fn run(seed: u64) -> Result<u64, String> {
 }
 
 fn run_on(seed: u64, alignment: Alignment, garbles: bool) -> Result<u64, String> {
-    let mut random = Random(seed);
-    let mut model = Model {
-        disk: SimulatedDisk::new(random.next(), garbles),
-        alignment,
-        tail: None,
-        boot: 1,
-        now_ns: 1_000,
-        next_id: 1,
-        appended: Vec::new(),
-        ends: Vec::new(),
-        durable: 0,
-        committed: 0,
-        crashes: 0,
-        random,
-    };
+    let mut model = Model::new(seed, alignment, garbles);
     for _ in 0..=model.random.below(4) {
         model.life()?;
     }
@@ -84,6 +70,24 @@ fn run_on(seed: u64, alignment: Alignment, garbles: bool) -> Result<u64, String>
 }
 
 impl Model {
+    fn new(seed: u64, alignment: Alignment, garbles: bool) -> Self {
+        let mut random = Random(seed);
+        Self {
+            disk: SimulatedDisk::new(random.next(), garbles),
+            alignment,
+            tail: None,
+            boot: 1,
+            now_ns: 1_000,
+            next_id: 1,
+            appended: Vec::new(),
+            ends: Vec::new(),
+            durable: 0,
+            committed: 0,
+            crashes: 0,
+            random,
+        }
+    }
+
     /// One life of the writer, from its start to its death.
     fn life(&mut self) -> Result<(), String> {
         let crash = 1 + self.random.below(90);
@@ -316,4 +320,26 @@ fn each_broken_variant_is_found() {
 fn frames_that_share_a_sector_are_lost_on_a_disk_that_garbles_it() {
     let found = (0..4_000).find_map(|seed| run_on(seed, Alignment::PACKED, true).err());
     assert!(found.is_some(), "the model does not garble");
+}
+
+/// The writer is told of a failure by its next append: what depends on a record must not happen.
+#[test]
+fn a_failed_write_or_sync_refuses_the_next_record() {
+    for (crash, failed_sync, expected) in [(Some(1), None, 1), (None, Some(1), 5)] {
+        let mut model = Model::new(1, Alignment::SECTOR_512, false);
+        let (mut core, mut appender) = model.begin().expect("no damage").expect("a start");
+        let record = Record {
+            stream: STREAM,
+            kind: 48,
+            time_ns: 1,
+            body: &[7; 100],
+        };
+        appender.append(&record).expect("an empty ring");
+        model.disk.arm(crash, failed_sync);
+        core.step(1).expect_err("the disk fails");
+        let refused = appender.append(&record).expect_err("it has failed");
+        assert_eq!(refused, Refused::Failed { errno: expected });
+        assert_eq!(appender.close(2), Err(refused));
+        assert!(appender.durable() < appender.position());
+    }
 }

@@ -2,7 +2,7 @@
 
 use super::{
     Mutant, access_control, bus, confirmation, first_use, fix, fix_session, fix_store, fx, image,
-    market, names, orders, readiness, ring, simulator, soaks, sockets, stalled,
+    journal, market, names, orders, readiness, ring, simulator, soaks, sockets, stalled,
 };
 
 /// All of them. The tests need nothing from outside the repository.
@@ -40,6 +40,7 @@ pub const ALL: &[&[Mutant]] = &[
     market::SHOWN,
     fix_store::STORE,
     fx::FX,
+    journal::JOURNAL,
     soaks::SOAKS,
 ];
 

@@ -1,7 +1,10 @@
 //! Journals in real directories, written by the crate and read by it and by a second reader.
 
 mod damage;
+mod full;
 mod golden;
+mod kills;
 mod place;
+mod roles;
 mod round_trip;
 mod second_reader;

@@ -1,6 +1,6 @@
 //! Directories and settings of the tests.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 use touchline_journal::format::Alignment;
 use touchline_journal::{Journal, Options, Record};
@@ -9,13 +9,29 @@ use touchline_shm::segment::{Root, WriterLock};
 /// A directory of one test, removed at its end.
 pub struct Place {
     path: PathBuf,
+    is_borrowed: bool,
 }
 
 impl Place {
     pub fn new(name: &str) -> Self {
         let path = std::env::temp_dir().join(format!("tl-journal-{}-{name}", std::process::id()));
         std::fs::create_dir_all(&path).expect("a directory of the test");
-        Self { path }
+        Self {
+            path,
+            is_borrowed: false,
+        }
+    }
+
+    /// The directory of the test that started this process; it stays.
+    pub fn at(path: &Path) -> Self {
+        Self {
+            path: path.to_owned(),
+            is_borrowed: true,
+        }
+    }
+
+    pub fn path(&self) -> &Path {
+        &self.path
     }
 
     pub fn journal(&self) -> PathBuf {
@@ -30,6 +46,9 @@ impl Place {
 
 impl Drop for Place {
     fn drop(&mut self) {
+        if self.is_borrowed {
+            return;
+        }
         // What is left is below the directory for temporary files.
         let _ = std::fs::remove_dir_all(&self.path);
     }

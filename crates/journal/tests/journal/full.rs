@@ -1,0 +1,136 @@
+//! A journal that cannot be written says so to its writer at once, and keeps what it has.
+
+use crate::place::{Place, append, body, options};
+use crate::roles::play;
+use rustix::process::{Resource, Rlimit, setrlimit};
+use std::path::Path;
+use std::process::Command;
+use std::time::{Duration, Instant};
+use touchline_journal::format::segment_name;
+use touchline_journal::{Error, Journal, Record, Refused, Verdict, read, verify};
+
+/// Error number of the system: no space left.
+const ENOSPC: u64 = 28;
+/// Error number of the system: the file would be larger than the limit of the process.
+const EFBIG: i32 = 27;
+/// Mounts a small file system at the folder of the test, then runs the role.
+const MOUNTED: &str = "mount -t tmpfs -o size=640k,mode=700 tmpfs \"$TOUCHLINE_TEST_FOLDER/orders\" && exec \"$0\" \"$@\"";
+
+/// Runs a role with a small file system at `orders`, in a mount namespace.
+fn on_a_small_file_system(role: &str, place: &Place) {
+    std::fs::create_dir(place.journal()).expect("our folder");
+    let may_mount = "mount -t tmpfs -o size=64k tmpfs /mnt";
+    let probe = Command::new("unshare")
+        .args(["-rm", "sh", "-c", may_mount])
+        .output();
+    if !probe.is_ok_and(|output| output.status.success()) {
+        println!("not run: this user cannot make a mount namespace");
+        return;
+    }
+    play(&["unshare", "-rm", "sh", "-c", MOUNTED], role, place.path());
+}
+
+/// Appends until the journal refuses a record for another reason than the speed of its disk: the number appended, those
+/// of them after the alarm, and the reason.
+fn fill(journal: &mut Journal) -> (u64, u64, Refused) {
+    let begun = Instant::now();
+    let (mut number, mut after_alarm) = (0, 0);
+    loop {
+        let body = body(number);
+        let record = Record {
+            stream: 1,
+            kind: 48,
+            time_ns: number,
+            body: &body,
+        };
+        match journal.append(&record) {
+            Ok(_) => {
+                number += 1;
+                after_alarm += u64::from(journal.alarm() != 0);
+                // So that the journal thread is not behind.
+                if number.is_multiple_of(32) {
+                    std::thread::sleep(Duration::from_millis(1));
+                }
+            }
+            Err(Refused::TailFull { .. } | Refused::NoSegment) if journal.alarm() == 0 => {
+                std::thread::sleep(Duration::from_micros(100));
+            }
+            Err(refused) => return (number, after_alarm, refused),
+        }
+        assert!(
+            begun.elapsed() < Duration::from_secs(60),
+            "it is never refused"
+        );
+    }
+}
+
+fn count(place: &Place) -> u64 {
+    let mut count = 0;
+    read(&place.journal(), false, |entry| {
+        count += u64::from(entry.head.stream == 1)
+    })
+    .expect("a journal");
+    count
+}
+
+#[test]
+fn a_full_disk_is_an_alarm_then_a_refusal_and_loses_nothing() {
+    on_a_small_file_system("full disk", &Place::new("full"));
+}
+
+pub fn play_full_disk(folder: &Path) {
+    let place = Place::at(folder);
+    let bus = place.bus();
+    let mut journal = Journal::open(&place.journal(), &bus, &options(), 1).expect("a journal");
+    let (appended, after_alarm, refused) = fill(&mut journal);
+    println!("{appended} records, {after_alarm} of them after the alarm; then: {refused}");
+    assert_eq!((refused, journal.alarm()), (Refused::NoSegment, ENOSPC));
+    assert!(
+        after_alarm > 0,
+        "the alarm comes while there is still a segment"
+    );
+    journal.close(2).expect("the End has room");
+    assert_eq!(count(&place), appended);
+    let report = verify(&place.journal()).expect("a journal");
+    assert_eq!(report.verdict, Verdict::Clean, "{:?}", report.findings);
+
+    // The next start has no room for its segment: nothing changes until there is some.
+    let error = Journal::open(&place.journal(), &bus, &options(), 3).expect_err("a full disk");
+    println!("{error}");
+    let Error::Io { source, .. } = &error else {
+        panic!("{error}")
+    };
+    assert_eq!(source.raw_os_error(), Some(ENOSPC as i32));
+    assert_eq!(count(&place), appended);
+    std::fs::remove_file(place.journal().join(segment_name(1))).expect("the oldest segment");
+    std::fs::remove_file(place.journal().join(segment_name(2))).expect("the next one");
+    let journal = Journal::open(&place.journal(), &bus, &options(), 4).expect("there is room");
+    journal.close(5).expect("it closes");
+    let report = verify(&place.journal()).expect("a journal");
+    assert_eq!(report.verdict, Verdict::Clean, "{:?}", report.findings);
+}
+
+#[test]
+fn a_limit_of_file_sizes_is_an_error_and_no_signal() {
+    play(&[], "file size limit", Place::new("limit").path());
+}
+
+pub fn play_file_size_limit(folder: &Path) {
+    let place = Place::at(folder);
+    let bus = place.bus();
+    let mut journal = Journal::open(&place.journal(), &bus, &options(), 1).expect("a journal");
+    (0..3).for_each(|number| append(&mut journal, number));
+    journal.close(2).expect("it closes");
+    let limit = Rlimit {
+        current: Some(32 << 10),
+        maximum: None,
+    };
+    setrlimit(Resource::Fsize, limit).expect("a lower limit");
+    let error = Journal::open(&place.journal(), &bus, &options(), 3).expect_err("a limit");
+    println!("{error}");
+    let Error::Io { source, .. } = &error else {
+        panic!("{error}")
+    };
+    assert_eq!(source.raw_os_error(), Some(EFBIG));
+    assert_eq!(count(&place), 3);
+}

@@ -1,0 +1,25 @@
+//! Faults of the journal.
+
+use super::Mutant;
+
+/// The format, the tail and the writer of a journal.
+pub const JOURNAL: &[Mutant] = &[
+    Mutant {
+        name: "journal: a tail of an unknown version is taken for none",
+        find: "tail::unknown_version(&mapping)",
+        replace: "None::<u64>",
+        test: "-p touchline-journal --test journal golden::a_tail_of_an_unknown_version_is_refused",
+    },
+    Mutant {
+        name: "journal: unknown required features are ignored",
+        find: "if required != 0 {",
+        replace: "if required == u32::MAX {",
+        test: "-p touchline-journal --test journal golden::unknown_formats_are_refused_by_their_numbers_in_one_line",
+    },
+    Mutant {
+        name: "journal: records are accepted after a failure",
+        find: "if let (State::Failed, errno) = self.tail.state() {",
+        replace: "if let (State::Failed, errno, true) = (self.tail.state().0, self.tail.state().1, false) {",
+        test: "-p touchline-journal --lib a_failed_write_or_sync_refuses_the_next_record",
+    },
+];
