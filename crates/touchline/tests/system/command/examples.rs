@@ -28,7 +28,11 @@ fn cargo(arguments: &str) -> Command {
     // and everything above them would be compiled again.
     for (name, _) in std::env::vars_os() {
         let text = name.to_string_lossy();
-        if text.starts_with("CARGO_PKG_") || text.starts_with("CARGO_MANIFEST_") {
+        let is_of_the_package = ["CARGO_PKG_", "CARGO_MANIFEST_", "OUT_DIR"];
+        if is_of_the_package
+            .iter()
+            .any(|start| text.starts_with(start))
+        {
             cargo.env_remove(&name);
         }
     }
