@@ -26,6 +26,8 @@ mod aeron {
     const DRIVER: &str = "aeron-driver/src/main/c";
     /// The driver's `main`.
     const PROGRAM: &str = "aeronmd.c";
+    /// The file that opens sockets, and the header that is included before it.
+    const SOCKETS: [&str; 2] = ["media/aeron_udp_channel_transport.c", "c/sockets.h"];
 
     /// What Aeron's CMake files detect on Linux with glibc. Without `HAVE_ARC4RANDOM` and `HAVE_UUID_GENERATE` Aeron
     /// reads `/dev/urandom` itself, and needs neither libbsd nor libuuid.
@@ -56,12 +58,12 @@ mod aeron {
         for folder in [CLIENT, DRIVER] {
             collect(&source.join(folder), &mut files)?;
         }
-        files.retain(|file| !file.ends_with(PROGRAM));
+        let [sockets, sockets_header] = SOCKETS;
+        files.retain(|file| !file.ends_with(PROGRAM) && !file.ends_with(sockets));
         // The order of a folder differs between file systems; sorted, the library is the same everywhere.
         files.sort();
         let mut build = cc::Build::new();
         build
-            .files(files)
             .include(source.join(CLIENT))
             .include(source.join(DRIVER))
             .std("gnu11")
@@ -75,9 +77,18 @@ mod aeron {
         for (name, value) in version {
             build.define(name, value.as_str());
         }
+        let failed = |error: cc::Error| format!("Aeron's C sources do not compile: {error}");
+        let sockets = build
+            .clone()
+            .file(source.join(DRIVER).join(sockets))
+            .flag("-include")
+            .flag(sockets_header)
+            .try_compile_intermediates();
         build
+            .files(files)
+            .objects(sockets.map_err(failed)?)
             .try_compile("touchline_aeron")
-            .map_err(|error| format!("Aeron's C sources do not compile: {error}"))?;
+            .map_err(failed)?;
         println!("cargo::rustc-link-lib=m");
         Ok(())
     }

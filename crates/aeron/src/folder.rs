@@ -34,6 +34,7 @@ impl Ownership {
         let parent = folder.parent().filter(|parent| parent.is_dir());
         let parent = parent
             .ok_or_else(|| refuse("the folder above it does not exist; create it".to_owned()))?;
+        remove_killed(parent, folder);
         let (ownership, was_ours) = lock(folder)?;
         if folder.exists() {
             remove_left(folder, was_ours, settings)?;
@@ -56,6 +57,39 @@ impl Drop for Ownership {
     fn drop(&mut self) {
         // While the lock is held: a process that acquires the path next creates a file of its own.
         let _ = fs::remove_file(&self.lock_path);
+    }
+}
+
+/// Removes the folders of killed processes that were named like this one: `NAME-PID`, with a process that is gone and a
+/// free lock. Folders whose name does not end in the number of this process have no such others.
+fn remove_killed(parent: &Path, folder: &Path) {
+    let name = folder.file_name().and_then(|name| name.to_str());
+    let own = std::process::id().to_string();
+    let Some(prefix) = name.and_then(|name| name.strip_suffix(own.as_str())) else {
+        return;
+    };
+    let Ok(entries) = fs::read_dir(parent) else {
+        return;
+    };
+    for entry in entries.filter_map(Result::ok) {
+        let lock_name = entry.file_name();
+        let lock_name = lock_name.to_str().unwrap_or_default();
+        let Some(name) = lock_name.strip_suffix(".lock") else {
+            continue;
+        };
+        let pid = name
+            .strip_prefix(prefix)
+            .and_then(|pid| pid.parse::<u32>().ok());
+        if !prefix.ends_with('-')
+            || pid.is_none_or(|pid| Path::new(&format!("/proc/{pid}")).exists())
+        {
+            continue;
+        }
+        // A process of another container may have that number: it holds the lock.
+        if let Ok((ownership, _)) = lock(&parent.join(name)) {
+            let _ = fs::remove_dir_all(parent.join(name));
+            drop(ownership);
+        }
     }
 }
 

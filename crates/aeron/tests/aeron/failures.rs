@@ -1,6 +1,7 @@
 //! Every failure is an error of one line, and never a panic or the end of the process.
 
 use crate::{client, free_port, settings};
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use touchline_aeron::{
     Channel, Client, ClientSettings, Driver, DriverSettings, Error, Refused, Threading,
@@ -139,6 +140,32 @@ fn the_folder_of_a_killed_driver_is_reused_at_once() {
     std::fs::write(&lock, b"").expect("a file");
     drop(Driver::start(&settings).expect("the folder is free"));
     assert!(!settings.folder.exists());
+}
+
+/// A driver named after its process removes the memory of killed processes of the same name, and nothing else.
+#[test]
+fn folders_of_killed_processes_are_removed() {
+    let own = std::process::id();
+    let named = |pid: u32| DriverSettings {
+        term_bytes: 256 * 1024,
+        ..DriverSettings::named(&format!("test-{own}-sweep-{pid}"))
+    };
+    let lock_path = |folder: &Path| PathBuf::from(format!("{}.lock", folder.display()));
+    // Numbers of processes end far below the first two; 1 is a process.
+    let [killed, elsewhere, alive] = [4_000_000_001, 4_000_000_002, 1].map(|pid| named(pid).folder);
+    for folder in [&killed, &elsewhere, &alive] {
+        std::fs::create_dir(folder).expect("a folder");
+        std::fs::write(lock_path(folder), b"").expect("a file");
+    }
+    let lock = std::fs::File::open(lock_path(&elsewhere)).expect("it is there");
+    lock.lock().expect("it is free");
+    drop(Driver::start(&named(own)).expect("the driver starts"));
+    assert!(!killed.exists() && !lock_path(&killed).exists());
+    for folder in [&elsewhere, &alive] {
+        assert!(folder.exists(), "{}", folder.display());
+        std::fs::remove_dir(folder).expect("removed");
+        std::fs::remove_file(lock_path(folder)).expect("removed");
+    }
 }
 
 #[test]

@@ -70,7 +70,12 @@ impl Stage {
     }
 
     pub fn sending<L: SendLink>(&self, bus: &str, source: &str, link: L) -> Sending<L> {
-        let settings = SendSettings {
+        let settings = self.send_settings(bus, source);
+        Sending::new(settings, link).expect("the name is free")
+    }
+
+    pub fn send_settings(&self, bus: &str, source: &str) -> SendSettings {
+        SendSettings {
             root: self.root(),
             bus: bus.to_owned(),
             source: Source::named(source).expect("a name"),
@@ -80,8 +85,7 @@ impl Stage {
             heartbeat_ns: 100 * MS,
             cyclic: None,
             name: format!("relay-{bus}-{source}"),
-        };
-        Sending::new(settings, link).expect("the name is free")
+        }
     }
 
     pub fn receiving<L: ReceiveLink>(&self, bus: &str, link: L) -> Receiving<L> {

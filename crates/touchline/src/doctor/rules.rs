@@ -175,7 +175,7 @@ pub const RULES: &[Rule] = &[
     rule(
         "aeron_drivers",
         memory::aeron_drivers,
-        "a media driver that was killed leaves its folder of some 40 MiB in /dev/shm until a relay of the same name starts",
+        "a media driver that was killed leaves its folder of some 40 MiB in /dev/shm until the next relay starts",
     ),
     rule(
         "nic_stamps",

@@ -43,6 +43,18 @@ fn relays_of_two_hosts_over_aeron_with_destinations() {
     );
 }
 
+/// Data and requests use one group and one port, as the documentation shows.
+#[cfg(feature = "aeron")]
+#[test]
+fn relays_of_two_hosts_over_an_aeron_group() {
+    let group = "aeron:udp?endpoint=239.255.40.41:40456|interface=10.77.0.0/24";
+    survives(
+        "group",
+        &format!("--to {group}"),
+        &format!("--from {group}"),
+    );
+}
+
 /// Two hosts, their relays, and a bus that the test publishes.
 struct Pair {
     name: String,
