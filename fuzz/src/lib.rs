@@ -21,6 +21,7 @@ mod exercise;
 mod fix_parse;
 mod fix_session;
 mod fx_session;
+mod journal;
 mod mdp3_channel;
 mod must_fail;
 mod native_message;
@@ -41,6 +42,7 @@ pub const TARGETS: &[Target] = &[
     fix_parse::TARGET,
     pcap_reader::TARGET,
     ring_reader::TARGET,
+    journal::TARGET,
     mdp3_channel::TARGET,
     cme_replay::TARGET,
     fix_session::TARGET,

@@ -24,9 +24,11 @@ fn every_target_survives_its_seeds_and_their_mutations() {
     for target in TARGETS {
         let inputs = (target.seeds)();
         assert!(!inputs.is_empty(), "{} has no seeds", target.name);
+        let begun = std::time::Instant::now();
         if let Err(failure) = exercise(target, &inputs, seed(), ROUNDS) {
             panic!("SEED={}: {failure}", seed());
         }
+        println!("{}: {:?}", target.name, begun.elapsed());
     }
 }
 

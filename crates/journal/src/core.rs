@@ -16,6 +16,15 @@ const RETRY_NS: u64 = 1_000_000_000;
 /// Source of random numbers.
 pub(crate) type Random = Box<dyn FnMut() -> u64 + Send>;
 
+/// What the journal thread syncs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Sync {
+    /// What it has written, in every round.
+    Always,
+    /// Segments that have their `End`.
+    CompleteSegments,
+}
+
 /// State of the journal thread.
 pub(crate) struct Core<D, W> {
     disk: D,
@@ -23,6 +32,7 @@ pub(crate) struct Core<D, W> {
     /// Header of every segment of the run, but for index, salt and time.
     template: SegmentHeader,
     write_zeros: bool,
+    sync: Sync,
     random: Random,
     /// Segment that is written.
     index: u64,
@@ -49,6 +59,7 @@ impl<D: Disk, W: Words> Core<D, W> {
             disk,
             template: first.clone(),
             write_zeros,
+            sync: Sync::Always,
             random,
             index: first.index,
             base,
@@ -58,6 +69,11 @@ impl<D: Disk, W: Words> Core<D, W> {
             retry_at_ns: 0,
             tail,
         }
+    }
+
+    /// From the next round on.
+    pub fn set_sync(&mut self, sync: Sync) {
+        self.sync = sync;
     }
 
     /// One round: what is committed becomes durable; the next segment is there. Whether anything was written.
@@ -127,39 +143,52 @@ impl<D: Disk, W: Words> Core<D, W> {
         }
     }
 
-    /// Syncs what was written, oldest segment first, and moves the durable position.
+    /// Syncs what was written, as the mode says, oldest segment first, and moves the durable position.
     fn sync(&mut self) -> Result<(), Error> {
-        let written = self.tail.written();
+        let is_open = self.dirty.last() == Some(&self.index);
+        let is_left = is_open && self.sync == Sync::CompleteSegments;
+        let synced = match is_left {
+            true => self.base,
+            false => self.tail.written(),
+        };
+        let left = self
+            .dirty
+            .split_off(self.dirty.len() - usize::from(is_left));
         if self.dirty.is_empty() {
+            self.dirty = left;
             return Ok(());
         }
         if Variant::AcknowledgedBeforeSync.is_on() {
-            self.tail.set_durable(written);
+            self.tail.set_durable(synced);
         }
         if Variant::OnlyNewestSynced.is_on() {
             self.dirty.drain(..self.dirty.len() - 1);
         }
         for index in &self.dirty {
             let name = segment_name(*index);
-            let synced = self.disk.sync(&name);
-            if Variant::FailedSyncRetried.is_on() && synced.is_err() {
+            let result = self.disk.sync(&name);
+            if Variant::FailedSyncRetried.is_on() && result.is_err() {
                 return Ok(());
             }
             // Never again: the system may hold the lost pages for clean.
-            synced.map_err(Error::io("sync", &name))?;
+            result.map_err(Error::io("sync", &name))?;
         }
-        self.dirty.clear();
-        self.tail.set_durable(written);
+        self.dirty = left;
+        self.tail.set_durable(synced);
         Ok(())
     }
 
-    /// Gives the hot thread what is durable and half a ring behind.
+    /// Gives the hot thread what the disk has, or may get, and half a ring behind: what is cleared survives the process.
     fn clear(&mut self) {
         let behind = self
             .tail
             .written()
             .saturating_sub(self.tail.ring_bytes() / 2);
-        let to = behind.min(self.tail.durable()) & !7;
+        let kept = match self.sync {
+            Sync::Always => self.tail.durable(),
+            Sync::CompleteSegments => behind,
+        };
+        let to = behind.min(kept) & !7;
         let from = self.tail.cleared();
         if to > from {
             self.tail.clear(from, to);

@@ -23,6 +23,8 @@ pub const END_BYTES: usize = HEAD_BYTES + 32;
 pub const NO_CLAIM: u32 = u32::MAX;
 /// Bytes of the name of a journal.
 pub const NAME_BYTES: usize = 32;
+/// Largest position and sequence, so that sums with offsets do not overflow: 4 EiB, which no journal reaches.
+pub const POSITION_MAX: u64 = 1 << 62;
 /// Kinds from this one on must be understood by a reader.
 pub const KIND_MUST_KNOW: u16 = 0x8000;
 

@@ -1,7 +1,7 @@
 //! A journal that a process writes: lock, tail, hot side and journal thread.
 
 use crate::appender::{Appended, Appender, Record, Refused};
-use crate::core::{Core, Random};
+use crate::core::{Core, Random, Sync};
 use crate::error::Error;
 use crate::folder::Folder;
 use crate::format::{Alignment, HEADER_BYTES, NAME_BYTES};
@@ -22,7 +22,11 @@ const SEGMENT_BYTES_MIN: u64 = 64 << 10;
 /// When a record may be acted upon.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Mode {
-    /// When it is committed in the tail: it survives the process, and not a crash of the host.
+    /// When it is committed in the tail: it survives the process, and not a crash of the host. A segment is synced when
+    /// it is complete, so that the durable position may be a segment behind.
+    Process,
+    /// When it is committed in the tail, as in `Process`. Every record is synced as soon as the disk allows; the durable
+    /// position says what survives a crash of the host.
     #[default]
     Host,
     /// When it is on the disk.
@@ -148,6 +152,10 @@ impl Journal {
             form.write_zeros,
             random,
         );
+        core.set_sync(match options.mode {
+            Mode::Process => Sync::CompleteSegments,
+            Mode::Host | Mode::Disk => Sync::Always,
+        });
         core.prepare(now_ns)?;
         let appender = Appender::start(tail.clone(), &starting, now_ns)
             .expect("an empty ring has room for a Begin");
@@ -184,7 +192,7 @@ impl Journal {
     #[inline]
     pub fn is_safe(&self, record: &Appended) -> bool {
         match self.mode {
-            Mode::Host => true,
+            Mode::Process | Mode::Host => true,
             Mode::Disk => self.tail.durable() >= record.end,
         }
     }
@@ -244,6 +252,9 @@ impl Drop for Journal {
 fn run(mut core: Core<Folder, Mapping>, idle: Duration) {
     loop {
         let is_last = core.tail().is_asked_to_stop();
+        if is_last {
+            core.set_sync(Sync::Always);
+        }
         // The tail has the failure: the hot side refuses every record from then on.
         let Ok(wrote) = core.step(unix_ns()) else {
             return;

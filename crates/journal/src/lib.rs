@@ -24,6 +24,7 @@ mod disk;
 mod error;
 mod folder;
 pub mod format;
+mod in_memory;
 mod journal;
 mod judge;
 mod lock;
@@ -41,7 +42,7 @@ pub use appender::{Appended, Appender, Record, Refused};
 pub use error::Error;
 pub use journal::{Journal, Mode, Options};
 pub use judge::{SegmentInfo, SegmentState, Verdict};
-pub use reader::{Entry, Repair, Report, read, repair, verify};
+pub use reader::{Entry, Repair, Report, read, read_segments, repair, verify};
 pub use start::StartReport;
 pub use tail::{Identity, State, Tail};
 /// The directory of the bus that has the tail, and its lock: arguments of [`Journal::open`].

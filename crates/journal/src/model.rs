@@ -7,7 +7,7 @@
 mod disk;
 
 use crate::appender::{Appender, Record, Refused};
-use crate::core::Core;
+use crate::core::{Core, Sync};
 use crate::error::Error;
 use crate::format::{Alignment, HEADER_BYTES, NAME_BYTES, segment_name, u64_at};
 use crate::judge::{SegmentState, Verdict, judge, judge_with};
@@ -168,6 +168,9 @@ impl Model {
             false,
             Box::new(random),
         );
+        if self.random.one_in(4) {
+            core.set_sync(Sync::CompleteSegments);
+        }
         if core.prepare(self.now_ns).is_err() {
             return Ok(None);
         }

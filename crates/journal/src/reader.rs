@@ -7,6 +7,7 @@ use crate::folder::Folder;
 use crate::format::{
     FrameHead, HEADER_COPY_BYTES, NO_CLAIM, SegmentHeader, body_crc, kind, segment_name,
 };
+use crate::in_memory::InMemory;
 use crate::judge::{Judgement, SegmentInfo, SegmentState, Verdict, judge, judge_with};
 use crate::lock::{self, Lock};
 use crate::records::{End, Gap};
@@ -90,9 +91,47 @@ pub fn read(
     past_damage: bool,
     mut each: impl FnMut(&Entry<'_>),
 ) -> Result<Report, Error> {
-    let within = |error: Error| error.within(directory);
     let (report, mut folder) = look(directory)?;
-    let mut entry = |info: &SegmentInfo, frame: &crate::walk::Frame<'_>| {
+    let within = |error: Error| error.within(directory);
+    let judgement = give_records(&mut folder, &mut each).map_err(within)?;
+    if report.verdict != Verdict::Damaged {
+        return Ok(report);
+    }
+    if !past_damage {
+        return Err(damaged(directory, &report));
+    }
+    give_behind(&mut folder, &judgement, &mut each).map_err(within)?;
+    Ok(report)
+}
+
+/// [`read`] of segments in memory, which are those with the indexes 1, 2 and on.
+///
+/// # Errors
+/// As [`read`].
+pub fn read_segments(
+    segments: &[&[u8]],
+    past_damage: bool,
+    mut each: impl FnMut(&Entry<'_>),
+) -> Result<Report, Error> {
+    let mut disk = InMemory::new(segments);
+    let judgement = give_records(&mut disk, &mut each)?;
+    let report = report_of(&judgement, None);
+    if report.verdict != Verdict::Damaged {
+        return Ok(report);
+    }
+    if !past_damage {
+        return Err(damaged(Path::new("memory"), &report));
+    }
+    give_behind(&mut disk, &judgement, &mut each)?;
+    Ok(report)
+}
+
+/// Gives every record that counts.
+fn give_records<D: Disk>(
+    disk: &mut D,
+    each: &mut impl FnMut(&Entry<'_>),
+) -> Result<Judgement, Error> {
+    judge_with(disk, |info, frame| {
         each(&Entry {
             segment: info.index,
             position: info.base.map(|base| base + frame.offset),
@@ -100,16 +139,7 @@ pub fn read(
             head: frame.head,
             body: frame.body,
         });
-    };
-    let judgement = judge_with(&mut folder, &mut entry).map_err(within)?;
-    if report.verdict != Verdict::Damaged {
-        return Ok(report);
-    }
-    if !past_damage {
-        return Err(damaged(directory, &report));
-    }
-    read_behind(&mut folder, &judgement, &mut each).map_err(within)?;
-    Ok(report)
+    })
 }
 
 fn damaged(directory: &Path, report: &Report) -> Error {
@@ -259,8 +289,8 @@ pub(crate) fn report_of(judgement: &Judgement, writer: Option<u32>) -> Report {
 }
 
 /// Records behind a break whose head and body hold.
-fn read_behind(
-    folder: &mut Folder,
+fn give_behind<D: Disk>(
+    disk: &mut D,
     judgement: &Judgement,
     each: &mut impl FnMut(&Entry<'_>),
 ) -> Result<(), Error> {
@@ -280,7 +310,7 @@ fn read_behind(
             std::cmp::Ordering::Greater => 0,
         };
         let name = segment_name(info.index);
-        let bytes = folder.read_all(&name).map_err(Error::io("read", &name))?;
+        let bytes = disk.read_all(&name).map_err(Error::io("read", &name))?;
         let gap = gap_entry();
         each(&Entry {
             segment: info.index,

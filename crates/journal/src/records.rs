@@ -1,6 +1,6 @@
 //! Bodies of the journal's own records.
 
-use crate::format::{u16_at, u32_at, u64_at};
+use crate::format::{POSITION_MAX, u16_at, u32_at, u64_at};
 
 /// Body of `Begin`: continues the segment before it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -26,13 +26,14 @@ impl Begin {
         body
     }
 
-    /// Reads a body; `None` if its length is another.
+    /// Reads a body; `None` if its length is another, or a number is above [`POSITION_MAX`].
     pub fn decode(body: &[u8]) -> Option<Self> {
-        (body.len() == Self::BYTES).then(|| Self {
+        let begin = (body.len() == Self::BYTES).then(|| Self {
             base: u64_at(body, 0),
             first: u64_at(body, 8),
             end_crc: u32_at(body, 16),
-        })
+        });
+        begin.filter(|begin| begin.base.max(begin.first) <= POSITION_MAX)
     }
 }
 
@@ -69,14 +70,15 @@ impl End {
         body
     }
 
-    /// Reads a body; `None` if its length is another.
+    /// Reads a body; `None` if its length is another, or a number is above [`POSITION_MAX`].
     pub fn decode(body: &[u8]) -> Option<Self> {
-        (body.len() == Self::BYTES).then(|| Self {
+        let end = (body.len() == Self::BYTES).then(|| Self {
             position: u64_at(body, 0),
             next: u64_at(body, 8),
             set_aside: u64_at(body, 16),
             cause: u64_at(body, 24),
-        })
+        });
+        end.filter(|end| end.position.max(end.next) <= POSITION_MAX)
     }
 }
 

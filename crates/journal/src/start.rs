@@ -61,7 +61,11 @@ pub(crate) fn start<D: Disk, W: Words>(
     let journal = journal_of(&judgement);
     let tail = old_tail.filter(|tail| Some(tail.identity().journal) == journal);
     let epoch = tail.map_or(0, |tail| tail.identity().epoch);
-    let epoch = epoch.max(judgement.epoch).max(epoch_of_cuts(disk)?) + 1;
+    let epoch = epoch.max(judgement.epoch).max(epoch_of_cuts(disk)?);
+    let epoch = epoch.checked_add(1).ok_or_else(|| Error::Damaged {
+        name: "journal".to_owned(),
+        what: "a header has the largest epoch, and none follows it".to_owned(),
+    })?;
     report.epoch = epoch;
     report.is_other_boot =
         journal.is_some() && tail.is_none_or(|tail| tail.identity().boot != boot);

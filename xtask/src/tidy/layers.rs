@@ -158,6 +158,7 @@ const PACKAGES: &[Package] = &[
             "touchline-session",
             "touchline-feed",
             "touchline-fx",
+            "touchline-journal",
             "touchline-transport",
             "touchline-relay",
             "touchline-gateway",

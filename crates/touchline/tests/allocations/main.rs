@@ -1,6 +1,7 @@
 //! Allocations of the paths. A separate program, because its allocator counts.
 
 mod fix;
+mod journal;
 mod path;
 
 use touchline_lab::frozen::Frozen;
