@@ -9,6 +9,7 @@ mod hash;
 pub mod ipc;
 mod ipc_rtt;
 mod ipc_throughput;
+mod journal;
 mod publish;
 mod receive;
 mod run;
@@ -49,6 +50,8 @@ enum Bench {
     IpcRtt(ipc_rtt::Arguments),
     /// A message stream to one or several processes, through shared memory.
     IpcThroughput(ipc_throughput::Arguments),
+    /// A record of an order until its order may leave, in each mode of a journal; the time of a start.
+    Journal(journal::Arguments),
     /// The cost of readers to the writer of a ring.
     Publish(publish::Arguments),
     /// The cost of receiving a packet: one a system call, and several.
@@ -71,6 +74,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         Bench::Hash(arguments) => hash::run(arguments),
         Bench::IpcRtt(arguments) => ipc_rtt::run(arguments),
         Bench::IpcThroughput(arguments) => ipc_throughput::run(arguments),
+        Bench::Journal(arguments) => journal::run(arguments),
         Bench::Publish(arguments) => publish::run(arguments),
         Bench::Receive(arguments) => receive::run(arguments),
         Bench::IpcPeer(arguments) => ipc::peer(arguments),

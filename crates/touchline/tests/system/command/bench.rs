@@ -94,6 +94,24 @@ fn bench_fx_compose_measures_quotes_in_memory_by_buses_and_over_sockets() {
     }
 }
 
+#[test]
+fn bench_journal_measures_each_mode_a_bare_sync_and_starts() {
+    let arguments = "--samples 200 --syncs 20 --segments 2 --rounds 2 --json";
+    let lines = lines("journal-bench", &format!("bench journal {arguments}"));
+    for (subject, count) in [
+        ("process", 400),
+        ("host", 400),
+        ("synced", 40),
+        ("fdatasync", 40),
+        ("start-1", 2),
+        ("start-2", 2),
+    ] {
+        assert_eq!(of(&lines, subject, "count"), count, "{subject}");
+        let shortest = of(&lines, subject, "min").as_f64();
+        assert!(shortest > Some(0.0), "{subject}: {shortest:?}");
+    }
+}
+
 /// Every row has a value for each column of its head.
 #[test]
 fn tables_have_units_and_the_clock_in_their_head_and_columns_that_never_touch() {
