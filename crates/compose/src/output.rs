@@ -36,6 +36,8 @@ pub struct Output<P> {
 #[derive(Debug)]
 struct Published {
     ladder: Ladder,
+    /// Revisions of the levels in the ladder, by side.
+    revisions: [u64; 2],
     validity: Validity,
     /// Cost of each size and banks at the best, of the last composite.
     tops: [Option<Top>; 2],
@@ -72,6 +74,7 @@ impl<P: Publish> Output<P> {
     pub fn new(publisher: P, setup: &Setup, levels: usize) -> Output<P> {
         let published = |pair: &touchline_fx::setup::PairSetup| Published {
             ladder: Ladder::new(levels, pair.config.precision),
+            revisions: [0; 2],
             validity: Validity::Stale,
             tops: [None; 2],
             averages: vec![[None; 2]; pair.config.sizes.len()],
@@ -143,10 +146,14 @@ impl<P: Publish> Output<P> {
     ) -> bool {
         let published = &mut self.pairs[pair];
         let composites = engine.composites();
-        let is_changed = published.ladder.replace([
-            composites.levels(pair, Side::Bid),
-            composites.levels(pair, Side::Ask),
-        ]);
+        let changed = Side::BOTH.map(|side| {
+            let (seen, now) = (
+                &mut published.revisions[side.index()],
+                composites.revision(pair, side),
+            );
+            (std::mem::replace(seen, now) != now).then(|| composites.levels(pair, side))
+        });
+        let is_changed = published.ladder.replace(changed);
         let is_other = std::mem::replace(&mut published.validity, validity) != validity;
         if !is_changed && !is_other {
             return false;

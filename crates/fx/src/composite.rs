@@ -1,13 +1,14 @@
 //! Composite of a pair: the usable quotes of all banks, as one price for each size.
 
 mod offers;
+mod sorted;
 
 #[cfg(test)]
 pub(crate) use offers::levels_of;
 
 use crate::counts::{Counting, best};
 use crate::plan::{Offer, Planner, Style, Want};
-use crate::setup::{BANKS_MAX, Bank, Pair, Setup};
+use crate::setup::{BANKS_MAX, Bank, Pair, Setup, Slot};
 use crate::ticks::average;
 use offers::PairOffers;
 use std::cmp::Ordering;
@@ -178,17 +179,24 @@ impl Composites {
         }
     }
 
-    /// Replaces the usable offers of a bank's pair.
+    /// Replaces the usable offers of a bank's pair: those counted ahead stay.
     pub fn replace(&mut self, setup: &Setup, (bank, pair): (Bank, Pair), counting: &Counting) {
         let slot = setup.slot(bank, pair);
         let entry = &mut self.pairs[pair];
         for side in Side::BOTH {
             let old = &mut self.held[slot][side.index()];
-            let new = &counting.offers[side.index()];
-            entry.replace(side, old, new);
-            old.clone_from(new);
-            self.own[slot][side.index()] = best(side, new);
+            let (ahead, new) = (counting.ahead[side.index()], &counting.offers[side.index()]);
+            if entry.replace(side, old, ahead, new) {
+                old.truncate(ahead);
+                old.extend_from_slice(new);
+                self.own[slot][side.index()] = best(side, old);
+            }
         }
+    }
+
+    /// Usable offers of a bank's pair, by side.
+    pub fn held(&self, slot: Slot) -> &[Vec<Offer>; 2] {
+        &self.held[slot]
     }
 
     /// Whether the composite of a pair is to be computed again.
@@ -208,7 +216,7 @@ impl Composites {
     fn refresh_side(&mut self, setup: &Setup, pair: Pair, side: Side) {
         let config = &setup.pairs[pair].config;
         let entry = &mut self.pairs[pair];
-        let offers = &entry.offers[side.index()];
+        let offers = entry.offers[side.index()].all();
         let top = top(entry.levels[side.index()].first(), offers);
         // Further offers change nothing, unless a size needs them.
         let mut reach = top.map(|top| top.price);
@@ -251,12 +259,17 @@ impl Composites {
 
     /// Usable offers of a pair's side, in the order of a sweep.
     pub fn offers(&self, pair: Pair, side: Side) -> &[Offer] {
-        &self.pairs[pair].offers[side.index()]
+        self.pairs[pair].offers[side.index()].all()
     }
 
     /// What can be had at each price of a pair's side, best first.
     pub fn levels(&self, pair: Pair, side: Side) -> &[PriceLevel] {
         &self.pairs[pair].levels[side.index()]
+    }
+
+    /// A number that changes with the levels of a pair's side.
+    pub fn revision(&self, pair: Pair, side: Side) -> u64 {
+        self.pairs[pair].revisions[side.index()]
     }
 
     /// A bank's own best usable bid and ask.

@@ -25,7 +25,9 @@ struct Stream {
 /// Usable entries of a slot.
 #[derive(Debug, Clone, Default)]
 pub struct Counting {
-    /// Usable entries, by side.
+    /// Number of the first ones that are the same as before, by side.
+    pub ahead: [usize; 2],
+    /// Usable entries behind these, by side.
     pub offers: [Vec<Offer>; 2],
     /// Time at which the next of them becomes unusable without further input.
     pub due_ns: u64,
@@ -93,17 +95,17 @@ impl Streams {
         is_due
     }
 
-    /// Collects the usable entries of a slot.
+    /// Collects the usable entries of a slot, of which those in `before` were usable so far.
     pub fn count(
         &self,
         setup: &Setup,
         (bank, slot): (Bank, Slot),
-        lot: i64,
         entries: &[Entry],
+        before: &[Vec<Offer>; 2],
         now_ns: u64,
         into: &mut Counting,
     ) {
-        into.offers.iter_mut().for_each(Vec::clear);
+        into.clear();
         into.due_ns = NEVER;
         let stream = &self.banks[bank];
         let config = &setup.banks[bank].config;
@@ -119,6 +121,8 @@ impl Streams {
             return;
         }
         into.due_ns = stale_ns;
+        let is_full = setup.banks[bank].is_full;
+        let mut best = [i64::MIN, i64::MAX];
         for (place, entry) in entries.iter().enumerate() {
             // mutant: fx: an indicative quote counts
             // mutant: fx: a quote counts at its expiry
@@ -126,29 +130,59 @@ impl Streams {
                 continue;
             }
             into.due_ns = into.due_ns.min(entry.expires_ns);
-            into.offers[entry.side.index()].push(Offer {
-                price: entry.price,
-                size: crate::plan::whole_lots(entry.size, lot),
-                minimum: entry.minimum,
-                age: entry.age,
-                penalty: 0,
-                entry: place as u32,
-                bank: bank as u16,
-                is_full: setup.banks[bank].is_full,
-            });
+            match entry.side {
+                Side::Bid => best[0] = best[0].max(entry.price),
+                Side::Ask => best[1] = best[1].min(entry.price),
+            }
+            into.add(entry, place, (bank, is_full), before);
         }
         // mutant: fx: an inverted bank counts
-        if is_inverted(&into.offers) {
+        if is_inverted(best) {
+            into.ahead = [0; 2];
             into.offers.iter_mut().for_each(Vec::clear);
         }
     }
 }
 
-/// Whether a bank's best bid is above its best ask.
-fn is_inverted([bids, asks]: &[Vec<Offer>; 2]) -> bool {
-    let bid = bids.iter().map(|offer| offer.price).max();
-    let ask = asks.iter().map(|offer| offer.price).min();
-    bid.zip(ask).is_some_and(|(bid, ask)| bid > ask)
+impl Counting {
+    fn clear(&mut self) {
+        self.ahead = [0; 2];
+        self.offers.iter_mut().for_each(Vec::clear);
+    }
+
+    #[inline]
+    fn add(
+        &mut self,
+        entry: &Entry,
+        place: usize,
+        (bank, is_full): (Bank, bool),
+        before: &[Vec<Offer>; 2],
+    ) {
+        let side = entry.side.index();
+        let (ahead, offers) = (&mut self.ahead[side], &mut self.offers[side]);
+        let known = before[side].get(*ahead);
+        if offers.is_empty()
+            && known.is_some_and(|offer| offer.age == entry.age && offer.entry == place as u32)
+        {
+            *ahead += 1;
+            return;
+        }
+        offers.push(Offer {
+            price: entry.price,
+            size: entry.whole,
+            minimum: entry.minimum,
+            age: entry.age,
+            penalty: 0,
+            entry: place as u32,
+            bank: bank as u16,
+            is_full,
+        });
+    }
+}
+
+/// Whether a bank's best bid is above its best ask, the lowest and highest number where it has none.
+fn is_inverted([bid, ask]: [i64; 2]) -> bool {
+    bid > ask
 }
 
 /// Best price of a side.

@@ -11,6 +11,8 @@ const PRICE_DECIMALS: u32 = 9;
 pub struct Ladder {
     /// By side.
     sides: [Vec<Level>; 2],
+    /// What they were made from.
+    shown: [Vec<PriceLevel>; 2],
     next: Vec<Level>,
     changes: Vec<LevelChange>,
     levels_max: usize,
@@ -40,6 +42,10 @@ impl Ladder {
         let room = || Vec::with_capacity(levels_max);
         Ladder {
             sides: [room(), room()],
+            shown: [
+                Vec::with_capacity(levels_max),
+                Vec::with_capacity(levels_max),
+            ],
             next: room(),
             changes: Vec::with_capacity(4 * levels_max),
             levels_max,
@@ -57,40 +63,85 @@ impl Ladder {
         &self.changes
     }
 
-    /// Replaces both sides by levels, best first. True if that changed anything.
-    pub fn replace(&mut self, [bids, asks]: [&[PriceLevel]; 2]) -> bool {
+    /// Replaces sides by levels, best first; `None` for a side that did not change. True if that changed anything.
+    pub fn replace(&mut self, sides: [Option<&[PriceLevel]>; 2]) -> bool {
         self.changes.clear();
-        for (side, levels) in [(Side::Bid, bids), (Side::Ask, asks)] {
-            let levels = &levels[..levels.len().min(self.levels_max)];
-            self.next.clear();
-            self.next.extend(levels.iter().map(|level| Level {
-                price: scaled(level.price, self.tick),
-                quantity: Quantity(level.quantity()),
-                orders: level.banks as i32,
-                known: true,
-            }));
-            let known = &mut self.sides[side.index()];
-            steps(side, known, &self.next, &mut self.changes);
-            std::mem::swap(known, &mut self.next);
+        for (side, levels) in Side::BOTH.into_iter().zip(sides) {
+            if let Some(levels) = levels {
+                self.replace_side(side, &levels[..levels.len().min(self.levels_max)]);
+            }
         }
         !self.changes.is_empty()
+    }
+
+    fn replace_side(&mut self, side: Side, levels: &[PriceLevel]) {
+        let tick = self.tick;
+        let level_of = |level: &PriceLevel| Level {
+            price: scaled(level.price, tick),
+            quantity: Quantity(level.quantity()),
+            orders: level.banks as i32,
+            known: true,
+        };
+        let known = &mut self.sides[side.index()];
+        let shown = &mut self.shown[side.index()];
+        match differing(shown, levels) {
+            Some(mut places) => {
+                while places != 0 {
+                    let at = places.trailing_zeros() as usize;
+                    places &= places - 1;
+                    shown[at] = levels[at];
+                    let level = level_of(&levels[at]);
+                    // Another sum below the same largest band is the same quantity.
+                    if std::mem::replace(&mut known[at], level) != level {
+                        let replace = step(side, LevelAction::Replace, at, level);
+                        self.changes.push(replace);
+                    }
+                }
+            }
+            None => {
+                self.next.clear();
+                self.next.extend(levels.iter().map(level_of));
+                steps(side, known, &self.next, &mut self.changes);
+                std::mem::swap(known, &mut self.next);
+                shown.clear();
+                shown.extend_from_slice(levels);
+            }
+        }
+    }
+}
+
+/// Places of the levels that differ, as the bits of a word; `None` if the lists have other prices, or more levels than a word has
+/// bits. Most changes leave the prices, and a loop without branches costs less than one that ends where nobody can predict it.
+fn differing(old: &[PriceLevel], new: &[PriceLevel]) -> Option<u64> {
+    let mut is_moved = old.len() != new.len() || new.len() > u64::BITS as usize;
+    let mut places = 0;
+    for (at, (one, other)) in old.iter().zip(new).take(u64::BITS as usize).enumerate() {
+        is_moved |= one.price != other.price;
+        let differs =
+            (one.sum != other.sum) | (one.largest != other.largest) | (one.banks != other.banks);
+        places |= u64::from(differs) << at;
+    }
+    (!is_moved).then_some(places)
+}
+
+fn step(side: Side, action: LevelAction, index: usize, level: Level) -> LevelChange {
+    LevelChange {
+        level,
+        book: BookKind::Direct,
+        side,
+        action,
+        index: index as u16,
     }
 }
 
 /// The steps from one list to another: removals from the end, replacements, then insertions, so that the list is never longer
 /// than the longer of the two.
 fn steps(side: Side, old: &[Level], new: &[Level], changes: &mut Vec<LevelChange>) {
-    let step = |action, index: usize, level| LevelChange {
-        level,
-        book: BookKind::Direct,
-        side,
-        action,
-        index: index as u16,
-    };
     // What is equal at both ends has no steps.
     let same = |(one, other): &(&Level, &Level)| one == other;
     let ahead = old.iter().zip(new).take_while(same).count();
     let (old, new) = (&old[ahead..], &new[ahead..]);
+    let step = |action, index, level| step(side, action, index, level);
     let is_before = |one: &Level, other: &Level| match side {
         Side::Bid => one.price > other.price,
         Side::Ask => one.price < other.price,
@@ -174,7 +225,7 @@ mod tests {
             offer(2, 110_000, 5_000_000, true),
             offer(3, 110_000, 4_000_000, true),
         ];
-        assert!(ladder.replace([&levels_of(&bids), &[]]));
+        assert!(ladder.replace([Some(&levels_of(&bids)), None]));
         let seen: Vec<_> = ladder
             .levels(Side::Bid)
             .iter()
@@ -182,7 +233,10 @@ mod tests {
             .collect();
         let expected = [(1_100_010_000, 4_000_000, 3), (1_100_000_000, 5_000_000, 2)];
         assert_eq!(seen, expected, "bands are never added up");
-        assert!(!ladder.replace([&levels_of(&bids), &[]]), "nothing changed");
+        assert!(
+            !ladder.replace([Some(&levels_of(&bids)), None]),
+            "nothing changed"
+        );
         assert_eq!(price_of_hundredths(11_000_050, 5).0, 1_100_005_000);
         assert_eq!(price_of_hundredths(1_199, 9).0, 11, "coarser than 1e-9");
     }
@@ -214,12 +268,30 @@ mod tests {
             let mut ladder = Ladder::new(6, 0);
             let (mut bids, mut asks) = (Vec::new(), Vec::new());
             for (bid, ask) in rounds {
-                ladder.replace([&levels_of(&side(&bid, Side::Bid)), &levels_of(&side(&ask, Side::Ask))]);
-                let changes = ladder.changes().to_vec();
-                play(&mut bids, Side::Bid, &changes, 6);
-                play(&mut asks, Side::Ask, &changes, 6);
-                prop_assert_eq!(&bids[..], ladder.levels(Side::Bid));
-                prop_assert_eq!(&asks[..], ladder.levels(Side::Ask));
+                // Other prices, then the same prices with other sizes.
+                let larger = |side: &[(i64, i64)]| side.iter().map(|(price, size)| (*price, size % 4 + 1)).collect::<Vec<_>>();
+                for (bid, ask) in [(larger(&bid), larger(&ask)), (bid, ask)] {
+                    let levels = [levels_of(&side(&bid, Side::Bid)), levels_of(&side(&ask, Side::Ask))];
+                    ladder.replace([Some(&levels[0]), Some(&levels[1])]);
+                    let changes = ladder.changes().to_vec();
+                    play(&mut bids, Side::Bid, &changes, 6);
+                    play(&mut asks, Side::Ask, &changes, 6);
+                    for (side, levels) in Side::BOTH.into_iter().zip(&levels) {
+                        let expected: Vec<_> = levels
+                            .iter()
+                            .take(6)
+                            .map(|level| (level.price * 1_000_000_000, level.quantity(), level.banks as i32))
+                            .collect();
+                        let found: Vec<_> = ladder
+                            .levels(side)
+                            .iter()
+                            .map(|level| (level.price.0, level.quantity.0, level.orders))
+                            .collect();
+                        prop_assert_eq!(found, expected);
+                    }
+                    prop_assert_eq!(&bids[..], ladder.levels(Side::Bid));
+                    prop_assert_eq!(&asks[..], ladder.levels(Side::Ask));
+                }
             }
         }
     }

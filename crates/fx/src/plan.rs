@@ -129,6 +129,12 @@ pub(crate) fn low<T: std::ops::Neg<Output = T>>(takes: Side, value: T) -> T {
 }
 
 impl Offer {
+    /// Whether this is the other one, of the same bank and pair: an entry has a new age each time that it is set.
+    #[inline]
+    pub(crate) fn is(&self, other: &Offer) -> bool {
+        self.age == other.age && self.entry == other.entry
+    }
+
     /// Effective price in tenths of a tick, lower is better.
     fn effective(&self, takes: Side) -> i64 {
         // mutant: fx: penalties are ignored
@@ -137,19 +143,18 @@ impl Offer {
 }
 
 /// Order of a sweep: effective price, price, larger size, rank, age.
+#[inline]
 pub fn sweep_order(takes: Side, a: &Offer, b: &Offer) -> Ordering {
-    let key = |offer: &Offer| {
-        // mutant: fx: a sweep takes the smaller first
-        let size = Reverse(offer.size);
-        (
-            offer.effective(takes),
-            low(takes, offer.price),
-            size,
-            offer.bank,
-            offer.age,
-        )
+    // Most offers differ in the first: the others are computed where they are needed.
+    let later = || {
+        let key = |offer: &Offer| {
+            // mutant: fx: a sweep takes the smaller first
+            let size = Reverse(offer.size);
+            (low(takes, offer.price), size, offer.bank, offer.age)
+        };
+        key(a).cmp(&key(b))
     };
-    key(a).cmp(&key(b))
+    a.effective(takes).cmp(&b.effective(takes)).then_with(later)
 }
 
 impl Planner {

@@ -113,6 +113,18 @@ pub const FX: &[Mutant] = &[
         test: "-p touchline-compose --test compose faults::a_void_quote_is_never_shown_as_live",
     },
     Mutant {
+        name: "fx: a composite lists the smaller first",
+        find: "(QUANTITY_MAX - offer.size) as u64",
+        replace: "offer.size as u64",
+        test: "-p touchline-fx --lib changes_lead_to_what_sorting_everything_does",
+    },
+    Mutant {
+        name: "fx: a level with fewer banks is not published",
+        find: "| (one.banks != other.banks)",
+        replace: "",
+        test: "-p touchline-fx --lib ladder::tests::steps_lead_from_one_ladder_to_the_next",
+    },
+    Mutant {
         name: "fx: a composite does not see a change of its last offer",
         find: "!is_better(side, reach, price)",
         replace: "is_better(side, price, reach)",
@@ -162,8 +174,8 @@ pub const FX: &[Mutant] = &[
     },
     Mutant {
         name: "fx: an inverted bank counts",
-        find: "if is_inverted(&into.offers) {",
-        replace: "if is_inverted(&into.offers) && false {",
+        find: "if is_inverted(best) {",
+        replace: "if is_inverted(best) && false {",
         test: "-p touchline-fx --test fx quotes::an_inverted_bank_does_not_count",
     },
     Mutant {

@@ -1,8 +1,9 @@
 //! Usable offers of a pair over all banks, and what can be had at each price. A change costs what it changes, whatever the number of
 //! banks: offers are moved within the sorted list, and levels are computed again at the prices concerned only.
 
+use super::sorted::SortedOffers;
 use super::{Composite, PriceLevel};
-use crate::plan::{Offer, low, sweep_order};
+use crate::plan::{Offer, low};
 use touchline_types::Side;
 
 /// Usable offers of a pair.
@@ -10,8 +11,8 @@ use touchline_types::Side;
 /// Invariant: offers are in the order of a sweep, and levels are those of the offers.
 #[derive(Debug, Clone, Default)]
 pub(super) struct PairOffers {
-    /// Sorted in the order of a sweep, by side.
-    pub offers: [Vec<Offer>; 2],
+    /// In the order of a sweep, by side.
+    pub offers: [SortedOffers; 2],
     /// Levels of these offers, best first, by side.
     pub levels: [Vec<PriceLevel>; 2],
     /// Number of bands, by side.
@@ -19,35 +20,32 @@ pub(super) struct PairOffers {
     /// Worst price that the composite depends on, by side; `None` if it depends on every offer.
     pub reach: [Option<i64>; 2],
     pub composite: Composite,
+    /// Changes of the levels so far, by side.
+    pub revisions: [u64; 2],
     /// Whether the composite is to be computed again, by side.
     pub is_dirty: [bool; 2],
 }
 
 impl PairOffers {
-    /// Replaces the offers of a bank on a side.
-    pub fn replace(&mut self, side: Side, old: &[Offer], new: &[Offer]) {
-        let (mut gone, mut come) = (only_in(old, new), only_in(new, old));
-        loop {
-            let (was, is) = (gone.next(), come.next());
-            if was.is_none() && is.is_none() {
-                return;
-            }
-            let leaves = was.map_or(old.len(), |(at, _)| at);
-            let comes = is.map_or(new.len(), |(at, _)| at);
-            // At this moment the bank also has what stays, what came before this one, and what leaves after it.
+    /// Replaces what a bank has on a side behind its first offers, which stay. True if any of them changed.
+    pub fn replace(&mut self, side: Side, old: &[Offer], ahead: usize, new: &[Offer]) -> bool {
+        // Most messages change few offers, and leave the rest at their places.
+        let gone = &old[ahead..];
+        let behind = gone.iter().rev().zip(new.iter().rev());
+        let behind = behind.take_while(|(one, other)| one.is(other)).count();
+        let gone = &gone[..gone.len() - behind];
+        let come = &new[..new.len() - behind];
+        for at in 0..gone.len().max(come.len()) {
+            // At this moment the bank has what it had, without what left and this one, and what came before this one.
             let has_other = |price| {
-                let mut there = new.iter().enumerate().filter(|(_, one)| one.price == price);
-                let mut later = old.iter().skip(leaves + 1).filter(|one| one.price == price);
-                there.any(|(at, one)| at < comes || old.contains(one))
-                    || later.any(|one| !new.contains(one))
+                let left = &gone[..gone.len().min(at + 1)];
+                let came = &come[..come.len().min(at)];
+                number_at(old, price) + number_at(came, price) > number_at(left, price)
             };
-            self.change(
-                side,
-                was.map(|(_, was)| *was),
-                is.map(|(_, is)| *is),
-                has_other,
-            );
+            let (was, is) = (gone.get(at).copied(), come.get(at).copied());
+            self.change(side, was, is, has_other);
         }
+        !gone.is_empty() || !come.is_empty()
     }
 
     /// Replaces an offer of a bank, adds one, or removes one; whether the bank has another offer of the side at a price.
@@ -59,35 +57,30 @@ impl PairOffers {
         has_other: impl Fn(i64) -> bool,
     ) {
         let offers = &mut self.offers[side.index()];
-        match (was, is) {
-            (Some(was), Some(is)) => {
-                let (from, to) = (held_at(offers, side, &was), place(offers, side, &is));
-                // Only what lies between the two places moves.
-                match to > from {
-                    true => {
-                        offers.copy_within(from + 1..to, from);
-                        offers[to - 1] = is;
-                    }
-                    false => {
-                        offers.copy_within(to..from, to + 1);
-                        offers[to] = is;
-                    }
-                }
-            }
-            (Some(was), None) => {
-                offers.remove(held_at(offers, side, &was));
-            }
-            (None, Some(is)) => offers.insert(place(offers, side, &is), is),
+        match (&was, &is) {
+            (Some(was), Some(is)) => offers.replace(side, was, is),
+            (Some(was), None) => offers.remove(side, was),
+            (None, Some(is)) => offers.insert(side, is),
             (None, None) => {}
         }
         for offer in was.iter().chain(&is) {
             self.is_dirty[side.index()] |= offer.is_full || self.reaches(side, offer.price);
         }
-        if let Some(was) = was {
-            self.leave_level(side, &was, has_other(was.price));
-        }
-        if let Some(is) = is {
-            self.join_level(side, &is, has_other(is.price));
+        self.revisions[side.index()] += 1;
+        match (was, is) {
+            (Some(was), Some(is)) if was.price == is.price && !was.is_full && !is.is_full => {
+                let levels = &mut self.levels[side.index()];
+                let at = level_place(levels, side, is.price);
+                levels[at].sum += i128::from(is.size) - i128::from(was.size);
+            }
+            _ => {
+                if let Some(was) = was {
+                    self.leave_level(side, &was, has_other(was.price));
+                }
+                if let Some(is) = is {
+                    self.join_level(side, &is, has_other(is.price));
+                }
+            }
         }
     }
 
@@ -99,7 +92,7 @@ impl PairOffers {
 
     fn join_level(&mut self, side: Side, offer: &Offer, is_bank_there: bool) {
         let levels = &mut self.levels[side.index()];
-        let at = levels.partition_point(|level| is_better(side, level.price, offer.price));
+        let at = level_place(levels, side, offer.price);
         if levels
             .get(at)
             .is_none_or(|level| level.price != offer.price)
@@ -118,13 +111,17 @@ impl PairOffers {
 
     fn leave_level(&mut self, side: Side, offer: &Offer, is_bank_there: bool) {
         let (levels, offers) = (&mut self.levels[side.index()], &self.offers[side.index()]);
-        let at = levels.partition_point(|level| is_better(side, level.price, offer.price));
+        let at = level_place(levels, side, offer.price);
         let level = &mut levels[at];
+        assert!(level.price == offer.price, "levels-are-those-of-the-offers");
         level.banks -= u32::from(!is_bank_there);
         match offer.is_full {
             // The largest of the others is not known.
             true if level.largest == offer.size => {
-                level.largest = largest_at(offers, side, offer.price);
+                let bands = offers
+                    .at_price(side, offer.price)
+                    .filter(|offer| offer.is_full);
+                level.largest = bands.map(|offer| offer.size).max().unwrap_or(0);
             }
             true => {}
             false => level.sum -= i128::from(offer.size),
@@ -147,42 +144,15 @@ impl PriceLevel {
     }
 }
 
-/// Offers that are not among others, with their indexes. Most messages change few offers, and leave the rest at their places.
-fn only_in<'a>(
-    offers: &'a [Offer],
-    others: &'a [Offer],
-) -> impl Iterator<Item = (usize, &'a Offer)> {
-    let is_new =
-        |(at, offer): &(usize, &Offer)| others.get(*at) != Some(*offer) && !others.contains(offer);
-    offers.iter().enumerate().filter(is_new)
+/// Number of offers at a price, without a branch for each.
+fn number_at(offers: &[Offer], price: i64) -> usize {
+    let at_price = offers.iter().map(|offer| usize::from(offer.price == price));
+    at_price.sum()
 }
 
-/// Where an offer belongs.
-fn place(offers: &[Offer], side: Side, offer: &Offer) -> usize {
-    offers.partition_point(|other| sweep_order(side, other, offer).is_lt())
-}
-
-/// Where an offer is. An entry that moved in its bank's book is another offer with the same order, for a moment.
-fn held_at(offers: &[Offer], side: Side, offer: &Offer) -> usize {
-    let mut at = place(offers, side, offer);
-    while offers
-        .get(at)
-        .is_some_and(|other| other != offer && sweep_order(side, other, offer).is_eq())
-    {
-        at += 1;
-    }
-    assert!(offers.get(at) == Some(offer), "offers-in-sweep-order");
-    at
-}
-
-/// The largest band at a price.
-fn largest_at(offers: &[Offer], side: Side, price: i64) -> i64 {
-    let from = offers.partition_point(|offer| is_better(side, offer.price, price));
-    let at_price = offers[from..]
-        .iter()
-        .take_while(|offer| offer.price == price);
-    let bands = at_price.filter(|offer| offer.is_full);
-    bands.map(|offer| offer.size).max().unwrap_or(0)
+/// Where the level of a price is, or belongs.
+fn level_place(levels: &[PriceLevel], side: Side, price: i64) -> usize {
+    levels.partition_point(|level| is_better(side, level.price, price))
 }
 
 /// Levels of offers in the order of a sweep, computed anew: what tests compare with.
@@ -215,6 +185,7 @@ fn is_better(side: Side, price: i64, than: i64) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::plan::sweep_order;
     use proptest::prelude::*;
 
     fn offer((bank, price, size, is_full): (u16, i64, i64, bool), age: u64) -> Offer {
@@ -254,7 +225,7 @@ mod tests {
                 sorted.sort_by(|one, other| sweep_order(side, one, other));
                 prop_assert_eq!(&pair.levels[side.index()], &levels_of(&sorted));
                 prop_assert_eq!(pair.bands[side.index()], sorted.iter().filter(|offer| offer.is_full).count());
-                prop_assert_eq!(&pair.offers[side.index()], &sorted);
+                prop_assert_eq!(pair.offers[side.index()].all(), &sorted[..]);
             }
         }
     }

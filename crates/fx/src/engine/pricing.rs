@@ -116,10 +116,15 @@ impl Engine {
             self.is_dirty[slot] = false;
             let pair = slot % pairs;
             let entries = self.quotes.book(slot).entries();
-            let lot = self.setup.pairs[pair].config.lot;
             let counting = &mut self.counting;
-            self.streams
-                .count(&self.setup, (bank, slot), lot, entries, now_ns, counting);
+            self.streams.count(
+                &self.setup,
+                (bank, slot),
+                entries,
+                self.composites.held(slot),
+                now_ns,
+                counting,
+            );
             // Otherwise the same timer would fire repeatedly.
             assert!(counting.due_ns > now_ns, "what-counts-ends-later");
             self.composites.replace(&self.setup, (bank, pair), counting);

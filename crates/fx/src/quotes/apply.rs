@@ -18,6 +18,7 @@ use super::book::Book;
 use super::counters::Counters;
 use super::entry::{Entry, Key, NEVER};
 use super::fields::Raw;
+use crate::plan::whole_lots;
 use crate::setup::{Bank, Pair, Setup, ns};
 use crate::ticks;
 use touchline_types::{Id, Side};
@@ -171,6 +172,7 @@ impl Apply<'_> {
             is_used: false,
             price,
             size,
+            whole: whole_lots(size, pair.lot),
             minimum,
             // mutant: fx: a quote lives as long as the later of two ends
             expires_ns: ttl_ns.min(own_ns),

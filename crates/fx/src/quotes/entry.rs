@@ -2,25 +2,28 @@
 
 use touchline_types::{Id, Side};
 
-/// Entry of a bank's book.
+/// Entry of a bank's book. What decides whether it is usable, and for how much, is in its first cache line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(C, align(64))]
 pub struct Entry {
-    /// Side of the bank's book.
-    pub side: Side,
-    /// Firm; otherwise indicative.
-    pub is_firm: bool,
-    /// Whether an order has used it since the bank set it.
-    pub is_used: bool,
     /// Price, ticks.
     pub price: i64,
     /// Size, units.
     pub size: i64,
+    /// Size in whole lots of the pair, units.
+    pub whole: i64,
     /// Minimum quantity of an order on it, units.
     pub minimum: i64,
     /// Expiry, nanoseconds since 1970; [`NEVER`] without one.
     pub expires_ns: u64,
     /// Age: number of its setting among all of the bank.
     pub age: u64,
+    /// Side of the bank's book.
+    pub side: Side,
+    /// Firm; otherwise indicative.
+    pub is_firm: bool,
+    /// Whether an order has used it since the bank set it.
+    pub is_used: bool,
     /// The bank's quote id; empty if there is none.
     pub quote_id: Id,
     /// MDReqID (262) of the entry; empty if there is none.

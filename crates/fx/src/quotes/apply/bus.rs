@@ -2,6 +2,8 @@
 
 use super::super::entry::{Entry, Key, NEVER};
 use super::Apply;
+use crate::config::PairConfig;
+use crate::plan::whole_lots;
 use crate::setup::{Pair, ns};
 use crate::ticks::{PRICE_MAX, QUANTITY_MAX};
 use touchline_types::{Id, Quote, QuoteAction, QuoteChange};
@@ -80,8 +82,8 @@ impl Apply<'_> {
     /// A quote as an entry, if it is a deal at the precision of the pair.
     fn bus_entry(&self, pair: Pair, receive_ns: u64, quote: &Quote) -> Option<Entry> {
         let bank = &self.setup.banks[self.bank].config;
-        let precision = u32::from(self.setup.pairs[pair].config.precision);
-        let nanos = 10_i64.pow(PRICE_DECIMALS - precision);
+        let PairConfig { precision, lot, .. } = self.setup.pairs[pair].config;
+        let nanos = 10_i64.pow(PRICE_DECIMALS - u32::from(precision));
         let (price, size) = (quote.price.0 / nanos, quote.quantity.0);
         let minimum = match quote.quantity_min.is_null() {
             true => bank.min_qty,
@@ -101,6 +103,7 @@ impl Apply<'_> {
             is_used: false,
             price,
             size,
+            whole: whole_lots(size, lot),
             minimum,
             expires_ns: end_of(quote)
                 .min(lived_from(receive_ns))

@@ -29,7 +29,7 @@ impl Books {
     /// The session came or went: every book is empty, and not known until a quote message of it comes.
     pub fn empty(&mut self, validity: Validity, events: &mut Vec<Event>) {
         for (pair, ladder) in self.ladders.iter_mut().enumerate() {
-            ladder.replace([&[], &[]]);
+            ladder.replace([Some(&[]), Some(&[])]);
             self.is_quoted[pair] = false;
             events.push(Event::BookLost(Instrument(pair as u32), validity));
         }
@@ -47,8 +47,8 @@ impl Books {
         let composites = stream.composites();
         let ladder = &mut self.ladders[pair];
         let levels = [
-            composites.levels(pair, Side::Bid),
-            composites.levels(pair, Side::Ask),
+            Some(composites.levels(pair, Side::Bid)),
+            Some(composites.levels(pair, Side::Ask)),
         ];
         if !ladder.replace(levels) {
             return false;
