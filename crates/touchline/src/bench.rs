@@ -12,6 +12,7 @@ mod ipc_throughput;
 mod journal;
 mod publish;
 mod receive;
+mod relay;
 mod run;
 
 use crate::output::Failure;
@@ -56,6 +57,8 @@ enum Bench {
     Publish(publish::Arguments),
     /// The cost of receiving a packet: one a system call, and several.
     Receive(receive::Arguments),
+    /// The cost to the publisher of a receiver, behind a relay, that has stopped.
+    Relay(relay::Arguments),
     /// The peer process of `ipc-rtt` and `ipc-throughput`.
     #[command(hide = true)]
     IpcPeer(ipc::PeerArguments),
@@ -77,6 +80,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         Bench::Journal(arguments) => journal::run(arguments),
         Bench::Publish(arguments) => publish::run(arguments),
         Bench::Receive(arguments) => receive::run(arguments),
+        Bench::Relay(arguments) => relay::run(arguments),
         Bench::IpcPeer(arguments) => ipc::peer(arguments),
     }
 }

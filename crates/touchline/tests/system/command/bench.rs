@@ -55,6 +55,24 @@ fn bench_receive_measures_each_way_of_receiving() {
 }
 
 #[test]
+fn bench_relay_publishes_beside_a_stopped_receiver() {
+    for carrier in [
+        "tcp",
+        #[cfg(feature = "aeron")]
+        "aeron",
+    ] {
+        let arguments = format!("--carrier {carrier} --messages 500 --rounds 2 --json");
+        let lines = lines(
+            &format!("relay-{carrier}"),
+            &format!("bench relay {arguments}"),
+        );
+        for subject in ["one-receiver", "and-a-stopped-one"] {
+            assert_eq!(of(&lines, subject, "count"), 1_000, "{carrier}");
+        }
+    }
+}
+
+#[test]
 fn a_line_of_json_says_when_which_build_how_and_where() {
     let arguments = "bench hash --orders 1000 --samples 50 --rounds 1 --json";
     for line in lines("json", arguments) {
