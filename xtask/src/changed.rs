@@ -177,6 +177,7 @@ mod tests {
     fn all_paths_exist() {
         for path in [
             crate::sbe_oracle::JUDGED,
+            crate::aeron_interop::JUDGED,
             crate::fix_interop::JUDGED,
             crate::memory_model::JUDGED,
         ]

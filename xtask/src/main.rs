@@ -25,6 +25,7 @@ usage: cargo xtask <chore> [arguments]
                                  our native messages against the codecs of the official SBE tool
   fix-interop [--seed N] [--if-changed]
                                  our FIX session against QuickFIX/J, as acceptor and as initiator
+  aeron-interop [--if-changed]   the stream of a relay against Aeron's Java client, driver and the official SBE codecs
   memory-model [--long | --commit ID] [--if-changed]
                                  shared memory under loom, Miri and ThreadSanitizer; for a commit a part of Miri's seeds
   soak [--seeds N] [--seconds N] the long forms of what depends on chance: hours, before a release
@@ -82,6 +83,7 @@ fn run() -> Result<()> {
         ["fix-interop", ref options @ ..] => {
             xtask::fix_interop::run(&root, xtask::fix_interop::Options::parse(options)?)
         }
+        ["aeron-interop", ref options @ ..] => xtask::aeron_interop::run(&root, options),
         ["site"] => xtask::site::run(&root),
         ["soak", ref options @ ..] => {
             xtask::soak::run(&root, &xtask::soak::Options::parse(options)?)

@@ -140,6 +140,28 @@ pub fn run(root: &Path, options: Options) -> Result<()> {
     Ok(())
 }
 
+/// Holds the official codecs' reading of a stream against ours; returns the number of its messages. A schema with two
+/// swapped fields must read it differently.
+///
+/// # Errors
+/// The first message that is read differently; a tool that fails.
+pub fn reads_the_same(root: &Path, stream: &Path) -> Result<usize> {
+    let oracle = Oracle::prepare(root)?;
+    let ours = oracle.our_reading(stream)?;
+    let official = oracle.codecs("relay", &oracle.schema)?;
+    same(
+        "the official codecs",
+        &ours,
+        &oracle.read(&official, stream)?.dump,
+    )?;
+    let swapped = oracle.codecs("relay-swapped", &variants::swapped(&oracle.schema))?;
+    ensure!(
+        same("", &ours, &oracle.read(&swapped, stream)?.dump).is_err(),
+        "two fields were swapped in the schema and the comparison did not detect it"
+    );
+    Ok(ours.lines().count())
+}
+
 /// Working folder, schema and messages.
 struct Oracle {
     root: PathBuf,
