@@ -23,7 +23,7 @@ pub(crate) struct Cut {
     pub bytes: u64,
 }
 
-/// Brings what the page cache shows of every kept segment to the disk: sync, compare with the disk, write again only the
+/// Brings what the page cache shows of every kept segment to the disk that is not durable by a claim: sync, compare with the disk, write again only the
 /// sectors that differ, sync. Number of those sectors.
 pub(crate) fn settle<D: Disk>(disk: &mut D, judgement: &Judgement) -> Result<u64, Error> {
     if Variant::CacheTrusted.is_on() {
@@ -32,10 +32,11 @@ pub(crate) fn settle<D: Disk>(disk: &mut D, judgement: &Judgement) -> Result<u64
     disk.sync_names().map_err(Error::io("sync", ""))?;
     let last = judgement.end.as_ref().map_or(0, |end| end.header.index);
     let mut rewritten = 0;
+    let kept = judgement.walked_from..=last;
     for segment in judgement
         .segments
         .iter()
-        .filter(|segment| segment.index <= last)
+        .filter(|segment| kept.contains(&segment.index))
     {
         let name = segment_name(segment.index);
         disk.sync(&name).map_err(Error::io("sync", &name))?;

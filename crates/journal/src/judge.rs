@@ -1,5 +1,9 @@
 //! Verdict on a journal: the records that count, and whether what stands behind them is a crash or damage.
 
+mod recent;
+
+pub(crate) use recent::judge_recent;
+
 use crate::disk::Disk;
 use crate::error::Error;
 use crate::format::{
@@ -97,6 +101,8 @@ pub(crate) struct Judgement {
     pub unknown_kinds: u64,
     /// Largest epoch in any header.
     pub epoch: u64,
+    /// First segment of which every frame was verified; the ones before are durable by a claim.
+    pub walked_from: u64,
 }
 
 impl Judgement {
@@ -107,7 +113,7 @@ impl Judgement {
 }
 
 /// What the next segment must continue.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 struct Chain {
     base: u64,
     first: u64,
@@ -188,10 +194,8 @@ impl Walk {
             let (from, to) = (last.index + 1, index - 1);
             self.damaged(format!("segments {from} to {to} are missing"));
             self.break_at(self.chain.map_or(0, |chain| chain.base));
-        } else if self.segments.is_empty() && index > 1 {
-            let sentence = format!("segments 1 to {} were removed (retention)", index - 1);
-            self.findings.push(sentence);
         }
+        self.note_first(index);
         let (header, copies) = match SegmentHeader::decode(bytes) {
             Ok(decoded) => decoded,
             Err(fault) if fault.is_foreign() => {
@@ -218,6 +222,14 @@ impl Walk {
         };
         self.segments.push(info);
         Ok(())
+    }
+
+    /// Says that segments before the first one were removed.
+    fn note_first(&mut self, index: u64) {
+        if self.segments.is_empty() && index > 1 {
+            let sentence = format!("segments 1 to {} were removed (retention)", index - 1);
+            self.findings.push(sentence);
+        }
     }
 
     fn damaged(&mut self, finding: String) {
@@ -393,11 +405,7 @@ impl Walk {
             Some(chain) => chain,
             // Older segments may have been removed.
             None if segment.header.index > 1 => return Ok(begin),
-            None => Chain {
-                base: 0,
-                first: 0,
-                end_crc: 0,
-            },
+            None => Chain::default(),
         };
         let is_next = begin.base == expected.base
             && begin.first == expected.first
@@ -495,6 +503,7 @@ impl Walk {
             bytes_behind: self.bytes_behind,
             unknown_kinds: self.unknown_kinds,
             epoch: self.epoch,
+            walked_from: 0,
         }
     }
 }

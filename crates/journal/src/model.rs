@@ -10,7 +10,7 @@ use crate::appender::{Appender, Record, Refused};
 use crate::core::{Core, Sync};
 use crate::error::Error;
 use crate::format::{Alignment, HEADER_BYTES, NAME_BYTES, segment_name, u64_at};
-use crate::judge::{SegmentState, Verdict, judge, judge_with};
+use crate::judge::{Judgement, PrefixEnd, SegmentState, Verdict, judge, judge_recent, judge_with};
 use crate::start::{Form, start};
 use crate::tail::{Identity, Tail};
 use crate::variant::Variant;
@@ -129,6 +129,7 @@ impl Model {
             file_bytes: FILE_BYTES,
             write_zeros: false,
         };
+        self.compare_judgements()?;
         let boot = u128::from(self.boot).to_le_bytes();
         let mut salts = Random(self.random.next());
         let mut random = move || salts.next();
@@ -176,6 +177,27 @@ impl Model {
         }
         let appender = Appender::start(tail, &starting, self.now_ns).map_err(|e| e.to_string())?;
         Ok(Some((core, appender)))
+    }
+
+    /// What a start reads of the segments says the same as all of their frames.
+    fn compare_judgements(&mut self) -> Result<(), String> {
+        let judged = |judged: Result<Judgement, Error>| {
+            let judgement = judged?;
+            let next = judgement.end.as_ref().map(PrefixEnd::next_sequence);
+            let states: Vec<_> = (judgement.segments.iter())
+                .map(|segment| (segment.state, segment.base, segment.frames))
+                .collect();
+            let position = judgement.position();
+            Ok::<_, Error>((judgement.verdict, position, next, judgement.epoch, states))
+        };
+        let whole = judged(judge(&mut self.disk)).map_err(|error| error.to_string())?;
+        let recent = judged(judge_recent(&mut self.disk)).map_err(|error| error.to_string())?;
+        match whole == recent {
+            true => Ok(()),
+            false => Err(format!(
+                "a start finds {recent:?}, all frames say {whole:?}"
+            )),
+        }
     }
 
     /// The records are a prefix, and none that must be there is missing.

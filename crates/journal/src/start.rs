@@ -8,7 +8,7 @@ use crate::format::{
     Alignment, FrameHead, HEAD_BYTES, HEADER_BYTES, NAME_BYTES, SegmentHeader, body_crc, kind,
     segment_name, u32_at,
 };
-use crate::judge::{Judgement, Verdict, judge};
+use crate::judge::{Judgement, Verdict, judge_recent};
 use crate::make::make_segment;
 use crate::records::{Begin, End};
 use crate::tail::Tail;
@@ -109,7 +109,7 @@ pub(crate) fn start<D: Disk, W: Words>(
 }
 
 fn judge_undamaged<D: Disk>(disk: &mut D) -> Result<Judgement, Error> {
-    let judgement = judge(disk)?;
+    let judgement = judge_recent(disk)?;
     match judgement.verdict {
         Verdict::Clean | Verdict::Cut => Ok(judgement),
         Verdict::Damaged => Err(Error::Damaged {

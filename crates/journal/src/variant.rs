@@ -33,6 +33,8 @@ pub enum Variant {
     DiskNotCompared,
     /// The tail is not read at a start.
     TailIgnored,
+    /// A start verifies the last segment alone, whatever is claimed of those before it.
+    UnclaimedTrusted,
 }
 
 impl Variant {
@@ -52,6 +54,7 @@ impl Variant {
         Self::CacheTrusted,
         Self::DiskNotCompared,
         Self::TailIgnored,
+        Self::UnclaimedTrusted,
     ];
 
     /// Whether this rule is broken: never, but in a test that says so.

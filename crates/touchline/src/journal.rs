@@ -79,7 +79,7 @@ Exit status:
   1  a file cannot be read, or the directory has no segment
   2  bad arguments, or a format that this version does not read
   3  cut by a crash: the next start of the writer, or `touchline journal repair`, ends the journal
-  4  damaged: durable records are missing or wrong; no writer starts";
+  4  damaged: durable records are missing or wrong";
 
 const REPAIR_HELP: &str = "\
 Exit status:

@@ -3,7 +3,9 @@
 use crate::place::{Place, append, body, options};
 use crate::round_trip::bodies;
 use crate::second_reader;
+use std::collections::BTreeSet;
 use std::path::PathBuf;
+use std::time::{Duration, Instant};
 use touchline_journal::{Error, Journal, Verdict, read, repair, verify};
 
 /// A closed journal of two runs: its bodies, and the path of its first segment.
@@ -91,10 +93,6 @@ fn a_damaged_journal_is_cut_only_with_the_loss_accepted() {
         repair(&place.journal(), false, 20),
         Err(Error::Damaged { .. })
     ));
-    assert!(matches!(
-        Journal::open(&place.journal(), &place.bus(), &options(), 21),
-        Err(Error::Damaged { .. })
-    ));
     let mut past = 0;
     read(&place.journal(), true, |entry| {
         past += u64::from(entry.head.stream == 1)
@@ -112,4 +110,78 @@ fn a_damaged_journal_is_cut_only_with_the_loss_accepted() {
         found.len()
     );
     second_reader::read(&place.journal()).expect("the second reader agrees");
+}
+
+/// A start verifies each frame of the segment of the last claim.
+#[test]
+fn a_start_refuses_damage_below_the_claims_of_the_last_segment() {
+    let place = Place::new("refused");
+    let bus = place.bus();
+    let mut journal = Journal::open(&place.journal(), &bus, &options(), 1).expect("a journal");
+    (0..4).for_each(|number| append(&mut journal, number));
+    let begun = Instant::now();
+    while journal.durable() < journal.position() {
+        assert!(begun.elapsed() < Duration::from_secs(60), "never durable");
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    (4..8).for_each(|number| append(&mut journal, number));
+    journal.close(9).expect("it closes");
+    let path = place.journal().join("0000000001.tlj");
+    let mut bytes = std::fs::read(&path).expect("a segment");
+    // In the body of the first record, behind Begin and its own head.
+    bytes[4096 + 56 + 32] ^= 1;
+    std::fs::write(&path, &bytes).expect("room");
+    let files = || {
+        let entries = std::fs::read_dir(place.journal()).expect("a directory");
+        entries
+            .flatten()
+            .map(|entry| entry.file_name())
+            .collect::<BTreeSet<_>>()
+    };
+    let before = files();
+    let error = Journal::open(&place.journal(), &bus, &options(), 20).expect_err("damage");
+    assert!(matches!(error, Error::Damaged { .. }), "{error}");
+    assert_eq!(
+        (files(), std::fs::read(&path).expect("a segment")),
+        (before, bytes)
+    );
+}
+
+/// A start passes older segments by their ends: what is wrong inside one is found by whoever reads it.
+#[test]
+fn damage_inside_an_older_segment_is_found_by_readers_and_its_end_by_a_start() {
+    let place = Place::new("older");
+    let (_, path) = sample(&place);
+    let good = std::fs::read(&path).expect("a segment");
+    let used = verify(&place.journal()).expect("a journal").segments[0].used_bytes as usize;
+    let open = |now_ns| Journal::open(&place.journal(), &place.bus(), &options(), now_ns);
+    // Begin and End are 52 and 64 bytes, their heads 32.
+    for (at, is_refused) in [
+        (4096, true),
+        (4096 + 40, true),
+        (4096 + 56 + 40, false),
+        (used - 64, true),
+        (used - 1, true),
+    ] {
+        let mut bad = good.clone();
+        bad[at] ^= 1;
+        std::fs::write(&path, &bad).expect("room");
+        let report = verify(&place.journal()).expect("a directory");
+        assert_eq!(report.verdict, Verdict::Damaged, "byte {at}");
+        match open(30) {
+            Ok(journal) => journal.close(31).expect("it closes"),
+            Err(Error::Damaged { .. }) => assert!(is_refused, "byte {at}"),
+            Err(other) => panic!("byte {at}: {other}"),
+        }
+        assert!(matches!(
+            read(&place.journal(), false, |_| {}),
+            Err(Error::Damaged { .. })
+        ));
+        std::fs::write(&path, &good).expect("room");
+    }
+    open(40).expect("a start").close(41).expect("it closes");
+    assert_eq!(
+        verify(&place.journal()).expect("a journal").verdict,
+        Verdict::Clean
+    );
 }

@@ -1,0 +1,198 @@
+//! Judgement at a start: frame by frame only where records may be that the disk does not have.
+//!
+//! A claim of a later segment says that a segment was durable as a whole. Of such a segment the header, `Begin` and
+//! `End` are read, so that the time of a start depends on the last segments and not on the size of the journal.
+//! Whatever is not as expected there makes the start walk every segment.
+
+use super::{Chain, Judgement, PrefixEnd, SegmentInfo, SegmentState, Walk, judge, segment_indexes};
+use crate::disk::Disk;
+use crate::error::Error;
+use crate::format::{
+    END_BYTES, FrameHead, HEAD_BYTES, HEADER_BYTES, SegmentHeader, body_crc, kind, segment_name,
+    u32_at,
+};
+use crate::records::{Begin, End};
+use crate::variant::Variant;
+use crate::walk::{Cursor, SegmentBytes};
+
+/// Bytes of a header and of the `Begin` behind it.
+const START_BYTES: usize = HEADER_BYTES + HEAD_BYTES + Begin::BYTES;
+
+/// Walks the segments from the last claim on, and the others by their ends. `walked_from` of the judgement is the first
+/// segment of which every frame was verified.
+///
+/// # Errors
+/// As [`judge`].
+pub(crate) fn judge_recent<D: Disk>(disk: &mut D) -> Result<Judgement, Error> {
+    let indexes = segment_indexes(disk)?;
+    let walked_from = first_to_walk(disk, &indexes)?;
+    let mut walk = Walk::default();
+    for (number, index) in indexes.iter().enumerate() {
+        if *index < walked_from {
+            let next = indexes[number + 1];
+            if !walk.pass(disk, *index, next)? {
+                return judge(disk);
+            }
+            continue;
+        }
+        let name = segment_name(*index);
+        let bytes = disk.read_all(&name).map_err(Error::io("read", &name))?;
+        walk.segment(*index, &bytes, &mut |_, _| {})?;
+    }
+    Ok(Judgement {
+        walked_from,
+        ..walk.finish()
+    })
+}
+
+/// The last segment with a claim that everything before it is durable; the first one if there is none.
+fn first_to_walk<D: Disk>(disk: &mut D, indexes: &[u64]) -> Result<u64, Error> {
+    for index in indexes.iter().rev() {
+        let name = segment_name(*index);
+        let bytes = disk.read_all(&name).map_err(Error::io("read", &name))?;
+        // What is wrong with a header is found by the walk.
+        let Ok((header, _)) = SegmentHeader::decode(&bytes) else {
+            continue;
+        };
+        let segment = SegmentBytes {
+            header: &header,
+            bytes: &bytes,
+        };
+        let Some((begin, _)) = begin_in(&header, &bytes) else {
+            continue;
+        };
+        let mut claims = segment
+            .heads_from(HEADER_BYTES as u64)
+            .filter_map(|(at, head)| head.claim(begin.base + at));
+        if claims.any(|claim| claim >= begin.base) || Variant::UnclaimedTrusted.is_on() {
+            return Ok(*index);
+        }
+    }
+    Ok(indexes.first().copied().unwrap_or(0))
+}
+
+/// The `Begin` in the first bytes of a segment, with its head.
+fn begin_in(header: &SegmentHeader, bytes: &[u8]) -> Option<(Begin, FrameHead)> {
+    let rest = bytes.get(HEADER_BYTES..)?;
+    let head = FrameHead::decode(rest, header.salt, HEADER_BYTES as u64)?;
+    let body = rest.get(HEAD_BYTES..head.length as usize)?;
+    let holds = head.kind == kind::BEGIN && head.number == 0 && body_crc(body) == head.body_crc;
+    Begin::decode(body)
+        .filter(|_| holds)
+        .map(|begin| (begin, head))
+}
+
+/// Header and `Begin` of a segment, if both copies of the header hold and are of this file.
+fn start_of<D: Disk>(disk: &mut D, index: u64) -> Result<Option<(SegmentHeader, Begin)>, Error> {
+    let name = segment_name(index);
+    let length = disk.length(&name).map_err(Error::io("examine", &name))?;
+    if length < START_BYTES as u64 {
+        return Ok(None);
+    }
+    let mut bytes = [0; START_BYTES];
+    disk.read(&name, 0, &mut bytes)
+        .map_err(Error::io("read", &name))?;
+    let Ok((header, [true, true])) = SegmentHeader::decode(&bytes) else {
+        return Ok(None);
+    };
+    if header.index != index || header.file_bytes != length {
+        return Ok(None);
+    }
+    let begin = begin_in(&header, &bytes);
+    Ok(begin.map(|(begin, _)| (header, begin)))
+}
+
+impl Walk {
+    /// Passes a segment that is durable as a whole by its `Begin`, its `End`, and the `Begin` of the next one; `false`
+    /// if any of them is not as it should be.
+    fn pass<D: Disk>(&mut self, disk: &mut D, index: u64, next: u64) -> Result<bool, Error> {
+        let Some((header, begin)) = start_of(disk, index)? else {
+            return Ok(false);
+        };
+        let Some((_, next_begin)) = start_of(disk, next)?.filter(|_| next == index + 1) else {
+            return Ok(false);
+        };
+        let is_first = self.segments.is_empty();
+        let expected = Chain {
+            base: begin.base,
+            first: begin.first,
+            end_crc: begin.end_crc,
+        };
+        let continues = match self.chain {
+            Some(chain) => chain == expected,
+            // Older segments may have been removed.
+            None => is_first && (index > 1 || expected == Chain::default()),
+        };
+        let is_ours = *self.journal.get_or_insert(header.journal) == header.journal;
+        let Some(end) =
+            end_of(disk, &header, &begin, &next_begin)?.filter(|_| continues && is_ours)
+        else {
+            return Ok(false);
+        };
+        self.note_first(index);
+        self.epoch = self.epoch.max(header.epoch);
+        self.segments.push(SegmentInfo {
+            index,
+            header: Some(header.clone()),
+            state: SegmentState::Closed,
+            base: Some(begin.base),
+            first: begin.first,
+            frames: u64::from(end.number),
+            used_bytes: end.offset,
+        });
+        self.chain = Some(Chain {
+            base: next_begin.base,
+            first: next_begin.first,
+            end_crc: next_begin.end_crc,
+        });
+        self.end = Some(PrefixEnd {
+            header,
+            base: begin.base,
+            first: begin.first,
+            cursor: end,
+            end_crc: Some(next_begin.end_crc),
+        });
+        Ok(true)
+    }
+}
+
+/// The place behind the `End` of a segment, which the next segment names; `None` if there is no such `End`.
+fn end_of<D: Disk>(
+    disk: &mut D,
+    header: &SegmentHeader,
+    begin: &Begin,
+    next: &Begin,
+) -> Result<Option<Cursor>, Error> {
+    let length = header.alignment.round_up(END_BYTES as u64);
+    let behind = next.base.checked_sub(begin.base);
+    let offset = behind.and_then(|behind| behind.checked_sub(length));
+    let number = next.first.checked_sub(begin.first + 1);
+    let number = number.and_then(|number| u32::try_from(number).ok());
+    let (Some(offset), Some(number)) = (offset, number) else {
+        return Ok(None);
+    };
+    let is_inside = offset >= HEADER_BYTES as u64
+        && offset.is_multiple_of(header.alignment.bytes())
+        && offset + length <= header.file_bytes;
+    if !is_inside {
+        return Ok(None);
+    }
+    let name = segment_name(header.index);
+    let mut bytes = [0; END_BYTES];
+    disk.read(&name, offset, &mut bytes)
+        .map_err(Error::io("read", &name))?;
+    let Some(head) = FrameHead::decode(&bytes, header.salt, offset) else {
+        return Ok(None);
+    };
+    let body = &bytes[HEAD_BYTES..];
+    let end = End::decode(body).filter(|_| head.length as usize == END_BYTES);
+    let holds = head.kind == kind::END
+        && head.number == number
+        && body_crc(body) == head.body_crc
+        && u32_at(&bytes, 4) == next.end_crc
+        && end.is_some_and(|end| end.position == next.base && end.next == next.first);
+    Ok(holds.then_some(Cursor {
+        offset: offset + length,
+        number: number + 1,
+    }))
+}
