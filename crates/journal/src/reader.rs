@@ -1,5 +1,8 @@
 //! Journals read, verified and repaired by people and tools.
 
+#[cfg(test)]
+mod live_tests;
+
 use crate::cut;
 use crate::disk::Disk;
 use crate::error::Error;
@@ -72,13 +75,49 @@ pub struct Repair {
     pub removed: Vec<String>,
 }
 
+/// Attempts to judge a journal whose writer is faster than the walk.
+const ATTEMPTS: u32 = 20;
+/// Time between them.
+const PAUSE: Duration = Duration::from_millis(20);
+
 /// Walks a journal and verifies every frame. Changes nothing; the writer may be running.
 ///
 /// # Errors
 /// The directory cannot be read, or [`Error::Foreign`].
 pub fn verify(directory: &Path) -> Result<Report, Error> {
-    let (report, _) = look(directory)?;
+    let name = directory.display().to_string();
+    let within = |error: Error| error.within(directory);
+    let mut folder = Folder::open(directory).map_err(Error::io("open", &name))?;
+    let Some(pid) = lock::holder(directory) else {
+        let judgement = judge(&mut folder).map_err(within)?;
+        return Ok(report_of(&judgement, None));
+    };
+    let judgement = judge_beside_writer(&mut folder, PAUSE).map_err(within)?;
+    let mut report = report_of(&judgement, Some(pid));
+    let sentence = format!("process {pid} writes this journal, its end moves");
+    report.findings.push(sentence);
     Ok(report)
+}
+
+/// A walk may miss frames that are written behind it, and find later ones whose claims then look like damage. A break
+/// that moves is such a one; damage stays where it is.
+fn judge_beside_writer<D: Disk>(disk: &mut D, pause: Duration) -> Result<Judgement, Error> {
+    let mut judgement = judge(disk)?;
+    let mut is_still = false;
+    for _ in 0..ATTEMPTS {
+        if judgement.verdict == Verdict::Clean || is_still {
+            break;
+        }
+        std::thread::sleep(pause);
+        let position = judgement.position();
+        judgement = judge(disk)?;
+        is_still = judgement.position() == position;
+    }
+    // mutant: journal: a break that moves beside a writer is damage
+    if judgement.verdict == Verdict::Cut || !is_still {
+        judgement.verdict = Verdict::Clean;
+    }
+    Ok(judgement)
 }
 
 /// Gives every record that counts to `each`, in order. With `past_damage` also those behind a break whose checksums
@@ -91,9 +130,16 @@ pub fn read(
     past_damage: bool,
     mut each: impl FnMut(&Entry<'_>),
 ) -> Result<Report, Error> {
-    let (report, mut folder) = look(directory)?;
+    let name = directory.display().to_string();
+    let mut folder = Folder::open(directory).map_err(Error::io("open", &name))?;
     let within = |error: Error| error.within(directory);
+    // Without a writer one walk is enough.
+    let beside_writer = match lock::holder(directory) {
+        Some(_) => Some(verify(directory)?),
+        None => None,
+    };
     let judgement = give_records(&mut folder, &mut each).map_err(within)?;
+    let report = beside_writer.unwrap_or_else(|| report_of(&judgement, None));
     if report.verdict != Verdict::Damaged {
         return Ok(report);
     }
@@ -234,38 +280,6 @@ fn remove_unfinished(
         repair.removed.push(name);
     }
     Ok(())
-}
-
-/// Walks a journal beside its writer: what is half written is looked at again.
-fn look(directory: &Path) -> Result<(Report, Folder), Error> {
-    let name = directory.display().to_string();
-    let mut folder = Folder::open(directory).map_err(Error::io("open", &name))?;
-    let within = |error: Error| error.within(directory);
-    let mut judgement = judge(&mut folder).map_err(within)?;
-    let writer = lock::holder(directory);
-    if writer.is_some() {
-        for _ in 0..10 {
-            if judgement.verdict == Verdict::Clean {
-                break;
-            }
-            std::thread::sleep(Duration::from_millis(20));
-            let position = judgement.position();
-            judgement = judge(&mut folder).map_err(within)?;
-            // What a writer has not finished, it finishes; damage stays where it is.
-            if judgement.position() == position {
-                break;
-            }
-        }
-        if judgement.verdict == Verdict::Cut {
-            judgement.verdict = Verdict::Clean;
-        }
-    }
-    let mut report = report_of(&judgement, writer);
-    if let Some(pid) = writer {
-        let sentence = format!("process {pid} writes this journal, its end moves");
-        report.findings.push(sentence);
-    }
-    Ok((report, folder))
 }
 
 pub(crate) fn report_of(judgement: &Judgement, writer: Option<u32>) -> Report {

@@ -22,4 +22,10 @@ pub const JOURNAL: &[Mutant] = &[
         replace: "if let (State::Failed, errno, true) = (self.tail.state().0, self.tail.state().1, false) {",
         test: "-p touchline-journal --lib a_failed_write_or_sync_refuses_the_next_record",
     },
+    Mutant {
+        name: "journal: a break that moves beside a writer is damage",
+        find: "judgement.verdict == Verdict::Cut || !is_still",
+        replace: "judgement.verdict == Verdict::Cut",
+        test: "-p touchline-journal --lib a_break_that_moves_with_every_walk_is_a_fast_writer",
+    },
 ];

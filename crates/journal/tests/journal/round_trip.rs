@@ -2,8 +2,9 @@
 
 use crate::place::{Place, append, body, options};
 use crate::second_reader;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
-use touchline_journal::{Error, Journal, Mode, Options, Record, Verdict, read, verify};
+use touchline_journal::{Error, Journal, Mode, Options, Record, Refused, Verdict, read, verify};
 
 /// Bodies of the records of stream 1.
 pub fn bodies(place: &Place) -> Vec<Vec<u8>> {
@@ -112,4 +113,57 @@ fn a_second_writer_is_refused_with_the_process_id_of_the_first() {
     );
     journal.close(3).expect("it closes");
     assert_eq!(verify(&place.journal()).expect("a journal").writer, None);
+}
+
+/// What a walk misses of a fast writer is neither damage nor a wrong record.
+#[test]
+fn a_journal_is_read_and_clean_beside_a_fast_writer() {
+    let place = Place::new("live");
+    let bus = place.bus();
+    // Large enough that the writer is faster than the copy of a segment.
+    let options = Options {
+        segment_bytes: 1 << 20,
+        ring_bytes: 1 << 20,
+        ..options()
+    };
+    let mut journal = Journal::open(&place.journal(), &bus, &options, 1).expect("a journal");
+    let is_done = AtomicBool::new(false);
+    let (mut walks, mut last) = (0, 0);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let begun = Instant::now();
+            let mut number = 0;
+            while begun.elapsed() < Duration::from_millis(1_000) {
+                let body = body(number);
+                let record = Record {
+                    stream: 1,
+                    kind: 48,
+                    time_ns: number,
+                    body: &body,
+                };
+                match journal.append(&record) {
+                    Ok(_) => number += 1,
+                    Err(Refused::TailFull { .. } | Refused::NoSegment) => std::thread::yield_now(),
+                    Err(other) => panic!("{other}"),
+                }
+            }
+            is_done.store(true, Ordering::Release);
+        });
+        while !is_done.load(Ordering::Acquire) {
+            let report = verify(&place.journal()).expect("a journal");
+            assert_eq!(report.verdict, Verdict::Clean, "{:?}", report.findings);
+            assert_eq!(report.writer, Some(std::process::id()));
+            let found = bodies(&place);
+            assert!(found.len() >= last, "{} after {last}", found.len());
+            let right = found
+                .iter()
+                .enumerate()
+                .all(|(number, found)| *found == body(number as u64));
+            assert!(right, "a wrong record");
+            last = found.len();
+            walks += 1;
+        }
+    });
+    println!("{walks} walks, {last} records in the last one");
+    assert!(walks > 1 && last > 0);
 }
