@@ -23,6 +23,15 @@ impl Timebase {
         }
     }
 
+    /// The same clock, this far ahead.
+    pub fn ahead(self, ns: i64) -> Timebase {
+        let ticks = (ns as f64 / self.ns_per_tick) as i64;
+        Timebase {
+            origin_ticks: self.origin_ticks.saturating_add_signed(-ticks),
+            ..self
+        }
+    }
+
     /// Current time, nanoseconds.
     #[inline]
     pub fn now_ns(&self) -> u64 {

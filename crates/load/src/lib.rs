@@ -26,6 +26,7 @@ pub mod process;
 pub mod publish;
 pub mod ramp;
 pub mod receive;
+pub mod remote;
 pub mod report;
 pub mod row;
 pub mod sample;

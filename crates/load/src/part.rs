@@ -98,11 +98,7 @@ pub const START_MAX: Duration = Duration::from_secs(20);
 /// # Errors
 /// The error was written to standard output.
 pub fn play(role: &str) -> Result<(), Failed> {
-    let kind = |role: &Role| {
-        let kind = Kind::ALL.iter().find(|(name, _)| *name == role.subject);
-        let unknown = || Failed(format!("{}: not a subject of this build", role.subject));
-        kind.map(|(_, kind)| *kind).ok_or_else(unknown)
-    };
+    let kind = |role: &Role| Kind::named(&role.subject);
     let transport = Transport {
         drive: |role: &Role, orders: &Orders| {
             subject::drive(kind(role)?, &role.place, say_ready, || orders.is_stopped())

@@ -3,9 +3,10 @@
 use crate::Failed;
 use crate::part::START_MAX;
 use serde_json::Value;
-use std::io::{BufRead, BufReader, Write};
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{Shutdown, TcpStream};
 use std::process::{Child, ChildStdin, Command, Stdio};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, TryRecvError, channel};
 use std::time::{Duration, Instant};
 
 /// A process. It is killed when this value is dropped.
@@ -13,9 +14,17 @@ use std::time::{Duration, Instant};
 pub struct Process {
     /// Its name in the results.
     pub name: String,
-    child: Child,
-    orders: Option<ChildStdin>,
+    body: Body,
     lines: Receiver<String>,
+}
+
+/// Where it runs.
+#[derive(Debug)]
+enum Body {
+    /// On this host.
+    Here(Child, Option<ChildStdin>),
+    /// Behind an agent: its standard input and output.
+    There(TcpStream),
 }
 
 impl Process {
@@ -31,23 +40,31 @@ impl Process {
         })?;
         let orders = child.stdin.take();
         let stdout = child.stdout.take().expect("it is piped");
-        let (line, lines) = channel();
-        std::thread::spawn(move || {
-            let said = BufReader::new(stdout).lines().map_while(Result::ok);
-            // The receiver of the channel is dropped.
-            let _ = said.into_iter().try_for_each(|said| line.send(said));
-        });
         Ok(Process {
             name,
-            child,
-            orders,
-            lines,
+            body: Body::Here(child, orders),
+            lines: lines_of(stdout),
         })
     }
 
-    /// Process id.
-    pub fn pid(&self) -> u32 {
-        self.child.id()
+    /// A process that an agent has started at the other end of this connection.
+    ///
+    /// # Errors
+    /// The connection has ended.
+    pub fn behind(name: String, connection: TcpStream) -> Result<Process, Failed> {
+        Ok(Process {
+            name,
+            lines: lines_of(connection.try_clone()?),
+            body: Body::There(connection),
+        })
+    }
+
+    /// Process id; `None` on another host.
+    pub fn pid(&self) -> Option<u32> {
+        match &self.body {
+            Body::Here(child, _) => Some(child.id()),
+            Body::There(_) => None,
+        }
     }
 
     /// Waits until it is ready.
@@ -64,13 +81,24 @@ impl Process {
     /// # Errors
     /// It has ended.
     pub fn go(&mut self, begin_ns: u64) -> Result<(), Failed> {
-        let orders = self.orders.as_mut().expect("it was not stopped");
-        writeln!(orders, "go {begin_ns}").map_err(|error| Failed(format!("{}: {error}", self.name)))
+        let line = format!("go {begin_ns}\n");
+        let sent = match &mut self.body {
+            Body::Here(_, orders) => orders
+                .as_mut()
+                .expect("it was not stopped")
+                .write_all(line.as_bytes()),
+            Body::There(connection) => connection.write_all(line.as_bytes()),
+        };
+        sent.map_err(|error| Failed(format!("{}: {error}", self.name)))
     }
 
     /// Sends the stop command.
     pub fn stop(&mut self) {
-        self.orders = None;
+        match &mut self.body {
+            Body::Here(_, orders) => *orders = None,
+            // The agent may have closed it.
+            Body::There(connection) => drop(connection.shutdown(Shutdown::Write)),
+        }
     }
 
     /// Waits for its result of this name.
@@ -109,16 +137,48 @@ impl Process {
     pub fn end(mut self, most: Duration) {
         self.stop();
         let begin = Instant::now();
-        while begin.elapsed() < most && matches!(self.child.try_wait(), Ok(None)) {
+        while begin.elapsed() < most && !self.has_ended() {
             std::thread::sleep(Duration::from_millis(2));
         }
     }
+
+    fn has_ended(&mut self) -> bool {
+        match &mut self.body {
+            Body::Here(child, _) => !matches!(child.try_wait(), Ok(None)),
+            // Its output ends with it.
+            Body::There(_) => loop {
+                match self.lines.try_recv() {
+                    Ok(_) => {}
+                    Err(TryRecvError::Empty) => return false,
+                    Err(TryRecvError::Disconnected) => return true,
+                }
+            },
+        }
+    }
+}
+
+/// Lines of an output as they arrive.
+fn lines_of(output: impl Read + Send + 'static) -> Receiver<String> {
+    let (line, lines) = channel();
+    std::thread::spawn(move || {
+        let said = BufReader::new(output).lines().map_while(Result::ok);
+        // The receiver of the channel is dropped.
+        let _ = said.into_iter().try_for_each(|said| line.send(said));
+    });
+    lines
 }
 
 impl Drop for Process {
     fn drop(&mut self) {
         // It may have ended already.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
+        match &mut self.body {
+            Body::Here(child, _) => {
+                let _ = child.kill();
+                let _ = child.wait();
+            }
+            Body::There(connection) => {
+                let _ = connection.shutdown(Shutdown::Both);
+            }
+        }
     }
 }

@@ -71,6 +71,9 @@ pub struct Row {
     pub counts: BTreeMap<String, u64>,
     /// Round trip of a cache line before and after the round, nanoseconds; empty while the round runs.
     pub floor_ns: Vec<u64>,
+    /// Two hosts: bound of the error of one-way latencies by the difference of their clocks, nanoseconds; 0 on one host.
+    #[serde(default)]
+    pub clock_error_ns: u64,
 }
 
 /// Reported quantiles, with their names.

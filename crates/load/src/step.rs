@@ -6,6 +6,7 @@ use crate::clock::Timebase;
 use crate::part::{Part, ReadReport, Role, Wait};
 use crate::process::Process;
 use crate::publish::{GRACE_NS, Published};
+use crate::remote::{Peer, Request};
 use crate::row::{self, Row, Verdict};
 use crate::sample::{HostSample, HostUse, ProcessSample, ProcessUse};
 use crate::schedule::{Profile, Schedule};
@@ -41,6 +42,8 @@ pub struct Settings {
     pub limits: Limits,
     /// The shared clock.
     pub clock: Timebase,
+    /// Host of the readers, if it is another one.
+    pub peer: Option<Peer>,
 }
 
 /// Limits of a sustained step. They are absolute, and do not depend on the subject's lowest rate.
@@ -129,6 +132,7 @@ struct Measured {
     host: HostUse,
     shm_bytes: u64,
     begin_ns: u64,
+    clock_error_ns: u64,
 }
 
 /// Runs a step and returns its row. A subject that fails has a row, too, with the reason.
@@ -166,7 +170,7 @@ fn measure(
     let role = Role {
         part: Part::Publish,
         subject: subject.name.clone(),
-        place: place(folder, readers)?,
+        place: place(folder, readers, settings.peer.as_ref())?,
         schedule: *schedule,
         clock: settings.clock,
         wait: settings.wait,
@@ -174,6 +178,9 @@ fn measure(
         reader: 0,
         delay_us: 0,
     };
+    let peer = settings.peer.as_ref();
+    let compare = || peer.map(|peer| peer.clock(&settings.clock)).transpose();
+    let clock_before = compare()?;
     let start = |name: String, role: &Role| Process::start(name, subject.command(role)?);
     let mut helpers = Vec::new();
     if subject.kind.is_some_and(Kind::has_driver) {
@@ -199,6 +206,15 @@ fn measure(
         publisher.wait_until_ready()?;
     }
     for process in between {
+        if let Some(peer) = peer.filter(|_| process.is_far) {
+            let request = Request::Between {
+                subject: subject.name.clone(),
+                place: role.place.clone(),
+            };
+            let name = process.name.to_owned();
+            helpers.push(Process::behind(name, peer.open(&request)?)?);
+            continue;
+        }
         let mut command = Command::new(&subject.program);
         command
             .args(&process.arguments)
@@ -215,23 +231,27 @@ fn measure(
             format!("reader-{reader}")
         };
         let cpu = settings.cpus.map(|cpus| cpus[(reader + 1) % 2]);
-        start(
-            name,
-            &Role {
-                part: Part::Read,
-                reader,
-                delay_us,
-                cpu,
-                ..role.clone()
-            },
-        )
+        let role = Role {
+            part: Part::Read,
+            reader,
+            delay_us,
+            cpu,
+            clock: clock_before.map_or(settings.clock, |theirs| theirs.clock),
+            ..role.clone()
+        };
+        match peer {
+            Some(peer) => Process::behind(name, peer.open(&Request::Read(Box::new(role)))?),
+            None => start(name, &role),
+        }
     };
     let all_readers = (0..readers).map(reader).collect::<Result<Vec<_>, _>>()?;
     let mut processes: Vec<Process> = [publisher].into_iter().chain(all_readers).collect();
     for process in processes.iter().skip(usize::from(has_between)) {
         process.wait_until_ready()?;
     }
-    let watched: Vec<u32> = processes.iter().chain(&helpers).map(Process::pid).collect();
+    let here = processes.iter().chain(&helpers);
+    let here = here.filter_map(|process| Some((process.name.clone(), process.pid()?)));
+    let (names, watched): (Vec<String>, Vec<u32>) = here.unzip();
     let begin_ns = settings.clock.now_ns() + 20_000_000;
     for process in processes.iter_mut().rev() {
         process.go(begin_ns)?;
@@ -242,11 +262,7 @@ fn measure(
     // Messages in transit get the same time as unsent ones; then readers are stopped and send their results.
     let shm_bytes = folder_bytes(&folder.path);
     let reads = collect(&mut processes[1..], settings.readers, grace)?;
-    let names: Vec<String> = processes
-        .iter()
-        .chain(&helpers)
-        .map(|process| process.name.clone())
-        .collect();
+    let clock_after = compare()?;
     processes
         .into_iter()
         .chain(helpers)
@@ -260,6 +276,9 @@ fn measure(
         processes: uses,
         shm_bytes,
         begin_ns,
+        clock_error_ns: clock_before
+            .zip(clock_after)
+            .map_or(0, |(before, after)| before.error_until(&after)),
     })
 }
 
@@ -355,6 +374,7 @@ fn empty_row(subject: &Subject, rate: u64, round: u32, settings: &Settings) -> R
         shm_bytes: 0,
         counts: BTreeMap::new(),
         floor_ns: Vec::new(),
+        clock_error_ns: 0,
     }
 }
 
@@ -372,6 +392,7 @@ fn fill(
     row.processes = measured.processes.clone();
     row.host = measured.host.clone();
     row.shm_bytes = measured.shm_bytes;
+    row.clock_error_ns = measured.clock_error_ns;
     let mut latency = Histogram::new_with_bounds(1, 3_600_000_000_000, 3)?;
     let from_ns = measured.begin_ns + schedule.measured_from_ns();
     let mut slowest = f64::INFINITY;
@@ -454,14 +475,16 @@ fn judge(row: &Row, limits: &Limits) -> (Verdict, String) {
 }
 
 /// Folder, port and stream of one step: a subscriber on an old stream would see the end of the previous run.
-fn place(folder: &Folder, readers: usize) -> Result<Place, Failed> {
+fn place(folder: &Folder, readers: usize, peer: Option<&Peer>) -> Result<Place, Failed> {
     static STREAM: AtomicI32 = AtomicI32::new(1000);
-    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
+    let hosts = peer.map_or([Ipv4Addr::LOCALHOST; 2], Peer::hosts);
+    let listener = TcpListener::bind((hosts[0], 0))?;
     Ok(Place {
         folder: folder.path.clone(),
         port: listener.local_addr()?.port(),
         stream: STREAM.fetch_add(1, Ordering::Relaxed),
         readers,
+        hosts,
     })
 }
 
@@ -530,5 +553,6 @@ pub fn made_up_row(subject: &str, rate: u64, round: u32, verdict: Verdict) -> Ro
         shm_bytes: 1 << 20,
         counts: BTreeMap::new(),
         floor_ns: Vec::new(),
+        clock_error_ns: 0,
     }
 }

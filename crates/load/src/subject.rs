@@ -10,6 +10,7 @@ mod udp;
 use crate::Failed;
 use crate::message::BYTES;
 use serde::{Deserialize, Serialize};
+use std::net::Ipv4Addr;
 use std::path::{Path, PathBuf};
 
 /// A transport.
@@ -39,6 +40,25 @@ pub enum Kind {
 }
 
 impl Kind {
+    /// The transport of this name.
+    ///
+    /// # Errors
+    /// This build has none.
+    pub fn named(name: &str) -> Result<Kind, Failed> {
+        let found = Kind::ALL.iter().find(|(known, _)| *known == name);
+        found
+            .map(|(_, kind)| *kind)
+            .ok_or_else(|| Failed(format!("{name}: not a subject of this build")))
+    }
+
+    /// Whether publisher and readers may be on two hosts.
+    pub fn is_of_a_network(self) -> bool {
+        !matches!(
+            self,
+            Kind::Touchline | Kind::TouchlineMarket | Kind::AeronIpc
+        )
+    }
+
     /// All of this build, with their names.
     pub const ALL: &[(&str, Kind)] = &[
         ("touchline", Kind::Touchline),
@@ -113,16 +133,19 @@ pub struct Between {
     pub name: &'static str,
     /// Its arguments.
     pub arguments: Vec<String>,
+    /// Whether it runs on the host of the readers.
+    pub is_far: bool,
 }
 
 /// Processes between publisher and readers, in the order of their start.
 pub fn between(kind: Kind, place: &Place) -> Vec<Between> {
-    let Some(address) = link(kind, place.port) else {
+    let [Some(to), Some(from)] = place.hosts.map(|host| link(kind, place, host)) else {
         return Vec::new();
     };
     let folder = |side| place.folder_of(side).display().to_string();
     let relay = |name, link: [&str; 5], side| Between {
         name,
+        is_far: side == market::FAR,
         arguments: link
             .iter()
             .filter(|text| !text.is_empty())
@@ -133,24 +156,25 @@ pub fn between(kind: Kind, place: &Place) -> Vec<Between> {
     vec![
         relay(
             "relay-send",
-            ["relay", market::BUS, "--to", &address, ""],
+            ["relay", market::BUS, "--to", &to, ""],
             market::NEAR,
         ),
         relay(
             "relay-receive",
-            ["relay", "--from", &address, "--bus", market::BUS],
+            ["relay", "--from", &from, "--bus", market::BUS],
             market::FAR,
         ),
     ]
 }
 
-/// Address of the link of a subject that has relays.
-fn link(kind: Kind, port: u16) -> Option<String> {
+/// Address of the link of a subject that has relays, for the one on this host.
+fn link(kind: Kind, place: &Place, host: Ipv4Addr) -> Option<String> {
+    let (port, [near, far]) = (place.port, place.hosts);
     Some(match kind {
-        Kind::TouchlineRelayTcp => format!("tcp://127.0.0.1:{port}"),
-        Kind::TouchlineRelayUdp => format!("aeron:udp?endpoint=127.0.0.1:{port}"),
+        Kind::TouchlineRelayTcp => format!("tcp://{near}:{port}"),
+        Kind::TouchlineRelayUdp => format!("aeron:udp?endpoint={far}:{port}"),
         Kind::TouchlineRelayMulticast => {
-            format!("aeron:udp?endpoint=239.255.40.41:{port}|interface=127.0.0.1")
+            format!("aeron:udp?endpoint=239.255.40.41:{port}|interface={host}")
         }
         _ => return None,
     })
@@ -167,6 +191,8 @@ pub struct Place {
     pub stream: i32,
     /// Readers.
     pub readers: usize,
+    /// Addresses of the publisher's and of the readers' host.
+    pub hosts: [Ipv4Addr; 2],
 }
 
 impl Place {

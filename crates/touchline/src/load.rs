@@ -3,14 +3,17 @@
 mod arguments;
 mod session;
 
-use crate::output::{Failure, Output};
+use crate::interrupt::Interrupt;
+use crate::output::{Failure, Output, say};
 use session::Session;
+use std::net::SocketAddrV4;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use touchline_lab::bench::Host;
 use touchline_load::clock::Timebase;
 use touchline_load::part::{self, Wait};
 use touchline_load::ramp::{self, Ramp};
+use touchline_load::remote::{Agent, Peer};
 use touchline_load::report::{self, Facts};
 use touchline_load::row::Row;
 use touchline_load::schedule::Profile;
@@ -92,6 +95,12 @@ pub struct Arguments {
     /// Write a page with charts to this file; it works without a network.
     #[arg(long, value_name = "FILE")]
     report: Option<PathBuf>,
+    /// Run readers on the host of this agent: the other host of a measurement between two.
+    #[arg(long, value_name = "ADDRESS:PORT", conflicts_with_all = ["from", "against"])]
+    peer: Option<SocketAddrV4>,
+    /// Be that agent: run readers for whoever connects, until Ctrl-C. For a test network only.
+    #[arg(long, value_name = "ADDRESS:PORT", exclusive = true)]
+    serve: Option<SocketAddrV4>,
     /// Measure nothing: read the rows of an earlier run from this file.
     #[arg(long, value_name = "FILE")]
     from: Option<PathBuf>,
@@ -104,6 +113,8 @@ Examples:
   touchline load --profile bursts --readers 1,3
   touchline load --from load.jsonl --report load.html
   touchline load --quick
+  touchline load --serve 10.0.0.8:7350              # host B
+  touchline load tcp touchline-relay-tcp --peer 10.0.0.8:7350
 
 Exit status 1 if a message was torn or doubled, or lost by a transport that promises to lose none.";
 
@@ -113,17 +124,26 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         // The process that started this one reports why.
         return part::play(role).map_err(|_| Failure::Logged(1));
     }
+    if let Some(address) = arguments.serve {
+        return serve(address);
+    }
     if let Some(file) = &arguments.from {
         let (rows, facts) = session::read(file)?;
         return arguments.write(&rows, &facts);
     }
     let subjects = arguments.find_subjects()?;
+    let peer = arguments
+        .peer
+        .map(Peer::find)
+        .transpose()
+        .map_err(failure)?;
     let clock = Timebase::new();
     let entries: Vec<(Subject, Settings)> = arguments
         .readers
         .iter()
         .flat_map(|readers| {
-            let settings = arguments.settings(usize::from(*readers), clock);
+            let mut settings = arguments.settings(usize::from(*readers), clock);
+            settings.peer = peer.clone();
             subjects
                 .iter()
                 .map(move |subject| (subject.clone(), settings.clone()))
@@ -145,6 +165,19 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     }
 }
 
+/// Runs readers for a controller on another host.
+fn serve(address: SocketAddrV4) -> Result<(), Failure> {
+    let interrupt = Interrupt::catch()?;
+    let program = std::env::current_exe().map_err(Failure::run)?;
+    let agent = Agent::listen(address, program, &["load", "--role"]).map_err(failure)?;
+    say(&format!(
+        "listening on {}\n",
+        agent.address().map_err(failure)?
+    ))?;
+    agent.run(|| interrupt.is_asked(), |why| eprintln!("touchline: {why}"));
+    Ok(())
+}
+
 impl Arguments {
     fn find_subjects(&self) -> Result<Vec<Subject>, Failure> {
         let program = std::env::current_exe().map_err(Failure::run)?;
@@ -161,11 +194,23 @@ impl Arguments {
                 known.join(", ")
             )));
         }
+        if self.peer.is_some()
+            && let Some(local) = self
+                .subjects
+                .iter()
+                .find(|name| Kind::named(name).is_ok_and(|kind| !kind.is_of_a_network()))
+        {
+            return Err(Failure::usage(format!(
+                "{local} is shared memory of one host; leave it out with --peer"
+            )));
+        }
         let is_wanted = |name: &str| match (self.subjects.is_empty(), self.against.is_empty()) {
             (true, _) => true,
             (false, _) => self.subjects.iter().any(|wanted| wanted == name),
         };
-        let own = Kind::ALL.iter().filter(|(name, _)| is_wanted(name));
+        let is_possible = |kind: Kind| self.peer.is_none() || kind.is_of_a_network();
+        let own = Kind::ALL.iter();
+        let own = own.filter(|(name, kind)| is_wanted(name) && is_possible(*kind));
         let mut subjects: Vec<Subject> = own
             .map(|(name, kind)| Subject::own(name, *kind, program.clone(), &["load", "--role"]))
             .collect();
@@ -207,6 +252,7 @@ impl Arguments {
                 ..Limits::default()
             },
             clock,
+            peer: None,
         };
         if self.quick {
             settings.warmup_s = 0.1;
@@ -248,7 +294,14 @@ impl Arguments {
 
     fn facts(&self, subjects: &[Subject]) -> Facts {
         let given: Vec<String> = std::env::args().skip(1).collect();
-        Facts {
+        let readers = self.peer.map(|agent| {
+            let text = "latencies are of two clocks, with the error that each row states";
+            (
+                "readers".to_owned(),
+                format!("on the host of {agent}; {text}"),
+            )
+        });
+        let mut facts = Facts {
             rows: vec![
                 ("host".to_owned(), Host::here().to_string()),
                 (
@@ -268,7 +321,9 @@ impl Arguments {
                 .iter()
                 .map(|subject| (subject.name.clone(), subject.settings.clone()))
                 .collect(),
-        }
+        };
+        facts.rows.extend(readers);
+        facts
     }
 
     /// The files beside the rows.

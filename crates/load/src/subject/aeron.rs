@@ -44,17 +44,18 @@ fn client(kind: Kind, place: &Place, process: &str) -> Result<Client, Failed> {
 
 /// Channel of one side. For unicast with several readers, the publisher adds each as a destination when it reports.
 fn channel(kind: Kind, place: &Place, is_sender: bool) -> String {
-    let port = place.port;
+    let (port, [near, far]) = (place.port, place.hosts);
+    let host = if is_sender { near } else { far };
     match kind {
         Kind::AeronIpc => "aeron:ipc".to_owned(),
         Kind::AeronMulticast => format!(
-            "aeron:udp?endpoint=239.255.34.{}:{port}|interface=127.0.0.1",
+            "aeron:udp?endpoint=239.255.34.{}:{port}|interface={host}",
             place.stream % 100 * 2 + 1
         ),
-        _ if place.readers == 1 => format!("aeron:udp?endpoint=127.0.0.1:{port}"),
-        _ if is_sender => format!("aeron:udp?control=127.0.0.1:{port}|control-mode=dynamic"),
+        _ if place.readers == 1 => format!("aeron:udp?endpoint={far}:{port}"),
+        _ if is_sender => format!("aeron:udp?control={near}:{port}|control-mode=dynamic"),
         _ => {
-            format!("aeron:udp?endpoint=127.0.0.1:0|control=127.0.0.1:{port}|control-mode=dynamic")
+            format!("aeron:udp?endpoint={far}:0|control={near}:{port}|control-mode=dynamic")
         }
     }
 }

@@ -1,10 +1,10 @@
-//! Plain TCP over the loopback: frames of a fixed length, all due messages in one write a turn.
+//! Plain TCP: frames of a fixed length, all due messages in one write a turn.
 
 use super::{Place, Receiver, Sender, Sent};
 use crate::Failed;
 use crate::message::BYTES;
 use std::io::{ErrorKind, Read, Write};
-use std::net::{Ipv4Addr, TcpListener, TcpStream};
+use std::net::{TcpListener, TcpStream};
 
 /// Most bytes queued for one reader: then the transport is full.
 const QUEUE_BYTES: usize = 1024 * 1024;
@@ -24,7 +24,7 @@ struct Queue {
 
 impl TcpSender {
     pub fn open(place: &Place) -> Result<TcpSender, Failed> {
-        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, place.port))?;
+        let listener = TcpListener::bind((place.hosts[0], place.port))?;
         listener.set_nonblocking(true)?;
         Ok(TcpSender {
             listener,
@@ -105,7 +105,7 @@ pub struct TcpReceiver {
 
 impl TcpReceiver {
     pub fn open(place: &Place) -> Result<TcpReceiver, Failed> {
-        let stream = TcpStream::connect((Ipv4Addr::LOCALHOST, place.port))?;
+        let stream = TcpStream::connect((place.hosts[0], place.port))?;
         stream.set_nonblocking(true)?;
         Ok(TcpReceiver {
             stream,

@@ -1,11 +1,11 @@
-//! Plain UDP over the loopback: a datagram for each message and reader, without retransmission.
+//! Plain UDP: a datagram for each message and reader, without retransmission.
 
 use super::{Place, Receiver, Sender, Sent};
 use crate::Failed;
 use crate::message::BYTES;
 use socket2::SockRef;
 use std::io::ErrorKind;
-use std::net::{Ipv4Addr, UdpSocket};
+use std::net::UdpSocket;
 
 const BUFFER_BYTES: usize = 2 * 1024 * 1024;
 /// Datagrams of one poll.
@@ -21,8 +21,8 @@ pub struct UdpSender {
 impl UdpSender {
     pub fn open(place: &Place) -> Result<UdpSender, Failed> {
         let connected = |reader: usize| {
-            let socket = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0))?;
-            socket.connect((Ipv4Addr::LOCALHOST, port(place, reader)?))?;
+            let socket = UdpSocket::bind((place.hosts[0], 0))?;
+            socket.connect((place.hosts[1], port(place, reader)?))?;
             socket.set_nonblocking(true)?;
             SockRef::from(&socket).set_send_buffer_size(BUFFER_BYTES)?;
             Ok::<_, Failed>(socket)
@@ -69,7 +69,7 @@ pub struct UdpReceiver {
 
 impl UdpReceiver {
     pub fn open(place: &Place, reader: usize) -> Result<UdpReceiver, Failed> {
-        let socket = UdpSocket::bind((Ipv4Addr::LOCALHOST, port(place, reader)?))?;
+        let socket = UdpSocket::bind((place.hosts[1], port(place, reader)?))?;
         socket.set_nonblocking(true)?;
         SockRef::from(&socket).set_recv_buffer_size(BUFFER_BYTES)?;
         Ok(UdpReceiver { socket })

@@ -157,7 +157,7 @@ impl Bench for Session {
             Verdict::Invalid => format!("invalid: {}", row.reason),
         };
         println!(
-            "{:>5} {:<24} {:>8} {:>10} {:>10} {:>10} {:>10} {:>5.2} {:>5.1} %  {result}{}",
+            "{:>5} {:<24} {:>8} {:>10} {:>10} {:>10} {:>10} {:>5.2} {:>5.1} %  {result}{}{}",
             row.round,
             row.subject,
             si(row.rate as f64),
@@ -168,6 +168,10 @@ impl Bench for Session {
             row.cpus(),
             row.host.foreign * 100.0,
             if row.is_repeated { " (repeated)" } else { "" },
+            match row.clock_error_ns {
+                0 => String::new(),
+                error_ns => format!(", clocks ± {}", time(error_ns as f64)),
+            },
         );
     }
 

@@ -14,6 +14,7 @@ mod cast;
 mod docs;
 mod expected_books;
 mod hostile;
+mod load;
 mod log;
 mod matrix;
 mod namespaces;
