@@ -213,6 +213,7 @@ fn usr(
         "prometheus/prometheus.yml",
         "prometheus/alerts.yml",
         "grafana/touchline.json",
+        "grafana/load.json",
     ] {
         copy(&format!("ops/{file}"), &format!("share/touchline/{file}"))?;
     }

@@ -1,12 +1,14 @@
 //! `touchline load`: how much each transport carries, how regularly, and at what cost.
 
 mod arguments;
+mod metrics;
 mod session;
 
 use crate::interrupt::Interrupt;
 use crate::output::{Failure, Output, say};
+use metrics::Metrics;
 use session::Session;
-use std::net::SocketAddrV4;
+use std::net::{SocketAddr, SocketAddrV4};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use touchline_lab::bench::Host;
@@ -95,6 +97,9 @@ pub struct Arguments {
     /// Write a page with charts to this file; it works without a network.
     #[arg(long, value_name = "FILE")]
     report: Option<PathBuf>,
+    /// Serve the latest step of each subject to Prometheus while the test runs; port 0 is any free port.
+    #[arg(long, value_name = "ADDRESS:PORT")]
+    metrics: Option<SocketAddr>,
     /// Run readers on the host of this agent: the other host of a measurement between two.
     #[arg(long, value_name = "ADDRESS:PORT", conflicts_with_all = ["from", "against"])]
     peer: Option<SocketAddrV4>,
@@ -151,7 +156,14 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         .collect();
     let facts = arguments.facts(&subjects);
     let ramp = arguments.ramp();
-    let mut session = Session::begin(entries, arguments.json, arguments.output.as_deref(), &facts)?;
+    let metrics = arguments.metrics.map(Metrics::serve).transpose()?;
+    let mut session = Session::begin(
+        entries,
+        arguments.json,
+        arguments.output.as_deref(),
+        metrics,
+        &facts,
+    )?;
     let rows = ramp::run(&ramp, session.subjects(), &mut session).map_err(failure)?;
     session.end(&rows)?;
     arguments.write(&rows, &facts)?;

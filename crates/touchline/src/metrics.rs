@@ -1,12 +1,12 @@
 //! `touchline metrics`: the Prometheus exporter for the buses of this host.
 
-mod format;
+pub mod format;
 mod ladder;
 mod names;
 mod page;
 mod readers;
 mod request;
-mod server;
+pub mod server;
 #[cfg(test)]
 mod tests;
 
@@ -14,9 +14,10 @@ use crate::interrupt::Interrupt;
 use crate::log::{Log, LogArguments, events};
 use crate::output::{Failure, Output, say};
 use crate::place::Place;
-use server::Server;
+use server::{Content, Server};
 use std::io::ErrorKind;
 use std::net::{SocketAddr, TcpListener};
+use std::sync::Arc;
 use std::time::Duration;
 use touchline_client::monitor::Monitor;
 
@@ -93,7 +94,13 @@ fn serve(
         monitor.path().display()
     ))?;
     output.flush()?;
-    Server::new(listener, monitor)
+    let monitor = Arc::new(monitor);
+    let page = Arc::clone(&monitor);
+    let content = Content {
+        page: Box::new(move || page::of(&page)),
+        health: Box::new(move || page::health(&monitor).map_err(|error| error.to_string())),
+    };
+    Server::new(listener, content)
         .start()
         .map_err(Failure::run)?;
     while !interrupt.is_asked() {
@@ -103,7 +110,11 @@ fn serve(
     Ok(())
 }
 
-fn listen(address: SocketAddr) -> Result<TcpListener, Failure> {
+/// Listens for scrapes.
+///
+/// # Errors
+/// One line with the fix.
+pub fn listen(address: SocketAddr) -> Result<TcpListener, Failure> {
     TcpListener::bind(address).map_err(|error| {
         let why = match error.kind() {
             ErrorKind::AddrInUse => {

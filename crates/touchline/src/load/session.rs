@@ -1,5 +1,6 @@
 //! A run of the ramp: steps, the table on the terminal, rows as JSON lines.
 
+use super::metrics::Metrics;
 use crate::bench::ipc::start;
 use crate::format::utc;
 use crate::interrupt::Interrupt;
@@ -24,6 +25,7 @@ pub struct Session {
     entries: Vec<(Subject, Settings)>,
     is_json: bool,
     output: Option<Output>,
+    metrics: Option<Metrics>,
     /// What every line of JSON has besides its row.
     common: Value,
     interrupt: Interrupt,
@@ -36,6 +38,7 @@ impl Session {
         entries: Vec<(Subject, Settings)>,
         is_json: bool,
         output: Option<&Path>,
+        metrics: Option<Metrics>,
         facts: &Facts,
     ) -> Result<Session, Failure> {
         let interrupt = Interrupt::catch()?;
@@ -46,6 +49,7 @@ impl Session {
         let session = Session {
             is_json,
             output: output.map(Output::open).transpose()?,
+            metrics,
             common: json!({
                 "time": utc(begun.map_or(0, |time| time.as_nanos() as u64)),
                 "version": version::VERSION,
@@ -147,6 +151,9 @@ impl Bench for Session {
     }
 
     fn show(&mut self, row: &Row) {
+        if let Some(metrics) = &self.metrics {
+            metrics.add(row);
+        }
         if self.is_json {
             return;
         }

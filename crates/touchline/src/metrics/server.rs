@@ -4,13 +4,11 @@
 //! disconnected when a new one connects, so that idle clients cannot block a scrape. The page is cached for
 //! [`PAGE_AGE_MAX`]: a high rate of requests does not read shared memory more often.
 
-use super::page;
 use super::request::{HEAD_BYTES_MAX, Refused, Wanted, judge};
 use std::io::{ErrorKind, Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
-use touchline_client::monitor::Monitor;
 
 /// Maximum number of connections.
 const CONNECTIONS_MAX: usize = 8;
@@ -31,8 +29,16 @@ pub struct Server {
     shared: Arc<Shared>,
 }
 
+/// Source of a page, and of its health: an error, or nothing.
+pub struct Content {
+    /// Writes the page.
+    pub page: Box<dyn Fn() -> String + Send + Sync>,
+    /// Reason why the page would be incomplete.
+    pub health: Box<dyn Fn() -> Result<(), String> + Send + Sync>,
+}
+
 struct Shared {
-    monitor: Monitor,
+    content: Content,
     page: Mutex<Option<(Instant, Arc<String>)>>,
     places: Mutex<Vec<Place>>,
     left: Condvar,
@@ -52,10 +58,10 @@ struct Connection {
 }
 
 impl Server {
-    /// A server for the buses of a directory.
-    pub fn new(listener: TcpListener, monitor: Monitor) -> Server {
+    /// A server for this content.
+    pub fn new(listener: TcpListener, content: Content) -> Server {
         let shared = Shared {
-            monitor,
+            content,
             page: Mutex::default(),
             places: Mutex::default(),
             left: Condvar::new(),
@@ -132,7 +138,7 @@ impl Shared {
         match &*page {
             Some((made, text)) if made.elapsed() < PAGE_AGE_MAX => Arc::clone(text),
             _ => {
-                let text = Arc::new(page::of(&self.monitor));
+                let text = Arc::new((self.content.page)());
                 *page = Some((Instant::now(), Arc::clone(&text)));
                 text
             }
@@ -152,7 +158,7 @@ fn serve(shared: &Shared, stream: &TcpStream) {
             let kind = "text/plain; version=0.0.4; charset=utf-8";
             answer(stream, "200 OK", kind, &shared.page())
         }
-        Ok(Some(Ok(Wanted::Health))) => match page::health(&shared.monitor) {
+        Ok(Some(Ok(Wanted::Health))) => match (shared.content.health)() {
             Ok(()) => answer(stream, "200 OK", PLAIN, "ok\n"),
             Err(error) => answer(
                 stream,

@@ -2,6 +2,10 @@
 
 use super::Desk;
 use serde_json::Value;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
 
 #[test]
 fn load_quick_brings_every_message_through_every_transport() {
@@ -114,6 +118,57 @@ fn load_takes_shapes_and_readers() {
     assert!(!slow.is_empty());
     let sparse = rows("load tcp --quick --json --profile sparse --rates 100");
     assert!(sparse.iter().all(|row| row["rate"] == 100), "{sparse:?}");
+}
+
+/// While it runs, the latest step of each subject is a page for Prometheus.
+#[test]
+fn load_serves_its_latest_steps() {
+    let desk = Desk::bare("load-metrics");
+    let mut load = Command::new(env!("CARGO_BIN_EXE_touchline"))
+        .args([
+            "load",
+            "tcp",
+            "--quick",
+            "--json",
+            "--metrics",
+            "127.0.0.1:0",
+        ])
+        .args(["--rates", "2k,2k,2k,2k,2k,2k,2k,2k,2k,2k"])
+        .current_dir(&desk.folder)
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the command starts");
+    let stderr = load.stderr.take().expect("it is piped");
+    let mut line = String::new();
+    BufReader::new(stderr)
+        .read_line(&mut line)
+        .expect("its first line");
+    let (_, address) = line.trim().split_once("http://").expect("an address");
+    let address = address.trim_end_matches("/metrics").to_owned();
+    let page = || {
+        let mut stream = TcpStream::connect(&address).ok()?;
+        write!(stream, "GET /metrics HTTP/1.1\r\nHost: {address}\r\n\r\n").ok()?;
+        let mut text = String::new();
+        stream.read_to_string(&mut text).ok()?;
+        Some(text)
+    };
+    let wanted = [
+        "touchline_load_offered_messages{subject=\"tcp\"} 2000\n",
+        "touchline_load_faults{subject=\"tcp\",kind=\"torn\"} 0\n",
+        "touchline_load_latency_seconds{subject=\"tcp\",quantile=\"0.5\"} 0.0",
+        "touchline_load_cpus{subject=\"tcp\",process=\"publisher\"} ",
+    ];
+    let start = Instant::now();
+    loop {
+        let text = page().expect("the page is served while the test runs");
+        if wanted.iter().all(|sample| text.contains(sample)) {
+            break;
+        }
+        assert!(start.elapsed() < Duration::from_secs(60), "{text}");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    assert!(load.wait().expect("it ends").success());
 }
 
 #[test]
