@@ -1,6 +1,8 @@
 //! `touchline bench fx-compose`: from a bank's quote to the composite on the bus.
 
+mod bars;
 mod buses;
+mod kernel;
 mod live;
 
 use super::ipc::failure;
@@ -24,7 +26,7 @@ use touchline_types::{Id, Price, Quantity, Quote, QuoteAction, QuoteChange, Side
 /// With the profile `memory` each bank quotes tiers on both sides around one mid. In `one-tier` one tier of one bank changes its price; in `one-bank`
 /// all tiers of one bank do; `top-only` changes the size of the best tier. Every change is timed by itself, with the update of the
 /// book's table and the messages of the bus in it. With `burst` and `sparse` simulated banks quote over sockets, and the time from a
-/// quote received by its gateway to the composite consumed by another process is measured, in parts. With `buses` the composer
+/// quote received by its gateway to the composite consumed by another process is measured, in parts, with a histogram and the kernel's share. With `buses` the composer
 /// polls a bus of each bank, and a round of it is measured, without a quote and with one.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\

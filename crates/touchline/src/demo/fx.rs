@@ -239,6 +239,12 @@ impl Cast {
         }
     }
 
+    /// Process ids of the gateways, and of the composer.
+    pub fn readers(&self) -> (Vec<u32>, u32) {
+        let gateways = self.gateways.iter().map(Process::id).collect();
+        (gateways, self.composer.id())
+    }
+
     /// Ends everything; what the banks said.
     pub fn end(self) -> Result<Vec<String>, Failure> {
         self.composer.end(PATIENCE)?;

@@ -1,5 +1,7 @@
 //! `bench fx-compose --profile`: simulated banks over sockets, a gateway for each, the composer, and a consumer, all of them processes.
 
+use super::bars::bars;
+use super::kernel::Role;
 use super::{Arguments, row};
 use crate::bench::run::Run;
 use crate::demo::folder::Folder;
@@ -14,6 +16,11 @@ use std::path::Path;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use touchline_gateway::replay::latency_histogram;
 use touchline_lab::bank::Config;
+use touchline_load::clock::Timebase;
+use touchline_load::part::Wait;
+use touchline_load::schedule::Profile as Shape;
+use touchline_load::step::{self, Limits, Settings, Subject};
+use touchline_load::subject::Kind;
 use touchline_transport::bus::Polled;
 use touchline_transport::clock::{Clock, ticks};
 use touchline_transport::shm::{Item, Join, Root, Subscriber};
@@ -39,6 +46,8 @@ const WARM_UP: Duration = Duration::from_secs(3);
 const WAKE: Duration = Duration::from_millis(400);
 /// Bytes of a quote of five tiers a side, about.
 const MESSAGE_BYTES: usize = 700;
+/// Messages a second of the comparison with bare transports, about those of a composite in a burst.
+const TRANSPORT_RATE: u64 = 1_000;
 /// Round trips of the comparison with bare sockets.
 const ROUND_TRIPS: u32 = 2_000;
 
@@ -54,6 +63,8 @@ const ROWS: [&str; 4] = [
 struct Phase {
     name: &'static str,
     histograms: [Histogram<u64>; ROWS.len()],
+    /// The kernel's share, by role.
+    kernel: Vec<String>,
 }
 
 /// Runs the phases, and prints the table.
@@ -70,31 +81,36 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         )?);
     }
     let mut lines = Vec::new();
-    let medians: Vec<u64> = phases
-        .iter()
-        .map(|phase| phase.histograms[0].value_at_quantile(0.5))
-        .collect();
+    let mut notes = vec![
+        "receive: a gateway has read the quote from its socket; polled: the composer has read it from the gateway's bus, after it slept;".to_owned(),
+        format!("tcp-one-way: {MESSAGE_BYTES} bytes between two blocked threads over the loopback, the kernel's part before a quote is received;"),
+        "ipc-one-way: 70 bytes from one process to another that sleeps when idle, with nothing else, by the bus and by Aeron where it is built in".to_owned(),
+    ];
+    for phase in &phases {
+        notes.push(String::new());
+        notes.extend(bars(
+            &format!("{}, received to consumed", phase.name),
+            &phase.histograms[0],
+        ));
+        notes.extend(phase.kernel.iter().cloned());
+        notes.push(phase.shares());
+    }
+    if let [busy, sparse] = &phases[..] {
+        notes.push(sparse.compared_with(busy, arguments.silence_s));
+    }
     for phase in phases {
         for (part, histogram) in ROWS.iter().zip(phase.histograms) {
             lines.push(row(format!("{}-{part}", phase.name), histogram));
         }
     }
     lines.push(row("tcp-one-way", bare_sockets(&clock)?));
+    for (subject, histogram) in transports()? {
+        lines.push(row(format!("{subject}-one-way"), histogram));
+    }
     let head = format!(
         "{} banks over TCP with {} tiers a side, one pair; a gateway for each, the composer and the consumer are processes that sleep when idle",
         arguments.banks, arguments.tiers
     );
-    let mut notes = vec![
-        "receive: a gateway has read the quote from its socket; polled: the composer has read it from the gateway's bus, after it slept;".to_owned(),
-        format!("tcp-one-way: {MESSAGE_BYTES} bytes between two blocked threads over the loopback, the kernel's part before a quote is received"),
-    ];
-    if let [busy, sparse] = medians[..] {
-        notes.push(format!(
-            "after {} s of silence the median is {:.1} times the busy one",
-            arguments.silence_s,
-            sparse as f64 / busy.max(1) as f64
-        ));
-    }
     run.report_with(&head, &lines, "", |_| String::new(), &notes)
 }
 
@@ -121,7 +137,14 @@ fn phase(
         "sparse" => Duration::from_secs(arguments.silence_s * arguments.wakes) + WARM_UP,
         _ => Duration::from_secs(arguments.seconds),
     };
-    let phase = consume(&buses, name, duration, clock)?;
+    let (gateways, composer) = cast.readers();
+    let roles = [
+        Role::begin("gateways", &gateways),
+        Role::begin("composer", &[composer]),
+        Role::begin("consumer", &[std::process::id()]),
+    ];
+    let mut phase = consume(&buses, name, duration, clock)?;
+    phase.kernel = roles.iter().map(Role::end).collect();
     cast.end()?;
     Ok(phase)
 }
@@ -161,6 +184,7 @@ fn consume(
     let mut phase = Phase {
         name,
         histograms: ROWS.map(|_| latency_histogram()),
+        kernel: Vec::new(),
     };
     let begin = Instant::now();
     let begin_ns = now_ns() + WARM_UP.as_nanos() as u64;
@@ -199,6 +223,39 @@ fn consume(
 }
 
 impl Phase {
+    fn medians(&self) -> [u64; ROWS.len()] {
+        std::array::from_fn(|part| self.histograms[part].value_at_quantile(0.5))
+    }
+
+    /// How much of the median is the work of a process, and how much sleep and wake-up of two.
+    fn shares(&self) -> String {
+        let [total, polled, compose, bus] = self.medians();
+        let share = |part: u64| 100.0 * part as f64 / total.max(1) as f64;
+        format!(
+            "of the median of {:.1} µs: {:.0} % until the composer has polled it, {:.0} % composing, {:.0} % until the consumer has it",
+            total as f64 / 1_000.0,
+            share(polled),
+            share(compose),
+            share(bus)
+        )
+    }
+
+    /// The ratio of the medians, and by how much each part grew.
+    fn compared_with(&self, busy: &Phase, silence_s: u64) -> String {
+        let (here, there) = (self.medians(), busy.medians());
+        let parts = ROWS.iter().zip(here).zip(there).skip(1);
+        let grown: Vec<String> = parts
+            .map(|((name, here), there)| {
+                format!("{name} {:+.1} µs", (here as f64 - there as f64) / 1_000.0)
+            })
+            .collect();
+        format!(
+            "after {silence_s} s of silence the median is {:.1} times the busy one: {}",
+            here[0] as f64 / there[0].max(1) as f64,
+            grown.join(", ")
+        )
+    }
+
     fn note(&mut self, times: &Timestamps, clock: &Clock) {
         let (now, now_ns) = (ticks(), now_ns());
         let total_ns = now_ns.saturating_sub(times.packet.receive_ns);
@@ -214,6 +271,36 @@ impl Phase {
             histogram.saturating_record(part);
         }
     }
+}
+
+/// A message from one process to another that sleeps when idle: by the bus, and by Aeron IPC in a build that has it.
+fn transports() -> Result<Vec<(String, Histogram<u64>)>, Failure> {
+    let program = std::env::current_exe().map_err(Failure::run)?;
+    let settings = Settings {
+        profile: Shape::Steady,
+        readers: 1,
+        slow_us: None,
+        warmup_s: 0.5,
+        measured_s: 2.0,
+        cpus: None,
+        wait: Wait::Sleep,
+        interface: "lo".to_owned(),
+        limits: Limits::default(),
+        clock: Timebase::new(),
+    };
+    let named = ["touchline", "aeron-ipc"];
+    let failed = |error: touchline_load::Failed| Failure::run(error.0);
+    let kinds = Kind::ALL.iter().filter(|(name, _)| named.contains(name));
+    let measured = kinds.map(|(name, kind)| {
+        let subject = Subject::own(name, *kind, program.clone(), &["load", "--role"]);
+        let row = step::run(&subject, TRANSPORT_RATE, 1, &settings).map_err(failed)?;
+        if row.received.messages == 0 {
+            return Err(Failure::run(format!("{name}: {}", row.reason)));
+        }
+        let histogram = row.decoded().map_err(failed)?;
+        Ok(((*name).to_owned(), histogram))
+    });
+    measured.collect()
 }
 
 /// What the kernel takes to bring a message of a bank to a thread that waits for it.

@@ -106,7 +106,12 @@ fn bench_fx_compose_measures_quotes_in_memory_by_buses_and_over_sockets() {
     let count = of(&buses, "quoted-round", "count").as_u64();
     assert!(matches!(count, Some(1..=95)), "{count:?}");
     let sockets = lines_of("fx-burst", "--profile burst --banks 2 --seconds 2");
-    for subject in ["burst-receive-to-consumed", "burst-compose", "tcp-one-way"] {
+    for subject in [
+        "burst-receive-to-consumed",
+        "burst-compose",
+        "tcp-one-way",
+        "touchline-one-way",
+    ] {
         let count = of(&sockets, subject, "count").as_u64();
         assert!(count > Some(0), "{subject}: {count:?}");
     }
