@@ -287,6 +287,7 @@ fn transports() -> Result<Vec<(String, Histogram<u64>)>, Failure> {
         interface: "lo".to_owned(),
         limits: Limits::default(),
         clock: Timebase::new(),
+        peer: None,
     };
     let named = ["touchline", "aeron-ipc"];
     let failed = |error: touchline_load::Failed| Failure::run(error.0);
