@@ -4,6 +4,8 @@
 //! Buffers and clock are the caller's; names are not resolved.
 
 mod listener;
+#[allow(unsafe_code)] // a call of the kernel that takes pointers
+mod timestamp;
 
 pub use listener::Listener;
 
@@ -20,6 +22,9 @@ pub struct Stream {
     socket: Socket,
     /// Deadline of the connect; `None` once established.
     until_ns: Option<u64>,
+    /// Whether the kernel was asked for receive timestamps.
+    is_stamped: bool,
+    kernel_ns: Option<u64>,
 }
 
 /// Error of a connection.
@@ -57,6 +62,8 @@ impl Stream {
             _ => Ok(Stream {
                 socket,
                 until_ns: Some(until_ns),
+                is_stamped: false,
+                kernel_ns: None,
             }),
         }
     }
@@ -100,10 +107,27 @@ impl Stream {
         if room.is_empty() {
             return Ok(0);
         }
-        match (&self.socket).read(room) {
+        let read = match self.is_stamped {
+            true => timestamp::read(&self.socket, room).map(|(read, kernel_ns)| {
+                self.kernel_ns = kernel_ns;
+                read
+            }),
+            false => (&self.socket).read(room),
+        };
+        match read {
             Ok(0) => Err(Error::Closed),
             read => at_once(read),
         }
+    }
+
+    /// Asks the kernel for receive timestamps from now on. Without them [`Stream::kernel_ns`] is `None`.
+    pub fn request_timestamps(&mut self) {
+        self.is_stamped = timestamp::request(&self.socket);
+    }
+
+    /// When the kernel received the last segment of which the last read took bytes, nanoseconds since 1970.
+    pub fn kernel_ns(&self) -> Option<u64> {
+        self.kernel_ns
     }
 }
 
@@ -177,6 +201,22 @@ impl Connection {
         match self {
             Connection::Plain(stream) => stream.is_connected(now_ns),
             Connection::Tls(tls) => tls.is_ready(now_ns),
+        }
+    }
+
+    /// Asks the kernel for receive timestamps from now on. Without them [`Connection::kernel_ns`] is `None`.
+    pub fn request_timestamps(&mut self) {
+        match self {
+            Connection::Plain(stream) => stream.request_timestamps(),
+            Connection::Tls(tls) => tls.request_timestamps(),
+        }
+    }
+
+    /// When the kernel received the last segment of which the last read took bytes, nanoseconds since 1970.
+    pub fn kernel_ns(&self) -> Option<u64> {
+        match self {
+            Connection::Plain(stream) => stream.kernel_ns(),
+            Connection::Tls(tls) => tls.kernel_ns(),
         }
     }
 

@@ -100,6 +100,16 @@ impl Tls {
         Ok(taken)
     }
 
+    /// Asks the kernel for receive timestamps from now on.
+    pub(crate) fn request_timestamps(&mut self) {
+        self.stream.request_timestamps();
+    }
+
+    /// When the kernel received the last segment of which the last read took bytes.
+    pub(crate) fn kernel_ns(&self) -> Option<u64> {
+        self.stream.kernel_ns()
+    }
+
     /// Reads pending bytes into `room` and returns the number; 0 if there are none, or no room.
     ///
     /// # Errors

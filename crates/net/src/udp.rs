@@ -5,11 +5,11 @@
 //! each way of receiving.
 
 mod changes;
-mod control;
+pub(crate) mod control;
 mod error;
 mod interface;
 #[allow(unsafe_code)] // calls of the kernel that take pointers
-mod kernel;
+pub(crate) mod kernel;
 mod membership;
 mod sender;
 mod socket;

@@ -206,8 +206,9 @@ impl<F: SessionFeed<Source = ()>> ClientLink<F> {
                 let address = resolving.join().map_err(|_| Failed::NoThread)??;
                 let until_ns = now.steady_ns + self.dial.connect_ns;
                 let host = &self.dial.hosts[self.turn];
-                let connecting = Connection::connect(address, host.tls.as_ref(), until_ns);
-                self.line = Line::Connecting(connecting?);
+                let mut connecting = Connection::connect(address, host.tls.as_ref(), until_ns)?;
+                connecting.request_timestamps();
+                self.line = Line::Connecting(connecting);
             }
             Line::Connecting(stream) => {
                 if stream.is_ready(now.steady_ns)? {
@@ -284,13 +285,15 @@ impl<F: SessionFeed<Source = ()>> FeedLink for ClientLink<F> {
         let polled = ticks();
         self.reads += 1;
         self.bytes_received += received as u64;
-        let time = clocks.receive_time(clocks.wall_ns(polled));
+        let wall_ns = clocks.wall_ns(polled);
+        // Of the last segment: the time of the bytes before it is not known, so sessions have the time of the read.
+        let waited_ns = stream
+            .kernel_ns()
+            .map(|kernel_ns| wall_ns.saturating_sub(kernel_ns));
+        let time = clocks.receive_time(wall_ns);
         pipeline.packet_at((), &self.room[..received], time, polled);
         self.send(pipeline, time);
-        Ok(Work::Packet {
-            polled,
-            waited_ns: None,
-        })
+        Ok(Work::Packet { polled, waited_ns })
     }
 
     fn control<P: Publish>(&mut self, pipeline: &mut Pipeline<F, P>, now: Now) {

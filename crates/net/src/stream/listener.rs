@@ -62,6 +62,8 @@ impl Listener {
         let stream = Stream {
             socket,
             until_ns: None,
+            is_stamped: false,
+            kernel_ns: None,
         };
         Ok(Some((stream, from)))
     }

@@ -2,7 +2,7 @@
 
 /// Control messages of one packet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Control {
+pub(crate) struct Control {
     /// Time at which the kernel took the packet from the driver, nanoseconds since 1970.
     pub kernel_ns: Option<u64>,
     /// Time at which the network card received it, by the card's clock.
@@ -20,7 +20,7 @@ const TIME_BYTES: usize = 16;
 
 /// Reads the known messages and skips the others; stops at an invalid length.
 #[inline]
-pub(super) fn read(mut bytes: &[u8]) -> Control {
+pub(crate) fn read(mut bytes: &[u8]) -> Control {
     let mut control = Control::default();
     while let Some((head, _)) = bytes.split_at_checked(HEAD_BYTES) {
         let word = size_of::<usize>();

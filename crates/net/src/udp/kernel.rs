@@ -156,7 +156,7 @@ fn reset(header: &mut msghdr) {
 }
 
 /// Sets an `int` option of a socket.
-pub(super) fn set_option(
+pub(crate) fn set_option(
     socket: BorrowedFd<'_>,
     level: c_int,
     name: c_int,

@@ -2,7 +2,7 @@
 
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4, TcpListener, TcpStream};
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use touchline_net::stream::{Error, Listener, Stream};
 
 /// Timeout of a hanging test.
@@ -50,6 +50,32 @@ fn what_is_sent_arrives_and_nothing_waits() {
     assert!(received <= 4, "no more than there is room for");
     assert_eq!(room[0], b'a');
     assert_eq!(stream.receive(&mut []), Ok(0), "no room is no end");
+}
+
+/// The time is that of the arrival, however late the bytes are read.
+#[test]
+fn the_kernel_says_when_bytes_arrived() {
+    let (mut stream, mut other) = connected();
+    let mut room = [0; 16];
+    other.write_all(b"early").expect("it can be sent");
+    until(|| Some(stream.receive(&mut room).expect("open")).filter(|n| *n > 0));
+    assert_eq!(stream.kernel_ns(), None, "nobody asked");
+    stream.request_timestamps();
+    // A kernel that stamped nothing so far begins a moment after it is asked.
+    let (from, to, kernel_ns) = until(|| {
+        let from = SystemTime::now();
+        other.write_all(b"answer").expect("it can be sent");
+        let to = SystemTime::now();
+        std::thread::sleep(Duration::from_millis(20));
+        until(|| Some(stream.receive(&mut room).expect("open")).filter(|n| *n > 0));
+        Some((from, to, stream.kernel_ns()?))
+    });
+    let kernel = UNIX_EPOCH + Duration::from_nanos(kernel_ns);
+    assert!(from <= kernel && kernel <= to, "{from:?} {kernel:?} {to:?}");
+    assert_eq!(stream.receive(&mut room), Ok(0), "nothing is there");
+    drop(other);
+    let end = until(|| stream.receive(&mut room).err());
+    assert_eq!(end, Error::Closed);
 }
 
 #[test]
