@@ -62,6 +62,9 @@ impl HeadFlags {
     pub const SOURCE_DOWN: HeadFlags = HeadFlags(1 << 2);
     /// Receiver to sender: request for a refresh. On a stream also the first bytes of a client.
     pub const REQUEST: HeadFlags = HeadFlags(1 << 3);
+    /// Receiver to sender: the number of the next message there. The sending time is that of the latest batch plus the
+    /// time since its arrival, so that the sender sees the round trip by its own clock.
+    pub const REPORT: HeadFlags = HeadFlags(1 << 6);
     /// First batch of a round of refreshes.
     pub const ROUND_BEGIN: HeadFlags = HeadFlags(1 << 4);
     /// Last batch of a round of refreshes.
@@ -249,10 +252,11 @@ impl Head {
         }
         let of_round = HeadFlags::ROUND_BEGIN.0 | HeadFlags::ROUND_END.0;
         let is_refresh = flags.has(HeadFlags::REFRESH);
-        let is_fit = flags.0 < 1 << 6
+        let is_fit = flags.0 < 1 << 7
             && (is_refresh || flags.0 & of_round == 0)
             && !(is_refresh && flags.has(HeadFlags::IMAGE))
-            && !(flags.has(HeadFlags::REQUEST) && head.count > 0);
+            && !(flags.has(HeadFlags::REQUEST) && head.count > 0)
+            && (!flags.has(HeadFlags::REPORT) || flags == HeadFlags::REPORT && head.count == 0);
         if is_fit {
             Ok(head)
         } else {

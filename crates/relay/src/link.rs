@@ -73,6 +73,9 @@ pub trait ReceiveLink {
     /// Sends a request to the sender, if it is reachable.
     fn request(&mut self, head: &[u8]);
 
+    /// Sends a report to the sender, on links whose sender does not know how far its receivers are.
+    fn report(&mut self, _head: &[u8]) {}
+
     /// Sets the counters that the link alone knows.
     fn count(&self, _counters: &mut ReceiverCounters) {}
 

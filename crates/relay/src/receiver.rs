@@ -145,7 +145,8 @@ impl Receiver {
         self.counters.relay_batches += 1;
         self.counters.relay_bytes += bytes.len() as u64;
         let head = batch.head;
-        if head.flags.has(HeadFlags::REQUEST) || !self.accepts(&head) {
+        let is_to_sender = head.flags.has(HeadFlags::REQUEST) || head.flags.has(HeadFlags::REPORT);
+        if is_to_sender || !self.accepts(&head) {
             return Taken::Done;
         }
         match &self.peer {
@@ -201,6 +202,21 @@ impl Receiver {
         })
     }
 
+    /// Report for the sender: how far this receiver is.
+    pub fn report(&self, now: Now) -> Option<Head> {
+        let peer = self.peer.as_ref()?;
+        let since_ns = now.mono_ns.saturating_sub(peer.heard_ns);
+        Some(Head {
+            source: peer.source,
+            epoch: peer.epoch,
+            first_sequence: peer.next,
+            count: 0,
+            hops: 0,
+            flags: HeadFlags::REPORT,
+            sent_ns: peer.sent_ns.saturating_add(since_ns),
+        })
+    }
+
     fn accepts(&mut self, head: &Head) -> bool {
         let ReceiverSettings { sources, own, .. } = &self.settings;
         if !sources.is_empty() && !sources.contains(&head.source) {
@@ -234,7 +250,7 @@ impl Receiver {
         let is_refresh = head.flags.has(HeadFlags::REFRESH);
         let numbered = if is_refresh { 0 } else { u64::from(head.count) };
         let Some(peer) = &mut self.peer else { return };
-        peer.hear(now.mono_ns);
+        peer.hear(&head, now.mono_ns);
         let next = peer.next;
         let behind = head.first_sequence + numbered;
         if head.first_sequence < next && behind <= next {

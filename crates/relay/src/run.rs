@@ -145,7 +145,8 @@ impl Clocks {
     }
 }
 
-fn unix_ns() -> u64 {
+/// Nanoseconds since 1970.
+pub(crate) fn unix_ns() -> u64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH);
     since.map_or(0, |since| since.as_nanos() as u64)
 }

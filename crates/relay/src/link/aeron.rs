@@ -3,11 +3,17 @@
 //! A batch is one Aeron message, so it is one datagram. Refresh requests use a stream of their own, if there is one.
 //! With Aeron's default flow control for groups, a receiver that fell behind receives nothing more, and no call reports
 //! it; so a subscription without data for the timeout is closed and added again.
+//!
+//! Aeron does not say which receiver is slow. So receivers report how far they are, on the stream of requests.
 
-use super::{Kind, LinkEvent, ReceiveLink, SendLink};
+mod receivers;
+
+use super::{Kind, LinkEvent, ReceiveLink, SendEvent, SendLink};
 use crate::batch::Batch;
 use crate::head::{Head, HeadFlags};
+use crate::run::unix_ns;
 use crate::{ReceiverCounters, SenderCounters};
+use receivers::Receivers;
 use std::rc::Rc;
 use touchline_aeron::{
     Channel, Client, ClientSettings, Driver, DriverSettings, Error, ExclusivePublication, Refused,
@@ -72,6 +78,8 @@ fn driver(client: &Client, counter: SystemCounter) -> u64 {
 pub struct AeronSend {
     publication: ExclusivePublication,
     requests: Option<Subscription>,
+    receivers: Receivers,
+    looked_ns: u64,
     client: Rc<Client>,
     was_connected: bool,
     asked: u32,
@@ -93,11 +101,25 @@ impl AeronSend {
         Ok(AeronSend {
             publication: client.exclusive_publication(channel, stream)?,
             requests: requests.transpose()?,
+            receivers: Receivers::new(),
+            looked_ns: 0,
             client,
             was_connected: false,
             asked: 0,
             failed: None,
         })
+    }
+
+    /// Updates who the receivers are, and which of them are slow.
+    fn look(&mut self, now_ns: u64) {
+        self.looked_ns = now_ns;
+        let Some(requests) = &self.requests else {
+            return;
+        };
+        let receivers = &mut self.receivers;
+        receivers.look();
+        requests.each_image(|image| receivers.present(image.session_id(), image.source_address()));
+        receivers.looked(now_ns);
     }
 
     /// Longest batch in one datagram.
@@ -111,7 +133,12 @@ impl SendLink for AeronSend {
         loop {
             return match self.publication.offer(batch.datagram()) {
                 // No receiver is connected: new ones get a refresh.
-                Ok(_) | Err(Refused::NotConnected) => true,
+                Ok(_) | Err(Refused::NotConnected) => {
+                    if let Ok(head) = Head::read(batch.datagram()) {
+                        self.receivers.sent(&head);
+                    }
+                    true
+                }
                 Err(Refused::AdminAction) => continue,
                 Err(Refused::BackPressured) => false,
                 Err(refused) => {
@@ -130,7 +157,7 @@ impl SendLink for AeronSend {
         std::mem::take(&mut self.asked)
     }
 
-    fn work(&mut self, _now_ns: u64) -> usize {
+    fn work(&mut self, now_ns: u64) -> usize {
         let worked = match self.client.do_work() {
             Ok(worked) => worked,
             Err(error) => {
@@ -142,15 +169,23 @@ impl SendLink for AeronSend {
         if !std::mem::replace(&mut self.was_connected, is_connected) && is_connected {
             self.asked += 1;
         }
-        let asked = &mut self.asked;
+        let (asked, receivers) = (&mut self.asked, &mut self.receivers);
         if let Some(requests) = &mut self.requests {
             let polled = requests.poll(DATAGRAMS_MAX, |fragment| {
-                let head = Head::read(fragment.bytes());
-                *asked += u32::from(head.is_ok_and(|head| head.flags.has(HeadFlags::REQUEST)));
+                let Ok(head) = Head::read(fragment.bytes()) else {
+                    return;
+                };
+                *asked += u32::from(head.flags.has(HeadFlags::REQUEST));
+                if head.flags.has(HeadFlags::REPORT) {
+                    receivers.report(fragment.session_id(), &head, now_ns, unix_ns());
+                }
             });
             if let Err(error) = polled {
                 self.failed = Some(error.to_string());
             }
+        }
+        if now_ns.saturating_sub(self.looked_ns) >= LOOK_NS {
+            self.look(now_ns);
         }
         // Turns of an idle driver count as work in Aeron.
         usize::from(worked > 0)
@@ -162,6 +197,11 @@ impl SendLink for AeronSend {
         counters.relay_retransmits = driver(&self.client, SystemCounter::Retransmits);
         counters.relay_flow_control_waits =
             driver(&self.client, SystemCounter::SenderFlowControlLimits);
+        self.receivers.count(counters);
+    }
+
+    fn event(&mut self) -> Option<SendEvent> {
+        self.receivers.event()
     }
 
     fn failed(&mut self) -> Option<String> {
@@ -192,7 +232,7 @@ pub struct AeronReceive {
 /// Grace time of a new sender: Aeron's receiver reports its position up to 200 ms later, and only then is data sent to a group. With less,
 /// the subscription would be closed again and again.
 const JOIN_NS: u64 = 2_000_000_000;
-/// Interval of the check for senders.
+/// Interval of the checks for senders and receivers.
 const LOOK_NS: u64 = 100_000_000;
 
 impl AeronReceive {
@@ -310,6 +350,11 @@ impl ReceiveLink for AeronReceive {
             // A request that cannot be sent now is repeated later.
             let _ = requests.offer(head);
         }
+    }
+
+    fn report(&mut self, head: &[u8]) {
+        // One that cannot be sent now is followed by another.
+        self.request(head);
     }
 
     fn count(&self, counters: &mut ReceiverCounters) {

@@ -8,4 +8,6 @@ mod receive;
 mod send;
 
 pub use receive::TcpReceive;
+#[cfg(feature = "aeron")]
+pub(in crate::link) use send::number;
 pub use send::{Refusal, SendEvent, TcpSend, TcpSendSettings};

@@ -16,6 +16,8 @@ pub struct Peer {
     pub next: u64,
     /// Time of its last batch.
     pub heard_ns: u64,
+    /// Its sending time, by the sender's clock.
+    pub sent_ns: u64,
     /// The link timeout has passed, or the connection ended.
     pub is_silent: bool,
     /// The connection ended: the next sender at its address is accepted.
@@ -32,6 +34,7 @@ impl Peer {
             epoch: head.epoch,
             next: head.first_sequence,
             heard_ns: now_ns,
+            sent_ns: head.sent_ns,
             is_silent: false,
             has_ended: false,
             is_source_down: false,
@@ -40,8 +43,9 @@ impl Peer {
 
     /// A batch of it arrived.
     #[inline]
-    pub fn hear(&mut self, now_ns: u64) {
+    pub fn hear(&mut self, head: &Head, now_ns: u64) {
         self.heard_ns = now_ns;
+        self.sent_ns = head.sent_ns;
         self.is_silent = false;
         self.has_ended = false;
     }

@@ -33,6 +33,7 @@ pub struct Receiving<L> {
     clocks: Clocks,
     next_tick_ns: u64,
     checked_ns: u64,
+    reported_ns: u64,
     events: VecDeque<RunEvent>,
     /// State at the last check, for the log.
     was_up: bool,
@@ -55,6 +56,8 @@ struct Side {
 
 const TICK_NS: u64 = 1_000_000;
 const LOOK_NS: u64 = 100_000_000;
+/// Interval of reports to the sender.
+const REPORT_NS: u64 = 500_000_000;
 
 impl<L: ReceiveLink> Receiving<L> {
     /// Creates or takes over the bus; its books are stale until the link is up. Takes 20 ms to calibrate the clock.
@@ -80,6 +83,7 @@ impl<L: ReceiveLink> Receiving<L> {
             clocks: Clocks::new(),
             next_tick_ns: 0,
             checked_ns: 0,
+            reported_ns: 0,
             events: VecDeque::with_capacity(64),
             was_up: false,
             was_complete: false,
@@ -103,6 +107,14 @@ impl<L: ReceiveLink> Receiving<L> {
             at_ns: now.mono_ns,
             timeout_ns,
         });
+        if now.mono_ns.saturating_sub(self.reported_ns) >= REPORT_NS
+            && let Some(report) = self.side.receiver.report(now)
+        {
+            self.reported_ns = now.mono_ns;
+            let mut bytes = [0; HEAD_BYTES];
+            report.write(&mut bytes);
+            self.link.report(&bytes);
+        }
         if now.mono_ns.saturating_sub(self.checked_ns) >= LOOK_NS {
             self.checked_ns = now.mono_ns;
             publisher.check()?;

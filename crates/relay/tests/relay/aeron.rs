@@ -1,11 +1,13 @@
 //! Buses over Aeron: unicast, a group, shared memory.
 
-use crate::stage::{INSTRUMENTS, MS, Market, Stage, until};
+use crate::stage::{INSTRUMENTS, MS, Market, Stage, step, until};
 use std::rc::Rc;
+use std::time::{Duration, Instant};
 use touchline_aeron::{Client, Driver, DriverSettings};
 use touchline_relay::link::aeron::{AeronReceive, AeronSend, check};
-use touchline_relay::run::{Receiving, SendSettings, Sending};
-use touchline_relay::{Cyclic, Source};
+use touchline_relay::link::{SendEvent, SendLink};
+use touchline_relay::run::{Receiving, RunEvent, SendSettings, Sending};
+use touchline_relay::{Cyclic, SenderCounters, Source};
 use touchline_types::{Instrument, Validity};
 
 fn client(name: &str) -> Rc<Client> {
@@ -120,6 +122,54 @@ fn a_group_carries_a_bus() {
 #[test]
 fn shared_memory_carries_a_bus() {
     carries("ipc", "aeron:ipc", Some(("aeron:ipc", 341)), &[]);
+}
+
+/// Each receiver reports; one that stands still is named, and the other is not held by it.
+#[test]
+fn a_receiver_that_stands_still_is_named() {
+    let stage = Stage::new();
+    let mut publisher = stage.publisher("a");
+    let mut market = Market::new(23);
+    market.define(&mut publisher);
+    let channel = "aeron:udp?endpoint=239.255.91.45:40916|interface=127.0.0.1";
+    let requests = Some((channel, 341));
+    let mut send = sending(&stage, &client("still-a"), channel, requests);
+    let mut fast = receiving(&stage, &client("still-b"), channel, requests, &[]);
+    let here = client("still-c");
+    let link = AeronReceive::open(here, channel, 340, requests, 350 * MS, Vec::new());
+    let mut still = stage.receiving("c", link.expect("a channel"));
+    let counted = |send: &Sending<AeronSend>| {
+        let mut counters = SenderCounters::default();
+        send.link().count(&mut counters);
+        counters
+    };
+    let start = Instant::now();
+    while counted(&send).relay_receivers < 2 {
+        market.events(5, &mut publisher);
+        step(&mut [&mut send, &mut fast, &mut still]);
+        assert!(start.elapsed() < Duration::from_secs(30), "no two reports");
+    }
+    let counters = counted(&send);
+    assert_eq!(
+        (counters.relay_receivers_slow, counters.relay_slow_receiver),
+        (0, 0)
+    );
+    let round_trip_ns = counters.relay_round_trip_ns;
+    assert!((1..5_000 * MS).contains(&round_trip_ns), "{round_trip_ns}");
+    let mut slow = None;
+    while slow.is_none() {
+        market.events(5, &mut publisher);
+        slow = step(&mut [&mut send, &mut fast])
+            .into_iter()
+            .find(|event| matches!(event, RunEvent::Receiver(SendEvent::Behind { .. })));
+        assert!(start.elapsed() < Duration::from_secs(60), "not named");
+    }
+    let counters = counted(&send);
+    assert_eq!(counters.relay_receivers_slow, 1);
+    assert_eq!(counters.relay_slow_receiver >> 16, 0x7F00_0001);
+    until(&mut [&mut send, &mut fast], "the other differs", || {
+        stage.is_same("a", "b")
+    });
 }
 
 #[test]

@@ -25,7 +25,7 @@ const FAMILIES: [(&str, &str); 11] = [
     ),
     (
         "touchline_load_latency_seconds",
-        "Latency from the due time of a message to its receipt, by quantile.",
+        "Latency from the due time of a message to its receipt, by percentile.",
     ),
     (
         "touchline_load_faults",
@@ -139,9 +139,9 @@ fn values(family: &str, Shown { row, sustained }: &Shown) -> Samples {
         "touchline_load_offered_messages" => one(row.rate as f64),
         "touchline_load_received_messages" => one(row.received_rate),
         "touchline_load_sustained_messages" => one(*sustained as f64),
-        "touchline_load_latency_seconds" => [("p50", "0.5"), ("p99", "0.99"), ("p99_9", "0.999")]
-            .map(|(name, quantile)| {
-                let label = ("quantile", quantile.to_owned());
+        "touchline_load_latency_seconds" => [("p50", "50"), ("p99", "99"), ("p99_9", "99.9")]
+            .map(|(name, percentile)| {
+                let label = ("percentile", percentile.to_owned());
                 (Some(label), row.quantile_ns(name) as f64 / 1e9)
             })
             .to_vec(),

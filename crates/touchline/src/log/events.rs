@@ -259,9 +259,9 @@ events! {
     RELAY_RECEIVER_GONE = Warn Each "relay_receiver_gone" [link receiver reason]
         "the connection of a receiver ended"
         "check the receiving host; it reconnects by itself";
-    RELAY_RECEIVER_SLOW = Warn Limited "relay_receiver_slow" [link receiver queued_bytes]
-        "a receiver did not read, its queue was full, and it was disconnected; other receivers are not affected"
-        "check CPU and network of that host; it reconnects and gets a refresh";
+    RELAY_RECEIVER_SLOW = Warn Limited "relay_receiver_slow" [link receiver queued_bytes behind_messages]
+        "a receiver did not read and was disconnected with a full queue, or, on Aeron, is a second behind or sends no reports; other receivers are not affected"
+        "check CPU and network of that host; it gets a refresh when it is back";
     RELAY_RECEIVER_REFUSED = Warn Limited "relay_receiver_refused" [link receiver reason]
         "a connection was rejected: no request in time, another version, a failed TLS handshake, or too many receivers"
         "see reason; block foreign connections in the firewall";

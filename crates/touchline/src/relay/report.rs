@@ -66,6 +66,10 @@ fn report_receiver(mut fields: Vec<Field>, receiver: SendEvent, log: &mut Log) {
             fields.push(("queued_bytes", (queued_bytes as u64).into()));
             (&event::RELAY_RECEIVER_SLOW, address)
         }
+        SendEvent::Behind { address, messages } => {
+            fields.push(("behind_messages", messages.into()));
+            (&event::RELAY_RECEIVER_SLOW, address)
+        }
         SendEvent::Refused { address, reason } => {
             fields.push(("reason", reason.to_string().into()));
             (&event::RELAY_RECEIVER_REFUSED, address)

@@ -89,8 +89,8 @@ pub struct SlowReceiver {
     pub address: String,
     /// Bytes that wait for it.
     pub queued_bytes: u64,
-    /// Receivers that this relay has disconnected because they were slow.
-    pub disconnected: u64,
+    /// How often receivers of this relay were slow.
+    pub times: u64,
 }
 
 /// State of a bus.

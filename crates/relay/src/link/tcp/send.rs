@@ -53,6 +53,14 @@ pub enum SendEvent {
         /// Bytes in the queue.
         queued_bytes: usize,
     },
+    /// A receiver on a link without connections is slow: it has not received what was sent a second ago, or reports
+    /// nothing.
+    Behind {
+        /// Its address.
+        address: SocketAddrV4,
+        /// Messages that it has not received.
+        messages: u64,
+    },
     /// The client was rejected.
     Refused {
         /// Its address.
@@ -308,8 +316,8 @@ impl SendLink for TcpSend {
     }
 }
 
-/// An address as a number.
-fn number(address: SocketAddrV4) -> u64 {
+/// An address as a number, for a counter.
+pub(in crate::link) fn number(address: SocketAddrV4) -> u64 {
     u64::from(u32::from(*address.ip())) << 16 | u64::from(address.port())
 }
 

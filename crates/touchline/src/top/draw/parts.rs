@@ -270,11 +270,11 @@ pub fn reader_rows(picture: &Picture, width: u16) -> Vec<Line<'static>> {
     }
     for receiver in &picture.slow_receivers {
         let text = format!(
-            " {} of {}: {} wait for it, {} disconnected for that so far",
+            " {} of {}: {} wait for it, slow {} times so far",
             receiver.address,
             receiver.relay,
             bytes(receiver.queued_bytes),
-            count(receiver.disconnected)
+            count(receiver.times)
         );
         lines.push(Line::styled(text, CARE));
     }

@@ -79,17 +79,17 @@ pub fn slow_receivers(monitor: &Monitor, bus: &str) -> Vec<SlowReceiver> {
     slow
 }
 
-/// A receiver is slow if its bytes wait, or if one was disconnected for that.
+/// A receiver is slow if its bytes wait, or if one was slow before.
 fn slow_receiver(relay: &str, counters_file: &CountersView) -> Option<SlowReceiver> {
     let counter = |name| counters_file.counter(name).unwrap_or(0);
     let address = counted::address(counter("relay_slow_receiver"))?;
     let queued_bytes = counter("relay_queued_bytes");
-    let disconnected = counter("relay_receivers_slow");
-    (queued_bytes > 0 || disconnected > 0).then(|| SlowReceiver {
+    let times = counter("relay_receivers_slow");
+    (queued_bytes > 0 || times > 0).then(|| SlowReceiver {
         relay: relay.to_owned(),
         address: address.to_string(),
         queued_bytes,
-        disconnected,
+        times,
     })
 }
 

@@ -156,7 +156,7 @@ fn load_serves_its_latest_steps() {
     let wanted = [
         "touchline_load_offered_messages{subject=\"tcp\"} 2000\n",
         "touchline_load_faults{subject=\"tcp\",kind=\"torn\"} 0\n",
-        "touchline_load_latency_seconds{subject=\"tcp\",quantile=\"0.5\"} 0.0",
+        "touchline_load_latency_seconds{subject=\"tcp\",percentile=\"50\"} 0.0",
         "touchline_load_cpus{subject=\"tcp\",process=\"publisher\"} ",
     ];
     let start = Instant::now();
