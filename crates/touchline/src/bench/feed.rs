@@ -13,6 +13,7 @@ use consumer::{Consumed, consume, join};
 use hdrhistogram::Histogram;
 use indicatif::{ProgressBar, ProgressDrawTarget};
 use report::Report;
+pub use report::histogram;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::Path;
 use std::process::Command;
@@ -257,7 +258,7 @@ impl Bench<'_> {
                 .collect(),
             histograms: counters_file
                 .histograms()
-                .map(|(what, view)| (what.name.clone(), report::histogram(&view)))
+                .map(|(what, view)| (what.name.clone(), histogram(&view)))
                 .collect(),
             consumed,
         })

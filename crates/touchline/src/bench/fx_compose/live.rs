@@ -3,6 +3,7 @@
 use super::bars::bars;
 use super::kernel::Role;
 use super::{Arguments, row};
+use crate::bench::feed::histogram;
 use crate::bench::run::Run;
 use crate::demo::folder::Folder;
 use crate::demo::fx::Cast;
@@ -23,7 +24,7 @@ use touchline_load::step::{self, Limits, Settings, Subject};
 use touchline_load::subject::Kind;
 use touchline_transport::bus::Polled;
 use touchline_transport::clock::{Clock, ticks};
-use touchline_transport::shm::{Item, Join, Root, Subscriber};
+use touchline_transport::shm::{CountersView, Item, Join, Root, Subscriber};
 use touchline_transport::{BackOff, Idle, Idler};
 use touchline_types::Timestamps;
 
@@ -65,6 +66,8 @@ struct Phase {
     histograms: [Histogram<u64>; ROWS.len()],
     /// The kernel's share, by role.
     kernel: Vec<String>,
+    /// Time of a quote in the socket of its gateway, of all quotes since the start.
+    socket: Histogram<u64>,
 }
 
 /// Runs the phases, and prints the table.
@@ -82,6 +85,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     }
     let mut lines = Vec::new();
     let mut notes = vec![
+        "socket: the kernel has received the last segment of what a gateway reads;".to_owned(),
         "receive: a gateway has read the quote from its socket; polled: the composer has read it from the gateway's bus, after it slept;".to_owned(),
         format!("tcp-one-way: {MESSAGE_BYTES} bytes between two blocked threads over the loopback, the kernel's part before a quote is received;"),
         "ipc-one-way: 70 bytes from one process to another that sleeps when idle, with nothing else, by the bus and by Aeron where it is built in".to_owned(),
@@ -99,6 +103,10 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         notes.push(sparse.compared_with(busy, arguments.silence_s));
     }
     for phase in phases {
+        lines.push(row(
+            format!("{}-socket-to-receive", phase.name),
+            phase.socket,
+        ));
         for (part, histogram) in ROWS.iter().zip(phase.histograms) {
             lines.push(row(format!("{}-{part}", phase.name), histogram));
         }
@@ -145,6 +153,9 @@ fn phase(
     ];
     let mut phase = consume(&buses, name, duration, clock)?;
     phase.kernel = roles.iter().map(Role::end).collect();
+    for bank in &config.banks {
+        in_socket(&buses, &bank.name.to_ascii_lowercase(), &mut phase.socket)?;
+    }
     cast.end()?;
     Ok(phase)
 }
@@ -185,6 +196,7 @@ fn consume(
         name,
         histograms: ROWS.map(|_| latency_histogram()),
         kernel: Vec::new(),
+        socket: latency_histogram(),
     };
     let begin = Instant::now();
     let begin_ns = now_ns() + WARM_UP.as_nanos() as u64;
@@ -271,6 +283,16 @@ impl Phase {
             histogram.saturating_record(part);
         }
     }
+}
+
+/// Adds the times that quotes of a bank spent in the socket of its gateway.
+fn in_socket(buses: &Path, bus: &str, into: &mut Histogram<u64>) -> Result<(), Failure> {
+    let view = CountersView::open(&Root::at(buses), bus).map_err(Failure::run)?;
+    let histograms = view.iter().flat_map(CountersView::histograms);
+    for (_, view) in histograms.filter(|(what, _)| what.name == "wire_to_polled_ns") {
+        into.add(histogram(&view)).map_err(Failure::run)?;
+    }
+    Ok(())
 }
 
 /// A message from one process to another that sleeps when idle: by the bus, and by Aeron IPC in a build that has it.
