@@ -133,13 +133,17 @@ pub fn read(
     let name = directory.display().to_string();
     let mut folder = Folder::open(directory).map_err(Error::io("open", &name))?;
     let within = |error: Error| error.within(directory);
-    // Without a writer one walk is enough.
-    let beside_writer = match lock::holder(directory) {
-        Some(_) => Some(verify(directory)?),
-        None => None,
-    };
+    let writer = lock::holder(directory);
     let judgement = give_records(&mut folder, &mut each).map_err(within)?;
-    let report = beside_writer.unwrap_or_else(|| report_of(&judgement, None));
+    let report = match (judgement.verdict, writer) {
+        // The walk may have missed what the writer wrote; the records that it gave are right.
+        (Verdict::Damaged, Some(_)) => verify(directory)?,
+        (Verdict::Cut, Some(pid)) => Report {
+            verdict: Verdict::Clean,
+            ..report_of(&judgement, Some(pid))
+        },
+        _ => report_of(&judgement, writer),
+    };
     if report.verdict != Verdict::Damaged {
         return Ok(report);
     }

@@ -11,7 +11,7 @@ use std::time::{Duration, SystemTime};
 use touchline_gateway::replay::latency_histogram;
 use touchline_journal::format::{HEAD_BYTES, HEADER_BYTES};
 use touchline_journal::{
-    Appended, Journal, Mode, Options, Record, Refused, Root, WriterLock, verify,
+    Appended, Journal, Mode, Options, Record, Refused, Root, WriterLock, read, verify,
 };
 use touchline_lab::bench::Statistics;
 use touchline_lab::bench::ipc::{Folder, pin};
@@ -31,6 +31,7 @@ Output, the subjects alternate in each round:
   synced      append, then wait until the record is on the disk
   fdatasync   pwrite of as many bytes and fdatasync by the measuring thread, in a file of zeros
   start-N     open of a journal with N full segments, which a kill ended
+  read-N      all of its records verified and read
 A record that the journal refuses since the disk is behind is appended again, and counted below the table.")]
 pub struct Arguments {
     /// Bytes of a record.
@@ -84,17 +85,19 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         "fdatasync".to_owned(),
         "start-1".to_owned(),
         format!("start-{}", arguments.segments),
+        format!("read-{}", arguments.segments),
     ];
     let mut histograms = names.each_ref().map(|_| latency_histogram());
     let mut refused = 0;
     for _ in 0..arguments.rounds {
-        let [process, host, synced, fdatasync, one, many] = &mut histograms;
+        let [process, host, synced, fdatasync, one, many, all] = &mut histograms;
         refused += bench.append(Mode::Process, &clock, process)?;
         refused += bench.append(Mode::Host, &clock, host)?;
         refused += bench.append(Mode::Disk, &clock, synced)?;
         bench.fdatasync(&clock, fdatasync)?;
         bench.start(1, &clock, one)?;
         bench.start(arguments.segments, &clock, many)?;
+        bench.read(&clock, all)?;
     }
     let lines: Vec<_> = names
         .into_iter()
@@ -278,6 +281,27 @@ impl Bench<'_> {
         let journal = self.open(Mode::Host)?;
         into.saturating_record(clock.between_ns(begin, ticks()));
         journal.close(unix_ns()).map_err(Failure::run)
+    }
+}
+
+impl Bench<'_> {
+    /// Measures the reading of the journal of the last start.
+    fn read(&self, clock: &Clock, into: &mut Histogram<u64>) -> Result<(), Failure> {
+        let mut records = 0;
+        let begin = ticks();
+        read(&self.directory(), false, |entry| {
+            records += u64::from(entry.head.kind == KIND)
+        })
+        .map_err(Failure::run)?;
+        into.saturating_record(clock.between_ns(begin, ticks()));
+        // Header, Begin, End and padding take the rest.
+        let least = self.arguments.segments * (SEGMENT_BYTES / self.frame_bytes()?) * 9 / 10;
+        match records >= least {
+            true => Ok(()),
+            false => Err(Failure::run(format!(
+                "{records} records of at least {least} were read"
+            ))),
+        }
     }
 }
 

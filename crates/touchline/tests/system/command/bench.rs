@@ -128,6 +128,7 @@ fn bench_journal_measures_each_mode_a_bare_sync_and_starts() {
         ("fdatasync", 40),
         ("start-1", 2),
         ("start-2", 2),
+        ("read-2", 2),
     ] {
         assert_eq!(of(&lines, subject, "count"), count, "{subject}");
         let shortest = of(&lines, subject, "min").as_f64();
