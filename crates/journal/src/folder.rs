@@ -1,6 +1,8 @@
 //! A directory on a real file system.
 
+use crate::compressed::{Compressed, SUFFIX};
 use crate::disk::Disk;
+use crate::format::segment_index;
 use rustix::fs::{FallocateFlags, Mode, OFlags};
 use rustix::process::{Resource, getrlimit};
 use std::collections::BTreeMap;
@@ -21,6 +23,8 @@ pub(crate) struct Folder {
     handle: File,
     /// Open files: a sync reports failures of writes through the handle that wrote.
     files: BTreeMap<String, File>,
+    /// Open compressed segments, by the name that the segment has when it is not compressed.
+    compressed: BTreeMap<String, Compressed>,
     may_write: bool,
 }
 
@@ -38,6 +42,7 @@ impl Folder {
             path: path.to_owned(),
             handle,
             files: BTreeMap::new(),
+            compressed: BTreeMap::new(),
             may_write: false,
         })
     }
@@ -65,16 +70,84 @@ impl Folder {
         Self::open_for_writing(path)
     }
 
+    /// Opens a file, if it is not open.
     fn file(&mut self, name: &str) -> io::Result<&File> {
         if !self.files.contains_key(name) {
-            let file = std::fs::OpenOptions::new()
-                .read(true)
-                .write(self.may_write)
-                .custom_flags(OFlags::NOFOLLOW.bits() as i32)
-                .open(self.path.join(name))?;
+            let file = self.open_file(name, self.may_write)?;
             self.files.insert(name.to_owned(), file);
         }
         Ok(&self.files[name])
+    }
+
+    fn open_file(&self, name: &str, may_write: bool) -> io::Result<File> {
+        std::fs::OpenOptions::new()
+            .read(true)
+            .write(may_write)
+            .custom_flags(OFlags::NOFOLLOW.bits() as i32)
+            .open(self.path.join(name))
+    }
+
+    /// The compressed form of a segment, if it has no other. One of the two is there at every moment, and an open file
+    /// stays readable.
+    fn compressed(&mut self, name: &str) -> io::Result<Option<&mut Compressed>> {
+        if self.files.contains_key(name) || segment_index(name).is_none() {
+            return Ok(None);
+        }
+        if !self.compressed.contains_key(name) {
+            match self.open_file(name, self.may_write) {
+                Ok(file) => {
+                    self.files.insert(name.to_owned(), file);
+                    return Ok(None);
+                }
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                Err(error) => return Err(error),
+            }
+            let file = self.open_file(&format!("{name}{SUFFIX}"), false)?;
+            let compressed = Compressed::open(file)?;
+            self.compressed.insert(name.to_owned(), compressed);
+        }
+        Ok(self.compressed.get_mut(name))
+    }
+
+    /// Makes a compressed segment one that can be written: a repair cuts it.
+    fn expand(&mut self, name: &str) -> io::Result<()> {
+        let bytes = self.read_all(name)?;
+        let unfinished = format!("{name}.new");
+        // A kill may have left a part.
+        if self.path.join(&unfinished).exists() {
+            self.remove_plain(&unfinished)?;
+        }
+        self.create(&unfinished, bytes.len() as u64)?;
+        self.write(&unfinished, 0, &bytes)?;
+        self.sync(&unfinished)?;
+        self.rename(&unfinished, name)?;
+        self.sync_names()?;
+        self.keep_compressed(name)?;
+        self.sync_names()
+    }
+
+    /// Takes a compressed segment out of the journal. It may have more than can be decompressed, so it stays as a file.
+    fn keep_compressed(&mut self, name: &str) -> io::Result<()> {
+        self.compressed.remove(name);
+        let file = self.path.join(format!("{name}{SUFFIX}"));
+        let kept = self.path.join(format!("{name}{SUFFIX}.cut"));
+        std::fs::rename(file, kept)
+    }
+
+    /// Gives a compressed segment another name, not compressed, as its bytes are looked at there.
+    fn rename_compressed(&mut self, from: &str, to: &str) -> io::Result<()> {
+        let bytes = self.read_all(from)?;
+        self.create(to, bytes.len() as u64)?;
+        self.write(to, 0, &bytes)?;
+        self.sync(to)?;
+        self.sync_names()?;
+        self.remove(from)
+    }
+
+    /// Removes the form of a segment that is not compressed.
+    pub fn remove_plain(&mut self, name: &str) -> io::Result<()> {
+        self.files.remove(name);
+        std::fs::remove_file(self.path.join(name))
     }
 }
 
@@ -83,22 +156,35 @@ impl Disk for Folder {
         let mut names = Vec::new();
         for entry in std::fs::read_dir(&self.path)? {
             if let Ok(name) = entry?.file_name().into_string() {
-                names.push(name);
+                let segment = name.strip_suffix(SUFFIX);
+                let segment = segment.filter(|segment| segment_index(segment).is_some());
+                names.push(segment.unwrap_or(&name).to_owned());
             }
         }
         names.sort();
+        // Compressed, and not removed in its other form yet.
+        names.dedup();
         Ok(names)
     }
 
     fn length(&mut self, name: &str) -> io::Result<u64> {
-        Ok(self.file(name)?.metadata()?.len())
+        match self.compressed(name)? {
+            Some(compressed) => Ok(compressed.length()),
+            None => Ok(self.file(name)?.metadata()?.len()),
+        }
     }
 
     fn read(&mut self, name: &str, offset: u64, buffer: &mut [u8]) -> io::Result<()> {
-        self.file(name)?.read_exact_at(buffer, offset)
+        match self.compressed(name)? {
+            Some(compressed) => compressed.read(offset, buffer),
+            None => self.file(name)?.read_exact_at(buffer, offset),
+        }
     }
 
     fn read_direct(&mut self, name: &str) -> io::Result<Option<Vec<u8>>> {
+        if self.compressed(name)?.is_some() {
+            return Ok(None);
+        }
         let length = self.length(name)? as usize;
         let flags = OFlags::RDONLY | OFlags::DIRECT | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let file = match rustix::fs::open(self.path.join(name), flags, Mode::empty()) {
@@ -154,11 +240,18 @@ impl Disk for Folder {
     }
 
     fn write(&mut self, name: &str, offset: u64, bytes: &[u8]) -> io::Result<()> {
+        if self.compressed(name)?.is_some() {
+            self.expand(name)?;
+        }
         self.file(name)?.write_all_at(bytes, offset)
     }
 
     fn sync(&mut self, name: &str) -> io::Result<()> {
-        self.file(name)?.sync_data()
+        match self.compressed(name)? {
+            // It was synced before it had its name.
+            Some(_) => Ok(()),
+            None => self.file(name)?.sync_data(),
+        }
     }
 
     fn sync_names(&mut self) -> io::Result<()> {
@@ -166,6 +259,9 @@ impl Disk for Folder {
     }
 
     fn rename(&mut self, from: &str, to: &str) -> io::Result<()> {
+        if self.compressed(from)?.is_some() {
+            return self.rename_compressed(from, to);
+        }
         std::fs::rename(self.path.join(from), self.path.join(to))?;
         self.files.remove(to);
         if let Some(file) = self.files.remove(from) {
@@ -175,7 +271,9 @@ impl Disk for Folder {
     }
 
     fn remove(&mut self, name: &str) -> io::Result<()> {
-        self.files.remove(name);
-        std::fs::remove_file(self.path.join(name))
+        if self.compressed(name)?.is_some() {
+            return self.keep_compressed(name);
+        }
+        self.remove_plain(name)
     }
 }

@@ -145,12 +145,6 @@ pub(crate) fn judge_with<D: Disk>(
 /// Indexes of the segments, ascending.
 pub(crate) fn segment_indexes<D: Disk>(disk: &mut D) -> Result<Vec<u64>, Error> {
     let names = disk.names().map_err(Error::io("list", ""))?;
-    if let Some(name) = names.iter().find(|name| name.ends_with(".tlj.zst")) {
-        return Err(Error::Foreign {
-            name: name.clone(),
-            what: "a compressed segment, which this version does not read".to_owned(),
-        });
-    }
     let mut indexes: Vec<u64> = names
         .iter()
         .filter_map(|name| segment_index(name))

@@ -18,6 +18,8 @@
 #![forbid(unsafe_code)]
 
 mod appender;
+mod compress;
+mod compressed;
 mod core;
 mod cut;
 mod disk;
@@ -39,6 +41,7 @@ mod variant;
 mod walk;
 
 pub use appender::{Appended, Appender, Record, Refused};
+pub use compress::{CompressedSegment, compress};
 pub use error::Error;
 pub use journal::{Journal, Mode, Options};
 pub use judge::{SegmentInfo, SegmentState, Verdict};

@@ -192,7 +192,7 @@ fn give_records<D: Disk>(
     })
 }
 
-fn damaged(directory: &Path, report: &Report) -> Error {
+pub(crate) fn damaged(directory: &Path, report: &Report) -> Error {
     Error::Damaged {
         name: directory.display().to_string(),
         what: report.findings.last().cloned().unwrap_or_default(),

@@ -8,9 +8,9 @@ use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 use touchline_journal::format::segment_index;
-use touchline_journal::{Error, Verdict, read, repair, verify};
+use touchline_journal::{Error, Verdict, compress, read, repair, verify};
 
-/// List, print, verify and repair a journal.
+/// List, print, verify, repair and compress a journal.
 #[derive(Debug, clap::Args)]
 #[command(after_help = AFTER_HELP)]
 pub struct Arguments {
@@ -31,6 +31,9 @@ enum Command {
     /// End a journal after a crash; bytes behind the last record are set aside in `.cut` files.
     #[command(after_help = REPAIR_HELP)]
     Repair(Repair),
+    /// Compress the closed segments with Zstandard; the writer may be running.
+    #[command(after_help = COMPRESS_HELP)]
+    Compress(Directory),
 }
 
 #[derive(Debug, clap::Args)]
@@ -61,10 +64,10 @@ struct Repair {
 const AFTER_HELP: &str = "\
 Exit status:
   0  done; `verify`: the journal is clean
-  1  a file cannot be read or written, the directory has no segment, or a writer is running (`repair`)
+  1  a file cannot be read or written, the directory has no segment, or the journal is in use (`repair`, `compress`)
   2  bad arguments, or a format that this version does not read
   3  `verify`: cut by a crash
-  4  damaged: durable records are missing or wrong (`print`, `verify`, `repair`)";
+  4  damaged: durable records are missing or wrong (all but `ls`)";
 
 const PRINT_HELP: &str = "\
 Exit status:
@@ -89,6 +92,16 @@ Exit status:
   4  damaged, and nothing was changed; see --accept-loss
 
 A copy of the directory before a repair with --accept-loss keeps the evidence.";
+
+const COMPRESS_HELP: &str = "\
+Every segment that is closed and has a used one behind it is replaced by a file NAME.zst, which all commands and the
+writer read, and `zstd -d` expands. The records stay the same. A kill leaves each segment in one form at least.
+
+Exit status:
+  0  done, or nothing to do
+  1  a file cannot be read or written, the directory has no segment, or another process compresses it
+  2  bad arguments, or a format that this version does not read
+  4  damaged, and nothing was changed";
 
 /// Exit status of a journal that a crash cut.
 const CUT: u8 = 3;
@@ -124,7 +137,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     match &arguments.command {
         Command::Ls(place) => {
             let report = verify(place.checked()?).map_err(failed)?;
-            say(&text::segments(&report))
+            say(&text::segments(&report, &place.directory))
         }
         Command::Print(arguments) => run_print(arguments),
         Command::Verify(place) => {
@@ -137,7 +150,30 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
             }
         }
         Command::Repair(arguments) => run_repair(arguments),
+        Command::Compress(place) => run_compress(place.checked()?),
     }
+}
+
+fn run_compress(directory: &Path) -> Result<(), Failure> {
+    let done = compress(directory).map_err(failed)?;
+    let (mut bytes, mut compressed_bytes) = (0, 0);
+    let mut text = String::new();
+    for segment in &done {
+        let (before, after) = (segment.bytes, segment.compressed_bytes);
+        let _ = writeln!(
+            text,
+            "{} bytes={before} compressed_bytes={after}",
+            segment.name
+        );
+        bytes += before;
+        compressed_bytes += after;
+    }
+    let count = done.len();
+    let _ = writeln!(
+        text,
+        "compressed: segments={count} bytes={bytes} compressed_bytes={compressed_bytes}"
+    );
+    say(&text)
 }
 
 fn failed(error: Error) -> Failure {

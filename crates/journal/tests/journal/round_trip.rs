@@ -2,9 +2,11 @@
 
 use crate::place::{Place, append, body, options};
 use crate::second_reader;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
-use touchline_journal::{Error, Journal, Mode, Options, Record, Refused, Verdict, read, verify};
+use touchline_journal::{
+    Error, Journal, Mode, Options, Record, Refused, Verdict, compress, read, verify,
+};
 
 /// Bodies of the records of stream 1.
 pub fn bodies(place: &Place) -> Vec<Vec<u8>> {
@@ -115,7 +117,8 @@ fn a_second_writer_is_refused_with_the_process_id_of_the_first() {
     assert_eq!(verify(&place.journal()).expect("a journal").writer, None);
 }
 
-/// What a walk misses of a fast writer is neither damage nor a wrong record.
+/// What a walk misses of a fast writer is neither damage nor a wrong record, and segments that are compressed meanwhile
+/// are not missed.
 #[test]
 fn a_journal_is_read_and_clean_beside_a_fast_writer() {
     let place = Place::new("live");
@@ -127,7 +130,7 @@ fn a_journal_is_read_and_clean_beside_a_fast_writer() {
         ..options()
     };
     let mut journal = Journal::open(&place.journal(), &bus, &options, 1).expect("a journal");
-    let is_done = AtomicBool::new(false);
+    let (is_done, compressed) = (AtomicBool::new(false), AtomicUsize::new(0));
     let (mut walks, mut last) = (0, 0);
     std::thread::scope(|scope| {
         scope.spawn(|| {
@@ -149,6 +152,15 @@ fn a_journal_is_read_and_clean_beside_a_fast_writer() {
             }
             is_done.store(true, Ordering::Release);
         });
+        scope.spawn(|| {
+            while !is_done.load(Ordering::Acquire) {
+                compressed.fetch_add(
+                    compress(&place.journal()).expect("a journal").len(),
+                    Ordering::Relaxed,
+                );
+                std::thread::sleep(Duration::from_millis(20));
+            }
+        });
         while !is_done.load(Ordering::Acquire) {
             let report = verify(&place.journal()).expect("a journal");
             assert_eq!(report.verdict, Verdict::Clean, "{:?}", report.findings);
@@ -164,6 +176,8 @@ fn a_journal_is_read_and_clean_beside_a_fast_writer() {
             walks += 1;
         }
     });
-    println!("{walks} walks, {last} records in the last one");
+    let compressed = compressed.into_inner();
+    println!("{walks} walks, {last} records in the last one, {compressed} segments compressed");
+    assert!(compressed > 0);
     assert!(walks > 1 && last > 0);
 }

@@ -1,7 +1,8 @@
 //! Records, segments and verdicts of a journal as text.
 
 use std::fmt::Write;
-use touchline_journal::format::{kind, kind_name};
+use std::path::Path;
+use touchline_journal::format::{kind, kind_name, segment_name};
 use touchline_journal::records::{Begin, Clock, End, Gap, Stream};
 use touchline_journal::{Entry, Report, SegmentState, Verdict};
 
@@ -85,10 +86,10 @@ fn bytes(text: &mut String, body: &[u8]) {
 }
 
 /// A table of the segments.
-pub fn segments(report: &Report) -> String {
+pub fn segments(report: &Report, directory: &Path) -> String {
     let mut text = format!(
-        "{:<10} {:>6} {:>9} {:>11} {:>11}  {:<10} {:>16}\n",
-        "segment", "epoch", "frames", "used", "bytes", "state", "base"
+        "{:<10} {:>6} {:>9} {:>11} {:>11} {:>11}  {:<10} {:>16}\n",
+        "segment", "epoch", "frames", "used", "bytes", "file", "state", "base"
     );
     for segment in &report.segments {
         let state = match segment.state {
@@ -104,13 +105,22 @@ pub fn segments(report: &Report) -> String {
         let epoch = number(header.map(|header| header.epoch));
         let file_bytes = number(header.map(|header| header.file_bytes));
         let base = number(segment.base);
+        let file = number(file_bytes_in(directory, segment.index));
         let (index, frames, used) = (segment.index, segment.frames, segment.used_bytes);
         let _ = writeln!(
             text,
-            "{index:010} {epoch:>6} {frames:>9} {used:>11} {file_bytes:>11}  {state:<10} {base:>16}"
+            "{index:010} {epoch:>6} {frames:>9} {used:>11} {file_bytes:>11} {file:>11}  {state:<10} {base:>16}"
         );
     }
     text
+}
+
+/// Bytes of the file of a segment, which may be compressed.
+fn file_bytes_in(directory: &Path, index: u64) -> Option<u64> {
+    let path = directory.join(segment_name(index));
+    let compressed = path.with_extension("tlj.zst");
+    let found = std::fs::metadata(path).or_else(|_| std::fs::metadata(compressed));
+    found.ok().map(|found| found.len())
 }
 
 /// Findings, one line each, and the verdict.

@@ -73,9 +73,9 @@ fn a_good_journal_is_listed_printed_and_clean() {
         .collect();
     assert_eq!(rows.len(), 4, "{listed}");
     assert_eq!(rows[1][..3], ["0000000001", "1", "7"], "{listed}");
-    assert_eq!(rows[1][4..], ["65536", "closed", "0"], "{listed}");
+    assert_eq!(rows[1][4..], ["65536", "65536", "closed", "0"], "{listed}");
     assert_eq!(rows[2][..3], ["0000000002", "2", "7"], "{listed}");
-    assert_eq!(rows[3][5..], ["prepared", "-"], "{listed}");
+    assert_eq!(rows[3][6..], ["prepared", "-"], "{listed}");
 
     let printed = desk.run("journal print orders").done().stdout;
     let lines: Vec<&str> = printed.lines().collect();
@@ -219,7 +219,7 @@ fn a_missing_segment_is_damage_and_removed_oldest_ones_are_not() {
 fn a_directory_without_segments_is_refused_and_stays_as_it_was() {
     let desk = Desk::bare("journal-none");
     std::fs::create_dir(desk.path("orders")).expect("our folder");
-    for command in ["ls", "print", "verify", "repair"] {
+    for command in ["ls", "print", "verify", "repair", "compress"] {
         desk.run(&format!("journal {command} orders"))
             .refused(1, &["orders: no segment of a journal", "0000000001.tlj"]);
         desk.run(&format!("journal {command} nowhere"))
@@ -248,7 +248,7 @@ fn an_unknown_version_is_refused_by_its_number() {
         "orders/0000000001.tlj: format version 2, this program reads 1",
         "use the version of touchline that wrote it",
     ];
-    for command in ["ls", "print", "verify", "repair --accept-loss"] {
+    for command in ["ls", "print", "verify", "repair --accept-loss", "compress"] {
         desk.run(&format!("journal {command} orders"))
             .refused(2, &words);
     }
@@ -270,4 +270,35 @@ fn a_journal_with_a_writer_is_read_and_not_repaired() {
         .refused(1, &[&pid, "stop it first"]);
     journal.close(9).expect("it closes");
     desk.run("journal repair orders").done();
+}
+
+#[test]
+fn closed_segments_are_compressed_and_read_as_before() {
+    let desk = written("journal-compress", 3);
+    let printed = desk.run("journal print orders").done().stdout;
+    let said = desk.run("journal compress orders").done().stdout;
+    let lines: Vec<&str> = said.lines().collect();
+    assert_eq!(lines.len(), 3, "{said}");
+    assert!(
+        lines[0].starts_with("0000000001.tlj.zst bytes=65536 compressed_bytes="),
+        "{said}"
+    );
+    assert!(
+        lines[2].starts_with("compressed: segments=2 bytes=131072 compressed_bytes="),
+        "{said}"
+    );
+    assert!(!segment(&desk, FIRST).exists());
+    assert_eq!(desk.run("journal print orders").done().stdout, printed);
+    desk.run("journal verify orders").done();
+    let listed = desk.run("journal ls orders").done().stdout;
+    let row: Vec<&str> = listed
+        .lines()
+        .nth(1)
+        .expect("a row")
+        .split_whitespace()
+        .collect();
+    assert_eq!((row[4], row[6]), ("65536", "closed"), "{listed}");
+    assert!(row[5].parse::<u64>().expect("a number") < 2_000, "{listed}");
+    let said = desk.run("journal compress orders").done().stdout;
+    assert_eq!(said, "compressed: segments=0 bytes=0 compressed_bytes=0\n");
 }

@@ -1,0 +1,131 @@
+//! Compression of closed segments, by a tool beside the writer.
+
+use crate::compressed::{self, Compressed, SUFFIX};
+use crate::disk::Disk;
+use crate::error::Error;
+use crate::folder::Folder;
+use crate::format::{SegmentHeader, segment_name};
+use crate::judge::{SegmentState, Verdict};
+use crate::reader::{damaged, verify};
+use std::fs::{File, OpenOptions, TryLockError};
+use std::io::{BufWriter, ErrorKind, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
+
+/// A segment that was compressed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CompressedSegment {
+    /// Name of its file.
+    pub name: String,
+    /// Bytes of the segment.
+    pub bytes: u64,
+    /// Bytes of the file.
+    pub compressed_bytes: u64,
+}
+
+/// Compresses every segment that is closed and has a used one behind it. The writer may be running. A kill leaves each
+/// segment in one form at least.
+///
+/// # Errors
+/// [`Error::Damaged`]: nothing was changed. [`Error::Locked`]: another process compresses this journal. The directory
+/// cannot be written.
+pub fn compress(directory: &Path) -> Result<Vec<CompressedSegment>, Error> {
+    let report = verify(directory)?;
+    if report.verdict == Verdict::Damaged {
+        return Err(damaged(directory, &report));
+    }
+    let name = directory.display().to_string();
+    let mut folder = Folder::open_for_writing(directory).map_err(Error::io("open", &name))?;
+    let used = report.segments.iter().filter(|segment| segment.frames > 0);
+    let last = used.map(|segment| segment.index).max().unwrap_or(0);
+    let closed = report
+        .segments
+        .iter()
+        .filter(|segment| segment.state == SegmentState::Closed && segment.index < last);
+    let mut done = Vec::new();
+    for segment in closed {
+        let name = segment_name(segment.index);
+        if directory.join(&name).exists() {
+            let compressed = compress_segment(&mut folder, directory, &name);
+            done.extend(compressed.map_err(|error| error.within(directory))?);
+        }
+    }
+    Ok(done)
+}
+
+/// Compresses a segment; `None` if a copy of its header does not hold, which a repair writes again.
+fn compress_segment(
+    folder: &mut Folder,
+    directory: &Path,
+    name: &str,
+) -> Result<Option<CompressedSegment>, Error> {
+    let bytes = folder.read_all(name).map_err(Error::io("read", name))?;
+    if !matches!(SegmentHeader::decode(&bytes), Ok((_, [true, true]))) {
+        return Ok(None);
+    }
+    let target = format!("{name}{SUFFIX}");
+    let unfinished = format!("{target}.new");
+    let file = open_unfinished(directory, &unfinished)?;
+    let written = write_all(&bytes, &file);
+    let compressed_bytes = written.map_err(Error::io("write", &unfinished))?;
+    // What was written is what will be read, before the only other copy goes.
+    let is_equal = is_equal(&bytes, &file).map_err(Error::io("read", &unfinished))?;
+    if !is_equal {
+        let other = std::io::Error::new(ErrorKind::InvalidData, "it reads otherwise than written");
+        return Err(Error::io("compress", name)(other));
+    }
+    std::fs::rename(directory.join(&unfinished), directory.join(&target))
+        .map_err(Error::io("rename", &unfinished))?;
+    folder
+        .sync_names()
+        .map_err(Error::io("sync the directory of", name))?;
+    folder
+        .remove_plain(name)
+        .map_err(Error::io("remove", name))?;
+    folder
+        .sync_names()
+        .map_err(Error::io("sync the directory of", name))?;
+    Ok(Some(CompressedSegment {
+        name: target,
+        bytes: bytes.len() as u64,
+        compressed_bytes,
+    }))
+}
+
+/// Opens the file under its first name; its lock keeps a second process away, and ends with this one.
+fn open_unfinished(directory: &Path, unfinished: &str) -> Result<File, Error> {
+    let file = OpenOptions::new()
+        .read(true)
+        .write(true)
+        .create(true)
+        .truncate(false)
+        .mode(0o600)
+        .open(directory.join(unfinished))
+        .map_err(Error::io("create", unfinished))?;
+    match file.try_lock() {
+        Ok(()) => {}
+        Err(TryLockError::WouldBlock) => {
+            let name = unfinished.to_owned();
+            return Err(Error::Locked { name, pid: 0 });
+        }
+        Err(TryLockError::Error(source)) => return Err(Error::io("lock", unfinished)(source)),
+    }
+    // A kill may have left a part.
+    file.set_len(0).map_err(Error::io("empty", unfinished))?;
+    Ok(file)
+}
+
+fn write_all(bytes: &[u8], file: &File) -> std::io::Result<u64> {
+    let mut out = BufWriter::new(file);
+    compressed::write(bytes, &mut out)?;
+    out.flush()?;
+    file.sync_all()?;
+    Ok(file.metadata()?.len())
+}
+
+fn is_equal(bytes: &[u8], file: &File) -> std::io::Result<bool> {
+    let mut compressed = Compressed::open(file.try_clone()?)?;
+    let mut read = vec![0; compressed.length() as usize];
+    compressed.read(0, &mut read)?;
+    Ok(read == bytes)
+}
