@@ -25,8 +25,10 @@ mod statistics;
 mod time;
 
 pub use composer::{Composer, Error, Taken};
-pub use config::{Config, ConfigError};
+pub use config::{BankSource, Config, ConfigError};
 pub use counters::Counters;
 pub use output::{Cause, Output};
 pub use recorder::Recorder;
+pub use source::{Source, Tell};
 pub use statistics::{HISTOGRAMS, SCORES};
+pub use time::WallClock;

@@ -14,6 +14,7 @@ mod outcome;
 mod pricing;
 mod publish;
 mod reports;
+mod restore;
 mod route;
 mod timers;
 mod unknown;
@@ -35,6 +36,8 @@ use crate::scorecard::Scorecard;
 use crate::setup::{Bank, Setup, Slot};
 use crate::window::LastSecond;
 use touchline_wire::fix::{Frame, Message, frame};
+
+pub use restore::RestoreError;
 
 /// Maximum size of a message, bytes.
 pub const MESSAGE_MAX: usize = 4 << 20;
@@ -69,6 +72,8 @@ pub struct Engine {
     executions: Executions,
     order_sessions: Vec<OrderSession>,
     numbers: Numbers,
+    /// The router makes no orders.
+    is_held: bool,
 
     cooldowns: Cooldowns,
     penalties: Penalties,
@@ -119,6 +124,7 @@ impl Engine {
             executions: Executions::default(),
             order_sessions: vec![OrderSession::default(); setup.banks.len()],
             numbers: Numbers::default(),
+            is_held: false,
             cooldowns: Cooldowns::new(&setup),
             penalties: Penalties::new(&setup),
             positions: Positions::new(&setup),

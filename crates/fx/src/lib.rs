@@ -40,7 +40,7 @@ mod stream;
 pub mod ticks;
 mod window;
 
-pub use engine::{Engine, MESSAGE_MAX};
+pub use engine::{Engine, MESSAGE_MAX, RestoreError};
 pub use event::Batch;
 pub use replay::{Replay, ReplayError};
 pub use setup::{Setup, SetupError};

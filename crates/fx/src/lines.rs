@@ -5,7 +5,7 @@
 mod fix_body;
 mod score;
 
-pub use fix_body::{body, request_id};
+pub use fix_body::{body, fields, msg_type, request_id};
 
 use crate::composite::{BankSet, State, Top};
 use crate::event::{Alarm, Batch, Event, FillLine, OrderEvent, OrderLine, ParentEnd};
@@ -19,6 +19,50 @@ use crate::ticks;
 use std::fmt::Write;
 use std::ops::Range;
 use touchline_types::{Id, Side};
+
+/// Kind of a line: the file that it belongs to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LineKind {
+    /// `composite.jsonl`.
+    Composite,
+    /// `decisions.jsonl`.
+    Decision,
+    /// `orders.jsonl`.
+    Order,
+    /// `fills.jsonl`.
+    Fill,
+    /// `positions.jsonl`.
+    Position,
+    /// `scorecard.jsonl`.
+    Score,
+}
+
+impl LineKind {
+    fn of(event: &Event) -> LineKind {
+        match event {
+            Event::Composite { .. } => LineKind::Composite,
+            Event::Order(_) => LineKind::Order,
+            Event::Fill(_) => LineKind::Fill,
+            Event::Position { .. } => LineKind::Position,
+            Event::Score { .. } => LineKind::Score,
+            _ => LineKind::Decision,
+        }
+    }
+}
+
+/// Gives the line of each event of a batch to `each`, in order, without its end. `line` is the memory for one.
+pub fn each_line(
+    setup: &Setup,
+    batch: &Batch,
+    line: &mut String,
+    mut each: impl FnMut(LineKind, &str),
+) {
+    for (at_ns, event) in &batch.events {
+        line.clear();
+        Writer { setup, batch }.line(line, *at_ns, event);
+        each(LineKind::of(event), line);
+    }
+}
 
 /// The six files, as text.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -60,13 +104,13 @@ impl Files {
     }
 
     fn file(&mut self, event: &Event) -> &mut String {
-        match event {
-            Event::Composite { .. } => &mut self.composite,
-            Event::Order(_) => &mut self.orders,
-            Event::Fill(_) => &mut self.fills,
-            Event::Position { .. } => &mut self.positions,
-            Event::Score { .. } => &mut self.scorecard,
-            _ => &mut self.decisions,
+        match LineKind::of(event) {
+            LineKind::Composite => &mut self.composite,
+            LineKind::Order => &mut self.orders,
+            LineKind::Fill => &mut self.fills,
+            LineKind::Position => &mut self.positions,
+            LineKind::Score => &mut self.scorecard,
+            LineKind::Decision => &mut self.decisions,
         }
     }
 }

@@ -217,6 +217,12 @@ impl Parents {
         self.parents[at].named
     }
 
+    /// Records that an order of the parent has this number: later ones have higher numbers.
+    pub fn note_name(&mut self, at: usize, number: u64) {
+        let named = &mut self.parents[at].named;
+        *named = (*named).max(number);
+    }
+
     /// Moves quantity from open to out for a new order.
     pub fn send(&mut self, at: usize, quantity: i64) {
         self.change(at, |parent| {

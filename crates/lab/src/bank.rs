@@ -10,13 +10,15 @@
 
 mod client;
 mod config;
+mod dealer;
 mod house;
 mod ladder;
 mod market;
 mod messages;
 mod shown;
 
-pub use config::{BankConfig, Config, Dialect, Kind, PairConfig, Profile};
+pub use config::{BankConfig, Config, Dialect, Kind, OrdersConfig, PairConfig, Profile};
+pub use dealer::{Book, Books};
 pub use house::{Bank, Banks, Totals};
 pub use ladder::{Band, Ladder};
 pub use market::Market;

@@ -1,12 +1,14 @@
-//! `touchline fx`: a composite price from banks' quotes, and simulated orders on it.
+//! `touchline fx`: a composite price from banks' quotes, and orders on it.
 
 mod compose;
+mod desk;
 mod replay;
+mod run;
 
 use crate::output::Failure;
 use clap::{Args, Subcommand};
 
-/// FX: a composite price from banks' quotes, and simulated orders on it.
+/// FX: a composite price from banks' quotes, and orders on it.
 #[derive(Debug, Args)]
 pub struct Arguments {
     #[command(subcommand)]
@@ -17,6 +19,13 @@ pub struct Arguments {
 enum Command {
     Compose(compose::Arguments),
     Replay(replay::Arguments),
+    Run(run::Arguments),
+    Send(desk::SendArguments),
+    Cancel(desk::CancelArguments),
+    Kill(desk::KillArguments),
+    Lift(desk::LiftArguments),
+    Enable(desk::EnableArguments),
+    Resolve(desk::ResolveArguments),
 }
 
 /// Runs the subcommand.
@@ -24,5 +33,12 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     match &arguments.command {
         Command::Compose(arguments) => compose::run(arguments),
         Command::Replay(arguments) => replay::run(arguments),
+        Command::Run(arguments) => run::run(arguments),
+        Command::Send(arguments) => desk::send(arguments),
+        Command::Cancel(arguments) => desk::cancel(arguments),
+        Command::Kill(arguments) => desk::kill(arguments),
+        Command::Lift(arguments) => desk::lift(arguments),
+        Command::Enable(arguments) => desk::enable(arguments),
+        Command::Resolve(arguments) => desk::resolve(arguments),
     }
 }

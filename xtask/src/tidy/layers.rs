@@ -112,8 +112,22 @@ const PACKAGES: &[Package] = &[
         ],
     ),
     package(
-        "touchline",
+        "touchline-execution",
         5,
+        &[
+            "touchline-types",
+            "touchline-wire",
+            "touchline-net",
+            "touchline-session",
+            "touchline-journal",
+            "touchline-fx",
+            "touchline-transport",
+            "touchline-compose",
+        ],
+    ),
+    package(
+        "touchline",
+        6,
         &[
             "touchline-types",
             "touchline-instruments",
@@ -129,6 +143,7 @@ const PACKAGES: &[Package] = &[
             "touchline-relay",
             "touchline-fx",
             "touchline-compose",
+            "touchline-execution",
             "touchline-client",
             "touchline-journal",
             "touchline-load",
@@ -149,7 +164,7 @@ const PACKAGES: &[Package] = &[
     ),
     package(
         "touchline-fuzz",
-        6,
+        7,
         &[
             "touchline-types",
             "touchline-wire",

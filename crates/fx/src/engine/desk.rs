@@ -53,7 +53,7 @@ impl Engine {
         }
     }
 
-    fn accept_parent(&mut self, terms: &ParentTerms, out: &mut Batch) {
+    pub(super) fn accept_parent(&mut self, terms: &ParentTerms, out: &mut Batch) {
         let now_ns = self.now();
         self.risk.note_accepted(&self.setup, terms, now_ns);
         let deadline_ns = match terms.lifetime {

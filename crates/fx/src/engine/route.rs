@@ -86,6 +86,7 @@ impl Engine {
         parent.open() > 0
             && self.now() >= parent.retry_ns
             && !self.kill.is_killed()
+            && !self.is_held
             && !has_had_its_attempt
     }
 
@@ -276,7 +277,7 @@ impl Engine {
         }
     }
 
-    fn send(&mut self, terms: &Terms, out: &mut Batch) {
+    pub(super) fn send(&mut self, terms: &Terms, out: &mut Batch) {
         let now_ns = self.now();
         assert!(!self.kill.is_killed(), "nothing-is-sent-while-killed");
         self.parents.send(terms.parent, terms.quantity);

@@ -134,6 +134,89 @@ pub struct BankConfig {
     /// Share of quotes with 10,000 further entries, far from the best; of dialect W.
     #[serde(default)]
     pub flood: f64,
+    /// Its dealing desk; without one it takes no orders.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub orders: Option<OrdersConfig>,
+}
+
+/// The dealing desk of a bank: `[banks.orders]`.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct OrdersConfig {
+    /// Port of the order session; 0 takes any free one.
+    pub port: u16,
+    /// Shortest and longest hold before the desk looks at its price, milliseconds.
+    pub hold_ms: [u64; 2],
+    /// Ticks that its price may have moved against it at the end of the hold.
+    pub last_look_ticks: i64,
+    /// Share of orders that are rejected whatever the price.
+    pub reject: f64,
+    /// Reasons (103) of those rejects, one of them at random.
+    pub reject_codes: Vec<u32>,
+    /// Share of IOC orders that are filled in part.
+    pub partial: f64,
+    /// Share of IOC orders that are filled in two parts.
+    pub split: f64,
+    /// Share of orders that are lost before anybody sees them.
+    pub lost: f64,
+    /// Share of orders without a report; a question is answered.
+    pub silent: f64,
+    /// Share of orders whose answer comes late.
+    pub late: f64,
+    /// How late, milliseconds.
+    pub late_ms: u64,
+    /// Share of rejected orders that are filled afterwards.
+    pub after_end: f64,
+    /// Share of fills that are reversed.
+    pub bust: f64,
+    /// Share of fills whose price is corrected.
+    pub correct: f64,
+    /// Share of orders after which the connection is closed, with orders out.
+    pub disconnect: f64,
+    /// How long other connections are refused then, milliseconds.
+    pub outage_ms: u64,
+}
+
+impl Default for OrdersConfig {
+    fn default() -> OrdersConfig {
+        OrdersConfig {
+            port: 0,
+            hold_ms: [0, 0],
+            last_look_ticks: 2,
+            reject: 0.0,
+            reject_codes: vec![30, 31, 32],
+            partial: 0.0,
+            split: 0.0,
+            lost: 0.0,
+            silent: 0.0,
+            late: 0.0,
+            late_ms: 1_000,
+            after_end: 0.0,
+            bust: 0.0,
+            correct: 0.0,
+            disconnect: 0.0,
+            outage_ms: 200,
+        }
+    }
+}
+
+impl OrdersConfig {
+    fn is_sound(&self) -> bool {
+        let shares = [
+            self.reject,
+            self.partial,
+            self.split,
+            self.lost,
+            self.silent,
+            self.late,
+            self.after_end,
+            self.bust,
+            self.correct,
+            self.disconnect,
+        ];
+        let are_shares = shares.iter().all(|share| (0.0..=1.0).contains(share));
+        are_shares && self.hold_ms[0] <= self.hold_ms[1] && !self.reject_codes.is_empty()
+    }
 }
 
 /// How a bank quotes.
@@ -246,6 +329,11 @@ impl Config {
             }
             if bank.flood > 0.0 && bank.dialect != Dialect::W {
                 return Err(format!("bank {name}: flood is of dialect W"));
+            }
+            if !bank.orders.as_ref().is_none_or(OrdersConfig::is_sound) {
+                return Err(format!(
+                    "bank {name}: orders: give shares from 0 to 1, hold_ms as [shortest, longest], and reject_codes"
+                ));
             }
             let is_ladder = (1..=64).contains(&bank.tiers.len())
                 && bank.tiers.iter().all(|size| *size > 0)

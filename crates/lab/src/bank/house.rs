@@ -2,6 +2,7 @@
 
 use super::client::{Client, Delivery, Quoting};
 use super::config::{BankConfig, Config, Profile};
+use super::dealer::{Books, Dealer};
 use super::ladder::Ladder;
 use super::market::Market;
 use super::messages::Fault;
@@ -35,6 +36,7 @@ pub struct Bank {
     config: BankConfig,
     port: LoginPort,
     clients: Vec<Client>,
+    dealer: Option<Dealer>,
     random: Random,
     /// Quotes on their way: when they go, of which pair, around which mid.
     waiting: VecDeque<(u64, usize, i64)>,
@@ -85,12 +87,19 @@ impl Banks {
                 first => first + place as u16,
             };
             let address = SocketAddrV4::new(config.address, port);
+            let mut random = chance.split();
+            let dealer = bank.orders.as_ref().map(|orders| {
+                let address = SocketAddrV4::new(config.address, orders.port);
+                let (pairs, random) = (config.pairs.len(), random.split());
+                Dealer::listen(&bank.name, orders, address, pairs, random)
+            });
             banks.push(Bank {
                 place,
                 config: bank.clone(),
                 port: LoginPort::listen(address, Rules::default())?,
                 clients: Vec::new(),
-                random: chance.split(),
+                dealer: dealer.transpose()?,
+                random,
                 waiting: VecDeque::new(),
                 shown: vec![None; config.pairs.len()],
                 silent_until_ns: 0,
@@ -121,7 +130,10 @@ impl Banks {
     pub fn due_ns(&self) -> u64 {
         let waiting = self.banks.iter().filter_map(|bank| bank.waiting.front());
         let due = waiting.map(|(due_ns, ..)| *due_ns);
-        due.chain([self.market.due_ns()]).min().unwrap_or(u64::MAX)
+        let dealers = self.banks.iter().filter_map(|bank| bank.dealer.as_ref());
+        let orders = dealers.map(Dealer::due_ns);
+        let due = due.chain(orders).chain([self.market.due_ns()]);
+        due.min().unwrap_or(u64::MAX)
     }
 
     /// Does what is due; answers whether anything was.
@@ -172,6 +184,9 @@ impl Banks {
         bank.totals.quotes += bank.clients.iter().map(Client::quotes).sum::<u64>();
         bank.clients.clear();
         bank.closed_until_ns = time.mono_ns.saturating_add(ms.saturating_mul(1_000_000));
+        if let Some(dealer) = &mut bank.dealer {
+            dealer.close(bank.closed_until_ns);
+        }
         true
     }
 
@@ -188,12 +203,18 @@ impl Banks {
             bank.clients
                 .iter_mut()
                 .for_each(|client| client.log_out(at));
+            if let Some(dealer) = &mut bank.dealer {
+                dealer.log_out(at);
+            }
         }
     }
 
     /// Whether no client is connected.
     pub fn is_empty(&self) -> bool {
-        self.banks.iter().all(|bank| bank.clients.is_empty())
+        let is_empty = |bank: &Bank| {
+            bank.clients.is_empty() && bank.dealer.as_ref().is_none_or(Dealer::is_empty)
+        };
+        self.banks.iter().all(is_empty)
     }
 }
 
@@ -206,6 +227,16 @@ impl Bank {
     /// Where it listens, with the real port.
     pub fn address(&self) -> SocketAddrV4 {
         self.port.address()
+    }
+
+    /// Where its dealing desk listens, with the real port.
+    pub fn orders_address(&self) -> Option<SocketAddrV4> {
+        self.dealer.as_ref().map(Dealer::address)
+    }
+
+    /// What its dealing desk believes was traded.
+    pub fn books(&self) -> Option<&Books> {
+        self.dealer.as_ref().map(Dealer::books)
     }
 
     /// Clients that are logged on.
@@ -264,6 +295,9 @@ impl Bank {
         for pair in asked {
             let now = (time.mono_ns, pair, market.mid(pair));
             self.waiting.push_front(now);
+        }
+        if let Some(dealer) = &mut self.dealer {
+            is_busy |= dealer.work(config, &self.shown, is_sound, at);
         }
         let is_silent = time.mono_ns < self.silent_until_ns;
         while let Some((due_ns, pair, mid)) = self.waiting.front().copied()

@@ -221,6 +221,15 @@ events! {
         "listen on 127.0.0.1, or behind a proxy that authenticates";
 
     // `touchline sim`.
+    FX_STARTED = Info Each "fx_started" [what]
+        "the trading engine has restored its journal, and its order sessions start to connect"
+        "nothing";
+    FX_SESSION = Info Each "fx_session" [what]
+        "an order session of the trading engine is up, or asks for missing messages"
+        "nothing";
+    FX_ALARM = Warn Each "fx_alarm" [what]
+        "the trading engine needs a person: a session was lost, an outcome is unknown, a trade was refused, reversed or corrected, the kill switch was set, a command was refused, or the journal cannot be written"
+        "read what; docs/fx.md has the answer to each alarm";
     SIM_STARTED = Info Each "sim_started" [what]
         "the simulator sends or listens"
         "nothing";

@@ -26,12 +26,15 @@ pub struct Arguments {
     /// Configuration file (TOML); its settings are in docs/fx.md.
     #[arg(long, value_name = "FILE")]
     config: PathBuf,
-    /// Write a gateway's configuration of each bank and compose.toml into this folder.
+    /// Write a gateway's configuration of each bank, compose.toml and, if banks take orders, run.toml into this folder.
     #[arg(long, value_name = "DIR")]
     write: Option<PathBuf>,
     /// Write the best prices that the banks show at the end to this file.
     #[arg(long, value_name = "FILE")]
     expected: Option<PathBuf>,
+    /// Write what the banks' dealing desks believe was traded to this file at the end, a JSON object a bank.
+    #[arg(long, value_name = "FILE")]
+    ledger: Option<PathBuf>,
     /// Read commands from standard input, one a line; the answers go to standard output.
     #[arg(long)]
     commands: bool,
@@ -53,6 +56,7 @@ Examples:
 Commands of --commands:
   heal                     nothing goes wrong any more; mids stand still, every bank quotes once more
   best                     print the best prices that the banks show
+  ledger                   print what the banks believe was traded
   outage BANK MS           BANK closes its connections, and refuses others for MS milliseconds
   quit                     stop, as on Ctrl-C
 
@@ -73,6 +77,7 @@ const FAREWELL_NS: u64 = 2_000_000_000;
 enum Command {
     Heal,
     Best,
+    Ledger,
     Outage { bank: String, ms: u64 },
     Quit,
 }
@@ -85,6 +90,7 @@ impl FromStr for Command {
         match words[..] {
             ["heal"] => Ok(Command::Heal),
             ["best"] => Ok(Command::Best),
+            ["ledger"] => Ok(Command::Ledger),
             ["quit"] => Ok(Command::Quit),
             ["outage", bank, ms] => {
                 let ms = ms
@@ -94,7 +100,7 @@ impl FromStr for Command {
                 Ok(Command::Outage { bank, ms })
             }
             _ => Err(format!(
-                "{text:?} is not a command; give heal, best, outage BANK MS or quit"
+                "{text:?} is not a command; give heal, best, ledger, outage BANK MS or quit"
             )),
         }
     }
@@ -155,6 +161,13 @@ impl<'a> Running<'a> {
                 bank.address(),
                 config.name
             );
+            if let Some(address) = bank.orders_address() {
+                let _ = writeln!(
+                    text,
+                    "listening on {address}: orders of bank {}",
+                    config.name
+                );
+            }
         }
         text
     }
@@ -201,6 +214,7 @@ impl<'a> Running<'a> {
         match &command {
             Command::Heal => self.banks.heal(self.time()),
             Command::Best => say(&best_lines(&self.banks))?,
+            Command::Ledger => say(&ledger_lines(&self.banks))?,
             Command::Outage { bank, ms } => {
                 let time = self.time();
                 match self.banks.outage(bank, *ms, time) {
@@ -222,6 +236,11 @@ impl<'a> Running<'a> {
         if let Some(path) = &self.arguments.expected {
             let mut output = Output::open(path)?;
             output.text(&best_lines(&self.banks))?;
+            output.finish()?;
+        }
+        if let Some(path) = &self.arguments.ledger {
+            let mut output = Output::open(path)?;
+            output.text(&ledger_lines(&self.banks))?;
             output.finish()?;
         }
         let text = summary(&self.banks);
@@ -246,6 +265,23 @@ fn best_lines(banks: &Banks) -> String {
         let [bid, ask] = banks.best(pair);
         let line = serde_json::json!({"pair": about.symbol, "bid": side(&bid), "ask": side(&ask)});
         let _ = writeln!(text, "{line}");
+    }
+    text
+}
+
+/// The books of each bank with a dealing desk, a JSON object a line.
+fn ledger_lines(banks: &Banks) -> String {
+    let symbols: Vec<&str> = banks
+        .config()
+        .pairs
+        .iter()
+        .map(|pair| pair.symbol.as_str())
+        .collect();
+    let mut text = String::new();
+    for bank in banks.banks() {
+        if let Some(books) = bank.books() {
+            let _ = writeln!(text, "{}", books.json(&bank.config().name, &symbols));
+        }
     }
     text
 }
@@ -285,6 +321,11 @@ fn summary(banks: &Banks) -> String {
             totals.sequence_gaps,
             totals.floods,
         );
+    }
+    let ledger = ledger_lines(banks);
+    if !ledger.is_empty() {
+        text.push_str("\nwhat the banks believe was traded:\n");
+        text.push_str(&ledger);
     }
     text.push_str("\nbest prices that the banks show:\n");
     text.push_str(&best_lines(banks));

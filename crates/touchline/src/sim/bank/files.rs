@@ -17,7 +17,7 @@ pub fn read(path: &Path) -> Result<Config, Failure> {
     Ok(config)
 }
 
-/// Writes `<bank>.toml` of each bank's gateway, and `compose.toml`.
+/// Writes `<bank>.toml` of each bank's gateway, `compose.toml`, and `run.toml` of a trading engine if banks take orders.
 pub fn write(folder: &Path, banks: &Banks) -> Result<(), Failure> {
     std::fs::create_dir_all(folder).map_err(|error| {
         Failure::run(format!(
@@ -29,7 +29,11 @@ pub fn write(folder: &Path, banks: &Banks) -> Result<(), Failure> {
         let name = bus(&banks.banks()[at].config().name);
         save(&folder.join(format!("{name}.toml")), &gateway(banks, at))?;
     }
-    save(&folder.join("compose.toml"), &compose(banks.config()))
+    save(&folder.join("compose.toml"), &compose(banks.config()))?;
+    match run(banks) {
+        Some(text) => save(&folder.join("run.toml"), &text),
+        None => Ok(()),
+    }
 }
 
 fn save(path: &Path, text: &str) -> Result<(), Failure> {
@@ -100,6 +104,51 @@ fn compose(config: &Config) -> String {
         );
     }
     text
+}
+
+/// A trading engine for the banks that take orders; none if no bank does.
+fn run(banks: &Banks) -> Option<String> {
+    let config = banks.config();
+    let mut text = String::from(
+        "date = \"20260105\"\nprefix = \"T\"\naccount = \"DESK\"\n\n[run]\nbus = \"fx-run\"\njournal = \"journal\"\nsegment_bytes = 16777216\ntail_bytes = 16777216\n\n\
+         [risk]\nkill_lifters = [\"desk\", \"chief\"]\n",
+    );
+    for (client, may) in [
+        (
+            "desk",
+            r#"["send", "cancel", "kill", "lift", "enable", "resolve"]"#,
+        ),
+        ("chief", r#"["kill", "lift"]"#),
+    ] {
+        let _ = writeln!(text, "\n[[clients]]\nname = \"{client}\"\nmay = {may}");
+    }
+    for pair in &config.pairs {
+        let _ = writeln!(
+            text,
+            "\n[[pairs]]\nsymbol = \"{}\"\nprecision = {}\nspot_date = \"{}\"",
+            pair.symbol, pair.precision, pair.spot_date
+        );
+    }
+    let mut is_any = false;
+    for bank in banks.banks() {
+        let (about, Some(address)) = (bank.config(), bank.orders_address()) else {
+            continue;
+        };
+        is_any = true;
+        let name = &about.name;
+        let _ = writeln!(
+            text,
+            "\n[[banks]]\nname = \"{name}\"\npairs = {:?}\nkind = \"{}\"\nsilence_ms = 3500\nstatus_final = true",
+            about.pairs,
+            kind(about.kind),
+        );
+        let _ = writeln!(
+            text,
+            "\n[[sessions]]\nbank = \"{name}\"\nbus = \"{}\"\nhost = \"{address}\"\nsender = \"TOUCHLINE\"\nheartbeat_s = 1",
+            bus(name),
+        );
+    }
+    is_any.then_some(text)
 }
 
 fn dialect(dialect: Dialect) -> &'static str {

@@ -1,6 +1,7 @@
 //! `touchline fx replay`: six files or none, and errors of a session; `fx compose` in `live`.
 
 mod live;
+mod trade;
 
 use super::Desk;
 use std::fs;

@@ -57,19 +57,19 @@ spread_ticks = 2
 "#;
 
 /// A command that ends when its standard input is closed.
-fn start(desk: &Desk, arguments: &str, output: &str) -> Ended {
+pub fn start(desk: &Desk, arguments: &str, output: &str) -> Ended {
     let file = fs::File::create(desk.path(output)).expect("our folder");
     let mut command = desk.command(arguments);
     command.stdin(Stdio::piped()).stdout(file);
     Ended(command.spawn().expect("the command starts"))
 }
 
-fn tell(child: &mut Child, line: &str) {
+pub fn tell(child: &mut Child, line: &str) {
     let input = child.stdin.as_mut().expect("a pipe");
     writeln!(input, "{line}").expect("it listens");
 }
 
-fn end(mut child: Ended) {
+pub fn end(mut child: Ended) {
     drop(child.0.stdin.take());
     assert!(child.0.wait().expect("it ends").success());
 }

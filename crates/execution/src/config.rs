@@ -1,0 +1,342 @@
+//! The configuration of a trading engine: that of the core, and its journal, sessions and clients.
+
+use serde::Deserialize;
+use std::net::SocketAddrV4;
+use std::path::PathBuf;
+use thiserror::Error;
+use touchline_compose::BankSource;
+use touchline_fx::config as fx;
+use touchline_fx::{Setup, SetupError};
+
+/// Longest prefix: the epoch of the run follows it in every ClOrdID.
+const PREFIX_BYTES_MAX: usize = 8;
+
+/// The whole file. Unknown keys are errors.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Config {
+    /// Trading day, `YYYYMMDD`.
+    pub date: String,
+    /// Prefix of every generated identifier, at most 8 bytes.
+    pub prefix: String,
+    /// Account (1) of all orders.
+    pub account: String,
+    /// Milliseconds between two composites in the drop copy.
+    #[serde(default = "second")]
+    pub conflate_ms: u64,
+    /// The engine.
+    pub run: RunConfig,
+    /// Currency pairs.
+    pub pairs: Vec<fx::PairConfig>,
+    /// Banks; their order is their rank.
+    pub banks: Vec<fx::BankConfig>,
+    /// Sessions of the banks.
+    pub sessions: Vec<SessionConfig>,
+    /// Who may send commands.
+    #[serde(default)]
+    pub clients: Vec<ClientConfig>,
+    /// The router.
+    #[serde(default)]
+    pub router: fx::RouterConfig,
+    /// Limits and the kill switch.
+    #[serde(default)]
+    pub risk: fx::RiskConfig,
+}
+
+/// `[run]`.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RunConfig {
+    /// Bus of the drop copy, and of the engine's lock.
+    #[serde(default = "bus")]
+    pub bus: String,
+    /// Directory of all buses; the user's default if absent.
+    #[serde(default)]
+    pub directory: Option<PathBuf>,
+    /// Directory of the journal.
+    pub journal: PathBuf,
+    /// When an order may be sent.
+    #[serde(default)]
+    pub sync: SyncMode,
+    /// Longest wait for the disk in mode `disk`, milliseconds; a longer one is a kill.
+    #[serde(default = "sync_wait_ms")]
+    pub sync_wait_ms: u64,
+    /// Bytes of a segment of the journal.
+    #[serde(default = "segment_bytes")]
+    pub segment_bytes: u64,
+    /// Bytes of the journal's ring in shared memory.
+    #[serde(default = "segment_bytes")]
+    pub tail_bytes: u64,
+    /// Bytes of the drop copy's ring, a power of two.
+    #[serde(default = "ring_bytes")]
+    pub ring_bytes: u64,
+    /// A round that begins this much after the last one makes no orders until all quotes are read, milliseconds.
+    #[serde(default = "pause_max_ms")]
+    pub pause_max_ms: u64,
+    /// Whether an idle round polls again at once, which uses a whole processor.
+    #[serde(default)]
+    pub spin: bool,
+}
+
+/// When an order may be sent.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum SyncMode {
+    /// When it is in the tail of the journal, which survives the process.
+    #[default]
+    Host,
+    /// When it is on the disk.
+    Disk,
+}
+
+/// Sessions of a bank: the bus of its quotes, and its order session.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SessionConfig {
+    /// Name of the bank.
+    pub bank: String,
+    /// Bus of its gateway; its name in lower case if absent.
+    #[serde(default)]
+    pub bus: Option<String>,
+    /// Address of its order session.
+    pub host: SocketAddrV4,
+    /// Our CompID.
+    pub sender: String,
+    /// The bank's CompID; its name if absent.
+    #[serde(default)]
+    pub target: Option<String>,
+    /// HeartBtInt, seconds.
+    #[serde(default = "heartbeat_s")]
+    pub heartbeat_s: u32,
+    /// Pause before the first attempt to connect again, milliseconds; doubled up to `reconnect_ms_max`.
+    #[serde(default = "reconnect_ms")]
+    pub reconnect_ms: u64,
+    /// Longest pause, milliseconds.
+    #[serde(default = "reconnect_ms_max")]
+    pub reconnect_ms_max: u64,
+}
+
+/// Somebody who may send commands: over a ring in shared memory whose files belong to a user of the host.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ClientConfig {
+    /// Its name; its ring is the bus `<bus>-<name>`.
+    pub name: String,
+    /// The person in the journal and at the kill switch; the client's name if absent.
+    #[serde(default)]
+    pub person: Option<String>,
+    /// User id that owns its files; that of the engine if absent.
+    #[serde(default)]
+    pub user: Option<u32>,
+    /// Directory of its bus; that of the engine if absent.
+    #[serde(default)]
+    pub directory: Option<PathBuf>,
+    /// Commands that it may send.
+    pub may: Vec<CommandKind>,
+    /// Largest parent, base units.
+    #[serde(default = "unlimited")]
+    pub max_order: i64,
+    /// Most commands in a second.
+    #[serde(default = "commands_per_s")]
+    pub max_commands_per_s: usize,
+}
+
+/// A command.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum CommandKind {
+    /// A parent order.
+    Send,
+    /// End of a parent.
+    Cancel,
+    /// The kill switch.
+    Kill,
+    /// Lifting it.
+    Lift,
+    /// Enabling a bank's pair.
+    Enable,
+    /// Resolving an unknown order.
+    Resolve,
+}
+
+/// An invalid configuration.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum ConfigError {
+    /// Invalid TOML, an unknown key, or a wrong type.
+    #[error("{0}")]
+    Syntax(String),
+    /// An invalid value of the core.
+    #[error(transparent)]
+    Setup(#[from] SetupError),
+    /// An invalid value of the engine.
+    #[error("{0}")]
+    Value(String),
+}
+
+impl Config {
+    /// Parses and checks the text of a file.
+    ///
+    /// # Errors
+    /// The error and its fix.
+    pub fn parse(text: &str) -> Result<Config, ConfigError> {
+        let config: Config = toml::from_str(text).map_err(|error| {
+            let line = error.span().and_then(|span| text.get(..span.start));
+            let line = line.map_or(1, |before| before.matches('\n').count() + 1);
+            let what = error.message().lines().next().unwrap_or("not TOML");
+            ConfigError::Syntax(format!("line {line}: {what}"))
+        })?;
+        config.setup()?;
+        config.check()?;
+        Ok(config)
+    }
+
+    /// Settings of the core.
+    ///
+    /// # Errors
+    /// An invalid value, with its key.
+    pub fn setup(&self) -> Result<Setup, SetupError> {
+        Setup::new(fx::Config {
+            date: self.date.clone(),
+            prefix: self.prefix.clone(),
+            account: self.account.clone(),
+            conflate_ms: self.conflate_ms,
+            pairs: self.pairs.clone(),
+            banks: self.banks.clone(),
+            router: self.router.clone(),
+            risk: self.risk.clone(),
+        })
+    }
+
+    /// The bus of a bank's quotes, as the composer reads it.
+    pub fn source(&self, bank: usize) -> BankSource {
+        let bank = &self.banks[bank];
+        let session = self.session(bank);
+        BankSource {
+            name: bank.name.clone(),
+            bus: session.and_then(|session| session.bus.clone()),
+            pairs: Some(bank.pairs.clone()),
+            kind: bank.kind,
+            min_qty: bank.min_qty,
+            max_qty: bank.max_qty,
+            stale_ms: bank.stale_ms,
+            silence_ms: bank.silence_ms,
+            ttl_ms: bank.ttl_ms,
+        }
+    }
+
+    /// Sessions of a bank.
+    pub(crate) fn session(&self, bank: &fx::BankConfig) -> Option<&SessionConfig> {
+        let mut sessions = self.sessions.iter();
+        sessions.find(|session| session.bank == bank.name)
+    }
+
+    fn check(&self) -> Result<(), ConfigError> {
+        let wrong = |text: String| Err(ConfigError::Value(text));
+        if self.prefix.len() > PREFIX_BYTES_MAX {
+            return wrong(format!("prefix: give at most {PREFIX_BYTES_MAX} bytes"));
+        }
+        if !(1..=60_000).contains(&self.conflate_ms) {
+            return wrong("conflate_ms: give 1 to 60000".to_owned());
+        }
+        for bank in &self.banks {
+            let name = &bank.name;
+            if bank.status_final.is_none() {
+                return wrong(format!(
+                    "banks: {name}: status_final is missing: give true if the bank's rules of engagement promise that its \
+                     answer \"unknown order\" is final, else false"
+                ));
+            }
+            let sessions = self.sessions.iter();
+            if sessions.filter(|session| session.bank == *name).count() != 1 {
+                return wrong(format!("sessions: give one section for bank {name}"));
+            }
+        }
+        for session in &self.sessions {
+            let name = &session.bank;
+            if !self.banks.iter().any(|bank| bank.name == *name) {
+                return wrong(format!("sessions: there is no bank {name}"));
+            }
+            let is_range = (1..=3_600).contains(&session.heartbeat_s)
+                && session.reconnect_ms > 0
+                && session.reconnect_ms <= session.reconnect_ms_max;
+            if !is_range {
+                return wrong(format!(
+                    "sessions: {name}: give heartbeat_s from 1 to 3600, and reconnect_ms from 1 to reconnect_ms_max"
+                ));
+            }
+        }
+        for (place, client) in self.clients.iter().enumerate() {
+            let name = &client.name;
+            let is_plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
+            let is_name = (1..=16).contains(&name.len()) && name.bytes().all(is_plain);
+            if !is_name
+                || self.clients[..place]
+                    .iter()
+                    .any(|other| other.name == *name)
+            {
+                return wrong(format!(
+                    "clients: {name:?}: give each a name of its own, 1 to 16 lower-case letters and digits"
+                ));
+            }
+        }
+        Ok(())
+    }
+}
+
+impl SessionConfig {
+    /// The bank's CompID.
+    pub fn target(&self) -> &str {
+        self.target.as_deref().unwrap_or(&self.bank)
+    }
+}
+
+impl ClientConfig {
+    /// The person who sends its commands.
+    pub fn person(&self) -> &str {
+        self.person.as_deref().unwrap_or(&self.name)
+    }
+}
+
+fn bus() -> String {
+    "fx-run".to_owned()
+}
+
+fn second() -> u64 {
+    1_000
+}
+
+fn sync_wait_ms() -> u64 {
+    100
+}
+
+fn segment_bytes() -> u64 {
+    64 << 20
+}
+
+fn ring_bytes() -> u64 {
+    16 << 20
+}
+
+fn pause_max_ms() -> u64 {
+    50
+}
+
+fn heartbeat_s() -> u32 {
+    10
+}
+
+fn reconnect_ms() -> u64 {
+    100
+}
+
+fn reconnect_ms_max() -> u64 {
+    5_000
+}
+
+fn unlimited() -> i64 {
+    i64::MAX
+}
+
+fn commands_per_s() -> usize {
+    100
+}

@@ -1,0 +1,201 @@
+//! Commands of the desk: a ring in shared memory for each client, whose files say who it is.
+//!
+//! A client publishes on a bus of its own, `<engine's bus>-<client>`. The engine reads it only if the files belong to
+//! the configured user. A command is a number (u64, little-endian) and a JSON object. The number is the time of the
+//! command in nanoseconds since 1970 and ascends: one that is old, or was seen before, is refused.
+
+use crate::config::{ClientConfig, CommandKind};
+use std::collections::VecDeque;
+use touchline_transport::bus::{
+    END_OF_BATCH, Error, Layout, Lock, Polled, Publication, Root, Subscription,
+};
+
+/// Schema of a client's bus.
+const SCHEMA: u16 = 901;
+/// Bytes of a client's ring.
+const RING_BYTES: u64 = 64 << 10;
+/// Longest command, bytes.
+pub const COMMAND_BYTES_MAX: usize = 2_048;
+/// Oldest command that is executed: one that was sent to an engine that did not run is not executed later.
+const AGE_MAX_NS: u64 = 2_000_000_000;
+/// Interval of attempts to join a missing bus, nanoseconds.
+const RETRY_NS: u64 = 20_000_000;
+/// Most commands of a client in a round.
+const ROUND_MAX: usize = 16;
+const SECOND_NS: u64 = 1_000_000_000;
+
+/// Writing side: a client.
+#[derive(Debug)]
+pub struct DeskClient {
+    publication: Publication,
+}
+
+impl DeskClient {
+    /// Takes the ring of a client; one process at a time has it.
+    ///
+    /// # Errors
+    /// Another process has it, or it cannot be made.
+    pub fn open(root: &Root, engine: &str, client: &str) -> Result<DeskClient, Error> {
+        let layout = Layout {
+            ring_bytes: RING_BYTES,
+            message_bytes_min: COMMAND_BYTES_MAX + 8,
+            schema: SCHEMA,
+            tables: [],
+            lossless: None,
+            huge_pages: false,
+            lock: Lock::No,
+        };
+        let (publication, []) = Publication::open(root, &ring_name(engine, client), &layout)?;
+        Ok(DeskClient { publication })
+    }
+
+    /// Publishes a command. False: it is too long.
+    pub fn send(&mut self, request: u64, text: &str) -> bool {
+        if text.len() > COMMAND_BYTES_MAX {
+            return false;
+        }
+        self.publication.stage(8 + text.len(), |frame| {
+            frame.put(&request.to_le_bytes());
+            frame.put(text.as_bytes());
+            frame.finish();
+        });
+        self.publication.release(END_OF_BATCH);
+        true
+    }
+}
+
+/// Bus of a client's commands.
+pub fn ring_name(engine: &str, client: &str) -> String {
+    format!("{engine}-{client}")
+}
+
+/// A command as received.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Command {
+    /// Its number.
+    pub request: u64,
+    /// Its text, lossy.
+    pub text: String,
+}
+
+/// Reading side: the ring of a client.
+pub(crate) struct Ring {
+    pub(crate) client: ClientConfig,
+    root: Root,
+    bus: String,
+    subscription: Option<Subscription<0>>,
+    retry_ns: u64,
+    last_request: u64,
+    /// Times of the commands of the last second.
+    recent: VecDeque<u64>,
+}
+
+/// Why a command is refused before it is read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Unfit {
+    TooOld,
+    FromTheFuture,
+    Replayed,
+    Rate,
+}
+
+impl Unfit {
+    /// The reason in an answer.
+    pub(crate) fn reason(self) -> &'static str {
+        match self {
+            Unfit::TooOld => "too_old",
+            Unfit::FromTheFuture => "from_the_future",
+            Unfit::Replayed => "replayed",
+            Unfit::Rate => "rate",
+        }
+    }
+}
+
+impl Ring {
+    /// A ring that is not joined yet; `last_request` is the last number that the journal knows.
+    pub(crate) fn new(client: &ClientConfig, root: &Root, engine: &str, last_request: u64) -> Ring {
+        let root = match &client.directory {
+            Some(directory) => Root::at(directory),
+            None => root.clone(),
+        };
+        let root = match client.user {
+            Some(user) => root.owned_by(user),
+            None => root,
+        };
+        Ring {
+            root,
+            bus: ring_name(engine, &client.name),
+            client: client.clone(),
+            subscription: None,
+            retry_ns: 0,
+            last_request,
+            recent: VecDeque::new(),
+        }
+    }
+
+    /// Joins the ring if it exists; tries at intervals.
+    pub(crate) fn join(&mut self, now_ns: u64) {
+        if self.subscription.is_some() || now_ns < self.retry_ns {
+            return;
+        }
+        self.retry_ns = now_ns + RETRY_NS;
+        self.subscription = Subscription::join(&self.root, &self.bus, [], false).ok();
+    }
+
+    /// Passes waiting commands on; those that were lost cannot have been executed.
+    pub(crate) fn poll(&mut self, into: &mut Vec<Command>) {
+        let Some(subscription) = &mut self.subscription else {
+            return;
+        };
+        for _ in 0..ROUND_MAX {
+            let polled = subscription.poll(|message| {
+                let (request, text) = message.bytes.split_at_checked(8)?;
+                Some(Command {
+                    request: u64::from_le_bytes(request.try_into().ok()?),
+                    text: String::from_utf8_lossy(text).into_owned(),
+                })
+            });
+            match polled {
+                Ok(Polled::Given(command)) => into.extend(command),
+                Ok(Polled::Passed(_)) | Err(_) => {}
+                Ok(Polled::Nothing) => return,
+            }
+        }
+    }
+
+    /// Checks number, age and rate of a command.
+    pub(crate) fn admit(&mut self, request: u64, now_ns: u64) -> Result<(), Unfit> {
+        if request <= self.last_request {
+            return Err(Unfit::Replayed);
+        }
+        if request.saturating_add(AGE_MAX_NS) < now_ns {
+            return Err(Unfit::TooOld);
+        }
+        if request > now_ns + SECOND_NS {
+            return Err(Unfit::FromTheFuture);
+        }
+        self.last_request = request;
+        let is_recent = |at_ns: &u64| now_ns - at_ns < SECOND_NS;
+        self.recent.retain(is_recent);
+        if self.recent.len() >= self.client.max_commands_per_s {
+            return Err(Unfit::Rate);
+        }
+        self.recent.push_back(now_ns);
+        Ok(())
+    }
+}
+
+impl CommandKind {
+    /// The kind of an `op`.
+    pub fn of_op(op: &str) -> Option<CommandKind> {
+        Some(match op {
+            "parent" => CommandKind::Send,
+            "cancel" => CommandKind::Cancel,
+            "kill" => CommandKind::Kill,
+            "lift" => CommandKind::Lift,
+            "enable" => CommandKind::Enable,
+            "resolve" => CommandKind::Resolve,
+            _ => return None,
+        })
+    }
+}

@@ -1,0 +1,34 @@
+//! FX execution: banks' buses and the desk's commands in, orders out over FIX, everything in the journal first.
+//!
+//! ```text
+//! banks' buses ─► source ─┐                       ┌─► journal ─► order sessions ─► banks
+//! order sessions ─────────┼─► core (crate `fx`) ──┤
+//! desk's rings ───────────┘                       └─► drop copy: a bus for screens and reports
+//! ```
+//!
+//! # Never
+//! Contains a rule of orders: those are in `touchline-fx`. Sends an order that is not in the journal. Sends a message
+//! of an order session again. Makes an order on quotes of which later ones may be waiting.
+//!
+//! # Path
+//! [`Trader::work`] is a round of the one hot thread: desk, order sessions, quotes, timers.
+//!
+//! # Tests
+//! Records and recovery beside their code; `crates/touchline/tests/system` runs simulated banks, gateways and the
+//! command, kills it with orders out, and compares positions with the banks' books.
+
+#![forbid(unsafe_code)]
+
+pub mod config;
+pub mod desk;
+mod drop_copy;
+mod numbers;
+mod order_session;
+pub mod records;
+mod recovery;
+mod trader;
+
+pub use config::{Config, ConfigError};
+pub use drop_copy::{DropCopy, SCHEMA};
+pub use recovery::{Recovered, RecoveryError};
+pub use trader::{Error, Incident, Totals, Trader};

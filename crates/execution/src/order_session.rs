@@ -1,0 +1,314 @@
+//! Order session of a bank: connects, keeps the FIX session, hands out its messages, sends ours.
+//!
+//! The numbers of the session are in the journal, and no message is ever sent again: what the bank asks for is filled as
+//! a gap. A report that is asked for again comes with the same ExecID, by which the core knows it.
+
+use crate::config::SessionConfig;
+use crate::numbers::Numbers;
+use std::net::SocketAddrV4;
+use touchline_net::Stream;
+use touchline_session::fix::{
+    Application, ApplicationId, Applications, Checks, Event, ResendPolicy, Role, SendError,
+    Session, Settings,
+};
+use touchline_types::ReceiveTime;
+use touchline_wire::fix::{Encoder, Message, tag};
+
+/// Longest wait for a connection.
+const CONNECT_NS: u64 = 5_000_000_000;
+/// Longest wait until the rest is sent when the session ends.
+const FLUSH_NS: u64 = 1_000_000_000;
+/// Longest message.
+const MESSAGE_BYTES_MAX: usize = 16 * 1_024;
+/// Output that may wait: cancels of thousands of orders at once.
+const OUTPUT_BYTES: usize = 4 << 20;
+/// Longest text of a bank in an incident.
+const TEXT_BYTES_MAX: usize = 200;
+
+/// The application of orders. None of its messages is sent again.
+const ORDERS: Application<'static> = Application {
+    id: ApplicationId(1),
+    receives: &[b"8", b"9", b"j"],
+    sends: &[b"D", b"F", b"H", b"AF", b"Q"],
+    resend: ResendPolicy::GapFill,
+};
+
+/// What a session says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Said {
+    /// Nothing more now.
+    Nothing,
+    /// Logged on; `true`: both numbers began again at 1.
+    Up(bool),
+    /// Lost, and why.
+    Down(String),
+    /// A message of the application is in [`OrderSession::message_mut`].
+    Message,
+    /// The bank rejected a message of ours (35=3), or we one of the bank: its text.
+    Rejected(String),
+    /// We rejected a malformed message of the bank.
+    Invalid(String),
+    /// Messages of the bank are missing, and asked for.
+    Gap(u64, u64),
+}
+
+/// The order session of a bank.
+pub struct OrderSession {
+    to: SocketAddrV4,
+    session: Session<Numbers>,
+    stream: Option<Stream>,
+    making: Option<Stream>,
+    again_ns: u64,
+    backoff_ns: [u64; 2],
+    failures: u32,
+    /// The session has a connection.
+    is_open: bool,
+    flush_until_ns: Option<u64>,
+    message: Vec<u8>,
+    /// Numbers that the journal has.
+    journaled: (u64, u64),
+    text: String,
+    is_stopping: bool,
+}
+
+impl OrderSession {
+    /// A session that continues with these numbers.
+    pub fn new(config: &SessionConfig, numbers: Numbers) -> OrderSession {
+        let mut settings = Settings::new(Role::Initiator, &config.sender, config.target());
+        settings.heartbeat_s = config.heartbeat_s;
+        settings.checks = Checks::Standard;
+        settings.applications = Applications::default().with(&ORDERS);
+        settings.limits.message_bytes_max = MESSAGE_BYTES_MAX;
+        settings.limits.output_bytes = OUTPUT_BYTES;
+        let ms = |ms: u64| ms * 1_000_000;
+        OrderSession {
+            to: config.host,
+            session: Session::new(settings, numbers),
+            stream: None,
+            making: None,
+            again_ns: 0,
+            backoff_ns: [ms(config.reconnect_ms), ms(config.reconnect_ms_max)],
+            failures: 0,
+            is_open: false,
+            flush_until_ns: None,
+            message: Vec::with_capacity(MESSAGE_BYTES_MAX),
+            journaled: numbers.both(),
+            text: String::new(),
+            is_stopping: false,
+        }
+    }
+
+    /// The message that was handed out last, to take it while it is handled.
+    pub fn message_mut(&mut self) -> &mut Vec<u8> {
+        &mut self.message
+    }
+
+    /// Numbers of the next messages, out and in.
+    pub fn numbers(&self) -> (u64, u64) {
+        self.session.store().both()
+    }
+
+    /// Number of the next message that is sent.
+    pub fn next_out(&self) -> u64 {
+        self.session.store().both().0
+    }
+
+    /// Numbers that the journal has not, if our own has changed.
+    pub fn unjournaled(&self) -> Option<(u64, u64)> {
+        let numbers = self.numbers();
+        (numbers.0 != self.journaled.0).then_some(numbers)
+    }
+
+    /// The journal has these numbers.
+    pub fn note_journaled(&mut self, numbers: (u64, u64)) {
+        self.journaled = numbers;
+    }
+
+    /// Connects, and reads what came. Call [`OrderSession::poll`] until it says nothing.
+    pub fn read(&mut self, time: ReceiveTime) {
+        self.connect(time);
+        let Some(stream) = &mut self.stream else {
+            return;
+        };
+        match stream.receive(self.session.room()) {
+            Ok(0) => {}
+            Ok(bytes) => self.session.filled(bytes, time),
+            Err(_) => self.stream = None,
+        }
+    }
+
+    /// The next thing that the session says. What it handed out before counts as processed.
+    pub fn poll(&mut self, time: ReceiveTime) -> Said {
+        loop {
+            let OrderSession {
+                session,
+                message,
+                text,
+                ..
+            } = self;
+            match session.poll() {
+                Some(Event::Application(received, ..)) => {
+                    message.clear();
+                    message.extend_from_slice(received.bytes());
+                    return Said::Message;
+                }
+                Some(Event::LoggedOn { is_restarted }) => {
+                    self.failures = 0;
+                    return Said::Up(is_restarted);
+                }
+                Some(Event::Rejected(received)) => return Said::Rejected(text_of(&received)),
+                Some(Event::Invalid(received)) => return Said::Invalid(names_of(&received)),
+                Some(Event::Gap { first, last }) => return Said::Gap(first, last),
+                Some(Event::LoggedOut(received)) => *text = text_of(&received),
+                Some(Event::Logon(_) | Event::Skipped { .. } | Event::Restarted) => {}
+                None => break,
+            }
+        }
+        self.end(time)
+    }
+
+    /// Sends a message. Its bytes leave with the next [`OrderSession::flush`].
+    ///
+    /// # Errors
+    /// It is not sent, and uses no number.
+    pub fn send(
+        &mut self,
+        msg_type: &str,
+        time: ReceiveTime,
+        body: impl FnOnce(&mut Encoder<'_>),
+    ) -> Result<u64, SendError> {
+        self.session.send(msg_type.as_bytes(), time, body)
+    }
+
+    /// Runs due timers of the session.
+    pub fn tick(&mut self, time: ReceiveTime) {
+        let due_ns = self.session.next_timeout();
+        if due_ns.is_some_and(|due_ns| due_ns <= time.mono_ns) {
+            self.session.handle_timeout(time);
+        }
+    }
+
+    /// Hands waiting bytes to the kernel. The journal must have the numbers.
+    pub fn flush(&mut self) {
+        let Some(stream) = &mut self.stream else {
+            return;
+        };
+        while !self.session.poll_transmit().is_empty() {
+            match stream.send(self.session.poll_transmit()) {
+                Ok(0) => return,
+                Ok(sent) => self.session.transmitted(sent),
+                Err(_) => {
+                    self.stream = None;
+                    return;
+                }
+            }
+        }
+    }
+
+    /// Begins to log out; it does not connect again.
+    pub fn log_out(&mut self, time: ReceiveTime) {
+        self.is_stopping = true;
+        self.session.log_out("", time);
+    }
+
+    /// Whether it is logging out, or has.
+    pub fn is_stopping(&self) -> bool {
+        self.is_stopping
+    }
+
+    /// Whether there is no connection.
+    pub fn is_disconnected(&self) -> bool {
+        self.stream.is_none()
+    }
+
+    fn connect(&mut self, time: ReceiveTime) {
+        if self.is_open {
+            return;
+        }
+        let made = match &mut self.making {
+            None if time.mono_ns < self.again_ns || self.is_stopping => return,
+            None => match Stream::connect(self.to, time.mono_ns + CONNECT_NS) {
+                Ok(stream) => {
+                    self.making = Some(stream);
+                    return;
+                }
+                Err(error) => Err(error),
+            },
+            Some(stream) => stream.is_connected(time.mono_ns),
+        };
+        match made {
+            Ok(false) => {}
+            Ok(true) => {
+                self.stream = self.making.take();
+                self.is_open = true;
+                self.flush_until_ns = None;
+                self.session.connected(time);
+            }
+            Err(_) => {
+                self.making = None;
+                self.wait(time);
+            }
+        }
+    }
+
+    /// Pauses before the next attempt, longer after each that failed.
+    fn wait(&mut self, time: ReceiveTime) {
+        let [first, longest] = self.backoff_ns;
+        let pause_ns = first
+            .saturating_mul(1 << self.failures.min(16))
+            .min(longest);
+        self.failures += 1;
+        self.again_ns = time.mono_ns + pause_ns;
+    }
+
+    /// Ends a connection that is over.
+    fn end(&mut self, time: ReceiveTime) -> Said {
+        if !self.is_open {
+            return Said::Nothing;
+        }
+        let reason = self.session.disconnect_reason();
+        if self.stream.is_some() {
+            let until_ns = self.flush_until_ns.unwrap_or(time.mono_ns + FLUSH_NS);
+            let is_flushing = !self.session.poll_transmit().is_empty() && time.mono_ns < until_ns;
+            if reason.is_none() || is_flushing {
+                self.flush_until_ns = reason.map(|_| until_ns);
+                return Said::Nothing;
+            }
+        }
+        self.stream = None;
+        self.is_open = false;
+        self.flush_until_ns = None;
+        self.session.disconnected(time);
+        self.wait(time);
+        let why = match reason {
+            None => "connection closed by the bank".to_owned(),
+            Some(reason) => reason.to_string(),
+        };
+        Said::Down(match std::mem::take(&mut self.text) {
+            text if text.is_empty() => why,
+            text => format!("{why}: {text}"),
+        })
+    }
+}
+
+/// Text (58) of a message, truncated and restricted to printable characters.
+fn text_of(message: &Message<'_>) -> String {
+    let mut fields = message.fields().map_while(Result::ok);
+    let text = fields.find(|field| field.tag == tag::TEXT);
+    let text = text.map_or(&b""[..], |field| field.value);
+    let text = String::from_utf8_lossy(&text[..text.len().min(TEXT_BYTES_MAX)]);
+    text.chars().filter(|letter| !letter.is_control()).collect()
+}
+
+/// The fields that name a message: type, number, ClOrdID, ExecID.
+fn names_of(message: &Message<'_>) -> String {
+    let mut text = String::new();
+    for field in message.fields().map_while(Result::ok) {
+        if matches!(field.tag, 35 | 34 | 11 | 17) && text.len() < TEXT_BYTES_MAX {
+            let value = String::from_utf8_lossy(&field.value[..field.value.len().min(64)]);
+            text.push_str(&format!("{}={value} ", field.tag));
+        }
+    }
+    text.retain(|letter| !letter.is_control());
+    text.trim_end().to_owned()
+}

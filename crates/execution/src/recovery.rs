@@ -1,0 +1,298 @@
+//! State of the engine from its journal.
+
+use crate::numbers::Numbers;
+use crate::records::{self, Record, Run};
+use std::collections::HashMap;
+use std::path::Path;
+use thiserror::Error;
+use touchline_fx::input::{Desk, Input, Session};
+use touchline_fx::orders::Terms;
+use touchline_fx::session_file::read_desk;
+use touchline_fx::setup::{Bank, Pair, Setup};
+use touchline_fx::{Batch, Engine, RestoreError};
+use touchline_types::{Id, Side};
+use touchline_wire::fix::{Frame, frame, tag, unsigned};
+
+/// Why a journal cannot be continued.
+#[derive(Debug, Error)]
+pub enum RecoveryError {
+    /// The journal cannot be read.
+    #[error(transparent)]
+    Journal(#[from] touchline_journal::Error),
+    /// A record is not one.
+    #[error(
+        "record {sequence} of the journal is not of its kind {kind}; it was written by another version"
+    )]
+    Malformed {
+        /// Sequence in the journal.
+        sequence: u64,
+        /// Kind.
+        kind: u16,
+    },
+    /// A bank or a pair of an order is not configured.
+    #[error(
+        "order {order} is of {name}, which is not configured; add it to the configuration, or begin another journal"
+    )]
+    Unknown {
+        /// ClOrdID.
+        order: String,
+        /// Bank or pair.
+        name: String,
+    },
+    /// A record contradicts those before it.
+    #[error("record {sequence} of the journal: {error}")]
+    Restore {
+        /// Sequence in the journal.
+        sequence: u64,
+        /// Error.
+        error: RestoreError,
+    },
+}
+
+/// What a journal knows.
+#[derive(Debug)]
+pub struct Recovered {
+    /// The state, with the router held.
+    pub engine: Engine,
+    /// Numbers of each bank's session.
+    pub numbers: Vec<Numbers>,
+    /// Last number of each client's commands.
+    pub requests: HashMap<String, u64>,
+    /// Records that were handled.
+    pub records: u64,
+    /// Orders of all runs.
+    pub orders: u64,
+    /// Time of the last record.
+    pub last_ns: u64,
+}
+
+/// Reads a journal.
+///
+/// # Errors
+/// The journal is damaged, or does not fit the configuration.
+pub fn recover(directory: &Path, setup: &Setup) -> Result<Recovered, RecoveryError> {
+    let mut reading = Reading {
+        setup,
+        banks: Vec::new(),
+        pairs: Vec::new(),
+        batch: Batch::default(),
+        recovered: Recovered {
+            engine: Engine::new(setup.clone()),
+            numbers: vec![Numbers::new(1, 1); setup.banks.len()],
+            requests: HashMap::new(),
+            records: 0,
+            orders: 0,
+            last_ns: 0,
+        },
+    };
+    reading.recovered.engine.hold(true);
+    let mut failed = None;
+    touchline_journal::read(directory, false, |entry| {
+        if failed.is_some() || entry.head.stream != records::STREAM {
+            return;
+        }
+        let sequence = entry.sequence.unwrap_or(0);
+        if let Err(error) = reading.record(sequence, entry.head.kind, entry.body) {
+            failed = Some(error);
+        }
+    })?;
+    match failed {
+        Some(error) => Err(error),
+        None => Ok(reading.recovered),
+    }
+}
+
+/// A bank or a pair of a run: its name, and its index now.
+type Named<T> = Vec<(String, Option<T>)>;
+
+struct Reading<'a> {
+    setup: &'a Setup,
+    banks: Named<Bank>,
+    pairs: Named<Pair>,
+    batch: Batch,
+    recovered: Recovered,
+}
+
+impl Reading<'_> {
+    fn record(&mut self, sequence: u64, kind: u16, body: &[u8]) -> Result<(), RecoveryError> {
+        let Some(record) = Record::decode(kind, body) else {
+            // A later version may have more kinds.
+            let is_ours = (records::kind::RUN..=records::kind::NUMBERS).contains(&kind);
+            return match is_ours {
+                true => Err(RecoveryError::Malformed { sequence, kind }),
+                false => Ok(()),
+            };
+        };
+        self.recovered.records += 1;
+        self.batch.clear();
+        let restore = |error| RecoveryError::Restore { sequence, error };
+        match record {
+            Record::Run(run) => self.run(&run),
+            Record::Order(order) => self.order(&order).map_err(|failed| match failed {
+                Failed::Unknown(name) => RecoveryError::Unknown {
+                    order: order.id.as_str().to_owned(),
+                    name,
+                },
+                Failed::Restore(error) => restore(error),
+            })?,
+            Record::Message {
+                at_ns,
+                bank,
+                sequence,
+                ..
+            } => {
+                self.at(at_ns).map_err(restore)?;
+                self.sent(bank, sequence);
+            }
+            Record::Report { at_ns, bank, bytes } => {
+                self.at(at_ns).map_err(restore)?;
+                if let Some(bank) = self.bank(bank) {
+                    self.received(bank, bytes);
+                    self.handle(at_ns, &Input::Orders(bank, Session::Message(bytes)));
+                }
+            }
+            Record::Session { at_ns, bank, is_up } => {
+                self.at(at_ns).map_err(restore)?;
+                if let Some(bank) = self.bank(bank) {
+                    let session = if is_up { Session::Up } else { Session::Down };
+                    self.handle(at_ns, &Input::Orders(bank, session));
+                }
+            }
+            Record::Command {
+                request, client, ..
+            } => {
+                let last = self
+                    .recovered
+                    .requests
+                    .entry(client.to_owned())
+                    .or_default();
+                *last = request.max(*last);
+            }
+            Record::Decided { at_ns, text } => {
+                self.at(at_ns).map_err(restore)?;
+                self.decided(at_ns, text).map_err(restore)?;
+            }
+            Record::Lines { .. } => {}
+            Record::Numbers {
+                bank,
+                next_out,
+                next_in,
+            } => {
+                if let Some(bank) = self.bank(bank) {
+                    self.recovered.numbers[bank] = Numbers::new(next_out, next_in);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn run(&mut self, run: &Run<'_>) {
+        let banks = run.banks.iter();
+        self.banks = banks
+            .map(|name| ((*name).to_owned(), self.setup.bank(name)))
+            .collect();
+        let pairs = run.pairs.iter();
+        self.pairs = pairs
+            .map(|symbol| ((*symbol).to_owned(), self.setup.pair(symbol)))
+            .collect();
+        let engine = &mut self.recovered.engine;
+        engine.set_prefix(Id::lossy(run.prefix.as_bytes()));
+        // The run before ended here: its sessions are lost, and its parents end.
+        let at_ns = engine.now_ns().unwrap_or(0);
+        if at_ns > 0 {
+            self.handle(at_ns, &Input::Desk(Desk::Restart));
+        }
+    }
+
+    fn order(&mut self, order: &records::Order) -> Result<(), Failed> {
+        let named = |all: &Named<usize>, index: u16| match all.get(usize::from(index)) {
+            Some((_, Some(place))) => Ok(*place),
+            Some((name, None)) => Err(Failed::Unknown(name.clone())),
+            None => Err(Failed::Unknown(format!("number {index}"))),
+        };
+        let bank = named(&self.banks, order.bank)?;
+        let pair = named(&self.pairs, order.pair)?;
+        self.sent(order.bank, order.sequence);
+        let engine = &mut self.recovered.engine;
+        let parent = engine.parents().find(&order.parent);
+        let not_open = Failed::Restore(RestoreError::NotOpen { order: order.id });
+        let terms = Terms {
+            id: order.id,
+            parent: parent.ok_or(not_open)?,
+            bank,
+            pair,
+            side: if order.is_buy { Side::Bid } else { Side::Ask },
+            quantity: order.quantity,
+            price: order.price,
+            quote_id: order.quote_id,
+            is_fok: order.is_fok,
+            sent_ns: order.sent_ns,
+            mid2_sent: order.mid2,
+        };
+        self.recovered.orders += 1;
+        self.recovered.last_ns = self.recovered.last_ns.max(order.sent_ns);
+        engine
+            .restore_order(&terms, &mut self.batch)
+            .map_err(Failed::Restore)
+    }
+
+    fn decided(&mut self, at_ns: u64, text: &str) -> Result<(), RestoreError> {
+        match read_desk(self.setup, text) {
+            Ok(Desk::Parent(request)) => match request.terms {
+                Some(terms) => {
+                    let engine = &mut self.recovered.engine;
+                    engine.restore_parent(at_ns, &terms, &mut self.batch)
+                }
+                // Of a pair that is no longer configured; an order of it is an error.
+                None => Ok(()),
+            },
+            Ok(command) => {
+                self.handle(at_ns, &Input::Desk(command));
+                Ok(())
+            }
+            Err(_) => Ok(()),
+        }
+    }
+
+    /// Times of records ascend.
+    fn at(&mut self, at_ns: u64) -> Result<(), RestoreError> {
+        let last_ns = &mut self.recovered.last_ns;
+        if at_ns < self.recovered.engine.now_ns().unwrap_or(0) {
+            return Err(RestoreError::Time);
+        }
+        *last_ns = at_ns.max(*last_ns);
+        Ok(())
+    }
+
+    fn handle(&mut self, at_ns: u64, input: &Input<'_>) {
+        self.recovered.engine.handle(at_ns, input, &mut self.batch);
+    }
+
+    fn bank(&self, index: u16) -> Option<Bank> {
+        self.banks.get(usize::from(index))?.1
+    }
+
+    fn sent(&mut self, bank: u16, sequence: u64) {
+        if let Some(bank) = self.bank(bank) {
+            let numbers = &mut self.recovered.numbers[bank];
+            *numbers = Numbers::new(sequence + 1, numbers.both().1);
+        }
+    }
+
+    fn received(&mut self, bank: Bank, bytes: &[u8]) {
+        let Ok(Frame::Whole(message)) = frame(bytes, bytes.len()) else {
+            return;
+        };
+        let mut fields = message.fields().map_while(Result::ok);
+        let number = fields.find(|field| field.tag == tag::MSG_SEQ_NUM);
+        if let Some(number) = number.and_then(|field| unsigned(field.value).ok()) {
+            let (next_out, next_in) = self.recovered.numbers[bank].both();
+            self.recovered.numbers[bank] = Numbers::new(next_out, next_in.max(number + 1));
+        }
+    }
+}
+
+enum Failed {
+    Unknown(String),
+    Restore(RestoreError),
+}

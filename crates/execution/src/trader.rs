@@ -1,0 +1,419 @@
+//! The one hot thread of the engine: desk, order sessions, quotes, timers.
+
+mod carry;
+mod commands;
+mod incident;
+
+pub use incident::{Incident, Totals};
+
+use crate::config::{Config, ConfigError, SyncMode};
+use crate::desk::{Command, Ring};
+use crate::drop_copy::DropCopy;
+use crate::numbers::Numbers;
+use crate::order_session::{OrderSession, Said};
+use crate::records::{self, Record, Run};
+use crate::recovery::{Recovered, RecoveryError, recover};
+use carry::Core;
+use std::collections::VecDeque;
+use std::time::{SystemTime, UNIX_EPOCH};
+use thiserror::Error;
+use touchline_compose::{Counters, Source, WallClock};
+use touchline_fx::input::{Desk, Input, Session};
+use touchline_fx::setup::Setup;
+use touchline_fx::{Batch, Engine};
+use touchline_journal::{Journal, Mode, Options, StartReport};
+use touchline_transport::bus::{self, Activity, Damage, Root};
+use touchline_transport::{boot_ns, clock::Clock};
+use touchline_types::{Id, ReceiveTime};
+
+/// Most messages of one bus in a round.
+const ROUND_MAX: usize = 256;
+/// Interval of timers, nanoseconds.
+const TIMER_NS: u64 = 1_000_000;
+/// Interval of the liveness check of the banks' gateways, nanoseconds.
+const LOOK_NS: u64 = 10_000_000;
+/// Interval of the check for the files of the bus, nanoseconds.
+const INTACT_NS: u64 = 250_000_000;
+/// Time without activity after which readers of the drop copy count the engine as stalled.
+const STALLED_NS: u64 = 500_000_000;
+/// Messages of a session that are skipped after a crash of the host: numbers of messages that left may be lost with the
+/// end of the journal, and a bank ends a session whose number is too low.
+const SKIP_AFTER_REBOOT: u64 = 10_000;
+
+/// Why an engine cannot start or continue.
+#[derive(Debug, Error)]
+pub enum Error {
+    /// The configuration.
+    #[error(transparent)]
+    Config(#[from] ConfigError),
+    /// The bus: another engine has it.
+    #[error(transparent)]
+    Bus(#[from] bus::Error),
+    /// Another process changed the files of the bus.
+    #[error(transparent)]
+    Damage(#[from] Damage),
+    /// The journal cannot be opened.
+    #[error(transparent)]
+    Journal(#[from] touchline_journal::Error),
+    /// The journal cannot be continued.
+    #[error(transparent)]
+    Recovery(#[from] RecoveryError),
+    /// The journal cannot be written.
+    #[error("{0}")]
+    Refused(#[from] touchline_journal::Refused),
+}
+
+/// A trading engine.
+pub struct Trader {
+    core: Core,
+    setup: Setup,
+    root: Root,
+    sources: Vec<Source>,
+    rings: Vec<Ring>,
+    commands: Vec<Command>,
+    counters: Counters,
+    clock: WallClock,
+    timers: Timers,
+    pause_max_ns: u64,
+    /// Start of the last round.
+    round_ns: u64,
+    start: StartReport,
+    recovered: (u64, u64),
+}
+
+/// Due times, by the host's clock.
+#[derive(Debug, Default)]
+struct Timers {
+    control_ns: u64,
+    look_ns: u64,
+    intact_ns: u64,
+}
+
+impl Trader {
+    /// Takes the bus and the journal, and restores the state of the run before. Sessions connect in the first rounds.
+    ///
+    /// # Errors
+    /// Another engine runs, the journal is damaged or does not fit the configuration.
+    pub fn open(config: &Config) -> Result<Trader, Error> {
+        let root = match &config.run.directory {
+            Some(directory) => Root::at(directory),
+            None => Root::of_this_user(),
+        };
+        let setup = config.setup().map_err(ConfigError::from)?;
+        let drop_copy = DropCopy::open(&root, &config.run.bus, config.run.ring_bytes)?;
+        let options = Options {
+            mode: match config.run.sync {
+                SyncMode::Host => Mode::Host,
+                SyncMode::Disk => Mode::Disk,
+            },
+            segment_bytes: config.run.segment_bytes,
+            ring_bytes: config.run.tail_bytes,
+            ..Options::orders("fx")
+        };
+        let directory = &config.run.journal;
+        let journal = Journal::open(directory, drop_copy.lock(), &options, wall_ns())?;
+        let start = journal.report().clone();
+        let mut recovered = recover(directory, &setup)?;
+        if start.is_other_boot {
+            for numbers in &mut recovered.numbers {
+                let (next_out, next_in) = numbers.both();
+                *numbers = Numbers::new(next_out + SKIP_AFTER_REBOOT, next_in);
+            }
+        }
+        let counts = (recovered.records, recovered.orders);
+        let banks = config.banks.iter().enumerate();
+        let sources = banks.map(|(bank, _)| Source::new(bank, &config.source(bank), &setup));
+        let rings = config.clients.iter().map(|client| {
+            let last = recovered.requests.get(&client.name).copied().unwrap_or(0);
+            Ring::new(client, &root, &config.run.bus, last)
+        });
+        let mut clock = WallClock::new(Clock::calibrated());
+        let now_ns = clock.now_ns().max(recovered.last_ns);
+        let mut trader = Trader {
+            sources: sources.collect(),
+            rings: rings.collect(),
+            commands: Vec::new(),
+            core: core_of(config, &setup, (journal, drop_copy), recovered, start.epoch),
+            setup,
+            root,
+            counters: Counters::default(),
+            clock,
+            timers: Timers::default(),
+            pause_max_ns: config.run.pause_max_ms * 1_000_000,
+            round_ns: 0,
+            start,
+            recovered: counts,
+        };
+        trader.begin(config, now_ns)?;
+        Ok(trader)
+    }
+
+    /// Writes the start of the run, then ends what the run before left.
+    fn begin(&mut self, config: &Config, now_ns: u64) -> Result<(), Error> {
+        let core = &mut self.core;
+        let stream = touchline_journal::records::Stream {
+            content: records::CONTENT,
+            schema: 0,
+            version: records::VERSION,
+            name: "fx".to_owned(),
+        };
+        core.append_raw(
+            touchline_journal::format::kind::STREAM,
+            now_ns,
+            &stream.encode(),
+        )?;
+        let prefix = core.engine.setup().prefix;
+        let run = Run {
+            epoch: self.start.epoch,
+            prefix: prefix.as_str(),
+            date: &config.date,
+            banks: config.banks.iter().map(|bank| bank.name.as_str()).collect(),
+            pairs: config
+                .pairs
+                .iter()
+                .map(|pair| pair.symbol.as_str())
+                .collect(),
+        };
+        core.append(now_ns, &Record::Run(run))?;
+        for bank in 0..core.sessions.len() {
+            let (next_out, next_in) = core.sessions[bank].numbers();
+            let numbers = Record::Numbers {
+                bank: bank as u16,
+                next_out,
+                next_in,
+            };
+            core.append(now_ns, &numbers)?;
+        }
+        let time = ReceiveTime {
+            wall_ns: now_ns,
+            mono_ns: boot_ns(),
+        };
+        core.handle(time, &Input::Desk(Desk::Restart));
+        Ok(())
+    }
+
+    /// What the start of the journal found.
+    pub fn start(&self) -> &StartReport {
+        &self.start
+    }
+
+    /// Records and orders that were restored.
+    pub fn recovered(&self) -> (u64, u64) {
+        self.recovered
+    }
+
+    /// The state.
+    pub fn engine(&self) -> &Engine {
+        &self.core.engine
+    }
+
+    /// Totals of this run.
+    pub fn totals(&self) -> &Totals {
+        &self.core.totals
+    }
+
+    /// Next incident for the log.
+    pub fn next_incident(&mut self) -> Option<Incident> {
+        self.core.incidents.pop_front()
+    }
+
+    /// A round. Returns the number of messages and commands.
+    ///
+    /// # Errors
+    /// The files of the bus were changed.
+    pub fn work(&mut self) -> Result<usize, Error> {
+        let began_ns = boot_ns();
+        self.watch_pause(began_ns);
+        let mut count = self.desk(began_ns);
+        count += self.order_sessions(began_ns);
+        if began_ns >= self.timers.look_ns {
+            self.timers.look_ns = began_ns + LOOK_NS;
+            self.sources.iter_mut().for_each(Source::look);
+        }
+        let (messages, is_drained) = self.quotes(began_ns);
+        count += messages;
+        let time = self.time(began_ns);
+        self.core.wake(time);
+        if self.core.engine.is_held() && is_drained {
+            self.core.engine.hold(false);
+        }
+        if began_ns >= self.timers.control_ns {
+            self.control(began_ns)?;
+        }
+        self.round_ns = boot_ns();
+        Ok(count)
+    }
+
+    /// Sends the logouts; rounds go on until [`Trader::is_disconnected`].
+    pub fn log_out(&mut self) {
+        let time = self.time(boot_ns());
+        self.core.engine.hold(true);
+        for bank in 0..self.core.sessions.len() {
+            self.core.sessions[bank].log_out(time);
+            self.core.flush(bank, time);
+        }
+    }
+
+    /// Whether no order session has a connection.
+    pub fn is_disconnected(&self) -> bool {
+        let mut sessions = self.core.sessions.iter();
+        sessions.all(OrderSession::is_disconnected)
+    }
+
+    /// Ends the run: everything is on the disk when this returns.
+    ///
+    /// # Errors
+    /// The journal could not be written to its end.
+    pub fn finish(self) -> Result<(), Error> {
+        self.core.journal.close(wall_ns())?;
+        Ok(())
+    }
+
+    /// An engine that was stopped finds old quotes first: it makes no orders until it has read everything.
+    fn watch_pause(&mut self, began_ns: u64) {
+        let pause_ns = began_ns.saturating_sub(self.round_ns);
+        if self.round_ns > 0 && pause_ns > self.pause_max_ns && !self.core.engine.is_held() {
+            self.core.engine.hold(true);
+            self.timers.look_ns = 0;
+            let ms = pause_ns / 1_000_000;
+            self.core.incident(Incident::Paused { ms });
+        }
+    }
+
+    fn time(&mut self, mono_ns: u64) -> ReceiveTime {
+        let floor_ns = self.core.engine.now_ns().unwrap_or(0);
+        ReceiveTime {
+            wall_ns: self.clock.now_ns().max(floor_ns),
+            mono_ns,
+        }
+    }
+
+    fn desk(&mut self, began_ns: u64) -> usize {
+        let mut count = 0;
+        for place in 0..self.rings.len() {
+            self.rings[place].poll(&mut self.commands);
+            for command in std::mem::take(&mut self.commands) {
+                let time = self.time(began_ns);
+                let ring = &mut self.rings[place];
+                let admitted = ring.admit(command.request, time.wall_ns);
+                self.core.command(time, &ring.client, &command, admitted);
+                count += 1;
+            }
+        }
+        count
+    }
+
+    fn order_sessions(&mut self, began_ns: u64) -> usize {
+        let mut count = 0;
+        for bank in 0..self.core.sessions.len() {
+            let time = self.time(began_ns);
+            self.core.sessions[bank].read(time);
+            loop {
+                let said = self.core.sessions[bank].poll(time);
+                if said == Said::Nothing {
+                    break;
+                }
+                count += 1;
+                let time = self.time(began_ns);
+                self.core.said(bank, said, time);
+            }
+            self.core.sessions[bank].tick(time);
+            self.core.flush(bank, time);
+        }
+        count
+    }
+
+    fn quotes(&mut self, began_ns: u64) -> (usize, bool) {
+        let Trader {
+            core,
+            setup,
+            sources,
+            counters,
+            clock,
+            ..
+        } = self;
+        let (mut count, mut is_drained) = (0, true);
+        for source in sources.iter_mut() {
+            let (bank, now_ns) = (source.bank(), clock.now_ns());
+            let messages = source.poll(ROUND_MAX, now_ns, setup, counters, &mut |session| {
+                let floor_ns = core.engine.now_ns().unwrap_or(0);
+                let time = ReceiveTime {
+                    wall_ns: clock.now_ns().max(floor_ns),
+                    mono_ns: began_ns,
+                };
+                core.quotes(time, bank, session);
+            });
+            count += messages;
+            is_drained &= messages < ROUND_MAX;
+        }
+        (count, is_drained)
+    }
+
+    #[cold]
+    fn control(&mut self, began_ns: u64) -> Result<(), Error> {
+        self.timers.control_ns = began_ns + TIMER_NS;
+        self.clock.set();
+        for source in &mut self.sources {
+            source.join(&self.root, began_ns, &mut self.counters);
+        }
+        for ring in &mut self.rings {
+            ring.join(began_ns);
+        }
+        self.core.watch_journal(ReceiveTime {
+            wall_ns: self.clock.now_ns(),
+            mono_ns: began_ns,
+        });
+        self.core.drop_copy.state_activity(Activity {
+            at_ns: began_ns.max(1),
+            timeout_ns: STALLED_NS,
+        });
+        if began_ns >= self.timers.intact_ns {
+            self.timers.intact_ns = began_ns + INTACT_NS;
+            self.core.drop_copy.check()?;
+        }
+        Ok(())
+    }
+}
+
+fn core_of(
+    config: &Config,
+    setup: &Setup,
+    (journal, drop_copy): (Journal, DropCopy),
+    recovered: Recovered,
+    epoch: u64,
+) -> Core {
+    let sessions = config.banks.iter().zip(&recovered.numbers);
+    let sessions = sessions.map(|(bank, numbers)| {
+        let session = config.session(bank).expect("the configuration was checked");
+        OrderSession::new(session, *numbers)
+    });
+    let mut engine = recovered.engine;
+    let prefix = format!("{}e{epoch}", setup.prefix.as_str());
+    engine.set_prefix(Id::lossy(prefix.as_bytes()));
+    Core {
+        engine,
+        batch: Batch::default(),
+        journal,
+        is_disk: config.run.sync == SyncMode::Disk,
+        sync_wait_ns: config.run.sync_wait_ms * 1_000_000,
+        is_journal_dead: false,
+        alarm: 0,
+        drop_copy,
+        sessions: sessions.collect(),
+        incidents: VecDeque::new(),
+        totals: Totals::default(),
+        command: None,
+        refusal: None,
+        body: Vec::with_capacity(64 << 10),
+        lines: Vec::with_capacity(64 << 10),
+        line: String::with_capacity(4 << 10),
+    }
+}
+
+fn wall_ns() -> u64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH);
+    since.map_or(0, |since| since.as_nanos() as u64)
+}
+
+/// What a bank's session says of quotes.
+type Quotes<'a> = Session<'a>;

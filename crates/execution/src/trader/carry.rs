@@ -1,0 +1,487 @@
+//! What the core decides is carried out: the journal first, then the sessions, then the drop copy.
+
+use super::{Incident, Quotes, Totals};
+use crate::drop_copy::DropCopy;
+use crate::order_session::{OrderSession, Said};
+use crate::records::{self, LINE_KINDS, Order, Record};
+use std::collections::VecDeque;
+use touchline_fx::event::{Event, Message, OrderEvent, OrderLine};
+use touchline_fx::input::{Desk, Input, Session};
+use touchline_fx::lines::{LineKind, body, each_line, fields, msg_type};
+use touchline_fx::orders::Terms;
+use touchline_fx::setup::Bank;
+use touchline_fx::{Batch, Engine};
+use touchline_journal::{Appended, Journal, Record as Entry, Refused, State};
+use touchline_transport::boot_ns;
+use touchline_types::{Id, ReceiveTime, Side};
+
+/// Incidents that wait for the log at most.
+const INCIDENTS_MAX: usize = 1_024;
+/// Largest record of lines; more lines become another record.
+const LINES_BYTES_MAX: usize = 48 << 10;
+
+/// The core, and what it acts on.
+pub(super) struct Core {
+    pub engine: Engine,
+    pub batch: Batch,
+    pub journal: Journal,
+    pub is_disk: bool,
+    pub sync_wait_ns: u64,
+    /// The journal cannot be written: nothing is sent that makes a position.
+    pub is_journal_dead: bool,
+    /// The last alarm of the journal.
+    pub alarm: u64,
+    pub drop_copy: DropCopy,
+    pub sessions: Vec<OrderSession>,
+    pub incidents: VecDeque<Incident>,
+    pub totals: Totals,
+    /// Text of the parent order that is being handled.
+    pub command: Option<String>,
+    /// Reason of the last refused parent.
+    pub refusal: Option<String>,
+    pub body: Vec<u8>,
+    pub lines: Vec<u8>,
+    pub line: String,
+}
+
+impl Core {
+    /// Appends a record.
+    ///
+    /// # Errors
+    /// The journal cannot be written.
+    pub fn append(&mut self, at_ns: u64, record: &Record<'_>) -> Result<Appended, Refused> {
+        self.body.clear();
+        let kind = record.encode(&mut self.body);
+        self.journal.append(&Entry {
+            stream: records::STREAM,
+            kind,
+            time_ns: at_ns,
+            body: &self.body,
+        })
+    }
+
+    /// Appends a record of the journal's own.
+    pub fn append_raw(&mut self, kind: u16, at_ns: u64, body: &[u8]) -> Result<Appended, Refused> {
+        self.journal.append(&Entry {
+            stream: records::STREAM,
+            kind,
+            time_ns: at_ns,
+            body,
+        })
+    }
+
+    /// A quote of a bank, or its session. Quotes are not in the journal.
+    pub fn quotes(&mut self, time: ReceiveTime, bank: Bank, session: Quotes<'_>) {
+        self.handle(time, &Input::Pricing(bank, session));
+    }
+
+    /// What an order session says.
+    pub fn said(&mut self, bank: Bank, said: Said, time: ReceiveTime) {
+        let name = |core: &Core| core.engine.setup().banks[bank].config.name.clone();
+        match said {
+            Said::Nothing => {}
+            Said::Message => self.report(bank, time),
+            Said::Up(is_restarted) => {
+                let bank_name = name(self);
+                self.incident(Incident::SessionUp {
+                    bank: bank_name,
+                    is_restarted,
+                });
+                self.session(bank, true, time);
+            }
+            Said::Down(why) => {
+                let bank_name = name(self);
+                let is_asked = self.sessions[bank].is_stopping();
+                self.incident(Incident::SessionDown {
+                    bank: bank_name,
+                    why,
+                    is_asked,
+                });
+                self.session(bank, false, time);
+            }
+            Said::Rejected(text) => {
+                let (bank, is_ours) = (name(self), false);
+                self.incident(Incident::Rejected {
+                    bank,
+                    is_ours,
+                    text,
+                });
+            }
+            Said::Invalid(text) => {
+                let (bank, is_ours) = (name(self), true);
+                self.incident(Incident::Rejected {
+                    bank,
+                    is_ours,
+                    text,
+                });
+            }
+            Said::Gap(first, last) => {
+                let bank = name(self);
+                self.incident(Incident::Gap { bank, first, last });
+            }
+        }
+    }
+
+    fn session(&mut self, bank: Bank, is_up: bool, time: ReceiveTime) {
+        self.wake(time);
+        let at_ns = time.wall_ns;
+        let record = Record::Session {
+            at_ns,
+            bank: bank as u16,
+            is_up,
+        };
+        let appended = self.append(at_ns, &record);
+        self.check(appended, time);
+        let session = if is_up { Session::Up } else { Session::Down };
+        self.handle(time, &Input::Orders(bank, session));
+    }
+
+    /// The message that a session handed out: in the journal before it changes anything.
+    fn report(&mut self, bank: Bank, time: ReceiveTime) {
+        self.wake(time);
+        self.totals.reports += 1;
+        let at_ns = time.wall_ns;
+        let message = std::mem::take(self.sessions[bank].message_mut());
+        let record = Record::Report {
+            at_ns,
+            bank: bank as u16,
+            bytes: &message,
+        };
+        let appended = self.append(at_ns, &record);
+        self.check(appended, time);
+        self.handle(time, &Input::Orders(bank, Session::Message(&message)));
+        *self.sessions[bank].message_mut() = message;
+    }
+
+    /// Executes due timers.
+    pub fn wake(&mut self, time: ReceiveTime) {
+        if self.engine.next_timeout_ns() <= time.wall_ns {
+            self.batch.clear();
+            self.engine.handle_timeout(time.wall_ns, &mut self.batch);
+            self.carry_out(time);
+        }
+    }
+
+    /// Passes an input to the core, and carries out the result. Timers that are due before it are carried out before it,
+    /// so that the journal has everything in the order of its times.
+    pub fn handle(&mut self, time: ReceiveTime, input: &Input<'_>) {
+        self.wake(time);
+        self.batch.clear();
+        self.engine.handle(time.wall_ns, input, &mut self.batch);
+        self.carry_out(time);
+    }
+
+    /// Sets the kill switch by itself.
+    fn kill(&mut self, by: &str, time: ReceiveTime) {
+        let by = Id::new(by.as_bytes());
+        self.handle(time, &Input::Desk(Desk::Kill { by }));
+    }
+
+    /// A journal that cannot be written is a kill.
+    pub fn check(&mut self, appended: Result<Appended, Refused>, time: ReceiveTime) {
+        if let Err(refused) = appended {
+            self.journal_failed(&refused.to_string(), time);
+        }
+    }
+
+    fn journal_failed(&mut self, why: &str, time: ReceiveTime) {
+        if std::mem::replace(&mut self.is_journal_dead, true) {
+            return;
+        }
+        self.incident(Incident::JournalFailed {
+            why: why.to_owned(),
+        });
+        self.kill("auto:journal", time);
+    }
+
+    /// The state of the journal thread, also when there is nothing to write.
+    pub fn watch_journal(&mut self, time: ReceiveTime) {
+        if let (State::Failed, errno) = self.journal.state() {
+            self.journal_failed(&format!("error {errno} of the system"), time);
+        }
+        let alarm = self.journal.alarm();
+        if alarm != self.alarm {
+            self.alarm = alarm;
+            if alarm != 0 {
+                self.incident(Incident::JournalAlarm { errno: alarm });
+            }
+        }
+    }
+
+    /// Adds an incident for the log.
+    pub fn incident(&mut self, incident: Incident) {
+        if self.incidents.len() < INCIDENTS_MAX {
+            self.incidents.push_back(incident);
+        }
+    }
+
+    fn carry_out(&mut self, time: ReceiveTime) {
+        if self.batch.events.is_empty() {
+            return;
+        }
+        let mut batch = std::mem::take(&mut self.batch);
+        let failed = self.journal_decisions(&batch);
+        let mut orders = 0;
+        for (_, event) in &batch.events {
+            let Event::Order(line) = event else { continue };
+            let Some(message) = sent(line) else { continue };
+            match message {
+                Message::Order(terms) => {
+                    let is_journaled = failed.as_ref().is_none_or(|(count, _)| orders < *count);
+                    orders += 1;
+                    self.send_order(terms, message, is_journaled, time);
+                }
+                _ => self.send_other(line.bank, message, time),
+            }
+        }
+        self.tell(&batch, time.wall_ns);
+        batch.clear();
+        self.batch = batch;
+        if let Some((_, why)) = failed {
+            self.journal_failed(&why, time);
+        }
+    }
+
+    /// Journals the decisions of a batch, its orders among them. On failure: how many orders are in the journal, and why
+    /// the next is not.
+    fn journal_decisions(&mut self, batch: &Batch) -> Option<(usize, String)> {
+        let mut ahead = vec![0; self.sessions.len()];
+        let (mut count, mut last) = (0, None);
+        let mut failed = self
+            .is_journal_dead
+            .then(|| (0, "it had failed".to_owned()));
+        for (at_ns, event) in &batch.events {
+            let appended = match event {
+                Event::Accepted { .. } => {
+                    let text = self.command.take().unwrap_or_default();
+                    let text = &text;
+                    self.append(
+                        *at_ns,
+                        &Record::Decided {
+                            at_ns: *at_ns,
+                            text,
+                        },
+                    )
+                }
+                Event::Kill { by } => {
+                    let by = by.as_ref().map_or("", Id::as_str);
+                    let text = serde_json::json!({"op": "kill", "by": by}).to_string();
+                    let text = &text;
+                    self.append(
+                        *at_ns,
+                        &Record::Decided {
+                            at_ns: *at_ns,
+                            text,
+                        },
+                    )
+                }
+                Event::Order(line) => match sent(line) {
+                    Some(Message::Order(terms)) if failed.is_none() => {
+                        let sequence = self.sessions[terms.bank].next_out() + ahead[terms.bank];
+                        ahead[terms.bank] += 1;
+                        let order = self.order_of(terms, sequence);
+                        self.append(terms.sent_ns, &Record::Order(order))
+                            .inspect(|_| count += 1)
+                    }
+                    _ => continue,
+                },
+                _ => continue,
+            };
+            match appended {
+                Ok(appended) => last = Some(appended),
+                Err(refused) => {
+                    failed.get_or_insert((count, refused.to_string()));
+                }
+            }
+        }
+        if let Some(last) = last.filter(|_| self.is_disk && count > 0)
+            && !self.wait_for_disk(&last)
+        {
+            failed = Some((0, "the disk is too slow".to_owned()));
+        }
+        failed
+    }
+
+    /// Waits until a record is on the disk. False: it took too long, or failed.
+    fn wait_for_disk(&self, record: &Appended) -> bool {
+        let until_ns = boot_ns() + self.sync_wait_ns;
+        while !self.journal.is_safe(record) {
+            if boot_ns() >= until_ns || self.journal.state().0 == State::Failed {
+                return false;
+            }
+            std::hint::spin_loop();
+        }
+        true
+    }
+
+    fn order_of(&self, terms: &Terms, sequence: u64) -> Order {
+        Order {
+            sent_ns: terms.sent_ns,
+            quantity: terms.quantity,
+            price: terms.price,
+            mid2: terms.mid2_sent,
+            sequence,
+            bank: terms.bank as u16,
+            pair: terms.pair as u16,
+            is_buy: terms.side == Side::Bid,
+            is_fok: terms.is_fok,
+            id: terms.id,
+            parent: self.engine.parents().get(terms.parent).terms.id,
+            quote_id: terms.quote_id,
+        }
+    }
+
+    /// Sends an order that is in the journal. One that cannot be sent is asked for like any other.
+    fn send_order(
+        &mut self,
+        terms: &Terms,
+        message: &Message,
+        is_journaled: bool,
+        time: ReceiveTime,
+    ) {
+        let setup = self.engine.setup();
+        let session = &mut self.sessions[terms.bank];
+        if !is_journaled || self.is_journal_dead {
+            self.totals.unsent += 1;
+            return;
+        }
+        let sent = session.send("D", time, |encoder| {
+            fields(setup, message, &mut |tag, value| {
+                encoder.bytes(tag, value.as_bytes());
+            });
+        });
+        match sent {
+            Ok(_) => {
+                self.totals.orders += 1;
+                // The record of the order has its number.
+                session.note_journaled(session.numbers());
+                self.flush(terms.bank, time);
+            }
+            Err(_) => self.totals.unsent += 1,
+        }
+    }
+
+    fn send_other(&mut self, bank: Bank, message: &Message, time: ReceiveTime) {
+        let text = body(self.engine.setup(), message);
+        let (at_ns, sequence) = (time.wall_ns, self.sessions[bank].next_out());
+        let record = Record::Message {
+            at_ns,
+            bank: bank as u16,
+            sequence,
+            body: &text,
+        };
+        // Cancels and questions make no position: they leave even if the journal cannot be written.
+        let appended = self.append(at_ns, &record);
+        let setup = self.engine.setup();
+        let session = &mut self.sessions[bank];
+        let sent = session.send(msg_type(message), time, |encoder| {
+            fields(setup, message, &mut |tag, value| {
+                encoder.bytes(tag, value.as_bytes());
+            });
+        });
+        if sent.is_ok() && appended.is_ok() {
+            session.note_journaled(session.numbers());
+        }
+        self.flush(bank, time);
+    }
+
+    /// Hands the bytes of a session to the kernel, its numbers first to the journal.
+    pub fn flush(&mut self, bank: Bank, time: ReceiveTime) {
+        if let Some(numbers) = self.sessions[bank].unjournaled() {
+            let (next_out, next_in) = numbers;
+            let record = Record::Numbers {
+                bank: bank as u16,
+                next_out,
+                next_in,
+            };
+            if self.append(time.wall_ns, &record).is_ok() {
+                self.sessions[bank].note_journaled(numbers);
+            }
+        }
+        self.sessions[bank].flush();
+    }
+
+    /// Journals and publishes the lines of a batch; alarms become incidents.
+    fn tell(&mut self, batch: &Batch, at_ns: u64) {
+        let mut lines = std::mem::take(&mut self.lines);
+        let mut line = std::mem::take(&mut self.line);
+        lines.clear();
+        let mut events = batch.events.iter();
+        let (drop_copy, totals) = (&mut self.drop_copy, &mut self.totals);
+        let mut incidents = Vec::new();
+        let (mut full, mut refused) = (Vec::new(), None);
+        each_line(self.engine.setup(), batch, &mut line, |kind, text| {
+            let event = events.next().map(|(_, event)| event);
+            match event {
+                Some(Event::Alarm { .. }) => {
+                    totals.alarms += 1;
+                    let line = text.to_owned();
+                    incidents.push(Incident::Alarm { line });
+                }
+                Some(Event::Kill { .. }) => {
+                    let line = text.to_owned();
+                    incidents.push(Incident::Killed { line });
+                }
+                Some(Event::Fill(_)) => totals.fills += 1,
+                Some(Event::Refused { .. }) => refused = Some(text.to_owned()),
+                _ => {}
+            }
+            let number = number_of(kind);
+            drop_copy.publish(number, text);
+            if kind != LineKind::Composite {
+                if lines.len() + text.len() > LINES_BYTES_MAX {
+                    full.push(std::mem::take(&mut lines));
+                }
+                records::put_line(&mut lines, number, text);
+            }
+        });
+        full.push(lines);
+        for lines in full.iter().filter(|lines| !lines.is_empty()) {
+            // A journal that fails at this is found at the next order, or by its state.
+            let _ = self.append(at_ns, &Record::Lines { at_ns, lines });
+        }
+        self.lines = full.pop().unwrap_or_default();
+        self.line = line;
+        for incident in incidents {
+            self.incident(incident);
+        }
+        if let Some(line) = refused {
+            self.note_refusal(&line);
+        }
+    }
+
+    /// Journals and publishes the answer to a command.
+    pub fn answer(&mut self, at_ns: u64, text: &str) {
+        let number = LINE_KINDS.len() as u8 - 1;
+        let mut lines = std::mem::take(&mut self.lines);
+        lines.clear();
+        records::put_line(&mut lines, number, text);
+        // An answer that is lost with the journal is still published.
+        let _ = self.append(
+            at_ns,
+            &Record::Lines {
+                at_ns,
+                lines: &lines,
+            },
+        );
+        self.lines = lines;
+        self.drop_copy.publish(number, text);
+    }
+}
+
+/// The message of a line that is sent.
+fn sent(line: &OrderLine) -> Option<&Message> {
+    let message = line.message.as_ref();
+    message.filter(|_| line.what == OrderEvent::Sent)
+}
+
+fn number_of(kind: LineKind) -> u8 {
+    match kind {
+        LineKind::Composite => 0,
+        LineKind::Decision => 1,
+        LineKind::Order => 2,
+        LineKind::Fill => 3,
+        LineKind::Position => 4,
+        LineKind::Score => 5,
+    }
+}

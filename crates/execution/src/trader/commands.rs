@@ -1,0 +1,161 @@
+//! Commands of clients: who may, what it is, and the answer.
+
+use super::Incident;
+use super::carry::Core;
+use crate::config::{ClientConfig, CommandKind};
+use crate::desk::{COMMAND_BYTES_MAX, Command, Unfit};
+use crate::records::Record;
+use serde_json::{Map, Value, json};
+use touchline_fx::input::{Desk, Input};
+use touchline_fx::session_file::read_desk;
+use touchline_types::ReceiveTime;
+
+impl Core {
+    /// Executes a command or refuses it. The command is in the journal as received, and so is the answer.
+    pub fn command(
+        &mut self,
+        time: ReceiveTime,
+        client: &ClientConfig,
+        command: &Command,
+        admitted: Result<(), Unfit>,
+    ) {
+        self.totals.commands += 1;
+        self.wake(time);
+        let at_ns = time.wall_ns;
+        // One that was seen before is not written as received: its number would not ascend.
+        if admitted != Err(Unfit::Replayed) {
+            let record = Record::Command {
+                at_ns,
+                request: command.request,
+                client: &client.name,
+                person: client.person(),
+                text: &command.text,
+            };
+            let appended = self.append(at_ns, &record);
+            self.check(appended, time);
+        }
+        let done = match admitted {
+            Ok(()) => self.execute(time, client, &command.text),
+            Err(unfit) => Err(unfit.reason().to_owned()),
+        };
+        let (answer, reason) = match &done {
+            Ok(answer) => (*answer, None),
+            Err(reason) => ("refused", Some(reason)),
+        };
+        if let Some(reason) = reason {
+            self.totals.refused += 1;
+            self.incident(Incident::Refused {
+                client: client.name.clone(),
+                reason: reason.clone(),
+            });
+        }
+        let line = json!({
+            "t": at_ns, "client": client.name, "request": command.request, "answer": answer, "reason": reason,
+        });
+        self.answer(at_ns, &line.to_string());
+    }
+
+    fn execute(
+        &mut self,
+        time: ReceiveTime,
+        client: &ClientConfig,
+        text: &str,
+    ) -> Result<&'static str, String> {
+        let malformed = || "malformed".to_owned();
+        if text.len() > COMMAND_BYTES_MAX {
+            return Err(malformed());
+        }
+        let mut fields: Map<String, Value> = serde_json::from_str(text).map_err(|_| malformed())?;
+        let op = fields.get("op").and_then(Value::as_str).unwrap_or_default();
+        let kind = CommandKind::of_op(op).ok_or_else(malformed)?;
+        if !client.may.contains(&kind) {
+            return Err("not_allowed".to_owned());
+        }
+        // The person is that of the ring, whatever the command says.
+        if matches!(kind, CommandKind::Kill | CommandKind::Lift) {
+            fields.insert("by".to_owned(), client.person().into());
+        }
+        let text = Value::Object(fields).to_string();
+        let desk = read_desk(self.engine.setup(), &text).map_err(|_| malformed())?;
+        match &desk {
+            Desk::Parent(request) => {
+                let quantity = request.terms.map_or(0, |terms| terms.quantity);
+                if quantity > client.max_order {
+                    return Err("client_order_qty".to_owned());
+                }
+                self.parent(time, &desk, text)
+            }
+            Desk::Kill { .. } => {
+                // Decided is written with the decision itself; one that is killed already changes nothing.
+                self.handle(time, &Input::Desk(desk));
+                Ok("done")
+            }
+            _ => self.decide(time, &desk, &text),
+        }
+    }
+
+    /// A parent: the core says whether it is accepted, and the journal has it before its first order.
+    fn parent(
+        &mut self,
+        time: ReceiveTime,
+        desk: &Desk,
+        text: String,
+    ) -> Result<&'static str, String> {
+        let Desk::Parent(request) = desk else {
+            return Err("malformed".to_owned());
+        };
+        let known = request.id.is_some_and(|id| self.engine.parents().has(&id));
+        self.command = Some(text);
+        self.refusal = None;
+        self.handle(time, &Input::Desk(*desk));
+        self.command = None;
+        let is_accepted = !known && request.id.is_some_and(|id| self.engine.parents().has(&id));
+        match is_accepted {
+            true => Ok("accepted"),
+            false => Err(self
+                .refusal
+                .take()
+                .unwrap_or_else(|| "bad_order".to_owned())),
+        }
+    }
+
+    /// A command that a restart handles again.
+    fn decide(
+        &mut self,
+        time: ReceiveTime,
+        desk: &Desk,
+        text: &str,
+    ) -> Result<&'static str, String> {
+        let is_void = match desk {
+            Desk::Cancel { id } => {
+                let found = id.as_ref().and_then(|id| self.engine.parents().find(id));
+                found.is_none_or(|at| !self.engine.parents().get(at).is_working())
+            }
+            Desk::Enable { bank, pair } => bank.is_none() || pair.is_none(),
+            Desk::Resolve { id, .. } => {
+                let found = id.as_ref().and_then(|id| self.engine.orders().of_id(id));
+                found.is_none_or(|at| !self.engine.orders().get(at).state().is_doubtful())
+            }
+            Desk::Lift { .. } => !self.engine.is_killed(),
+            _ => false,
+        };
+        if is_void {
+            return Err("no_such_thing".to_owned());
+        }
+        let at_ns = time.wall_ns;
+        let appended = self.append(at_ns, &Record::Decided { at_ns, text });
+        if appended.is_err() {
+            self.check(appended, time);
+            return Err("journal".to_owned());
+        }
+        self.handle(time, &Input::Desk(*desk));
+        Ok("done")
+    }
+
+    /// The reason of a refused parent, from its line.
+    pub fn note_refusal(&mut self, line: &str) {
+        let fields: Option<Map<String, Value>> = serde_json::from_str(line).ok();
+        let reason = fields.and_then(|fields| fields.get("reason")?.as_str().map(str::to_owned));
+        self.refusal = reason;
+    }
+}

@@ -1,0 +1,169 @@
+//! What the engine reports to people, and its totals.
+
+use std::fmt;
+
+/// An incident for the log.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Incident {
+    /// An order session is up.
+    SessionUp {
+        /// Bank.
+        bank: String,
+        /// Both sequence numbers began again at 1.
+        is_restarted: bool,
+    },
+    /// An order session was lost.
+    SessionDown {
+        /// Bank.
+        bank: String,
+        /// Why.
+        why: String,
+        /// The engine had logged out.
+        is_asked: bool,
+    },
+    /// A message was rejected on the level of the session.
+    Rejected {
+        /// Bank.
+        bank: String,
+        /// Whether we rejected it.
+        is_ours: bool,
+        /// Text.
+        text: String,
+    },
+    /// Messages of a bank are missing, and asked for.
+    Gap {
+        /// Bank.
+        bank: String,
+        /// First missing number.
+        first: u64,
+        /// Last one.
+        last: u64,
+    },
+    /// An alarm of the core.
+    Alarm {
+        /// The decision's line.
+        line: String,
+    },
+    /// The kill switch was set.
+    Killed {
+        /// The decision's line.
+        line: String,
+    },
+    /// The journal cannot be written.
+    JournalFailed {
+        /// Why.
+        why: String,
+    },
+    /// The next segment of the journal cannot be made.
+    JournalAlarm {
+        /// Error number of the system.
+        errno: u64,
+    },
+    /// A command was refused.
+    Refused {
+        /// Client.
+        client: String,
+        /// Reason.
+        reason: String,
+    },
+    /// The engine was stopped for a while; it makes no orders until it has read all quotes.
+    Paused {
+        /// Milliseconds.
+        ms: u64,
+    },
+}
+
+impl Incident {
+    /// Whether somebody must look.
+    pub fn is_urgent(&self) -> bool {
+        let is_expected = matches!(
+            self,
+            Incident::SessionUp {
+                is_restarted: false,
+                ..
+            } | Incident::SessionDown { is_asked: true, .. }
+                | Incident::Gap { .. }
+        );
+        !is_expected
+    }
+}
+
+impl fmt::Display for Incident {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Incident::SessionUp { bank, is_restarted } => {
+                let restarted = if *is_restarted {
+                    "; both sequence numbers began again at 1"
+                } else {
+                    ""
+                };
+                write!(f, "order session of {bank} is up{restarted}")
+            }
+            Incident::SessionDown { bank, why, .. } => {
+                write!(
+                    f,
+                    "order session of {bank} was lost: {why}; its orders are unknown until it is up"
+                )
+            }
+            Incident::Rejected {
+                bank,
+                is_ours,
+                text,
+            } => match is_ours {
+                true => write!(f, "a malformed message of {bank} was rejected: {text}"),
+                false => write!(f, "{bank} rejected a message of ours: {text}"),
+            },
+            Incident::Gap { bank, first, last } => {
+                write!(
+                    f,
+                    "sequence gap of {bank}: messages {first} to {last} are asked for"
+                )
+            }
+            Incident::Alarm { line } => write!(f, "alarm {line}"),
+            Incident::Killed { line } => write!(
+                f,
+                "killed {line}; two people lift it with `touchline fx lift`"
+            ),
+            Incident::JournalFailed { why } => {
+                write!(
+                    f,
+                    "the journal cannot be written: {why}; nothing is sent any more, start again with a sound disk"
+                )
+            }
+            Incident::JournalAlarm { errno } => {
+                write!(
+                    f,
+                    "the next segment of the journal cannot be made: error {errno}; make room on its disk"
+                )
+            }
+            Incident::Refused { client, reason } => {
+                write!(f, "command of {client} refused: {reason}")
+            }
+            Incident::Paused { ms } => {
+                write!(
+                    f,
+                    "the engine was stopped for {ms} ms; it makes no orders until it has read all quotes"
+                )
+            }
+        }
+    }
+}
+
+/// Totals of a run.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Totals {
+    /// Orders handed to the kernel.
+    pub orders: u64,
+    /// Orders that were in the journal and could not be sent.
+    pub unsent: u64,
+    /// Messages of banks about orders.
+    pub reports: u64,
+    /// Fills, busts and corrections.
+    pub fills: u64,
+    /// Commands.
+    pub commands: u64,
+    /// Refused commands.
+    pub refused: u64,
+    /// Alarms.
+    pub alarms: u64,
+}

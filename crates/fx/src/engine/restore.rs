@@ -1,0 +1,101 @@
+//! Restoring the state of an earlier run from its journal: what it received is handled again by the rules, what it
+//! decided is given.
+//!
+//! A journal has the inputs of order sessions and of the desk, and the orders that were made; it does not have the
+//! quotes. So the router is held, and each order is restored where it was made. Everything else follows from the
+//! inputs and their times.
+
+use super::Engine;
+use crate::event::Batch;
+use crate::orders::Terms;
+use crate::parents::ParentTerms;
+use thiserror::Error;
+use touchline_types::Id;
+
+/// An order or a parent of a journal that cannot have been made in this state.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
+pub enum RestoreError {
+    /// A record is older than the one before it.
+    #[error("the time of a record is before that of an earlier one")]
+    Time,
+    /// A parent was accepted twice.
+    #[error("parent {0} was accepted before")]
+    ParentTwice(Id),
+    /// A ClOrdID was used twice.
+    #[error("order {0} was made before")]
+    OrderTwice(Id),
+    /// The parent had no such open quantity, or had ended.
+    #[error(
+        "order {order} is not within what was open of its parent: the journal was written with other settings of a bank"
+    )]
+    NotOpen {
+        /// ClOrdID.
+        order: Id,
+    },
+}
+
+impl Engine {
+    /// Holds the router, or releases it: while held, no order is made. Cancels and questions are not held.
+    pub fn hold(&mut self, is_held: bool) {
+        self.is_held = is_held;
+    }
+
+    /// Whether the router is held.
+    pub fn is_held(&self) -> bool {
+        self.is_held
+    }
+
+    /// Makes further identifiers with another prefix: each run has its own.
+    pub fn set_prefix(&mut self, prefix: Id) {
+        self.setup.prefix = prefix;
+    }
+
+    /// Accepts a parent that an earlier run accepted.
+    ///
+    /// # Errors
+    /// The parent cannot have been accepted at this time.
+    pub fn restore_parent(
+        &mut self,
+        at_ns: u64,
+        terms: &ParentTerms,
+        out: &mut Batch,
+    ) -> Result<(), RestoreError> {
+        self.advance(at_ns, out)?;
+        if self.parents.has(&terms.id) {
+            return Err(RestoreError::ParentTwice(terms.id));
+        }
+        self.accept_parent(terms, out);
+        Ok(())
+    }
+
+    /// Adds an order that an earlier run made, in its first state.
+    ///
+    /// # Errors
+    /// The order cannot have been made in this state.
+    pub fn restore_order(&mut self, terms: &Terms, out: &mut Batch) -> Result<(), RestoreError> {
+        self.advance(terms.sent_ns, out)?;
+        if self.orders.of_id(&terms.id).is_some() {
+            return Err(RestoreError::OrderTwice(terms.id));
+        }
+        let parent = self.parents.get(terms.parent);
+        let range = 1..=parent.open();
+        if !range.contains(&terms.quantity) || self.kill.is_killed() {
+            return Err(RestoreError::NotOpen { order: terms.id });
+        }
+        // Cancel requests are named after the orders.
+        let number = terms.id.as_str().rsplit('-').next();
+        let number: u64 = number.and_then(|text| text.parse().ok()).unwrap_or(0);
+        self.parents.note_name(terms.parent, number);
+        self.send(terms, out);
+        Ok(())
+    }
+
+    fn advance(&mut self, at_ns: u64, out: &mut Batch) -> Result<(), RestoreError> {
+        if self.now_ns.is_some_and(|now_ns| at_ns < now_ns) {
+            return Err(RestoreError::Time);
+        }
+        self.handle_timeout(at_ns, out);
+        self.now_ns = Some(at_ns);
+        Ok(())
+    }
+}

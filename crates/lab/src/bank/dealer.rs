@@ -1,0 +1,575 @@
+//! The dealing desk of a bank: its order session, what becomes of orders, and its own books.
+//!
+//! The desk knows what it traded, whatever its reports say or however many of them arrive: its books are what positions
+//! are compared with. Tags are numbers: the lab shares no table with what it tests.
+
+mod answers;
+mod books;
+mod client;
+
+pub use books::{Book, Books};
+
+use super::config::{Config, OrdersConfig};
+use super::ladder::Ladder;
+use crate::login_port::LoginPort;
+use crate::random::Random;
+use answers::{Answer, Request};
+use client::DealingClient;
+use std::net::SocketAddrV4;
+use touchline_net::stream::Error;
+use touchline_session::access_control::Rules;
+use touchline_types::ReceiveTime;
+
+/// Time until a bust or a correction of a fill.
+const REVERSAL_NS: u64 = 30_000_000;
+/// Time until a fill of an order that was rejected.
+const AFTER_END_NS: u64 = 15_000_000;
+/// Orders whose end is longer ago are left out of a mass status.
+const MASS_STATUS_NS: u64 = 10_000_000_000;
+
+/// The desk, with the one client that deals with it.
+#[derive(Debug)]
+pub struct Dealer {
+    bank: String,
+    config: OrdersConfig,
+    port: LoginPort,
+    random: Random,
+    client: Option<DealingClient>,
+    orders: Vec<Order>,
+    /// What happens to orders by time, in no order.
+    due: Vec<Due>,
+    closed_until_ns: u64,
+    /// Time of the start, part of ExecIDs: they are never used again.
+    start_ms: u64,
+    executions: u64,
+    books: Books,
+}
+
+/// An order as the desk knows it.
+#[derive(Debug, Clone)]
+struct Order {
+    id: String,
+    pair: usize,
+    is_buy: bool,
+    quantity: i64,
+    /// Ticks.
+    price: i64,
+    is_fok: bool,
+    cum: i64,
+    /// Ticks times units.
+    cost: i128,
+    /// OrdStatus (39).
+    status: u8,
+    ended_ns: Option<u64>,
+    /// No report of it is sent; a question is answered.
+    is_silent: bool,
+}
+
+/// What happens to an order at a time.
+#[derive(Debug, Clone)]
+struct Due {
+    at_ns: u64,
+    order: usize,
+    what: What,
+}
+
+#[derive(Debug, Clone)]
+enum What {
+    /// The end of the hold: the desk looks at its price.
+    Look,
+    /// The second part of a fill.
+    Rest,
+    /// A fill of an order that has ended.
+    FillAfterEnd,
+    /// A trade of this id, quantity and price is reversed.
+    Bust(String, i64, i64),
+    /// The price of a trade is corrected by one tick, in the client's favour.
+    Correct(String, i64, i64),
+    /// The connection is closed.
+    Disconnect,
+}
+
+impl Dealer {
+    /// Listens for the client.
+    ///
+    /// # Errors
+    /// The address is not ours, or taken.
+    pub fn listen(
+        bank: &str,
+        config: &OrdersConfig,
+        address: SocketAddrV4,
+        pairs: usize,
+        random: Random,
+    ) -> Result<Dealer, Error> {
+        Ok(Dealer {
+            bank: bank.to_owned(),
+            config: config.clone(),
+            port: LoginPort::listen(address, Rules::default())?,
+            random,
+            client: None,
+            orders: Vec::new(),
+            due: Vec::new(),
+            closed_until_ns: 0,
+            start_ms: 0,
+            executions: 0,
+            books: Books::new(pairs),
+        })
+    }
+
+    /// Where it listens, with the real port.
+    pub fn address(&self) -> SocketAddrV4 {
+        self.port.address()
+    }
+
+    /// What the desk believes was traded.
+    pub fn books(&self) -> &Books {
+        &self.books
+    }
+
+    /// When something is due next.
+    pub fn due_ns(&self) -> u64 {
+        let due = self.due.iter().map(|due| due.at_ns);
+        due.min().unwrap_or(u64::MAX)
+    }
+
+    /// Begins to log the client out.
+    pub fn log_out(&mut self, at: ReceiveTime) {
+        if let Some(client) = &mut self.client {
+            client.session.log_out("the bank closes", at);
+        }
+    }
+
+    /// Whether no client is connected.
+    pub fn is_empty(&self) -> bool {
+        self.client
+            .as_ref()
+            .is_none_or(|client| client.stream.is_none())
+    }
+
+    /// Closes the connection, and refuses others until a time.
+    pub fn close(&mut self, until_ns: u64) {
+        self.closed_until_ns = until_ns;
+        if let Some(client) = &mut self.client {
+            client.is_cut = true;
+        }
+    }
+
+    /// Does what is due; answers whether anything was.
+    pub fn work(
+        &mut self,
+        config: &Config,
+        shown: &[Option<Ladder>],
+        is_sound: bool,
+        at: ReceiveTime,
+    ) -> bool {
+        if self.start_ms == 0 {
+            self.start_ms = at.wall_ns / 1_000_000;
+        }
+        if is_sound {
+            self.closed_until_ns = 0;
+        }
+        let mut is_busy = self.meet(at);
+        let (requests, is_read) = self.read(at);
+        is_busy |= is_read;
+        for request in requests {
+            self.request(config, &request, is_sound, at);
+        }
+        while let Some(place) = self.next_due(at.mono_ns) {
+            let Due { order, what, .. } = self.due.remove(place);
+            self.happen(config, shown, (order, &what), is_sound, at);
+            is_busy = true;
+        }
+        self.write(at);
+        is_busy
+    }
+
+    /// The earliest of what is due.
+    fn next_due(&self, now_ns: u64) -> Option<usize> {
+        let all = self.due.iter().enumerate();
+        let due = all.filter(|(_, due)| due.at_ns <= now_ns);
+        due.min_by_key(|(_, due)| due.at_ns).map(|(place, _)| place)
+    }
+
+    /// Takes a connection whose Logon is to this bank, of the one client.
+    fn meet(&mut self, at: ReceiveTime) -> bool {
+        let is_open = at.mono_ns >= self.closed_until_ns;
+        let mut is_busy = self.port.accept(0, at, |_| is_open);
+        let mut place = 0;
+        while let Some(unauthenticated) = self.port.next(&mut place, at) {
+            is_busy = true;
+            let name = match unauthenticated.names() {
+                Ok(Some(names)) if is_open && names.target == self.bank.as_bytes() => {
+                    std::str::from_utf8(names.sender).ok().map(str::to_owned)
+                }
+                _ => None,
+            };
+            let is_other = |client: &DealingClient| {
+                client.stream.is_some() || Some(&client.name) != name.as_ref()
+            };
+            let Some(name) = name
+                .clone()
+                .filter(|_| !self.client.as_ref().is_some_and(is_other))
+            else {
+                self.port.queue.turn_away();
+                continue;
+            };
+            let bank = &self.bank;
+            let client = self
+                .client
+                .get_or_insert_with(|| DealingClient::new(bank, &name));
+            client.connect(unauthenticated.stream, &unauthenticated.bytes, at);
+        }
+        is_busy
+    }
+
+    fn read(&mut self, at: ReceiveTime) -> (Vec<Request>, bool) {
+        let mut requests = Vec::new();
+        let Some(client) = &mut self.client else {
+            return (requests, false);
+        };
+        let is_read = client.read(&mut requests, at);
+        (requests, is_read)
+    }
+
+    fn write(&mut self, at: ReceiveTime) {
+        if let Some(client) = &mut self.client {
+            client.write(at);
+        }
+    }
+
+    fn request(&mut self, config: &Config, request: &Request, is_sound: bool, at: ReceiveTime) {
+        match request {
+            Request::Order { .. } => self.order(config, request, is_sound, at),
+            Request::Cancel { id, original } => self.cancel(config, (id, original), at),
+            Request::Status { id, request } => {
+                let found = self.orders.iter().rposition(|order| order.id == *id);
+                self.books.questions += 1;
+                match found {
+                    Some(order) => {
+                        self.answer(
+                            config,
+                            order,
+                            &Answer::Status {
+                                request,
+                                mass: None,
+                            },
+                            at,
+                        );
+                    }
+                    None => self.send(b"8", &answers::unknown(id, request), at),
+                }
+            }
+            Request::MassStatus { request } => self.mass_status(config, request, at),
+            Request::DontKnow => self.books.dont_knows += 1,
+            Request::Malformed { id } => {
+                self.send(b"8", &answers::malformed(id, &self.bank), at);
+            }
+        }
+    }
+
+    fn order(&mut self, config: &Config, request: &Request, is_sound: bool, at: ReceiveTime) {
+        let Request::Order {
+            id,
+            symbol,
+            is_buy,
+            quantity,
+            price,
+            is_fok,
+        } = request
+        else {
+            return;
+        };
+        self.books.orders += 1;
+        if self.orders.iter().any(|order| order.id == *id) {
+            // Sent twice: the worst that a client can do.
+            self.books.duplicates += 1;
+            return;
+        }
+        let pair = config.pairs.iter().position(|pair| pair.symbol == *symbol);
+        let price_of = |pair: usize| answers::ticks(price, config.pairs[pair].precision);
+        let Some((pair, price)) = pair.and_then(|pair| Some((pair, price_of(pair)?))) else {
+            self.send(b"8", &answers::malformed(id, &self.bank), at);
+            return;
+        };
+        let mut chance = |share: f64| !is_sound && self.random.chance(share);
+        let (is_lost, is_silent) = (chance(self.config.lost), chance(self.config.silent));
+        let (is_late, disconnects) = (chance(self.config.late), chance(self.config.disconnect));
+        if is_lost {
+            self.books.lost += 1;
+            return;
+        }
+        self.orders.push(Order {
+            id: id.clone(),
+            pair,
+            is_buy: *is_buy,
+            quantity: *quantity,
+            price,
+            is_fok: *is_fok,
+            cum: 0,
+            cost: 0,
+            status: b'0',
+            ended_ns: None,
+            is_silent,
+        });
+        self.books.silent += u64::from(is_silent);
+        let order = self.orders.len() - 1;
+        self.answer(config, order, &Answer::State, at);
+        let [least, most] = self.config.hold_ms;
+        let mut hold_ms = self.random.between(least as i64, most.max(least) as i64) as u64;
+        if is_late {
+            self.books.late += 1;
+            hold_ms += self.config.late_ms;
+        }
+        let hold_ns = hold_ms * 1_000_000;
+        self.later(order, hold_ns, What::Look, at);
+        if disconnects {
+            self.later(order, hold_ns / 2, What::Disconnect, at);
+        }
+    }
+
+    fn cancel(&mut self, config: &Config, (id, original): (&str, &str), at: ReceiveTime) {
+        self.books.cancels += 1;
+        let found = self.orders.iter().rposition(|order| order.id == original);
+        match found {
+            Some(place) if self.orders[place].ended_ns.is_none() => {
+                self.end(place, b'4', at);
+                self.answer(config, place, &Answer::Canceled { request: id }, at);
+            }
+            Some(place) => {
+                let status = self.orders[place].status;
+                self.send(
+                    b"9",
+                    &answers::cancel_reject(id, original, status, b'0'),
+                    at,
+                );
+            }
+            None => self.send(b"9", &answers::cancel_reject(id, original, b'8', b'1'), at),
+        }
+    }
+
+    fn mass_status(&mut self, config: &Config, request: &str, at: ReceiveTime) {
+        self.books.questions += 1;
+        let is_recent = |order: &Order| {
+            let ended_ns = order.ended_ns.unwrap_or(u64::MAX);
+            ended_ns.saturating_add(MASS_STATUS_NS) > at.mono_ns
+        };
+        let all = (0..self.orders.len()).filter(|place| is_recent(&self.orders[*place]));
+        let all: Vec<usize> = all.collect();
+        if all.is_empty() {
+            self.send(b"8", &answers::no_orders(request), at);
+        }
+        for (number, order) in all.iter().enumerate() {
+            let mass = Some((all.len(), number + 1 == all.len()));
+            self.answer(config, *order, &Answer::Status { request, mass }, at);
+        }
+    }
+
+    fn happen(
+        &mut self,
+        config: &Config,
+        shown: &[Option<Ladder>],
+        (order, what): (usize, &What),
+        is_sound: bool,
+        at: ReceiveTime,
+    ) {
+        match what {
+            What::Look if self.orders[order].ended_ns.is_some() => {}
+            What::Look => self.look(config, shown, order, is_sound, at),
+            What::Rest => {
+                let about = &self.orders[order];
+                if about.ended_ns.is_none() {
+                    let left = about.quantity - about.cum;
+                    self.fill(config, order, left, is_sound, at);
+                }
+            }
+            What::FillAfterEnd => {
+                self.books.after_end += 1;
+                let left = self.orders[order].quantity - self.orders[order].cum;
+                self.fill(config, order, left, true, at);
+            }
+            What::Bust(exec_id, quantity, price) => {
+                self.books.busts += 1;
+                self.trade(order, -quantity, *price);
+                let reversal = Answer::Bust { exec_id };
+                self.answer(config, order, &reversal, at);
+            }
+            What::Correct(exec_id, quantity, price) => {
+                let better = match self.orders[order].is_buy {
+                    true => price - 1,
+                    false => price + 1,
+                };
+                self.books.corrects += 1;
+                self.trade(order, -quantity, *price);
+                self.trade(order, *quantity, better);
+                let correct = Answer::Correct {
+                    exec_id,
+                    quantity: *quantity,
+                    price: better,
+                };
+                self.answer(config, order, &correct, at);
+            }
+            What::Disconnect => {
+                self.books.disconnects += 1;
+                self.close(at.mono_ns + self.config.outage_ms * 1_000_000);
+            }
+        }
+    }
+
+    /// Last look: the order is filled if the desk still shows its price, within a tolerance.
+    fn look(
+        &mut self,
+        config: &Config,
+        shown: &[Option<Ladder>],
+        place: usize,
+        is_sound: bool,
+        at: ReceiveTime,
+    ) {
+        let order = &self.orders[place];
+        let ladder = shown[order.pair].as_ref();
+        let bands = ladder.map_or(&[][..], |ladder| &ladder.bands);
+        let own = match order.is_buy {
+            true => bands.iter().map(|band| band.ask).min(),
+            false => bands.iter().map(|band| -band.bid).min(),
+        };
+        let asked = if order.is_buy {
+            order.price
+        } else {
+            -order.price
+        };
+        let tolerance = self.config.last_look_ticks;
+        let is_lucky = !is_sound && self.random.chance(self.config.reject);
+        let reason = match own {
+            _ if is_lucky => Some(*self.random.pick(&self.config.reject_codes)),
+            // No price any more.
+            None => Some(32),
+            Some(own) if own > asked + tolerance => Some(30),
+            Some(_) => None,
+        };
+        if let Some(reason) = reason {
+            self.books.rejects += 1;
+            self.end(place, b'8', at);
+            self.answer(config, place, &Answer::Reject { reason }, at);
+            if !is_sound && self.random.chance(self.config.after_end) {
+                self.later(place, AFTER_END_NS, What::FillAfterEnd, at);
+            }
+            return;
+        }
+        let (quantity, is_fok) = (self.orders[place].quantity, self.orders[place].is_fok);
+        let half = quantity / 2 / 1_000 * 1_000;
+        let mut chance = |share: f64| !is_sound && !is_fok && half > 0 && self.random.chance(share);
+        let (is_part, is_split) = (chance(self.config.partial), chance(self.config.split));
+        if is_split {
+            self.fill(config, place, half, is_sound, at);
+            self.later(place, 2_000_000, What::Rest, at);
+        } else if is_part {
+            self.fill(config, place, half, is_sound, at);
+            self.end(place, b'4', at);
+            self.answer(config, place, &Answer::State, at);
+        } else {
+            self.fill(config, place, quantity, is_sound, at);
+        }
+    }
+
+    /// The desk trades: its books first, then the report.
+    fn fill(
+        &mut self,
+        config: &Config,
+        place: usize,
+        quantity: i64,
+        is_sound: bool,
+        at: ReceiveTime,
+    ) {
+        let price = self.orders[place].price;
+        self.executions += 1;
+        let exec_id = self.exec_id();
+        self.books.fills += 1;
+        let order = &mut self.orders[place];
+        order.cum += quantity;
+        order.cost += i128::from(price) * i128::from(quantity);
+        order.status = if order.cum == order.quantity {
+            b'2'
+        } else {
+            b'1'
+        };
+        if order.cum == order.quantity {
+            order.ended_ns = Some(at.mono_ns);
+        }
+        self.trade(place, quantity, price);
+        let fill = Answer::Fill {
+            exec_id: &exec_id,
+            quantity,
+            price,
+        };
+        self.answer(config, place, &fill, at);
+        let mut chance = |share: f64| !is_sound && self.random.chance(share);
+        if chance(self.config.bust) {
+            self.later(place, REVERSAL_NS, What::Bust(exec_id, quantity, price), at);
+        } else if chance(self.config.correct) {
+            self.later(
+                place,
+                REVERSAL_NS,
+                What::Correct(exec_id, quantity, price),
+                at,
+            );
+        }
+    }
+
+    fn trade(&mut self, place: usize, quantity: i64, price: i64) {
+        let order = &self.orders[place];
+        self.books.trade(order.pair, order.is_buy, quantity, price);
+    }
+
+    fn end(&mut self, place: usize, status: u8, at: ReceiveTime) {
+        let order = &mut self.orders[place];
+        order.status = status;
+        order.ended_ns = Some(at.mono_ns);
+    }
+
+    fn later(&mut self, order: usize, after_ns: u64, what: What, at: ReceiveTime) {
+        let at_ns = at.mono_ns + after_ns;
+        self.due.push(Due { at_ns, order, what });
+    }
+
+    fn exec_id(&self) -> String {
+        format!("{}-X{}.{}", self.bank, self.start_ms, self.executions)
+    }
+
+    fn answer(&mut self, config: &Config, place: usize, answer: &Answer<'_>, at: ReceiveTime) {
+        let order = &self.orders[place];
+        if order.is_silent && !matches!(answer, Answer::Status { .. }) {
+            return;
+        }
+        let number = place + 1;
+        let exec_id = match answer {
+            Answer::Fill { exec_id, .. } => (*exec_id).to_owned(),
+            Answer::Status { .. } => "0".to_owned(),
+            _ => {
+                self.executions += 1;
+                self.exec_id()
+            }
+        };
+        let order = &self.orders[place];
+        let fields = answers::report(
+            order,
+            number,
+            &config.pairs[order.pair],
+            &exec_id,
+            answer,
+            at,
+        );
+        self.send(b"8", &fields, at);
+    }
+
+    fn send(&mut self, msg_type: &[u8], fields: &[(u32, String)], at: ReceiveTime) {
+        let Some(client) = &mut self.client else {
+            return;
+        };
+        let sent = client.session.send(msg_type, at, |body| {
+            for (tag, value) in fields {
+                body.bytes(*tag, value.as_bytes());
+            }
+        });
+        // Stored and asked for again when the client returns; one that does not read is cut.
+        client.is_cut |= sent.is_err();
+    }
+}

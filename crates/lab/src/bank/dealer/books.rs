@@ -1,0 +1,108 @@
+//! What a dealing desk believes was traded, and what it did.
+
+use std::fmt::Write;
+
+/// Position of a pair, of the client.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Book {
+    /// Base units.
+    pub position: i64,
+    /// Term currency, ticks times units.
+    pub cash: i128,
+}
+
+/// The books of a bank.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Books {
+    /// By pair.
+    pairs: Vec<Book>,
+    /// Orders received.
+    pub orders: u64,
+    /// Orders received under a ClOrdID that was used before.
+    pub duplicates: u64,
+    /// Fills.
+    pub fills: u64,
+    /// Rejects.
+    pub rejects: u64,
+    /// Orders that were lost before anybody saw them.
+    pub lost: u64,
+    /// Orders without a report.
+    pub silent: u64,
+    /// Orders whose answer came late.
+    pub late: u64,
+    /// Fills of orders that had ended.
+    pub after_end: u64,
+    /// Trades reversed.
+    pub busts: u64,
+    /// Trades corrected.
+    pub corrects: u64,
+    /// Connections closed with orders out.
+    pub disconnects: u64,
+    /// Cancel requests received.
+    pub cancels: u64,
+    /// Status requests received.
+    pub questions: u64,
+    /// Trades that the client refused.
+    pub dont_knows: u64,
+}
+
+impl Books {
+    /// Empty books.
+    pub fn new(pairs: usize) -> Books {
+        Books {
+            pairs: vec![Book::default(); pairs],
+            ..Books::default()
+        }
+    }
+
+    /// Position of a pair.
+    pub fn of(&self, pair: usize) -> Book {
+        self.pairs[pair]
+    }
+
+    /// Books a trade of the client; a negative quantity reverses one.
+    pub(super) fn trade(&mut self, pair: usize, is_buy: bool, quantity: i64, price: i64) {
+        let signed = if is_buy { quantity } else { -quantity };
+        let book = &mut self.pairs[pair];
+        book.position += signed;
+        book.cash -= i128::from(price) * i128::from(signed);
+    }
+
+    /// Counts by name, for a line of a table.
+    pub fn counts(&self) -> [(&'static str, u64); 15] {
+        [
+            ("orders", self.orders),
+            ("fills", self.fills),
+            ("rejects", self.rejects),
+            ("lost", self.lost),
+            ("silent", self.silent),
+            ("late", self.late),
+            ("after_end", self.after_end),
+            ("busts", self.busts),
+            ("corrects", self.corrects),
+            ("disconnects", self.disconnects),
+            ("cancels", self.cancels),
+            ("questions", self.questions),
+            ("dont_knows", self.dont_knows),
+            ("duplicates", self.duplicates),
+            ("reports", self.fills + self.rejects),
+        ]
+    }
+
+    /// The books as one JSON object.
+    pub fn json(&self, bank: &str, symbols: &[&str]) -> String {
+        let mut text = format!("{{\"bank\":\"{bank}\"");
+        for (name, count) in self.counts() {
+            // Writing into a string does not fail.
+            let _ = write!(text, ",\"{name}\":{count}");
+        }
+        text.push_str(",\"positions\":{");
+        for (place, symbol) in symbols.iter().enumerate() {
+            let Book { position, cash } = self.pairs[place];
+            let comma = if place == 0 { "" } else { "," };
+            let _ = write!(text, "{comma}\"{symbol}\":[{position},\"{cash}\"]");
+        }
+        text.push_str("}}");
+        text
+    }
+}

@@ -1,0 +1,180 @@
+//! `touchline fx run`: the trading engine.
+
+use crate::interrupt::Interrupt;
+use crate::log::{Log, LogArguments, events};
+use crate::output::{Failure, say};
+use clap::Args;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+use touchline_execution::{Config, Error, Trader};
+use touchline_transport::{BackOff, Idle, Idler};
+
+/// Trade: banks' quotes in, orders out over FIX, each in the journal before it is sent.
+///
+/// The engine reads the buses of the banks' gateways, takes parent orders of the desk (`touchline fx send`), and sends orders to the
+/// best banks. After a crash it continues from its journal: orders without an outcome are asked for, and nothing is sent twice.
+#[derive(Debug, Args)]
+#[command(after_help = AFTER_HELP)]
+pub struct Arguments {
+    /// Configuration file (TOML)
+    #[arg(long, value_name = "FILE")]
+    config: PathBuf,
+    /// Directory of the buses; overrides the configuration. Default: /dev/shm/touchline-UID
+    #[arg(long, value_name = "DIR", env = "TOUCHLINE_DIR")]
+    dir: Option<PathBuf>,
+    /// Stop after N seconds
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    seconds: Option<u64>,
+    /// Stop when standard input is closed, for a process that starts this as a child
+    #[arg(long)]
+    until_eof: bool,
+    #[command(flatten)]
+    log: LogArguments,
+}
+
+const AFTER_HELP: &str = "\
+Examples:
+  touchline sim bank --config banks.toml --write fx &
+  touchline gateway --config fx/lp01.toml &
+  touchline fx run --config fx/run.toml &
+  touchline fx send EUR/USD buy 1000000 --limit 1.1005 --wait
+
+The settings, the journal and the alarms are in docs/fx.md. A bank for which status_final is not given is refused.
+
+Exit status:
+  0  stopped by SIGTERM, Ctrl-C, --seconds or --until-eof
+  1  the run failed: another engine runs, the journal is damaged, the bus was changed
+  2  bad arguments or configuration";
+
+/// How long sessions may take to log out.
+const LOGOUT: Duration = Duration::from_secs(2);
+
+/// Trades until it is stopped.
+pub fn run(arguments: &Arguments) -> Result<(), Failure> {
+    let path = &arguments.config;
+    let text = std::fs::read_to_string(path)
+        .map_err(|error| Failure::usage(format!("{}: cannot be read ({error})", path.display())))?;
+    let mut config = Config::parse(&text)
+        .map_err(|error| Failure::usage(format!("{}: {error}", path.display())))?;
+    if let Some(dir) = &arguments.dir {
+        config.run.directory = Some(dir.clone());
+    }
+    // A relative journal is beside the configuration.
+    let folder = path.parent().map(PathBuf::from).unwrap_or_default();
+    config.run.journal = folder.join(&config.run.journal);
+    let interrupt = Interrupt::catch()?;
+    if arguments.until_eof {
+        interrupt.at_end_of_input();
+    }
+    let mut trader = Trader::open(&config).map_err(failed)?;
+    let mut log = Log::to_stderr(arguments.log, vec![("bus", config.run.bus.as_str().into())]);
+    log.write(&events::FX_STARTED, [("what", started(&trader).into())]);
+    let idle = match config.run.spin {
+        true => Idle::BusySpin,
+        false => Idle::BackOff(BackOff {
+            sleep_max: Duration::from_micros(200),
+            ..BackOff::default()
+        }),
+    };
+    let outcome = rounds(arguments, &mut trader, &mut log, &interrupt, idle);
+    log.finish();
+    let outcome = outcome.and_then(|()| {
+        let summary = summary(&trader);
+        trader.finish().map_err(failed)?;
+        log.write(&events::STOPPED, []);
+        say(&summary)
+    });
+    outcome.map_err(|failure| failure.logged(&mut log))
+}
+
+fn rounds(
+    arguments: &Arguments,
+    trader: &mut Trader,
+    log: &mut Log,
+    interrupt: &Interrupt,
+    idle: Idle,
+) -> Result<(), Failure> {
+    let mut idler = Idler::new(idle);
+    let (start, end) = (Instant::now(), arguments.seconds.map(Duration::from_secs));
+    let mut count = 0_u32;
+    loop {
+        idler.idle(round(trader, log)?);
+        // A clock and a flag, not in each round.
+        count = count.wrapping_add(1);
+        let is_over = interrupt.is_asked()
+            || count.is_multiple_of(64) && end.is_some_and(|end| start.elapsed() >= end);
+        if is_over {
+            break;
+        }
+    }
+    trader.log_out();
+    let until = Instant::now() + LOGOUT;
+    while !trader.is_disconnected() && Instant::now() < until {
+        idler.idle(round(trader, log)?);
+    }
+    Ok(())
+}
+
+fn round(trader: &mut Trader, log: &mut Log) -> Result<usize, Failure> {
+    let count = trader.work().map_err(failed)?;
+    while let Some(incident) = trader.next_incident() {
+        let event = match incident.is_urgent() {
+            true => &events::FX_ALARM,
+            false => &events::FX_SESSION,
+        };
+        log.write(event, [("what", incident.to_string().into())]);
+    }
+    Ok(count)
+}
+
+fn started(trader: &Trader) -> String {
+    let (start, (records, orders)) = (trader.start(), trader.recovered());
+    let unknown = trader.engine().orders().unknown();
+    let mut text = format!(
+        "epoch {}, {records} records of the journal restored, {orders} orders, {unknown} of them unknown",
+        start.epoch
+    );
+    if trader.engine().is_killed() {
+        text.push_str(", the kill switch is set");
+    }
+    if start.is_other_boot {
+        text.push_str(", the host was started again since the last run");
+    }
+    if start.bytes_set_aside > 0 {
+        text.push_str(&format!(
+            ", {} bytes behind a crash set aside",
+            start.bytes_set_aside
+        ));
+    }
+    text
+}
+
+/// What the run did, and its positions: cash in ticks times units, as the banks' ledgers have it.
+fn summary(trader: &Trader) -> String {
+    let (totals, engine) = (trader.totals(), trader.engine());
+    let mut text = format!(
+        "{} orders sent, {} reports, {} fills, {} commands of which {} refused, {} alarms, {} orders unknown\n",
+        totals.orders,
+        totals.reports,
+        totals.fills,
+        totals.commands,
+        totals.refused,
+        totals.alarms,
+        engine.orders().unknown(),
+    );
+    for (pair, about) in engine.setup().pairs.iter().enumerate() {
+        let position = engine.positions().of(pair);
+        let line = serde_json::json!({
+            "pair": about.config.symbol, "position": position.units, "cash": position.cash.to_string(),
+        });
+        text.push_str(&format!("{line}\n"));
+    }
+    text
+}
+
+fn failed(error: Error) -> Failure {
+    match error {
+        Error::Config(error) => Failure::usage(error),
+        other => Failure::run(other),
+    }
+}

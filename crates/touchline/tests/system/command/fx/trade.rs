@@ -1,0 +1,249 @@
+//! Banks with dealing desks, gateways, the trading engine and the desk's commands, each as a user starts them.
+
+use super::live::{end, start, tell};
+use crate::command::deribit::{Ended, until};
+use crate::command::{Desk, Run, signal};
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::fs;
+use std::time::Duration;
+
+const PAIRS: &str = r#"
+seed = 11
+move_ms = 50
+[[pairs]]
+symbol = "EUR/USD"
+precision = 5
+spot_date = "20260107"
+mid_ticks = 110000
+[[pairs]]
+symbol = "USD/JPY"
+precision = 3
+spot_date = "20260107"
+mid_ticks = 150000
+"#;
+
+/// Simulated banks, their gateways and a folder.
+struct Market {
+    desk: Desk,
+    banks: Ended,
+    gateways: Vec<Ended>,
+}
+
+/// Positions by pair: base units, and cash in ticks times units.
+type Positions = BTreeMap<String, (i64, i128)>;
+
+impl Market {
+    /// Banks LP01 to LP0n, each with these further lines of its section.
+    fn open(name: &str, banks: &[&str]) -> Market {
+        let desk = Desk::bare(name);
+        let mut text = PAIRS.to_owned();
+        for (place, more) in banks.iter().enumerate() {
+            let number = place + 1;
+            let pairs = "[\"EUR/USD\", \"USD/JPY\"]";
+            text.push_str(&format!(
+                "[[banks]]\nname = \"LP0{number}\"\npairs = {pairs}\n{more}\n"
+            ));
+        }
+        desk.write("banks.toml", text);
+        let line =
+            "sim bank --config banks.toml --write fx --commands --until-eof --ledger ledger.jsonl";
+        let sim = start(&desk, line, "banks.txt");
+        until("the engine's file", || desk.path("fx/run.toml").exists());
+        let gateway = |number: usize| {
+            let line = format!("gateway --config fx/lp0{number}.toml --until-eof");
+            start(&desk, &line, &format!("lp0{number}.txt"))
+        };
+        Market {
+            gateways: (1..=banks.len()).map(gateway).collect(),
+            banks: sim,
+            desk,
+        }
+    }
+
+    /// Starts the engine; it is ready when a small order has been filled.
+    fn engine(&self, output: &str) -> Ended {
+        let engine = start(
+            &self.desk,
+            "fx run --config fx/run.toml --until-eof",
+            output,
+        );
+        until("an engine that trades", || {
+            let run = self.send("EUR/USD buy 1000 --tif ioc --wait");
+            run.status == 0 && run.stdout.contains(": 1000 filled")
+        });
+        engine
+    }
+
+    fn send(&self, order: &str) -> Run {
+        self.desk.run(&format!("fx send {order}"))
+    }
+
+    /// Ends the banks: positions by their books, and a count of them by name.
+    fn ledgers(mut self) -> (Positions, impl Fn(&str) -> u64) {
+        tell(&mut self.banks.0, "heal");
+        self.gateways.drain(..).for_each(end);
+        end(self.banks);
+        let text = self.desk.read("ledger.jsonl");
+        let banks: Vec<Value> = text.lines().map(|line| parse(line)).collect();
+        let mut positions = Positions::new();
+        for bank in &banks {
+            for (pair, book) in bank["positions"].as_object().expect("a book") {
+                let entry = positions.entry(pair.clone()).or_default();
+                entry.0 += book[0].as_i64().expect("units");
+                let cash = book[1].as_str().expect("cash");
+                entry.1 += cash.parse::<i128>().expect("cash");
+            }
+        }
+        let count = move |name: &str| banks.iter().filter_map(|bank| bank[name].as_u64()).sum();
+        (positions, count)
+    }
+}
+
+#[track_caller]
+fn parse(line: &str) -> Value {
+    serde_json::from_str(line).unwrap_or_else(|error| panic!("{line}: {error}"))
+}
+
+/// Ends an engine in order: its summary, and its positions.
+fn close(engine: Ended, market: &Market, output: &str) -> (String, Positions) {
+    end(engine);
+    let text = market.desk.read(output);
+    let mut lines = text.lines();
+    let summary = lines.next().expect("a summary").to_owned();
+    let positions = lines.map(|line| {
+        let line = parse(line);
+        let cash = line["cash"].as_str().expect("cash").parse().expect("cash");
+        let pair = line["pair"].as_str().expect("a pair").to_owned();
+        (pair, (line["position"].as_i64().expect("units"), cash))
+    });
+    (summary, positions.collect())
+}
+
+/// As a user trades: a parent is filled within its limit, one that cannot be is refused, and the engine's positions are
+/// those of the banks' books.
+#[test]
+fn an_order_of_the_desk_is_filled_and_positions_are_those_of_the_banks() {
+    let market = Market::open(
+        "fx-trade",
+        &[
+            "[banks.orders]\nhold_ms = [1, 5]",
+            "spread_ticks = 3\ndialect = \"WX\"\n[banks.orders]",
+        ],
+    );
+    let engine = market.engine("engine.txt");
+    let bought = market.send("EUR/USD buy 4000000 --id P1 --wait");
+    assert_eq!(bought.status, 0, "{bought:?}");
+    assert!(
+        bought.stdout.ends_with("P1: 4000000 filled\n")
+            || bought.stdout.contains("P1: 4000000 filled at 1."),
+        "{bought:?}"
+    );
+    let sold = market.send("USD/JPY sell 1000000 --wait --urgency 2");
+    assert_eq!(sold.status, 0, "{sold:?}");
+    for (order, reason) in [
+        ("EUR/USD buy 1000 --id P1", "duplicate_id"),
+        ("EUR/USD buy 1001", "bad_order"),
+        ("EUR/CHF buy 1000", "bad_order"),
+    ] {
+        market.send(order).refused(1, &["refused", reason]);
+    }
+    // A client may do what its configuration says, and no more.
+    let chief = market.desk.run("fx send EUR/USD buy 1000 --as chief");
+    chief.refused(1, &["not_allowed"]);
+    let (summary, own) = close(engine, &market, "engine.txt");
+    assert!(summary.contains(" 0 orders unknown"), "{summary}");
+    let (theirs, count) = market.ledgers();
+    assert_eq!(own, theirs);
+    assert!(
+        own["EUR/USD"].0 >= 4_001_000 && own["USD/JPY"].0 == -1_000_000,
+        "{own:?}"
+    );
+    assert_eq!(count("duplicates"), 0);
+}
+
+/// Killed with orders out, the engine continues from its journal: it asks for the outcomes, sends nothing twice, and has
+/// the banks' positions, also of a bank that loses orders and of one that does not report.
+#[test]
+fn an_engine_that_is_killed_with_orders_out_recovers_from_its_journal() {
+    let market = Market::open(
+        "fx-killed",
+        &[
+            "[banks.orders]\nhold_ms = [150, 300]\nsplit = 0.5",
+            "[banks.orders]\nhold_ms = [150, 300]\nlost = 0.5",
+            "[banks.orders]\nhold_ms = [150, 300]\nsilent = 0.5",
+        ],
+    );
+    let mut killed = 0;
+    for round in 0..4 {
+        let output = format!("engine{round}.txt");
+        let engine = market.engine(&output);
+        for (number, side) in ["buy", "sell", "buy"].iter().enumerate() {
+            let pair = ["EUR/USD", "USD/JPY"][number % 2];
+            market.send(&format!("{pair} {side} 5000000")).done();
+        }
+        // Within the hold of the banks.
+        std::thread::sleep(Duration::from_millis(20 + 40 * round));
+        signal(&engine.0, "KILL");
+        killed += 1;
+    }
+    let engine = market.engine("last.txt");
+    // What was unknown is asked for within a second, three times; an order in hold ends by itself.
+    std::thread::sleep(Duration::from_secs(4));
+    let (summary, own) = close(engine, &market, "last.txt");
+    assert!(summary.contains(" 0 orders unknown"), "{summary}");
+    let (theirs, count) = market.ledgers();
+    assert_eq!(own, theirs, "{summary}");
+    assert_eq!(count("duplicates"), 0, "an order came twice");
+    assert!(
+        count("questions") > 0,
+        "nothing was out when the engine was killed {killed} times"
+    );
+}
+
+/// The kill switch: nothing is accepted until two different people have lifted it, and a restart does not lift it.
+#[test]
+fn two_people_lift_a_kill_and_a_restart_does_not() {
+    let market = Market::open("fx-kill", &["[banks.orders]"]);
+    let engine = market.engine("first.txt");
+    market.desk.run("fx kill").done();
+    market.send("EUR/USD buy 1000").refused(1, &["kill"]);
+    market.desk.run("fx lift").done();
+    market.desk.run("fx lift").done();
+    market.send("EUR/USD buy 1000").refused(1, &["kill"]);
+    signal(&engine.0, "KILL");
+    drop(engine);
+    let engine = start(
+        &market.desk,
+        "fx run --config fx/run.toml --until-eof",
+        "second.txt",
+    );
+    until("an engine that answers", || {
+        market
+            .send("EUR/USD buy 1000")
+            .stderr
+            .contains("refused: kill")
+    });
+    market.desk.run("fx lift --as chief").done();
+    until("an engine that trades", || {
+        market
+            .send("EUR/USD buy 1000 --tif ioc --wait")
+            .stdout
+            .contains(": 1000 filled")
+    });
+    end(engine);
+    let (_, count) = market.ledgers();
+    assert_eq!(count("duplicates"), 0);
+}
+
+/// A bank for which nothing is said about its status answers is refused, with the fix.
+#[test]
+fn a_bank_without_status_final_is_refused() {
+    let market = Market::open("fx-final", &["[banks.orders]"]);
+    let text = fs::read_to_string(market.desk.path("fx/run.toml")).expect("our folder");
+    market
+        .desk
+        .write("fx/open.toml", text.replace("status_final = true\n", ""));
+    let run = market.desk.run("fx run --config fx/open.toml");
+    run.refused(2, &["LP01", "status_final is missing"]);
+}
