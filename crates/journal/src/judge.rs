@@ -2,7 +2,7 @@
 
 mod recent;
 
-pub(crate) use recent::judge_recent;
+pub(crate) use recent::{judge_from_sequence, judge_recent};
 
 use crate::disk::Disk;
 use crate::error::Error;

@@ -45,7 +45,7 @@ pub use compress::{CompressedSegment, compress};
 pub use error::Error;
 pub use journal::{Journal, Mode, Options};
 pub use judge::{SegmentInfo, SegmentState, Verdict};
-pub use reader::{Entry, Repair, Report, read, read_segments, repair, verify};
+pub use reader::{Entry, Repair, Report, read, read_from, read_segments, repair, verify};
 pub use start::StartReport;
 pub use tail::{Identity, State, Tail};
 /// The directory of the bus that has the tail, and its lock: arguments of [`Journal::open`].

@@ -11,10 +11,12 @@ use crate::format::{
     FrameHead, HEADER_COPY_BYTES, NO_CLAIM, SegmentHeader, body_crc, kind, segment_name,
 };
 use crate::in_memory::InMemory;
-use crate::judge::{Judgement, SegmentInfo, SegmentState, Verdict, judge, judge_with};
+use crate::judge::{
+    Judgement, SegmentInfo, SegmentState, Verdict, judge, judge_from_sequence, judge_with,
+};
 use crate::lock::{self, Lock};
 use crate::records::{End, Gap};
-use crate::walk::SegmentBytes;
+use crate::walk::{Frame, SegmentBytes};
 use std::path::Path;
 use std::time::Duration;
 
@@ -128,13 +130,27 @@ fn judge_beside_writer<D: Disk>(disk: &mut D, pause: Duration) -> Result<Judgeme
 pub fn read(
     directory: &Path,
     past_damage: bool,
+    each: impl FnMut(&Entry<'_>),
+) -> Result<Report, Error> {
+    read_from(directory, 0, past_damage, each)
+}
+
+/// [`read`] from the record with that sequence on. Older segments are passed by their header, `Begin` and `End`, and not
+/// verified.
+///
+/// # Errors
+/// As [`read`].
+pub fn read_from(
+    directory: &Path,
+    sequence: u64,
+    past_damage: bool,
     mut each: impl FnMut(&Entry<'_>),
 ) -> Result<Report, Error> {
     let name = directory.display().to_string();
     let mut folder = Folder::open(directory).map_err(Error::io("open", &name))?;
     let within = |error: Error| error.within(directory);
     let writer = lock::holder(directory);
-    let judgement = give_records(&mut folder, &mut each).map_err(within)?;
+    let judgement = give_records(&mut folder, sequence, &mut each).map_err(within)?;
     let report = match (judgement.verdict, writer) {
         // The walk may have missed what the writer wrote; the records that it gave are right.
         (Verdict::Damaged, Some(_)) => verify(directory)?,
@@ -164,7 +180,7 @@ pub fn read_segments(
     mut each: impl FnMut(&Entry<'_>),
 ) -> Result<Report, Error> {
     let mut disk = InMemory::new(segments);
-    let judgement = give_records(&mut disk, &mut each)?;
+    let judgement = give_records(&mut disk, 0, &mut each)?;
     let report = report_of(&judgement, None);
     if report.verdict != Verdict::Damaged {
         return Ok(report);
@@ -176,20 +192,28 @@ pub fn read_segments(
     Ok(report)
 }
 
-/// Gives every record that counts.
+/// Gives every record that counts from a sequence on.
 fn give_records<D: Disk>(
     disk: &mut D,
+    from: u64,
     each: &mut impl FnMut(&Entry<'_>),
 ) -> Result<Judgement, Error> {
-    judge_with(disk, |info, frame| {
-        each(&Entry {
-            segment: info.index,
-            position: info.base.map(|base| base + frame.offset),
-            sequence: Some(info.first + u64::from(frame.head.number)),
-            head: frame.head,
-            body: frame.body,
-        });
-    })
+    let mut give = |info: &SegmentInfo, frame: &Frame<'_>| {
+        let sequence = info.first + u64::from(frame.head.number);
+        if sequence >= from {
+            each(&Entry {
+                segment: info.index,
+                position: info.base.map(|base| base + frame.offset),
+                sequence: Some(sequence),
+                head: frame.head,
+                body: frame.body,
+            });
+        }
+    };
+    match from {
+        0 => judge_with(disk, give),
+        _ => judge_from_sequence(disk, from, &mut give),
+    }
 }
 
 pub(crate) fn damaged(directory: &Path, report: &Report) -> Error {

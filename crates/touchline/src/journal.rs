@@ -8,7 +8,7 @@ use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 use touchline_journal::format::segment_index;
-use touchline_journal::{Error, Verdict, compress, read, repair, verify};
+use touchline_journal::{Error, Verdict, compress, read_from, repair, verify};
 
 /// List, print, verify, repair and compress a journal.
 #[derive(Debug, clap::Args)]
@@ -50,6 +50,9 @@ struct Print {
     /// Read on behind damage: print a `Gap` with cause 6, then the records whose checksums hold.
     #[arg(long)]
     past_damage: bool,
+    /// First record, by its sequence. Older segments are not verified.
+    #[arg(long, value_name = "SEQUENCE", default_value_t = 0)]
+    from: u64,
 }
 
 #[derive(Debug, clap::Args)]
@@ -201,7 +204,7 @@ fn run_print(arguments: &Print) -> Result<(), Failure> {
         }
         text.clear();
     };
-    let result = read(directory, arguments.past_damage, |entry| {
+    let result = read_from(directory, arguments.from, arguments.past_damage, |entry| {
         text::record(&mut text, entry);
         if text.len() > TEXT_BYTES {
             give(&mut text);

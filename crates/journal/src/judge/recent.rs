@@ -4,7 +4,9 @@
 //! `End` are read, so that the time of a start depends on the last segments and not on the size of the journal.
 //! Whatever is not as expected there makes the start walk every segment.
 
-use super::{Chain, Judgement, PrefixEnd, SegmentInfo, SegmentState, Walk, judge, segment_indexes};
+use super::{
+    Chain, Judgement, PrefixEnd, SegmentInfo, SegmentState, Walk, judge_with, segment_indexes,
+};
 use crate::disk::Disk;
 use crate::error::Error;
 use crate::format::{
@@ -13,7 +15,7 @@ use crate::format::{
 };
 use crate::records::{Begin, End};
 use crate::variant::Variant;
-use crate::walk::{Cursor, SegmentBytes};
+use crate::walk::{Cursor, Frame, SegmentBytes};
 
 /// Bytes of a header and of the `Begin` behind it.
 const START_BYTES: usize = HEADER_BYTES + HEAD_BYTES + Begin::BYTES;
@@ -22,22 +24,53 @@ const START_BYTES: usize = HEADER_BYTES + HEAD_BYTES + Begin::BYTES;
 /// segment of which every frame was verified.
 ///
 /// # Errors
-/// As [`judge`].
+/// As [`judge_with`].
 pub(crate) fn judge_recent<D: Disk>(disk: &mut D) -> Result<Judgement, Error> {
     let indexes = segment_indexes(disk)?;
     let walked_from = first_to_walk(disk, &indexes)?;
+    judge_from(disk, &indexes, walked_from, &mut |_, _| {})
+}
+
+/// Walks the segments from the one with the frame of that sequence on, and gives their records to `each`; the ones
+/// before are passed by their ends.
+///
+/// # Errors
+/// As [`judge_with`].
+pub(crate) fn judge_from_sequence<D: Disk>(
+    disk: &mut D,
+    sequence: u64,
+    each: &mut impl FnMut(&SegmentInfo, &Frame<'_>),
+) -> Result<Judgement, Error> {
+    let indexes = segment_indexes(disk)?;
+    let mut walked_from = indexes.first().copied().unwrap_or(0);
+    for index in indexes.iter().rev() {
+        let start = start_of(disk, *index)?;
+        if start.is_some_and(|(_, begin)| begin.first <= sequence) {
+            walked_from = *index;
+            break;
+        }
+    }
+    judge_from(disk, &indexes, walked_from, each)
+}
+
+fn judge_from<D: Disk>(
+    disk: &mut D,
+    indexes: &[u64],
+    walked_from: u64,
+    each: &mut impl FnMut(&SegmentInfo, &Frame<'_>),
+) -> Result<Judgement, Error> {
     let mut walk = Walk::default();
     for (number, index) in indexes.iter().enumerate() {
         if *index < walked_from {
             let next = indexes[number + 1];
             if !walk.pass(disk, *index, next)? {
-                return judge(disk);
+                return judge_with(disk, each);
             }
             continue;
         }
         let name = segment_name(*index);
         let bytes = disk.read_all(&name).map_err(Error::io("read", &name))?;
-        walk.segment(*index, &bytes, &mut |_, _| {})?;
+        walk.segment(*index, &bytes, each)?;
     }
     Ok(Judgement {
         walked_from,

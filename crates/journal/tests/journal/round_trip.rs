@@ -5,7 +5,7 @@ use crate::second_reader;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 use touchline_journal::{
-    Error, Journal, Mode, Options, Record, Refused, Verdict, compress, read, verify,
+    Error, Journal, Mode, Options, Record, Refused, Verdict, compress, read, read_from, verify,
 };
 
 /// Bodies of the records of stream 1.
@@ -15,6 +15,16 @@ pub fn bodies(place: &Place) -> Vec<Vec<u8>> {
         if entry.head.stream == 1 {
             found.push(entry.body.to_vec());
         }
+    })
+    .expect("a journal");
+    found
+}
+
+/// Sequences of the records from one on.
+fn sequences_from(place: &Place, from: u64) -> Vec<u64> {
+    let mut found = Vec::new();
+    read_from(&place.journal(), from, false, |entry| {
+        found.extend(entry.sequence)
     })
     .expect("a journal");
     found
@@ -40,6 +50,12 @@ fn records_of_many_segments_and_runs_are_read_in_order() {
     let report = verify(&place.journal()).expect("a journal");
     assert_eq!(report.verdict, Verdict::Clean, "{:?}", report.findings);
     assert!(report.segments.len() > 15, "{}", report.segments.len());
+    let all = sequences_from(&place, 0);
+    for from in [1, 7, 300, 301, 2_999, report.next_sequence - 1] {
+        let later = all.iter().copied().filter(|sequence| *sequence >= from);
+        assert_eq!(sequences_from(&place, from), later.collect::<Vec<_>>());
+    }
+    assert_eq!(sequences_from(&place, report.next_sequence), []);
     let second = second_reader::read(&place.journal()).expect("the second reader agrees");
     assert_eq!(second.bodies, expected);
     assert_eq!(

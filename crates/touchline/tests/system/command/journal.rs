@@ -93,6 +93,9 @@ fn a_good_journal_is_listed_printed_and_clean() {
         "{printed}"
     );
 
+    let later = desk.run("journal print orders --from 9").done().stdout;
+    assert_eq!(later.lines().collect::<Vec<_>>(), lines[9..]);
+
     let verified = desk.run("journal verify orders").done().stdout;
     assert!(
         verified.starts_with("clean: segments=3 frames=14 position=")
