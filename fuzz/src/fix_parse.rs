@@ -33,7 +33,7 @@ fn run(bytes: &[u8]) {
     }
 }
 
-/// All messages of a stream that arrives so many bytes at a time.
+/// All messages of a stream that arrives in pieces of this many bytes.
 fn messages(stream: &[u8], chunk: usize) -> Vec<Vec<u8>> {
     let (mut room, mut messages) = (Vec::new(), Vec::new());
     for bytes in stream.chunks(chunk) {

@@ -31,7 +31,7 @@ const FEEDS: [FeedType; 4] = [
     FeedType::Definition,
 ];
 const HEAD_BYTES: usize = 3;
-/// No seed is longer: what libFuzzer is told to keep.
+/// Maximum length of a seed, as given to libFuzzer.
 const SEED_BYTES_MAX: usize = 4000;
 const START_NS: u64 = 1_767_571_200_000_000_000;
 const DEPTH: Depth = Depth {

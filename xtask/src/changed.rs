@@ -14,7 +14,7 @@ use std::{
 /// Option that skips a comparison if nothing changed.
 pub const OPTION: &str = "--if-changed";
 
-/// The last commit that passed every check; committed by whoever ran them all on it.
+/// The last commit that passed every check.
 const BASE: &str = ".ci/base";
 
 /// The base since which none of `paths` changed; their comparison can be skipped.
@@ -29,7 +29,7 @@ pub fn unchanged_since(root: &Path, paths: &[&str]) -> Option<String> {
 /// Says whether any of `paths` changed since the base: `changed`, or `unchanged since BASE`.
 ///
 /// # Errors
-/// One of them does not exist: code that moves must be named anew, or its changes would be overlooked.
+/// A path does not exist: moved code must be listed under its new path, or its changes would be overlooked.
 pub fn answer(root: &Path, paths: &[&str]) -> Result<String> {
     if let Some(absent) = paths.iter().find(|path| !root.join(path).exists()) {
         bail!("{absent} is not there; name where its code is now");
@@ -172,7 +172,7 @@ mod tests {
         assert_eq!(unchanged_since(&root, &["a"]), None, "no such commit here");
     }
 
-    /// Code that moves must be named anew, or its changes would be overlooked.
+    /// Moved code must be listed under its new path, or its changes would be overlooked.
     #[test]
     fn all_paths_exist() {
         for path in [

@@ -36,7 +36,7 @@ const ALLOWED_FOR_TOOLS: &[&str] = &["MPL-2.0", "NCSA"];
 /// Packages of ours that are tools.
 const TOOLS: &[&str] = &["xtask", "touchline-fuzz"];
 
-/// Workspaces with a lock file of their own whose packages are linked into what somebody builds: the sources of Aeron.
+/// Workspaces with a separate lock file whose packages are linked into a build with features: the sources of Aeron.
 const SOURCES: &[&str] = &["crates/aeron/source"];
 
 /// Checks the licence of every package that a lock file can bring in on this platform.
@@ -64,11 +64,11 @@ pub fn run(root: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Packages with their licences, and which of them what we ship needs.
+/// Packages with their licences, and whether a shipped program needs them.
 #[derive(Debug, Default)]
 struct Graph {
     packages: BTreeMap<String, Package>,
-    /// Ids of what is linked into what we ship.
+    /// Ids of the packages that are linked into shipped programs.
     shipped: BTreeSet<String>,
 }
 
@@ -133,7 +133,7 @@ impl Graph {
     }
 }
 
-/// Ids of the packages that a node needs to be built; what only its tests need is left out.
+/// Ids of the packages that a node needs to be built, without those that only its tests need.
 fn dependencies(node: &Value) -> Result<Vec<String>> {
     let mut ids = Vec::new();
     for dependency in list(&node["deps"])? {

@@ -27,7 +27,7 @@ const SEEDS_LONG: usize = 64;
 /// A seed takes most of a minute: a commit runs one of this number of parts.
 const PARTS: usize = 4;
 
-/// What the tools run.
+/// Tests that the tools run.
 pub const JUDGED: &[&str] = &["crates/shm", "xtask/src/memory_model.rs"];
 
 /// Options.

@@ -53,13 +53,13 @@ const WORKERS: usize = 4;
 /// One deliberate fault.
 #[derive(Debug, Clone, Copy)]
 pub struct Mutant {
-    /// What is broken, in a few words; a line `// mutant: NAME` stands above the place.
+    /// The fault, in a few words; a line `// mutant: NAME` is above the place.
     pub name: &'static str,
-    /// What is replaced: the first text like this behind that line.
+    /// Replaced text: its first occurrence behind that line.
     pub find: &'static str,
-    /// What stands there instead.
+    /// Replacement.
     pub replace: &'static str,
-    /// What follows `cargo test`: the narrowest one that must fail; the last word is of its name. Words of the form
+    /// Arguments of `cargo test` for the narrowest test that must fail; the last word is of its name. Words of the form
     /// `NAME=value` before it are set in its environment.
     pub test: &'static str,
 }

@@ -1,4 +1,4 @@
-//! `cargo xtask picture`: what a command prints on a terminal, as a drawing for the documents.
+//! `cargo xtask picture`: terminal output of a command, as a picture for the documents.
 //!
 //! ```text
 //! command ──► script(1), a terminal ──────────► screen: rows of painted text ──► drawing: SVG
@@ -17,7 +17,7 @@ use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// What to draw, and where to.
+/// Command to draw, and output file.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Options {
     /// The SVG file.
@@ -79,10 +79,10 @@ impl Options {
     }
 }
 
-/// Runs the command and draws what it printed.
+/// Runs the command and draws its output.
 ///
 /// # Errors
-/// The command fails, prints what cannot be drawn, or the file cannot be written.
+/// The command fails, its output cannot be drawn, or the file cannot be written.
 pub fn run(options: &Options) -> Result<()> {
     let frames = match options.frames {
         1 => vec![screen::rows(&print_on_terminal(&options.command)?)?],
@@ -126,7 +126,7 @@ fn print_on_terminal(command: &[String]) -> Result<String> {
     String::from_utf8(output.stdout).context("the command printed something that is no text")
 }
 
-/// What the reader would type: the program without its folder.
+/// The command as a reader would type it: the program without its folder.
 fn prompt(command: &[String]) -> String {
     let program = Path::new(&command[0]).file_name();
     let program = program.map_or_else(|| command[0].clone(), |name| name.display().to_string());

@@ -75,7 +75,7 @@ impl Client {
         }
     }
 
-    /// Whether the client is closed for good.
+    /// Whether the client is closed and cannot be used again.
     pub fn is_closed(&self) -> bool {
         self.core.is_closed()
     }
@@ -263,7 +263,7 @@ impl<T: Added> Pending<T> {
         if self.core.is_closed() {
             return Err(self.core.closed(&self.what));
         }
-        // SAFETY: it was begun, the client is open, and it was not given out: Aeron frees it in a later turn only after that.
+        // SAFETY: it was started, the client is open, and it was not handed out: Aeron frees it in a later turn only after that.
         let (answer, raw) = unsafe { T::poll(pending.as_ptr()) };
         if answer == 0 {
             return Ok(None);
@@ -290,7 +290,7 @@ impl<T: Added> Pending<T> {
 impl<T: Added> Drop for Pending<T> {
     fn drop(&mut self) {
         if let Some(pending) = self.raw {
-            // SAFETY: it was begun and not given out. A client that is closed refuses, and frees it when it ends.
+            // SAFETY: it was started and not handed out. A closed client refuses, and frees it when it ends.
             unsafe { T::cancel(self.core.raw.as_ptr(), pending.as_ptr()) };
         }
     }

@@ -58,7 +58,7 @@ pub enum Error {
 
 const MIB: u64 = 1024 * 1024;
 
-/// Aeron's code of what passes: `AERON_ERROR_CODE_RESOURCE_TEMPORARILY_UNAVAILABLE`, negated.
+/// Aeron's code of a temporary failure: `AERON_ERROR_CODE_RESOURCE_TEMPORARILY_UNAVAILABLE`, negated.
 const TEMPORARY: i32 = -10;
 
 impl Error {
@@ -69,7 +69,7 @@ impl Error {
 
     /// Aeron's report on this thread about the last failed call.
     pub(crate) fn last(what: impl Into<String>) -> Error {
-        // SAFETY: both read what Aeron keeps for this thread; the text is valid until the next call into Aeron, and is copied.
+        // SAFETY: both read data that Aeron stores for this thread; the text is valid until the next call into Aeron, and is copied.
         let (code, said) = unsafe {
             let text = raw::aeron_errmsg();
             let said = match text.is_null() {
@@ -117,7 +117,7 @@ pub enum Refused {
     #[error("back pressure: the receivers' window is full")]
     BackPressured,
     /// The log rotates to its next term; retry the same message at once.
-    #[error("the log turns to its next term")]
+    #[error("the log rotates to its next term; send the message again")]
     AdminAction,
     /// The publication is closed: its client or its driver has ended.
     #[error("the publication is closed; its client or media driver has ended")]

@@ -53,7 +53,7 @@ impl Deref for Claim<'_> {
 
     #[inline]
     fn deref(&self) -> &[u8] {
-        // SAFETY: Aeron gave these bytes of the mapped log, which nobody reads or writes until the claim is committed.
+        // SAFETY: Aeron gave these bytes of the mapped log, which no other code reads or writes until the claim is committed.
         unsafe { std::slice::from_raw_parts(self.raw.data, self.raw.length) }
     }
 }
@@ -144,7 +144,7 @@ macro_rules! publication {
                     return Err(Error::last(channel.as_str()));
                 }
                 wait_for_destination(&self.core, channel.as_str(), || {
-                    // SAFETY: it was begun above, and is asked for until it has answered.
+                    // SAFETY: it was started above, and is polled until it has answered.
                     unsafe { raw::$poll_destination(pending) }
                 })
             }
@@ -217,13 +217,13 @@ macro_rules! publication {
 
             unsafe fn poll(pending: *mut raw::Async) -> (c_int, *mut c_void) {
                 let mut publication = ptr::null_mut();
-                // SAFETY: the caller gives one that was begun and not given out.
+                // SAFETY: the caller passes one that was started and not handed out.
                 let answer = unsafe { raw::$poll(&raw mut publication, pending) };
                 (answer, publication.cast())
             }
 
             unsafe fn cancel(client: *mut raw::Aeron, pending: *mut raw::Async) -> c_int {
-                // SAFETY: the caller gives one that was begun and not given out.
+                // SAFETY: the caller passes one that was started and not handed out.
                 unsafe { raw::$cancel(client, pending) }
             }
 

@@ -103,7 +103,7 @@ pub const CLOSED: i64 = -4;
 pub const MAX_POSITION_EXCEEDED: i64 = -5;
 
 pub type ErrorHandler = extern "C" fn(*mut c_void, c_int, *const c_char);
-// SAFETY: a type; what is called through it is an unsafe block of its own.
+// SAFETY: a type; each call through it has a separate unsafe block.
 pub type FragmentHandler = unsafe extern "C" fn(*mut c_void, *const u8, usize, *mut Header);
 pub type ImageHandler = extern "C" fn(*mut Image, *mut c_void);
 pub type CounterHandler =
@@ -327,7 +327,7 @@ unsafe extern "C" {
 }
 
 /// A setting of the driver: a number, or a text that Aeron copies.
-// SAFETY: a type; what is called through it is an unsafe block of its own.
+// SAFETY: a type; each call through it has a separate unsafe block.
 pub type Set<T> = unsafe extern "C" fn(*mut DriverContext, T) -> c_int;
 
 macro_rules! settings {

@@ -211,7 +211,7 @@ impl Subscription {
     /// Local address and port, once the driver has bound the socket: for port 0 the port that the system chose.
     pub fn endpoint(&self) -> Option<String> {
         let mut text = [0_u8; 128];
-        // SAFETY: the subscription is open; Aeron writes at most so many bytes, a zero at the end.
+        // SAFETY: the subscription is open; Aeron writes at most this number of bytes, a zero at the end.
         let answer = unsafe {
             raw::aeron_subscription_resolved_endpoint(
                 self.raw.as_ptr(),
@@ -267,7 +267,7 @@ unsafe impl Added for Subscription {
 
     unsafe fn poll(pending: *mut raw::Async) -> (c_int, *mut c_void) {
         let mut subscription = ptr::null_mut();
-        // SAFETY: the caller gives one that was begun and not given out.
+        // SAFETY: the caller passes one that was started and not handed out.
         let answer = unsafe {
             let place = &raw mut subscription;
             raw::aeron_async_add_subscription_poll(place, pending)
@@ -276,7 +276,7 @@ unsafe impl Added for Subscription {
     }
 
     unsafe fn cancel(client: *mut raw::Aeron, pending: *mut raw::Async) -> c_int {
-        // SAFETY: the caller gives one that was begun and not given out.
+        // SAFETY: the caller passes one that was started and not handed out.
         unsafe { raw::aeron_async_add_subscription_cancel(client, pending) }
     }
 
@@ -344,7 +344,7 @@ extern "C" fn on_assembled(
     // SAFETY: `Assembler::new` gave the cell, which lives as long as the assembler.
     let target = unsafe { &*target.cast::<Cell<Option<Target>>>() };
     if let Some(target) = target.get() {
-        // SAFETY: the poll that runs set the handler with its own data; Aeron's arguments go on as they are.
+        // SAFETY: the running poll set the handler with its data; Aeron's arguments are passed on unchanged.
         unsafe { (target.handler)(target.data, bytes, length, header) };
     }
 }

@@ -124,7 +124,7 @@ impl fmt::Display for Error {
             | Error::TooManyReaders { why, .. } => f.write_str(why),
             Error::HalfStarted { bus } => write!(
                 f,
-                "bus {bus} is half started: its gateway died while it started, or hangs; start it again"
+                "bus {bus} is incomplete: its gateway died during its start, or hangs; restart it"
             ),
             Error::Damaged { bus, why } => write!(f, "bus {bus}: {why}; start its gateway again"),
             Error::NotLossless { bus } => write!(

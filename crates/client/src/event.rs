@@ -196,17 +196,17 @@ pub struct OrderChange {
 pub struct QuotesChange {
     /// Which instrument.
     pub instrument: Instrument,
-    /// Provider of the quotes: a bank, or `composite` for what a composite is made of.
+    /// Provider of the quotes: a bank, or `composite` for the banks at the best price of a composite.
     pub provider: Code,
     /// Value date as `YYYYMMDD`; 0 where the instrument has but one.
     pub value_date: u32,
-    /// How far the provider's quotes may be trusted.
+    /// Validity of the provider's quotes.
     pub state: State,
     /// Steps in [`Bus::quote_changes`](crate::Bus::quote_changes).
     pub changes: u32,
     /// Whether the steps are all quotes of the provider in the instrument.
     pub is_whole: bool,
-    /// When.
+    /// Timestamps.
     pub times: Times,
     /// Number of the message on its bus.
     pub sequence: u64,
@@ -217,7 +217,7 @@ pub struct QuotesChange {
 /// One step in the quotes of a provider.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct QuoteChange {
-    /// What happened.
+    /// Kind of the change.
     pub action: QuoteAction,
     /// Which quote, until it is removed.
     pub entry: u32,
@@ -229,7 +229,7 @@ pub struct QuoteChange {
     pub quantity: Quantity,
     /// Smallest amount that is good; null where none is stated.
     pub quantity_min: Quantity,
-    /// When it ends, nanoseconds since the Unix epoch; 0 where that is not stated.
+    /// Expiry, nanoseconds since the Unix epoch; 0 if not stated.
     pub expiry_ns: u64,
     /// Number of the setting among all of the provider: of two quotes the lower one is older.
     pub priority: u64,

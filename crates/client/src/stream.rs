@@ -1,4 +1,4 @@
-//! A bus as an asynchronous stream, read on a thread of its own.
+//! A bus as an asynchronous stream, read on a separate thread.
 
 use crate::{Bus, Definition, Event, Instrument, Stopper};
 use std::collections::VecDeque;

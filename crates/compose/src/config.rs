@@ -27,7 +27,7 @@ pub struct Config {
     /// Longest time without activity before a heartbeat, milliseconds; after twice this time the bus is stalled.
     #[serde(default = "heartbeat_ms")]
     pub heartbeat_ms: u64,
-    /// How often the banks at the best and what sizes cost are published again, for readers that join, milliseconds.
+    /// Interval at which the banks at the best price and the prices of sizes are published again, for readers that join, milliseconds.
     #[serde(default = "snapshot_ms")]
     pub snapshot_ms: u64,
     /// Whether an idle round polls again at once, which uses a whole processor; otherwise it spins, yields, then

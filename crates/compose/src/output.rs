@@ -48,7 +48,7 @@ struct Published {
 /// Receive time of a quote at the gateway and at the composer.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Cause {
-    /// When the gateway received it, nanoseconds since 1970.
+    /// Receive time of the gateway, nanoseconds since 1970.
     pub receive_ns: u64,
     /// Ticks of the composer's poll.
     pub polled: u64,
@@ -269,7 +269,7 @@ impl<P: Publish> Output<P> {
         publisher.publish(&Update::QuoteSnapshot(snapshot), &timestamps(cause));
     }
 
-    /// What was published may be acted on.
+    /// Readers may act on the published messages.
     pub fn commit(&mut self) {
         self.publisher.commit();
     }

@@ -46,7 +46,7 @@ impl BankSet {
             let mut left = *word;
             std::iter::from_fn(move || {
                 let bit = left.trailing_zeros() as usize;
-                // The lowest one is taken away.
+                // Clears the lowest bit.
                 left &= left.wrapping_sub(1);
                 (bit < 64).then_some(64 * at + bit)
             })
@@ -59,12 +59,12 @@ impl BankSet {
     }
 }
 
-/// What can be had at a price.
+/// Level: available quantity at a price.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PriceLevel {
     /// Ticks.
     pub price: i64,
-    /// Sum of what adds up, units.
+    /// Sum of amounts, units.
     pub sum: i128,
     /// Largest band, units.
     pub largest: i64,
@@ -73,7 +73,7 @@ pub struct PriceLevel {
 }
 
 impl PriceLevel {
-    /// The larger of the sum of what adds up and the largest band, units.
+    /// The larger of the sum of amounts and the largest band, units.
     pub fn quantity(&self) -> i64 {
         i64::try_from(self.sum)
             .unwrap_or(i64::MAX)
@@ -262,7 +262,7 @@ impl Composites {
         self.pairs[pair].offers[side.index()].all()
     }
 
-    /// What can be had at each price of a pair's side, best first.
+    /// Levels of a pair's side, best first.
     pub fn levels(&self, pair: Pair, side: Side) -> &[PriceLevel] {
         &self.pairs[pair].levels[side.index()]
     }
@@ -272,7 +272,7 @@ impl Composites {
         self.pairs[pair].revisions[side.index()]
     }
 
-    /// A bank's own best usable bid and ask.
+    /// Best usable bid and ask of one bank.
     pub fn own(&self, setup: &Setup, bank: Bank, pair: Pair) -> [Option<i64>; 2] {
         self.own[setup.slot(bank, pair)]
     }

@@ -18,7 +18,7 @@ pub struct Streams {
 struct Stream {
     is_up: bool,
     heard_ns: u64,
-    /// Whether a feed timeout was noted since.
+    /// Whether a feed timeout was recorded since.
     is_silent: bool,
 }
 
@@ -47,7 +47,7 @@ impl Streams {
         self.banks[bank].is_up
     }
 
-    /// Whether quotes of a slot can count: the session is up and heard, and quoted the pair not too long ago.
+    /// Whether quotes of a slot can be usable: the session is up and within its feed timeout, and the pair is not stale.
     pub fn is_live(&self, setup: &Setup, (bank, slot): (Bank, Slot), now_ns: u64) -> bool {
         let stream = &self.banks[bank];
         let config = &setup.banks[bank].config;

@@ -156,17 +156,17 @@ impl Engine {
         &self.quotes
     }
 
-    /// The banks' quotes, for those who pass on what happens to them.
+    /// The banks' quotes, mutable: a gateway empties their logs.
     pub fn quotes_mut(&mut self) -> &mut Quotes {
         &mut self.quotes
     }
 
-    /// Signs of life of the banks' pricing sessions.
+    /// Activity of the banks' pricing sessions.
     pub fn streams(&self) -> &Streams {
         &self.streams
     }
 
-    /// How a bank did in a pair so far.
+    /// Score of a bank and a pair so far.
     pub fn score(&mut self, bank: Bank, pair: crate::setup::Pair) -> &crate::scorecard::Score {
         let now_ns = self.now();
         let slot = self.setup.slot(bank, pair);
@@ -179,7 +179,7 @@ impl Engine {
         self.scorecard.up_ns(bank, self.now())
     }
 
-    /// Whether any bank is live in a pair: its session is up and heard, and it quoted the pair not too long ago.
+    /// Whether any bank is live in a pair: its session is up and within its feed timeout, and the pair is not stale.
     pub fn is_live(&self, pair: crate::setup::Pair) -> bool {
         let now_ns = self.now();
         let mut banks = 0..self.setup.banks.len();
@@ -283,7 +283,7 @@ impl Engine {
                     self.report(bank, &message, out);
                 }
             }
-            // They are of pricing sessions.
+            // Quotes belong to pricing sessions.
             Session::Quotes(_) | Session::Heard => {}
         }
     }

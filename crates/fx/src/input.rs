@@ -25,9 +25,9 @@ pub enum Session<'a> {
     Down,
     /// A complete FIX message as received.
     Message(&'a [u8]),
-    /// Quotes of a pair, as a bus carries them; of a pricing session alone.
+    /// Quotes of a pair from a bus; from pricing sessions only.
     Quotes(BusQuotes<'a>),
-    /// A sign of life without quotes, such as a Heartbeat.
+    /// Activity without quotes, such as a Heartbeat.
     Heard,
 }
 

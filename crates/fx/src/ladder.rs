@@ -1,4 +1,4 @@
-//! Levels of a composite as a price ladder, and what changed between two of them as steps of a book.
+//! Levels of a composite as a price ladder, and the difference of two ladders as steps of a book.
 
 use crate::composite::PriceLevel;
 use touchline_types::{BookKind, Level, LevelAction, LevelChange, Price, Quantity, Side};
@@ -6,7 +6,7 @@ use touchline_types::{BookKind, Level, LevelAction, LevelChange, Price, Quantity
 /// Decimals of a [`Price`].
 const PRICE_DECIMALS: u32 = 9;
 
-/// A ladder of both sides, best prices first, as it was published last.
+/// The ladder published last: both sides, best prices first.
 #[derive(Debug, Clone)]
 pub struct Ladder {
     /// By side.
@@ -20,12 +20,12 @@ pub struct Ladder {
     tick: i64,
 }
 
-/// A price of so many decimals, in ticks, as a [`Price`]; [`Price::NULL`] beyond its range.
+/// Converts a price in ticks of `10^-decimals` to a [`Price`]; [`Price::NULL`] beyond its range.
 pub fn price_of(ticks: i64, precision: u8) -> Price {
     scaled(ticks, tick(u32::from(precision)))
 }
 
-/// A price in hundredths of a tick, likewise, rounded down where 1e-9 is coarser.
+/// Converts a price in hundredths of a tick, rounded down to 1e-9.
 pub fn price_of_hundredths(hundredths: i64, precision: u8) -> Price {
     match PRICE_DECIMALS.checked_sub(u32::from(precision) + 2) {
         Some(zeros) => scaled(hundredths, 10_i64.pow(zeros)),
@@ -37,7 +37,7 @@ pub fn price_of_hundredths(hundredths: i64, precision: u8) -> Price {
 }
 
 impl Ladder {
-    /// Empty, with up to `levels_max` levels a side of a pair of so many decimals.
+    /// Empty ladder of at most `levels_max` levels a side, for a pair with this precision.
     pub fn new(levels_max: usize, precision: u8) -> Ladder {
         let room = || Vec::with_capacity(levels_max);
         Ladder {
@@ -91,7 +91,7 @@ impl Ladder {
                     places &= places - 1;
                     shown[at] = levels[at];
                     let level = level_of(&levels[at]);
-                    // Another sum below the same largest band is the same quantity.
+                    // A changed sum below an unchanged largest band gives the same quantity.
                     if std::mem::replace(&mut known[at], level) != level {
                         let replace = step(side, LevelAction::Replace, at, level);
                         self.changes.push(replace);
@@ -111,12 +111,13 @@ impl Ladder {
 }
 
 /// Places of the levels that differ, as the bits of a word; `None` if the lists have other prices, or more levels than a word has
-/// bits. Most changes leave the prices, and a loop without branches costs less than one that ends where nobody can predict it.
+/// bits. Most changes leave the prices, and a loop without branches costs less than one with an unpredictable end.
 fn differing(old: &[PriceLevel], new: &[PriceLevel]) -> Option<u64> {
     let mut is_moved = old.len() != new.len() || new.len() > u64::BITS as usize;
     let mut places = 0;
     for (at, (one, other)) in old.iter().zip(new).take(u64::BITS as usize).enumerate() {
         is_moved |= one.price != other.price;
+        // mutant: fx: a level with fewer banks is not published
         let differs =
             (one.sum != other.sum) | (one.largest != other.largest) | (one.banks != other.banks);
         places |= u64::from(differs) << at;
@@ -137,7 +138,7 @@ fn step(side: Side, action: LevelAction, index: usize, level: Level) -> LevelCha
 /// The steps from one list to another: removals from the end, replacements, then insertions, so that the list is never longer
 /// than the longer of the two.
 fn steps(side: Side, old: &[Level], new: &[Level], changes: &mut Vec<LevelChange>) {
-    // What is equal at both ends has no steps.
+    // Equal levels at either end need no steps.
     let same = |(one, other): &(&Level, &Level)| one == other;
     let ahead = old.iter().zip(new).take_while(same).count();
     let (old, new) = (&old[ahead..], &new[ahead..]);
@@ -146,7 +147,7 @@ fn steps(side: Side, old: &[Level], new: &[Level], changes: &mut Vec<LevelChange
         Side::Bid => one.price > other.price,
         Side::Ask => one.price < other.price,
     };
-    // Both lists are in order: a walk over both finds what only one of them has.
+    // Both lists are sorted: one walk over both finds levels that only one of them has.
     let mut theirs = new.iter().rev().peekable();
     for (index, level) in old.iter().enumerate().rev() {
         while theirs.next_if(|other| is_before(level, other)).is_some() {}
@@ -254,7 +255,7 @@ mod tests {
     }
 
     proptest! {
-        /// Who plays the steps has the ladder.
+        /// Applying the steps to the old ladder gives the new one.
         #[test]
         fn steps_lead_from_one_ladder_to_the_next(
             rounds in prop::collection::vec(

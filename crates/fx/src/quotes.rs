@@ -56,7 +56,7 @@ impl Quotes {
         self.apply_with(setup, bank, now_ns, |apply| apply.message(message))
     }
 
-    /// Applies quotes of a bank as a bus carries them, and says what they were about.
+    /// Applies quotes of a bank from its bus, and returns their pairs.
     pub fn apply_bus(
         &mut self,
         setup: &Setup,
@@ -90,7 +90,7 @@ impl Quotes {
         &self.changes
     }
 
-    /// Notes from now on what happens to entries, for those who pass them on.
+    /// Starts to log changes of entries, for gateways that publish quotes.
     pub fn begin_logs(&mut self) {
         self.books.iter_mut().for_each(Book::begin_log);
     }
@@ -107,13 +107,13 @@ impl Quotes {
         }
     }
 
-    /// The last message was about nothing.
+    /// Clears the pairs of the last message.
     pub fn forget_changes(&mut self) {
         self.changes.quoted.clear();
         self.changes.changed.clear();
     }
 
-    /// What the last message was about.
+    /// Pairs of the last message.
     pub fn changes(&self) -> &Changes {
         &self.changes
     }

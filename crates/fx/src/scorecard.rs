@@ -69,12 +69,12 @@ pub struct Score {
     pub penalty: i64,
 }
 
-/// What is true of a bank and a pair until it changes.
+/// Current state of a bank and a pair.
 #[derive(Debug, Clone, Copy, Default)]
 struct Present {
-    /// Since when the bank is among those at the best, by side.
+    /// Time since which the bank is at the best price, by side.
     best_ns: [Option<u64>; 2],
-    /// Its own spread, and since when both of its sides are usable with it.
+    /// Spread of the bank, and the time since which both of its sides are usable with this spread.
     spread: Option<(i64, u64)>,
 }
 
@@ -84,7 +84,7 @@ pub struct Scorecard {
     scores: Vec<Score>,
     /// Accumulated time up, and start of the present one, by bank.
     up: Vec<(u64, Option<u64>)>,
-    /// What is true of each slot at present, and since when.
+    /// Current state of each slot, and its start.
     present: Vec<Present>,
     markouts: Markouts,
 }
@@ -109,7 +109,7 @@ impl Scorecard {
         *since_ns = is_up.then_some(now_ns);
     }
 
-    /// How a bank did in a pair, without the time that its session was up.
+    /// Score of a bank and a pair, without the time that its session was up.
     pub fn so_far(&self, slot: Slot) -> &Score {
         &self.scores[slot]
     }
@@ -125,7 +125,7 @@ impl Scorecard {
         self.scores[slot].quotes += 1;
     }
 
-    /// Notes which banks are at the best of a pair's side from now on.
+    /// Records the banks at the best price of a pair's side.
     pub fn note_best(
         &mut self,
         setup: &Setup,
@@ -140,7 +140,7 @@ impl Scorecard {
         }
     }
 
-    /// Notes a bank's own best bid and ask from now on.
+    /// Records the best bid and ask of a bank.
     pub fn note_own(&mut self, slot: Slot, [bid, ask]: [Option<i64>; 2], now_ns: u64) {
         let spread = bid.zip(ask).map(|(bid, ask)| ask - bid);
         if self.present[slot].spread.map(|(spread, _)| spread) != spread {

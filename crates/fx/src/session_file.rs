@@ -27,13 +27,13 @@ pub enum LineError {
     #[error("not 'time source payload', with one space between them")]
     Form,
     /// Invalid time.
-    #[error("'{0}' is no time; give nanoseconds since 1970, before 2262")]
+    #[error("'{0}' is not a time; give nanoseconds since 1970, before 2262")]
     Time(String),
     /// Neither a bank's session nor the desk.
-    #[error("'{0}' is no source; give '-', or a configured bank and '.q' or '.o'")]
+    #[error("'{0}' is not a source; give '-', or a configured bank and '.q' or '.o'")]
     Source(String),
     /// `!` followed by another word.
-    #[error("'{0}' is nothing that a session does; give '!up' or '!down'")]
+    #[error("'{0}' is not a session event; give '!up' or '!down'")]
     Session(String),
     /// Invalid command of the desk.
     #[error(transparent)]

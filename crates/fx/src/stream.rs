@@ -1,4 +1,4 @@
-//! A bank's pricing session by itself: its messages in, quotes to pass on out, with the bank's own best prices.
+//! One bank's pricing session: messages in, quote changes and the bank's best prices out.
 
 use crate::composite::Composites;
 use crate::engine::Engine;
@@ -13,18 +13,18 @@ const BANK: usize = 0;
 /// Decimals of a [`Price`].
 const PRICE_DECIMALS: u32 = 9;
 
-/// One bank's books, and what its last message did to them.
+/// Books of one bank, and the changes of its last message.
 #[derive(Debug, Clone)]
 pub struct BankStream {
     engine: Engine,
     batch: Batch,
     changes: Vec<QuoteChange>,
-    /// When a quote message of a pair came last, 0 before the first.
+    /// Receive time of the last quote message of each pair; 0 before the first.
     quoted_ns: Vec<u64>,
 }
 
 impl BankStream {
-    /// The session is down. The first bank of the configuration is the one.
+    /// A session that is down, of the first bank of the configuration.
     pub fn new(setup: Setup) -> BankStream {
         let pairs = setup.pairs.len();
         let mut engine = Engine::new(setup);
@@ -37,22 +37,22 @@ impl BankStream {
         }
     }
 
-    /// The session is up, with empty books.
+    /// Sets the session up, with empty books.
     pub fn up(&mut self, at_ns: u64) {
         self.handle(at_ns, Session::Up);
     }
 
-    /// The session is lost, and every quote with it.
+    /// Sets the session down, and removes every quote.
     pub fn down(&mut self, at_ns: u64) {
         self.handle(at_ns, Session::Down);
     }
 
-    /// A sign of life that is no quote.
+    /// Records activity without a quote, such as a Heartbeat.
     pub fn heard(&mut self, at_ns: u64) {
         self.handle(at_ns, Session::Heard);
     }
 
-    /// A whole FIX message of the bank.
+    /// Handles a complete FIX message of the bank.
     pub fn message(&mut self, at_ns: u64, bytes: &[u8]) {
         self.handle(at_ns, Session::Message(bytes));
         let at_ns = self.now_ns();
@@ -61,19 +61,19 @@ impl BankStream {
         }
     }
 
-    /// Time passed.
+    /// Runs all timers up to a time.
     pub fn wake(&mut self, at_ns: u64) {
         let at_ns = at_ns.max(self.now_ns());
         self.batch.clear();
         self.engine.handle_timeout(at_ns, &mut self.batch);
     }
 
-    /// When something ends by itself at the earliest; [`NEVER`] if nothing does.
+    /// Earliest time of a timer; [`NEVER`] if there is none.
     pub fn next_timeout_ns(&self) -> u64 {
         self.engine.next_timeout_ns()
     }
 
-    /// What the last message did to the quotes of a pair; `None` if it was not about the pair.
+    /// Changes of a pair's quotes by the last message; `None` if the message was of other pairs.
     pub fn take_changes(&mut self, pair: Pair) -> Option<&[QuoteChange]> {
         self.changes.clear();
         let slot = self.engine.setup().slot(BANK, pair);
@@ -86,7 +86,7 @@ impl BankStream {
         (is_quoted || !self.changes.is_empty()).then_some(&self.changes)
     }
 
-    /// All quotes of a pair, oldest first, and when a quote message of it came last.
+    /// All quotes of a pair, oldest first, and the receive time of its last quote message.
     pub fn all(&self, pair: Pair, into: &mut Vec<Quote>) -> u64 {
         into.clear();
         let slot = self.engine.setup().slot(BANK, pair);
@@ -96,7 +96,7 @@ impl BankStream {
         self.quoted_ns[pair]
     }
 
-    /// The bank's own best prices and offers.
+    /// The bank's best prices and offers.
     pub fn composites(&self) -> &Composites {
         self.engine.composites()
     }
@@ -106,7 +106,7 @@ impl BankStream {
         self.engine.setup()
     }
 
-    /// What was counted.
+    /// Counters of quotes.
     pub fn counters(&self) -> &Counters {
         self.engine.counters()
     }
@@ -116,7 +116,7 @@ impl BankStream {
     }
 
     fn handle(&mut self, at_ns: u64, session: Session<'_>) {
-        // A clock that steps back does not make time fall.
+        // Time does not decrease if the clock is set back.
         let at_ns = at_ns.max(self.now_ns());
         self.batch.clear();
         self.engine.quotes_mut().forget_changes();
@@ -152,7 +152,7 @@ impl BankStream {
             side: entry.side,
             price: entry.price.checked_mul(tick).map_or(Price::NULL, Price),
             quantity: Quantity(entry.size),
-            // The reader's own minimum holds where the bank states none.
+            // Without a minimum of the bank the reader's minimum applies.
             quantity_min: match entry.minimum {
                 0 => Quantity::NULL,
                 minimum => Quantity(minimum),
@@ -169,7 +169,7 @@ impl BankStream {
         }
     }
 
-    /// Time of silence after which the bank's quotes do not count, nanoseconds; 0 where there is none.
+    /// Feed timeout of the bank, nanoseconds; 0 if it has none.
     pub fn silence_ns(&self) -> u64 {
         ns(self.engine.setup().banks[BANK].config.silence_ms)
     }

@@ -14,7 +14,7 @@ fn key(address: SocketAddrV4) -> u64 {
 
 /// An address with two sources.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("{0} stands for two streams of the channel")]
+#[error("{0} is used by two streams of the channel")]
 pub struct Doubled(pub SocketAddrV4);
 
 impl<S: Copy> Routes<S> {

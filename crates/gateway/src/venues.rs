@@ -86,7 +86,7 @@ pub trait Venue: fmt::Debug + Clone + Serialize + for<'de> Deserialize<'de> + 's
         0
     }
 
-    /// Reads the configured files and secrets, and returns one clause about what is received from where.
+    /// Reads the configured files and secrets, and returns one clause that names source and content of the feed.
     ///
     /// # Errors
     /// One of them is invalid.

@@ -33,7 +33,7 @@ pub enum Refused {
     #[error("the journal has no next segment: the disk is full, or too slow to prepare one")]
     NoSegment,
     /// A write or a sync failed.
-    #[error("the journal cannot be written any more: error {errno} of the system")]
+    #[error("the journal has failed and is not written any more: system error {errno}")]
     Failed {
         /// Error number of the system.
         errno: u64,
@@ -84,7 +84,7 @@ pub struct Appender<W> {
     is_closed: bool,
 }
 
-/// Where a run starts: the new segment, and what it continues.
+/// Start of a run: the new segment, and the position and epoch that it continues.
 #[derive(Debug, Clone)]
 pub(crate) struct StartingPoint {
     pub header: SegmentHeader,

@@ -76,10 +76,10 @@ impl<D: Disk, W: Words> Core<D, W> {
         self.sync = sync;
     }
 
-    /// One round: what is committed becomes durable; the next segment is there. Whether anything was written.
+    /// One round: makes committed records durable, and prepares the next segment. True if anything was written.
     ///
     /// # Errors
-    /// The journal has failed, which the tail says from then on. Never call it again.
+    /// The journal has failed, and the tail has this state. Do not call this again afterwards.
     pub fn step(&mut self, now_ns: u64) -> Result<bool, Error> {
         let result = self.round(now_ns);
         if let Err(error) = &result {

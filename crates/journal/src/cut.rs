@@ -1,4 +1,4 @@
-//! The end of a journal after a crash: what is behind the records is set aside, and the last segment gets its `End`.
+//! Cuts a journal after a crash: bytes behind the records are set aside, and the last segment gets its `End`.
 
 use crate::disk::Disk;
 use crate::error::Error;
@@ -14,7 +14,7 @@ use crate::walk::SegmentBytes;
 /// Unit in which a sector is compared and written again, in bytes.
 const SECTOR_BYTES: usize = 512;
 
-/// What a cut did.
+/// Result of a cut.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Cut {
     /// Names of the `.cut` files.
@@ -67,7 +67,7 @@ pub(crate) fn settle<D: Disk>(disk: &mut D, judgement: &Judgement) -> Result<u64
     Ok(rewritten)
 }
 
-/// Sets aside what is behind the records, and ends the last segment. `judgement` has its new end afterwards.
+/// Sets aside the bytes behind the records, and ends the last segment. `judgement` has its new end afterwards.
 pub(crate) fn cut<D: Disk>(
     disk: &mut D,
     judgement: &mut Judgement,

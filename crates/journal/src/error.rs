@@ -10,7 +10,7 @@ pub enum Error {
     /// A call to the system failed.
     #[error("{name}: cannot {action}: {source}")]
     Io {
-        /// What was tried.
+        /// The attempted operation.
         action: &'static str,
         /// File or directory.
         name: String,
@@ -22,7 +22,7 @@ pub enum Error {
     Foreign {
         /// File.
         name: String,
-        /// What is unknown, by its number.
+        /// The unknown version, feature or kind, by its number.
         what: String,
     },
     /// Another process writes the journal.
@@ -49,7 +49,7 @@ pub enum Error {
     Setting {
         /// Name of the setting.
         setting: &'static str,
-        /// Range, and what was given.
+        /// Valid range, and the given value.
         what: String,
     },
     /// Shared memory of the tail.

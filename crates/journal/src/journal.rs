@@ -19,17 +19,17 @@ const TAIL: &str = "tail";
 /// Smallest segment, in bytes.
 const SEGMENT_BYTES_MIN: u64 = 64 << 10;
 
-/// When a record may be acted upon.
+/// Condition under which a record may be acted upon.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Mode {
-    /// When it is committed in the tail: it survives the process, and not a crash of the host. A segment is synced when
+    /// The record is committed in the tail: it survives the process, and not a crash of the host. A segment is synced when
     /// it is complete, so that the durable position may be a segment behind.
     Process,
     /// When it is committed in the tail, as in `Process`. Every record is synced as soon as the disk allows; the durable
     /// position says what survives a crash of the host.
     #[default]
     Host,
-    /// When it is on the disk.
+    /// The record is on the disk.
     Disk,
 }
 
@@ -38,7 +38,7 @@ pub enum Mode {
 pub struct Options {
     /// Name in the headers: ASCII, at most 32 bytes.
     pub name: String,
-    /// When a record may be acted upon.
+    /// Condition under which a record may be acted upon.
     pub mode: Mode,
     /// Alignment of frames; `None` takes the physical block of the device.
     pub alignment: Option<Alignment>,
@@ -174,7 +174,7 @@ impl Journal {
         })
     }
 
-    /// What the start found and did.
+    /// Result of the start.
     pub fn report(&self) -> &StartReport {
         &self.report
     }
@@ -182,7 +182,7 @@ impl Journal {
     /// Appends a record: no system call, no allocation.
     ///
     /// # Errors
-    /// The journal cannot be written: what depends on the record must not happen.
+    /// The journal cannot be written: the caller must not act on the record.
     #[inline]
     pub fn append(&mut self, record: &Record<'_>) -> Result<Appended, Refused> {
         self.appender.append(record)
@@ -234,7 +234,7 @@ impl Journal {
     fn stop(&mut self) {
         self.tail.ask_to_stop();
         if let Some(thread) = self.thread.take() {
-            // A panic of that thread is a failure; its tail says that it did not close.
+            // A panic of that thread is a failure; the tail shows that it did not close.
             if thread.join().is_err() {
                 self.tail.set_state(State::Failed, 1);
             }

@@ -1,4 +1,4 @@
-//! Verdict on a journal: the records that count, and whether what stands behind them is a crash or damage.
+//! Verdict on a journal: its records, and whether the bytes behind them are left by a crash or damaged.
 
 mod recent;
 
@@ -18,13 +18,13 @@ use crate::walk::{Cursor, Frame, Place, SegmentBytes, is_unknown_and_required};
 pub enum Verdict {
     /// Every record holds; behind the last one there is nothing.
     Clean,
-    /// The end was cut by a crash: what is behind the break was not durable.
+    /// The end was cut by a crash: the bytes behind the break were not durable.
     Cut,
     /// Durable records are missing or wrong.
     Damaged,
 }
 
-/// What a segment is.
+/// Kind of a segment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SegmentState {
     /// Its `End` is there.
@@ -58,7 +58,7 @@ pub struct SegmentInfo {
     pub used_bytes: u64,
 }
 
-/// Where the records that count end.
+/// End of the records.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct PrefixEnd {
     pub header: SegmentHeader,
@@ -112,7 +112,7 @@ impl Judgement {
     }
 }
 
-/// What the next segment must continue.
+/// Position and epoch that the next segment must continue.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 struct Chain {
     base: u64,
@@ -158,7 +158,7 @@ struct Walk {
     segments: Vec<SegmentInfo>,
     findings: Vec<String>,
     damage: bool,
-    /// What the next segment must continue; `None` before the first one.
+    /// Position and epoch that the next segment must continue; `None` before the first one.
     chain: Option<Chain>,
     /// Position of the first break.
     broken_at: Option<u64>,
@@ -272,7 +272,7 @@ impl Walk {
         }
     }
 
-    /// Whether the segment is the one that its place says; what does not belong is behind a break.
+    /// Whether the segment belongs at its place; other segments are behind a break.
     fn belongs(&mut self, name: &str, index: u64, header: &SegmentHeader, length: u64) -> bool {
         // A shorter file keeps the records before its end.
         if length != header.file_bytes {
@@ -407,7 +407,7 @@ impl Walk {
         is_next.then_some(begin).ok_or("begin")
     }
 
-    /// Judges what is behind the break in its own segment.
+    /// Classifies the bytes behind the break in its segment.
     fn rest_of(
         &mut self,
         segment: &SegmentBytes<'_>,

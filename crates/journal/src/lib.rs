@@ -2,7 +2,7 @@
 //!
 //! A record is appended to a ring in shared memory, the *tail*; a thread of the journal copies it to a segment file and
 //! syncs. Every frame has checksums of head and body that are bound to its place, and says how far behind it the disk
-//! was: the end that a crash leaves is told from damage. A journal is always a prefix of what was appended.
+//! was: the end that a crash leaves is distinguished from damage. A journal is always a prefix of what was appended.
 //!
 //! # Never
 //! Appends to the segment of an earlier run; makes a file shorter; uses a file again; syncs again after a sync that

@@ -38,9 +38,9 @@ struct Model {
     appended: Vec<u64>,
     /// Ends of those of this life.
     ends: Vec<u64>,
-    /// So many of them must be there after a loss of power.
+    /// Number of them that must survive a loss of power.
     durable: usize,
-    /// So many of them must be there after the death of the process.
+    /// Number of them that must survive the death of the process.
     committed: usize,
     crashes: u64,
 }
@@ -48,7 +48,7 @@ struct Model {
 /// A run of a seed.
 ///
 /// # Errors
-/// What was not true.
+/// The violated property.
 fn run(seed: u64) -> Result<u64, String> {
     // A device that garbles a sector that it writes again is not for packed frames.
     match seed % 3 {
@@ -229,7 +229,7 @@ impl Model {
                 } else {
                     u64_at(frame.body, 0)
                 };
-                // A body says by its bytes that it is whole.
+                // The bytes of a body show that it is complete.
                 let whole = frame.body[8.min(frame.body.len())..]
                     .iter()
                     .all(|byte| *byte == id as u8);
@@ -347,7 +347,7 @@ fn frames_that_share_a_sector_are_lost_on_a_disk_that_garbles_it() {
     assert!(found.is_some(), "the model does not garble");
 }
 
-/// The writer is told of a failure by its next append: what depends on a record must not happen.
+/// The next append returns the failure to the writer, which must not act on the record.
 #[test]
 fn a_failed_write_or_sync_refuses_the_next_record() {
     for (crash, failed_sync, expected) in [(Some(1), None, 1), (None, Some(1), 5)] {

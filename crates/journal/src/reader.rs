@@ -35,7 +35,7 @@ pub struct Entry<'a> {
     pub body: &'a [u8],
 }
 
-/// What a walk over a journal found.
+/// Result of a walk over a journal.
 #[derive(Debug, Clone)]
 pub struct Report {
     /// The verdict.
@@ -62,12 +62,12 @@ pub struct Report {
     pub writer: Option<u32>,
 }
 
-/// What a repair did.
+/// Result of a repair.
 #[derive(Debug, Clone)]
 pub struct Repair {
-    /// What it found.
+    /// Verdict on the journal before the repair.
     pub found: Report,
-    /// Names of the files with what was set aside.
+    /// Names of the files with the bytes that were set aside.
     pub cut_files: Vec<String>,
     /// Bytes in them.
     pub bytes_set_aside: u64,

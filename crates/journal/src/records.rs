@@ -82,7 +82,7 @@ impl End {
     }
 }
 
-/// Body of `Stream`: what a stream contains.
+/// Body of `Stream`: description of a stream.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Stream {
     /// 1 native messages, 2 packets, 3 stream bytes, 4 orders, 5 text.

@@ -1,4 +1,4 @@
-//! Start of a writer: judge, settle, continue from the tail, cut, make the first segment of the run.
+//! Start of a writer: read the journal, sync it, continue from the tail, cut, create the first segment of the run.
 
 use crate::appender::StartingPoint;
 use crate::cut::{self, Cut};
@@ -25,7 +25,7 @@ pub(crate) struct Form {
     pub write_zeros: bool,
 }
 
-/// What a start found and did.
+/// Result of a start.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct StartReport {
     /// Epoch of this run.
@@ -44,7 +44,7 @@ pub struct StartReport {
     pub is_other_boot: bool,
 }
 
-/// Makes a journal ready for a run: what the new segment continues.
+/// Prepares a journal for a run. Returns the position and epoch that the new segment continues.
 ///
 /// # Errors
 /// Among others [`Error::Damaged`]: nothing was changed.

@@ -9,7 +9,7 @@ use crate::format::{Alignment, HEAD_BYTES};
 use touchline_shm::Words;
 use touchline_shm::atomic::{AtomicU64, Ordering};
 
-/// Words of the page before the ring; what two threads write lies on lines of its own.
+/// Words of the page before the ring; words of the two writing threads are on separate cache lines.
 mod place {
     pub const MAGIC: usize = 0;
     pub const VERSION: usize = 1;

@@ -18,7 +18,7 @@ pub struct Frame<'a> {
     pub body: &'a [u8],
 }
 
-/// What stands at a place of a segment.
+/// Content of a segment at an offset.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Place<'a> {
     /// A frame that holds.

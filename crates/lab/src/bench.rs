@@ -110,12 +110,14 @@ impl Host {
     /// The current host.
     pub fn here() -> Host {
         let read = |path: &str| std::fs::read_to_string(path).unwrap_or_default();
-        let cpu = read("/proc/cpuinfo");
-        let cpu = cpu.lines().find_map(|line| line.strip_prefix("model name"));
+        let cpus = read("/proc/cpuinfo");
+        let cpu = cpus
+            .lines()
+            .find_map(|line| line.strip_prefix("model name"));
         let cpu = cpu.map_or("unknown", |line| line.trim_start_matches([' ', '\t', ':']));
         Host {
             cpu: cpu.to_owned(),
-            cores: std::thread::available_parallelism().map_or(1, usize::from),
+            cores: cores(&cpus),
             kernel: read("/proc/sys/kernel/osrelease").trim().to_owned(),
         }
     }
@@ -124,6 +126,13 @@ impl Host {
     pub fn to_json(&self) -> Value {
         json!({"cpu": self.cpu, "cores": self.cores, "kernel": self.kernel})
     }
+}
+
+/// Processors in the text of /proc/cpuinfo. The standard library counts those on which the calling thread may run, and a
+/// benchmark binds it to one.
+fn cores(cpuinfo: &str) -> usize {
+    let processors = cpuinfo.lines().filter(|line| line.starts_with("processor"));
+    processors.count().max(1)
 }
 
 impl fmt::Display for Host {
@@ -164,6 +173,12 @@ mod tests {
         }
         assert!(Host::here().to_json()["cores"].as_u64().unwrap() > 0);
         assert_eq!(statistics.to_string().len(), Statistics::HEAD.len());
+    }
+
+    #[test]
+    fn every_processor_of_the_host_counts() {
+        let text = "processor\t: 0\nmodel name\t: x\n\nprocessor\t: 1\nmodel name\t: x\n";
+        assert_eq!((cores(text), cores("")), (2, 1));
     }
 
     #[test]

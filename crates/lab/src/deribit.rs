@@ -25,7 +25,7 @@ mod venue;
 
 pub use client::Client;
 pub use command::Command;
-pub use credentials::{Credentials, Doubt, Proof, REFUSAL, base64};
+pub use credentials::{CredentialError, Credentials, Proof, REFUSAL, base64};
 pub use exchange::{Exchange, Served};
 pub use recording::{Recording, Unplayable};
 pub use venue::{Occurrence, Source, Totals, Venue};

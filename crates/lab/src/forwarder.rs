@@ -111,7 +111,7 @@ impl Forwarder {
         })
     }
 
-    /// Where data is sent to.
+    /// Destination of data.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
@@ -127,7 +127,7 @@ impl Forwarder {
         self.shared.is_down.store(is_down, Ordering::Relaxed);
     }
 
-    /// What was forwarded so far.
+    /// Counts of forwarded datagrams.
     pub fn forwarded(&self) -> Forwarded {
         let mut forwarded = *lock(&self.shared.forwarded);
         forwarded.lost += self.shared.lost_while_down.load(Ordering::Relaxed);
@@ -208,7 +208,7 @@ fn forward(directions: &[Direction; 2], shared: &Shared, mut stream: FaultStream
 fn send(directions: &[Direction; 2], line: Line, near: Option<SocketAddr>, payload: &[u8]) {
     let direction = &directions[line as usize];
     if let Some(to) = direction.to.or(near) {
-        // What the system does not take is lost, as on a network.
+        // Datagrams that the system does not accept are lost, as on a network.
         let _ = direction.output.send_to(payload, to);
     }
 }

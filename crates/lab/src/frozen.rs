@@ -112,7 +112,7 @@ fn abort(bytes: usize) -> ! {
 }
 
 // SAFETY: every method hands its arguments unchanged to `System` and returns what that returns. `System` fulfils the
-// contract of `GlobalAlloc`, and what is done beside it, reading and writing two thread-local cells, neither touches
+// contract of `GlobalAlloc`. The additional reads and writes of two thread-local cells neither touch
 // the blocks nor unwinds: the cells are constant-initialised and have no destructor, so `with` cannot fail, and `abort`
 // ends the process.
 unsafe impl GlobalAlloc for Frozen {

@@ -166,13 +166,13 @@ pub fn knees(rows: &[Row], subject: &str) -> Vec<u64> {
 }
 
 /// Warnings about the validity of the figures, one sentence each.
-pub fn doubts(rows: &[Row]) -> Vec<String> {
-    let mut doubts = Vec::new();
+pub fn warnings(rows: &[Row]) -> Vec<String> {
+    let mut warnings = Vec::new();
     let disturbed = rows.iter().filter(|row| row.is_disturbed).count();
     if disturbed > 0 {
         let total = rows.len();
-        doubts.push(format!(
-            "others took processors in {disturbed} of {total} steps; measure again on a quiet host"
+        warnings.push(format!(
+            "other processes took processor time in {disturbed} of {total} steps; measure again on a quiet host"
         ));
     }
     let mut rounds: Vec<(u32, u64)> = rows.iter().map(|row| (row.round, row.rate)).collect();
@@ -193,7 +193,7 @@ pub fn doubts(rows: &[Row]) -> Vec<String> {
         };
         let recovered = failed.iter().filter(again).count();
         if recovered >= 2 && recovered > sustained.len() {
-            doubts.push(format!(
+            warnings.push(format!(
                 "round {round}: {recovered} subjects did not sustain {rate} messages/s and sustained it when it was repeated; suspect the host"
             ));
         }
@@ -205,11 +205,11 @@ pub fn doubts(rows: &[Row]) -> Vec<String> {
     if let (Some(least), Some(most)) = (floors.iter().min(), floors.iter().max())
         && *most as f64 > *least as f64 * 1.25
     {
-        doubts.push(format!(
+        warnings.push(format!(
             "the cache-line round trip changed from {least} to {most} ns between rounds"
         ));
     }
-    doubts
+    warnings
 }
 
 /// Faults of a subject, one sentence each: torn and duplicate messages, and losses of a lossless transport.
@@ -379,9 +379,9 @@ mod tests {
             );
         }
         assert!(
-            doubts(&rows)
+            warnings(&rows)
                 .iter()
-                .any(|doubt| doubt.contains("suspect the host"))
+                .any(|warning| warning.contains("suspect the host"))
         );
     }
 
@@ -408,6 +408,6 @@ mod tests {
         assert_eq!(knees(&rows, "subject-0"), [0]);
         // Two rates, and each of them again.
         assert_eq!(bench.steps.len(), 4);
-        assert!(doubts(&rows).is_empty());
+        assert!(warnings(&rows).is_empty());
     }
 }

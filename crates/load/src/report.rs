@@ -2,7 +2,7 @@
 
 pub mod svg;
 
-use crate::ramp::{doubts, knees};
+use crate::ramp::{knees, warnings};
 use crate::row::{Row, Verdict};
 use std::fmt::Write;
 use svg::{BarChart, Line, LineChart, escape};
@@ -21,7 +21,7 @@ h1{font-size:1.6rem}h2{font-size:1.15rem;margin-top:2.2rem}svg{width:100%;height
 svg text{fill:#444}.axis{font-weight:600}.grid{stroke:#ddd}.legend span{margin-right:1rem;white-space:nowrap}\
 .key{width:24px;height:8px;margin-right:5px;vertical-align:middle}table{border-collapse:collapse;font-size:13px}\
 td,th{padding:.2rem .6rem;border-bottom:1px solid #e5e5e5;text-align:right;white-space:nowrap}\
-td:first-child,th:first-child,td.text{text-align:left;white-space:normal}.doubt{background:#fff3cd;padding:.5rem .8rem}\
+td:first-child,th:first-child,td.text{text-align:left;white-space:normal}.warning{background:#fff3cd;padding:.5rem .8rem}\
 .scroll{overflow-x:auto}";
 
 /// The page.
@@ -31,8 +31,8 @@ pub fn page(rows: &[Row], facts: &Facts) -> String {
         "<!doctype html><html lang=en><meta charset=utf-8><meta name=viewport content='width=device-width'>\
          <title>touchline load</title><style>{STYLE}</style><h1>Load test of transports</h1>"
     );
-    for doubt in doubts(rows) {
-        let _ = write!(page, "<p class=doubt>{}</p>", escape(&doubt));
+    for warning in warnings(rows) {
+        let _ = write!(page, "<p class=warning>{}</p>", escape(&warning));
     }
     section(
         &mut page,

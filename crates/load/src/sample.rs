@@ -188,7 +188,7 @@ fn processors(stat: &str) -> (f64, f64, f64) {
     (at(0) + at(1) + at(2) + at(5), at(6), at(7))
 }
 
-/// What an interface sent: `name: received bytes, packets, 6 more, sent bytes, packets, …`.
+/// Counters of an interface: `name: received bytes, packets, 6 more, sent bytes, packets, …`.
 fn traffic(dev: &str, interface: &str) -> Traffic {
     let line = dev.lines().find_map(|line| {
         let (name, numbers) = line.split_once(':')?;

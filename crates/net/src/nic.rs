@@ -1,4 +1,4 @@
-//! What a network card can do, by its driver's word: which clock stamps packets.
+//! Timestamping capabilities of a network card, as its driver reports them.
 
 use std::io;
 use std::mem::size_of;
@@ -52,7 +52,7 @@ const _: () = assert!(size_of::<Request>() == 40);
 /// Asks the driver of an interface. Needs no rights.
 ///
 /// # Errors
-/// There is no such interface (`ENODEV`), or its driver does not say (`EOPNOTSUPP`).
+/// There is no such interface (`ENODEV`), or its driver does not report them (`EOPNOTSUPP`).
 pub fn timestamps(interface: &str) -> io::Result<Timestamps> {
     let bytes = interface.as_bytes();
     if bytes.is_empty() || bytes.len() > NAME_BYTES_MAX || bytes.contains(&0) {

@@ -45,7 +45,7 @@ impl Tls {
         Ok(Tls::speaking(stream, session.into(), until_ns))
     }
 
-    /// Takes a connection of a client that was accepted, and speaks TLS on it: the handshake must be over at `until_ns`.
+    /// Takes a connection of a client that was accepted, and starts TLS on it: the handshake must be complete at `until_ns`.
     ///
     /// # Errors
     /// The library refuses to begin.

@@ -168,7 +168,7 @@ fn receive_settings(config: &ReceiveConfig, root: &Root, own: Source) -> Receive
             orders_max: config.orders_max,
             entries_max: ENTRIES_MAX,
             link_timeout_ns: config.link_timeout_ms * 1_000_000,
-            // Only the sender hears its clients.
+            // Only the sender receives from its clients.
             request_delay_ns_max: 0,
         },
     }

@@ -141,7 +141,7 @@ fn drawing(
     let publisher = match snapshot.publisher() {
         Some(holder) => match snapshot.liveness() {
             Some(liveness) if liveness.is_stalled() => format!(
-                "{holder}, which is stalled: last sign of life {} ago",
+                "{holder}, which is stalled: no activity for {}",
                 age(liveness.age.as_nanos() as u64)
             ),
             _ => holder.to_string(),

@@ -24,8 +24,8 @@ Examples:
   touchline help settings              # every setting, with meaning, values and default
   touchline gateway --config cme-340.toml --print-config
 
-KIND is cme, deribit or fix. --check prints what the gateway would do, or the file, the line, what
-is wrong and the fix.
+KIND is cme, deribit, fix or fx-bank. --check prints the feed that the gateway would receive, or the
+file, the line, the error and the fix.
 
 Exit status:
   0  done; the configuration is valid

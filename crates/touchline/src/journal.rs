@@ -67,7 +67,8 @@ struct Repair {
 const AFTER_HELP: &str = "\
 Exit status:
   0  done; `verify`: the journal is clean
-  1  a file cannot be read or written, the directory has no segment, or the journal is in use (`repair`, `compress`)
+  1  a file cannot be read or written, the directory has no segment, or the journal is in use
+     (`repair`, `compress`)
   2  bad arguments, or a format that this version does not read
   3  `verify`: cut by a crash
   4  damaged: durable records are missing or wrong (all but `ls`)";

@@ -1,4 +1,4 @@
-//! `touchline load`: how much each transport carries, how regularly, and at what cost.
+//! `touchline load`: sustained rate, latency and cost of each transport.
 
 mod arguments;
 mod metrics;
@@ -25,12 +25,12 @@ use touchline_load::{Failed, hlog};
 
 /// Raise the rate of each transport until it no longer keeps up, and show latency, processors, memory and network.
 ///
-/// A publisher sends messages of 70 bytes by a schedule that nothing slows; readers check every message. Latency counts from when a
-/// message was due. A rate is sustained if all of it arrives, once and in order, with a median below the limit.
+/// A publisher sends messages of 70 bytes on a fixed schedule; readers check every message. Latency is measured from the scheduled
+/// time. A rate is sustained if every message arrives once and in order, and the median is below the limit.
 #[derive(Debug, clap::Args)]
 #[command(after_help = AFTER_HELP)]
 pub struct Arguments {
-    /// Transports to measure: all of this build without one.
+    /// Transports to measure. Default: all transports of this build.
     #[arg(value_name = "SUBJECT")]
     subjects: Vec<String>,
     /// A process of a step, with its role.
@@ -45,10 +45,10 @@ pub struct Arguments {
     /// Rounds of the whole ramp.
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..))]
     rounds: u32,
-    /// Seconds of a step that are measured.
+    /// Measured seconds of a step.
     #[arg(long, value_name = "SECONDS", default_value_t = 2.0, value_parser = arguments::seconds)]
     seconds: f64,
-    /// Seconds of a step before those.
+    /// Seconds of a step before the measured ones.
     #[arg(long, value_name = "SECONDS", default_value_t = 0.5, value_parser = arguments::seconds)]
     warmup: f64,
     /// Shape of the load: steady; bursts of 100 messages; sparse, which is 100 messages a second.
@@ -57,10 +57,10 @@ pub struct Arguments {
     /// Readers, each a process; several numbers are measured alternately.
     #[arg(long, value_name = "N", value_delimiter = ',', default_value = "1", value_parser = clap::value_parser!(u8).range(1..=16))]
     readers: Vec<u8>,
-    /// One more reader, which spends so many microseconds on each message and is not measured.
+    /// One more reader, not measured, that spends this time on each message.
     #[arg(long, value_name = "MICROSECONDS")]
     slow: Option<u64>,
-    /// How processes wait that have nothing to do: the same for all subjects.
+    /// How idle processes wait; the same for all subjects.
     #[arg(long, value_enum, default_value = "spin")]
     wait: arguments::Waiting,
     /// Processors of the publisher and of the first reader; further readers alternate.
@@ -81,8 +81,8 @@ pub struct Arguments {
     /// Folder of those programs.
     #[arg(long, value_name = "DIR", default_value = "competitors/target/bin")]
     rivals: PathBuf,
-    /// A test of correctness in seconds: two low rates, no limit of latency. Exit status 1 if a message is torn or doubled, or lost by a
-    /// transport that promises to lose none.
+    /// A test of correctness that takes seconds: two low rates, no limit of latency. Exit status 1 if a message is torn or doubled,
+    /// or lost by a transport that guarantees delivery.
     #[arg(long)]
     quick: bool,
     /// One JSON object a line instead of a table.
@@ -121,7 +121,7 @@ Examples:
   touchline load --serve 10.0.0.8:7350              # host B
   touchline load tcp touchline-relay-tcp --peer 10.0.0.8:7350
 
-Exit status 1 if a message was torn or doubled, or lost by a transport that promises to lose none.";
+Exit status 1 if a message was torn or doubled, or lost by a transport that guarantees delivery.";
 
 /// Runs the command.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {

@@ -90,8 +90,8 @@ Exit status:
   1  the run failed: input damaged or missing, output not writable, result wrong
   2  bad arguments or configuration
 
-Start with `touchline demo`. `touchline COMMAND --help` describes a command, `touchline help settings`
-every setting of a configuration.";
+Start with `touchline demo`. `touchline COMMAND --help` describes a command,
+`touchline help settings` every setting of a configuration.";
 
 fn main() -> ExitCode {
     let arguments = match Arguments::try_parse() {

@@ -46,9 +46,10 @@ Examples:
   touchline metrics --print | promtool check metrics
   curl http://127.0.0.1:9464/metrics
 
-Two paths are served: /metrics, and /healthz, which answers `ok` while the directory of the buses can
-be read. There is no password and no encryption: listen on a loopback address, or behind a proxy that
-has both. Dashboard, alerts and units for systemd are in ops/; docs/metrics.md says what to watch.
+Two paths are served: /metrics, and /healthz, which answers `ok` while the directory of the buses
+can be read. There is no password and no encryption: listen on a loopback address, or behind a
+proxy that has both. Dashboard, alerts and units for systemd are in ops/; docs/metrics.md says
+what to watch.
 
 Exit status:
   0  done, or stopped by Ctrl-C or SIGTERM

@@ -30,7 +30,7 @@ pub struct Arguments {
     /// Bus to send.
     #[arg(value_name = "BUS", value_parser = bus_name, requires = "to", conflicts_with_all = ["from", "config"])]
     sent: Option<String>,
-    /// Where receivers find it: tcp://ADDRESS:PORT to listen on.
+    /// Address to listen on for receivers: tcp://ADDRESS:PORT.
     #[arg(long, value_name = "ADDRESS", requires = "sent")]
     to: Option<Address>,
     /// Sender to receive from: tcp://HOST:PORT.
@@ -44,7 +44,7 @@ pub struct Arguments {
     /// Bus to write on this host.
     #[arg(long, value_name = "NAME", value_parser = bus_name, requires = "from")]
     bus: Option<String>,
-    /// Sending: name of the origin. Receiving: the origin that is accepted; any if absent.
+    /// Sending: name of the origin. Receiving: the only origin that is accepted. Default: any.
     #[arg(long, value_name = "NAME", value_parser = source)]
     source: Option<Source>,
     /// Number of the stream of an Aeron channel.
@@ -53,7 +53,7 @@ pub struct Arguments {
     /// Aeron channel of requests for a refresh, on the stream behind that of the data.
     #[arg(long, value_name = "CHANNEL")]
     control: Option<String>,
-    /// Send a bus on that a relay writes.
+    /// Also send a bus that a relay writes.
     #[arg(long, requires = "sent")]
     forward: bool,
     /// Links from a file (TOML); docs/relay.md lists the settings.
@@ -78,10 +78,10 @@ Examples:
   touchline relay --from tcp://gw1:7340 --bus cme-340             # on another host
   touchline relay --config relay.toml                             # many links in one process
   touchline relay cme-340 --to 'aeron:udp?endpoint=239.10.0.41:40456|interface=10.0.0.0/24'
-                                                                  # a group, in a build with the feature aeron
+                               # a multicast group, in a build with the feature aeron
 
-Watch it with `touchline stat`, `top` and `metrics`: relay_up of the received bus is 1 while its books are as
-trustworthy as on the other side.
+Watch it with `touchline stat`, `top` and `metrics`: relay_up of the received bus is 1 while its
+books have the same validity as the sender's.
 
 Exit status:
   0  stopped by SIGTERM, Ctrl-C, --seconds or --until-eof
@@ -154,7 +154,7 @@ fn refused(error: &StartError) -> Failure {
 /// An event, and which link it is of.
 type LinkReport = (usize, RunEvent);
 
-/// Events that wait for the log; what is more is lost, and seen in counters.
+/// Maximum number of events that wait for the log; further events are dropped, and visible in counters only.
 const EVENTS_MAX: usize = 1_024;
 
 fn serve(

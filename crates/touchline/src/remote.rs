@@ -65,7 +65,7 @@ impl Remote {
         // The counters are the last file of a bus that begins.
         while !self.folder.join(BUS).join("counters").exists() {
             if let Ok(Some(status)) = self.child.try_wait() {
-                // It has said why.
+                // It has logged the reason.
                 return Err(Failure::Logged(status.code().map_or(1, |code| code as u8)));
             }
             if start.elapsed() > START_MAX {

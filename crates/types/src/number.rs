@@ -4,7 +4,7 @@ use core::fmt;
 
 /// A price: an `i64` count of 1e-9, the scale of CME's PRICE9 and of DBN.
 ///
-/// Range about ±9.2e9. [`Price::NULL`] stands for "no price" (CME's null of PRICENULL9, DBN's
+/// Range about ±9.2e9. [`Price::NULL`] is "no price" (CME's null of PRICENULL9, DBN's
 /// undefined price), so that a level stays one word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(transparent)]
@@ -70,9 +70,9 @@ impl fmt::Display for Price {
     }
 }
 
-/// A quantity: an `i64` mantissa whose exponent stands in the instrument's definition (CME: 0).
+/// A quantity: an `i64` mantissa whose exponent is in the instrument's definition (CME: 0).
 ///
-/// [`Quantity::NULL`] stands for "no quantity".
+/// [`Quantity::NULL`] is "no quantity".
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(transparent)]
 pub struct Quantity(pub i64);

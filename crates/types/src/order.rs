@@ -1,19 +1,19 @@
-//! Orders of ours: what is asked of a venue.
+//! Orders of this firm: requests to a venue, and reports.
 
 use crate::{Code, ExecutionReport, Id, Instrument, OrderRejected, Price, Quantity, Side};
 
-/// What a publication of orders carries.
+/// Message of a publication of orders.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OrderMessage {
     /// A new order.
     New(NewOrder),
     /// The request to cancel an order.
     Cancel(CancelOrder),
-    /// The request to give an order other terms.
+    /// The request to change the terms of an order.
     Replace(ReplaceOrder),
     /// The request to cancel every order that fits.
     CancelAll(CancelAll),
-    /// What became of an order.
+    /// Execution report: state of an order.
     Report(ExecutionReport),
     /// A request was refused.
     Rejected(OrderRejected),
@@ -22,7 +22,7 @@ pub enum OrderMessage {
 }
 
 coded! {
-    /// How an order is priced.
+    /// Kind of an order's price.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
     pub enum OrderType {
         /// At any price.
@@ -39,12 +39,12 @@ coded! {
 }
 
 coded! {
-    /// How long an order works.
+    /// Lifetime of an order.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
     pub enum TimeInForce {
         /// To the end of the trading day.
         Day = 0,
-        /// What does not trade at once is cancelled.
+        /// The quantity that does not trade at once is cancelled.
         ImmediateOrCancel = 1,
         /// All of it at once, or nothing.
         FillOrKill = 2,
@@ -68,14 +68,14 @@ pub struct OrderRoute {
     pub account: Code,
 }
 
-/// What an order is to do.
+/// Terms of an order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OrderTerms {
     /// [`Side::Bid`] buys.
     pub side: Side,
-    /// How it is priced.
+    /// Kind of price.
     pub order_type: OrderType,
-    /// How long it works.
+    /// Lifetime.
     pub time_in_force: TimeInForce,
     /// It must not trade at once.
     pub is_post_only: bool,
@@ -83,13 +83,13 @@ pub struct OrderTerms {
     pub is_reduce_only: bool,
     /// Limit; NULL for a market order.
     pub price: Price,
-    /// Price that sets it off; NULL without one.
+    /// Stop price; NULL without one.
     pub stop_price: Price,
-    /// How much.
+    /// Quantity.
     pub quantity: Quantity,
-    /// Smallest fill that is wanted; NULL for any.
+    /// Smallest accepted fill; NULL for any.
     pub quantity_min: Quantity,
-    /// What the market may see; NULL for all.
+    /// Displayed quantity; NULL for all.
     pub quantity_shown: Quantity,
     /// End of [`TimeInForce::GoodTillDate`], nanoseconds since the Unix epoch; 0 without one.
     pub expiry_ns: u64,
@@ -102,9 +102,9 @@ pub struct OrderTerms {
 /// A new order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NewOrder {
-    /// Where it goes.
+    /// Venue, account and instrument.
     pub route: OrderRoute,
-    /// What it is to do.
+    /// Terms of the order.
     pub terms: OrderTerms,
     /// Our id of it (ClOrdID), never used twice.
     pub client_order_id: Id,
@@ -112,14 +112,14 @@ pub struct NewOrder {
     pub parent_order_id: Id,
     /// The quote that it hits; empty without one.
     pub quote_id: Id,
-    /// When it was made, nanoseconds since the Unix epoch.
+    /// Creation time, nanoseconds since the Unix epoch.
     pub created_ns: u64,
 }
 
 /// The request to cancel an order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CancelOrder {
-    /// Where the order is.
+    /// Venue, account and instrument.
     pub route: OrderRoute,
     /// Its side.
     pub side: Side,
@@ -131,14 +131,14 @@ pub struct CancelOrder {
     pub original_client_order_id: Id,
     /// The venue's id of the order; empty where it is not known.
     pub order_id: Id,
-    /// When the request was made, nanoseconds since the Unix epoch.
+    /// Time of the request, nanoseconds since the Unix epoch.
     pub created_ns: u64,
 }
 
-/// The request to give an order other terms.
+/// The request to change the terms of an order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ReplaceOrder {
-    /// Where the order is.
+    /// Venue, account and instrument.
     pub route: OrderRoute,
     /// All of the new terms.
     pub terms: OrderTerms,
@@ -148,16 +148,16 @@ pub struct ReplaceOrder {
     pub original_client_order_id: Id,
     /// The venue's id of the order; empty where it is not known.
     pub order_id: Id,
-    /// When the request was made, nanoseconds since the Unix epoch.
+    /// Time of the request, nanoseconds since the Unix epoch.
     pub created_ns: u64,
 }
 
 /// The request to cancel every order that fits: an empty or absent field fits all.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CancelAll {
-    /// Of which instrument, venue and account.
+    /// Instrument, venue and account.
     pub route: OrderRoute,
-    /// Of which side.
+    /// Side.
     pub side: Option<Side>,
     /// The kill switch: no order leaves after it, until it is lifted.
     pub is_kill: bool,
@@ -165,16 +165,16 @@ pub struct CancelAll {
     pub client_order_id: Id,
     /// Sender of the request: a person, or a rule.
     pub requested_by: Code,
-    /// When the request was made, nanoseconds since the Unix epoch.
+    /// Time of the request, nanoseconds since the Unix epoch.
     pub created_ns: u64,
 }
 
-/// Limits in force, and how much of them is used. What is not limited, or not known, is the null of its type.
+/// Limits in force, and their use. A value that is not limited or not known is the null of its type.
 ///
 /// Amounts are counts of 1e-4 of the currency.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// What they are of: a venue, an account, an instrument, or all of them where empty or absent.
+    /// Scope: a venue, an account, an instrument; an empty or absent field means all.
     pub route: OrderRoute,
     /// Largest quantity of one order.
     pub order_quantity_max: Quantity,
@@ -186,15 +186,15 @@ pub struct Limits {
     pub worst_long: Quantity,
     /// Position if every order that sells fills; negative when short.
     pub worst_short: Quantity,
-    /// Largest sum of what could be open.
+    /// Largest sum of possible positions.
     pub gross_max: Option<i64>,
     /// That sum.
     pub gross: Option<i64>,
     /// Credit.
     pub credit_max: Option<i64>,
-    /// What is used of the credit.
+    /// Used credit.
     pub credit_used: Option<i64>,
-    /// Furthest distance of a limit price from the mid, on the side that hurts.
+    /// Largest distance of a limit price from the mid, on the losing side.
     pub price_collar: Price,
     /// Orders in any second; `None` where not limited.
     pub orders_per_second_max: Option<u32>,

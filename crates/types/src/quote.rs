@@ -16,7 +16,7 @@ pub struct Quote {
     pub quantity: Quantity,
     /// Smallest amount that is good; NULL where the provider states none.
     pub quantity_min: Quantity,
-    /// When it ends, nanoseconds since the Unix epoch; 0 where the provider does not say.
+    /// Expiry, nanoseconds since the Unix epoch; 0 if not stated.
     pub expiry_ns: u64,
     /// Number of the setting among all of this provider: of two quotes the lower one is older.
     pub priority: u64,
@@ -48,14 +48,14 @@ impl Quote {
 }
 
 coded! {
-    /// What happened to a quote.
+    /// Kind of a quote change.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
     pub enum QuoteAction {
-        /// It has these values now, new or not.
+        /// A new or changed quote with these values.
         Set = 0,
-        /// It went away; its values mean nothing.
+        /// The quote is removed; its values have no meaning.
         Remove = 1,
-        /// Every quote of the provider in the instrument went away; the values mean nothing.
+        /// Every quote of the provider in the instrument is removed; the values have no meaning.
         Clear = 2,
     }
 }
@@ -63,24 +63,24 @@ coded! {
 /// One step in the quotes of a provider.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct QuoteChange {
-    /// What happened.
+    /// Kind of the change.
     pub action: QuoteAction,
-    /// To which quote, and what it is now.
+    /// The quote, with its new values.
     pub quote: Quote,
 }
 
 impl QuoteChange {
-    /// Every quote of the provider in the instrument goes away.
+    /// Removes every quote of the provider in the instrument.
     pub const NULL: QuoteChange = QuoteChange {
         action: QuoteAction::Clear,
         quote: Quote::NULL,
     };
 }
 
-/// Whose quotes, and of what.
+/// Instrument, provider and value date of the quotes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct QuoteStream {
-    /// Which instrument.
+    /// The instrument.
     pub instrument: Instrument,
     /// The venue's identifier of it.
     pub security_id: i64,
@@ -88,23 +88,23 @@ pub struct QuoteStream {
     pub provider: Code,
     /// Value date as `YYYYMMDD`; 0 where the instrument has but one.
     pub value_date: u32,
-    /// How far the provider's quotes may be trusted.
+    /// Validity of the provider's quotes.
     pub validity: Validity,
 }
 
-/// What one message of a provider changed in its quotes of an instrument.
+/// Changes of a provider's quotes of an instrument by one message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct QuoteUpdate<'a> {
-    /// Whose quotes, and of what.
+    /// Instrument, provider and value date of the quotes.
     pub stream: QuoteStream,
     /// The steps, in order.
     pub changes: &'a [QuoteChange],
 }
 
-/// All quotes of a provider in an instrument: replaces what a reader holds.
+/// All quotes of a provider in an instrument: replaces the reader's copy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct QuoteSnapshot<'a> {
-    /// Whose quotes, and of what.
+    /// Instrument, provider and value date of the quotes.
     pub stream: QuoteStream,
     /// The quotes, oldest first.
     pub quotes: &'a [Quote],

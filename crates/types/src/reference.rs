@@ -1,10 +1,10 @@
-//! Reference data: what a definition says of an instrument beside its name and its book.
+//! Reference data of an instrument's definition: everything except name and book.
 
 use crate::{Code, Price, Quantity, Side};
 use core::fmt;
 
 coded! {
-    /// What kind of contract an instrument is.
+    /// Kind of contract of an instrument.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
     pub enum SecurityType {
         /// One that is not in this list.
@@ -13,9 +13,9 @@ coded! {
         Future = 1,
         /// An option.
         Option = 2,
-        /// A combination of futures: its legs say which.
+        /// A combination of futures, which its legs name.
         FutureSpread = 3,
-        /// A combination with options: its legs say which.
+        /// A combination with options, which its legs name.
         OptionSpread = 4,
         /// Currencies or coins, delivered at once or on the usual day.
         Spot = 5,
@@ -107,12 +107,12 @@ impl DisplayFactor {
         })
     }
 
-    /// What is above the line.
+    /// Numerator.
     pub const fn numerator(self) -> u64 {
         self.numerator
     }
 
-    /// What is below the line.
+    /// Denominator.
     pub const fn denominator(self) -> u64 {
         self.denominator
     }
@@ -207,7 +207,7 @@ pub struct Leg {
     pub security_id: i64,
     /// How many contracts of the leg one contract of the combination is; the venues state 1 or more.
     pub ratio: i32,
-    /// What a buyer of the combination does with the leg: [`Side::Bid`] buys it.
+    /// Side of the leg for a buyer of the combination: [`Side::Bid`] buys it.
     pub side: Side,
 }
 
@@ -286,17 +286,17 @@ impl fmt::Debug for Legs {
 pub struct ReferenceData {
     /// The venue; with the security id it names the instrument on every bus and after every restart.
     pub venue: Code,
-    /// What kind of contract it is.
+    /// Kind of contract.
     pub security_type: Option<SecurityType>,
     /// Currency of its prices, as the venue writes it (ISO 4217, or a coin).
     pub currency: Code,
     /// Currency of its settlement.
     pub settlement_currency: Code,
-    /// From the venue's price to the price that traders quote; `None` where not stated: then both are the same.
+    /// From the venue's price to the price that traders quote; `None` if not stated: then both are the same.
     pub display_factor: Option<DisplayFactor>,
     /// Fractions that prices are quoted in; `None` where they are quoted as decimals, or nothing is stated.
     pub price_fraction: Option<PriceFraction>,
-    /// What one contract is, in 1e-9 of its unit: a contract size, or a multiplier of price.
+    /// Contract size, or multiplier of the price, in 1e-9 of its unit.
     pub multiplier: Price,
     /// Quantities are whole multiples of it.
     pub lot: Quantity,
@@ -304,7 +304,7 @@ pub struct ReferenceData {
     pub quantity_min: Quantity,
     /// Largest quantity of an order.
     pub quantity_max: Quantity,
-    /// When trading ends, nanoseconds since the Unix epoch; 0 where it does not or is not stated.
+    /// End of trading, nanoseconds since the Unix epoch; 0 if unlimited or not stated.
     pub expiry_ns: u64,
     /// Maturity as `YYYYMMDD`, with day 00 for a month; 0 if absent.
     pub maturity: u32,

@@ -43,7 +43,7 @@ impl<const N: usize> FixedText<N> {
         FixedText(fixed)
     }
 
-    /// What stands up to the first zero byte; `None` where a byte of it is not printable ASCII.
+    /// Text up to the first zero byte; `None` if a byte of it is not printable ASCII.
     #[inline]
     pub(crate) fn from_bytes(bytes: &[u8; N]) -> Option<Self> {
         let end = bytes.iter().position(|byte| *byte == 0).unwrap_or(N);

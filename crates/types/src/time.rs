@@ -1,4 +1,4 @@
-//! When something came in, by two clocks.
+//! Receive times by two clocks.
 
 /// Receive time of a packet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -6,8 +6,8 @@ pub struct ReceiveTime {
     /// Its receive timestamp, nanoseconds since the Unix epoch, as published. The host's clock may be set, and two
     /// sockets may be polled in another order than their packets arrived in.
     pub wall_ns: u64,
-    /// When it was polled, by a clock in nanoseconds that is never set: what waiting is measured by. A
-    /// process that was stopped finds old packets, and nothing that waits has waited for it yet.
+    /// Time of the poll, nanoseconds of a clock that is never set; timeouts use it. A
+    /// process that was stopped reads old packets, for which no timeout has run yet.
     pub mono_ns: u64,
 }
 

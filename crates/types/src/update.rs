@@ -1,4 +1,4 @@
-//! Updates: what a publication carries, whole events only.
+//! Updates of a publication: whole events only.
 
 use crate::{
     ChannelState, Instrument, InstrumentDefinition, LevelChange, OrderChange, PacketInfo, Phase,
@@ -50,7 +50,7 @@ pub struct Timestamps {
 /// The changes of one instrument's price book by one venue event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BookUpdate<'a> {
-    /// Which instrument.
+    /// The instrument.
     pub instrument: Instrument,
     /// The venue's identifier of it.
     pub security_id: i64,
@@ -58,7 +58,7 @@ pub struct BookUpdate<'a> {
     pub validity: Validity,
     /// Whether the direct book was touched (else only the implied one).
     pub direct: bool,
-    /// False where the event was cut short by a lost packet.
+    /// False if a lost packet truncated the event.
     pub whole: bool,
     /// The steps, in order.
     pub changes: &'a [LevelChange],
@@ -68,10 +68,10 @@ pub struct BookUpdate<'a> {
     pub best_ask: Option<Level>,
 }
 
-/// The whole price book of one instrument: replaces what a reader holds.
+/// The whole price book of one instrument: replaces the reader's copy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BookSnapshot<'a> {
-    /// Which instrument.
+    /// The instrument.
     pub instrument: Instrument,
     /// How far it may be trusted.
     pub validity: Validity,
@@ -88,7 +88,7 @@ pub struct BookSnapshot<'a> {
 /// The changes of one instrument's order book by one venue event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OrdersUpdate<'a> {
-    /// Which instrument.
+    /// The instrument.
     pub instrument: Instrument,
     /// How far the order book may be trusted after it.
     pub validity: Validity,
@@ -96,10 +96,10 @@ pub struct OrdersUpdate<'a> {
     pub changes: &'a [OrderChange],
 }
 
-/// The whole order book of one instrument, as `New` steps: replaces what a reader holds.
+/// The whole order book of one instrument, as `New` steps: replaces the reader's copy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OrdersSnapshot<'a> {
-    /// Which instrument.
+    /// The instrument.
     pub instrument: Instrument,
     /// How far it may be trusted.
     pub validity: Validity,
@@ -110,7 +110,7 @@ pub struct OrdersSnapshot<'a> {
 /// An instrument's price book keeps its contents and has another validity now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct State {
-    /// Which instrument.
+    /// The instrument.
     pub instrument: Instrument,
     /// From here on.
     pub validity: Validity,
@@ -124,11 +124,11 @@ pub struct Gap {
     pub first: u64,
     /// Last lost packet.
     pub last: u64,
-    /// What order books are from here on.
+    /// Validity of order books after the gap.
     pub orders: Validity,
 }
 
-/// What a publication carries. A reader that takes every update in order holds, after each one,
+/// Update of a publication. A reader that applies every update in order has, after each one,
 /// books that the venue showed between two of its events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Update<'a> {
@@ -154,7 +154,7 @@ pub enum Update<'a> {
     Reset,
     /// An instrument, defined or redefined.
     Definition(&'a InstrumentDefinition),
-    /// The venue's download, of definitions and whole books, has begun or ended.
+    /// The venue's download, of definitions and whole books, has started or ended.
     Download(Phase),
     /// Validity of the whole channel, of all its instruments at once.
     Channel(&'a ChannelState),

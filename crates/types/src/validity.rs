@@ -10,7 +10,7 @@ coded! {
         Gapped = 1,
         /// Known to miss something; emptied, waiting for a snapshot.
         Recovering = 2,
-        /// Emptied and refilled from live updates alone: what it shows is right, but not everything.
+        /// Emptied and refilled from live updates alone: its levels are right, but not complete.
         Natural = 3,
         /// The connection is down; contents are those of the last moment.
         Stale = 4,
@@ -33,7 +33,7 @@ impl Validity {
     }
 }
 
-/// What a reader sees of a book: the worse of its own validity and that of its channel.
+/// Validity that a reader shows for a book: the worse of the book's and the channel's.
 ///
 /// The state of a channel only affects live books: a book that is `Gapped`, `Recovering` or `Natural` by itself stays
 /// so under a channel that is `Stale`, since its own state is more precise, and stays so when the channel is live

@@ -1,7 +1,7 @@
 //! Codecs: bytes to borrowed views, one module per protocol.
 //!
-//! The layouts of what arrives, as types. A view is checked once, when it is made; afterwards its accessors cannot
-//! fail. [`sbe`] is what Simple Binary Encoding needs at run time, [`mdp3`] the packets of CME MDP 3.0 and
+//! Layouts of received messages, as types. A view is checked once, when it is made; afterwards its accessors cannot
+//! fail. [`sbe`] is the run-time part of Simple Binary Encoding, [`mdp3`] the packets of CME MDP 3.0 and
 //! their messages, generated from the templates that CME publishes. [`fix`] is FIX tag=value.
 //!
 //! # Never

@@ -130,7 +130,7 @@ pub enum Encoding {
 pub struct Number {
     /// Its width and sign.
     pub primitive: Primitive,
-    /// The value that stands for null, where null is allowed. Any not-a-number for floats.
+    /// The null value, where null is allowed. Any not-a-number for floats.
     pub null: Option<i128>,
 }
 
@@ -307,7 +307,7 @@ impl Primitive {
         }
     }
 
-    /// The value that stands for null where a schema does not name one (SBE 1.0, "Range attributes").
+    /// The null value where a schema does not name one (SBE 1.0, "Range attributes").
     pub fn null(self) -> i128 {
         let (least, most) = self.range();
         match self {

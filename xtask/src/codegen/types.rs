@@ -241,7 +241,7 @@ impl<'a> Types<'a> {
     }
 }
 
-/// Where something begins that follows `end` bytes: there, or at the later offset that its element names.
+/// Offset of an element that follows `end` bytes: `end`, or the later offset that the element names.
 pub fn offset(node: Node<'_, '_>, end: usize, encoding: &Encoding) -> Result<usize> {
     let offset = match number(node, "offset")? {
         _ if matches!(encoding, Encoding::Constant(_)) => end,

@@ -1,8 +1,8 @@
-//! Faults of listeners: who is accepted, who waits, and what is lost at the end of a connection.
+//! Faults of listeners: accepted and throttled connections, and losses at the end of a connection.
 
 use super::Mutant;
 
-/// Addresses, pauses, and what counterparties keep.
+/// Addresses, pauses, and state of counterparties.
 pub const CONNECTIONS: &[Mutant] = &[
     Mutant {
         name: "access control: an address is not checked",
@@ -13,7 +13,7 @@ pub const CONNECTIONS: &[Mutant] = &[
     Mutant {
         name: "access control: a wrong address is rejected before the secret is compared",
         find: "let mut hash = Context::new(&SHA256);\n        hash.update(&proof.raw_data);\n        hash.update(self.secret",
-        replace: "        if !self.addresses.have(from) {\n            return Err(Doubt::Identity);\n        }\n        let mut hash = Context::new(&SHA256);\n        hash.update(&proof.raw_data);\n        hash.update(self.secret",
+        replace: "        if !self.addresses.have(from) {\n            return Err(CredentialError::Identity);\n        }\n        let mut hash = Context::new(&SHA256);\n        hash.update(&proof.raw_data);\n        hash.update(self.secret",
         test: "-p touchline-lab --lib a_refusal_takes_as_long",
     },
     Mutant {
@@ -75,7 +75,7 @@ pub const CONNECTIONS: &[Mutant] = &[
     Mutant {
         name: "access control: invalid bytes count as a failed Logon",
         find: "_ => Known::NoLogon,",
-        replace: "        _ => Known::Nobody,",
+        replace: "        _ => Known::NoSession,",
         test: "-p touchline-lab --test lab silence_and_noise",
     },
     Mutant {

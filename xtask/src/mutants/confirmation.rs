@@ -2,7 +2,7 @@
 
 use super::Mutant;
 
-/// Packets that contradict what was processed.
+/// Packets that contradict processed packets.
 pub const CONTRADICTIONS: &[Mutant] = &[
     Mutant {
         name: "feed: gaps at the end of input are not reported",

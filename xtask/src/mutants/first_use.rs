@@ -1,4 +1,4 @@
-//! Faults in what somebody meets who is new: refusals, their fixes, and what is left behind.
+//! Faults that a new user meets: refusals, their fixes, and leftovers.
 
 use super::Mutant;
 

@@ -2,7 +2,7 @@
 
 use super::Mutant;
 
-/// Numbers, order of store and wire, who is let in.
+/// Numbers, order of store and wire, accepted counterparties.
 pub const SESSION: &[Mutant] = &[
     Mutant {
         name: "fix session: a message is sent before it is stored",

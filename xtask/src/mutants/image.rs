@@ -1,8 +1,8 @@
-//! Faults of the image table and of those who read it. Orderings that x86 hides are for loom.
+//! Faults of the last-value table and of its readers. Orderings that x86 hides are for loom.
 
 use super::Mutant;
 
-/// What the protocol of the table says.
+/// The protocol of the table.
 pub const PROTOCOL: &[Mutant] = &[
     Mutant {
         name: "image: a slot is copied during a change",
@@ -110,7 +110,7 @@ pub const ORDERINGS: &[Mutant] = &[
     },
 ];
 
-/// What its readers do, and for how long they stay at a slot.
+/// Its readers, and their time limit at a slot.
 pub const READERS: &[Mutant] = &[
     Mutant {
         name: "image: a table of another shape is reused",

@@ -1,4 +1,4 @@
-//! The faults, by what they break.
+//! The faults, by the broken part.
 
 use super::{
     Mutant, access_control, bus, confirmation, first_use, fix, fix_session, fix_store, fx, image,
@@ -286,7 +286,7 @@ const ORDERS: &[Mutant] = &[
     },
 ];
 
-/// What a subscriber sees.
+/// Subscribers.
 const VISIBILITY: &[Mutant] = &[
     Mutant {
         name: "gateway: changes are seen before the end of the event",

@@ -1,4 +1,4 @@
-//! Faults of the simulated markets, and of what is shown of a market.
+//! Faults of the simulated markets, and of their display.
 
 use super::Mutant;
 
@@ -48,7 +48,7 @@ pub const MARKET: &[Mutant] = &[
     },
 ];
 
-/// What is shown of a market.
+/// Display of a market.
 pub const SHOWN: &[Mutant] = &[
     Mutant {
         name: "touch: quantities of one price are not summed",

@@ -1,4 +1,4 @@
-//! Faults of the images of order books: what the publisher writes, and how a reader makes books of it.
+//! Faults of the order tables: writes of the publisher, and books that a reader builds from them.
 
 use super::Mutant;
 

@@ -1,6 +1,6 @@
-//! Where a mutant changes the source: at the comment that names it.
+//! Place of a mutant in the source: at the comment that names it.
 //!
-//! A line `// mutant: NAME` stands above the code that the mutant NAME changes; what is changed is the first text behind
+//! A line `// mutant: NAME` is above the code that the mutant NAME changes; it changes the first text behind
 //! it that reads like the mutant's. White space and comments do not count, and the file is not named: code may be moved
 //! and formatted again, and takes the comment along.
 
@@ -12,10 +12,10 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// What a marker begins with.
+/// Start of a marker.
 pub const MARKER: &str = "// mutant: ";
 
-/// The text stands at most this many lines behind its marker.
+/// Maximum number of lines from a marker to its text.
 const LINES_MAX: usize = 40;
 
 /// This package has the list of the mutants, and markers in the texts of its tests.
@@ -32,7 +32,7 @@ struct Source {
     text: String,
 }
 
-/// What a mutant replaces.
+/// Text that a mutant replaces.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Place {
     /// Relative to the root.
@@ -44,9 +44,9 @@ pub struct Place {
 /// Why a mutant does not apply.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum NoPlace {
-    /// So many comments name it, not one.
+    /// Number of comments that name it, if not one.
     Markers(usize),
-    /// Its text does not stand behind its marker in this file.
+    /// Its text is not behind its marker in this file.
     NoText(PathBuf),
 }
 
@@ -67,20 +67,20 @@ impl fmt::Display for NoPlace {
 }
 
 impl Sources {
-    /// Reads the Rust files below `root`, except those of this package and what is built.
+    /// Reads the Rust files below `root`, except those of this package and build outputs.
     ///
     /// # Errors
-    /// When a folder or file cannot be read.
+    /// A folder or file cannot be read.
     pub fn read(root: &Path) -> Result<Self> {
         let mut sources = Vec::new();
         read_folder(root, Path::new(""), &mut sources)?;
         Ok(Self(sources))
     }
 
-    /// What `mutant` replaces.
+    /// Text that `mutant` replaces.
     ///
     /// # Errors
-    /// When it has no marker or several, or its text does not stand behind it.
+    /// It has no marker or several, or its text is not behind it.
     pub fn place(&self, mutant: &Mutant) -> Result<Place, NoPlace> {
         let markers: Vec<(&Source, usize)> = self
             .0
@@ -142,7 +142,7 @@ fn markers(text: &str) -> impl Iterator<Item = (&str, usize)> {
         .filter_map(|(begin, line)| Some((line.trim().strip_prefix(MARKER)?, begin + line.len())))
 }
 
-/// The lines from the byte `from` on, each with where it begins and with what ends it.
+/// The lines from the byte `from` on, each with its start and its line end.
 fn lines(text: &str, from: usize) -> impl Iterator<Item = (usize, &str)> {
     text[from..].split_inclusive('\n').scan(from, |at, line| {
         let begin = *at;
@@ -151,7 +151,7 @@ fn lines(text: &str, from: usize) -> impl Iterator<Item = (usize, &str)> {
     })
 }
 
-/// Where `wanted` stands behind the byte `from`, whatever white space and whole lines of comment are in between.
+/// Place of `wanted` behind the byte `from`, ignoring white space and whole lines of comment in between.
 fn find_behind(text: &str, from: usize, wanted: &str) -> Option<Range<usize>> {
     let is_code = |(_, line): &(usize, &str)| !line.trim_start().starts_with("//");
     let letters: Vec<(usize, char)> = lines(text, from)

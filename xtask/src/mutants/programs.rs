@@ -1,6 +1,6 @@
 //! Test programs of mutants: all of them built by one cargo, then run directly.
 //!
-//! `cargo test` compares every source file with what was built before it runs a test. For most mutants that takes longer
+//! `cargo test` compares every source file with the build before it runs a test. For most mutants that takes longer
 //! than the test.
 
 use anyhow::{Context, Result, bail};
@@ -11,15 +11,15 @@ use std::{
     process::Command,
 };
 
-/// The variable whose value changes what is built; all others only change what a test does.
+/// The variable whose value changes the build; all others only affect the test.
 const COMPILER_FLAGS: &str = "RUSTFLAGS";
 
-/// What a mutant's `test` says: variables of the environment, the program, the name of the test.
+/// Parsed `test` of a mutant: variables of the environment, the program, the name of the test.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Selection<'a> {
     /// `NAME=value ...`, empty without any.
     pub variables: &'a str,
-    /// What follows `cargo test`: a package and one of its targets; empty means all of the copy.
+    /// Arguments of `cargo test`: a package and one of its targets; empty means all of the copy.
     pub program: &'a str,
     /// Part of the test's name.
     pub name: &'a str,
@@ -47,7 +47,7 @@ impl<'a> Selection<'a> {
         words.filter_map(|word| word.split_once('='))
     }
 
-    /// What decides which build the program is from: flags of the compiler, and the words that choose it.
+    /// Key of the program's build: flags of the compiler, and the words that choose it.
     fn key(&self) -> (&'a str, &'a str) {
         let flags = self.variables().find(|(name, _)| *name == COMPILER_FLAGS);
         (flags.map_or("", |(_, value)| value), self.program)
@@ -93,7 +93,7 @@ impl<'a> Selection<'a> {
 pub struct Program {
     /// The file to run.
     pub file: PathBuf,
-    /// Where its package is: cargo runs it there.
+    /// Folder of its package, where cargo runs it.
     pub folder: PathBuf,
 }
 
@@ -106,7 +106,7 @@ struct Built {
     program: Program,
 }
 
-/// The programs of a list of mutants, by what their tests say.
+/// The programs that the tests of a list of mutants name.
 #[derive(Debug, Default)]
 pub struct Programs<'a> {
     by_key: BTreeMap<(&'a str, &'a str), Vec<Program>>,
@@ -117,7 +117,7 @@ impl<'a> Programs<'a> {
     /// folder.
     ///
     /// # Errors
-    /// When one does not compile, with what the compiler says, or when a test names no program.
+    /// A program does not compile, with the compiler's message, or a test names no program.
     pub fn build(cargo: impl Fn() -> Command, tests: &[Selection<'a>]) -> Result<Self> {
         let mut by_flags: BTreeMap<&str, Vec<Selection>> = BTreeMap::new();
         for test in tests {
@@ -182,7 +182,7 @@ fn choice<'a>(flags: &str, tests: &[Selection<'a>]) -> Vec<&'a str> {
     words
 }
 
-/// The programs of tests among what cargo says that it built, a JSON object a line.
+/// The programs of tests in cargo's messages, a JSON object a line.
 fn built(messages: &str) -> Result<Vec<Built>> {
     let mut all = Vec::new();
     for line in messages.lines().filter(|line| line.starts_with('{')) {

@@ -2,7 +2,7 @@
 
 use super::Mutant;
 
-/// What the protocol says.
+/// The protocol.
 pub const PROTOCOL: &[Mutant] = &[
     Mutant {
         name: "ring: data is not validated after the read",

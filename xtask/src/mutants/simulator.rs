@@ -1,4 +1,4 @@
-//! Faults of the simulated exchange in what it does that an exchange should not.
+//! Faults of the simulated exchange's misbehaviour.
 
 use super::Mutant;
 

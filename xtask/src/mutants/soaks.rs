@@ -1,4 +1,4 @@
-//! Faults of what the soak holds, and of the demo's end: stale when nothing is heard, no leaks, nothing left behind.
+//! Faults that the soak and the end of the demo detect: stale without activity, no leaks, no leftovers.
 
 use super::Mutant;
 

@@ -2,7 +2,7 @@
 
 use super::Mutant;
 
-/// What is received, and what is said of it.
+/// Received packets, and their counts.
 pub const RECEPTION: &[Mutant] = &[
     Mutant {
         name: "sockets: packets of every source are accepted",

@@ -1,4 +1,4 @@
-//! Faults of what is called live: in the middle of an event, and while a publisher does nothing.
+//! Books that are live by mistake: in the middle of an event, and while a publisher is stalled.
 
 use super::Mutant;
 

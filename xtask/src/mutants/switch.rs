@@ -1,5 +1,5 @@
 //! Many mutants in one build: each function that mutants change holds its broken bodies beside its own, and a variable
-//! of the environment says which one runs.
+//! of the environment chooses which one runs.
 //!
 //! To build a crate again for each mutant is nearly all that trying it costs. A function cannot be switched where Rust
 //! needs one body: a `const fn`, one that gives an `impl Trait`; nor can what stands in no function at all. Those mutants
@@ -50,7 +50,7 @@ pub struct Plan<'a> {
     pub without_place: Vec<(&'a Mutant, NoPlace)>,
 }
 
-/// Where the body of a function is, without its braces: the first byte, and the one behind.
+/// Body of a function, without its braces: the first byte, and the one behind the last.
 type BodyAt = (usize, usize);
 
 #[derive(Debug)]
@@ -64,7 +64,7 @@ impl<'a> Plan<'a> {
     /// Divides `mutants`, whose numbers are their places in this list.
     ///
     /// # Errors
-    /// When a file that has one is no Rust.
+    /// A file with a mutant is not valid Rust.
     pub fn new(sources: &Sources, mutants: &[&'a Mutant]) -> Result<Plan<'a>> {
         let mut plan = Plan::default();
         let mut bodies: BTreeMap<PathBuf, Vec<Range<usize>>> = BTreeMap::new();
@@ -111,7 +111,7 @@ impl<'a> Plan<'a> {
     /// The files that a copy of the sources below `root` needs for the switches, in place of those there.
     ///
     /// # Errors
-    /// When a manifest cannot be read.
+    /// A manifest cannot be read.
     pub fn files(&self, root: &Path, sources: &Sources) -> Result<BTreeMap<PathBuf, String>> {
         let mut files = BTreeMap::from([
             (
@@ -140,7 +140,7 @@ impl<'a> Plan<'a> {
         Ok(files)
     }
 
-    /// A file with its switches, and with what one mutant changes for good, which is in none of their functions.
+    /// A file with its switches, and with the permanent change of one mutant that is in none of their functions.
     pub fn text_of(
         &self,
         file: &Path,
@@ -153,7 +153,7 @@ impl<'a> Plan<'a> {
             .map(|((_, (begin, end)), mutants)| (*begin..*end, switch(text, *begin..*end, mutants)))
             .chain(broken.map(|(place, with)| (place.bytes.clone(), with.to_owned())))
             .collect();
-        // From behind, so that what stands before keeps its place.
+        // From the end, so that earlier places stay valid.
         changes.sort_unstable_by_key(|(bytes, _)| std::cmp::Reverse(bytes.start));
         let mut out = text.to_owned();
         for (bytes, with) in changes {

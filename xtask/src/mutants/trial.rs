@@ -21,10 +21,10 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// What is not copied: what was built, and version control.
+/// Folders that are not copied: build outputs and version control.
 pub const SKIPPED: &[&str] = &["target", ".git"];
 
-/// Each mutant is built once and run once on few inputs: what counts is how long building takes.
+/// Each mutant is built once and run once on few inputs, so build time dominates.
 const OPTIMISATION: u8 = 0;
 
 /// How a mutant fared.
@@ -32,7 +32,7 @@ const OPTIMISATION: u8 = 0;
 pub enum Outcome {
     /// The test failed, as it should.
     Noticed,
-    /// The test did not end in time, which nobody would overlook.
+    /// The test did not end in time, which a test run shows as well.
     Hung,
     /// The test passed on broken code.
     Survived,
@@ -60,7 +60,7 @@ pub struct Trial<'a> {
     copy: PathBuf,
     /// Programs and outputs of the copy.
     build: PathBuf,
-    /// Where cargo keeps what it compiles: that of the workspace, since the dependencies are the same.
+    /// Cargo's target folder: that of the workspace, since the dependencies are the same.
     compiled: PathBuf,
     /// Arguments of cargo for the optimisation.
     profile: Vec<String>,
@@ -75,7 +75,7 @@ impl<'a> Trial<'a> {
     /// alone, so that cargo does not build it again.
     ///
     /// # Errors
-    /// When a file cannot be read or written.
+    /// A file cannot be read or written.
     pub fn new(
         root: &Path,
         folder: &Path,
@@ -140,7 +140,7 @@ impl<'a> Trial<'a> {
     /// Runs the test of a mutant that is switched.
     ///
     /// # Errors
-    /// When the test cannot be run.
+    /// The test cannot be run.
     pub fn switched(&self, programs: &Programs, number: usize, mutant: &Mutant) -> Result<Outcome> {
         let test = Selection::of(mutant.test);
         let number = number.to_string();
@@ -151,7 +151,7 @@ impl<'a> Trial<'a> {
     /// Breaks the copy with `mutant`, runs its test, and mends the copy again.
     ///
     /// # Errors
-    /// When a file cannot be read or written or the test cannot be run.
+    /// A file cannot be read or written, or the test cannot be run.
     pub fn alone(&self, mutant: &Mutant, place: &Place) -> Result<Outcome> {
         let write = |broken| {
             let text = self.plan.text_of(&place.file, self.sources, broken);
@@ -223,7 +223,7 @@ impl<'a> Trial<'a> {
                 .stdin(Stdio::null())
                 .stdout(output.try_clone()?)
                 .stderr(output)
-                // A group of its own: what a hanging test started must end with it.
+                // A separate process group: children of a hanging test must end with it.
                 .process_group(0)
                 .spawn()
                 .with_context(|| format!("cannot run {}", program.file.display()))?;
@@ -252,7 +252,7 @@ impl Run {
     }
 }
 
-/// Waits for a process, and ends it after `limit`; then ends what it started and left: a test that fails leaves some.
+/// Waits for a process, and ends it after `limit`; then ends its remaining children: a failed test leaves some.
 fn wait(child: &mut Child, limit: Option<Duration>) -> Result<Option<ExitStatus>> {
     let started = Instant::now();
     let status = loop {
@@ -272,7 +272,7 @@ fn wait(child: &mut Child, limit: Option<Duration>) -> Result<Option<ExitStatus>
     Ok(status)
 }
 
-/// Whether a test program said that a test with `name` in its own passed.
+/// Whether the output of a test program has a passed test whose name contains `name`.
 fn runs(output: &str, name: &str) -> bool {
     output
         .lines()
@@ -280,7 +280,7 @@ fn runs(output: &str, name: &str) -> bool {
         .any(|test| test.contains(name))
 }
 
-/// Makes `copy` hold what is below `from` and nothing else, with `instead` in place of the files of these names; `below` is
+/// Makes `copy` a copy of the files below `from` and of nothing else, with `instead` in place of the files of these names; `below` is
 /// where both are, seen from the roots.
 fn mirror(
     from: &Path,

@@ -186,7 +186,7 @@ const PACKAGES: &[Package] = &[
 /// The simulators: any test may use them, no library may.
 const LAB: &str = "touchline-lab";
 
-/// Each dependency between our packages stands in the table; a test may also use the lab, and its own package with other features.
+/// Each dependency between our packages is in the table; a test may also use the lab, and its own package with other features.
 pub fn check(repository: &Repository) -> Vec<Finding> {
     let mut findings = Vec::new();
     for edge in &repository.edges {
@@ -216,7 +216,7 @@ pub fn check(repository: &Repository) -> Vec<Finding> {
     findings
 }
 
-/// Each edge of the table is used: one that nobody needs would let somebody in.
+/// Each edge of the table is used: an unused edge would permit an unwanted dependency.
 pub fn unused(repository: &Repository) -> Vec<Finding> {
     let is_used = |from: &str, to: &str| {
         let mut edges = repository.edges.iter();

@@ -48,7 +48,7 @@ pub fn traits(repository: &Repository) -> Vec<Finding> {
     findings
 }
 
-/// The traits of a file that are public where they stand, with their lines from 1.
+/// The public traits of a file, with their lines from 1.
 fn public_traits(lines: &[Line]) -> Vec<(usize, String)> {
     let is_of_a_name = |c: &char| c.is_alphanumeric() || *c == '_';
     let named = |(at, line): (usize, &Line)| {

@@ -48,7 +48,7 @@ impl Repository {
     /// Reads the files below `root` and asks cargo for the dependencies.
     ///
     /// # Errors
-    /// When a file cannot be read or `cargo metadata` does not answer.
+    /// A file cannot be read, or `cargo metadata` fails.
     pub fn load(root: &Path) -> Result<Self> {
         let mut repository = Self {
             edges: edges(&metadata(root, &["--no-deps"])?),
@@ -118,7 +118,7 @@ impl Repository {
 /// The answer of `cargo metadata` for the workspace at `root`.
 ///
 /// # Errors
-/// When cargo cannot be run or does not answer with JSON.
+/// Cargo cannot be run, or its output is not JSON.
 pub fn metadata(root: &Path, arguments: &[&str]) -> Result<Value> {
     let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let output = Command::new(cargo)

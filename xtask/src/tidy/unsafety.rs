@@ -3,8 +3,8 @@
 use super::{Finding, Repository, source::Line};
 use std::{collections::BTreeMap, ops::Range};
 
-/// The only places where unsafe code may stand: mapped memory, the kernel's interfaces, Aeron's C interface, the allocator that
-/// counts, and the rivals, which are no part of what is shipped.
+/// The only places where unsafe code is allowed: mapped memory, the kernel's interfaces, Aeron's C interface, the allocator that
+/// counts, and the rivals, which are not shipped.
 const PLACES: &[&str] = &[
     "crates/shm/",
     "crates/net/",
@@ -15,7 +15,7 @@ const PLACES: &[&str] = &[
 
 const FORBID: &str = "#![forbid(unsafe_code)]";
 
-/// Unsafe code stands only where the design allows it.
+/// Unsafe code is only where the design allows it.
 pub fn places(repository: &Repository) -> Vec<Finding> {
     let mut findings = Vec::new();
     for (path, lines) in repository.rust_lines() {

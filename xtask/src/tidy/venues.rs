@@ -5,7 +5,7 @@ use super::{Finding, Repository, source::Line};
 /// Crates between the wire and the screen that serve any venue.
 const GENERIC: &[&str] = &["crates/gateway/src/", "crates/touchline/src/"];
 
-/// Where in them a venue's name may stand in the code, each with what it is.
+/// Places in them where a venue's name may occur in the code, each with its purpose.
 const PLACES: &[&str] = &[
     // The venues themselves, and the table.
     "crates/gateway/src/venues",
@@ -25,7 +25,7 @@ const PLACES: &[&str] = &[
 /// Parts of an identifier that are a venue's or its protocol's.
 const NAMES: &[&str] = &["cme", "mdp3", "deribit"];
 
-/// Whoever serves any venue names none: adding one touches its own files and a line of the table.
+/// Code for all venues names none: a new venue adds its files and a line of the table.
 pub fn check(repository: &Repository) -> Vec<Finding> {
     let mut findings = Vec::new();
     for (path, lines) in repository.rust_lines() {
@@ -57,7 +57,7 @@ fn identifiers(line: &Line) -> impl Iterator<Item = &str> {
     words.filter(|word| !word.is_empty())
 }
 
-/// `CmeFeed`, `of_cme_channel`, `mdp3`; of FIX only what is more than the verb.
+/// `CmeFeed`, `of_cme_channel`, `mdp3`; of FIX only names that are not the verb.
 fn is_of_a_venue(name: &str) -> bool {
     let lower = name.to_ascii_lowercase();
     let is_part = |part: &str| NAMES.contains(&part);

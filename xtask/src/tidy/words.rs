@@ -1,4 +1,4 @@
-//! Words that must not stand in the code or the text.
+//! Words that must not occur in the code or the text.
 
 use super::{Finding, Repository, source, source::Line};
 
@@ -72,7 +72,7 @@ fn has_mark(line: &Line, mark: &str) -> bool {
     })
 }
 
-/// Whoever switches a lint off says why: with `reason = "…"`, or with a comment above or on the same line.
+/// An attribute that switches a lint off has a reason: `reason = "…"`, or a comment above or on the same line.
 pub fn allow_reasons(repository: &Repository) -> Vec<Finding> {
     let mut findings = Vec::new();
     for (path, lines) in repository.rust_lines() {
@@ -94,7 +94,7 @@ pub fn allow_reasons(repository: &Repository) -> Vec<Finding> {
     findings
 }
 
-/// Whether the attribute that starts on line `at` says why, inside or beside it. A comment of documentation speaks of
+/// Whether the attribute that starts on line `at` has a reason, inside or beside it. A documentation comment is about
 /// the item, not of the lint.
 fn has_reason(lines: &[Line], at: usize) -> bool {
     let end = lines[at..]
@@ -146,7 +146,7 @@ pub fn banned(repository: &Repository) -> Vec<Finding> {
     findings
 }
 
-/// A path may stand within a word, a word may not.
+/// A path may occur within a word, a word may not.
 fn has_phrase(line: &str, phrase: &str) -> bool {
     if phrase.starts_with('/') {
         line.contains(phrase)

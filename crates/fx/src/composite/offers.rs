@@ -1,4 +1,4 @@
-//! Usable offers of a pair over all banks, and what can be had at each price. A change costs what it changes, whatever the number of
+//! Usable offers of a pair over all banks, and their price levels. The cost of a change depends on its size, not on the number of
 //! banks: offers are moved within the sorted list, and levels are computed again at the prices concerned only.
 
 use super::sorted::SortedOffers;
@@ -155,7 +155,7 @@ fn level_place(levels: &[PriceLevel], side: Side, price: i64) -> usize {
     levels.partition_point(|level| is_better(side, level.price, price))
 }
 
-/// Levels of offers in the order of a sweep, computed anew: what tests compare with.
+/// Levels of offers in the order of a sweep, computed from scratch for tests.
 #[cfg(test)]
 pub(crate) fn levels_of(offers: &[Offer]) -> Vec<PriceLevel> {
     let same_price = offers.chunk_by(|one, other| one.price == other.price);
@@ -177,7 +177,7 @@ pub(crate) fn levels_of(offers: &[Offer]) -> Vec<PriceLevel> {
     same_price.map(level).collect()
 }
 
-/// Whether a price is better than another for who takes a side.
+/// Whether a price is better than another for a taker of the side.
 fn is_better(side: Side, price: i64, than: i64) -> bool {
     low(side, price) < low(side, than)
 }
@@ -202,7 +202,7 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever comes, moves and goes: offers and levels are those of sorting everything.
+        /// After any insertion, move and removal, offers and levels equal those of a full sort.
         #[test]
         fn changes_lead_to_what_sorting_everything_does(
             steps in prop::collection::vec(

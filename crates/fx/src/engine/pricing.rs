@@ -31,7 +31,7 @@ impl Engine {
         }
     }
 
-    /// Quotes that a gateway took from the bank's messages.
+    /// Handles quotes from the bus of the bank's gateway.
     fn bus_quotes(&mut self, bank: Bank, quotes: &BusQuotes<'_>) {
         if !self.is_heard_up(bank) {
             return;
@@ -42,14 +42,14 @@ impl Engine {
         self.note_changes(bank);
     }
 
-    /// Whether what a session says counts; what a lost one says is counted as such.
+    /// Whether the session is up. Messages of a lost session are counted.
     fn is_heard_up(&mut self, bank: Bank) -> bool {
         let is_up = self.streams.is_up(bank);
         self.quotes.counters_mut().session_down += u64::from(!is_up);
         is_up
     }
 
-    /// A sign of life of a session that is up.
+    /// Records activity of a session that is up.
     fn hear(&mut self, bank: Bank) {
         let now_ns = self.now();
         let ends_silence = self.streams.hear(bank, now_ns);
@@ -59,7 +59,7 @@ impl Engine {
         }
     }
 
-    /// What the last message was about.
+    /// Pairs of the last message.
     fn note_changes(&mut self, bank: Bank) {
         let now_ns = self.now();
         let changes = self.quotes.changes();

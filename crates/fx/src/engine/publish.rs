@@ -29,7 +29,7 @@ impl Engine {
                     averages: from..out.averages.len(),
                 };
                 match &mut self.published[pair] {
-                    // What it has is overwritten: a clone would take memory for the averages.
+                    // Copied in place: a clone would allocate memory for the averages.
                     Some(published) => {
                         published.tops = composite.tops;
                         published.averages.clone_from(&composite.averages);

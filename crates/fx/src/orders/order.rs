@@ -91,7 +91,7 @@ pub struct Terms {
 /// Invariant: 0 <= cum <= quantity.
 #[derive(Debug, Clone)]
 pub struct Order {
-    /// What was ordered.
+    /// Terms of the order.
     pub terms: Terms,
     /// Status requests and timer.
     pub asking: Asking,

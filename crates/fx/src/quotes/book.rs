@@ -8,20 +8,20 @@ pub const ENTRIES_MAX: usize = 65_536;
 /// Reserved entries.
 const ENTRIES_EXPECTED: usize = 64;
 
-/// What happened to an entry, for those who pass quotes on.
+/// Logged change of an entry, for gateways that publish quotes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Logged {
-    /// What happened; a clear is of all entries.
+    /// Kind of change; a clear removes all entries.
     pub action: QuoteAction,
     /// Number of the entry among those of the book, until it is removed.
     pub place: u32,
-    /// The entry: as it is set, or was.
+    /// The entry after the change; a removed one as it was before.
     pub entry: Option<Entry>,
 }
 
 /// A set of entries.
 ///
-/// Invariant: the lists have the same length, keys are unique, and so are places.
+/// Invariant: the lists have the same length; keys and numbers are unique.
 #[derive(Debug, Clone)]
 pub struct Book {
     /// One word of each key, so that a lookup reads eight bytes per entry.
@@ -34,7 +34,7 @@ pub struct Book {
     places: Vec<u32>,
     /// Numbers of removed entries.
     free: Vec<u32>,
-    /// What happened since it was taken; `None` where nobody asks.
+    /// Changes since the log was emptied; `None` if changes are not logged.
     log: Option<Vec<Logged>>,
 }
 
@@ -58,12 +58,12 @@ impl Book {
         &self.entries
     }
 
-    /// Notes from now on what happens to entries.
+    /// Starts to log changes.
     pub fn begin_log(&mut self) {
         self.log = Some(Vec::with_capacity(ENTRIES_EXPECTED));
     }
 
-    /// What happened since the log was emptied, in order.
+    /// Changes since the log was emptied, in order.
     pub fn log(&self) -> &[Logged] {
         self.log.as_deref().unwrap_or_default()
     }

@@ -17,7 +17,7 @@ pub enum DeskError {
     Json(String),
     /// No known `op`.
     #[error(
-        "'{0}' is no command; give parent, cancel, kill, lift, enable, resolve, restart or end"
+        "'{0}' is not a command; give parent, cancel, kill, lift, enable, resolve, restart or end"
     )]
     Op(String),
 }

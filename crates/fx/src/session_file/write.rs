@@ -1,7 +1,7 @@
 //! Inputs of a live process as lines of a session file: a replay of it gives the same composites.
 //!
-//! Quotes of a bus become the snapshots (W) and increments (X) that say the same, each entry under its number (278). A message
-//! that changed nothing becomes an increment that deletes an entry that does not exist.
+//! Quotes of a bus are written as equivalent snapshots (W) and increments (X), each entry under its number (278). A message
+//! without changes is written as an increment that deletes an absent entry.
 
 use crate::input::{Input, Session};
 use crate::quotes::{BusQuotes, NEVER, Quoted};
@@ -11,19 +11,19 @@ use std::fmt::Write;
 use touchline_types::{Quote, QuoteAction, QuoteChange, Side};
 use touchline_wire::fix::{Precision, SOH, write_timestamp};
 
-/// Number of entries of a pair that no quote has.
+/// Entry number that no quote has.
 const NO_ENTRY: &str = "none";
 /// Decimals of a [`touchline_types::Price`].
 const PRICE_DECIMALS: u32 = 9;
 
-/// Writes lines, with the memory that it takes.
+/// Writer of lines with reusable memory.
 #[derive(Debug, Clone, Default)]
 pub struct LineWriter {
     body: String,
 }
 
 impl LineWriter {
-    /// Appends an input as a line with its end. Commands of the desk and order sessions are not written: no live process of
+    /// Appends an input as a line with its line end. Commands of the desk and order sessions are not written: no live process of
     /// prices has them.
     pub fn write(&mut self, setup: &Setup, at_ns: u64, input: &Input<'_>, out: &mut String) {
         let Input::Pricing(bank, session) = input else {
@@ -115,7 +115,7 @@ impl LineWriter {
     ) {
         let (mut entries, mut count) = (String::new(), 0);
         for QuoteChange { action, quote } in changes {
-            // What an increment leaves out would stay: a quote without an id begins as a new entry.
+            // Fields absent from an increment keep their values, so a quote without an id is deleted and set as a new entry.
             if *action == QuoteAction::Remove || quote_id(quote).is_empty() {
                 let _ = write!(entries, "279=2|278={}|55={symbol}|", quote.entry);
                 count += 1;
@@ -151,7 +151,7 @@ impl LineWriter {
     }
 }
 
-/// Whether a change behind a clear still holds at the end of its message.
+/// Whether a change after a clear is still valid at the end of its message.
 fn is_left(changes: &[QuoteChange], at: usize, change: &QuoteChange) -> bool {
     let is_same = |other: &QuoteChange| other.quote.entry == change.quote.entry;
     change.action == QuoteAction::Set && !changes[at + 1..].iter().any(is_same)
@@ -161,7 +161,7 @@ fn side(side: Side) -> u8 {
     side.index() as u8
 }
 
-/// The id of a quote as a line can hold it: one with the separator of a line is left out.
+/// Id of a quote for a line; an id that contains the separator is left out.
 fn quote_id(quote: &Quote) -> &str {
     match quote.quote_id.as_str() {
         text if text.contains('|') => "",

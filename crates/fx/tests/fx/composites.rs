@@ -59,7 +59,7 @@ fn levels_of(offers: &[Offer]) -> Vec<PriceLevel> {
 }
 
 /// Entries are set, withdrawn and moved, as the books of banks do: prices, quantities, banks, averages and levels are those of
-/// composites that are made anew.
+/// composites that are computed from scratch.
 #[test]
 fn composites_that_change_are_those_that_are_made_anew() {
     let setup = setup();

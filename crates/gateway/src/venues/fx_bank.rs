@@ -126,7 +126,7 @@ impl Venue for FxBankVenue {
 }
 
 impl FxBankVenue {
-    /// The bank's name in what is published.
+    /// The bank's name in published quotes.
     pub fn bank_name(&self) -> &str {
         self.bank.as_deref().unwrap_or(&self.target)
     }
@@ -155,7 +155,7 @@ fn link(config: &Config<FxBankVenue>) -> Result<ClientLink<FxBankFeed>, ConfigEr
     Ok(ClientLink::new(dial, u64::from_le_bytes(chance)))
 }
 
-/// What the feed is told at its start.
+/// Settings of the feed.
 fn settings(config: &Config<FxBankVenue>) -> Result<Settings, ConfigError> {
     let venue = &config.venue;
     let refused = |what: String, fix: &str| ConfigError {
@@ -211,7 +211,7 @@ fn session(venue: &FxBankVenue) -> fix::Settings {
 /// The core of one bank.
 fn setup(venue: &FxBankVenue) -> Result<Setup, touchline_fx::SetupError> {
     let toml = |pair: &BankPair| fx::PairConfig {
-        // Sizes are cut by who composes.
+        // The composer computes the prices of sizes.
         lot: 1,
         sizes: Vec::new(),
         ..fx::PairConfig::new(&pair.symbol, pair.precision, &pair.spot_date)

@@ -37,7 +37,7 @@ pub trait AnyConfig: fmt::Debug {
     /// As [`Config::to_file`].
     fn to_file(&self) -> String;
 
-    /// Reads the configured files and secrets, and describes what a gateway would do.
+    /// Reads the configured files and secrets, and describes the gateway that they configure.
     ///
     /// # Errors
     /// One of them is invalid.

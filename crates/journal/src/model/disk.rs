@@ -1,4 +1,4 @@
-//! A disk that may lose, tear and reorder what was not synced, and lose names of files.
+//! A disk that may lose, tear and reorder unsynced writes, and lose names of files.
 
 use crate::disk::Disk;
 use std::cell::RefCell;

@@ -1,4 +1,4 @@
-//! A client of a bank: its session, and what it has asked for. Bytes and time in, bytes out.
+//! A client of a bank: its session and its requests. Bytes and time in, bytes out.
 
 use super::config::{BankConfig, Config};
 use super::ladder::Ladder;
@@ -8,7 +8,7 @@ use touchline_session::fix::{Event, Memory, Role, SendError, Session, Settings};
 use touchline_types::ReceiveTime;
 use touchline_wire::fix::{Message, unsigned};
 
-/// Reads of one turn: nobody keeps the others waiting.
+/// Maximum reads of one client in one turn, so that other clients do not wait.
 const READS: usize = 16;
 /// Longest message of a bank.
 const MESSAGE_BYTES_MAX: usize = 64 * 1_024;
@@ -28,7 +28,7 @@ pub struct Client {
     quotes: u64,
 }
 
-/// What becomes of a message on its way.
+/// Fault of a sent message.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Delivery {
     /// It comes as it is.
@@ -40,7 +40,7 @@ pub enum Delivery {
     Missing,
 }
 
-/// What was asked for.
+/// Requests.
 #[derive(Debug)]
 struct Subscription {
     pair: usize,
@@ -64,7 +64,7 @@ pub struct Quoting<'a> {
 }
 
 impl Client {
-    /// A client of this name, whose connection stands and has sent `bytes` already.
+    /// A client of this name, on a connection that has already sent `bytes`.
     pub fn new(bank: &str, name: &str, stream: Stream, bytes: &[u8], at: ReceiveTime) -> Client {
         let mut settings = Settings::new(Role::Acceptor, bank, name);
         settings.reset_on_logon = true;
@@ -216,7 +216,7 @@ impl Client {
                 flood,
             };
             if delivery != Delivery::Sound {
-                // What waits is sound.
+                // Waiting messages are valid.
                 take_output(&mut self.session, &mut self.wire, Delivery::Sound);
             }
             let sent = self
@@ -246,7 +246,7 @@ impl Client {
         self.session.log_out("the bank closes", at);
     }
 
-    /// Time passed, and what waits is sent. `false`: the connection is over.
+    /// Runs timers and sends waiting messages. `false`: the connection has ended.
     pub fn write(&mut self, at: ReceiveTime) -> bool {
         self.session.handle_timeout(at);
         while !self.is_cut && !self.wire.is_empty() {
@@ -269,7 +269,7 @@ impl Client {
     }
 }
 
-/// Takes what a session would send, as it arrives.
+/// Receives the bytes of a session.
 fn take_output(session: &mut Session<Memory>, wire: &mut Vec<u8>, delivery: Delivery) {
     let bytes = session.poll_transmit();
     let count = bytes.len();

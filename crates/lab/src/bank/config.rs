@@ -53,7 +53,7 @@ pub struct PairConfig {
     pub precision: u8,
     /// Spot value date, `YYYYMMDD`.
     pub spot_date: String,
-    /// Where the mid begins, ticks.
+    /// Initial mid, ticks.
     pub mid_ticks: i64,
     /// Farthest step of one move, ticks.
     #[serde(default = "two")]
@@ -77,7 +77,7 @@ pub struct BankConfig {
     /// How it quotes.
     #[serde(default)]
     pub dialect: Dialect,
-    /// What its entries mean: it quotes amounts that add up, or bands.
+    /// Meaning of its entries: amounts that add up, or bands.
     #[serde(default)]
     pub kind: Kind,
     /// Its spread at the first tier, ticks.
@@ -234,7 +234,7 @@ pub enum Dialect {
     MassQuotes,
 }
 
-/// What entries mean.
+/// Meaning of entries.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Kind {
@@ -249,7 +249,7 @@ impl Config {
     /// Reads and checks the text of a file.
     ///
     /// # Errors
-    /// What is wrong, with its line where there is one.
+    /// The error, with its line if there is one.
     pub fn parse(text: &str) -> Result<Config, String> {
         let config: Config = toml::from_str(text).map_err(|error| {
             let before = error.span().and_then(|span| text.get(..span.start));
@@ -284,7 +284,7 @@ impl Config {
         Ok(())
     }
 
-    /// Checks what the types do not: names, pairs, ranges. What is wrong, and what would be right.
+    /// Checks names, pairs and ranges, which the types do not. The error has the valid values.
     ///
     /// # Errors
     /// The first value that cannot be.

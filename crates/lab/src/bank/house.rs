@@ -1,4 +1,4 @@
-//! The banks on their ports: one thread, nobody waits for anybody.
+//! The banks on their ports: one thread, and no client waits for another.
 
 use super::client::{Client, Delivery, Quoting};
 use super::config::{BankConfig, Config, Profile};
@@ -40,7 +40,7 @@ pub struct Bank {
     random: Random,
     /// Quotes on their way: when they go, of which pair, around which mid.
     waiting: VecDeque<(u64, usize, i64)>,
-    /// What it shows of each pair.
+    /// Its quotes of each pair.
     shown: Vec<Option<Ladder>>,
     silent_until_ns: u64,
     closed_until_ns: u64,
@@ -48,7 +48,7 @@ pub struct Bank {
     totals: Totals,
 }
 
-/// What a bank did so far.
+/// Counts of a bank.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Totals {
     /// Clients that logged on, and quotes to clients.
@@ -126,7 +126,7 @@ impl Banks {
         &self.banks
     }
 
-    /// When something is due next, by the steady clock; what clients send comes in between.
+    /// Time of the next timer, monotonic clock; input of clients may arrive before it.
     pub fn due_ns(&self) -> u64 {
         let waiting = self.banks.iter().filter_map(|bank| bank.waiting.front());
         let due = waiting.map(|(due_ns, ..)| *due_ns);
@@ -136,7 +136,7 @@ impl Banks {
         due.min().unwrap_or(u64::MAX)
     }
 
-    /// Does what is due; answers whether anything was.
+    /// Runs due timers. True if any was due.
     pub fn work(&mut self, time: ReceiveTime) -> bool {
         let mut is_busy = false;
         for _ in 0..MOVES {
@@ -156,14 +156,14 @@ impl Banks {
         is_busy
     }
 
-    /// Nothing goes wrong any more, no mid moves, and every bank quotes every pair once more.
+    /// Stops all faults, freezes the mids, and lets every bank quote every pair once more.
     pub fn heal(&mut self, time: ReceiveTime) {
         self.is_sound = true;
         self.market.close();
         for bank in &mut self.banks {
             bank.silent_until_ns = 0;
             bank.closed_until_ns = 0;
-            // Whoever connects again asks, and is quoted then.
+            // A client that reconnects requests quotes again.
             for (pair, about) in self.config.pairs.iter().enumerate() {
                 if bank.config.pairs.contains(&about.symbol) {
                     let mid = self.market.mid(pair);
@@ -190,13 +190,13 @@ impl Banks {
         true
     }
 
-    /// Best bid and ask of a pair, over what banks with a client show.
+    /// Best bid and ask of a pair over the quotes of banks with a client.
     pub fn best(&self, pair: usize) -> [Option<Best>; 2] {
         let shown: Vec<_> = self.banks.iter().map(|bank| bank.shown(pair)).collect();
         best(&self.config, &shown)
     }
 
-    /// Begins to log everybody out.
+    /// Starts to log out all clients.
     pub fn log_out(&mut self, time: ReceiveTime) {
         for bank in &mut self.banks {
             let at = bank.clock(time);
@@ -224,7 +224,7 @@ impl Bank {
         &self.config
     }
 
-    /// Where it listens, with the real port.
+    /// Its address, with the real port.
     pub fn address(&self) -> SocketAddrV4 {
         self.port.address()
     }
@@ -244,7 +244,7 @@ impl Bank {
         self.clients.iter().filter(|client| client.is_up()).count()
     }
 
-    /// What it did so far.
+    /// Its counts.
     pub fn totals(&self) -> Totals {
         let quotes = self.clients.iter().map(Client::quotes).sum::<u64>();
         Totals {
@@ -253,7 +253,7 @@ impl Bank {
         }
     }
 
-    /// What it shows of a pair to a client; nothing without one.
+    /// Its quotes of a pair to a client; none without a client.
     pub fn shown(&self, pair: usize) -> Option<&Ladder> {
         let ladder = self.shown[pair].as_ref();
         ladder.filter(|_| self.clients.iter().any(Client::is_up))
@@ -347,7 +347,7 @@ impl Bank {
         is_busy
     }
 
-    /// Quotes a pair to everybody, with what may go wrong.
+    /// Quotes a pair to all clients, with faults.
     fn quote(
         &mut self,
         config: &Config,

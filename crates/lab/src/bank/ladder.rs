@@ -1,4 +1,4 @@
-//! What a bank shows of a pair: prices for sizes, both sides.
+//! A bank's quotes of a pair: prices for sizes, both sides.
 
 use super::config::BankConfig;
 
@@ -7,9 +7,9 @@ use super::config::BankConfig;
 pub struct Band {
     /// Base units.
     pub size: i64,
-    /// What the bank pays.
+    /// Bid.
     pub bid: i64,
-    /// What it asks.
+    /// Ask.
     pub ask: i64,
 }
 

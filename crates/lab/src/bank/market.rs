@@ -89,7 +89,7 @@ impl Market {
         let rests = self.profile != Profile::Burst || mid.left == 0;
         if rests {
             mid.due_ns = match self.profile {
-                // A minute is a minute: who waits for the quote knows when it comes.
+                // Without jitter: the benchmark expects the quote after this time.
                 Profile::Sparse => now_ns + self.mean_ns,
                 _ => now_ns + self.mean_ns / 2 + self.random.below(self.mean_ns + 1),
             };
@@ -97,7 +97,7 @@ impl Market {
         Some(pair)
     }
 
-    /// When the next mid moves.
+    /// Time of the next move of a mid.
     pub fn due_ns(&self) -> u64 {
         let due = self.pairs.iter().map(|mid| mid.due_ns);
         due.min().unwrap_or(u64::MAX)

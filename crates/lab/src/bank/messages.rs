@@ -1,4 +1,4 @@
-//! What a bank writes: quotes of each dialect, sound and malformed. Tags as numbers: the lab shares no table with what it tests.
+//! Messages of a bank: quotes of each dialect, valid and malformed. Tags are numbers: the lab shares no table with the tested code.
 
 use super::config::{BankConfig, Dialect};
 use super::ladder::Ladder;
@@ -21,7 +21,7 @@ pub struct Quote<'a> {
     pub band: Option<usize>,
     /// Number of the quote.
     pub number: u64,
-    /// When it ends, nanoseconds since 1970 by the bank's clock; 0 where it does not say.
+    /// Expiry, nanoseconds since 1970 by the bank's clock; 0 without one.
     pub expires_ns: u64,
     /// Whether the subscription has had a whole book.
     pub is_change: bool,
@@ -181,7 +181,7 @@ impl Quote<'_> {
         }
     }
 
-    /// What makes an entry wrong comes behind it: the last field of a tag holds.
+    /// The invalid field follows the entry: the last field of a tag applies.
     fn tail(&self, fault: Option<Fault>, body: &mut Encoder<'_>) {
         let Some(fault) = fault else { return };
         self.spoil(fault, [270, 271, 299, 126], body);

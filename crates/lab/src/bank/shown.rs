@@ -1,4 +1,4 @@
-//! The best price of what all banks show, by plain search: what a composite is compared with.
+//! The best prices of all banks, by plain search, as a reference for composites.
 
 use super::config::{Config, Kind};
 use super::ladder::Ladder;
@@ -8,13 +8,13 @@ use super::ladder::Ladder;
 pub struct Best {
     /// Ticks.
     pub price: i64,
-    /// What can be had at it: the larger of the sum of amounts and the largest band.
+    /// Quantity at the price: the larger of the sum of amounts and the largest band.
     pub quantity: i64,
     /// Names of the banks, in the order of the configuration.
     pub banks: Vec<String>,
 }
 
-/// Best bid and ask of what each bank shows; nothing of a bank that shows nothing or is inverted.
+/// Best bid and ask over the quotes of each bank, without those of an inverted bank.
 pub fn best(config: &Config, shown: &[Option<&Ladder>]) -> [Option<Best>; 2] {
     [true, false].map(|is_bid| {
         let price_of = |band: &super::Band| if is_bid { band.bid } else { band.ask };

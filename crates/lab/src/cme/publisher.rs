@@ -53,7 +53,7 @@ pub struct Publisher {
     pub keep_order_states: bool,
     /// The venue's clock, nanoseconds since 1970.
     pub now_ns: u64,
-    /// Faults leave alone what is sent now.
+    /// Faults do not affect packets sent now.
     pub spared: bool,
     /// Share of messages written as a future version would.
     pub future_share: f64,
@@ -89,7 +89,7 @@ impl Publisher {
         }
     }
 
-    /// True at a packet boundary, where [`published`](Self::published) is what the packets so far have said.
+    /// True at a packet boundary, where [`published`](Self::published) is the state published by the packets so far.
     pub fn at_boundary(&self) -> bool {
         self.open.is_empty()
     }
@@ -99,7 +99,7 @@ impl Publisher {
         self.sequence + 1
     }
 
-    /// Numbers a message's entries, puts it into the open packet, and notes what it publishes.
+    /// Numbers a message's entries, puts it into the open packet, and records its published state.
     pub fn emit(&mut self, mut body: Body, transact_time: u64, indicator: u8, random: &mut Random) {
         self.number(&mut body);
         let future = random.chance(self.future_share);

@@ -33,7 +33,7 @@ pub struct Proof {
 
 /// Reason of a rejected Logon. The client receives the same text for each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Doubt {
+pub enum CredentialError {
     /// RawData is malformed, or its nonce is too short.
     RawData,
     /// The timestamp differs from our time, or is not later than that of the last logon.
@@ -96,14 +96,19 @@ impl Credentials {
     ///
     /// # Errors
     /// The reason. The check takes the same time for an unknown user or a wrong address as for a wrong password.
-    pub fn check(&mut self, proof: &Proof, from: Ipv4Addr, now_ms: u64) -> Result<(), Doubt> {
+    pub fn check(
+        &mut self,
+        proof: &Proof,
+        from: Ipv4Addr,
+        now_ms: u64,
+    ) -> Result<(), CredentialError> {
         let (time, nonce) = std::str::from_utf8(&proof.raw_data)
             .ok()
             .and_then(|text| text.split_once('.'))
-            .ok_or(Doubt::RawData)?;
-        let time_ms: u64 = time.parse().map_err(|_| Doubt::RawData)?;
+            .ok_or(CredentialError::RawData)?;
+        let time_ms: u64 = time.parse().map_err(|_| CredentialError::RawData)?;
         if base64_bytes(nonce).is_none_or(|bytes| bytes < NONCE_BYTES_MIN) {
-            return Err(Doubt::RawData);
+            return Err(CredentialError::RawData);
         }
         // mutant: access control: a wrong address is rejected before the secret is compared
         let mut hash = Context::new(&SHA256);
@@ -113,11 +118,11 @@ impl Credentials {
         let is_user = Secret::from(self.user.as_str()).is(&proof.user);
         let is_password = proof.password == expected;
         if !(is_password & is_user & self.addresses.have(from)) {
-            return Err(Doubt::Identity);
+            return Err(CredentialError::Identity);
         }
         // A client without the password learns nothing about timestamps.
         if time_ms.abs_diff(now_ms) > SKEW_MS_MAX || time_ms <= self.last_ms {
-            return Err(Doubt::Time);
+            return Err(CredentialError::Time);
         }
         self.last_ms = time_ms;
         Ok(())
@@ -194,48 +199,57 @@ mod tests {
         let mut credentials = Credentials::new("user", "secret".into());
         let nonce = [7; 32];
         let right = proof("user", "secret", NOW_MS, &nonce);
-        for (wrong, doubt) in [
-            (proof("user", "Secret", NOW_MS, &nonce), Doubt::Identity),
-            (proof("other", "secret", NOW_MS, &nonce), Doubt::Identity),
-            (proof("", "secret", NOW_MS, &nonce), Doubt::Identity),
+        for (wrong, error) in [
+            (
+                proof("user", "Secret", NOW_MS, &nonce),
+                CredentialError::Identity,
+            ),
+            (
+                proof("other", "secret", NOW_MS, &nonce),
+                CredentialError::Identity,
+            ),
+            (
+                proof("", "secret", NOW_MS, &nonce),
+                CredentialError::Identity,
+            ),
             (
                 proof("user", "secret", NOW_MS - 60_001, &nonce),
-                Doubt::Time,
+                CredentialError::Time,
             ),
             (
                 proof("user", "secret", NOW_MS + 60_001, &nonce),
-                Doubt::Time,
+                CredentialError::Time,
             ),
             (
                 proof("user", "secret", NOW_MS, &nonce[..31]),
-                Doubt::RawData,
+                CredentialError::RawData,
             ),
-            (Proof::default(), Doubt::RawData),
+            (Proof::default(), CredentialError::RawData),
             (
                 Proof {
                     raw_data: b"1.!".to_vec(),
                     ..right.clone()
                 },
-                Doubt::RawData,
+                CredentialError::RawData,
             ),
             (
                 Proof {
                     password: Secret::default(),
                     ..right.clone()
                 },
-                Doubt::Identity,
+                CredentialError::Identity,
             ),
         ] {
             assert_eq!(
                 credentials.check(&wrong, HERE, NOW_MS),
-                Err(doubt),
+                Err(error),
                 "{wrong:?}"
             );
         }
         assert_eq!(credentials.check(&right, HERE, NOW_MS), Ok(()));
         assert_eq!(
             credentials.check(&right, HERE, NOW_MS),
-            Err(Doubt::Time),
+            Err(CredentialError::Time),
             "a replay"
         );
         let later = proof("user", "secret", NOW_MS + 1, &nonce);
@@ -252,7 +266,7 @@ mod tests {
         let mut credentials = here_alone();
         let right = proof("user", "secret", NOW_MS, &[7; 32]);
         let elsewhere = credentials.check(&right, ELSEWHERE, NOW_MS);
-        assert_eq!(elsewhere, Err(Doubt::Identity));
+        assert_eq!(elsewhere, Err(CredentialError::Identity));
         // The timestamp was not consumed.
         assert_eq!(credentials.check(&right, HERE, NOW_MS), Ok(()));
     }
@@ -274,7 +288,7 @@ mod tests {
                     let start = Instant::now();
                     let checked = credentials.check(proof, *from, NOW_MS);
                     took_ns.push(start.elapsed().as_nanos());
-                    assert_eq!(checked, Err(Doubt::Identity));
+                    assert_eq!(checked, Err(CredentialError::Identity));
                 }
             }
             took_ns.map(|mut all| *all.select_nth_unstable(5_000).1)

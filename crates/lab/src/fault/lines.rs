@@ -1,4 +1,4 @@
-//! Two lines that carry the same packets, and what each fault does to them.
+//! Two lines with the same packets, and the effect of each fault on them.
 
 use super::{Fault, Rule, damage};
 use crate::capture::{Arrival, Feed, Line};
@@ -15,9 +15,9 @@ pub struct Lines<'a> {
     /// Index of the first packet of the session that we were there for.
     pub joined_at: usize,
     packets: usize,
-    /// What the exchange sent in a session before.
+    /// Packets of an earlier session of the exchange.
     earlier: &'a [SentPacket],
-    /// When the clock of the receiving host is set, nanoseconds, and by how many seconds.
+    /// Time at which the clock of the receiving host is set, nanoseconds, and the step in seconds.
     clock_set: Vec<(u64, i64)>,
 }
 

@@ -21,7 +21,7 @@ enum Known {
     /// The bytes are not a Logon, or none arrived.
     NoLogon,
     /// The Logon belongs to no session, or comes from an address that its session does not list.
-    Nobody,
+    NoSession,
     Connection(usize),
 }
 
@@ -131,7 +131,7 @@ impl Acceptor {
                 self.connections[connection].connected(stream, &bytes, time);
                 return;
             }
-            Known::Nobody if !is_waiting => self.port.queue.failed(from, time),
+            Known::NoSession if !is_waiting => self.port.queue.failed(from, time),
             _ => {}
         }
         self.port.queue.turn_away();
@@ -142,10 +142,11 @@ fn who(unauthenticated: &Unauthenticated<Stream>, connections: &[Connection]) ->
     match unauthenticated.names() {
         Ok(Some(names)) => {
             let peers = connections.iter().map(Connection::peer);
-            place_of(peers, &names, unauthenticated.from).map_or(Known::Nobody, Known::Connection)
+            place_of(peers, &names, unauthenticated.from)
+                .map_or(Known::NoSession, Known::Connection)
         }
         // A Logon without CompIDs.
-        Err(DisconnectReason::BadLogon) => Known::Nobody,
+        Err(DisconnectReason::BadLogon) => Known::NoSession,
         // mutant: access control: invalid bytes count as a failed Logon
         _ => Known::NoLogon,
     }

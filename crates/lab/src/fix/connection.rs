@@ -44,7 +44,7 @@ const TEXT_BYTES_MAX: usize = 200;
 
 /// Flush timeout: time limit for sending the rest.
 const FLUSH_TIMEOUT_NS: u64 = 2_000_000_000;
-/// Reads of one turn: nobody keeps the others waiting.
+/// Maximum reads of one connection in one turn, so that other connections do not wait.
 const READS: usize = 16;
 
 impl Connection {

@@ -1,4 +1,4 @@
-//! FIX counterparties on real sockets: many connections at once, and strangers.
+//! FIX counterparties on real sockets: many connections at once, and unauthenticated ones.
 #![allow(missing_docs)]
 
 mod access_control;
@@ -176,10 +176,10 @@ e3,DISCONNECT
 }
 
 /// Unauthenticated connections send nothing, a byte now and then, or the header of a long message. Logged-on clients
-/// get their heartbeats on time, and the other connections are closed after their timeout. `STRANGERS` is their number.
+/// get their heartbeats on time, and the other connections are closed after their timeout. `UNAUTHENTICATED` is their number.
 #[test]
 fn unauthenticated_connections_cost_nobody_anything() {
-    let count = amount("STRANGERS", 200) as usize;
+    let count = amount("UNAUTHENTICATED", 200) as usize;
     let rules = Rules {
         logon_wait_ns: 4_000_000_000,
         unauthenticated_per_address: count,

@@ -310,7 +310,7 @@ mod tests {
         assert_eq!(axis.at(100.0), 0.0);
         assert!((axis.at(1_000.0) - 100.0).abs() < 1e-6);
         assert_eq!(axis.decades().count(), 4);
-        // What is not there does not divide by zero.
+        // An empty chart does not divide by zero.
         let empty = Axis::of([].into_iter(), 0.0, 1.0);
         assert!(empty.at(0.0).is_finite());
     }

@@ -30,7 +30,7 @@ const BYTE_ORDER_MAGIC: u32 = 0x1a2b_3c4d;
 
 /// Type and both lengths.
 const FRAMING_LEN: usize = 12;
-/// Where a block's body starts.
+/// Start of a block's body.
 const BODY: usize = 8;
 
 /// The longest block that is skipped; the limit that Wireshark has too.

@@ -39,7 +39,7 @@ pub struct Pin(pub [u8; 32]);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SetupError {
     /// Invalid name.
-    #[error("this is neither a host's name nor an address")]
+    #[error("not a host name and not an address")]
     NoName,
     /// Invalid roots.
     #[error(

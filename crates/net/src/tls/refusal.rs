@@ -21,14 +21,14 @@ pub enum Refusal {
     WrongHost,
     /// Its issuer is not trusted.
     #[error(
-        "the server's certificate was issued by nobody known; name the issuer's certificate in `roots_file` if \
+        "the server's certificate was issued by an unknown issuer; name the issuer's certificate in `roots_file` if \
          the venue has an issuer of its own"
     )]
     UnknownIssuer,
     /// It is self-signed.
     #[error(
-        "the server's certificate is signed by itself alone; name it in `roots_file` if the venue says so, \
-         else something stands between"
+        "the server's certificate is self-signed; name it in `roots_file` if the venue says so, \
+         else another host answers in its place"
     )]
     SelfSigned,
     /// Another fault of the certificate.
@@ -41,7 +41,7 @@ pub enum Refusal {
     )]
     PinDiffers,
     /// The server supports no TLS 1.2 or later.
-    #[error("the server speaks no TLS as new as 1.2; ask the venue for another address")]
+    #[error("the server does not support TLS 1.2 or later; ask the venue for another address")]
     TooOld,
     /// The server requires a client certificate.
     #[error(
@@ -65,8 +65,10 @@ pub enum Refusal {
         "the client's certificate is not of an issuer in `client_roots_file`, or its time is over"
     )]
     ClientRefused,
-    /// A client that does not speak TLS, or none as new as 1.2.
-    #[error("the client speaks no TLS as new as 1.2; check that its address begins with tls://")]
+    /// A client without TLS, or with a version below 1.2.
+    #[error(
+        "the client does not support TLS 1.2 or later; check that its address begins with tls://"
+    )]
     ClientNotTls,
     /// A client ended the handshake.
     #[error(
@@ -74,11 +76,11 @@ pub enum Refusal {
     )]
     ServerRefused,
     /// The connection ended without close_notify.
-    #[error("the connection was cut without the end that TLS asks for; connect again")]
+    #[error("the connection ended without a close_notify of TLS; connect again")]
     Cut,
     /// Received data was altered or invalid.
     #[error(
-        "what came was broken or tampered with; connect again, and look at what stands between"
+        "received data was damaged or manipulated; connect again, and check the network between"
     )]
     Broken,
 }
@@ -99,7 +101,7 @@ impl Refusal {
         }
     }
 
-    /// Of a client, as its server sees it.
+    /// Error of a client's connection, from the server's side.
     pub(super) fn of_client(error: &Error) -> Refusal {
         match error {
             Error::NoCertificatesPresented => Refusal::ClientWithout,

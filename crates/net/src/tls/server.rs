@@ -10,7 +10,7 @@ use rustls::{Error, RootCertStore, ServerConfig, ServerConnection};
 use std::fmt;
 use std::sync::Arc;
 
-/// Of the certificates and keys that are given, all in PEM.
+/// Certificates and keys, all in PEM.
 #[derive(Clone, Copy)]
 pub struct ServerSettings<'a> {
     /// Our certificate first, then those that lead to its issuer.
@@ -31,7 +31,7 @@ impl Server {
     /// Reads and checks everything.
     ///
     /// # Errors
-    /// What cannot be used. The text has nothing of a key.
+    /// Unusable file. The text never contains a part of a key.
     pub fn new(settings: &ServerSettings<'_>) -> Result<Server, SetupError> {
         let provider = Arc::new(ring::default_provider());
         let mut roots = RootCertStore::empty();

@@ -71,7 +71,7 @@ fn pin_of(leaf: &CertificateDer<'_>) -> Result<Pin, Error> {
 
 /// A self-signed certificate.
 #[derive(Debug, thiserror::Error)]
-#[error("signed by itself alone")]
+#[error("self-signed")]
 pub struct SelfSigned;
 
 /// The library reports a self-signed certificate as one of an unknown issuer; this names the actual

@@ -33,7 +33,7 @@ pub enum Error {
         name: String,
     },
     /// A unicast address that does not belong to this host.
-    #[error("{address} is no address of this host; receive from a group, or one of: {there}")]
+    #[error("{address} is not an address of this host; receive from a group, or one of: {there}")]
     NotOurs {
         /// The configured address.
         address: SocketAddrV4,
@@ -50,7 +50,7 @@ pub enum Error {
     },
     /// Another process has the port.
     #[error(
-        "{address} is taken by another socket that does not share it; 'ss -lunp sport = :{}' names its process", address.port()
+        "{address} is in use by another socket; 'ss -lunp sport = :{}' names its process", address.port()
     )]
     Taken {
         /// The address that could not be bound.

@@ -117,7 +117,10 @@ impl Slots {
     /// A packet of the last receive call.
     #[inline]
     pub fn get(&self, index: usize) -> Arrived<'_> {
-        assert!(index < self.filled, "so many packets were received");
+        assert!(
+            index < self.filled,
+            "index below the number of received packets"
+        );
         let header = &self.headers[index];
         let hdr = &header.msg_hdr;
         let len = (header.msg_len as usize).min(self.bytes_each);

@@ -29,7 +29,7 @@ pub struct Refresh {
     bytes_at: u64,
     /// Start time of the last round.
     round_began_ns: u64,
-    /// No round that was demanded begins before this time: whoever asks without end takes half of the link at most.
+    /// Earliest time of the next requested round: endless requests use at most half of the link.
     rest_until_ns: u64,
     /// Whether the messages of the current unit are the first of a round.
     begins_round: bool,

@@ -7,7 +7,7 @@ use std::fmt;
 pub enum OpenError {
     /// The folder or the file cannot be used.
     #[error(
-        "the session's store {path}: {reason}; give a folder of this user that nobody else may read"
+        "the session's store {path}: {reason}; give a folder of this user that no other user may read"
     )]
     System {
         /// Path.
@@ -59,10 +59,10 @@ pub enum OpenError {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Damage {
     /// The file is shorter than its header.
-    #[error("the file is cut short inside its head")]
+    #[error("the file is truncated in its header")]
     NoHead,
     /// The first bytes are not those of a store, or the version is unknown.
-    #[error("these are not the first bytes of a store")]
+    #[error("not the file of a store, or of an unknown version")]
     Magic,
     /// The checksum of a slot is wrong.
     #[error("the checksum of the numbers in slot {slot} is wrong")]
@@ -71,10 +71,10 @@ pub enum Damage {
         slot: u8,
     },
     /// Both slots are valid, but their turns are not consecutive.
-    #[error("the two slots of numbers do not follow each other")]
+    #[error("the two slots of numbers are not of consecutive writes")]
     Slots,
     /// The checksum of a record's header is wrong.
-    #[error("the checksum of the head of message {number} is wrong")]
+    #[error("the checksum of the header of message {number} is wrong")]
     Head {
         /// The expected number.
         number: u64,
@@ -86,7 +86,7 @@ pub enum Damage {
         number: u64,
     },
     /// A record with an unexpected number.
-    #[error("message {found} stands where message {number} belongs")]
+    #[error("message {found} in the place of message {number}")]
     Order {
         /// The expected number.
         number: u64,

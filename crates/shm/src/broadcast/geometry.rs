@@ -89,7 +89,7 @@ impl fmt::Display for Refused {
             ),
             Refused::Memory { needed, there } => write!(
                 f,
-                "the ring needs {} bytes and its memory has {}; it was cut short, or is another's",
+                "the ring needs {} bytes and its memory has {}; it was truncated, or belongs to another ring",
                 needed.saturating_mul(WORD),
                 there.saturating_mul(WORD)
             ),

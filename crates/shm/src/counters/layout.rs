@@ -46,7 +46,7 @@ pub fn words_needed(counters: usize, histograms: usize) -> usize {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Corrupt {
     /// Other data, or nothing yet.
-    #[error("no counters are here, or not yet; is it the right file, and has its process started?")]
+    #[error("no counters in this file yet; check the path, and that its process has started")]
     Foreign,
     /// Written by a later program.
     #[error(

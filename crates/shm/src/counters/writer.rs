@@ -31,7 +31,7 @@ pub enum Refused {
         why: &'static str,
     },
     /// The tick length is invalid.
-    #[error("a tick of the clock cannot be so long; give it in nanoseconds, finite and above 0")]
+    #[error("the clock's tick length is invalid; give it in nanoseconds, finite and above 0")]
     Tick,
 }
 

@@ -27,7 +27,10 @@ pub enum Error {
         path: PathBuf,
     },
     /// The parent of the directory of buses does not exist, for example `/dev/shm`.
-    #[error("there is no {parent} for {path} to be in; {}", parent_advice(parent))]
+    #[error(
+        "{parent} does not exist, so {path} cannot be opened or created; {}",
+        parent_advice(parent)
+    )]
     NoParent {
         /// The directory of buses.
         path: PathBuf,
@@ -96,7 +99,7 @@ pub enum Error {
     },
     /// The directory is on `hugetlbfs`, and the system has too few huge pages reserved.
     #[error(
-        "{} of huge pages needed for {path}, so many are not free; reserve more by 'sysctl vm.nr_hugepages=…', or choose a directory in /dev/shm", Size(*needed_bytes)
+        "{} of huge pages needed for {path}, fewer are free; reserve more by 'sysctl vm.nr_hugepages=…', or choose a directory in /dev/shm", Size(*needed_bytes)
     )]
     NoHugePages {
         /// The file to be made or to be grown.

@@ -379,7 +379,7 @@ impl Region {
             },
             Err(error) => Error::system("install the fault handler for", path)(error),
         };
-        // SAFETY: it was mapped above with this length, and nobody has a reference to it.
+        // SAFETY: it was mapped above with this length, and no reference to it exists.
         let _ = unsafe { rustix::mm::munmap(base, bytes) };
         Err(failure)
     }
@@ -389,7 +389,7 @@ impl Region {
         // `self` is dropped, after every borrow. Its bytes are initialised: a file's pages, or zeros.
         // Other processes change them at any time, which is what atomics are for; nothing in this
         // process accesses them in another way. In a mapping for reading, loads of 64 bits are plain
-        // loads on the systems that we build for; a store, which nobody has reason for, is stopped by
+        // loads on the systems that we build for; a store, for which there is no reason, is stopped by
         // the processor and changes nothing. A file that is made shorter gives zeros, see `fault`.
         unsafe { self.words.as_ref() }
     }

@@ -28,8 +28,7 @@ Examples:
   touchline bench book --levels 5000 --json
 
 Output:
-  Changes are timed 32 at a time, and a figure is of one of them on the average: a clock that is read
-  for each would cost as much as the change.")]
+  Each sample is the mean of 32 changes: reading the clock costs as much as one change.")]
 pub struct Arguments {
     /// Levels a side of the deep books.
     #[arg(long, value_name = "N", default_value_t = 1_000, value_parser = clap::value_parser!(u16).range(64..=60_000))]

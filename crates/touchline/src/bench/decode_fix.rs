@@ -28,7 +28,8 @@ use touchline_wire::fix::{
 #[command(after_help = "\
 Examples:
   touchline bench decode-fix
-  touchline bench decode-fix --quickfix competitors/target/bin/quickfix-decode --dictionary FIX44.xml")]
+  touchline bench decode-fix --quickfix competitors/target/bin/quickfix-decode \\
+      --dictionary FIX44.xml")]
 pub struct Arguments {
     /// Samples of each subject in each round, of 100 messages each.
     #[arg(long, value_name = "N", default_value_t = 2_000, value_parser = clap::value_parser!(u32).range(1..))]

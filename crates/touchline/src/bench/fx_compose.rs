@@ -21,13 +21,13 @@ use touchline_transport::clock::ticks;
 use touchline_transport::shm::{Publisher, Root, Settings};
 use touchline_types::{Id, Price, Quantity, Quote, QuoteAction, QuoteChange, Side};
 
-/// What a changed tier of one bank costs, from the quote to the composite published on a bus.
+/// Latency of a bank's changed quote, from the quote to the composite published on a bus.
 ///
-/// With the profile `memory` each bank quotes tiers on both sides around one mid. In `one-tier` one tier of one bank changes its price; in `one-bank`
-/// all tiers of one bank do; `top-only` changes the size of the best tier. Every change is timed by itself, with the update of the
-/// book's table and the messages of the bus in it. With `burst` and `sparse` simulated banks quote over sockets, and the time from a
-/// quote received by its gateway to the composite consumed by another process is measured, in parts, with a histogram and the kernel's share. With `buses` the composer
-/// polls a bus of each bank, and a round of it is measured, without a quote and with one.
+/// Profile `memory`: each bank quotes tiers on both sides around one mid. `one-tier` changes the price of one tier of one bank,
+/// `one-bank` the prices of all its tiers, `top-only` the size of its best tier. Each sample is one change, with the snapshot slot
+/// and the messages of the bus. Profile `buses`: the composer polls a bus of each bank; a sample is one round of it, with and
+/// without a quote. Profiles `burst` and `sparse`: simulated banks quote over sockets; a sample is the time from a quote received
+/// by its gateway to the composite consumed by another process, in parts, with a histogram and the kernel's share.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -40,7 +40,7 @@ pub struct Arguments {
     /// How the banks quote.
     #[arg(long, value_enum, default_value_t = Profile::Memory)]
     profile: Profile,
-    /// Seconds of bursts that are measured.
+    /// Measured seconds of bursts.
     #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u64).range(1..=3_600))]
     seconds: u64,
     /// Seconds of silence before each quote of the profile `sparse`.
@@ -58,7 +58,7 @@ pub struct Arguments {
     /// Samples of each subject in each round.
     #[arg(long, value_name = "N", default_value_t = 200_000, value_parser = clap::value_parser!(u64).range(1..))]
     samples: u64,
-    /// Times that each subject is measured, alternately.
+    /// Rounds; each measures every subject once.
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..))]
     rounds: u32,
     /// Processor.
@@ -68,7 +68,7 @@ pub struct Arguments {
     common: Common,
 }
 
-/// What changes.
+/// Measured change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Change {
     OneTier,
@@ -233,7 +233,7 @@ impl Bench {
     }
 }
 
-/// The configuration of a composer of so many banks.
+/// Configuration of a composer with this number of banks.
 fn config(banks: u16) -> Result<Config, Failure> {
     let mut text = "bus = \"fx\"\n[[pairs]]\nsymbol = \"EUR/USD\"\nprecision = 5\nspot_date = \"20260107\"\nsizes = [1000000, 5000000]\n"
         .to_owned();

@@ -23,12 +23,13 @@ Examples:
   touchline bench hash --orders 1000000 --json
 
 Output:
-  One sample is the time of 32 in a row, each of which waits for the one before: a single hash is too short for
-  the clock. The subjects are measured alternately.
-  fixed         a multiplication by a public constant: no secret, and anybody can choose ids that collide
+  Each sample is the time of 32 hashes, each of which depends on the one before: a single hash
+  is too short for the clock. The subjects are measured alternately.
+  fixed         a multiplication by a public constant; without a secret, an attacker can choose
+                ids that collide
   keyed         the hash of the order books
-  siphash       that of the standard library
-  order-change  a new quantity for an order among many, which has one keyed hash in it")]
+  siphash       the hash of the standard library
+  order-change  a new quantity for one of many orders; it computes one keyed hash")]
 pub struct Arguments {
     /// Orders in the book.
     #[arg(long, value_name = "N", default_value_t = 10_000, value_parser = clap::value_parser!(u32).range(32..=4_000_000))]

@@ -1,4 +1,4 @@
-//! `touchline demo fx`: simulated banks, a gateway for each, the composite and a screen, each a process of its own.
+//! `touchline demo fx`: simulated banks, a gateway for each, the composer and a screen, each in a separate process.
 
 mod compare;
 mod kills;
@@ -22,21 +22,21 @@ use touchline_transport::shm::{CountersView, Root};
 
 /// Banks that quote currency pairs, a gateway for each, and one composite price.
 ///
-/// Five simulated banks quote three pairs over FIX in their own dialects; some are late, fall silent, lose their connection, quote
+/// Five simulated banks quote three pairs over FIX, each in a dialect; some are late, fall silent, lose their connection, or quote
 /// inverted or malformed prices. A gateway for each publishes its quotes, the composer makes one price of them, and the screen shows
-/// that. At the end nothing goes wrong any more, and the composite is compared with what the banks show.
+/// this price. At the end the faults stop, and the composite is compared with the best prices of the banks.
 #[derive(Debug, clap::Args)]
 pub struct Arguments {
     /// Stop after N seconds; by default at Ctrl-C, or at q on the screen.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=86_400))]
     seconds: Option<u64>,
-    /// Seed of the mids and of what goes wrong.
+    /// Seed of the mids and of the faults.
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
     /// Print one line a second instead of the screen. Without a terminal this is the default.
     #[arg(long)]
     plain: bool,
-    /// Kill (-9), freeze and disconnect N of the processes at random, one after the other; fail if anything void is shown as live.
+    /// Kill (-9), freeze and disconnect processes at random, N times in a row; fail if a void quote is shown as live.
     #[arg(long, value_name = "N", conflicts_with = "seconds")]
     kills: Option<u64>,
 }
@@ -46,18 +46,18 @@ const BANKS: &str = include_str!("fx/banks.toml");
 const BUS: &str = "fx";
 /// Port of the first bank where banks are killed.
 const PORT: u16 = 21_001;
-/// How long a process may take to be up, and to end.
+/// Maximum time of a process to start and to end.
 const PATIENCE: Duration = Duration::from_secs(30);
-/// How long everything takes to come back once nothing goes wrong any more, and how long it may take on a loaded host.
+/// Time that all books take to recover after the faults were stopped, and its maximum on a loaded host.
 const HEALING: Duration = Duration::from_secs(3);
 const HEALING_MAX: Duration = Duration::from_secs(60);
 
-/// The processes, in the order of the data.
+/// The processes, in the order of the data flow.
 pub struct Cast {
     banks: Process,
     gateways: Vec<Process>,
     composer: Process,
-    /// What each gateway, the composer and the banks were started with.
+    /// Arguments of each gateway, of the composer and of the banks.
     commands: Vec<Vec<String>>,
     compose: Vec<String>,
     sim: Vec<String>,
@@ -69,7 +69,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let folder = Folder::create()?;
     let mut config = BANKS.replace("SEED", &arguments.seed.to_string());
     if arguments.kills.is_some() {
-        // Banks that are killed come back at the same addresses, which nobody else takes.
+        // Killed banks are started again on the same addresses; no other process may take these.
         let [.., b, c, _] = std::process::id().to_be_bytes().map(|byte| byte.max(1));
         let d = (std::process::id() % 250) + 2;
         config = format!("address = \"127.{b}.{c}.{d}\"\nport = {PORT}\n{config}");
@@ -112,12 +112,12 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     match comparison.is_equal() {
         true => Ok(()),
         false => Err(Failure::run(
-            "the composite differs from what the banks show; please report it with this command line",
+            "the composite differs from the best prices of the banks; please report it with this command line",
         )),
     }
 }
 
-/// Until somebody wants an end: on a screen, or with a line a second.
+/// Watches until a stop is requested: on a screen, or with one line a second.
 fn watch(
     arguments: &Arguments,
     buses: &Path,
@@ -132,8 +132,8 @@ fn watch(
     };
     if !arguments.plain && std::io::stdout().is_terminal() {
         let introduction = "This demo simulates five banks that quote three pairs in different dialects. Some are late, fall silent, \
-             lose their connection or quote nonsense. The composite below has the best of what may be traded on; the number of \
-             orders is the number of banks. q ends the demo; then the composite is compared with what the banks show."
+             lose their connection or send invalid quotes. The composite below has the best tradable prices; the number of \
+             orders is the number of banks. q ends the demo; then the composite is compared with the best prices of the banks."
             .to_owned();
         return top::watch(&Monitor::new(Some(buses)), BUS, introduction, &mut goes_on);
     }
@@ -150,7 +150,7 @@ fn watch(
             };
             let now = [counter("bank_updates"), counter("composites_published")];
             say(&format!(
-                "{:>4} s  {:>6} updates/s of banks  {:>6} composites/s  {} banks live  {} times a bank was lost\n",
+                "{:>4} s  {:>6} updates/s of banks  {:>6} composites/s  {} banks live  {} bank losses\n",
                 start.elapsed().as_secs(),
                 now[0].saturating_sub(before[0]),
                 now[1].saturating_sub(before[1]),
@@ -164,7 +164,7 @@ fn watch(
 }
 
 impl Cast {
-    /// The banks first, then who listens to them, then who listens to that.
+    /// Banks first, then gateways, then the composer.
     pub fn start(
         path: &Path,
         folder: &Path,
@@ -224,7 +224,7 @@ impl Cast {
         all.find_map(Process::failure).map_or(Ok(()), Err)
     }
 
-    /// Nothing goes wrong any more, and mids stand still: then the composite is what the banks show, sooner or later.
+    /// Stops the faults and freezes the mids: the composite then converges to the best prices of the banks.
     fn compare(&mut self, root: &Root) -> Result<Comparison, Failure> {
         self.banks.ask("heal", "ok", PATIENCE)?;
         let start = Instant::now();
@@ -245,7 +245,7 @@ impl Cast {
         (gateways, self.composer.id())
     }
 
-    /// Ends everything; what the banks said.
+    /// Ends all processes; returns the output of the banks.
     pub fn end(self) -> Result<Vec<String>, Failure> {
         self.composer.end(PATIENCE)?;
         for gateway in self.gateways {

@@ -86,9 +86,9 @@ pub fn aeron_drivers(host: &Host, _: &Asked) -> Look {
     });
     let (alive, dead): (Vec<_>, Vec<_>) = folders.partition(|(_, is_alive)| *is_alive);
     Ok(match dead.as_slice() {
-        [] => Finding::ok(format!("{} at work", alive.len())),
+        [] => Finding::ok(format!("{} in use", alive.len())),
         [(first, _), ..] => Finding::warn(
-            format!("{} left by relays that are gone", dead.len()),
+            format!("{} left by killed relays", dead.len()),
             format!("rm -r /dev/shm/{first}"),
         ),
     })

@@ -158,11 +158,11 @@ pub fn timestamps(host: &Host, asked: &Asked) -> Look {
             "{name} timestamps every packet{clock}; `hwstamp_ctl -i {name} -r 1` enables it"
         )),
         (false, true) => Finding::warn(
-            format!("{name}: by the kernel only"),
+            format!("{name}: timestamps of the kernel only"),
             "a card that timestamps every packet (`ethtool -T IF`: HWTSTAMP_FILTER_ALL)",
         ),
         (false, false) => Finding::bad(
-            format!("{name}: nobody stamps"),
+            format!("{name}: no timestamps"),
             "another driver, or stamps = false in [network]",
         ),
     })

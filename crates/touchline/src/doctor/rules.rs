@@ -75,7 +75,7 @@ pub const RULES: &[Rule] = &[
     rule(
         "governor",
         processors::governor,
-        "a processor that was slowed down takes tens of microseconds to come back when a packet wakes it",
+        "a processor at a low frequency takes tens of microseconds to speed up when a packet wakes it",
     ),
     rule(
         "turbo",
@@ -170,7 +170,7 @@ pub const RULES: &[Rule] = &[
     rule(
         "send_buffer",
         network::send_buffer,
-        "a relay over Aeron sends bursts of datagrams; what its socket does not hold is sent late",
+        "a relay over Aeron sends bursts of datagrams; datagrams beyond the socket's buffer are sent late",
     ),
     rule(
         "aeron_drivers",

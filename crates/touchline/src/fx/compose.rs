@@ -40,8 +40,9 @@ Examples:
   touchline fx compose --config fx/compose.toml --record session
   touchline fx replay session --out replayed
 
-Watch it with `touchline top BUS`, `book BUS SYMBOL --watch`, `tail BUS` and `stat BUS`. The settings are in docs/fx.md.
-A recording has config.toml, session.txt, and composite.live.jsonl; a replay of it writes the same composites.
+Watch it with `touchline top BUS`, `book BUS SYMBOL --watch`, `tail BUS` and `stat BUS`. The
+settings are in docs/fx.md. A recording has config.toml, session.txt and composite.live.jsonl;
+a replay of it writes the same composites.
 
 Exit status:
   0  stopped by SIGTERM, Ctrl-C, --seconds or --until-eof

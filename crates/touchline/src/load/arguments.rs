@@ -5,9 +5,9 @@ use std::time::Duration;
 /// Shape of the load.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub enum Shape {
-    /// One message after the other at equal distances.
+    /// Single messages at equal intervals.
     Steady,
-    /// 100 messages back to back, at equal distances.
+    /// Bursts of 100 messages back to back, at equal intervals.
     Bursts,
     /// 100 messages a second.
     Sparse,
@@ -16,9 +16,9 @@ pub enum Shape {
 /// How processes wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub enum Waiting {
-    /// They look again at once, or let others run where processes share a processor.
+    /// Poll again at once; processes that share a processor yield.
     Spin,
-    /// They sleep for 20 µs.
+    /// Sleep for 20 µs.
     Sleep,
 }
 

@@ -26,10 +26,10 @@ pub struct Session {
     is_json: bool,
     output: Option<Output>,
     metrics: Option<Metrics>,
-    /// What every line of JSON has besides its row.
+    /// Fields that every line of JSON has besides its row.
     common: Value,
     interrupt: Interrupt,
-    /// Whether several numbers of readers are measured, so that names have to say which.
+    /// Whether several numbers of readers are measured; subject names then contain the number.
     has_readers: bool,
 }
 
@@ -75,7 +75,7 @@ impl Session {
         self.entries.len()
     }
 
-    /// Closes the file of rows, and prints what came of the run.
+    /// Closes the file of rows, and prints the result of the run.
     pub fn end(self, rows: &[Row]) -> Result<(), Failure> {
         if let Some(output) = self.output {
             output.finish()?;
@@ -115,8 +115,8 @@ impl Session {
                 );
             }
         }
-        for doubt in ramp::doubts(rows) {
-            println!("DISTURBED: {doubt}");
+        for warning in ramp::warnings(rows) {
+            println!("DISTURBED: {warning}");
         }
         Ok(())
     }
@@ -231,7 +231,7 @@ fn floor(measuring: usize, other: usize) -> Result<u64, Failed> {
     measured.map_err(|_| failed("it was not measured".to_owned()))?
 }
 
-/// The rows of a file, and what they say of their run.
+/// The rows of a file, and the facts of their run.
 pub fn read(path: &Path) -> Result<(Vec<Row>, Facts), Failure> {
     let place = path.display();
     let text =

@@ -212,7 +212,7 @@ fn write_counters_file(page: &mut Page, overview: &Overview, counters_file: &Cou
     write_histograms(page, "", &[("bus", bus)], counters_file);
 }
 
-/// What a process counts apart from any bus.
+/// Counters of a process that belong to no bus.
 fn write_process(page: &mut Page, process: &ProcessView) {
     let name = process.name.as_str();
     let help = "1 while a process lives that counts apart from any bus.";

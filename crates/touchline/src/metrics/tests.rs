@@ -118,7 +118,7 @@ impl Drop for Everything {
     }
 }
 
-/// What the page of a composer's bus has beside that of any publisher, with the kind.
+/// Metrics of a composer's bus that other publishers do not have, with their types.
 fn of_composer() -> Vec<(String, &'static str)> {
     let described = |name: &str, unit: &str| Description {
         name: name.to_owned(),

@@ -17,9 +17,9 @@ use touchline_lab::pacing::Pacer;
 
 /// Simulate banks that quote currency pairs over FIX 4.4.
 ///
-/// Every bank quotes around one seeded mid with its own spread, skew, tiers and latency, in its own dialect. What goes wrong
-/// is in the configuration: silences, outages, disconnects, wrong clocks, inverted and malformed quotes. When the simulator is
-/// stopped, nothing goes wrong any more, every bank quotes once more, and the best prices that the banks show are printed.
+/// Every bank quotes around one seeded mid with a separate spread, skew, tiers, latency and dialect. The configuration sets the
+/// faults: silences, outages, disconnects, wrong clocks, inverted and malformed quotes. When the simulator is stopped, it stops
+/// injecting faults, every bank quotes once more, and the best prices of the banks are printed.
 #[derive(Debug, clap::Args)]
 #[command(after_help = AFTER_HELP)]
 pub struct Arguments {
@@ -29,10 +29,10 @@ pub struct Arguments {
     /// Write a gateway's configuration of each bank, compose.toml and, if banks take orders, run.toml into this folder.
     #[arg(long, value_name = "DIR")]
     write: Option<PathBuf>,
-    /// Write the best prices that the banks show at the end to this file.
+    /// Write the best prices of the banks at the end to this file.
     #[arg(long, value_name = "FILE")]
     expected: Option<PathBuf>,
-    /// Write what the banks' dealing desks believe was traded to this file at the end, a JSON object a bank.
+    /// Write the banks' ledgers of trades to this file at the end, a JSON object a bank.
     #[arg(long, value_name = "FILE")]
     ledger: Option<PathBuf>,
     /// Read commands from standard input, one a line; the answers go to standard output.
@@ -54,10 +54,10 @@ Examples:
   touchline sim bank --config banks.toml --seconds 60 --expected best.jsonl
 
 Commands of --commands:
-  heal                     nothing goes wrong any more; mids stand still, every bank quotes once more
-  best                     print the best prices that the banks show
-  ledger                   print what the banks believe was traded
-  outage BANK MS           BANK closes its connections, and refuses others for MS milliseconds
+  heal                     stop all faults and freeze the mids; every bank quotes once more
+  best                     print the best prices of the banks
+  ledger                   print the trades in the banks' ledgers
+  outage BANK MS           BANK closes its connections and refuses others for MS milliseconds
   quit                     stop, as on Ctrl-C
 
 Exit status:
@@ -67,9 +67,9 @@ Exit status:
 
 /// Longer sleeps would show as latency of quotes.
 const IDLE_NS: u64 = 100_000;
-/// How long quotes may take to arrive once nothing goes wrong any more.
+/// Time for quotes to arrive after the faults were stopped.
 const HEALING_NS: u64 = 1_500_000_000;
-/// How long everybody may take to log out.
+/// Maximum wait for gateways to log out at the end.
 const FAREWELL_NS: u64 = 2_000_000_000;
 
 /// A command on standard input.
@@ -229,7 +229,7 @@ impl<'a> Running<'a> {
         Ok(command == Command::Quit)
     }
 
-    /// Nothing goes wrong any more; what the banks show then is what a composite shows, too.
+    /// Stops the faults; the composite then converges to the best prices of the banks.
     fn close(mut self) -> Result<(), Failure> {
         self.banks.heal(self.time());
         self.turns(HEALING_NS, |_| false);
@@ -299,7 +299,7 @@ fn price(ticks: i64, precision: u8) -> String {
     text.trim_end_matches('.').to_owned()
 }
 
-/// What each bank did.
+/// Counts of each bank.
 fn summary(banks: &Banks) -> String {
     let mut text = String::from(
         "bank             clients   quotes silences disconnects outages inverted malformed checksums  gaps floods\n",

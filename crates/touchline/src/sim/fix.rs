@@ -114,11 +114,11 @@ Examples:
   touchline sim fix-acceptor --listen 127.0.0.1:0 --sender BANK --target CLIENT
   touchline sim fix-acceptor --listen 192.0.2.1:5001 --from 192.0.2.7 --from 198.51.100.0/24
 
-Standard output has `listening on ADDRESS ...` when it is up; the log is on standard error. A connection
-must send its Logon of at most 4 KiB within 10 s. A Logon of an unknown session is closed without an
-answer, a connection from another address than --from at once. After six failed Logons the connections
-of an address are closed for 1 s, doubled with each further failure up to 60 s; ten minutes without a
-failure reset this.
+Standard output has `listening on ADDRESS ...` when it is up; the log is on standard error. A
+connection must send its Logon of at most 4 KiB within 10 s. A connection that sends a Logon of an
+unknown session is closed without an answer, a connection from another address than --from at
+once. After six failed Logons the connections of an address are closed for 1 s, doubled with each
+further failure up to 60 s; ten minutes without a failure reset this.
 
 Exit status:
   0  stopped
@@ -130,9 +130,9 @@ Examples:
   touchline sim fix-acceptor & touchline sim fix-initiator --seconds 10
   touchline sim fix-initiator --send 5 --seconds 8
 
-Standard output has `connecting to ADDRESS ...` when it is up, and `logged on ...` with each Logon. A
-refused connection or Logon is a line of the log on standard error, with the reason, the fix and the
-time of the next attempt.
+Standard output has `connecting to ADDRESS ...` when it is up, and `logged on ...` with each
+Logon. A refused connection or Logon is a line of the log on standard error, with the reason, the
+fix and the time of the next attempt.
 
 Exit status:
   0  stopped

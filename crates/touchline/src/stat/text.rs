@@ -116,7 +116,7 @@ fn publisher(bus: &Overview, paint: Paint) -> String {
 fn last_sign_of_life(bus: &Overview) -> String {
     let ns = bus.liveness.map_or(0, |liveness| liveness.age.as_nanos());
     let ago = age(u64::try_from(ns).unwrap_or(u64::MAX));
-    format!("last sign of life {ago} ago, books are stale")
+    format!("no activity for {ago}, books are stale")
 }
 
 /// A reader of a lossless bus, by slot and name.

@@ -4,7 +4,7 @@ use touchline_client::{
     BookKind, Depth, Event, LevelAction, OrderAction, Side, StatisticKind, UpdateAction,
 };
 
-/// What happened to a quote.
+/// Name of a change of a quote.
 pub fn quote_action(action: touchline_client::QuoteAction) -> &'static str {
     use touchline_client::QuoteAction;
     match action {

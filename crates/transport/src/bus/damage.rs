@@ -8,12 +8,12 @@ use touchline_shm::segment::Mapping;
 pub enum Damage {
     /// A file was truncated.
     #[error(
-        "bus file cut short: {0}; start again, which begins the bus again, and find out who did it"
+        "bus file truncated: {0}; restart the publisher, which creates the bus again, and find the program that truncated it"
     )]
     CutShort(PathBuf),
     /// A path leads to another file or nowhere: readers cannot find this publisher, and another one may start.
     #[error(
-        "bus file removed or replaced: {0} is not the one that this process writes, so no reader finds it; publishing ends. Start again, which begins the bus again, and find out who removes files there: a cleaner of /dev/shm, or systemd-logind at the user's logout (RemoveIPC=yes)"
+        "bus file removed or replaced: {0} is not the file that this process writes, so readers cannot open it; publishing ends. Restart the publisher, which creates the bus again, and find the program that removes files there: a cleaner of /dev/shm, or systemd-logind at the user's logout (RemoveIPC=yes)"
     )]
     NameLost(PathBuf),
 }

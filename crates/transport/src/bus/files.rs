@@ -70,7 +70,7 @@ pub enum Error {
         source: std::io::Error,
     },
     /// Its writer is starting, and did not finish in time.
-    #[error("bus {bus} is half started; its gateway died while starting, or hangs: start it again")]
+    #[error("bus {bus} is incomplete: its gateway died during its start, or hangs; restart it")]
     HalfStarted {
         /// Name of the bus.
         bus: String,

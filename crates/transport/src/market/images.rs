@@ -42,18 +42,18 @@ pub enum Unseen {
     #[error("no book was published yet")]
     Nothing,
     /// It is deeper than its slot.
-    #[error("its book is deeper than its image: publish with more image_levels_max")]
+    #[error("its book is deeper than its snapshot slot: raise image_levels_max of the publisher")]
     TooDeep,
     /// Its publisher died or was stopped during a change.
     #[error(
-        "its publisher died or was stopped while it changed the image: if it is gone, start it again"
+        "its publisher died or was stopped while it wrote the snapshot slot: restart it if it has ended"
     )]
     Torn,
     /// It changed during each copy.
-    #[error("its book changes faster than it can be copied: look again")]
+    #[error("its book changes faster than it can be copied: try again")]
     Overwritten,
     /// Another publisher has started since the last refresh.
-    #[error("another publisher is just beginning: look again")]
+    #[error("another publisher is starting: try again")]
     Restarted,
 }
 

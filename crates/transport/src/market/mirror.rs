@@ -68,7 +68,7 @@ impl Mirror {
         self.channel.orders_of(self.validities(instrument).1)
     }
 
-    /// How far an instrument's price book and order book may be trusted by themselves, whatever holds for the channel.
+    /// Validity of an instrument's price book and order book, without that of the channel.
     pub fn own_validity(&self, instrument: Instrument) -> (Validity, Validity) {
         self.validities(instrument)
     }

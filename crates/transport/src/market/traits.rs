@@ -33,8 +33,8 @@ pub trait Publish {
     /// statement it is never stalled.
     fn state_activity(&mut self, _activity: Activity) {}
 
-    /// Keeps a value for those who join later, and tells nobody: a value that is known already, or came too late to be news.
-    /// Where nothing is kept for late joiners there is nothing to do.
+    /// Stores a value for late joiners without publishing it: a known value, or one too old to publish.
+    /// The default does nothing: no value is stored for late joiners.
     fn keep(&mut self, _update: &Update<'_>, _timestamps: &Timestamps) {}
 
     /// Counters, if it has any.

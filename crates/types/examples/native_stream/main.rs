@@ -45,7 +45,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// At least `count` messages: updates of every kind, cut into parts of several lengths, and what is no update.
+/// At least `count` messages: updates of every kind, cut into parts of several lengths, and messages that are not updates.
 fn random_stream(seed: u64, count: u64) -> Vec<u8> {
     const SOURCES: [Flags; 3] = [
         Flags::NONE,

@@ -25,7 +25,7 @@ impl<'a, E: Entry> Group<'a, E> {
         entry: PhantomData,
     };
 
-    /// The group at the start of `bytes`, and what follows it.
+    /// The group at the start of `bytes`, and the bytes after it.
     ///
     /// # Errors
     /// [`Malformed::DimensionCut`], [`Malformed::EntryTooShort`], [`Malformed::GroupPastEnd`], and

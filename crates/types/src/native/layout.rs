@@ -1,4 +1,4 @@
-//! Where each byte of a message is: the schema as types, read and written in place.
+//! Layout of every message: the schema as types, read and written in place.
 //!
 //! Blocks and entries have an alignment of 1, so a message may lie anywhere; from an address that
 //! is a multiple of eight on, every 8-byte field but those of [`TopOfBook`], of the later changes of
@@ -72,13 +72,13 @@ fields! {
 }
 
 fields! {
-    /// What every message begins with.
+    /// Common header of every message.
     Head: 30 {
         /// Number of the message in its publication, without gaps, from 1.
         0 sequence: U64,
         /// Start of the event by the venue's clock, nanoseconds since the Unix epoch; 0 if unknown.
         8 exchange_ns: U64,
-        /// When the packet was received, nanoseconds since the Unix epoch.
+        /// Receive time of the packet, nanoseconds since the Unix epoch.
         16 receive_ns: U64,
         /// Our index of the instrument; `u32::MAX` where the message is of none.
         24 instrument: U32,
@@ -97,7 +97,7 @@ fields! {
         0 reserved: Zeros<2>,
         /// The venue's packet.
         2 packet_sequence: U64,
-        /// When the venue sent it, nanoseconds since the Unix epoch.
+        /// Sending time of the venue, nanoseconds since the Unix epoch.
         10 sending_ns: U64,
         /// The receive call returned the packet.
         18 polled: U64,
@@ -131,7 +131,7 @@ block! {
         80 first_lost: U64,
         /// Last lost packet.
         88 last_lost: U64,
-        /// What order books are from here on.
+        /// Validity of order books after the gap.
         96 orders_validity: u8,
     }
 }
@@ -147,7 +147,7 @@ block! {
 }
 
 block! {
-    /// The venue's download, of definitions and whole books, has begun or ended.
+    /// The venue's download, of definitions and whole books, has started or ended.
     Download = 4, [], 81 {
         /// Number, times, instrument, validity, flags.
         0 head: Head,
@@ -183,7 +183,7 @@ block! {
         30 trace: LatencyTrace,
         /// The venue's identifier.
         80 venue_id: I64,
-        /// The smallest price step in 1e-9; `i64::MAX` where not stated.
+        /// The smallest price step in 1e-9; `i64::MAX` if not stated.
         88 tick: I64,
         /// The venue's symbol, up to the first zero byte.
         96 symbol: Text<32>,
@@ -191,7 +191,7 @@ block! {
         128 group: Text<32>,
         /// The product.
         160 asset: Text<32>,
-        /// Levels a side of the direct book; 255 stands for as many or more.
+        /// Levels a side of the direct book; 255 means 255 or more.
         192 direct_depth: u8,
         /// Levels a side of the implied book.
         193 implied_depth: u8,
@@ -205,35 +205,35 @@ block! {
         198 main_fraction: u8,
         /// Denominator of the sub-fraction; 0 if absent.
         199 sub_fraction: u8,
-        /// Display factor, above the line; 0 where not stated.
+        /// Display factor, above the line; 0 if not stated.
         200 display_numerator: I64,
-        /// Display factor, below the line; 0 where not stated.
+        /// Display factor, below the line; 0 if not stated.
         208 display_denominator: I64,
-        /// What one contract is, in 1e-9; `i64::MAX` where not stated.
+        /// Contract size or multiplier, in 1e-9; `i64::MAX` if not stated.
         216 multiplier: I64,
-        /// Quantities are whole multiples of it; `i64::MAX` where not stated.
+        /// Quantities are whole multiples of it; `i64::MAX` if not stated.
         224 lot: I64,
-        /// Smallest quantity of an order; `i64::MAX` where not stated.
+        /// Smallest quantity of an order; `i64::MAX` if not stated.
         232 quantity_min: I64,
-        /// Largest quantity of an order; `i64::MAX` where not stated.
+        /// Largest quantity of an order; `i64::MAX` if not stated.
         240 quantity_max: I64,
         /// Strike in 1e-9; `i64::MAX` where there is none.
         248 strike: I64,
-        /// No price above it, in 1e-9; `i64::MAX` where not stated.
+        /// No price above it, in 1e-9; `i64::MAX` if not stated.
         256 high_limit: I64,
-        /// No price below it, in 1e-9; `i64::MAX` where not stated.
+        /// No price below it, in 1e-9; `i64::MAX` if not stated.
         264 low_limit: I64,
         /// The venue's identifier of the underlying; `i64::MAX` where there is none.
         272 underlying: I64,
-        /// When trading ends, nanoseconds since the Unix epoch; 0 where not stated.
+        /// End of trading, nanoseconds since the Unix epoch; 0 if not stated.
         280 expiry_ns: U64,
         /// Maturity as `YYYYMMDD`, with day 00 for a month; 0 if absent.
         288 maturity: U32,
-        /// SecurityType of the schema; 255 where not stated.
+        /// SecurityType of the schema; 255 if not stated.
         292 security_type: u8,
         /// OptionRight of the schema; 255 if absent.
         293 option_right: u8,
-        /// The venue's code of the trading status; 255 where not stated.
+        /// The venue's code of the trading status; 255 if not stated.
         294 status_code: u8,
         /// Number of legs at the venue, of which the group may have fewer; 255 for that number or more.
         295 leg_count: u8,
@@ -303,9 +303,9 @@ block! {
         104 ask_price: I64,
         /// Its quantity; `i64::MAX` where there is none.
         112 ask_quantity: I64,
-        /// Number of orders at the bid; -1 where not stated.
+        /// Number of orders at the bid; -1 if not stated.
         120 bid_orders: I32,
-        /// Number of orders at the ask; -1 where not stated.
+        /// Number of orders at the ask; -1 if not stated.
         124 ask_orders: I32,
         /// Whether there is a bid: LevelState of the schema.
         128 bid_state: u8,
@@ -369,7 +369,7 @@ block! {
         88 quantity: I64,
         /// The venue's trade id; 0 if absent.
         96 trade_id: U64,
-        /// Orders that took part; -1 where not stated.
+        /// Orders that took part; -1 if not stated.
         104 orders: I32,
         /// The side that took liquidity: Side of the schema, 255 where the venue names none.
         108 aggressor: u8,
@@ -403,7 +403,7 @@ fields! {
         0 leg_id: I64,
         /// Contracts of the leg in one of the combination.
         8 ratio: I32,
-        /// What a buyer of the combination does with it: Side of the schema.
+        /// Side of the leg for a buyer of the combination: Side of the schema.
         12 side: u8,
         /// Not used.
         13 reserved: Zeros<3>,
@@ -441,7 +441,7 @@ fields! {
         21 side: u8,
         /// LevelAction of the schema.
         22 action: u8,
-        /// Place in the list from 0, the best; 255 stands for that place or a worse one.
+        /// Place in the list from 0, the best; 255 means this place or a worse one.
         23 index: u8,
         /// Place in the list from 0, the best, of any list.
         24 deep_index: U16,

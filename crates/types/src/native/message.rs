@@ -32,7 +32,7 @@ pub enum Body<'a> {
     Gap(Gap),
     /// Every book is empty and live.
     Reset,
-    /// The venue's download has begun or ended.
+    /// The venue's download has started or ended.
     Download(Phase),
     /// Validity of the whole channel.
     Channel(ChannelState),
@@ -72,7 +72,7 @@ pub enum Body<'a> {
 /// A [`BookSnapshot`](crate::BookSnapshot), or a part of one, in a message.
 #[derive(Clone, Copy, Debug)]
 pub struct BookSnapshotView<'a> {
-    /// Which instrument.
+    /// The instrument.
     pub instrument: Instrument,
     /// How far it may be trusted.
     pub validity: Validity,
@@ -82,7 +82,7 @@ pub struct BookSnapshotView<'a> {
 /// A [`BookUpdate`], or a part of one, in a message.
 #[derive(Clone, Copy, Debug)]
 pub struct BookUpdateView<'a> {
-    /// Which instrument.
+    /// The instrument.
     pub instrument: Instrument,
     /// How far the book may be trusted after it.
     pub validity: Validity,
@@ -95,7 +95,7 @@ pub struct BookUpdateView<'a> {
 /// part of one, in a message.
 #[derive(Clone, Copy, Debug)]
 pub struct OrdersView<'a, E: Entry> {
-    /// Which instrument.
+    /// The instrument.
     pub instrument: Instrument,
     /// How far the order book may be trusted after it.
     pub validity: Validity,
@@ -106,7 +106,7 @@ pub struct OrdersView<'a, E: Entry> {
 /// The best direct levels of an instrument.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TopOfBook {
-    /// Which instrument.
+    /// The instrument.
     pub instrument: Instrument,
     /// How far its book may be trusted.
     pub validity: Validity,
@@ -170,26 +170,26 @@ impl<'a> Message<'a> {
         self.head.sequence.get()
     }
 
-    /// What it is in its batch and its event.
+    /// Flags: position in the batch and in the event.
     #[inline]
     pub fn flags(&self) -> Flags {
         Flags(self.head.flags)
     }
 
-    /// The instrument that it is of, if it is of one.
+    /// The instrument of the message, if it has one.
     #[inline]
     pub fn instrument(&self) -> Option<Instrument> {
         let instrument = Instrument(self.head.instrument.get());
         (instrument != NO_INSTRUMENT).then_some(instrument)
     }
 
-    /// How far the book that it is of may be trusted after it; `None` where it is of none.
+    /// Validity of the message's book after it; `None` for a message without a book.
     #[inline]
     pub fn validity(&self) -> Option<Validity> {
         Validity::from_code(self.head.validity)
     }
 
-    /// When things happened. What the message does not carry is 0.
+    /// Timestamps of the message; those that it does not carry are 0.
     #[inline]
     pub fn timestamps(&self) -> Timestamps {
         let mut timestamps = Timestamps {
@@ -258,7 +258,7 @@ impl<'a> BookSnapshotView<'a> {
     }
 }
 
-/// What the writer has of a block or an entry; zeros for what it does not know of.
+/// A block or an entry of the writer's version, with zeros for later fields.
 pub(super) fn widened<F: Fields>(bytes: &[u8]) -> F {
     let mut whole = F::new_zeroed();
     for (place, byte) in whole.as_mut_bytes().iter_mut().zip(bytes) {
@@ -270,11 +270,11 @@ pub(super) fn widened<F: Fields>(bytes: &[u8]) -> F {
 /// A message while it is checked.
 pub(super) struct Source<'a> {
     pub(super) template_id: u16,
-    /// Of the writer's schema.
+    /// Version of the writer's schema.
     pub(super) version: u16,
     head: &'a Head,
     pub(super) block: &'a [u8],
-    /// What is not read yet behind the block.
+    /// Unread bytes after the block.
     rest: &'a [u8],
 }
 

@@ -18,11 +18,11 @@ pub enum OrderView<'a> {
     New(&'a layout::NewOrder),
     /// The request to cancel an order.
     Cancel(&'a layout::CancelOrder),
-    /// The request to give an order other terms.
+    /// The request to change the terms of an order.
     Replace(&'a layout::ReplaceOrder),
     /// The request to cancel every order that fits.
     CancelAll(&'a layout::CancelAll),
-    /// What became of an order.
+    /// Execution report: state of an order.
     Report(&'a layout::ExecutionReport),
     /// A request was refused.
     Rejected(&'a layout::OrderRejected),

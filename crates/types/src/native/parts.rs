@@ -8,10 +8,10 @@ use crate::{
     QuoteUpdate, Timestamps, Update,
 };
 
-/// No message has to be shorter: every block fits, and with it an entry of a group, or all legs of a definition.
+/// Minimum for the maximum length: every block fits, with one entry of a group, or all legs of a definition.
 pub const PART_BYTES_MIN: usize = 512;
 
-/// No message may be longer: what a 16-bit length can say, in whole words.
+/// Maximum length of a message: the largest 16-bit length in whole words.
 pub const PART_BYTES_MAX: usize = 0xFFF8;
 
 /// Cuts `update` into messages of at most `bytes_max` bytes, which is taken as the nearest from
@@ -33,12 +33,12 @@ pub fn parts<'u>(update: &'u Update<'u>, bytes_max: usize) -> Parts<'u> {
 pub struct Parts<'u> {
     /// The update, until its first part is taken.
     update: Option<&'u Update<'u>>,
-    /// What the parts so far have left of a long update.
+    /// Rest of a long update after the parts so far.
     rest: Option<Update<'u>>,
     bytes_max: usize,
 }
 
-/// What goes into one message.
+/// Part of an update that fits one message.
 #[derive(Clone, Copy, Debug)]
 pub struct Part<'u> {
     piece: Piece<'u>,

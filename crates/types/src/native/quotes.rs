@@ -14,7 +14,7 @@ use crate::{
 /// [`QuoteSnapshot`].
 #[derive(Clone, Copy, Debug)]
 pub struct QuotesView<'a, E: Entry> {
-    /// Which instrument.
+    /// The instrument.
     pub instrument: Instrument,
     /// How far the provider's quotes may be trusted after it.
     pub validity: Validity,
@@ -38,7 +38,7 @@ impl<'a, E: Entry> QuotesView<'a, E> {
         })
     }
 
-    /// Whose quotes, and of what.
+    /// Instrument, provider and value date of the quotes.
     pub fn stream(&self) -> QuoteStream {
         let provider = text(&self.stream.provider, "provider");
         QuoteStream {
@@ -51,7 +51,7 @@ impl<'a, E: Entry> QuotesView<'a, E> {
     }
 }
 
-/// Of the publisher's flags, those that a message of quotes takes.
+/// Flags of the publisher that a message of quotes uses.
 const FLAGS: Flags = Flags(Flags::OF_PUBLISHER.0 | Flags::CONTINUED.0 | Flags::MORE.0);
 
 /// Writes changes of quotes as one message to the start of `out` and gives its length. As
@@ -127,7 +127,7 @@ pub(super) fn snapshot(snapshot: &QuoteSnapshot<'_>, tag: &Tag<'_>, out: &mut im
     group::<layout::Quote>(snapshot.quotes, out);
 }
 
-/// What a block of quotes begins with.
+/// Common start of the blocks of quotes.
 fn begin(
     stream: &QuoteStream,
     sequence: u64,
@@ -266,7 +266,7 @@ impl Entry for layout::QuoteChange {
 }
 
 impl layout::QuoteChange {
-    /// The same without what happened to it.
+    /// The same without the kind of change.
     #[inline(always)]
     fn quote(&self) -> layout::Quote {
         let layout::QuoteChange {

@@ -1,4 +1,4 @@
-//! Where messages are written.
+//! Destination of written messages.
 
 use zerocopy::{Immutable, IntoBytes};
 

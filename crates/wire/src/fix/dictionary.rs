@@ -1,4 +1,4 @@
-//! What a version of FIX, or a venue's dialect of it, allows: fields, messages, groups.
+//! Fields, messages and groups that a version of FIX, or a venue's dialect, allows.
 //!
 //! Borrowed tables, components already resolved: compiled in ([`FIX44`](super::FIX44)) or borrowed from a dictionary
 //! that was read at run time. [`validate`](super::validate) checks messages against them.
@@ -6,7 +6,7 @@
 /// A piece of a table, or of the text.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Span {
-    /// Where it begins.
+    /// Its start.
     pub start: u32,
     /// How many rows, or bytes.
     pub len: u32,

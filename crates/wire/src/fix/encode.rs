@@ -21,13 +21,13 @@ const LENGTH_DIGITS: usize = 9;
 
 /// Writes one message into a buffer, field after field; BodyLength and CheckSum come by themselves.
 ///
-/// What does not fit is remembered, and [`Encoder::finish`] says so.
+/// If a field does not fit, [`Encoder::finish`] returns the error.
 #[derive(Debug)]
 pub struct Encoder<'a> {
     room: &'a mut [u8],
     /// Bytes of BeginString's field.
     begin: usize,
-    /// Where MsgType's field begins.
+    /// Start of the field MsgType.
     body: usize,
     end: usize,
     full: bool,
@@ -56,7 +56,7 @@ impl<'a> Encoder<'a> {
         encoder
     }
 
-    /// A field of text or of what was received. The caller sees to it that no separator is in it.
+    /// A field of text or received bytes. The caller guarantees that it has no separator.
     pub fn bytes(&mut self, tag: u32, value: &[u8]) -> &mut Self {
         self.number(u64::from(tag));
         self.put(b"=");

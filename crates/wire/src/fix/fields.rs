@@ -15,7 +15,7 @@ pub struct Field<'a> {
 /// An invalid field. The fields after it can still be read, but the message must not be used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BadField<'a> {
-    /// What is wrong.
+    /// The error.
     pub why: Malformed,
     /// The tag as written.
     pub tag: &'a [u8],
@@ -63,7 +63,7 @@ impl<'a> Fields<'a> {
         }
     }
 
-    /// What was not walked yet.
+    /// Bytes that were not walked yet.
     pub fn rest(&self) -> &'a [u8] {
         self.rest
     }
@@ -101,7 +101,7 @@ impl<'a> Fields<'a> {
         Ok(Field { tag, value })
     }
 
-    /// The bytes before the equals sign, and where the value begins. Without such a sign all of the field is tag.
+    /// The bytes before the equals sign, and the start of the value. Without this sign the whole field is the tag.
     fn tag_text(&self) -> (&'a [u8], usize) {
         let stop = |byte: &u8| *byte == b'=' || *byte == SOH;
         let end = self.rest.iter().position(stop).unwrap_or(self.rest.len());

@@ -5,7 +5,7 @@ use super::scan::{Scan, Vectors};
 use super::tokens::Tokens;
 use super::{Fields, Header, Malformed, SOH, number};
 
-/// What lies at the beginning of received bytes.
+/// Content at the beginning of received bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Frame<'a> {
     /// A message, verified; the next one begins behind [`Message::len`] bytes.
@@ -18,7 +18,7 @@ pub enum Frame<'a> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Message<'a> {
     bytes: &'a [u8],
-    /// Where MsgType's field begins.
+    /// Start of the field MsgType.
     body: usize,
     /// Behind MsgType's value.
     msg_type_end: usize,
@@ -85,7 +85,7 @@ impl<'a> Message<'a> {
         Tokens::new(self.bytes.get(place..).unwrap_or_default(), self.tail)
     }
 
-    /// What is behind MsgType and before the checksum.
+    /// Bytes behind MsgType and before the checksum.
     pub(super) fn between(&self) -> &'a [u8] {
         let end = self.bytes.len() - TRAILER;
         self.bytes
@@ -104,7 +104,7 @@ const HEAD_MAX: usize = 32;
 /// Finds one message at the beginning of `bytes`, of at most `limit` bytes.
 ///
 /// # Errors
-/// The bytes cannot become a message, however many follow. [`resync`](super::resync) finds where to continue.
+/// The bytes cannot become a message by further input. [`resync`](super::resync) finds where to continue.
 #[inline]
 pub fn frame(bytes: &[u8], limit: usize) -> Result<Frame<'_>, Malformed> {
     frame_with::<Vectors>(bytes, limit)
@@ -127,9 +127,9 @@ pub fn frame_with<S: Scan>(bytes: &[u8], limit: usize) -> Result<Frame<'_>, Malf
 pub(super) enum Head {
     /// Bytes are missing. Total bytes needed at least.
     Incomplete(usize),
-    /// They are, and say where the body begins and the message ends.
+    /// They are valid, and give the start of the body and the end of the message.
     Whole {
-        /// Where MsgType's field begins.
+        /// Start of the field MsgType.
         body: usize,
         /// Behind the last separator.
         end: usize,

@@ -1,4 +1,4 @@
-//! The standard header, read once for everybody.
+//! The standard header, parsed once and shared by all layers.
 
 use super::fields::data_of;
 use super::names::Name;
@@ -8,7 +8,7 @@ use super::time::LastSecond;
 use super::tokens::Tokens;
 use super::{BadField, Fields, Malformed, Message, tag, unsigned};
 
-/// What the fields before the body say. Text that is missing is empty.
+/// Parsed fields before the body. Missing text is empty.
 ///
 /// Routing, validation and counting read the header here, so that none of them finds another value than the validated
 /// one.
@@ -30,7 +30,7 @@ pub struct Header<'a> {
     pub poss_resend: bool,
     /// Its fields behind MsgType, for rarely used ones.
     pub bytes: &'a [u8],
-    /// What the times of the body mostly begin with.
+    /// Second of SendingTime: times of the body usually have the same.
     pub(super) last_second: LastSecond,
 }
 
@@ -78,8 +78,8 @@ impl<'a> Header<'a> {
         Ok(())
     }
 
-    /// What can be made out of a header that [`Header::read`] refuses: the first of each field that is what it should be,
-    /// wherever it stands. For an answer that names the message, and for nothing else.
+    /// The readable part of a header that [`Header::read`] refuses: the first valid value of each field,
+    /// in any place. Only for an answer that names the message.
     #[cold]
     pub fn salvaged(message: &Message<'a>) -> Header<'a> {
         let mut header = Header {
@@ -164,7 +164,7 @@ fn is_of_frame(tag: u32) -> bool {
     )
 }
 
-/// Whether a value is what [`Reader`] makes something of.
+/// Whether [`Reader`] accepts a value.
 fn is_sound(tag: u32, value: &[u8]) -> bool {
     match tag {
         tag::MSG_SEQ_NUM => unsigned(value).is_ok(),
@@ -174,7 +174,7 @@ fn is_sound(tag: u32, value: &[u8]) -> bool {
     }
 }
 
-/// A header in the making, where its reader wants it: it is too large to be moved about.
+/// A header while it is read, in its final place: moving it would be too slow.
 struct Reader<'h, 'a> {
     header: &'h mut Header<'a>,
     last: &'h mut LastSecond,
@@ -294,12 +294,12 @@ fn place(tag: u32) -> Option<u32> {
     Some(7 + place as u32)
 }
 
-/// The others of the header that stand there once: names, security, encoding, hops.
+/// The other fields that occur once in a header: names, security, encoding, hops.
 const OTHERS: [u32; 17] = [
     50, 57, 90, 91, 115, 116, 128, 129, 142, 143, 144, 145, 212, 213, 347, 369, 627,
 ];
 
-/// Whether a field is of the standard header (FIX 4.4 volume 2), or the checksum: whether it can not stand in a body.
+/// Whether a field is of the standard header (FIX 4.4 volume 2) or the checksum, and so not allowed in a body.
 #[inline(always)]
 pub const fn is_header(tag: u32) -> bool {
     tag < 640 && HEADER[(tag / 64) as usize] >> (tag % 64) & 1 == 1

@@ -1,7 +1,7 @@
 //! Market data as typed entries: snapshots (`W`), incremental refreshes (`X`) and mass quotes (`i`).
 //!
 //! One pass over the bytes behind the header; nothing is copied. Only the fields that every venue means alike are
-//! typed. [`Entry::bytes`] has all fields of an entry, for what a venue adds.
+//! typed. [`Entry::bytes`] has all fields of an entry, for those that a venue adds.
 
 use super::header::is_header;
 use super::names::Name;
@@ -131,7 +131,7 @@ impl<'a, S: Scan> Refresh<'a, S> {
 pub struct Entry<'a> {
     /// MDUpdateAction (279): `0` new, `1` change, `2` delete. None in a snapshot.
     pub action: Option<u8>,
-    /// MDEntryType (269): `0` bid, `1` offer, `2` trade. None where a delete leaves it out.
+    /// MDEntryType (269): `0` bid, `1` offer, `2` trade. None if a delete lacks it.
     pub kind: Option<u8>,
     /// MDEntryPx (270).
     pub price: Option<Decimal>,
@@ -150,7 +150,7 @@ pub struct Entry<'a> {
     pub trade_id: &'a [u8],
     /// Side (54): `1` buy, `2` sell.
     pub side: Option<u8>,
-    /// All fields of the entry. With the last one, what the message has behind the entries.
+    /// All fields of the entry. The last entry includes the fields behind the entries.
     pub bytes: &'a [u8],
 }
 
@@ -169,12 +169,12 @@ pub struct Entries<'a, S: Scan = Vectors> {
     first: Option<Field<'a>>,
     /// The message from there on.
     begin: &'a [u8],
-    /// What each entry begins with.
+    /// First field of each entry.
     delimiter: Name,
     /// Entries that must still come.
     left: u32,
     last_second: LastSecond,
-    /// The day and the time of day of the entry that is read, where they are fields of their own.
+    /// Day and time of day of the current entry, if they are separate fields.
     face: Option<Face<'a>>,
     entry: Entry<'a>,
 }
@@ -189,7 +189,7 @@ impl<'a, S: Scan> Iterator for Entries<'a, S> {
 }
 
 impl<'a, S: Scan> Entries<'a, S> {
-    /// The next entry, where it was read to: copying one costs as much as reading it. After an error there is none.
+    /// The next entry, borrowed: copying one costs as much as reading it. None after an error.
     ///
     /// # Errors
     /// An invalid field, one without a value of its type, one that occurs twice in an entry, one of the header, more or
@@ -292,7 +292,7 @@ impl<'a, S: Scan> Entries<'a, S> {
         }
     }
 
-    /// What is behind the last entry that was counted: the end, another entry, or fields of no entry where there is none.
+    /// Content after the last counted entry: the end, another entry, or, without entries, other fields.
     #[cold]
     fn behind(&mut self) -> Result<(), Malformed> {
         let mut name = self.delimiter;
@@ -314,7 +314,7 @@ impl<'a, S: Scan> Entries<'a, S> {
         Ok(())
     }
 
-    /// A day and a time of day that stand in fields of their own.
+    /// A day and a time of day in separate fields.
     #[cold]
     fn date_and_time(&mut self, face: Face<'a>) -> Result<(), Malformed> {
         let entry = &mut self.entry;

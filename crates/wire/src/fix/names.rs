@@ -1,4 +1,4 @@
-//! What a field is to the readers of headers and market data, by one look at the bytes that it begins with.
+//! Names of fields for the readers of headers and market data, by one look-up of the first bytes.
 
 use super::fields::data_of;
 use super::header::is_header;
@@ -61,7 +61,7 @@ struct Known {
 
 const BITS: u32 = 10;
 
-/// Where a field is in the table: what begins with the same three bytes is in the same place.
+/// Index of a field in the table: fields with the same first three bytes share it.
 #[inline(always)]
 const fn slot(word: u32) -> usize {
     // Found by trying: no two of the tags that have a name, or that market data is full of, share a place.
@@ -104,7 +104,7 @@ const NAMED: [(u32, Name); 13] = [
     (tag::MD_UPDATE_ACTION, Name::MdUpdateAction),
 ];
 
-/// Tags that a reader looks at where it meets them, without a name.
+/// Tags that readers compare directly, without a name.
 const fn is_read(tag: u32) -> bool {
     matches!(
         tag,

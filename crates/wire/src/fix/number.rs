@@ -91,7 +91,7 @@ pub(super) fn small(text: &[u8]) -> Result<u32, Malformed> {
     u32::try_from(unsigned(text)?).map_err(|_| Malformed::Overflow)
 }
 
-/// What [`unsigned`] gives for the value of a field, behind a tag and equals sign of `width` bytes, seven at most. `head` is
+/// The result of [`unsigned`] for the value of a field, behind a tag and equals sign of `width` bytes, seven at most. `head` is
 /// the field's first eight bytes. Up to eight digits take one word.
 #[inline(always)]
 pub(super) fn unsigned_of(field: &[u8], head: u64, width: usize) -> Result<u64, Malformed> {
@@ -103,7 +103,7 @@ pub(super) fn unsigned_of(field: &[u8], head: u64, width: usize) -> Result<u64, 
     }
 }
 
-/// What [`decimal`] gives for the value of a field, as of [`unsigned_of`]. What prices and sizes look like takes one word
+/// The result of [`decimal`] for the value of a field, with the arguments of [`unsigned_of`]. A typical price or size takes one word
 /// or two.
 #[inline(always)]
 pub(super) fn decimal_of(field: &[u8], head: u64, width: usize) -> Result<Decimal, Malformed> {
@@ -207,7 +207,7 @@ fn without(word: u64, place: u32, first: u64) -> u64 {
     (word & (above << 8)) | (word & !above) << 8 | first
 }
 
-/// Where the first such byte of a word is; 8 if none is.
+/// Index of the first such byte of a word; 8 if there is none.
 #[inline(always)]
 pub(super) fn byte_of(word: u64, wanted: u8) -> usize {
     const LOW: u64 = 0x0101_0101_0101_0101;
@@ -233,7 +233,7 @@ fn number(digits: u64) -> Option<i64> {
     (not_digits(digits) == 0).then(|| value(digits))
 }
 
-/// The same of what is known to be digits.
+/// The same for bytes that are known to be digits.
 #[inline(always)]
 fn value(digits: u64) -> i64 {
     let twos = digits.wrapping_mul(10).wrapping_add(digits >> 8) & 0x00ff_00ff_00ff_00ff;

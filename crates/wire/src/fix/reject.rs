@@ -71,12 +71,12 @@ impl fmt::Display for SessionRejectReason {
 pub enum RefTag<'a> {
     /// Its tag.
     Number(u32),
-    /// What stands where its tag should.
+    /// Bytes in the place of the tag.
     Written(&'a [u8]),
 }
 
 impl RefTag<'_> {
-    /// What RefTagID (371), a whole number, can say of it: nothing if letters stand there.
+    /// Value for RefTagID (371), a whole number; none if the tag has letters.
     pub fn number(&self) -> Option<i64> {
         match self {
             RefTag::Number(tag) => Some(i64::from(*tag)),

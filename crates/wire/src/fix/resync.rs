@@ -7,7 +7,7 @@ use super::frame::{BEGIN, Head, TRAILER, head};
 /// the limit is short.
 const SEARCH_BYTES: usize = 64 * 1_024;
 
-/// How many bytes to drop, at least one, when [`frame`](super::frame()) refused what `bytes` begin with; `limit` is the
+/// Number of bytes to drop, at least one, after [`frame`](super::frame()) refused the beginning of `bytes`; `limit` is the
 /// same for both. `None`: more bytes must come first, so that the answer never depends on how a stream was cut.
 ///
 /// A message whose length can be read takes everything up to the next checksum field behind that length with it, as
@@ -35,7 +35,7 @@ fn checksum_end(bytes: &[u8], end: usize) -> Option<usize> {
     position(bytes, sum + 4, &[SOH]).map(|last| last + 1)
 }
 
-/// Where another message may begin: at `8=FIX`, or at as much of it as there is at the end. What stands before it is
+/// Possible start of another message: `8=FIX`, or a prefix of it at the end. The bytes before it are
 /// not asked, as it may have been dropped already.
 fn begin(bytes: &[u8]) -> usize {
     let begins = |at: &usize| {

@@ -180,7 +180,7 @@ fn civil(days: u64) -> (u64, u64, u64) {
 pub struct LastSecond {
     /// `YYYYMMDD` and `HH:MM:SS`.
     text: [u64; 2],
-    /// What they say, nanoseconds.
+    /// Their value, nanoseconds.
     ns: u64,
 }
 

@@ -17,7 +17,7 @@ use core::marker::PhantomData;
 pub(super) struct Field<'a> {
     /// All of it, without the separator.
     pub bytes: &'a [u8],
-    /// Its first eight bytes. Those that are not of it are of what is behind it.
+    /// Its first eight bytes; those after its end belong to the bytes behind it.
     head: u64,
 }
 
@@ -78,7 +78,7 @@ impl<'a> Field<'a> {
 /// Small, copied and passed by value: never borrowed, so it stays in registers.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Tokens<'a, S> {
-    /// From where the next field begins to the end of the message.
+    /// Bytes from the next field to the end of the message.
     rest: &'a [u8],
     /// The separators that are known of it, the lowest bit for its first byte. None: they were not looked for.
     mask: u64,
@@ -105,7 +105,7 @@ impl<'a, S: Scan> Tokens<'a, S> {
         self.rest
     }
 
-    /// What is behind the beginning of `from` and before the field that comes next.
+    /// Bytes from the beginning of `from` up to the next field.
     #[inline(always)]
     pub(super) fn since(&self, from: &'a [u8]) -> &'a [u8] {
         let length = from.len().wrapping_sub(self.rest.len());
@@ -181,7 +181,7 @@ fn long(rest: &[u8]) -> u32 {
     separator.unwrap_or(rest.len() - TRAILER) as u32
 }
 
-/// What is behind the data whose length a field states, which comes first in `rest`.
+/// Bytes behind the data at the start of `rest`, whose length a field states.
 #[cold]
 #[inline(never)]
 fn behind_data<'a>(rest: &'a [u8], length: Tag, field: Field<'a>) -> Result<&'a [u8], Malformed> {

@@ -24,12 +24,12 @@ pub struct Options {
 /// The first tag that is free for agreements between two sides.
 pub const USER_DEFINED: u32 = 5000;
 /// Limit of unknown fields in one message that are distinguished to find duplicates.
-const STRANGERS_MAX: usize = 64;
+const UNKNOWN_FIELDS_MAX: usize = 64;
 
 /// Validates a message against a dictionary. Returns the first error in the order of the bytes; missing fields last.
 ///
 /// # Errors
-/// What a Reject has to say.
+/// Content of a Reject.
 pub fn validate<'a>(
     message: &Message<'a>,
     dictionary: &Dictionary<'a>,
@@ -77,7 +77,7 @@ impl<'a> Walk<'_, 'a> {
         }
         levels[Part::Trailer as usize].mark(tag::CHECK_SUM);
         let mut part = Part::Header;
-        let mut strangers = Strangers::default();
+        let mut unknown_fields = UnknownFields::default();
         while let Some(field) = self.peek()? {
             self.next = None;
             let here = part_of(&levels, field.tag, part);
@@ -88,7 +88,7 @@ impl<'a> Walk<'_, 'a> {
             part = part.max(at);
             if here.is_none() {
                 self.tolerate(field.tag)?;
-                strangers.meet(field.tag)?;
+                unknown_fields.meet(field.tag)?;
                 continue;
             }
             let level = &mut levels[at as usize];
@@ -183,7 +183,7 @@ impl<'a> Walk<'_, 'a> {
         Ok(self.next)
     }
 
-    /// Whether a field may be where the dictionary does not have it.
+    /// Whether a field is allowed outside of its place in the dictionary.
     fn tolerate(&self, tag: u32) -> Result<(), Reject<'a>> {
         if self.options.unknown || (self.options.user_defined && tag >= USER_DEFINED) {
             return Ok(());
@@ -226,7 +226,7 @@ impl<'a> Walk<'_, 'a> {
     }
 }
 
-/// Where a field belongs: where it stands, if that part has it.
+/// Part to which a field belongs: its present part, if the dictionary has it there.
 fn part_of(levels: &[Level<'_>; 3], tag: u32, part: Part) -> Option<Part> {
     [part, Part::Header, Part::Trailer, Part::Body]
         .into_iter()
@@ -288,7 +288,7 @@ impl<'a> Level<'a> {
     }
 }
 
-/// What a group stands in.
+/// Parent of a group.
 struct Above<'l, 'a> {
     levels: [&'l Level<'a>; 3],
     parent: Option<&'l Above<'l, 'a>>,
@@ -302,21 +302,21 @@ impl Above<'_, '_> {
 }
 
 /// Fields that no dictionary knows.
-struct Strangers {
-    tags: [u32; STRANGERS_MAX],
+struct UnknownFields {
+    tags: [u32; UNKNOWN_FIELDS_MAX],
     len: usize,
 }
 
-impl Default for Strangers {
-    fn default() -> Strangers {
-        Strangers {
-            tags: [0; STRANGERS_MAX],
+impl Default for UnknownFields {
+    fn default() -> UnknownFields {
+        UnknownFields {
+            tags: [0; UNKNOWN_FIELDS_MAX],
             len: 0,
         }
     }
 }
 
-impl Strangers {
+impl UnknownFields {
     fn meet<'a>(&mut self, tag: u32) -> Result<(), Reject<'a>> {
         if self.tags[..self.len].contains(&tag) {
             return Err(Reject::new(Reason::TagAppearsMoreThanOnce, tag));

@@ -15,7 +15,7 @@ use zerocopy::little_endian::{U16, U32, U64};
 /// A packet that was checked from end to end: each message becomes a view once, when it is handled, and that cannot fail.
 #[derive(Clone, Copy, Debug)]
 pub struct Packet<'a> {
-    /// What stands before the messages.
+    /// The header before the messages.
     pub header: PacketHeader,
     messages: &'a [u8],
 }
@@ -25,7 +25,7 @@ pub struct Packet<'a> {
 pub struct PacketHeader {
     /// Numbers the packets of a channel, the same on both lines.
     pub sequence: u32,
-    /// When the venue sent it, in nanoseconds since 1970-01-01 UTC.
+    /// Sending time of the venue, nanoseconds since 1970-01-01 UTC.
     pub sending_time_ns: u64,
 }
 
@@ -34,7 +34,7 @@ pub struct PacketHeader {
 pub struct RawMessage<'a> {
     /// Which message it is.
     pub header: MessageHeader,
-    /// What follows the header: root block and groups.
+    /// Bytes after the header: root block and groups.
     pub body: &'a [u8],
 }
 
@@ -43,7 +43,7 @@ pub struct RawMessage<'a> {
 pub struct CheckedMessage<'a>(RawMessage<'a>);
 
 impl<'a> CheckedMessage<'a> {
-    /// The message as it stands in the packet.
+    /// Bytes of the message in the packet.
     #[inline]
     #[must_use]
     pub const fn raw(&self) -> RawMessage<'a> {
@@ -123,10 +123,10 @@ impl PacketHeader {
 }
 
 impl<'a> RawMessage<'a> {
-    /// The least that a message can say as its size: the size itself and the SBE header.
+    /// Minimum size of a message: the size field and the SBE header.
     pub const SIZE_MIN: usize = 2 + MessageHeader::SIZE;
 
-    /// The message at the start of `bytes`, and what follows it.
+    /// The message at the start of `bytes`, and the bytes after it.
     #[inline(always)]
     fn split(bytes: &'a [u8]) -> Result<(Self, &'a [u8]), Malformed> {
         let (size, _) = U16::read_from_prefix(bytes).map_err(|_| Malformed::MessageHeaderCut)?;

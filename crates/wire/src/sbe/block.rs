@@ -1,4 +1,4 @@
-//! A block of fields: the fixed part that every version has, and what newer versions added.
+//! A block of fields: the fixed part that every version has, and the fields of newer versions.
 
 use super::Malformed;
 use core::fmt;
@@ -16,7 +16,7 @@ pub struct Block<'a, L> {
 }
 
 impl<'a, L: FromBytes + KnownLayout + Immutable + Unaligned> Block<'a, L> {
-    /// The block that is the first `block_length` bytes of `bytes`, and what follows it.
+    /// The block in the first `block_length` bytes of `bytes`, and the bytes after it.
     ///
     /// # Errors
     /// [`Malformed::BlockPastEnd`], [`Malformed::BlockTooShort`].
@@ -92,7 +92,7 @@ pub(crate) fn end(rest: &[u8], version: u16, newest: u16) -> Result<(), Malforme
     }
 }
 
-/// `value`, unless it is the one that stands for null.
+/// `value`, unless it is the null value.
 #[inline(always)]
 pub(crate) fn present<T: PartialEq>(value: T, null: T) -> Option<T> {
     (value != null).then_some(value)

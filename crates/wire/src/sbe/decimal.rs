@@ -10,7 +10,7 @@ pub struct Decimal<const EXPONENT: i8> {
 }
 
 impl<const EXPONENT: i8> Decimal<EXPONENT> {
-    /// The power of ten that one unit of the mantissa stands for.
+    /// Power of ten of one unit of the mantissa.
     pub const EXPONENT: i8 = EXPONENT;
 
     /// `mantissa` × 10^`EXPONENT`.

@@ -25,7 +25,7 @@ pub trait Entry<'a>: Copy {
     fn over(version: u16, block: &'a [u8]) -> Option<Self>;
 }
 
-/// What stands before the entries of a group.
+/// Header of a group, before its entries.
 pub trait Dimension: FromBytes + KnownLayout + Immutable + Unaligned {
     /// Length of each entry in bytes.
     fn block_length(&self) -> u16;
@@ -34,7 +34,7 @@ pub trait Dimension: FromBytes + KnownLayout + Immutable + Unaligned {
 }
 
 impl<'a, E: Entry<'a>> Group<'a, E> {
-    /// A group without entries; also what a message has that is older than the group.
+    /// A group without entries, also for a message that is older than the group.
     #[inline(always)]
     pub const fn empty() -> Self {
         Self {
@@ -46,7 +46,7 @@ impl<'a, E: Entry<'a>> Group<'a, E> {
         }
     }
 
-    /// The group at the start of `bytes`, and what follows it.
+    /// The group at the start of `bytes`, and the bytes after it.
     ///
     /// # Errors
     /// [`Malformed::GroupHeaderCut`], [`Malformed::EntryTooShort`], [`Malformed::GroupPastEnd`].

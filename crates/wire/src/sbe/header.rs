@@ -20,7 +20,7 @@ impl MessageHeader {
     /// Bytes that a header takes: four little-endian 16-bit integers.
     pub const SIZE: usize = 8;
 
-    /// The header at the start of `bytes`, and what follows it. `None` if it is cut off.
+    /// The header at the start of `bytes`, and the bytes after it. `None` if it is truncated.
     #[inline]
     pub fn split(bytes: &[u8]) -> Option<(Self, &[u8])> {
         let ([block_length, template_id, schema_id, version], rest) =

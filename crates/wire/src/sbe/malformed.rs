@@ -2,7 +2,7 @@
 
 use core::fmt;
 
-/// What was wrong with a packet or a message. Small and `Copy`: trouble on the path is a value to be counted.
+/// Error in a packet or a message. Small and `Copy`: errors on the path are counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Malformed {
     /// The packet is shorter than its own header.

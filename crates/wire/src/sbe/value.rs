@@ -21,7 +21,7 @@ pub trait Visitor {
     fn entry(&mut self, group: &'static str, index: usize) -> fmt::Result;
 }
 
-/// What a field holds.
+/// Value of a field.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Value<'a> {
     /// Nothing: the null value was sent, or the field is not in this message.

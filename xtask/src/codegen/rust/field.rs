@@ -10,9 +10,9 @@ pub struct Accessor {
     pub name: String,
     /// The method.
     pub method: String,
-    /// What the method returns.
+    /// Return type of the method.
     pub returns: String,
-    /// What the method does; of a constant, its value.
+    /// Purpose of the method; for a constant, its value.
     pub body: String,
     /// True for a value that is not on the wire.
     pub constant: bool,
@@ -104,7 +104,7 @@ pub fn field_layout(encoding: &Encoding) -> Result<String> {
     })
 }
 
-/// Where a field lies, as an expression: either the place itself or a reference to it.
+/// Place of a field, as an expression: either the place itself or a reference to it.
 enum Source {
     Place(String),
     Reference(String),
@@ -150,7 +150,7 @@ impl Source {
     }
 }
 
-/// What reading a field gives.
+/// Type of a read field.
 struct Reading {
     value: String,
     returns: String,
@@ -291,7 +291,7 @@ fn constant_accessor(
     })
 }
 
-/// What the visitor sees: the field, or each member of a composite.
+/// Values for the visitor: the field, or each member of a composite.
 fn shown(field: &Field, method: &str, optional: bool) -> Vec<(String, String)> {
     let show = |variant: &str| {
         if optional {

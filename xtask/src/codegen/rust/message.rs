@@ -90,7 +90,7 @@ fn view(name: &str, message: &Message, newest: u16, accessors: &[Accessor]) -> R
         methods(accessors)?,
         shown(accessors)?,
     );
-    // What is behind the last group is of a newer schema.
+    // Bytes behind the last group are of a newer schema.
     if let Some(at) = checked.rfind(", rest) = ") {
         checked.replace_range(at..at + ", rest)".len(), ", _)");
     }
@@ -142,7 +142,7 @@ impl<'a> {name}<'a> {{
     /// Shows every field and entry to `visitor`.
     ///
     /// # Errors
-    /// What the visitor returns.
+    /// Return type of the visitor.
     pub fn visit(&self, {unused}: &mut dyn Visitor) -> fmt::Result {{
         {shown}{visits}Ok(())
     }}
@@ -191,7 +191,7 @@ impl<'a> {name}<'a> {{
     /// Shows every field to `visitor`.
     ///
     /// # Errors
-    /// What the visitor returns.
+    /// Return type of the visitor.
     pub fn visit(&self, visitor: &mut dyn Visitor) -> fmt::Result {{
         {shown}Ok(())
     }}

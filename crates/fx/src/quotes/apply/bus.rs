@@ -1,4 +1,4 @@
-//! Quotes of a bus: a gateway has read the bank's messages, and passes on what they did.
+//! Quotes from the bus of a bank's gateway: changes of entries instead of FIX messages.
 
 use super::super::entry::{Entry, Key, NEVER};
 use super::Apply;
@@ -14,25 +14,25 @@ const PRICE_DECIMALS: u32 = 9;
 /// Quotes of a bank's pair.
 #[derive(Debug, Clone, Copy)]
 pub struct BusQuotes<'a> {
-    /// Of which pair.
+    /// The pair.
     pub pair: Pair,
-    /// When the gateway received the bank's message, nanoseconds since 1970.
+    /// Receive time of the bank's message at the gateway, nanoseconds since 1970.
     pub receive_ns: u64,
-    /// What happened.
+    /// The change.
     pub quoted: Quoted<'a>,
 }
 
-/// What happened to quotes of a bank's pair.
+/// Change of the quotes of a bank's pair.
 #[derive(Debug, Clone, Copy)]
 pub enum Quoted<'a> {
-    /// These changes, in order. None: a quote message of the pair changed nothing.
+    /// Changes, in order; empty if a quote message of the pair changed nothing.
     Changes(&'a [QuoteChange]),
-    /// These are all there are, oldest first.
+    /// All quotes of the pair, oldest first.
     All(&'a [Quote]),
 }
 
 impl Apply<'_> {
-    /// Applies quotes of a bus. They are of the pair as a quote message is.
+    /// Applies quotes from a bus. They count as a quote message of the pair.
     pub(in crate::quotes) fn bus_quotes(&mut self, quotes: &BusQuotes<'_>) {
         let BusQuotes {
             pair, receive_ns, ..
@@ -79,7 +79,7 @@ impl Apply<'_> {
         }
     }
 
-    /// A quote as an entry, if it is a deal at the precision of the pair.
+    /// Converts a quote to an entry, if its price is exact at the precision of the pair.
     fn bus_entry(&self, pair: Pair, receive_ns: u64, quote: &Quote) -> Option<Entry> {
         let bank = &self.setup.banks[self.bank].config;
         let PairConfig { precision, lot, .. } = self.setup.pairs[pair].config;
@@ -115,7 +115,7 @@ impl Apply<'_> {
     }
 }
 
-/// When the bank says that a quote ends.
+/// Expiry of a quote as stated by the bank.
 fn end_of(quote: &Quote) -> u64 {
     match quote.expiry_ns {
         0 => NEVER,

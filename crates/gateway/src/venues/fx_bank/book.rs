@@ -42,7 +42,7 @@ impl Books {
         }
     }
 
-    /// Brings a book up to date with what counts. True if it changed.
+    /// Updates a book from the usable quotes. True if it changed.
     pub fn refresh(&mut self, stream: &BankStream, pair: Pair, events: &mut Vec<Event>) -> bool {
         let composites = stream.composites();
         let ladder = &mut self.ladders[pair];

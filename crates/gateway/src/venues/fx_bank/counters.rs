@@ -1,4 +1,4 @@
-//! What a bank's pricing session counts beside its quotes.
+//! Counters of a bank's pricing session other than those of quotes.
 
 touchline_types::counters! {
     /// Counters of a bank's pricing session.

@@ -28,7 +28,7 @@ const BUSINESS_REJECT_REF_ID: u32 = 379;
 /// QuoteReqID.
 const QUOTE_REQ_ID: u32 = 131;
 
-/// What the feed is told at its start.
+/// Settings of the feed.
 #[derive(Debug)]
 pub struct Settings {
     pub session: fix::Settings,
@@ -59,14 +59,14 @@ pub struct FxBankFeed {
     time: ReceiveTime,
     /// Numbers of the next request to send.
     next_request: usize,
-    /// What subscribers are to be told before anything else.
+    /// Pending events for subscribers, published first.
     pending: Pending,
     is_up: bool,
     is_announced: bool,
     is_silent: bool,
-    /// When the bank was heard last, by the clock of waiting.
+    /// Time of the last message of the bank, monotonic clock.
     heard_ns: u64,
-    /// When all quotes are published again, by the clock of waiting.
+    /// Time of the next publication of all quotes, monotonic clock.
     snapshot_due_ns: u64,
     /// A round of snapshots is at this pair.
     snapshot_next: usize,
@@ -74,7 +74,7 @@ pub struct FxBankFeed {
     reason: Option<&'static str>,
 }
 
-/// What subscribers are to be told, apart from what messages do.
+/// Event for subscribers that no quote message causes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Pending {
     Nothing,
@@ -84,9 +84,9 @@ enum Pending {
     Up,
     /// The session is lost, or silent.
     Away,
-    /// A silent session was heard again.
+    /// Activity of the session after a feed timeout.
     Back,
-    /// A sign of life without quotes.
+    /// Activity without quotes.
     Heard,
 }
 
@@ -132,7 +132,7 @@ impl FxBankFeed {
         }
     }
 
-    /// What is pending, as events; whether there was any.
+    /// Moves pending events to the batch. True if there were any.
     fn take_pending(&mut self, batch: &mut Batch) -> bool {
         let pending = std::mem::replace(&mut self.pending, Pending::Nothing);
         let stale = |validity| {
@@ -206,7 +206,7 @@ impl FxBankFeed {
         });
     }
 
-    /// Takes what the session says. True if the batch has something.
+    /// Handles events of the session. True if the batch is not empty.
     fn hear(&mut self, batch: &mut Batch) -> Option<bool> {
         let FxBankFeed {
             settings,
@@ -265,7 +265,7 @@ impl FxBankFeed {
         let (pairs, now) = (settings.stream.setup().pairs.len(), *time);
         if let Some(id) = acknowledge {
             counters.acknowledged += 1;
-            // Where there is no room for it the bank will ask, or stop.
+            // If there is no room for the answer, the bank repeats its request or stops quoting.
             let _ = session.send(b"b", now, |body| {
                 body.bytes(tag::QUOTE_ID, id.as_str().as_bytes())
                     .unsigned(297, 0);
@@ -277,7 +277,7 @@ impl FxBankFeed {
         Some(!batch.events.is_empty() || !batch.quotes.is_empty())
     }
 
-    /// What the last message did to a pair.
+    /// Changes of a pair's quotes by the last message.
     fn pass_on(&mut self, pair: usize, batch: &mut Batch) {
         let stream = self.stream_of(pair);
         let receive_ns = self.time.wall_ns;

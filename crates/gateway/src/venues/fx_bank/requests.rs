@@ -13,7 +13,7 @@ const QUOTE_TYPE: u32 = 537;
 /// Prefix of our request ids.
 const PREFIX: &str = "TL-";
 
-/// Requests: how many there are, and what each is for.
+/// Requests: their number, and the content of each.
 #[derive(Debug, Clone, Copy)]
 pub struct Requests {
     pairs: usize,

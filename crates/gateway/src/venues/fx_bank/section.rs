@@ -1,4 +1,4 @@
-//! A bank's pricing session: where, as whom, which pairs, and what its quotes mean.
+//! Configuration of a bank's pricing session: addresses, CompIDs, pairs, and meaning of its quotes.
 
 use crate::config::{SecretSource, Symbols, Tls, within};
 use crate::venues::fix::read;
@@ -13,27 +13,27 @@ pub struct FxBankVenue {
     /// Names or addresses with their port, tried in turn.
     #[serde(deserialize_with = "read::hosts")]
     pub hosts: Vec<String>,
-    /// Who we are: SenderCompID (49).
+    /// Our SenderCompID (49).
     #[serde(deserialize_with = "read::comp_id")]
     pub sender: String,
-    /// Who the bank is: TargetCompID (56).
+    /// The bank's TargetCompID (56).
     #[serde(deserialize_with = "read::comp_id")]
     pub target: String,
-    /// Name of the bank in what is published: 1 to 16 visible characters; its CompID where none is given.
+    /// Name of the bank in published quotes: 1 to 16 visible characters. Default: its CompID.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bank: Option<String>,
     /// Username (553).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub user: Option<String>,
-    /// Where the password is: Password (554).
+    /// Place of the password, sent as Password (554).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub password: Option<SecretSource>,
     /// The pairs, in the bank's order, which mass quotes count by.
     pub pairs: Vec<BankPair>,
-    /// How it quotes: what is requested.
+    /// Requested form of quotes.
     #[serde(default)]
     pub dialect: Dialect,
-    /// What its entries mean.
+    /// Meaning of its entries.
     #[serde(default)]
     pub stream: Stream,
     /// MarketDepth (264): 0 for a ladder, 1 for bands.
@@ -51,7 +51,7 @@ pub struct FxBankVenue {
     /// Life of a quote from its arrival, milliseconds, 0..=3,600,000; 0 is without end.
     #[serde(default, deserialize_with = "within::<_, _, 0, 3_600_000>")]
     pub ttl_ms: u64,
-    /// Least quantity of an order where the quote says none, base units.
+    /// Minimum quantity of an order on a quote without one, base units.
     #[serde(default, deserialize_with = "within::<_, _, 0, 1_000_000_000_000>")]
     pub min_qty: u64,
     /// Levels a side of the bank's own book, 1..=1,000.
@@ -87,7 +87,7 @@ pub struct FxBankVenue {
     /// Further fields of each request, as `"9011=Y"`.
     #[serde(default, deserialize_with = "read::fields")]
     pub request_fields: Vec<String>,
-    /// A connection must stand, and its Logon be answered, within so many milliseconds, 100..=60,000.
+    /// Time limit for the connection and the answer to its Logon, 100..=60,000 ms.
     #[serde(
         default = "default_connect_ms",
         deserialize_with = "within::<_, _, 100, 60_000>"
@@ -149,7 +149,7 @@ pub enum Dialect {
     MassQuotes,
 }
 
-/// What a bank's entries mean.
+/// Meaning of a bank's entries.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Stream {

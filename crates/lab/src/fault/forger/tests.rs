@@ -1,4 +1,4 @@
-//! What a forger sends is what was asked for, made of what the exchange sent.
+//! The forger sends the requested packets, built from packets of the exchange.
 
 use super::*;
 

@@ -262,7 +262,7 @@ fn a_refusal_says_what_to_do() {
     let rows: [(&[u8], &[&str]); 4] = [
         (
             &longer,
-            &["damaged at byte 56: the checksum of the head of message 1 is wrong"],
+            &["damaged at byte 56: the checksum of the header of message 1 is wrong"],
         ),
         (
             &whole[..whole.len() - 30],
@@ -271,7 +271,7 @@ fn a_refusal_says_what_to_do() {
                 "next in 5, next out 4 or more",
             ],
         ),
-        (&[], &["damaged at byte 0: the file is cut short"]),
+        (&[], &["damaged at byte 0: the file is truncated"]),
         (&version_1, &["format version 1", "reads version 2"]),
     ];
     for (bytes, words) in rows {

@@ -154,7 +154,7 @@ impl Report {
         self.value("highest-rate", "packets/s", rate);
     }
 
-    /// Where every packet is counted.
+    /// Counts of all packets.
     fn account(&self, outcome: &Outcome) {
         if self.run.is_json() {
             return;

@@ -18,10 +18,10 @@ use touchline_types::{
     QuoteSnapshot, QuoteStream, QuoteUpdate, Side, Symbol, Timestamps, Update, Validity,
 };
 
-/// Until the composer has joined every bus.
+/// Maximum time of the composer to join every bus.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// The buses of all banks, and who composes them.
+/// The buses of all banks and the composer.
 struct Buses {
     banks: Vec<Publisher>,
     composer: Composer<Publisher>,
@@ -58,7 +58,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
                 let begin = ticks();
                 let messages = buses.round()?;
                 let end = ticks();
-                // A timer that is due reads the clock of the system and repeats what stands: some rounds in a million.
+                // Excludes rounds of a timer, some in a million, which repeat the current state.
                 if sample >= arguments.samples / 20 && (messages > 0) == is_quoted {
                     histogram.saturating_record(clock.between_ns(begin, end));
                 }
@@ -76,7 +76,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     run.report_with(&head, &lines, "", |_| String::new(), &notes)
 }
 
-/// Memory of files, as the system has it.
+/// Memory allocated for the files of a folder.
 fn bytes(folder: &std::path::Path) -> u64 {
     use std::os::unix::fs::MetadataExt;
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
@@ -139,7 +139,7 @@ impl Buses {
         publisher.commit();
     }
 
-    /// Every bank is joined, and has quoted.
+    /// Publishes quotes of every bank until the composer has joined every bus.
     fn settle(&mut self) -> Result<(), Failure> {
         let begin = Instant::now();
         while (self.composer.counters().bank_snapshots as usize) < self.banks.len() {
@@ -161,7 +161,7 @@ impl Buses {
                 return Err(Failure::run("the composer did not join every bus"));
             }
         }
-        // What is left of the quotes of banks that were first.
+        // Drains repeated quotes of the banks that were joined first.
         while self.round()? > 0 {}
         Ok(())
     }

@@ -33,15 +33,15 @@ use touchline_types::Timestamps;
 pub enum Profile {
     /// One change at a time, in memory.
     Memory,
-    /// One change at a time, by a bus of each bank in memory.
+    /// One change at a time, published on a bus of each bank.
     Buses,
-    /// Four times a second every bank quotes twenty times at once.
+    /// Every bank sends 20 quotes at once, four times a second.
     Burst,
-    /// The same, then one quote of each bank after each silence.
+    /// As `burst`, then one quote of each bank after each silence.
     Sparse,
 }
 
-/// Until everybody is connected and has quoted.
+/// Maximum time until all processes are connected and all banks have quoted.
 const WARM_UP: Duration = Duration::from_secs(3);
 /// A quote that comes later than this after the one before is a wake-up.
 const WAKE: Duration = Duration::from_millis(400);
@@ -85,10 +85,10 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     }
     let mut lines = Vec::new();
     let mut notes = vec![
-        "socket: the kernel has received the last segment of what a gateway reads;".to_owned(),
-        "receive: a gateway has read the quote from its socket; polled: the composer has read it from the gateway's bus, after it slept;".to_owned(),
-        format!("tcp-one-way: {MESSAGE_BYTES} bytes between two blocked threads over the loopback, the kernel's part before a quote is received;"),
-        "ipc-one-way: 70 bytes from one process to another that sleeps when idle, with nothing else, by the bus and by Aeron where it is built in".to_owned(),
+        "socket: the kernel has received the last segment that a gateway reads;".to_owned(),
+        "receive: a gateway has read the quote from its socket; polled: the composer has read it from the gateway's bus;".to_owned(),
+        format!("tcp-one-way: {MESSAGE_BYTES} bytes between two blocked threads over the loopback: the kernel's part, before receive;"),
+        "ipc-one-way: 70 bytes between two processes that sleep when idle, over the bus, and over Aeron in a build with it".to_owned(),
     ];
     for phase in &phases {
         notes.push(String::new());
@@ -116,13 +116,13 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         lines.push(row(format!("{subject}-one-way"), histogram));
     }
     let head = format!(
-        "{} banks over TCP with {} tiers a side, one pair; a gateway for each, the composer and the consumer are processes that sleep when idle",
+        "{} banks over TCP with {} tiers a side, one pair; a gateway for each; gateways, composer and consumer are separate processes that sleep when idle",
         arguments.banks, arguments.tiers
     );
     run.report_with(&head, &lines, "", |_| String::new(), &notes)
 }
 
-/// Starts everything, and measures for a while.
+/// Starts all processes and measures for the duration of the profile.
 fn phase(
     arguments: &Arguments,
     name: &'static str,
@@ -179,7 +179,7 @@ fn banks(arguments: &Arguments, profile: &str, move_ms: u64) -> String {
     text
 }
 
-/// Reads the composite's bus, as a program does that sleeps when nothing comes.
+/// Consumer of the composite's bus that sleeps when idle.
 fn consume(
     buses: &Path,
     name: &'static str,
@@ -219,7 +219,7 @@ fn consume(
         if !matches!(polled, Polled::Given(true)) {
             continue;
         }
-        // What a timer caused has no quote.
+        // An update of a timer has no quote.
         let caused = newest
             .take()
             .filter(|times: &Timestamps| times.polled > 0 && times.packet.receive_ns >= begin_ns);
@@ -262,7 +262,7 @@ impl Phase {
             })
             .collect();
         format!(
-            "after {silence_s} s of silence the median is {:.1} times the busy one: {}",
+            "after {silence_s} s of silence the median is {:.1} times the median of the bursts: {}",
             here[0] as f64 / there[0].max(1) as f64,
             grown.join(", ")
         )
@@ -295,7 +295,7 @@ fn in_socket(buses: &Path, bus: &str, into: &mut Histogram<u64>) -> Result<(), F
     Ok(())
 }
 
-/// A message from one process to another that sleeps when idle: by the bus, and by Aeron IPC in a build that has it.
+/// One-way latency between two processes that sleep when idle: over the bus, and over Aeron IPC in a build that has it.
 fn transports() -> Result<Vec<(String, Histogram<u64>)>, Failure> {
     let program = std::env::current_exe().map_err(Failure::run)?;
     let settings = Settings {
@@ -326,7 +326,7 @@ fn transports() -> Result<Vec<(String, Histogram<u64>)>, Failure> {
     measured.collect()
 }
 
-/// What the kernel takes to bring a message of a bank to a thread that waits for it.
+/// One-way latency of a bank's message between two blocked threads over TCP.
 fn bare_sockets(clock: &Clock) -> Result<Histogram<u64>, Failure> {
     let failed = |error: std::io::Error| Failure::run(format!("a socket on the loopback: {error}"));
     let listener = TcpListener::bind("127.0.0.1:0").map_err(failed)?;

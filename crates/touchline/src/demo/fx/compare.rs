@@ -1,4 +1,4 @@
-//! The composite on its bus against what the simulated banks show.
+//! Compares the composite on its bus with the best prices of the simulated banks.
 
 use crate::output::Failure;
 use crate::paint::Paint;
@@ -11,7 +11,7 @@ use touchline_transport::bus::Polled;
 use touchline_transport::shm::{Item, Join, Kinds, Root, Subscriber};
 use touchline_types::{Quote, Side, Update, Validity};
 
-/// Banks at the best are published again each second; what was published before stands in the ring, too.
+/// Banks at the best are published again each second; the ring also has older messages.
 const READING: Duration = Duration::from_millis(2_500);
 /// Decimals of a price.
 const DECIMALS: u32 = 9;
@@ -74,14 +74,14 @@ fn side_of(quotes: &[Quote], side: Side) -> Value {
     }
 }
 
-/// The composite and what the banks show, pair by pair.
+/// The composite and the best prices of the banks, pair by pair.
 #[derive(Debug, Default)]
 pub struct Comparison {
     rows: Vec<(String, Value, Value)>,
 }
 
 impl Comparison {
-    /// Of the composite and the lines of the simulator.
+    /// Compares the composite with the lines of the simulator.
     pub fn of(composite: &Composite, said: &[String]) -> Comparison {
         let mut rows = BTreeMap::new();
         let lines = said.iter().filter(|line| line.starts_with('{'));
@@ -93,7 +93,7 @@ impl Comparison {
                 continue;
             };
             let found = composite.get(&pair).cloned().unwrap_or(Value::Null);
-            // The last one is of the moment of the comparison.
+            // The last row is of the time of the comparison.
             rows.insert(pair, (found, expected));
         }
         let rows = rows.into_iter();
@@ -104,7 +104,7 @@ impl Comparison {
         }
     }
 
-    /// Whether there was something to compare and nothing differs.
+    /// Whether at least one pair was compared and none differs.
     pub fn is_equal(&self) -> bool {
         !self.rows.is_empty()
             && self
@@ -117,7 +117,7 @@ impl Comparison {
     pub fn describe(&self, paint: Paint) -> String {
         let mut text = format!(
             "\n{}\n",
-            paint.bold("The composite against what the banks show")
+            paint.bold("The composite and the best prices of the banks")
         );
         for (pair, found, expected) in &self.rows {
             // Writing into a string does not fail.

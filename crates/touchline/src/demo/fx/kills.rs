@@ -1,9 +1,8 @@
-//! Kills, freezes and disconnects the processes of the demo at random, and judges what a reader of the composite may believe
-//! meanwhile.
+//! Kills, freezes and disconnects the processes of the demo at random, and checks how long void quotes are shown as live.
 //!
-//! A quote of a killed or frozen gateway is believed until the gateway is stalled to the composer, and what the composer published
-//! until then as long as the composer is not stalled to the reader. Both are by the clock of the host: the bounds hold on a loaded
-//! host, too, and a single look beyond them that finds something void fails the run.
+//! A quote of a killed or frozen gateway is live until the composer finds the gateway stalled. A composite of a killed or frozen
+//! composer is live until the reader finds the composer stalled. Both bounds use the clock of the host, so they hold on a
+//! loaded host. One check after the bound that finds a void quote fails the run.
 
 mod reader;
 
@@ -20,20 +19,20 @@ use std::time::{Duration, Instant};
 use touchline_lab::random::Random;
 use touchline_transport::shm::Root;
 
-/// How long a gateway may be without activity: twice the `heartbeat_ms` that `sim bank --write` gives it.
+/// Time without activity after which a gateway is stalled: twice the `heartbeat_ms` that `sim bank --write` gives it.
 const GATEWAY: Duration = Duration::from_millis(1_000);
 /// The same of the composer.
 const COMPOSER: Duration = Duration::from_millis(500);
-/// The composer judges its gateways each 10 ms, and a signal takes its time to arrive.
+/// The composer checks its gateways each 10 ms, and a signal takes time to arrive.
 const LOOK: Duration = Duration::from_millis(60);
-/// How long a bank may be silent: `silence_ms` of its gateway.
+/// Time after which the quotes of a silent bank are void: `silence_ms` of its gateway.
 const SILENCE: Duration = Duration::from_millis(3_000);
-/// How long is watched at least beyond a bound.
+/// Minimum time of checks after a bound.
 const BEYOND: Duration = Duration::from_millis(100);
-/// How long everything may take to come back.
+/// Maximum time of the recovery.
 const RECOVERY: Duration = Duration::from_secs(60);
 
-/// What is done.
+/// Injected failure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Deed {
     KillGateway,
@@ -48,7 +47,7 @@ enum Deed {
     FreezeBanks,
 }
 
-/// Each as often as it is to happen.
+/// Each deed, repeated by its weight.
 const DEEDS: [Deed; 16] = [
     Deed::KillGateway,
     Deed::KillGateway,
@@ -68,7 +67,7 @@ const DEEDS: [Deed; 16] = [
     Deed::FreezeBanks,
 ];
 
-/// What is void after a deed, and from when on nobody may believe it.
+/// Quotes that a deed makes void, and the time after which no reader may see them as live.
 struct Void {
     what: What,
     since: Instant,
@@ -87,11 +86,11 @@ struct Run<'a> {
     banks: &'a [String],
     reader: Reader,
     random: Random,
-    /// Of each deed, how often it was done, and the longest time that something void was shown.
+    /// Of each deed: its count, and the longest time that a void quote was shown.
     done: BTreeMap<Deed, (u64, Duration)>,
 }
 
-/// Does so many deeds, and prints how long something void was shown after each.
+/// Does `kills` deeds, and prints the longest time that a void quote was shown after each kind.
 pub fn run(
     cast: &mut Cast,
     banks: &[String],
@@ -122,13 +121,13 @@ pub fn run(
         run.one(deed, bank).map_err(failed)?;
     }
     let mut page = format!(
-        "{kills} kills, freezes and disconnects, seed {seed}: nothing void was believed beyond its bound\n"
+        "{kills} kills, freezes and disconnects, seed {seed}: no void quote was live beyond its bound\n"
     );
     for (deed, (count, longest)) in &run.done {
         // Writing into a string does not fail.
         let _ = writeln!(
             page,
-            "  {:<26} {count:>4} times  void and shown for at most {:>5} ms, bound {:>5} ms",
+            "  {:<26} {count:>4} times  void quotes live for at most {:>5} ms, bound {:>5} ms",
             format!("{deed:?}"),
             longest.as_millis(),
             bound(*deed).as_millis(),
@@ -137,7 +136,7 @@ pub fn run(
     say(&page)
 }
 
-/// How long something void may be believed after a deed.
+/// Maximum time that a void quote may be live after a deed.
 fn bound(deed: Deed) -> Duration {
     match deed {
         Deed::KillComposer | Deed::FreezeComposer => COMPOSER + LOOK,
@@ -147,7 +146,7 @@ fn bound(deed: Deed) -> Duration {
 }
 
 impl Run<'_> {
-    /// A deed, what a reader may believe after it, and the way back.
+    /// Does a deed, checks the void quotes, and waits for the recovery.
     fn one(&mut self, deed: Deed, bank: usize) -> Result<(), Failure> {
         thread::sleep(Duration::from_millis(self.random.below(300)));
         let void = self.begin(deed, bank)?;
@@ -159,7 +158,7 @@ impl Run<'_> {
         let is_back = self.reader.until(RECOVERY, Reader::shows_any);
         match is_back {
             true => Ok(()),
-            false => Err(Failure::run("the composite does not come back")),
+            false => Err(Failure::run("the composite does not recover")),
         }
     }
 
@@ -193,7 +192,7 @@ impl Run<'_> {
                 What::Composite
             }
             Deed::DisconnectBank => {
-                // Longer than it is watched.
+                // Longer than the checks take.
                 let name = &self.banks[bank];
                 let command = format!("outage {name} {}", (bound(deed) + 20 * BEYOND).as_millis());
                 let answer = format!("ok {name} is out");
@@ -216,12 +215,12 @@ impl Run<'_> {
         })
     }
 
-    /// Looks until the bound has passed and somewhat longer; how long something void was shown.
+    /// Checks until [`BEYOND`] after the bound; returns how long a void quote was shown.
     fn judge(&mut self, void: &Void) -> Result<Duration, Failure> {
         let until = Instant::now().max(void.since + void.bound) + BEYOND;
         let (mut shown, mut beyond) = (Duration::ZERO, 0);
         loop {
-            // Before it is read: what is found is believed at this time or later.
+            // Taken before the read: a quote that is found is live at this time or later.
             let at = Instant::now();
             self.reader.read();
             let is_shown = match void.what {
@@ -235,11 +234,11 @@ impl Run<'_> {
             if shown > void.bound {
                 let (shown, bound) = (shown.as_millis(), void.bound.as_millis());
                 return Err(Failure::run(format!(
-                    "void and shown as live after {shown} ms, bound {bound} ms"
+                    "a void quote is shown as live after {shown} ms, bound {bound} ms"
                 )));
             }
             beyond += u32::from(at >= void.since + void.bound);
-            // A run that never looked beyond the bound has judged nothing.
+            // At least two checks after the bound, or the run has proved nothing.
             if at >= until && beyond > 1 {
                 return Ok(shown);
             }
@@ -247,7 +246,7 @@ impl Run<'_> {
         }
     }
 
-    /// Everything runs again.
+    /// Undoes the deed.
     fn mend(&mut self, deed: Deed, bank: usize) -> Result<(), Failure> {
         match deed {
             Deed::KillGateway | Deed::KillGatewayBehindComposer => self.cast.restart_gateway(bank),
@@ -270,7 +269,7 @@ fn signal(process: u32, signal: Signal) -> Result<(), Failure> {
 impl Cast {
     fn restart_gateway(&mut self, bank: usize) -> Result<(), Failure> {
         let again = Process::start("gateway", &self.commands[bank])?;
-        // The killed one is collected with its place.
+        // The assignment drops the killed process, which reaps it.
         self.gateways[bank] = again;
         self.gateways[bank].wait_for("connect", PATIENCE)
     }

@@ -1,4 +1,4 @@
-//! The configuration of simulated banks, and those of what reads them.
+//! Configurations of simulated banks, of their gateways and of the composer.
 
 use super::{Banks, Config};
 use crate::output::{Failure, Output};

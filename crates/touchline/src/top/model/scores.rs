@@ -44,7 +44,7 @@ pub fn of_pair(sample: &Sample, symbol: &str, total: impl Fn(&str) -> u64) -> Ve
     }
     let mut scores: Vec<BankScore> = banks.into_values().collect();
     let at_best = |score: &BankScore| score.best[0] + score.best[1];
-    // Of banks that are as often at the best the order is that of their names.
+    // Banks that are equally often at the best price are sorted by name.
     scores.sort_by(|one, other| at_best(other).total_cmp(&at_best(one)));
     scores
 }

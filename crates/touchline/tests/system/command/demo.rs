@@ -71,13 +71,13 @@ fn ctrl_c_ends_it_in_order_with_a_summary() {
 
 /// `touchline demo fx --kills 200` is the long run of it.
 #[test]
-fn no_void_quote_is_believed_when_processes_of_the_composite_are_killed() {
+fn no_void_quote_stays_live_when_processes_of_the_composite_are_killed() {
     let _alone = alone();
     let desk = Desk::bare("demo-fx-kills");
     let page = desk.run("demo fx --kills 4 --seed 2").done().stdout;
     for words in [
-        "4 kills, freezes and disconnects, seed 2: nothing void was believed beyond its bound",
-        "The composite against what the banks show",
+        "4 kills, freezes and disconnects, seed 2: no void quote was live beyond its bound",
+        "The composite and the best prices of the banks",
     ] {
         assert!(page.contains(words), "{words}\n{page}");
     }

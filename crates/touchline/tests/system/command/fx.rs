@@ -49,14 +49,11 @@ fn a_line_that_is_no_input_is_named_and_nothing_is_written() {
     for (session, said) in [
         ("5 A.q !up\nx", "line 2: not 'time source payload'"),
         ("5 A.q !up\n4 A.q !down", "line 2: time falls from 5 to 4"),
-        ("5 Z.q !up", "line 1: 'Z.q' is no source"),
-        (
-            "5 A.q !off",
-            "line 1: '!off' is nothing that a session does",
-        ),
-        ("5 - {}", "line 1: '' is no command"),
+        ("5 Z.q !up", "line 1: 'Z.q' is not a source"),
+        ("5 A.q !off", "line 1: '!off' is not a session event"),
+        ("5 - {}", "line 1: '' is not a command"),
         ("5 - {", "line 1: not a JSON object of the desk"),
-        ("-5 A.q !up", "line 1: '-5' is no time"),
+        ("-5 A.q !up", "line 1: '-5' is not a time"),
     ] {
         let desk = desk("fx-line", CONFIG, session);
         let run = desk.run("fx replay . --out out");

@@ -218,7 +218,7 @@ impl Subscriber {
             // mutant: image: a reset in progress is ignored
             Found::Busy(_) | Found::Overwritten => None,
         };
-        // A receiver that was notified of a doubtful channel is notified of its recovery.
+        // A receiver that was notified of a gapped or stale channel is notified of its recovery.
         if let Some(channel) = &mut channel
             && channel.state.is_none()
             && self.rows.is_doubted()
@@ -370,7 +370,7 @@ impl Subscriber {
     ) -> Step<T> {
         let position = self.reading.ring.next().position;
         self.rows.image_copied(instrument, position, false);
-        // The ring may make it live once more: to be reported again after that.
+        // The ring may make the book live again, and its next loss is then reported again.
         // mutant: image: a book from the ring of a dead publisher stays live
         self.watch.gone_seen |= self.watch.is_gone;
         let validity = match self.is_publisher_away() {

@@ -1,4 +1,4 @@
-//! What a block is to the compiler: fields in fixed places, with the macros that declare them.
+//! Layout of a block: fields at fixed offsets, with the macros that declare them.
 
 use super::orders::{Route, Terms};
 use super::quotes::QuoteStream;
@@ -33,20 +33,20 @@ pub trait Fields:
 pub struct Field {
     /// Its name; the schema has the same in camel case.
     pub name: &'static str,
-    /// Where it begins.
+    /// Its offset.
     pub offset: usize,
-    /// What it is.
+    /// Its kind.
     pub kind: Kind,
 }
 
-/// What a field is.
+/// Kind of a field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// A number: `int8` to `uint64` of the schema, also what carries an enum, a set or a price.
+    /// A number: `int8` to `uint64` of the schema, also for an enum, a set or a price.
     Number(&'static str),
-    /// So many characters.
+    /// Text of this many bytes.
     Text(usize),
-    /// Fields of their own, that stand here.
+    /// A composite with these fields.
     Fields(&'static [Field]),
     /// Nothing yet; written as zeros, not read.
     Reserved,
@@ -185,7 +185,7 @@ macro_rules! fields {
     };
 }
 
-/// A root block: the fields, and what the schema says of the message as a whole.
+/// A root block: its fields, and name, template and groups of the message.
 macro_rules! block {
     ($(#[$about:meta])* $name:ident = $id:literal, [$($group:literal: $entry:ty),*], $size:literal $(from $base:literal)? { $($body:tt)+ }) => {
         fields! { $(#[$about])* $name: $size $(from $base)? { $($body)+ } }

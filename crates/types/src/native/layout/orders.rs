@@ -6,7 +6,7 @@ use zerocopy::little_endian::{I64, U16, U32, U64};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
 fields! {
-    /// Where an order goes, in every message of an order.
+    /// Venue, account and instrument, in every message of an order.
     Route: 40 {
         /// The venue's identifier of the instrument; `i64::MAX` where the message is of no single one.
         0 security_id: I64,
@@ -18,19 +18,19 @@ fields! {
 }
 
 fields! {
-    /// What an order is to do.
+    /// Terms of an order.
     Terms: 80 {
         /// Limit in 1e-9; `i64::MAX` for a market order.
         0 price: I64,
-        /// Price that sets it off, in 1e-9; `i64::MAX` without one.
+        /// Stop price, in 1e-9; `i64::MAX` without one.
         8 stop_price: I64,
-        /// How much.
+        /// Quantity.
         16 quantity: I64,
         /// Smallest fill; `i64::MAX` for any.
         24 quantity_min: I64,
-        /// What the market may see; `i64::MAX` for all.
+        /// Displayed quantity; `i64::MAX` for all.
         32 quantity_shown: I64,
-        /// When it ends, nanoseconds since the Unix epoch; 0 without a date.
+        /// Expiry, nanoseconds since the Unix epoch; 0 without one.
         40 expiry_ns: U64,
         /// Currency of the quantity.
         48 currency: Text<16>,
@@ -44,7 +44,7 @@ fields! {
         70 time_in_force: u8,
         /// OrderFlags of the schema.
         71 order_flags: u8,
-        /// When the request was made, nanoseconds since the Unix epoch.
+        /// Time of the request, nanoseconds since the Unix epoch.
         72 created_ns: U64,
     }
 }
@@ -70,7 +70,7 @@ macro_rules! order_block {
 order_block! {
     /// A new order.
     NewOrder = 60, 344, " Where it goes." {
-        /// What it is to do.
+        /// Terms of the order.
         72 terms: Terms,
         /// Our id of it.
         152 client_order_id: Text<64>,
@@ -83,10 +83,10 @@ order_block! {
 
 order_block! {
     /// The request to cancel an order.
-    CancelOrder = 61, 288, " Where the order is." {
+    CancelOrder = 61, 288, " Venue, account and instrument." {
         /// Its quantity.
         72 quantity: I64,
-        /// When the request was made, nanoseconds since the Unix epoch.
+        /// Time of the request, nanoseconds since the Unix epoch.
         80 created_ns: U64,
         /// Our id of the request.
         88 client_order_id: Text<64>,
@@ -102,8 +102,8 @@ order_block! {
 }
 
 order_block! {
-    /// The request to give an order other terms.
-    ReplaceOrder = 62, 344, " Where the order is." {
+    /// The request to change the terms of an order.
+    ReplaceOrder = 62, 344, " Venue, account and instrument." {
         /// All of the new terms.
         72 terms: Terms,
         /// Our id of the request.
@@ -118,7 +118,7 @@ order_block! {
 order_block! {
     /// The request to cancel every order that fits.
     CancelAll = 63, 168, " Of which instrument, venue and account." {
-        /// When the request was made, nanoseconds since the Unix epoch.
+        /// Time of the request, nanoseconds since the Unix epoch.
         72 created_ns: U64,
         /// Our id of the request.
         80 client_order_id: Text<64>,
@@ -134,8 +134,8 @@ order_block! {
 }
 
 order_block! {
-    /// What became of an order.
-    ExecutionReport = 70, 464, " Where the order is." {
+    /// Execution report: state of an order.
+    ExecutionReport = 70, 464, " Venue, account and instrument." {
         /// Limit of the order in 1e-9; `i64::MAX` without one.
         72 price: I64,
         /// Quantity of the order.
@@ -144,13 +144,13 @@ order_block! {
         88 last_price: I64,
         /// Quantity of this fill; `i64::MAX` without one.
         96 last_quantity: I64,
-        /// What is filled.
+        /// Filled quantity.
         104 cumulative_quantity: I64,
-        /// What may still be filled.
+        /// Quantity that may still be filled.
         112 leaves_quantity: I64,
-        /// Average price of what is filled, in 1e-9; `i64::MAX` where not stated.
+        /// Average price of the filled quantity, in 1e-9; `i64::MAX` if not stated.
         120 average_price: I64,
-        /// Value date as `YYYYMMDD`; 0 where not stated.
+        /// Value date as `YYYYMMDD`; 0 if not stated.
         128 value_date: U32,
         /// The venue's number of the reason; `u16::MAX` without one.
         132 venue_reject_code: U16,
@@ -162,7 +162,7 @@ order_block! {
         136 order_state: u8,
         /// RejectCode of the schema; 255 without one.
         137 reject_code: u8,
-        /// Liquidity of the schema; 255 where not stated.
+        /// Liquidity of the schema; 255 if not stated.
         138 liquidity: u8,
         /// ReportFlags of the schema.
         139 report_flags: u8,
@@ -206,8 +206,8 @@ order_block! {
 }
 
 order_block! {
-    /// Limits in force, and how much of them is used.
-    Limits = 80, 184, " What they are of." {
+    /// Limits in force, and their use.
+    Limits = 80, 184, " Scope; an empty or absent field means all." {
         /// Largest quantity of one order; `i64::MAX` where not limited.
         72 order_quantity_max: I64,
         /// Largest position, long or short; `i64::MAX` where not limited.
@@ -218,13 +218,13 @@ order_block! {
         96 worst_long: I64,
         /// Position if every order that sells fills; `i64::MAX` where not known.
         104 worst_short: I64,
-        /// Largest sum of what could be open, in 1e-4; `i64::MAX` where not limited.
+        /// Largest sum of possible positions, in 1e-4; `i64::MAX` where not limited.
         112 gross_max: I64,
         /// That sum in 1e-4; `i64::MAX` where not known.
         120 gross: I64,
         /// Credit in 1e-4; `i64::MAX` where not limited.
         128 credit_max: I64,
-        /// What is used of it, in 1e-4; `i64::MAX` where not known.
+        /// Used credit, in 1e-4; `i64::MAX` where not known.
         136 credit_used: I64,
         /// Furthest distance of a limit price from the mid, in 1e-9; `i64::MAX` where not limited.
         144 price_collar: I64,

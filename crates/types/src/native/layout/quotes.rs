@@ -6,7 +6,7 @@ use zerocopy::little_endian::{I64, U16, U32, U64};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
 fields! {
-    /// Whose quotes, and of what.
+    /// Instrument, provider and value date of the quotes.
     QuoteStream: 36 {
         /// The venue's identifier of the instrument.
         0 security_id: I64,
@@ -20,13 +20,13 @@ fields! {
 }
 
 block! {
-    /// What one message of a provider changed in its quotes of an instrument.
+    /// Changes of a provider's quotes of an instrument by one message.
     QuoteUpdate = 50, ["changes": QuoteChange], 116 {
         /// Number, times, instrument, validity of the provider's quotes, flags.
         0 head: Head,
         /// Packet and timestamps.
         30 trace: LatencyTrace,
-        /// Whose quotes, and of what.
+        /// Instrument, provider and value date of the quotes.
         80 stream: QuoteStream,
     }
 }
@@ -38,7 +38,7 @@ block! {
         0 head: Head,
         /// Packet and timestamps.
         30 trace: LatencyTrace,
-        /// Whose quotes, and of what.
+        /// Instrument, provider and value date of the quotes.
         80 stream: QuoteStream,
     }
 }
@@ -50,9 +50,9 @@ fields! {
         0 price: I64,
         /// Amount that is good at the price.
         8 quantity: I64,
-        /// Smallest amount; `i64::MAX` where not stated.
+        /// Smallest amount; `i64::MAX` if not stated.
         16 quantity_min: I64,
-        /// When it ends, nanoseconds since the Unix epoch; 0 where not stated.
+        /// Expiry, nanoseconds since the Unix epoch; 0 if not stated.
         24 expiry_ns: U64,
         /// Number of the setting among all of the provider.
         32 priority: U64,
@@ -78,9 +78,9 @@ fields! {
         0 price: I64,
         /// Amount that is good at the price.
         8 quantity: I64,
-        /// Smallest amount; `i64::MAX` where not stated.
+        /// Smallest amount; `i64::MAX` if not stated.
         16 quantity_min: I64,
-        /// When it ends, nanoseconds since the Unix epoch; 0 where not stated.
+        /// Expiry, nanoseconds since the Unix epoch; 0 if not stated.
         24 expiry_ns: U64,
         /// Number of the setting among all of the provider.
         32 priority: U64,

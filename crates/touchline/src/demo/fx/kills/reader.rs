@@ -1,4 +1,4 @@
-//! What a reader of the composite's bus may believe.
+//! Reader of the composite's bus: the quotes that it sees as live.
 
 use super::BUS;
 use crate::output::Failure;
@@ -121,7 +121,7 @@ impl State {
                 self.pairs.clear();
                 self.is_trusted = true;
             }
-            // What was lost may have been the end of a quote.
+            // A lost message may have removed a quote.
             SubscriptionEvent::Overrun { .. } | SubscriptionEvent::Corrupt { .. } => {
                 self.pairs.clear();
             }

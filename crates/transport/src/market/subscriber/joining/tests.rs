@@ -47,7 +47,7 @@ impl Bus {
             publisher.publish(&update, &Timestamps::default());
             publisher.commit();
         }
-        // So that the channel has a slot with something in it, too.
+        // Gives the channel a nonempty slot, too.
         publisher.publish(&Update::Reset, &Timestamps::default());
         publisher.commit();
         Bus {
@@ -106,7 +106,7 @@ fn a_poll_makes_one_attempt_and_the_next_one_another() {
         assert!((0..before).all(|_| step(&mut subscriber)));
         // One step at most leads there. From then on each ends its poll.
         let mut ends_poll = || {
-            // However long this thread stands still, another attempt is in time.
+            // After any pause of this thread another attempt is within the limit.
             let joining = subscriber.joining.as_mut();
             joining.expect("it is not done").busy = busy::Busy::default();
             matches!(subscriber.step(&mut |_: Item<'_>| ()), Step::Nothing)
@@ -118,8 +118,8 @@ fn a_poll_makes_one_attempt_and_the_next_one_another() {
     }
 }
 
-/// However many polls there are, they come back for so long and no longer: then joining goes on. Once its
-/// publisher is known to be gone, there is nothing to come back for.
+/// Polls retry a busy slot until the time limit; then joining continues. If the
+/// publisher is known to have ended, a slot is not retried.
 #[test]
 fn joining_goes_on_without_an_image_after_a_while_or_at_once() {
     let bus = Bus::new("a-while");
