@@ -118,7 +118,9 @@ impl AeronSend {
         };
         let receivers = &mut self.receivers;
         receivers.look();
-        requests.each_image(|image| receivers.present(image.session_id(), image.source_address()));
+        requests.each_image(|image| {
+            receivers.present(image.session_id(), image.source_address(), now_ns)
+        });
         receivers.looked(now_ns);
     }
 

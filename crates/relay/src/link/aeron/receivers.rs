@@ -41,8 +41,11 @@ struct Known {
     address: SocketAddrV4,
     /// Whether the last look found its publication.
     is_present: bool,
-    /// Time of its last report; `None` before the first.
-    heard_ns: Option<u64>,
+    /// Time of its last report, or of the look that found it.
+    heard_ns: u64,
+    has_reported: bool,
+    /// Whether it receives from another sender.
+    is_of_another: bool,
     /// Number of the next message that it waits for.
     next: u64,
     round_trip_ns: u64,
@@ -78,15 +81,18 @@ impl Receivers {
 
     /// A report arrived. Its time is that of the latest batch there, by this host's clock, plus the time since.
     pub fn report(&mut self, session: i32, head: &Head, now_ns: u64, wall_ns: u64) {
-        // Receivers of another sender of the group report to that one.
+        // Receivers of another sender of the group report to that one, on the same stream.
         let is_ours = self.stream.is_some_and(|(source, epoch)| {
             source == head.source && epoch.is_of_same_run(head.epoch)
         });
         let known = self.known.iter_mut().find(|one| one.session == session);
-        let (true, Some(known)) = (is_ours, known) else {
+        let Some(known) = known else { return };
+        known.heard_ns = now_ns;
+        known.has_reported = is_ours;
+        known.is_of_another = !is_ours;
+        if !is_ours {
             return;
-        };
-        known.heard_ns = Some(now_ns);
+        }
         known.round_trip_ns = wall_ns.saturating_sub(head.sent_ns);
         // Numbers of the run before a restart of the bus say nothing.
         let is_current = self.stream.is_some_and(|(_, epoch)| epoch == head.epoch);
@@ -101,7 +107,7 @@ impl Receivers {
     }
 
     /// During a look: a publication of reports exists.
-    pub fn present(&mut self, session: i32, address: &str) {
+    pub fn present(&mut self, session: i32, address: &str, now_ns: u64) {
         if let Some(known) = self.known.iter_mut().find(|one| one.session == session) {
             known.is_present = true;
             return;
@@ -115,7 +121,9 @@ impl Receivers {
             session,
             address: address.parse().unwrap_or(here),
             is_present: true,
-            heard_ns: None,
+            heard_ns: now_ns,
+            has_reported: false,
+            is_of_another: false,
             next: 0,
             round_trip_ns: 0,
             is_slow: false,
@@ -140,10 +148,9 @@ impl Receivers {
         let due = self.sent.front().filter(|(at_ns, _)| *at_ns <= until_ns);
         let due = due.map_or(0, |(_, next)| *next);
         for known in &mut self.known {
-            let Some(heard_ns) = known.heard_ns else {
-                continue;
-            };
-            let is_slow = known.next < due || now_ns.saturating_sub(heard_ns) > SILENT_NS;
+            let is_silent = now_ns.saturating_sub(known.heard_ns) > SILENT_NS;
+            let is_behind = known.has_reported && known.next < due;
+            let is_slow = !known.is_of_another && (is_silent || is_behind);
             if is_slow && !known.is_slow {
                 self.slow += 1;
                 self.last_slow = Some(known.address);
@@ -160,11 +167,11 @@ impl Receivers {
 
     /// Sets the counters of receivers.
     pub fn count(&self, counters: &mut SenderCounters) {
-        let heard = || self.known.iter().filter(|known| known.heard_ns.is_some());
+        let heard = || self.known.iter().filter(|known| known.has_reported);
         counters.relay_receivers = counters.relay_receivers.max(heard().count() as u64);
         counters.relay_receivers_slow = self.slow;
         counters.relay_round_trip_ns = heard().map(|known| known.round_trip_ns).max().unwrap_or(0);
-        let slowest = heard().filter(|known| known.is_slow);
+        let slowest = self.known.iter().filter(|known| known.is_slow);
         let slowest = slowest.min_by_key(|known| known.next);
         let slow = slowest.map(|known| known.address).or(self.last_slow);
         counters.relay_slow_receiver = slow.map_or(0, number);
@@ -209,8 +216,8 @@ mod tests {
                 }
             }
             receivers.look();
-            receivers.present(7, "10.0.0.7:1001");
-            receivers.present(8, "10.0.0.8:1002");
+            receivers.present(7, "10.0.0.7:1001", now_ns);
+            receivers.present(8, "10.0.0.8:1002", now_ns);
             receivers.looked(now_ns);
         }
     }
@@ -267,23 +274,36 @@ mod tests {
 
     #[test]
     fn receivers_of_another_sender_and_those_that_are_gone_do_not_count() {
+        let mut other = head(1, 0, 1 << 12);
+        other.source = Source::named("gw2").expect("a name");
+        for report in [head(1, 0, 2 << 12), other] {
+            let mut receivers = Receivers::new();
+            run(&mut receivers, 0..1_000, |session, step| {
+                (session == 7).then_some(1 + step * 10)
+            });
+            receivers.report(8, &report, 1_000 * MS, 7_000);
+            run(&mut receivers, 1_000..9_000, |session, step| {
+                (session == 7).then_some(1 + step * 10)
+            });
+            let counters = counted(&receivers);
+            assert_eq!(
+                (counters.relay_receivers, counters.relay_receivers_slow),
+                (1, 0)
+            );
+            receivers.look();
+            receivers.looked(9_100 * MS);
+            assert_eq!(counted(&receivers).relay_receivers, 0);
+        }
+    }
+
+    /// One that never reports is stopped, or lost on the way.
+    #[test]
+    fn a_receiver_without_any_report_is_slow() {
         let mut receivers = Receivers::new();
         run(&mut receivers, 0..3_000, |session, step| {
             (session == 7).then_some(1 + step * 10)
         });
-        receivers.report(8, &head(1, 0, 2 << 12), 3_000 * MS, 7_000);
-        let mut other = head(1, 0, 1 << 12);
-        other.source = Source::named("gw2").expect("a name");
-        receivers.report(8, &other, 3_000 * MS, 7_000);
-        receivers.looked(3_000 * MS);
-        let counters = counted(&receivers);
-        assert_eq!(
-            (counters.relay_receivers, counters.relay_receivers_slow),
-            (1, 0)
-        );
-        receivers.look();
-        receivers.looked(3_100 * MS);
-        assert_eq!(counted(&receivers).relay_receivers, 0);
+        assert_eq!(counted(&receivers).relay_receivers_slow, 1);
     }
 
     /// A restart of the bus begins the numbers again.
