@@ -13,6 +13,7 @@ mod journal;
 mod publish;
 mod receive;
 mod relay;
+mod relay_path;
 mod run;
 
 use crate::output::Failure;
@@ -59,6 +60,8 @@ enum Bench {
     Receive(receive::Arguments),
     /// The cost to the publisher of a receiver, behind a relay, that has stopped.
     Relay(relay::Arguments),
+    /// A message from bus to bus over a relay, beside raw UDP.
+    RelayPath(relay_path::Arguments),
     /// The peer process of `ipc-rtt` and `ipc-throughput`.
     #[command(hide = true)]
     IpcPeer(ipc::PeerArguments),
@@ -81,6 +84,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         Bench::Publish(arguments) => publish::run(arguments),
         Bench::Receive(arguments) => receive::run(arguments),
         Bench::Relay(arguments) => relay::run(arguments),
+        Bench::RelayPath(arguments) => relay_path::run(arguments),
         Bench::IpcPeer(arguments) => ipc::peer(arguments),
     }
 }

@@ -84,7 +84,8 @@ fn no_port(error: std::io::Error) -> Failure {
     Failure::run(format!("no free port of the loopback: {error}"))
 }
 
-const BUS: &str = "bench";
+/// Name of the bus.
+pub const BUS: &str = "bench";
 const SUBJECTS: [&str; 2] = ["one-receiver", "and-a-stopped-one"];
 /// Longest time until a receiver has messages.
 const START_MAX: Duration = Duration::from_secs(30);
@@ -146,7 +147,7 @@ impl Arguments {
             .map(|(subject, histogram)| Statistics {
                 bench: "relay",
                 subject: (*subject).to_owned(),
-                payload_bytes: encoded_len(&Update::Trade(&trade(0))) as u64,
+                payload_bytes: payload_bytes(),
                 histogram,
             })
             .collect();
@@ -266,21 +267,31 @@ impl Drop for Relay {
     }
 }
 
+/// Bytes of a trade in the native format.
+pub fn payload_bytes() -> u64 {
+    encoded_len(&Update::Trade(&trade(0))) as u64
+}
+
 /// The publisher of the bus.
-struct Gateway {
+pub struct Gateway {
     publisher: Publisher,
     trades: u64,
 }
 
 impl Gateway {
-    fn start(folder: &Path) -> Result<Gateway, Failure> {
-        let settings = Settings {
+    /// Settings of the bus.
+    pub fn settings() -> Settings {
+        Settings {
             ring_bytes: 8 * 1024 * 1024,
             instruments_max: 16,
             orders_max: 64,
             ..Settings::default()
-        };
-        let publisher = Publisher::open(&Root::at(folder), BUS, &settings);
+        }
+    }
+
+    /// Starts the bus in this folder, with one instrument.
+    pub fn start(folder: &Path) -> Result<Gateway, Failure> {
+        let publisher = Publisher::open(&Root::at(folder), BUS, &Gateway::settings());
         let mut publisher = publisher.map_err(|error| Failure::run(error.to_string()))?;
         let depth = Depth {
             direct: 1,
@@ -299,13 +310,15 @@ impl Gateway {
         })
     }
 
+    /// Publishes a trade, and returns its number.
     #[inline]
-    fn publish(&mut self) {
+    pub fn publish(&mut self) -> u64 {
         self.trades += 1;
         let trade = trade(self.trades);
         self.publisher
             .publish(&Update::Trade(&trade), &Timestamps::default());
         self.publisher.commit();
+        self.trades
     }
 }
 

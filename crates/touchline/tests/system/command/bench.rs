@@ -73,6 +73,24 @@ fn bench_relay_publishes_beside_a_stopped_receiver() {
 }
 
 #[test]
+fn bench_relay_path_brings_every_message_from_bus_to_bus() {
+    let lines = lines(
+        "relay-path",
+        "bench relay-path --samples 200 --rounds 2 --json",
+    );
+    for subject in [
+        "relay-tcp",
+        "udp-beside-relay-tcp",
+        #[cfg(feature = "aeron")]
+        "relay-aeron-udp",
+        #[cfg(feature = "aeron")]
+        "relay-aeron-multicast",
+    ] {
+        assert_eq!(of(&lines, subject, "count"), 400, "{subject}");
+    }
+}
+
+#[test]
 fn a_line_of_json_says_when_which_build_how_and_where() {
     let arguments = "bench hash --orders 1000 --samples 50 --rounds 1 --json";
     for line in lines("json", arguments) {

@@ -1,0 +1,306 @@
+//! `touchline bench relay-path`: a message from bus to bus, beside a datagram of raw UDP.
+
+use super::ipc::failure;
+use super::relay::{BUS, Gateway, payload_bytes};
+use super::run::{Common, Run};
+use crate::output::Failure;
+use hdrhistogram::Histogram;
+use std::fs;
+use std::net::{Ipv4Addr, SocketAddrV4, UdpSocket};
+use std::path::Path;
+use touchline_gateway::replay::latency_histogram;
+use touchline_lab::bench::Statistics;
+use touchline_lab::bench::ipc::{Folder, pin};
+use touchline_relay::link::tcp::{TcpReceive, TcpSend, TcpSendSettings};
+use touchline_relay::link::{ReceiveLink, SendLink};
+use touchline_relay::run::{ReceiveSettings, Receiving, SendSettings, Sending, Work};
+use touchline_relay::{ReceiverSettings, Source};
+use touchline_transport::clock::{Clock, ticks};
+use touchline_transport::market::{Item, Join, Kinds, Subscriber};
+use touchline_transport::shm::Root;
+use touchline_types::Update;
+
+/// Time of a message from a bus over a relay to another bus, compared with a datagram of raw UDP.
+///
+/// One thread publishes a trade and steps both ends of the link until a reader of the second bus has it: the sum of the work on the
+/// path, with the system calls of the loopback and without waits for another process. Each sample is beside one of raw UDP.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  touchline bench relay-path
+  touchline bench relay-path --samples 100000 --rounds 5")]
+pub struct Arguments {
+    /// Samples of each subject in each round.
+    #[arg(long, value_name = "N", default_value_t = 20_000, value_parser = clap::value_parser!(u64).range(1..))]
+    samples: u64,
+    /// Rounds; each measures every subject once.
+    #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..))]
+    rounds: u32,
+    /// Processor.
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    cpu: usize,
+    #[command(flatten)]
+    common: Common,
+}
+
+const MS: u64 = 1_000_000;
+/// Rounds of both ends until a message counts as lost.
+const TURNS_MAX: u64 = 50_000_000;
+/// Bytes of a datagram of raw UDP: the message of a load test.
+const UDP_BYTES: usize = 70;
+
+/// Runs the command.
+pub fn run(arguments: &Arguments) -> Result<(), Failure> {
+    pin(arguments.cpu).map_err(failure)?;
+    let run = Run::begin(&arguments.common);
+    let clock = run.clock();
+    let folder = Folder::new().map_err(failure)?;
+    fs::create_dir_all(folder.path()).map_err(Failure::run)?;
+    let mut udp = Udp::open().map_err(Failure::run)?;
+    let mut paths = vec![tcp(&folder.path().join("tcp"))?];
+    #[cfg(feature = "aeron")]
+    paths.extend(aeron::paths(folder.path())?);
+    for _ in 0..arguments.rounds {
+        for path in &mut paths {
+            for _ in 0..arguments.samples {
+                let took = udp.sample(&clock).map_err(Failure::run)?;
+                path.beside.saturating_record(took);
+                let took = path.sample(&clock)?;
+                path.histogram.saturating_record(took);
+            }
+        }
+    }
+    report(paths, &run)
+}
+
+fn report(paths: Vec<RelayPath>, run: &Run) -> Result<(), Failure> {
+    let mut lines = Vec::new();
+    let mut ratios = Vec::new();
+    for path in paths {
+        let median = |histogram: &Histogram<u64>| histogram.value_at_quantile(0.5) as f64;
+        ratios.push(1.0);
+        ratios.push(median(&path.histogram) / median(&path.beside));
+        lines.push(Statistics {
+            bench: "relay-path",
+            subject: format!("udp-beside-{}", path.name),
+            payload_bytes: UDP_BYTES as u64,
+            histogram: path.beside,
+        });
+        lines.push(Statistics {
+            bench: "relay-path",
+            subject: path.name.to_owned(),
+            payload_bytes: payload_bytes(),
+            histogram: path.histogram,
+        });
+    }
+    let what = "one trade from bus to bus over the loopback, one thread steps both ends; p50 ratio to raw UDP beside it";
+    let more = |number: usize| format!(" {:>9.2}", ratios[number]);
+    run.report_with(what, &lines, &format!(" {:>9}", "p50 ratio"), more, &[])
+}
+
+/// Raw UDP: one socket sends, one receives.
+struct Udp {
+    send: UdpSocket,
+    receive: UdpSocket,
+}
+
+impl Udp {
+    fn open() -> std::io::Result<Udp> {
+        let receive = UdpSocket::bind("127.0.0.1:0")?;
+        let send = UdpSocket::bind("127.0.0.1:0")?;
+        send.connect(receive.local_addr()?)?;
+        receive.set_nonblocking(true)?;
+        Ok(Udp { send, receive })
+    }
+
+    fn sample(&mut self, clock: &Clock) -> std::io::Result<u64> {
+        let mut bytes = [7; UDP_BYTES];
+        let begin = ticks();
+        self.send.send(&bytes)?;
+        while let Err(error) = self.receive.recv(&mut bytes) {
+            if error.kind() != std::io::ErrorKind::WouldBlock {
+                return Err(error);
+            }
+        }
+        Ok(clock.between_ns(begin, ticks()))
+    }
+}
+
+/// A bus, a link, and a bus.
+struct RelayPath {
+    name: &'static str,
+    gateway: Gateway,
+    send: Box<dyn Work>,
+    receive: Box<dyn Work>,
+    reader: Subscriber,
+    histogram: Histogram<u64>,
+    /// Raw UDP beside it.
+    beside: Histogram<u64>,
+}
+
+impl RelayPath {
+    fn open<S: SendLink + 'static, R: ReceiveLink + 'static>(
+        name: &'static str,
+        folder: &Path,
+        batch_bytes_max: usize,
+        [send, receive]: [Source; 2],
+        links: (S, R),
+    ) -> Result<RelayPath, Failure> {
+        let failed = |error: &dyn std::fmt::Display| Failure::run(error.to_string());
+        fs::create_dir_all(folder).map_err(Failure::run)?;
+        let (near, far) = (folder.join("near"), folder.join("far"));
+        let gateway = Gateway::start(&near)?;
+        let settings = SendSettings {
+            root: Root::at(near),
+            bus: BUS.to_owned(),
+            source: send,
+            forward: false,
+            orders_max: 64,
+            batch_bytes_max,
+            heartbeat_ns: 100 * MS,
+            cyclic: None,
+            name: "relay-path".to_owned(),
+        };
+        let send = Sending::new(settings, links.0).map_err(|error| failed(&error))?;
+        let settings = ReceiveSettings {
+            root: Root::at(&far),
+            bus: BUS.to_owned(),
+            publication: Gateway::settings(),
+            receiver: ReceiverSettings {
+                sources: Vec::new(),
+                own: receive,
+                instruments_max: 16,
+                orders_max: 64,
+                entries_max: 64,
+                link_timeout_ns: 10_000 * MS,
+                request_delay_ns_max: 0,
+            },
+        };
+        let receive = Receiving::open(settings, links.1).map_err(|error| failed(&error))?;
+        let join = Join {
+            kinds: Kinds::TRADES,
+            ..Join::default()
+        };
+        let reader = Subscriber::join(&Root::at(far), BUS, join);
+        let mut path = RelayPath {
+            name,
+            gateway,
+            send: Box::new(send),
+            receive: Box::new(receive),
+            reader: reader.map_err(|error| failed(&error))?,
+            histogram: latency_histogram(),
+            beside: latency_histogram(),
+        };
+        path.start()?;
+        Ok(path)
+    }
+
+    /// Until a trade arrives: links connect, and the second bus restarts with the first batch.
+    fn start(&mut self) -> Result<(), Failure> {
+        for _ in 0..10_000 {
+            let trade = self.gateway.publish();
+            for _ in 0..200 {
+                if self.turn()? == Some(trade) {
+                    return Ok(());
+                }
+            }
+            std::thread::sleep(std::time::Duration::from_micros(500));
+        }
+        Err(Failure::run(format!("{}: no message arrives", self.name)))
+    }
+
+    /// One turn of both ends; the latest trade that the reader has.
+    fn turn(&mut self) -> Result<Option<u64>, Failure> {
+        for end in [&mut self.send, &mut self.receive] {
+            end.work()
+                .map_err(|error| Failure::run(error.to_string()))?;
+        }
+        let mut trade_id = None;
+        self.reader.poll(|item| {
+            if let Item::Update(received) = item
+                && let Update::Trade(trade) = received.update
+            {
+                trade_id = Some(trade.trade_id);
+            }
+        });
+        Ok(trade_id)
+    }
+
+    fn sample(&mut self, clock: &Clock) -> Result<u64, Failure> {
+        let begin = ticks();
+        let trade = self.gateway.publish();
+        for _ in 0..TURNS_MAX {
+            if self.turn()? == Some(trade) {
+                let took = clock.between_ns(begin, ticks());
+                // Outside of the measured time: the log's part of the command.
+                while self.send.event().is_some() || self.receive.event().is_some() {}
+                return Ok(took);
+            }
+        }
+        Err(Failure::run(format!("{}: a message was lost", self.name)))
+    }
+}
+
+fn sources() -> Result<[Source; 2], Failure> {
+    let named = |name| Source::named(name).map_err(|error| Failure::run(error.to_string()));
+    Ok([named("near")?, named("far")?])
+}
+
+fn tcp(folder: &Path) -> Result<RelayPath, Failure> {
+    let any_port = SocketAddrV4::new(Ipv4Addr::LOCALHOST, 0);
+    let send = TcpSend::bind(any_port, None, TcpSendSettings::default())
+        .map_err(|error| Failure::run(error.to_string()))?;
+    let address = send.address().to_string();
+    let links = (send, TcpReceive::new(&address, None));
+    RelayPath::open("relay-tcp", folder, 32 * 1024, sources()?, links)
+}
+
+#[cfg(feature = "aeron")]
+mod aeron {
+    use super::*;
+    use std::rc::Rc;
+    use touchline_aeron::{Client, Driver, DriverSettings, Error};
+    use touchline_relay::link::aeron::{AeronReceive, AeronSend};
+
+    /// Unicast and a group, each end with a driver of its own.
+    pub fn paths(folder: &Path) -> Result<Vec<RelayPath>, Failure> {
+        let port = || {
+            let socket = UdpSocket::bind("127.0.0.1:0").map_err(Failure::run)?;
+            let address = socket.local_addr().map_err(Failure::run)?;
+            Ok::<u16, Failure>(address.port())
+        };
+        let unicast = format!("aeron:udp?endpoint=127.0.0.1:{}", port()?);
+        let group = format!(
+            "aeron:udp?endpoint=239.255.40.47:{}|interface=127.0.0.1",
+            port()?
+        );
+        let channels = [
+            ("relay-aeron-udp", unicast),
+            ("relay-aeron-multicast", group),
+        ];
+        let open = |(name, channel): (&'static str, String)| {
+            let folder = folder.join(name);
+            fs::create_dir_all(&folder).map_err(Failure::run)?;
+            let (send, receive) = links(&folder, &channel)
+                .map_err(|error| Failure::run(format!("{channel}: {error}")))?;
+            let batch_bytes_max = send.batch_bytes_max();
+            RelayPath::open(name, &folder, batch_bytes_max, sources()?, (send, receive))
+        };
+        channels.into_iter().map(open).collect()
+    }
+
+    fn links(folder: &Path, channel: &str) -> Result<(AeronSend, AeronReceive), Error> {
+        let client = |end: &str| {
+            let settings = DriverSettings {
+                term_bytes: 1024 * 1024,
+                ..DriverSettings::at(folder.join(end))
+            };
+            Ok::<_, Error>(Rc::new(Client::embedded(Driver::start(&settings)?)?))
+        };
+        let send = AeronSend::open(client("driver-a")?, channel, 340, None)?;
+        let timeout_ns = 10_000 * MS;
+        let here = client("driver-b")?;
+        let receive = AeronReceive::open(here, channel, 340, None, timeout_ns, Vec::new())?;
+        Ok((send, receive))
+    }
+}
