@@ -25,8 +25,15 @@ pub struct Config {
     pub wait: Wait,
     /// CPU that the thread is bound to; any if absent.
     pub cpu_affinity: Option<usize>,
-    /// Folder of a running Aeron media driver; if absent, the relay's thread runs a driver itself.
+    /// Aeron media driver: `threads` for one with three threads of its own, or the folder of a running one. If absent,
+    /// the relay's thread runs a driver itself.
     pub driver: Option<PathBuf>,
+    /// CPUs of conductor, sender and receiver of a driver with threads; any if absent.
+    pub driver_cpus: Option<[u16; 3]>,
+    /// Longest wait before a loss in a group is reported, microseconds; 200 if absent.
+    pub nak_backoff_us_max: Option<u64>,
+    /// Receivers of a group, among which reports of a loss are spread; 2 if absent.
+    pub group_size: Option<u32>,
     /// Buses to send.
     pub send: Vec<SendConfig>,
     /// Buses to receive.

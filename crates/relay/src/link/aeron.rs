@@ -15,9 +15,10 @@ use crate::run::unix_ns;
 use crate::{ReceiverCounters, SenderCounters};
 use receivers::Receivers;
 use std::rc::Rc;
+use std::time::Duration;
 use touchline_aeron::{
     Channel, Client, ClientSettings, Driver, DriverSettings, Error, ExclusivePublication, Refused,
-    Subscription, SystemCounter,
+    Subscription, SystemCounter, Threading,
 };
 
 /// Datagrams read in one round.
@@ -25,12 +26,30 @@ const DATAGRAMS_MAX: usize = 64;
 /// Free window that live data must keep before a refresh is sent, bytes.
 const REFRESH_ROOM: i64 = 128 * 1024;
 
-/// Media driver.
+/// Media driver of the links of a process.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct DriverOptions {
+    /// Who runs it.
+    pub place: DriverPlace,
+    /// Streams, for the check of free memory.
+    pub streams: u32,
+    /// Longest wait before a loss in a group is reported; the default of [`DriverSettings`] if absent.
+    pub nak_backoff_max: Option<Duration>,
+    /// Receivers of a group; the default of [`DriverSettings`] if absent.
+    pub group_size: Option<u32>,
+}
+
+/// Who runs a media driver.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum DriverPlace {
     /// Run by the thread of the relay.
     #[default]
     Embedded,
+    /// Three threads of this process.
+    Threads {
+        /// CPUs of conductor, sender and receiver; any if absent.
+        cpus: Option<[u16; 3]>,
+    },
     /// Run by another process, with this folder.
     Folder(std::path::PathBuf),
 }
@@ -39,19 +58,25 @@ pub enum DriverPlace {
 ///
 /// # Errors
 /// The driver cannot be started, or does not answer.
-pub fn client(place: &DriverPlace, streams: u32) -> Result<Rc<Client>, Error> {
-    let client = match place {
-        DriverPlace::Embedded => {
-            let name = format!("relay-{}", std::process::id());
-            let settings = DriverSettings {
-                streams,
-                ..DriverSettings::named(&name)
-            };
-            Client::embedded(Driver::start(&settings)?)?
+pub fn client(options: &DriverOptions) -> Result<Rc<Client>, Error> {
+    let threading = match &options.place {
+        DriverPlace::Folder(folder) => {
+            return Ok(Rc::new(Client::connect(&ClientSettings::at(
+                folder.clone(),
+            ))?));
         }
-        DriverPlace::Folder(folder) => Client::connect(&ClientSettings::at(folder.clone()))?,
+        DriverPlace::Embedded => Threading::Embedded,
+        DriverPlace::Threads { cpus } => Threading::Dedicated { cpus: *cpus },
     };
-    Ok(Rc::new(client))
+    let settings = DriverSettings::named(&format!("relay-{}", std::process::id()));
+    let settings = DriverSettings {
+        threading,
+        streams: options.streams,
+        nak_backoff_max: options.nak_backoff_max.unwrap_or(settings.nak_backoff_max),
+        group_size: options.group_size.unwrap_or(settings.group_size),
+        ..settings
+    };
+    Ok(Rc::new(Client::embedded(Driver::start(&settings)?)?))
 }
 
 /// Verifies a channel before anything is opened: an Aeron URI, with an interface for a group.

@@ -3,10 +3,11 @@
 use super::{StartError, Started, Thread, receive_settings, send_settings};
 use crate::config::{Address, Config, ReceiveConfig, SendConfig};
 use crate::head::Source;
-use crate::link::aeron::{AeronReceive, AeronSend, DriverPlace, check, client};
+use crate::link::aeron::{AeronReceive, AeronSend, DriverOptions, DriverPlace, check, client};
 use crate::run::{Receiving, RunError, Sending};
 use crate::sender::Cyclic;
 use std::rc::Rc;
+use std::time::Duration;
 use touchline_aeron::{Channel, Client};
 use touchline_transport::shm::Root;
 
@@ -27,8 +28,7 @@ pub fn send(
     });
     let requests = requests(&link.to, link.stream, link.control.as_deref())?;
     let (channel, stream) = (link.to.host.clone(), link.stream);
-    let driver = driver(config);
-    let streams = streams(config);
+    let driver = driver(config)?;
     Ok(Started {
         bus: link.bus.clone(),
         address: format!("{}#{stream}", link.to),
@@ -37,7 +37,7 @@ pub fn send(
             let requests = requests
                 .as_ref()
                 .map(|(channel, stream)| (channel.as_str(), *stream));
-            let client = thread.client(&driver, streams)?;
+            let client = thread.client(&driver)?;
             let link = AeronSend::open(client, &channel, stream, requests).map_err(failed)?;
             settings.batch_bytes_max = link.batch_bytes_max();
             Ok(Box::new(Sending::new(settings, link)?))
@@ -57,8 +57,7 @@ pub fn receive(
     let requests = requests(&link.from, link.stream, link.control.as_deref())?;
     let (channel, stream) = (link.from.host.clone(), link.stream);
     let from_hosts = link.from_hosts.clone();
-    let driver = driver(config);
-    let streams = streams(config);
+    let driver = driver(config)?;
     Ok(Started {
         bus: link.bus.clone(),
         address: format!("{}#{stream}", link.from),
@@ -67,7 +66,7 @@ pub fn receive(
             let requests = requests
                 .as_ref()
                 .map(|(channel, stream)| (channel.as_str(), *stream));
-            let client = thread.client(&driver, streams)?;
+            let client = thread.client(&driver)?;
             let timeout_ns = settings.receiver.link_timeout_ns;
             let link =
                 AeronReceive::open(client, &channel, stream, requests, timeout_ns, from_hosts);
@@ -78,25 +77,37 @@ pub fn receive(
 
 impl Thread {
     /// The client of this thread.
-    fn client(&mut self, driver: &DriverPlace, streams: u32) -> Result<Rc<Client>, RunError> {
+    fn client(&mut self, driver: &DriverOptions) -> Result<Rc<Client>, RunError> {
         if let Some(client) = &self.aeron {
             return Ok(Rc::clone(client));
         }
-        let client = client(driver, streams).map_err(failed)?;
+        let client = client(driver).map_err(failed)?;
         Ok(Rc::clone(self.aeron.insert(client)))
     }
 }
 
-fn driver(config: &Config) -> DriverPlace {
-    match &config.driver {
-        Some(folder) => DriverPlace::Folder(folder.clone()),
-        None => DriverPlace::Embedded,
-    }
-}
+/// Name of a driver with threads in a configuration; folders are absolute, or contain a slash.
+const THREADS: &str = "threads";
 
-/// Streams of data and of requests.
-fn streams(config: &Config) -> u32 {
-    2 * (config.send.len() + config.receive.len()) as u32
+fn driver(config: &Config) -> Result<DriverOptions, StartError> {
+    let place = match &config.driver {
+        None => DriverPlace::Embedded,
+        Some(name) if name.as_os_str() == THREADS => DriverPlace::Threads {
+            cpus: config.driver_cpus,
+        },
+        Some(folder) => DriverPlace::Folder(folder.clone()),
+    };
+    if config.driver_cpus.is_some() && !matches!(place, DriverPlace::Threads { .. }) {
+        let why = "driver_cpus is for a driver with threads of its own; set driver = \"threads\"";
+        return Err(StartError::Setting(why.to_owned()));
+    }
+    Ok(DriverOptions {
+        place,
+        // Data and requests.
+        streams: 2 * (config.send.len() + config.receive.len()) as u32,
+        nak_backoff_max: config.nak_backoff_us_max.map(Duration::from_micros),
+        group_size: config.group_size,
+    })
 }
 
 /// Channel and stream of requests: as configured, or those of the data if both sides can send there.

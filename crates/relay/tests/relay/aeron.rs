@@ -4,9 +4,11 @@ use crate::stage::{INSTRUMENTS, MS, Market, Stage, step, until};
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 use touchline_aeron::{Client, Driver, DriverSettings};
-use touchline_relay::link::aeron::{AeronReceive, AeronSend, check};
+use touchline_relay::config::{Config, SendConfig};
+use touchline_relay::link::aeron::{AeronReceive, AeronSend, DriverOptions, DriverPlace, check};
 use touchline_relay::link::{SendEvent, SendLink};
 use touchline_relay::run::{Receiving, RunEvent, SendSettings, Sending};
+use touchline_relay::start::start;
 use touchline_relay::{Cyclic, SenderCounters, Source};
 use touchline_types::{Instrument, Validity};
 
@@ -170,6 +172,44 @@ fn a_receiver_that_stands_still_is_named() {
     until(&mut [&mut send, &mut fast], "the other differs", || {
         stage.is_same("a", "b")
     });
+}
+
+/// A driver with threads of its own, with settings for losses.
+#[test]
+fn a_driver_with_threads_carries_a_bus() {
+    let stage = Stage::new();
+    let mut publisher = stage.publisher("a");
+    let mut market = Market::new(24);
+    market.define(&mut publisher);
+    market.events(100, &mut publisher);
+    let options = DriverOptions {
+        place: DriverPlace::Threads { cpus: None },
+        streams: 2,
+        nak_backoff_max: Some(Duration::from_micros(50)),
+        group_size: Some(3),
+    };
+    let threads = touchline_relay::link::aeron::client(&options).expect("a folder of our own");
+    let channel = "aeron:udp?endpoint=127.0.0.1:40917";
+    let mut send = sending(&stage, &threads, channel, None);
+    let mut receive = receiving(&stage, &client("threads-b"), channel, None, &[]);
+    until(&mut [&mut send, &mut receive], "books differ", || {
+        stage.is_same("a", "b")
+    });
+}
+
+#[test]
+fn processors_of_a_driver_without_threads_are_refused() {
+    let to = "aeron:udp?endpoint=127.0.0.1:40918"
+        .parse()
+        .expect("an address");
+    let config = Config {
+        driver_cpus: Some([1, 2, 3]),
+        send: vec![SendConfig::new("a", to)],
+        ..Config::default()
+    };
+    let refused = start(&config, &Stage::new().root(), "host").err();
+    let said = refused.map(|error| error.to_string()).unwrap_or_default();
+    assert!(said.contains("driver = \"threads\""), "{said}");
 }
 
 #[test]
