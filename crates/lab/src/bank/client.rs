@@ -1,6 +1,7 @@
 //! A client of a bank: its session and its requests. Bytes and time in, bytes out.
 
 use super::config::{BankConfig, Config};
+use super::house::FLOOD;
 use super::ladder::Ladder;
 use super::messages::{Fault, Quote};
 use touchline_net::Stream;
@@ -12,6 +13,10 @@ use touchline_wire::fix::{Message, unsigned};
 const READS: usize = 16;
 /// Longest message of a bank.
 const MESSAGE_BYTES_MAX: usize = 64 * 1_024;
+/// Longest message of a bank that floods.
+const FLOOD_BYTES_MAX: usize = 1_024 * 1_024;
+/// Otherwise a flood is a disconnect: the session refuses a longer message. An entry of a flood has at most 64 bytes.
+const _: () = assert!(FLOOD * 64 < FLOOD_BYTES_MAX);
 /// Requests of a client at most.
 const SUBSCRIPTIONS_MAX: usize = 1_000;
 
@@ -65,12 +70,22 @@ pub struct Quoting<'a> {
 
 impl Client {
     /// A client of this name, on a connection that has already sent `bytes`.
-    pub fn new(bank: &str, name: &str, stream: Stream, bytes: &[u8], at: ReceiveTime) -> Client {
-        let mut settings = Settings::new(Role::Acceptor, bank, name);
+    pub fn new(
+        bank: &BankConfig,
+        name: &str,
+        stream: Stream,
+        bytes: &[u8],
+        at: ReceiveTime,
+    ) -> Client {
+        let message_bytes_max = match bank.flood > 0.0 {
+            true => FLOOD_BYTES_MAX,
+            false => MESSAGE_BYTES_MAX,
+        };
+        let mut settings = Settings::new(Role::Acceptor, &bank.name, name);
         settings.reset_on_logon = true;
         settings.sending_time_s = 0;
-        settings.limits.message_bytes_max = MESSAGE_BYTES_MAX;
-        settings.limits.output_bytes = 64 * MESSAGE_BYTES_MAX;
+        settings.limits.message_bytes_max = message_bytes_max;
+        settings.limits.output_bytes = (64 * MESSAGE_BYTES_MAX).max(8 * message_bytes_max);
         let mut session = Session::new(settings, Memory::default());
         session.connected(at);
         let room = session.room();

@@ -16,7 +16,7 @@ use touchline_session::access_control::Rules;
 use touchline_types::ReceiveTime;
 
 /// Further entries of a flood.
-const FLOOD: usize = 10_000;
+pub(super) const FLOOD: usize = 10_000;
 /// Moves of mids of one turn.
 const MOVES: usize = 64;
 
@@ -337,7 +337,7 @@ impl Bank {
             match name {
                 Some(name) => {
                     let (stream, bytes) = (unauthenticated.stream, unauthenticated.bytes);
-                    let client = Client::new(&self.config.name, &name, stream, &bytes, at);
+                    let client = Client::new(&self.config, &name, stream, &bytes, at);
                     self.clients.push(client);
                     self.totals.clients += 1;
                 }
