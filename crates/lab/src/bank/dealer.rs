@@ -121,7 +121,7 @@ impl Dealer {
         self.port.address()
     }
 
-    /// What the desk believes was traded.
+    /// Ledger of the desk: its trades.
     pub fn books(&self) -> &Books {
         &self.books
     }

@@ -234,7 +234,7 @@ impl Bank {
         self.dealer.as_ref().map(Dealer::address)
     }
 
-    /// What its dealing desk believes was traded.
+    /// Ledger of its dealing desk.
     pub fn books(&self) -> Option<&Books> {
         self.dealer.as_ref().map(Dealer::books)
     }

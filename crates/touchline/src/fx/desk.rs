@@ -15,7 +15,7 @@ const ANSWER: Duration = Duration::from_secs(5);
 /// Pause of a reader that finds nothing.
 const PAUSE: Duration = Duration::from_micros(200);
 
-/// The engine, and who commands it.
+/// Engine and client of a command.
 #[derive(Debug, Args)]
 pub struct To {
     /// Bus of the engine
@@ -37,7 +37,7 @@ Examples:
   touchline fx send EUR/USD sell 5000000 --tif fok --style full
 
 Exit status:
-  0  accepted; with --wait: the order has ended, and nothing of it is out
+  0  accepted; with --wait: the order has ended and has no open orders at banks
   1  refused, or no answer
   2  bad arguments")]
 pub struct SendArguments {
@@ -62,13 +62,13 @@ pub struct SendArguments {
     /// Urgency, 0 to 2
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u8).range(0..=2))]
     urgency: u8,
-    /// How it is executed: best, full (one ticket) or sweep
+    /// Execution style: best, full (one ticket) or sweep
     #[arg(long, default_value = "best")]
     style: Style,
-    /// Only for its whole quantity at once
+    /// Fill the whole quantity at once or nothing
     #[arg(long)]
     whole: bool,
-    /// Wait until the order has ended and nothing of it is out; print its fills
+    /// Wait until the order has ended and has no open orders at banks; print its fills
     #[arg(long)]
     wait: bool,
     #[command(flatten)]
@@ -98,7 +98,7 @@ enum Style {
     Sweep,
 }
 
-/// End a parent order, and cancel what of it is out.
+/// End a parent order, and cancel its open orders at banks.
 #[derive(Debug, Args)]
 pub struct CancelArguments {
     /// Name of the order
@@ -114,7 +114,7 @@ pub struct KillArguments {
     to: To,
 }
 
-/// Lift the kill switch; two different people must.
+/// Lift the kill switch; two different users are required.
 #[derive(Debug, Args)]
 pub struct LiftArguments {
     #[command(flatten)]
@@ -132,14 +132,14 @@ pub struct EnableArguments {
     to: To,
 }
 
-/// End an unknown or disputed order with what the bank said.
+/// End an unknown or disputed order with the state that the bank reports.
 #[derive(Debug, Args)]
 pub struct ResolveArguments {
     /// ClOrdID
     order: String,
     /// Filled quantity in total, base units
     filled: i64,
-    /// Price of what is not booked yet
+    /// Price of the quantity that is not booked yet
     #[arg(long, value_name = "PRICE")]
     price: Option<String>,
     #[command(flatten)]

@@ -12,7 +12,8 @@ use touchline_transport::{BackOff, Idle, Idler};
 /// Trade: banks' quotes in, orders out over FIX, each in the journal before it is sent.
 ///
 /// The engine reads the buses of the banks' gateways, takes parent orders of the desk (`touchline fx send`), and sends orders to the
-/// best banks. After a crash it continues from its journal: orders without an outcome are asked for, and nothing is sent twice.
+/// best banks. After a crash it continues from its journal: it requests the status of orders without an outcome, and sends nothing
+/// twice.
 #[derive(Debug, Args)]
 #[command(after_help = AFTER_HELP)]
 pub struct Arguments {
@@ -39,7 +40,8 @@ Examples:
   touchline fx run --config fx/run.toml &
   touchline fx send EUR/USD buy 1000000 --limit 1.1005 --wait
 
-The settings, the journal and the alarms are in docs/fx.md. A bank for which status_final is not given is refused.
+The settings, the journal and the alarms are in docs/fx.md. Each bank needs the setting
+status_final.
 
 Exit status:
   0  stopped by SIGTERM, Ctrl-C, --seconds or --until-eof

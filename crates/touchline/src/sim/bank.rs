@@ -324,10 +324,10 @@ fn summary(banks: &Banks) -> String {
     }
     let ledger = ledger_lines(banks);
     if !ledger.is_empty() {
-        text.push_str("\nwhat the banks believe was traded:\n");
+        text.push_str("\ntrades in the banks' ledgers:\n");
         text.push_str(&ledger);
     }
-    text.push_str("\nbest prices that the banks show:\n");
+    text.push_str("\nbest prices of the banks:\n");
     text.push_str(&best_lines(banks));
     text
 }

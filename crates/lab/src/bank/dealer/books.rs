@@ -1,4 +1,4 @@
-//! What a dealing desk believes was traded, and what it did.
+//! Ledger of a dealing desk, and counts of its actions.
 
 use std::fmt::Write;
 

@@ -125,7 +125,7 @@ impl Comparison {
                 true => writeln!(text, "  {} {}", paint.green(pair.clone()), side_text(found)),
                 false => writeln!(
                     text,
-                    "  {} the composite is {}, the banks show {}",
+                    "  {} the composite is {}, the best of the banks {}",
                     paint.red(pair.clone()),
                     side_text(found),
                     side_text(expected)
