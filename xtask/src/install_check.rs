@@ -1,4 +1,5 @@
-//! Checks the two ways of `cargo install` in docs/install.md, each in a separate directory.
+//! Checks the two ways of `cargo install` in docs/install.md, each with a new build: in one target directory cargo would take the
+//! build of the first way for the second.
 
 use anyhow::{Context, Result, bail, ensure};
 use std::fs;
@@ -18,9 +19,19 @@ pub fn run(root: &Path) -> Result<()> {
             fs::remove_dir_all(&folder)?;
         }
         let into = folder.display().to_string();
-        cargo(root, &["install", "--locked", "--root", &into], from)?;
+        let build = folder.join("build").display().to_string();
+        let install = ["install", "--locked", "--root", &into];
+        cargo(
+            root,
+            &[&install[..], &["--target-dir", &build]].concat(),
+            from,
+        )?;
         let said = version(&folder.join("bin/touchline"))?;
         println!("install-check: cargo install {}: {said}", from.join(" "));
+        ensure!(
+            from[0] == "--path" || !said.contains("-modified"),
+            "the command installed from git has changes that are not committed"
+        );
         cargo(root, &["uninstall", "--root", &into], &["touchline"])?;
         ensure!(
             !folder.join("bin/touchline").exists(),

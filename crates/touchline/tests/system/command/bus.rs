@@ -403,8 +403,13 @@ fn what_is_no_bus_is_said() {
     desk.run("book lab --rows 0").refused(2, &["--rows"]);
     desk.replay("--bus x").refused(2, &["--publish"]);
     desk.publish("--bus a/b").refused(2, &["is not a bus name"]);
-    desk.publish("--dir nowhere/buses")
-        .refused(1, &["no nowhere for nowhere/buses", "above it first"]);
+    desk.publish("--dir nowhere/buses").refused(
+        1,
+        &[
+            "nowhere does not exist, so nowhere/buses cannot",
+            "above it first",
+        ],
+    );
 }
 
 #[test]
