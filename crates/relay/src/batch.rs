@@ -21,6 +21,7 @@ pub struct Batch {
     /// Bytes in use, including the length field.
     used: usize,
     count: u16,
+    head: Option<Head>,
 }
 
 impl Batch {
@@ -30,6 +31,7 @@ impl Batch {
             bytes: vec![0; LENGTH_BYTES + BATCH_BYTES_MAX].into(),
             used: LENGTH_BYTES + HEAD_BYTES,
             count: 0,
+            head: None,
         }
     }
 
@@ -37,6 +39,7 @@ impl Batch {
     pub fn clear(&mut self) {
         self.used = LENGTH_BYTES + HEAD_BYTES;
         self.count = 0;
+        self.head = None;
     }
 
     /// Number of messages.
@@ -69,11 +72,17 @@ impl Batch {
 
     /// Writes the header. If the messages are numbered, its count must be [`Batch::count`].
     pub fn close(&mut self, head: &Head) {
+        self.head = Some(*head);
         let length = (self.used - LENGTH_BYTES) as u32;
         self.bytes[..LENGTH_BYTES].copy_from_slice(&length.to_le_bytes());
         if let Some(place) = self.bytes[LENGTH_BYTES..].first_chunk_mut::<HEAD_BYTES>() {
             head.write(place);
         }
+    }
+
+    /// Header of a closed batch.
+    pub fn head(&self) -> Option<&Head> {
+        self.head.as_ref()
     }
 
     /// Header and messages: a datagram.

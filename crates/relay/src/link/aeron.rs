@@ -161,8 +161,8 @@ impl SendLink for AeronSend {
             return match self.publication.offer(batch.datagram()) {
                 // No receiver is connected: new ones get a refresh.
                 Ok(_) | Err(Refused::NotConnected) => {
-                    if let Ok(head) = Head::read(batch.datagram()) {
-                        self.receivers.sent(&head);
+                    if let Some(head) = batch.head() {
+                        self.receivers.sent(head);
                     }
                     true
                 }
