@@ -1,7 +1,8 @@
 //! Drop copy: what the engine decides and learns, on a bus that any number of readers follow.
 //!
-//! A message is one byte, the kind of its line as in the journal ([`crate::records::LINE_KINDS`]), and the line: a JSON
-//! object. A slow reader loses messages and is told so; the journal has them all.
+//! A message is one byte, the kind of its line as in the journal ([`crate::records::LINE_KINDS`]), its number there (u64,
+//! little-endian; 0 for a composite, which the journal has not), and the line: a JSON object. A slow reader loses
+//! messages, notices by the numbers, and finds them in the journal ([`crate::Follower`]).
 
 use touchline_transport::bus::{
     Activity, Damage, END_OF_BATCH, Error, Layout, Lock, Publication, Root, WriterLock,
@@ -26,7 +27,7 @@ impl DropCopy {
     pub fn open(root: &Root, bus: &str, ring_bytes: u64) -> Result<DropCopy, Error> {
         let layout = Layout {
             ring_bytes,
-            message_bytes_min: LINE_BYTES_MAX + 1,
+            message_bytes_min: LINE_BYTES_MAX + 9,
             schema: SCHEMA,
             tables: [],
             lossless: None,
@@ -43,12 +44,13 @@ impl DropCopy {
     }
 
     /// Publishes a line.
-    pub fn publish(&mut self, kind: u8, line: &str) {
+    pub fn publish(&mut self, kind: u8, number: u64, line: &str) {
         if line.len() > LINE_BYTES_MAX {
             return;
         }
-        self.publication.stage(1 + line.len(), |frame| {
+        self.publication.stage(9 + line.len(), |frame| {
             frame.put(&[kind]);
+            frame.put(&number.to_le_bytes());
             frame.put(line.as_bytes());
             frame.finish();
         });
@@ -67,4 +69,12 @@ impl DropCopy {
     pub fn check(&self) -> Result<(), Damage> {
         self.publication.check()
     }
+}
+
+/// Kind, number and text of a message of the drop copy.
+pub fn decode(bytes: &[u8]) -> Option<(u8, u64, &str)> {
+    let (kind, rest) = bytes.split_first()?;
+    let (number, text) = rest.split_at_checked(8)?;
+    let number = u64::from_le_bytes(number.try_into().ok()?);
+    Some((*kind, number, std::str::from_utf8(text).ok()?))
 }

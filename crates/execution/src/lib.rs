@@ -19,9 +19,11 @@
 
 #![forbid(unsafe_code)]
 
+pub mod blotter;
 pub mod config;
 pub mod desk;
 mod drop_copy;
+mod follower;
 mod numbers;
 mod order_session;
 pub mod records;
@@ -29,6 +31,7 @@ mod recovery;
 mod trader;
 
 pub use config::{Config, ConfigError};
-pub use drop_copy::{DropCopy, SCHEMA};
+pub use drop_copy::{DropCopy, SCHEMA, decode};
+pub use follower::Follower;
 pub use recovery::{Recovered, RecoveryError};
 pub use trader::{Error, Incident, Totals, Trader};

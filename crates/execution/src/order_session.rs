@@ -77,6 +77,8 @@ impl OrderSession {
         let mut settings = Settings::new(Role::Initiator, &config.sender, config.target());
         settings.heartbeat_s = config.heartbeat_s;
         settings.checks = Checks::Standard;
+        // Banks use reject reasons (103) that are newer than FIX 4.4; the core maps what it does not know.
+        settings.check_options.any_value = true;
         settings.applications = Applications::default().with(&ORDERS);
         settings.limits.message_bytes_max = MESSAGE_BYTES_MAX;
         settings.limits.output_bytes = OUTPUT_BYTES;

@@ -11,7 +11,7 @@
 //! | 52 | session | time u64, bank u16, u8 (1 up, 0 down) |
 //! | 53 | command | time u64, request u64, client text, person text, JSON to the end, as received |
 //! | 54 | decided | time u64, JSON of the desk to the end: what a restart handles again |
-//! | 55 | lines | time u64; each: kind u8 ([`LINE_KINDS`]), length u32, JSON |
+//! | 55 | lines | time u64, number of the first line u64; each: kind u8 ([`LINE_KINDS`]), length u32, JSON |
 //! | 56 | numbers | bank u16, next MsgSeqNum out u64, in u64 |
 
 use touchline_types::Id;
@@ -23,7 +23,7 @@ pub const CONTENT: u16 = 4;
 /// Version of the records.
 pub const VERSION: u16 = 1;
 /// Kinds of lines, by their number.
-pub const LINE_KINDS: [&str; 7] = [
+pub const LINE_KINDS: [&str; 8] = [
     "composite",
     "decisions",
     "orders",
@@ -31,7 +31,12 @@ pub const LINE_KINDS: [&str; 7] = [
     "positions",
     "scorecard",
     "answers",
+    "parents",
 ];
+/// Kind of the answer to a command.
+pub const ANSWERS: u8 = 6;
+/// Kind of an accepted parent: the command of the desk.
+pub const PARENTS: u8 = 7;
 
 /// Kinds of records.
 pub mod kind {
@@ -115,6 +120,8 @@ pub enum Record<'a> {
     Lines {
         /// Time.
         at_ns: u64,
+        /// Number of the first line; lines are numbered from 1 over all runs.
+        first: u64,
         /// Encoded lines, see [`lines`].
         lines: &'a [u8],
     },
@@ -234,8 +241,13 @@ impl Record<'_> {
                 out.extend(text.as_bytes());
                 kind::DECIDED
             }
-            Record::Lines { at_ns, lines } => {
+            Record::Lines {
+                at_ns,
+                first,
+                lines,
+            } => {
                 put_u64(out, *at_ns);
+                put_u64(out, *first);
                 out.extend(*lines);
                 kind::LINES
             }
@@ -303,6 +315,7 @@ impl<'a> Record<'a> {
             },
             kind::LINES => Record::Lines {
                 at_ns: rest.u64()?,
+                first: rest.u64()?,
                 lines: rest.all(),
             },
             kind::NUMBERS => Record::Numbers {
@@ -505,6 +518,7 @@ mod tests {
             },
             Record::Lines {
                 at_ns: 10,
+                first: 1,
                 lines: &[1, 2, 0, 0, 0, b'{', b'}'],
             },
             Record::Numbers {

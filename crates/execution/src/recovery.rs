@@ -62,6 +62,8 @@ pub struct Recovered {
     pub records: u64,
     /// Orders of all runs.
     pub orders: u64,
+    /// Number of the next line.
+    pub next_line: u64,
     /// Time of the last record.
     pub last_ns: u64,
 }
@@ -82,6 +84,7 @@ pub fn recover(directory: &Path, setup: &Setup) -> Result<Recovered, RecoveryErr
             requests: HashMap::new(),
             records: 0,
             orders: 0,
+            next_line: 1,
             last_ns: 0,
         },
     };
@@ -172,7 +175,10 @@ impl Reading<'_> {
                 self.at(at_ns).map_err(restore)?;
                 self.decided(at_ns, text).map_err(restore)?;
             }
-            Record::Lines { .. } => {}
+            Record::Lines { first, lines, .. } => {
+                let count = records::lines(lines).count() as u64;
+                self.recovered.next_line = first + count;
+            }
             Record::Numbers {
                 bank,
                 next_out,

@@ -36,6 +36,8 @@ const LOOK_NS: u64 = 10_000_000;
 const INTACT_NS: u64 = 250_000_000;
 /// Time without activity after which readers of the drop copy count the engine as stalled.
 const STALLED_NS: u64 = 500_000_000;
+/// Interval at which positions and the scorecard are journaled and published, nanoseconds.
+const SCORES_NS: u64 = 60_000_000_000;
 /// Messages of a session that are skipped after a crash of the host: numbers of messages that left may be lost with the
 /// end of the journal, and a bank ends a session whose number is too low.
 const SKIP_AFTER_REBOOT: u64 = 10_000;
@@ -87,6 +89,7 @@ struct Timers {
     control_ns: u64,
     look_ns: u64,
     intact_ns: u64,
+    scores_ns: u64,
 }
 
 impl Trader {
@@ -264,7 +267,9 @@ impl Trader {
     ///
     /// # Errors
     /// The journal could not be written to its end.
-    pub fn finish(self) -> Result<(), Error> {
+    pub fn finish(mut self) -> Result<(), Error> {
+        let at_ns = self.time(boot_ns()).wall_ns;
+        self.core.tell_scores(at_ns);
         self.core.journal.close(wall_ns())?;
         Ok(())
     }
@@ -371,6 +376,11 @@ impl Trader {
             self.timers.intact_ns = began_ns + INTACT_NS;
             self.core.drop_copy.check()?;
         }
+        if began_ns >= self.timers.scores_ns {
+            self.timers.scores_ns = began_ns + SCORES_NS;
+            let at_ns = self.time(began_ns).wall_ns;
+            self.core.tell_scores(at_ns);
+        }
         Ok(())
     }
 }
@@ -387,7 +397,7 @@ fn core_of(
         let session = config.session(bank).expect("the configuration was checked");
         OrderSession::new(session, *numbers)
     });
-    let mut engine = recovered.engine;
+    let (mut engine, next_line) = (recovered.engine, recovered.next_line);
     let prefix = format!("{}e{epoch}", setup.prefix.as_str());
     engine.set_prefix(Id::lossy(prefix.as_bytes()));
     Core {
@@ -403,6 +413,8 @@ fn core_of(
         incidents: VecDeque::new(),
         totals: Totals::default(),
         command: None,
+        accepted: None,
+        next_line,
         refusal: None,
         body: Vec::with_capacity(64 << 10),
         lines: Vec::with_capacity(64 << 10),

@@ -1,8 +1,11 @@
 //! `touchline fx`: a composite price from banks' quotes, and orders on it.
 
+mod blotter;
 mod compose;
 mod desk;
+mod follow;
 mod replay;
+mod report;
 mod run;
 
 use crate::output::Failure;
@@ -20,6 +23,8 @@ enum Command {
     Compose(compose::Arguments),
     Replay(replay::Arguments),
     Run(run::Arguments),
+    Blotter(blotter::Arguments),
+    Report(report::Arguments),
     Send(desk::SendArguments),
     Cancel(desk::CancelArguments),
     Kill(desk::KillArguments),
@@ -34,6 +39,8 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         Command::Compose(arguments) => compose::run(arguments),
         Command::Replay(arguments) => replay::run(arguments),
         Command::Run(arguments) => run::run(arguments),
+        Command::Blotter(arguments) => blotter::run(arguments),
+        Command::Report(arguments) => report::run(arguments),
         Command::Send(arguments) => desk::send(arguments),
         Command::Cancel(arguments) => desk::cancel(arguments),
         Command::Kill(arguments) => desk::kill(arguments),

@@ -3,7 +3,7 @@
 use super::{Incident, Quotes, Totals};
 use crate::drop_copy::DropCopy;
 use crate::order_session::{OrderSession, Said};
-use crate::records::{self, LINE_KINDS, Order, Record};
+use crate::records::{self, Order, Record};
 use std::collections::VecDeque;
 use touchline_fx::event::{Event, Message, OrderEvent, OrderLine};
 use touchline_fx::input::{Desk, Input, Session};
@@ -37,6 +37,10 @@ pub(super) struct Core {
     pub totals: Totals,
     /// Text of the parent order that is being handled.
     pub command: Option<String>,
+    /// Text of the parent that was accepted last, until it is told.
+    pub accepted: Option<String>,
+    /// Number of the next line.
+    pub next_line: u64,
     /// Reason of the last refused parent.
     pub refusal: Option<String>,
     pub body: Vec<u8>,
@@ -254,14 +258,13 @@ impl Core {
             let appended = match event {
                 Event::Accepted { .. } => {
                     let text = self.command.take().unwrap_or_default();
-                    let text = &text;
-                    self.append(
-                        *at_ns,
-                        &Record::Decided {
-                            at_ns: *at_ns,
-                            text,
-                        },
-                    )
+                    let record = Record::Decided {
+                        at_ns: *at_ns,
+                        text: &text,
+                    };
+                    let appended = self.append(*at_ns, &record);
+                    self.accepted = Some(text);
+                    appended
                 }
                 Event::Kill { by } => {
                     let by = by.as_ref().map_or("", Id::as_str);
@@ -402,16 +405,31 @@ impl Core {
     }
 
     /// Journals and publishes the lines of a batch; alarms become incidents.
-    fn tell(&mut self, batch: &Batch, at_ns: u64) {
+    pub fn tell(&mut self, batch: &Batch, at_ns: u64) {
         let mut lines = std::mem::take(&mut self.lines);
         let mut line = std::mem::take(&mut self.line);
         lines.clear();
         let mut events = batch.events.iter();
+        let mut first = self.next_line;
         let (drop_copy, totals) = (&mut self.drop_copy, &mut self.totals);
+        let (accepted, next_line) = (&mut self.accepted, &mut self.next_line);
         let mut incidents = Vec::new();
         let (mut full, mut refused) = (Vec::new(), None);
         each_line(self.engine.setup(), batch, &mut line, |kind, text| {
             let event = events.next().map(|(_, event)| event);
+            if kind == LineKind::Composite {
+                drop_copy.publish(0, 0, text);
+                return;
+            }
+            let mut put = |kind: u8, text: &str| {
+                drop_copy.publish(kind, *next_line, text);
+                *next_line += 1;
+                if lines.len() + text.len() > LINES_BYTES_MAX {
+                    full.push((first, std::mem::take(&mut lines)));
+                    first = *next_line - 1;
+                }
+                records::put_line(&mut lines, kind, text);
+            };
             match event {
                 Some(Event::Alarm { .. }) => {
                     totals.alarms += 1;
@@ -424,23 +442,26 @@ impl Core {
                 }
                 Some(Event::Fill(_)) => totals.fills += 1,
                 Some(Event::Refused { .. }) => refused = Some(text.to_owned()),
+                Some(Event::Accepted { .. }) => {
+                    if let Some(parent) = accepted.take() {
+                        put(records::PARENTS, &parent);
+                    }
+                }
                 _ => {}
             }
-            let number = number_of(kind);
-            drop_copy.publish(number, text);
-            if kind != LineKind::Composite {
-                if lines.len() + text.len() > LINES_BYTES_MAX {
-                    full.push(std::mem::take(&mut lines));
-                }
-                records::put_line(&mut lines, number, text);
-            }
+            put(number_of(kind), text);
         });
-        full.push(lines);
-        for lines in full.iter().filter(|lines| !lines.is_empty()) {
+        full.push((first, lines));
+        for (first, lines) in full.iter().filter(|(_, lines)| !lines.is_empty()) {
+            let record = Record::Lines {
+                at_ns,
+                first: *first,
+                lines,
+            };
             // A journal that fails at this is found at the next order, or by its state.
-            let _ = self.append(at_ns, &Record::Lines { at_ns, lines });
+            let _ = self.append(at_ns, &record);
         }
-        self.lines = full.pop().unwrap_or_default();
+        self.lines = full.pop().map(|(_, lines)| lines).unwrap_or_default();
         self.line = line;
         for incident in incidents {
             self.incident(incident);
@@ -452,20 +473,27 @@ impl Core {
 
     /// Journals and publishes the answer to a command.
     pub fn answer(&mut self, at_ns: u64, text: &str) {
-        let number = LINE_KINDS.len() as u8 - 1;
         let mut lines = std::mem::take(&mut self.lines);
         lines.clear();
-        records::put_line(&mut lines, number, text);
-        // An answer that is lost with the journal is still published.
-        let _ = self.append(
+        records::put_line(&mut lines, records::ANSWERS, text);
+        let first = self.next_line;
+        self.next_line += 1;
+        let record = Record::Lines {
             at_ns,
-            &Record::Lines {
-                at_ns,
-                lines: &lines,
-            },
-        );
+            first,
+            lines: &lines,
+        };
+        // An answer that is lost with the journal is still published.
+        let _ = self.append(at_ns, &record);
         self.lines = lines;
-        self.drop_copy.publish(number, text);
+        self.drop_copy.publish(records::ANSWERS, first, text);
+    }
+
+    /// Journals and publishes positions and the scorecard.
+    pub fn tell_scores(&mut self, at_ns: u64) {
+        let mut batch = Batch::default();
+        self.engine.finish(&mut batch);
+        self.tell(&batch, at_ns);
     }
 }
 

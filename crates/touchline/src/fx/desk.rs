@@ -6,6 +6,7 @@ use serde_json::{Map, Value, json};
 use std::collections::VecDeque;
 use std::path::PathBuf;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use touchline_execution::decode;
 use touchline_execution::desk::DeskClient;
 use touchline_execution::records::LINE_KINDS;
 use touchline_transport::bus::{Polled, Root, Subscription};
@@ -320,9 +321,9 @@ impl<'a> Desk<'a> {
     fn line(&mut self) -> Option<Line> {
         loop {
             let polled = self.answers.poll(|message| {
-                let (kind, text) = message.bytes.split_first()?;
-                let kind = *LINE_KINDS.get(usize::from(*kind))?;
-                Some((kind, serde_json::from_slice(text).ok()?))
+                let (kind, _, text) = decode(message.bytes)?;
+                let kind = *LINE_KINDS.get(usize::from(kind))?;
+                Some((kind, serde_json::from_str(text).ok()?))
             });
             match polled {
                 Ok(Polled::Given(Some(line))) => return Some(line),

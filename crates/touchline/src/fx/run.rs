@@ -1,12 +1,13 @@
 //! `touchline fx run`: the trading engine.
 
+use super::follow::configuration;
 use crate::interrupt::Interrupt;
 use crate::log::{Log, LogArguments, events};
 use crate::output::{Failure, say};
 use clap::Args;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
-use touchline_execution::{Config, Error, Trader};
+use touchline_execution::{Error, Trader};
 use touchline_transport::{BackOff, Idle, Idler};
 
 /// Trade: banks' quotes in, orders out over FIX, each in the journal before it is sent.
@@ -53,17 +54,7 @@ const LOGOUT: Duration = Duration::from_secs(2);
 
 /// Trades until it is stopped.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
-    let path = &arguments.config;
-    let text = std::fs::read_to_string(path)
-        .map_err(|error| Failure::usage(format!("{}: cannot be read ({error})", path.display())))?;
-    let mut config = Config::parse(&text)
-        .map_err(|error| Failure::usage(format!("{}: {error}", path.display())))?;
-    if let Some(dir) = &arguments.dir {
-        config.run.directory = Some(dir.clone());
-    }
-    // A relative journal is beside the configuration.
-    let folder = path.parent().map(PathBuf::from).unwrap_or_default();
-    config.run.journal = folder.join(&config.run.journal);
+    let config = configuration(&arguments.config, arguments.dir.as_ref())?;
     let interrupt = Interrupt::catch()?;
     if arguments.until_eof {
         interrupt.at_end_of_input();

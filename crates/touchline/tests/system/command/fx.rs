@@ -1,7 +1,9 @@
 //! `touchline fx replay`: six files or none, and errors of a session; `fx compose` in `live`.
 
 mod live;
+mod scripted_bank;
 mod trade;
+mod trade_hostile;
 
 use super::Desk;
 use std::fs;

@@ -24,18 +24,18 @@ mid_ticks = 150000
 "#;
 
 /// Simulated banks, their gateways and a folder.
-struct Market {
-    desk: Desk,
+pub struct Market {
+    pub desk: Desk,
     banks: Ended,
     gateways: Vec<Ended>,
 }
 
 /// Positions by pair: base units, and cash in ticks times units.
-type Positions = BTreeMap<String, (i64, i128)>;
+pub type Positions = BTreeMap<String, (i64, i128)>;
 
 impl Market {
     /// Banks LP01 to LP0n, each with these further lines of its section.
-    fn open(name: &str, banks: &[&str]) -> Market {
+    pub fn open(name: &str, banks: &[&str]) -> Market {
         let desk = Desk::bare(name);
         let mut text = PAIRS.to_owned();
         for (place, more) in banks.iter().enumerate() {
@@ -62,7 +62,7 @@ impl Market {
     }
 
     /// Starts the engine; it is ready when a small order has been filled.
-    fn engine(&self, output: &str) -> Ended {
+    pub fn engine(&self, output: &str) -> Ended {
         let engine = start(
             &self.desk,
             "fx run --config fx/run.toml --until-eof",
@@ -75,12 +75,12 @@ impl Market {
         engine
     }
 
-    fn send(&self, order: &str) -> Run {
+    pub fn send(&self, order: &str) -> Run {
         self.desk.run(&format!("fx send {order}"))
     }
 
     /// Ends the banks: positions by their books, and a count of them by name.
-    fn ledgers(mut self) -> (Positions, impl Fn(&str) -> u64) {
+    pub fn ledgers(mut self) -> (Positions, impl Fn(&str) -> u64) {
         tell(&mut self.banks.0, "heal");
         self.gateways.drain(..).for_each(end);
         end(self.banks);
@@ -106,7 +106,7 @@ fn parse(line: &str) -> Value {
 }
 
 /// Ends an engine in order: its summary, and its positions.
-fn close(engine: Ended, market: &Market, output: &str) -> (String, Positions) {
+pub fn close(engine: Ended, market: &Market, output: &str) -> (String, Positions) {
     end(engine);
     let text = market.desk.read(output);
     let mut lines = text.lines();
@@ -151,8 +151,41 @@ fn an_order_of_the_desk_is_filled_and_positions_are_those_of_the_banks() {
     // A client may do what its configuration says, and no more.
     let chief = market.desk.run("fx send EUR/USD buy 1000 --as chief");
     chief.refused(1, &["not_allowed"]);
+    let shown = market
+        .desk
+        .run("fx blotter --config fx/run.toml --once")
+        .done();
+    for text in ["trading", "P1", "4000000", "0 orders out"] {
+        assert!(shown.stdout.contains(text), "{text}: {}", shown.stdout);
+    }
     let (summary, own) = close(engine, &market, "engine.txt");
     assert!(summary.contains(" 0 orders unknown"), "{summary}");
+    let report = market
+        .desk
+        .run("fx report --config fx/run.toml --out report")
+        .done();
+    let reported = report.stdout.lines().map(|line| {
+        let line = parse(line);
+        let pair = line["pair"].as_str().expect("a pair").to_owned();
+        (pair, line["position"].as_i64().expect("units"))
+    });
+    let reported: BTreeMap<String, i64> = reported.collect();
+    let units = own.iter().map(|(pair, (units, _))| (pair.clone(), *units));
+    assert_eq!(reported, units.collect());
+    let fills = market.desk.read("report/fills.csv");
+    let bought = fills
+        .lines()
+        .skip(1)
+        .map(|line| line.split(',').collect::<Vec<_>>());
+    let bought = bought.filter(|cells| cells[2] == "P1");
+    let bought: i64 = bought
+        .map(|cells| cells[8].parse::<i64>().expect("units"))
+        .sum();
+    assert_eq!(bought, 4_000_000);
+    assert_eq!(
+        market.desk.read("report/scorecard.jsonl").lines().count(),
+        4
+    );
     let (theirs, count) = market.ledgers();
     assert_eq!(own, theirs);
     assert!(
@@ -199,6 +232,43 @@ fn an_engine_that_is_killed_with_orders_out_recovers_from_its_journal() {
         count("questions") > 0,
         "nothing was out when the engine was killed {killed} times"
     );
+}
+
+/// With everything that banks do wrong at once, and the engine killed among it: positions are those of the banks, and no
+/// order came twice.
+#[test]
+fn positions_are_those_of_banks_that_do_everything_wrong() {
+    let behaviour = "[banks.orders]\nhold_ms = [5, 60]\nreject = 0.1\npartial = 0.15\nsplit = 0.15\nlost = 0.05\nsilent = 0.05\n\
+                     late = 0.05\nlate_ms = 700\nafter_end = 0.2\nbust = 0.05\ncorrect = 0.05\ndisconnect = 0.05";
+    let banks = vec![behaviour; 4];
+    let market = Market::open("fx-wrong", &banks);
+    let mut engine = market.engine("wrong0.txt");
+    for number in 0..40 {
+        let (side, pair) = (
+            ["buy", "sell"][number % 2],
+            ["EUR/USD", "USD/JPY"][number / 2 % 2],
+        );
+        market
+            .send(&format!(
+                "{pair} {side} 3000000 --deadline-ms 1500 --urgency 2"
+            ))
+            .done();
+        if number % 13 == 12 {
+            signal(&engine.0, "KILL");
+            drop(engine);
+            engine = market.engine(&format!("wrong{number}.txt"));
+        }
+    }
+    // Deadlines pass, late answers arrive, and what is unknown is asked for.
+    std::thread::sleep(Duration::from_secs(8));
+    let (summary, own) = close(engine, &market, "wrong38.txt");
+    assert!(summary.contains(" 0 orders unknown"), "{summary}");
+    let (theirs, count) = market.ledgers();
+    assert_eq!(own, theirs, "{summary}");
+    assert_eq!(count("duplicates"), 0, "an order came twice");
+    for name in ["rejects", "lost", "silent", "disconnects", "questions"] {
+        assert!(count(name) > 0, "no {name} happened");
+    }
 }
 
 /// The kill switch: nothing is accepted until two different people have lifted it, and a restart does not lift it.

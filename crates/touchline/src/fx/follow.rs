@@ -1,0 +1,43 @@
+//! What follows a trading engine: its configuration names journal and bus.
+
+use crate::output::Failure;
+use clap::Args;
+use std::path::PathBuf;
+use touchline_execution::{Config, Follower};
+use touchline_transport::bus::Root;
+
+/// The engine that is followed.
+#[derive(Debug, Args)]
+pub struct Source {
+    /// Configuration file of the engine (TOML)
+    #[arg(long, value_name = "FILE")]
+    config: PathBuf,
+    /// Directory of the buses; overrides the configuration. Default: /dev/shm/touchline-UID
+    #[arg(long, value_name = "DIR", env = "TOUCHLINE_DIR")]
+    dir: Option<PathBuf>,
+}
+
+/// Reads the configuration of an engine; a relative journal is beside the file.
+pub fn configuration(path: &PathBuf, dir: Option<&PathBuf>) -> Result<Config, Failure> {
+    let text = std::fs::read_to_string(path)
+        .map_err(|error| Failure::usage(format!("{}: cannot be read ({error})", path.display())))?;
+    let mut config = Config::parse(&text)
+        .map_err(|error| Failure::usage(format!("{}: {error}", path.display())))?;
+    if let Some(dir) = dir {
+        config.run.directory = Some(dir.clone());
+    }
+    let folder = path.parent().map(PathBuf::from).unwrap_or_default();
+    config.run.journal = folder.join(&config.run.journal);
+    Ok(config)
+}
+
+/// Opens a follower.
+pub fn open(source: &Source) -> Result<Follower, Failure> {
+    let config = configuration(&source.config, source.dir.as_ref())?;
+    let root = match &config.run.directory {
+        Some(directory) => Root::at(directory),
+        None => Root::of_this_user(),
+    };
+    let run = &config.run;
+    Ok(Follower::new(&run.journal, &root, &run.bus))
+}

@@ -1,0 +1,122 @@
+//! Reports that are forged, malformed, repeated or contradict the order: each has its documented answer.
+
+use super::live::{end, start};
+use super::scripted_bank::{Fields, ScriptedBank, value};
+use super::trade::Market;
+use crate::command::deribit::until;
+use std::time::Duration;
+
+/// A trade report of an order (D), as it should be, with other values for some tags; an empty value leaves the field out.
+fn trade(order: &Fields, exec_id: &str, other: &[(u32, &str)]) -> Fields {
+    let quantity = value(order, 38);
+    let mut fields: Fields = [
+        (37, "O1"),
+        (17, exec_id),
+        (150, "F"),
+        (39, "2"),
+        (11, value(order, 11)),
+        (55, value(order, 55)),
+        (54, value(order, 54)),
+        (38, quantity),
+        (44, value(order, 44)),
+        (32, quantity),
+        (31, value(order, 44)),
+        (151, "0"),
+        (14, quantity),
+        (6, value(order, 44)),
+    ]
+    .map(|(tag, value)| (tag, value.to_owned()))
+    .into();
+    for (tag, value) in other {
+        fields.retain(|(known, _)| known != tag);
+        if !value.is_empty() {
+            fields.push((*tag, (*value).to_owned()));
+        }
+    }
+    fields
+}
+
+/// A market of one bank whose quotes are simulated, and whose dealing desk is this test.
+fn open(name: &str) -> (Market, ScriptedBank) {
+    let market = Market::open(name, &["[banks.orders]"]);
+    let bank = ScriptedBank::open("LP01");
+    let text = market.desk.read("fx/run.toml");
+    let lines = text.lines().map(|line| match line.starts_with("host = ") {
+        true => format!("host = \"{}\"\n", bank.address),
+        // Only what the test says happens.
+        false if line.starts_with("status_final") => format!("{line}\nanswer_ms = 60000\n"),
+        false => format!("{line}\n"),
+    });
+    market.desk.write("fx/run.toml", lines.collect::<String>());
+    (market, bank)
+}
+
+/// Trades that are not as ordered are refused with Q and an alarm, the order is disputed and nothing is booked, until the
+/// desk resolves it; a good trade is booked once, however often its report comes.
+#[test]
+fn a_trade_that_is_not_as_ordered_is_refused_and_not_booked() {
+    let (market, bank) = open("fx-forged");
+    let engine = start(
+        &market.desk,
+        "fx run --config fx/run.toml --until-eof",
+        "engine.txt",
+    );
+    // The engine has the bank's quotes sooner or later, and a cool-down of the bank ends.
+    let order = || {
+        let mut found = None;
+        until("an order", || {
+            let sent = market.send("EUR/USD buy 2000 --tif ioc");
+            if sent.status == 0 {
+                found = bank.within("D", Duration::from_millis(300));
+            }
+            found.is_some()
+        });
+        found.expect("an order")
+    };
+    for (number, (reason, other)) in [
+        ("A", &[(55, "GBP/USD")][..]),
+        ("B", &[(54, "2")]),
+        ("C", &[(14, "3000"), (32, "3000")]),
+        ("E", &[(31, "9.99")]),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let order = order();
+        bank.send("8", trade(&order, &format!("X{number}"), other));
+        let refused = bank.next("Q");
+        assert_eq!(value(&refused, 127), reason);
+        assert_eq!(value(&refused, 17), format!("X{number}"));
+        let id = value(&order, 11);
+        // What the desk says of it must be possible.
+        market.desk.run(&format!("fx resolve {id} 0")).done();
+        market
+            .desk
+            .run(&format!("fx resolve {id} 0"))
+            .refused(1, &["no_such_thing"]);
+    }
+    let good = order();
+    for exec_id in ["Y1", "Y1"] {
+        bank.send("8", trade(&good, exec_id, &[]));
+    }
+    // An order that the engine does not know, and an order under the name of another.
+    bank.send("8", trade(&good, "Y2", &[(11, "T-none-1")]));
+    assert_eq!(value(&bank.next("Q"), 127), "D");
+    // The session rejects a report without its type.
+    bank.send("8", trade(&good, "Y3", &[(150, "")]));
+    assert_eq!(value(&bank.next("3"), 373), "1");
+    end(engine);
+    let text = market.desk.read("engine.txt");
+    assert!(text.contains(" 1 fills"), "{text}");
+    assert!(
+        text.contains("{\"cash\":") && text.contains("\"pair\":\"EUR/USD\",\"position\":2000}"),
+        "{text}"
+    );
+    let report = market
+        .desk
+        .run("fx report --config fx/run.toml --out report")
+        .done();
+    assert!(report.stdout.contains("\"position\":2000"), "{report:?}");
+    let (_, count) = market.ledgers();
+    assert_eq!(count("orders"), 0);
+}
