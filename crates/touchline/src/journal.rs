@@ -95,7 +95,8 @@ Exit status:
   2  bad arguments, or a format that this version does not read
   4  damaged, and nothing was changed; see --accept-loss
 
-A copy of the directory before a repair with --accept-loss keeps the evidence.";
+After a kill without a restart of the host start the writer instead: it also appends the records that only the shared
+memory has, which a repair does not read. A copy of the directory before a repair with --accept-loss keeps the evidence.";
 
 const COMPRESS_HELP: &str = "\
 Every segment that is closed and has a used one behind it is replaced by a file NAME.zst, which all commands and the
