@@ -18,6 +18,8 @@ const RING_BYTES: u64 = 64 << 10;
 pub const COMMAND_BYTES_MAX: usize = 2_048;
 /// Oldest command that is executed: one that was sent to an engine that did not run is not executed later.
 const AGE_MAX_NS: u64 = 2_000_000_000;
+/// A command may be this much ahead of the engine's clock.
+pub(crate) const AHEAD_MAX_NS: u64 = SECOND_NS;
 /// Interval of attempts to join a missing bus, nanoseconds.
 const RETRY_NS: u64 = 20_000_000;
 /// Most commands of a client in a round.
@@ -171,7 +173,7 @@ impl Ring {
         if request.saturating_add(AGE_MAX_NS) < now_ns {
             return Err(Unfit::TooOld);
         }
-        if request > now_ns + SECOND_NS {
+        if request > now_ns.saturating_add(AHEAD_MAX_NS) {
             return Err(Unfit::FromTheFuture);
         }
         self.last_request = request;
@@ -197,5 +199,52 @@ impl CommandKind {
             "resolve" => CommandKind::Resolve,
             _ => return None,
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ring(last_request: u64) -> Ring {
+        let client = ClientConfig {
+            name: "desk".to_owned(),
+            person: None,
+            user: None,
+            directory: None,
+            may: vec![CommandKind::Kill],
+            max_order: i64::MAX,
+            max_commands_per_s: 2,
+        };
+        Ring::new(&client, &Root::at("/nowhere"), "fx-run", last_request)
+    }
+
+    /// A command is executed once: not again, not after a restart that knows its number, not when it is old; one from the
+    /// future is refused and does not refuse those that follow.
+    #[test]
+    fn a_command_is_admitted_once_and_in_its_time() {
+        let now_ns = 100 * SECOND_NS;
+        let mut fresh = ring(0);
+        let future = now_ns + AHEAD_MAX_NS + 1;
+        assert_eq!(fresh.admit(future, now_ns), Err(Unfit::FromTheFuture));
+        assert_eq!(fresh.admit(now_ns, now_ns), Ok(()));
+        assert_eq!(fresh.admit(now_ns, now_ns), Err(Unfit::Replayed));
+        assert_eq!(fresh.admit(now_ns - 1, now_ns), Err(Unfit::Replayed));
+        assert_eq!(ring(now_ns).admit(now_ns, now_ns), Err(Unfit::Replayed));
+        let old = now_ns - AGE_MAX_NS - 1;
+        assert_eq!(ring(0).admit(old, now_ns), Err(Unfit::TooOld));
+        assert_eq!(ring(0).admit(old + 1, now_ns), Ok(()));
+    }
+
+    /// The limit is that of any second; a refused command does not count.
+    #[test]
+    fn a_client_has_a_rate() {
+        let (mut ring, now_ns) = (ring(0), 100 * SECOND_NS);
+        assert_eq!(ring.admit(now_ns, now_ns), Ok(()));
+        assert_eq!(ring.admit(now_ns + 1, now_ns + 1), Ok(()));
+        assert_eq!(ring.admit(now_ns + 2, now_ns + 2), Err(Unfit::Rate));
+        let later_ns = now_ns + SECOND_NS;
+        assert_eq!(ring.admit(later_ns, later_ns), Ok(()));
+        assert_eq!(ring.admit(later_ns + 1, later_ns), Err(Unfit::Rate));
     }
 }

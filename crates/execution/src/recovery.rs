@@ -1,5 +1,6 @@
 //! State of the engine from its journal.
 
+use crate::desk::AHEAD_MAX_NS;
 use crate::numbers::Numbers;
 use crate::records::{self, Record, Run};
 use std::collections::HashMap;
@@ -162,14 +163,17 @@ impl Reading<'_> {
                 }
             }
             Record::Command {
-                request, client, ..
+                at_ns,
+                request,
+                client,
+                ..
             } => {
-                let last = self
-                    .recovered
-                    .requests
-                    .entry(client.to_owned())
-                    .or_default();
-                *last = request.max(*last);
+                // One from the future was refused, and must not refuse all others until then.
+                if request <= at_ns.saturating_add(AHEAD_MAX_NS) {
+                    let last = self.recovered.requests.entry(client.to_owned());
+                    let last = last.or_default();
+                    *last = request.max(*last);
+                }
             }
             Record::Decided { at_ns, text } => {
                 self.at(at_ns).map_err(restore)?;
