@@ -149,7 +149,7 @@ mod tests {
     fn what_cannot_be_used_is_said_with_its_place() {
         for (text, place, word) in [
             ("pins = [\"xyz\"]", "xyz: ", "64 hexadecimal"),
-            ("server_name = \"a b\"", "a b: ", "host's name"),
+            ("server_name = \"a b\"", "a b: ", "host name"),
             (
                 "roots_file = \"/nowhere/r.pem\"",
                 "/nowhere/r.pem: ",

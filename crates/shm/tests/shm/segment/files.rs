@@ -102,7 +102,7 @@ fn a_missing_root_is_neither_created_nor_listed() {
     ] {
         assert!(matches!(error, Error::NoParent { .. }), "{error}");
         let said = error.to_string();
-        assert!(said.contains("missing for "), "{said}");
+        assert!(said.contains("missing does not exist"), "{said}");
         assert!(
             said.ends_with("make the directory above it first"),
             "{said}"
