@@ -45,7 +45,7 @@ impl<'a> AdminHeartbeat12<'a> {
     /// Shows every field and entry to `visitor`.
     ///
     /// # Errors
-    /// What the visitor returns.
+    /// Return type of the visitor.
     pub fn visit(&self, _visitor: &mut dyn Visitor) -> fmt::Result {
         Ok(())
     }

@@ -51,7 +51,7 @@ impl<'a> AdminLogin15<'a> {
     /// Shows every field and entry to `visitor`.
     ///
     /// # Errors
-    /// What the visitor returns.
+    /// Return type of the visitor.
     pub fn visit(&self, visitor: &mut dyn Visitor) -> fmt::Result {
         visitor.field("HeartBtInt", self.heart_bt_int().into())?;
         Ok(())

@@ -51,7 +51,7 @@ impl<'a> AdminLogout16<'a> {
     /// Shows every field and entry to `visitor`.
     ///
     /// # Errors
-    /// What the visitor returns.
+    /// Return type of the visitor.
     pub fn visit(&self, visitor: &mut dyn Visitor) -> fmt::Result {
         visitor.field("Text", self.text().into())?;
         Ok(())

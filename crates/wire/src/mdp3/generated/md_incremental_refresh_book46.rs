@@ -86,7 +86,7 @@ impl<'a> MdIncrementalRefreshBook46<'a> {
     /// Shows every field and entry to `visitor`.
     ///
     /// # Errors
-    /// What the visitor returns.
+    /// Return type of the visitor.
     pub fn visit(&self, visitor: &mut dyn Visitor) -> fmt::Result {
         visitor.field("TransactTime", Value::TimeNs(self.transact_time()))?;
         visitor.field("MatchEventIndicator", self.match_event_indicator().into())?;
@@ -184,7 +184,7 @@ impl<'a> MdIncrementalRefreshBook46NoMdEntries<'a> {
     /// Shows every field to `visitor`.
     ///
     /// # Errors
-    /// What the visitor returns.
+    /// Return type of the visitor.
     pub fn visit(&self, visitor: &mut dyn Visitor) -> fmt::Result {
         visitor.field("MDEntryPx", self.md_entry_px().into())?;
         visitor.field("MDEntrySize", self.md_entry_size().into())?;
@@ -276,7 +276,7 @@ impl<'a> MdIncrementalRefreshBook46NoOrderIdEntries<'a> {
     /// Shows every field to `visitor`.
     ///
     /// # Errors
-    /// What the visitor returns.
+    /// Return type of the visitor.
     pub fn visit(&self, visitor: &mut dyn Visitor) -> fmt::Result {
         visitor.field("OrderID", self.order_id().into())?;
         visitor.field("MDOrderPriority", self.md_order_priority().into())?;

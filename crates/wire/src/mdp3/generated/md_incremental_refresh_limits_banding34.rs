@@ -75,7 +75,7 @@ impl<'a> MdIncrementalRefreshLimitsBanding34<'a> {
     /// Shows every field and entry to `visitor`.
     ///
     /// # Errors
-    /// What the visitor returns.
+    /// Return type of the visitor.
     pub fn visit(&self, visitor: &mut dyn Visitor) -> fmt::Result {
         visitor.field("TransactTime", Value::TimeNs(self.transact_time()))?;
         visitor.field("MatchEventIndicator", self.match_event_indicator().into())?;
@@ -167,7 +167,7 @@ impl<'a> MdIncrementalRefreshLimitsBanding34NoMdEntries<'a> {
     /// Shows every field to `visitor`.
     ///
     /// # Errors
-    /// What the visitor returns.
+    /// Return type of the visitor.
     pub fn visit(&self, visitor: &mut dyn Visitor) -> fmt::Result {
         visitor.field("HighLimitPrice", self.high_limit_price().into())?;
         visitor.field("LowLimitPrice", self.low_limit_price().into())?;

@@ -88,7 +88,7 @@ impl<'a> MdIncrementalRefreshTradeSummaryLongQty65<'a> {
     /// Shows every field and entry to `visitor`.
     ///
     /// # Errors
-    /// What the visitor returns.
+    /// Return type of the visitor.
     pub fn visit(&self, visitor: &mut dyn Visitor) -> fmt::Result {
         visitor.field("TransactTime", Value::TimeNs(self.transact_time()))?;
         visitor.field("MatchEventIndicator", self.match_event_indicator().into())?;
@@ -189,7 +189,7 @@ impl<'a> MdIncrementalRefreshTradeSummaryLongQty65NoMdEntries<'a> {
     /// Shows every field to `visitor`.
     ///
     /// # Errors
-    /// What the visitor returns.
+    /// Return type of the visitor.
     pub fn visit(&self, visitor: &mut dyn Visitor) -> fmt::Result {
         visitor.field("MDEntryPx", self.md_entry_px().into())?;
         visitor.field("MDEntrySize", self.md_entry_size().into())?;
@@ -259,7 +259,7 @@ impl<'a> MdIncrementalRefreshTradeSummaryLongQty65NoOrderIdEntries<'a> {
     /// Shows every field to `visitor`.
     ///
     /// # Errors
-    /// What the visitor returns.
+    /// Return type of the visitor.
     pub fn visit(&self, visitor: &mut dyn Visitor) -> fmt::Result {
         visitor.field("OrderID", self.order_id().into())?;
         visitor.field("LastQty", self.last_qty().into())?;

@@ -75,7 +75,7 @@ impl<'a> MdIncrementalRefreshVolumeLongQty66<'a> {
     /// Shows every field and entry to `visitor`.
     ///
     /// # Errors
-    /// What the visitor returns.
+    /// Return type of the visitor.
     pub fn visit(&self, visitor: &mut dyn Visitor) -> fmt::Result {
         visitor.field("TransactTime", Value::TimeNs(self.transact_time()))?;
         visitor.field("MatchEventIndicator", self.match_event_indicator().into())?;
@@ -148,7 +148,7 @@ impl<'a> MdIncrementalRefreshVolumeLongQty66NoMdEntries<'a> {
     /// Shows every field to `visitor`.
     ///
     /// # Errors
-    /// What the visitor returns.
+    /// Return type of the visitor.
     pub fn visit(&self, visitor: &mut dyn Visitor) -> fmt::Result {
         visitor.field("MDEntrySize", self.md_entry_size().into())?;
         visitor.field("SecurityID", self.security_id().into())?;

@@ -388,7 +388,7 @@ impl<'a> MdInstrumentDefinitionFuture27<'a> {
     /// Shows every field and entry to `visitor`.
     ///
     /// # Errors
-    /// What the visitor returns.
+    /// Return type of the visitor.
     pub fn visit(&self, visitor: &mut dyn Visitor) -> fmt::Result {
         visitor.field("MatchEventIndicator", self.match_event_indicator().into())?;
         visitor.field("TotNumReports", self.tot_num_reports().into())?;
@@ -571,7 +571,7 @@ impl<'a> MdInstrumentDefinitionFuture27NoEvents<'a> {
     /// Shows every field to `visitor`.
     ///
     /// # Errors
-    /// What the visitor returns.
+    /// Return type of the visitor.
     pub fn visit(&self, visitor: &mut dyn Visitor) -> fmt::Result {
         visitor.field("EventType", self.event_type().into())?;
         visitor.field("EventTime", Value::TimeNs(self.event_time()))?;
@@ -627,7 +627,7 @@ impl<'a> MdInstrumentDefinitionFuture27NoMdFeedTypes<'a> {
     /// Shows every field to `visitor`.
     ///
     /// # Errors
-    /// What the visitor returns.
+    /// Return type of the visitor.
     pub fn visit(&self, visitor: &mut dyn Visitor) -> fmt::Result {
         visitor.field("MDFeedType", self.md_feed_type().into())?;
         visitor.field("MarketDepth", self.market_depth().into())?;
@@ -686,7 +686,7 @@ impl<'a> MdInstrumentDefinitionFuture27NoInstAttrib<'a> {
     /// Shows every field to `visitor`.
     ///
     /// # Errors
-    /// What the visitor returns.
+    /// Return type of the visitor.
     pub fn visit(&self, visitor: &mut dyn Visitor) -> fmt::Result {
         visitor.field("InstAttribType", self.inst_attrib_type().into())?;
         visitor.field("InstAttribValue", self.inst_attrib_value().into())?;
@@ -741,7 +741,7 @@ impl<'a> MdInstrumentDefinitionFuture27NoLotTypeRules<'a> {
     /// Shows every field to `visitor`.
     ///
     /// # Errors
-    /// What the visitor returns.
+    /// Return type of the visitor.
     pub fn visit(&self, visitor: &mut dyn Visitor) -> fmt::Result {
         visitor.field("LotType", self.lot_type().into())?;
         visitor.field("MinLotSize", self.min_lot_size().into())?;

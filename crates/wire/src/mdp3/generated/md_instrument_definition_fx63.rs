@@ -407,7 +407,7 @@ impl<'a> MdInstrumentDefinitionFx63<'a> {
     /// Shows every field and entry to `visitor`.
     ///
     /// # Errors
-    /// What the visitor returns.
+    /// Return type of the visitor.
     pub fn visit(&self, visitor: &mut dyn Visitor) -> fmt::Result {
         visitor.field("MatchEventIndicator", self.match_event_indicator().into())?;
         visitor.field("TotNumReports", self.tot_num_reports().into())?;
@@ -597,7 +597,7 @@ impl<'a> MdInstrumentDefinitionFx63NoEvents<'a> {
     /// Shows every field to `visitor`.
     ///
     /// # Errors
-    /// What the visitor returns.
+    /// Return type of the visitor.
     pub fn visit(&self, visitor: &mut dyn Visitor) -> fmt::Result {
         visitor.field("EventType", self.event_type().into())?;
         visitor.field("EventTime", Value::TimeNs(self.event_time()))?;
@@ -653,7 +653,7 @@ impl<'a> MdInstrumentDefinitionFx63NoMdFeedTypes<'a> {
     /// Shows every field to `visitor`.
     ///
     /// # Errors
-    /// What the visitor returns.
+    /// Return type of the visitor.
     pub fn visit(&self, visitor: &mut dyn Visitor) -> fmt::Result {
         visitor.field("MDFeedType", self.md_feed_type().into())?;
         visitor.field("MarketDepth", self.market_depth().into())?;
@@ -712,7 +712,7 @@ impl<'a> MdInstrumentDefinitionFx63NoInstAttrib<'a> {
     /// Shows every field to `visitor`.
     ///
     /// # Errors
-    /// What the visitor returns.
+    /// Return type of the visitor.
     pub fn visit(&self, visitor: &mut dyn Visitor) -> fmt::Result {
         visitor.field("InstAttribType", self.inst_attrib_type().into())?;
         visitor.field("InstAttribValue", self.inst_attrib_value().into())?;
@@ -767,7 +767,7 @@ impl<'a> MdInstrumentDefinitionFx63NoLotTypeRules<'a> {
     /// Shows every field to `visitor`.
     ///
     /// # Errors
-    /// What the visitor returns.
+    /// Return type of the visitor.
     pub fn visit(&self, visitor: &mut dyn Visitor) -> fmt::Result {
         visitor.field("LotType", self.lot_type().into())?;
         visitor.field("MinLotSize", self.min_lot_size().into())?;
@@ -844,7 +844,7 @@ impl<'a> MdInstrumentDefinitionFx63NoTradingSessions<'a> {
     /// Shows every field to `visitor`.
     ///
     /// # Errors
-    /// What the visitor returns.
+    /// Return type of the visitor.
     pub fn visit(&self, visitor: &mut dyn Visitor) -> fmt::Result {
         visitor.field("TradeDate", self.trade_date().map(Value::Days).into())?;
         visitor.field("SettlDate", self.settl_date().map(Value::Days).into())?;

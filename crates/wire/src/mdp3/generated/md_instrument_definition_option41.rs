@@ -410,7 +410,7 @@ impl<'a> MdInstrumentDefinitionOption41<'a> {
     /// Shows every field and entry to `visitor`.
     ///
     /// # Errors
-    /// What the visitor returns.
+    /// Return type of the visitor.
     pub fn visit(&self, visitor: &mut dyn Visitor) -> fmt::Result {
         visitor.field("MatchEventIndicator", self.match_event_indicator().into())?;
         visitor.field("TotNumReports", self.tot_num_reports().into())?;
@@ -591,7 +591,7 @@ impl<'a> MdInstrumentDefinitionOption41NoEvents<'a> {
     /// Shows every field to `visitor`.
     ///
     /// # Errors
-    /// What the visitor returns.
+    /// Return type of the visitor.
     pub fn visit(&self, visitor: &mut dyn Visitor) -> fmt::Result {
         visitor.field("EventType", self.event_type().into())?;
         visitor.field("EventTime", Value::TimeNs(self.event_time()))?;
@@ -647,7 +647,7 @@ impl<'a> MdInstrumentDefinitionOption41NoMdFeedTypes<'a> {
     /// Shows every field to `visitor`.
     ///
     /// # Errors
-    /// What the visitor returns.
+    /// Return type of the visitor.
     pub fn visit(&self, visitor: &mut dyn Visitor) -> fmt::Result {
         visitor.field("MDFeedType", self.md_feed_type().into())?;
         visitor.field("MarketDepth", self.market_depth().into())?;
@@ -706,7 +706,7 @@ impl<'a> MdInstrumentDefinitionOption41NoInstAttrib<'a> {
     /// Shows every field to `visitor`.
     ///
     /// # Errors
-    /// What the visitor returns.
+    /// Return type of the visitor.
     pub fn visit(&self, visitor: &mut dyn Visitor) -> fmt::Result {
         visitor.field("InstAttribType", self.inst_attrib_type().into())?;
         visitor.field("InstAttribValue", self.inst_attrib_value().into())?;
@@ -761,7 +761,7 @@ impl<'a> MdInstrumentDefinitionOption41NoLotTypeRules<'a> {
     /// Shows every field to `visitor`.
     ///
     /// # Errors
-    /// What the visitor returns.
+    /// Return type of the visitor.
     pub fn visit(&self, visitor: &mut dyn Visitor) -> fmt::Result {
         visitor.field("LotType", self.lot_type().into())?;
         visitor.field("MinLotSize", self.min_lot_size().into())?;
@@ -826,7 +826,7 @@ impl<'a> MdInstrumentDefinitionOption41NoUnderlyings<'a> {
     /// Shows every field to `visitor`.
     ///
     /// # Errors
-    /// What the visitor returns.
+    /// Return type of the visitor.
     pub fn visit(&self, visitor: &mut dyn Visitor) -> fmt::Result {
         visitor.field("UnderlyingSecurityID", self.underlying_security_id().into())?;
         visitor.field(
@@ -895,7 +895,7 @@ impl<'a> MdInstrumentDefinitionOption41NoRelatedInstruments<'a> {
     /// Shows every field to `visitor`.
     ///
     /// # Errors
-    /// What the visitor returns.
+    /// Return type of the visitor.
     pub fn visit(&self, visitor: &mut dyn Visitor) -> fmt::Result {
         visitor.field("RelatedSecurityID", self.related_security_id().into())?;
         visitor.field(

@@ -355,7 +355,7 @@ impl<'a> MdInstrumentDefinitionSpread29<'a> {
     /// Shows every field and entry to `visitor`.
     ///
     /// # Errors
-    /// What the visitor returns.
+    /// Return type of the visitor.
     pub fn visit(&self, visitor: &mut dyn Visitor) -> fmt::Result {
         visitor.field("MatchEventIndicator", self.match_event_indicator().into())?;
         visitor.field("TotNumReports", self.tot_num_reports().into())?;
@@ -521,7 +521,7 @@ impl<'a> MdInstrumentDefinitionSpread29NoEvents<'a> {
     /// Shows every field to `visitor`.
     ///
     /// # Errors
-    /// What the visitor returns.
+    /// Return type of the visitor.
     pub fn visit(&self, visitor: &mut dyn Visitor) -> fmt::Result {
         visitor.field("EventType", self.event_type().into())?;
         visitor.field("EventTime", Value::TimeNs(self.event_time()))?;
@@ -577,7 +577,7 @@ impl<'a> MdInstrumentDefinitionSpread29NoMdFeedTypes<'a> {
     /// Shows every field to `visitor`.
     ///
     /// # Errors
-    /// What the visitor returns.
+    /// Return type of the visitor.
     pub fn visit(&self, visitor: &mut dyn Visitor) -> fmt::Result {
         visitor.field("MDFeedType", self.md_feed_type().into())?;
         visitor.field("MarketDepth", self.market_depth().into())?;
@@ -636,7 +636,7 @@ impl<'a> MdInstrumentDefinitionSpread29NoInstAttrib<'a> {
     /// Shows every field to `visitor`.
     ///
     /// # Errors
-    /// What the visitor returns.
+    /// Return type of the visitor.
     pub fn visit(&self, visitor: &mut dyn Visitor) -> fmt::Result {
         visitor.field("InstAttribType", self.inst_attrib_type().into())?;
         visitor.field("InstAttribValue", self.inst_attrib_value().into())?;
@@ -691,7 +691,7 @@ impl<'a> MdInstrumentDefinitionSpread29NoLotTypeRules<'a> {
     /// Shows every field to `visitor`.
     ///
     /// # Errors
-    /// What the visitor returns.
+    /// Return type of the visitor.
     pub fn visit(&self, visitor: &mut dyn Visitor) -> fmt::Result {
         visitor.field("LotType", self.lot_type().into())?;
         visitor.field("MinLotSize", self.min_lot_size().into())?;
@@ -774,7 +774,7 @@ impl<'a> MdInstrumentDefinitionSpread29NoLegs<'a> {
     /// Shows every field to `visitor`.
     ///
     /// # Errors
-    /// What the visitor returns.
+    /// Return type of the visitor.
     pub fn visit(&self, visitor: &mut dyn Visitor) -> fmt::Result {
         visitor.field("LegSecurityID", self.leg_security_id().into())?;
         visitor.field(

@@ -389,7 +389,7 @@ impl<'a> MdInstrumentDefinitionSpread56<'a> {
     /// Shows every field and entry to `visitor`.
     ///
     /// # Errors
-    /// What the visitor returns.
+    /// Return type of the visitor.
     pub fn visit(&self, visitor: &mut dyn Visitor) -> fmt::Result {
         visitor.field("MatchEventIndicator", self.match_event_indicator().into())?;
         visitor.field("TotNumReports", self.tot_num_reports().into())?;
@@ -564,7 +564,7 @@ impl<'a> MdInstrumentDefinitionSpread56NoEvents<'a> {
     /// Shows every field to `visitor`.
     ///
     /// # Errors
-    /// What the visitor returns.
+    /// Return type of the visitor.
     pub fn visit(&self, visitor: &mut dyn Visitor) -> fmt::Result {
         visitor.field("EventType", self.event_type().into())?;
         visitor.field("EventTime", Value::TimeNs(self.event_time()))?;
@@ -620,7 +620,7 @@ impl<'a> MdInstrumentDefinitionSpread56NoMdFeedTypes<'a> {
     /// Shows every field to `visitor`.
     ///
     /// # Errors
-    /// What the visitor returns.
+    /// Return type of the visitor.
     pub fn visit(&self, visitor: &mut dyn Visitor) -> fmt::Result {
         visitor.field("MDFeedType", self.md_feed_type().into())?;
         visitor.field("MarketDepth", self.market_depth().into())?;
@@ -679,7 +679,7 @@ impl<'a> MdInstrumentDefinitionSpread56NoInstAttrib<'a> {
     /// Shows every field to `visitor`.
     ///
     /// # Errors
-    /// What the visitor returns.
+    /// Return type of the visitor.
     pub fn visit(&self, visitor: &mut dyn Visitor) -> fmt::Result {
         visitor.field("InstAttribType", self.inst_attrib_type().into())?;
         visitor.field("InstAttribValue", self.inst_attrib_value().into())?;
@@ -734,7 +734,7 @@ impl<'a> MdInstrumentDefinitionSpread56NoLotTypeRules<'a> {
     /// Shows every field to `visitor`.
     ///
     /// # Errors
-    /// What the visitor returns.
+    /// Return type of the visitor.
     pub fn visit(&self, visitor: &mut dyn Visitor) -> fmt::Result {
         visitor.field("LotType", self.lot_type().into())?;
         visitor.field("MinLotSize", self.min_lot_size().into())?;
@@ -817,7 +817,7 @@ impl<'a> MdInstrumentDefinitionSpread56NoLegs<'a> {
     /// Shows every field to `visitor`.
     ///
     /// # Errors
-    /// What the visitor returns.
+    /// Return type of the visitor.
     pub fn visit(&self, visitor: &mut dyn Visitor) -> fmt::Result {
         visitor.field("LegSecurityID", self.leg_security_id().into())?;
         visitor.field(

@@ -857,7 +857,7 @@ impl<'a> Message<'a> {
     /// Shows every field and entry to `visitor`.
     ///
     /// # Errors
-    /// What the visitor returns.
+    /// Return type of the visitor.
     pub fn visit(&self, visitor: &mut dyn Visitor) -> fmt::Result {
         match self {
             Self::ChannelReset4(message) => message.visit(visitor),

@@ -79,7 +79,7 @@ impl<'a> QuoteRequest39<'a> {
     /// Shows every field and entry to `visitor`.
     ///
     /// # Errors
-    /// What the visitor returns.
+    /// Return type of the visitor.
     pub fn visit(&self, visitor: &mut dyn Visitor) -> fmt::Result {
         visitor.field("TransactTime", Value::TimeNs(self.transact_time()))?;
         visitor.field("QuoteReqID", self.quote_req_id().into())?;
@@ -151,7 +151,7 @@ impl<'a> QuoteRequest39NoRelatedSym<'a> {
     /// Shows every field to `visitor`.
     ///
     /// # Errors
-    /// What the visitor returns.
+    /// Return type of the visitor.
     pub fn visit(&self, visitor: &mut dyn Visitor) -> fmt::Result {
         visitor.field("Symbol", self.symbol().into())?;
         visitor.field("SecurityID", self.security_id().into())?;

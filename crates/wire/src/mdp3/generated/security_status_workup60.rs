@@ -117,7 +117,7 @@ impl<'a> SecurityStatusWorkup60<'a> {
     /// Shows every field and entry to `visitor`.
     ///
     /// # Errors
-    /// What the visitor returns.
+    /// Return type of the visitor.
     pub fn visit(&self, visitor: &mut dyn Visitor) -> fmt::Result {
         visitor.field("TransactTime", Value::TimeNs(self.transact_time()))?;
         visitor.field("MDEntryPx", self.md_entry_px().into())?;
@@ -191,7 +191,7 @@ impl<'a> SecurityStatusWorkup60NoOrderIdEntries<'a> {
     /// Shows every field to `visitor`.
     ///
     /// # Errors
-    /// What the visitor returns.
+    /// Return type of the visitor.
     pub fn visit(&self, visitor: &mut dyn Visitor) -> fmt::Result {
         visitor.field("OrderID", self.order_id().into())?;
         visitor.field("Side", self.side().into())?;

@@ -131,7 +131,7 @@ impl<'a> SnapshotFullRefresh52<'a> {
     /// Shows every field and entry to `visitor`.
     ///
     /// # Errors
-    /// What the visitor returns.
+    /// Return type of the visitor.
     pub fn visit(&self, visitor: &mut dyn Visitor) -> fmt::Result {
         visitor.field(
             "LastMsgSeqNumProcessed",
@@ -242,7 +242,7 @@ impl<'a> SnapshotFullRefresh52NoMdEntries<'a> {
     /// Shows every field to `visitor`.
     ///
     /// # Errors
-    /// What the visitor returns.
+    /// Return type of the visitor.
     pub fn visit(&self, visitor: &mut dyn Visitor) -> fmt::Result {
         visitor.field("MDEntryPx", self.md_entry_px().into())?;
         visitor.field("MDEntrySize", self.md_entry_size().into())?;

@@ -97,7 +97,7 @@ impl<'a> SnapshotFullRefreshOrderBook53<'a> {
     /// Shows every field and entry to `visitor`.
     ///
     /// # Errors
-    /// What the visitor returns.
+    /// Return type of the visitor.
     pub fn visit(&self, visitor: &mut dyn Visitor) -> fmt::Result {
         visitor.field(
             "LastMsgSeqNumProcessed",
@@ -180,7 +180,7 @@ impl<'a> SnapshotFullRefreshOrderBook53NoMdEntries<'a> {
     /// Shows every field to `visitor`.
     ///
     /// # Errors
-    /// What the visitor returns.
+    /// Return type of the visitor.
     pub fn visit(&self, visitor: &mut dyn Visitor) -> fmt::Result {
         visitor.field("OrderID", self.order_id().into())?;
         visitor.field("MDOrderPriority", self.md_order_priority().into())?;

@@ -101,7 +101,7 @@ impl<'a> SnapshotFullRefreshTcpLongQty68<'a> {
     /// Shows every field and entry to `visitor`.
     ///
     /// # Errors
-    /// What the visitor returns.
+    /// Return type of the visitor.
     pub fn visit(&self, visitor: &mut dyn Visitor) -> fmt::Result {
         visitor.field("TransactTime", Value::TimeNs(self.transact_time()))?;
         visitor.field("MatchEventIndicator", self.match_event_indicator().into())?;
@@ -184,7 +184,7 @@ impl<'a> SnapshotFullRefreshTcpLongQty68NoMdEntries<'a> {
     /// Shows every field to `visitor`.
     ///
     /// # Errors
-    /// What the visitor returns.
+    /// Return type of the visitor.
     pub fn visit(&self, visitor: &mut dyn Visitor) -> fmt::Result {
         visitor.field("MDEntryPx", self.md_entry_px().into())?;
         visitor.field("MDEntrySize", self.md_entry_size().into())?;

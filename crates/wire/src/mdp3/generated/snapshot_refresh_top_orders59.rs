@@ -79,7 +79,7 @@ impl<'a> SnapshotRefreshTopOrders59<'a> {
     /// Shows every field and entry to `visitor`.
     ///
     /// # Errors
-    /// What the visitor returns.
+    /// Return type of the visitor.
     pub fn visit(&self, visitor: &mut dyn Visitor) -> fmt::Result {
         visitor.field("TransactTime", Value::TimeNs(self.transact_time()))?;
         visitor.field("MatchEventIndicator", self.match_event_indicator().into())?;
@@ -150,7 +150,7 @@ impl<'a> SnapshotRefreshTopOrders59NoMdEntries<'a> {
     /// Shows every field to `visitor`.
     ///
     /// # Errors
-    /// What the visitor returns.
+    /// Return type of the visitor.
     pub fn visit(&self, visitor: &mut dyn Visitor) -> fmt::Result {
         visitor.field("OrderID", self.order_id().into())?;
         visitor.field("MDOrderPriority", self.md_order_priority().into())?;
