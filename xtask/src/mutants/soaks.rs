@@ -19,7 +19,7 @@ pub const SOAKS: &[Mutant] = &[
     Mutant {
         name: "soak: a subscriber leaks memory with each read",
         find: "Next::Event(event) => stored.event(&bus, &event),",
-        replace: "                Next::Event(event) => {\n                    stored.event(&bus, &event);\n                    std::mem::forget(std::hint::black_box(vec![1_u8; 256]));\n                }",
+        replace: "                Next::Event(event) => {\n                    stored.event(&bus, &event);\n                    std::mem::forget(std::hint::black_box(vec![1_u8; 4096]));\n                }",
         test: "-p touchline --test live whatever_is_stopped",
     },
     Mutant {
