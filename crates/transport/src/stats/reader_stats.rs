@@ -10,6 +10,7 @@
 
 use super::counters_file::{CountersFile, CountersView};
 use crate::bus::{Error, Holder, Root};
+use std::thread;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use touchline_shm::segment::{self, WriterLock};
 use touchline_types::{CounterInfo, Timestamps};
@@ -350,10 +351,17 @@ fn stats_of(root: &Root, bus: &str) -> Result<Root, Error> {
 }
 
 fn take_name(stats: &Root, bus: &str, name: &str) -> Result<WriterLock, Error> {
-    const TRIES: usize = 8;
+    const TRIES: usize = 50;
+    const NAP: Duration = Duration::from_millis(2);
     let mut tries = 0;
     loop {
         match stats.create(name).and_then(WriterLock::acquire) {
+            // A process that starts on the bus holds old names for a moment, to remove them; to it, a name whose reader
+            // has no counters file yet is old.
+            Err(segment::Error::Busy { .. }) if tries < TRIES => {
+                tries += 1;
+                thread::sleep(NAP);
+            }
             Err(segment::Error::Busy { holder, .. }) => {
                 return Err(Error::NameTaken {
                     bus: bus.to_owned(),

@@ -4,7 +4,9 @@ use crate::stage::{Market, Stage, mirror, small};
 use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::thread;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use touchline_shm::segment::WriterLock;
 use touchline_transport::Publish;
 use touchline_transport::shm::{
     Error, FineClock, Join, Lossless, Overview, Publisher, READERS_MAX, ReaderCounters,
@@ -158,6 +160,26 @@ fn who_was_overtaken_is_seen_with_its_loss() {
         "each is read or lost"
     );
     assert!(lost > 0 && reader.counters.overrun_bytes > small().ring_bytes);
+}
+
+/// Processes that start on the bus hold old names for a moment, to remove them.
+#[test]
+fn a_name_that_is_being_removed_is_free_afterwards() {
+    let stage = Stage::new();
+    let _publisher = stage.publisher();
+    // Creates the folder of names.
+    let _other = named(&stage, "other");
+    let bus = stage.root().open("test").expect("the bus");
+    let names = Root::at(bus.path().join("boards"));
+    let name = names.create("one").expect("a name without a reader");
+    let lock = WriterLock::acquire(name).expect("it is free");
+    let remover = thread::spawn(move || {
+        thread::sleep(Duration::from_millis(5));
+        lock.remove_directory()
+    });
+    let taken = seen_as(&stage.root(), "one");
+    remover.join().expect("it ends").expect("removed");
+    assert!(taken.is_ok(), "{:?}", taken.err());
 }
 
 #[test]
