@@ -336,7 +336,8 @@ fn note(places: &mut [Place], place: Place) {
 
 impl Drop for FileStore {
     fn drop(&mut self) {
-        // The lock belongs to all copies of the handle, and a child process being started has one.
+        // All copies of the handle share the lock, and a child process that is being started inherits a copy: closing
+        // ours would not release it.
         let _ = rustix::fs::flock(&self.file, FlockOperation::Unlock);
     }
 }

@@ -13,7 +13,7 @@
 //!
 //! ```text
 //! session ─► framing ─► input                           bytes into messages
-//!    ├─────► incoming ─► gap, logon, out_of_order       a message is judged
+//!    ├─────► incoming ─► gap, logon, out_of_order       a message is accepted, queued or rejected
 //!    └─────► link ─► sequencer ─► store                 what is written, stored and sent
 //!               └──► phase, liveness, resend, output, clock
 //! ```

@@ -90,8 +90,8 @@ mod tests {
         }
     }
 
-    /// Measured by the clock, alternating, with the median of many tries: a load of the host passes, a difference would
-    /// show in each round.
+    /// Measures both cases alternately and compares their medians. Load of the host disturbs some rounds; a real
+    /// difference shows in every round.
     #[test]
     fn it_takes_as_long_whatever_is_wrong() {
         let peers = peers();

@@ -90,7 +90,7 @@ impl Applications {
         for msg_type in types {
             let padded = own(msg_type);
             let row = self.receives.iter_mut().find(|row| row.msg_type == padded);
-            let row = row.expect("applications: who verifies a body receives it");
+            let row = row.expect("applications: a type with verified bodies is received");
             row.is_body_verified = true;
         }
         self

@@ -78,7 +78,7 @@ impl GapRequest {
         if now_ns.saturating_sub(awaited.at_ns) < wait_ns {
             return Due::Nothing;
         }
-        // Slow progress is progress.
+        // Any progress starts the count again, however slow it is.
         let times = match awaited.expected < next_in {
             true => 1,
             false => awaited.times + 1,

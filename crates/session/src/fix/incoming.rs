@@ -129,8 +129,8 @@ impl Incoming {
         }
     }
 
-    /// Whether a message is the next one in sequence of a logged-on session with a valid header: an application may
-    /// then read its body first, because no rule of the session reads it.
+    /// Whether a message is the next one in sequence of a logged-on session with a valid header. An application may then
+    /// read its body first, because no rule of the session depends on the body.
     #[inline]
     pub fn is_next<S: Store>(
         &self,
@@ -203,7 +203,7 @@ impl Incoming {
     ) -> bool {
         let role = link.settings().role;
         let is_acceptor = role == Role::Acceptor;
-        // An initiator's own reset is done already; one requested by the acceptor is added.
+        // The side that requested the reset has restarted its numbers already.
         let is_reset = !self.logons.take_resetting() && terms.is_reset;
         if is_reset || (is_acceptor && link.settings().reset_on_logon) {
             self.restart(link);
@@ -299,7 +299,7 @@ impl Incoming {
         match message.msg_type() {
             b"5" => return logout(link, number),
             b"A" if is_reset => return self.reset_by_logon(link, number),
-            // Before the answer to a reset only the answer is valid.
+            // While our reset request is unanswered, only its answer and a Logout are handled.
             _ if self.logons.is_resetting() => return Outcome::Nothing,
             b"2" => return self.resend_request(link, message, parsed, number),
             b"4" if goes_anyway => return sequence_reset(link, message, parsed, expected),
@@ -341,7 +341,7 @@ impl Incoming {
         number: u64,
     ) -> Outcome {
         let expected = link.sequencer().next_in();
-        // Messages that wait in the store are sent anyway, for the first time.
+        // Only sent messages are resent. Unsent messages of the store follow as new ones.
         let last_sent = link.sequencer().unsent() - 1;
         let number_of = |tag| field(message, tag).map(unsigned);
         let first = match number_of(tag::BEGIN_SEQ_NO) {

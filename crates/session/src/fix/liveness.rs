@@ -65,7 +65,7 @@ impl Liveness {
         self.is_test_request_sent = true;
     }
 
-    /// The due action. Between a TestRequest and its answer no heartbeat is sent: the TestRequest was one.
+    /// The due action. No heartbeat is sent between a TestRequest and its answer: the TestRequest counts as one.
     pub fn due(&self, now_ns: u64) -> Option<Sign> {
         let interval_ns = self.interval_ns()?;
         let silent_ns = now_ns.saturating_sub(self.received_ns);

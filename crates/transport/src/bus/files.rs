@@ -396,7 +396,7 @@ impl<const N: usize> Reading<N> {
         };
         let mut reading = Reading::open(root, bus, tables)?;
         let generation = reading.writer().ok_or_else(half_started)?;
-        // It published a join point before the tables were assigned to it.
+        // The writer published a join point before the tables were assigned to it.
         reading.ring.skip_to_join_point();
         let (reading, guard) = match registered {
             true => reading
@@ -404,7 +404,7 @@ impl<const N: usize> Reading<N> {
                 .map(|(reading, guard)| (reading, Some(guard)))?,
             false => (reading, None),
         };
-        // A join point of the next writer would have announced it.
+        // The join point may belong to the next writer, which started meanwhile.
         if reading.ring.generation() != generation {
             return Err(half_started());
         }
@@ -431,7 +431,7 @@ impl<const N: usize> Reading<N> {
         };
         let open = |file, options| Mapping::open(&directory, file, Access::Read, options);
         let ring = open(RING, &options)?;
-        // First of all: another layout may have other files.
+        // Checked before anything else: another layout may have other files.
         // mutant: bus: rings of any layout are read
         readable(&ring, bus)?;
         let tables = each(tables, |file| open(file, &sparse))?;

@@ -190,7 +190,7 @@ mod tests {
         let (found, attempts, looks) = read(&retry, &reader, 1);
         assert!(matches!(found, Found::Busy(_)));
         assert_eq!((attempts, looks), (1, MOST_LOOKS));
-        // A second one cannot be left by a correct writer.
+        // A correct writer leaves at most one slot like this; the second one tests the wait.
         stop(2);
         for slot in [1, 2, 1] {
             let (found, attempts, looks) = read(&retry, &reader, slot);

@@ -163,8 +163,8 @@ impl Images {
     /// The reason why it cannot be read.
     pub fn book(&mut self, instrument: Instrument) -> Result<&BookImage, Unseen> {
         let levels_max = book_image::levels_max(self.content.len());
-        // Before the slot as well: if books of an earlier connection are withdrawn one by one, the channel becomes live
-        // only after that, possibly between the two reads.
+        // The channel is read before the slot as well: it may become live between the two reads, after the books of an
+        // earlier connection were withdrawn one by one.
         let before = self.channel();
         let images = &self.reading.tables[IMAGES];
         let found = self.images_retry.read(images, |table| {
@@ -175,7 +175,7 @@ impl Images {
                 |head| book_image::used(head, levels_max),
             )
         });
-        // After the slot: a loss or a reset since then counts.
+        // The channel is read after the slot: a loss or a reset since the read of the slot counts.
         let channel = self.channel();
         if !self.is_of_same_writer() {
             return Err(Unseen::Restarted);
@@ -192,7 +192,7 @@ impl Images {
         let own = channel.validity_since(position, self.book.validity);
         self.book.validity = before.state().price_of(channel.state().price_of(own));
         let is_live = self.book.validity == Validity::Live;
-        // After the slot: its content was current at the publisher's last statement.
+        // The publisher is checked after the slot: the content was current at its last statement.
         // mutant: bus: the book of a publisher that has ended is live
         // mutant: live: the book of a stalled publisher is live in a lookup
         if is_live && (self.publisher.is_none() || self.reading.is_stalled()) {

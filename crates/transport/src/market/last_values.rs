@@ -3,7 +3,7 @@
 //!
 //! ```text
 //!  slots of groups │ slots of instruments
-//!  slot: trade │ status │ a figure of each kind, an entry each
+//!  slot: trade │ status │ a statistic of each kind, an entry each
 //!  entry: codes │ price or group │ quantity │ trade id │ exchange_ns │ receive_ns │ sequence
 //! ```
 

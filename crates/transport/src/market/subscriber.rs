@@ -58,8 +58,8 @@ pub enum Item<'a> {
         /// The top.
         top: TopOfBook,
     },
-    /// A message that gives no update by itself: a part of a longer update, a heartbeat, or of a template that this program does not
-    /// know. Only if [`Join::undecoded`] asks for it.
+    /// A message without an update of its own: a part of a longer update, a heartbeat, or a message of an unknown template.
+    /// Only with [`Join::undecoded`].
     Undecoded(&'a [u8]),
     /// The batch of one packet ends, and its last message was not for this subscriber.
     BatchEnd,
@@ -80,8 +80,8 @@ pub struct Received<'a> {
     pub batch_end: bool,
     /// Whether it was read from a table instead of the ring.
     pub is_image: bool,
-    /// Its message as it was published; the last one of an update of several parts. `None` of an image, and where the update is
-    /// not what the message says.
+    /// Its message as published; of an update in several parts, the last one. `None` for a snapshot, and if the update
+    /// differs from the message.
     pub bytes: Option<&'a [u8]>,
 }
 
@@ -292,7 +292,7 @@ impl Subscriber {
         };
         *unknown_messages += u64::from(matches!(message.body, Body::Unknown { .. }));
         let batch_end = message.flags().has(Flags::END_OF_BATCH);
-        // Before it is handed out: the time in the reader does not count.
+        // Taken before the message is handed out: the latency excludes the reader's own work.
         let consumed = match &mut settings.reader_stats {
             Some(reader_stats) if batch_end => Some(reader_stats.consumed(&message.timestamps())),
             Some(reader_stats) => {

@@ -169,7 +169,7 @@ impl Tables {
             Update::Trade(_) | Update::Statistic(_) | Update::Status(_) => {
                 self.last_values.store(update, timestamps, message)
             }
-            // Their publishers repeat them whole.
+            // No table: their publishers repeat all quotes periodically.
             Update::Quotes(_) | Update::QuoteSnapshot(_) => Stored::Whole,
             Update::Book(_) | Update::Orders(_) => unreachable!("they are on the path, above"),
         }

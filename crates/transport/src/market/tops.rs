@@ -31,7 +31,7 @@ impl Tops {
                     .place(state.instrument)?
                     .unwrap_or(nothing(state.instrument))
             },
-            // All instruments change at once; the next top of each is news again.
+            // All instruments change at once: the next top of each is published.
             Update::Gap(_) | Update::Reset => {
                 self.last.fill(None);
                 return None;

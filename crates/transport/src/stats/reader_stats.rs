@@ -356,8 +356,8 @@ fn take_name(stats: &Root, bus: &str, name: &str) -> Result<WriterLock, Error> {
     let mut tries = 0;
     loop {
         match stats.create(name).and_then(WriterLock::acquire) {
-            // A process that starts on the bus holds old names for a moment, to remove them; to it, a name whose reader
-            // has no counters file yet is old.
+            // A process that starts on the bus locks each old name for a moment, to remove its file. It also counts a
+            // name as old if its reader has not created the counters file yet.
             Err(segment::Error::Busy { .. }) if tries < TRIES => {
                 tries += 1;
                 thread::sleep(NAP);

@@ -168,7 +168,7 @@ fn a_download_is_told_in_its_place_and_once() {
     assert_eq!(mirror.download(), Some(Phase::Ended));
 }
 
-/// A letter for each item: capitals are snapshots.
+/// One letter for each item; a capital letter is a snapshot.
 fn told_by(subscriber: &mut Subscriber) -> String {
     let letter = |item: Item<'_>| match item {
         Item::Update(received) => {

@@ -205,7 +205,7 @@ fn each_joined_book_is_what_it_was_at_its_message() {
     }
 }
 
-/// Sets the flag also when a test fails, because the other thread is waited for.
+/// Sets the flag on drop, also in a failed test: the test waits for the other thread, which ends at the flag.
 struct SetAtEnd<'a>(&'a AtomicBool);
 
 impl Drop for SetAtEnd<'_> {
@@ -328,7 +328,7 @@ fn a_change_that_was_not_live_is_in_the_image_that_follows() {
     assert_eq!(mirror.orders().len_of(INSTRUMENT), 3);
 }
 
-/// An order gets the row of another that is removed in the same batch, and whose removal is published after it.
+/// In one batch an order is removed and a new order takes its row; the removal is published after the new order.
 #[test]
 fn an_order_keeps_a_row_that_another_left_in_the_same_batch() {
     let stage = Stage::new();

@@ -304,8 +304,8 @@ fn a_slow_reader_is_shown_no_order_book_that_never_was() {
     }
 }
 
-/// The order books are from before a reset when a reader joins, the price book from after it: the reset itself is not
-/// handed out, and sets neither back.
+/// When a reader joins, its order books are from before a reset and its price book is from after it. The reset is not
+/// handed out and empties neither.
 #[test]
 fn a_price_book_is_not_set_back_by_a_reset_that_was_told() {
     for live_only in [false, true] {

@@ -109,9 +109,9 @@ fn how_long_things_took_is_known_by_both_clocks() {
         drain(&mut subscriber);
     };
     publish(4_900, now - 20_000_000_000); // 100 ticks ago, twenty seconds ago
-    publish(5_001, now + 30_000_000_000); // the clocks are a little apart
-    publish(0, now - 3_600_000_000_000); // no marks, and of a recording
-    publish(0, 0); // nothing is known
+    publish(5_001, now + 30_000_000_000); // the message's clock is ahead
+    publish(0, now - 3_600_000_000_000); // no trace, from a recording
+    publish(0, 0); // no times
     let reader = seen(&stage).pop().expect("it lives");
     let counters_file = reader.counters_file.expect("its board is whole");
     let histograms: Vec<_> = counters_file.histograms().collect();

@@ -9,8 +9,8 @@ use touchline_transport::shm::{
 
 const fn is_shared<T: Send + Sync>() {}
 
-/// Readers can be moved to another thread and shared, as classes of Python must be; the compiler checks it. The writing
-/// side belongs to one thread.
+/// Readers are `Send` and `Sync`, as a Python class requires; the compiler checks that. The writing side
+/// belongs to one thread.
 #[test]
 fn what_readers_hold_may_be_shared_between_threads() {
     const {

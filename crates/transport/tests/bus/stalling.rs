@@ -163,7 +163,7 @@ fn a_stalled_publisher_has_no_live_book_and_all_of_them_when_it_resumes() {
     let count = |event| told.iter().filter(|told| **told == event).count();
     assert_eq!(count(SubscriptionEvent::PublisherStalled), 1, "{told:?}");
     assert_eq!(count(SubscriptionEvent::PublisherResumed), 1, "{told:?}");
-    // Then everything works again.
+    // After that the subscriber works as before.
     (0..50).for_each(|_| market.event(&mut publisher));
     publisher.commit();
     settle(&mut subscriber, &mut reader);
@@ -270,7 +270,7 @@ fn live_books_alone_come_back_whole() {
     state(&mut publisher, 0);
     settle(&mut subscriber, &mut reader);
     market.assert_equal(&reader.1, "resumed");
-    // A change of it was not handed out; its slot has it.
+    // A change of this book was not handed out; its slot contains the change.
     assert_eq!(reader.1.orders_validity(Instrument(0)), Validity::Live);
     assert_eq!(quantity_of(&reader.1, 0), 9);
 }

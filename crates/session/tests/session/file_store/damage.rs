@@ -204,7 +204,8 @@ fn is_removed(case: &Case, left: &[u8], after: &[u8]) {
     assert_eq!(&room[..7], b"another", "{name}");
 }
 
-/// A start after a crash between record and slot writes the slot, so that the next crash is judged by it.
+/// A start after a crash between record and slot writes the slot. The start after the next crash compares the file with
+/// that slot.
 #[test]
 fn crashes_in_a_row_leave_one_unfinished_record_each() {
     let folder = Folder::fresh();

@@ -526,7 +526,8 @@ fn whoever_is_refused_learns_nothing() {
     assert_eq!(pair.them.store().next_out(), 1, "no number is used");
 }
 
-/// A process that sleeps until the next timeout misses nothing: before it time alone has no effect, at it one.
+/// A process that sleeps until the next timeout misses nothing: without input, nothing happens before the timeout, and
+/// something happens at it.
 #[test]
 fn time_alone_does_nothing_before_the_next_timeout() {
     let mut pair = Pair::new(session(Role::Initiator), session(Role::Acceptor));

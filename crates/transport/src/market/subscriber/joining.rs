@@ -36,7 +36,7 @@ use touchline_types::{
 /// State of joining.
 #[derive(Debug)]
 pub struct Joining {
-    /// `None` before it is read, and if it cannot be read: then no book can be judged by its slot.
+    /// `None` before it is read, and if it cannot be read. Without it the validity of a slot's book is unknown.
     channel: Option<ChannelImage>,
     next: Part,
     busy: Busy,
@@ -370,7 +370,7 @@ impl Subscriber {
     ) -> Step<T> {
         let position = self.reading.ring.next().position;
         self.rows.image_copied(instrument, position, false);
-        // The ring may make the book live again, and its next loss is then reported again.
+        // The ring may make the book live again; the end of the publisher must then be reported again.
         // mutant: image: a book from the ring of a dead publisher stays live
         self.watch.gone_seen |= self.watch.is_gone;
         let validity = match self.is_publisher_away() {
@@ -380,8 +380,8 @@ impl Subscriber {
         Step::Given(take(state_item(instrument, validity)))
     }
 
-    /// The next slot has a change in progress: whether the next poll tries again. Not if no publisher can end the
-    /// change, or it has taken too long.
+    /// Whether the next poll reads again a slot with a change in progress. False if no publisher can end the change, or
+    /// if the change has taken too long.
     #[cold]
     fn tries_later(&mut self) -> bool {
         let is_gone = self.watch.is_gone;

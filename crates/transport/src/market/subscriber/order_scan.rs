@@ -77,7 +77,7 @@ pub struct ScannedBook<'a> {
 pub enum Merged {
     /// More messages follow.
     More,
-    /// The ring started within an update and is after it now: read the tables from here on.
+    /// The ring started within a multi-part update, which has ended: read the tables again, from this position.
     Again,
 }
 
@@ -202,7 +202,7 @@ impl OrderScan {
         is_new(self.channel.reset, told.reset) || is_new(gap_of(&self.channel), gap_of(told))
     }
 
-    /// Merges a message of the ring, which is after it now.
+    /// Merges the message that was just read from the ring.
     pub fn merge(
         &mut self,
         message: &Message<'_>,

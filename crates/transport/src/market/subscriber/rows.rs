@@ -104,7 +104,7 @@ pub enum Verdict {
     BookState(Instrument, Validity),
     /// The same for the order book.
     OrdersState(Instrument, Validity),
-    /// Hand it out, and then every slot again: some were handed out that are newer.
+    /// Hand it out, and then every slot again: some slots that were handed out are newer than the message.
     DeliverAndRejoin,
     /// The receiver lacks the order book that it refers to: hand out the tables of order books instead.
     OrderImages,
@@ -297,7 +297,7 @@ impl Rows {
         let wanted = wanted();
         // Earlier steps were not handed out.
         row.book_held &= row.wanted || !wanted;
-        // An instrument that no message has named had none.
+        // A new instrument has had no orders that could be missing.
         if wanted && !row.wanted && !is_new {
             row.orders = missing;
         }

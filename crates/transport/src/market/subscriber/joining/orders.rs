@@ -136,7 +136,7 @@ impl Subscriber {
                     self.go_on_at(OrderPart::Row(slot));
                     return match self.tries_later() {
                         true => Step::Nothing,
-                        // It may have been an order of any book.
+                        // The unread row may have an order of any book.
                         false => self.give_up_orders(scan),
                     };
                 }
@@ -154,7 +154,7 @@ impl Subscriber {
 
     fn merge_message<T>(&mut self, scan: &mut OrderScan) -> Step<T> {
         if scan.is_done() {
-            // The reset would set them back when it arrives.
+            // The ring still has a reset that these books contain: it would empty them again.
             // mutant: orders: a reset empties order books that contain it
             if scan.is_ahead_of(self.rows.told()) {
                 return self.join_all_again();
@@ -172,7 +172,7 @@ impl Subscriber {
             return self.leave_orders(scan);
         };
         let Some((length, is_batch_end)) = read else {
-            // Within a batch, with its publisher running, stopped or dead.
+            // The batch has not ended: its publisher is running, stopped or dead.
             return match self.tries_later() {
                 true => Step::Nothing,
                 false => self.give_up_orders(scan),
@@ -203,7 +203,7 @@ impl Subscriber {
         Step::Passed
     }
 
-    /// The ring has an event here, which the subscription is about to meet as well.
+    /// The ring has an event in place of a message. The subscription reads the same event next and handles it.
     #[cold]
     fn leave_orders<T>(&mut self, scan: &mut OrderScan) -> Step<T> {
         scan.end();

@@ -1,4 +1,4 @@
-//! A poll makes one attempt at an image that is being changed, and leaves.
+//! A poll makes one attempt to read a slot with a change in progress, and returns.
 
 use super::super::{Item, Join, Step, Subscriber};
 use super::busy;
@@ -12,10 +12,10 @@ use touchline_types::{
     Depth, Instrument, InstrumentDefinition, ReferenceData, State, Timestamps, Update, Validity,
 };
 
-/// A bus with one instrument, in a folder that goes away.
+/// A bus with one instrument, in a temporary folder.
 struct Bus {
     folder: PathBuf,
-    /// Which lives, and does nothing.
+    /// Keeps the bus published; it publishes nothing.
     _publisher: Publisher,
 }
 
@@ -60,7 +60,7 @@ impl Bus {
         Subscriber::join(&Root::at(&self.folder), "test", Join::default()).expect("a bus")
     }
 
-    /// Adds one to the stamp of a slot, which a change does when it begins and when it ends.
+    /// Increments the stamp of a slot, as a writer does at the start and at the end of a change.
     fn stamp(&self, table: &str, slot: u64) {
         let path = self.folder.join("test").join(table);
         let file = File::options().read(true).write(true).open(path);
@@ -83,7 +83,7 @@ impl Drop for Bus {
     }
 }
 
-/// Steps that pass something over, up to one that does not; whether that gave something.
+/// Steps until one hands out an item (`true`) or finds none (`false`).
 fn step(subscriber: &mut Subscriber) -> bool {
     loop {
         match subscriber.step(&mut |_: Item<'_>| ()) {
@@ -94,7 +94,7 @@ fn step(subscriber: &mut Subscriber) -> bool {
     }
 }
 
-/// The table, the slot, and how many items come before its turn.
+/// Table, slot, and number of items that are handed out before it.
 const TURNS: [(&str, u64, usize); 3] = [("images", 0, 0), ("definitions", 0, 0), ("images", 1, 1)];
 
 #[test]
@@ -104,9 +104,9 @@ fn a_poll_makes_one_attempt_and_the_next_one_another() {
         bus.stamp(table, slot);
         let mut subscriber = bus.join();
         assert!((0..before).all(|_| step(&mut subscriber)));
-        // One step at most leads there. From then on each ends its poll.
+        // At most one step reaches the slot. Each later step ends its poll there.
         let mut ends_poll = || {
-            // After any pause of this thread another attempt is within the limit.
+            // Restarts the time limit, so that a pause of this thread does not exceed it.
             let joining = subscriber.joining.as_mut();
             joining.expect("it is not done").busy = busy::Busy::default();
             matches!(subscriber.step(&mut |_: Item<'_>| ()), Step::Nothing)

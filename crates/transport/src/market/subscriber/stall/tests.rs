@@ -11,7 +11,7 @@ use touchline_types::{
 
 const INSTRUMENT: Instrument = Instrument(0);
 
-/// A folder that goes away.
+/// A temporary folder, removed when dropped.
 struct Folder(PathBuf);
 
 impl Drop for Folder {
@@ -55,7 +55,7 @@ fn state(publisher: &mut Publisher, ago_ns: u64, timeout_ns: u64) {
     });
 }
 
-/// All items up to a check of the publisher without news.
+/// All items until the subscriber has checked the publisher and has nothing more to report.
 fn settle(subscriber: &mut Subscriber) -> Vec<Notified> {
     subscriber.look_again();
     std::iter::from_fn(|| subscriber.poll(told).given()).collect()
@@ -111,13 +111,13 @@ fn what_came_before_the_statement_is_read_though_the_look_came_first() {
     let name = format!("touchline-before-statement-{}", std::process::id());
     let folder = Folder(std::env::temp_dir().join(name));
     let (mut publisher, mut subscriber) = begun(&folder);
-    // A timeout that is over at once; the host has been up for longer than that.
+    // A timeout that has passed already.
     state(&mut publisher, 2, 1);
     let stalled = [Notified::SubscriptionEvent(
         SubscriptionEvent::PublisherStalled,
     )];
     assert_eq!(settle(&mut subscriber), stalled);
-    // A step in two halves: the read finds nothing, and then the publisher catches up.
+    // The two halves of a step: the read finds no message, and the publisher catches up before the check.
     assert!(matches!(subscriber.reading.ring.read(|_| ()), Ok(None)));
     let lost = OrdersUpdate {
         instrument: INSTRUMENT,
