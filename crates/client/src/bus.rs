@@ -477,7 +477,7 @@ const JOIN_POLL: Duration = Duration::from_millis(20);
 
 /// Reserved steps of one event and levels of one book; a larger book is read from its snapshot slot.
 const CHANGES_MAX: usize = 16_384;
-/// Quotes of one message at most.
+/// Maximum number of quotes in one message.
 const QUOTES_MAX: usize = 4_096;
 
 fn kinds_books(options: &Options) -> bool {

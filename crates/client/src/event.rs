@@ -191,53 +191,53 @@ pub struct OrderChange {
     pub action: OrderAction,
 }
 
-/// Quotes of a provider in an instrument changed.
+/// Change of a provider's quotes in an instrument.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct QuotesChange {
-    /// Which instrument.
+    /// Instrument.
     pub instrument: Instrument,
     /// Provider of the quotes: a bank, or `composite` for the banks at the best price of a composite.
     pub provider: Code,
-    /// Value date as `YYYYMMDD`; 0 where the instrument has but one.
+    /// Value date as `YYYYMMDD`; 0 if the instrument has only one.
     pub value_date: u32,
     /// Validity of the provider's quotes.
     pub state: State,
-    /// Steps in [`Bus::quote_changes`](crate::Bus::quote_changes).
+    /// Number of steps in [`Bus::quote_changes`](crate::Bus::quote_changes).
     pub changes: u32,
-    /// Whether the steps are all quotes of the provider in the instrument.
+    /// Whether the steps are all quotes of the provider in the instrument, which are removed first.
     pub is_whole: bool,
     /// Timestamps.
     pub times: Times,
     /// Number of the message on its bus.
     pub sequence: u64,
-    /// Whether it is the last event of its venue packet.
+    /// Whether this is the last event of its venue packet.
     pub end_of_batch: bool,
 }
 
 /// One step in the quotes of a provider.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct QuoteChange {
-    /// Kind of the change.
+    /// Action.
     pub action: QuoteAction,
-    /// Which quote, until it is removed.
+    /// Handle of the quote, valid until the quote is removed.
     pub entry: u32,
-    /// Which side.
+    /// Side.
     pub side: Side,
-    /// Price; [`Price::NULL`] where there is none.
+    /// Price; [`Price::NULL`] if there is none.
     pub price: Price,
-    /// Amount that is good at the price.
+    /// Amount at the price.
     pub quantity: Quantity,
-    /// Smallest amount that is good; null where none is stated.
+    /// Minimum amount of an order; null if not stated.
     pub quantity_min: Quantity,
     /// Expiry, nanoseconds since the Unix epoch; 0 if not stated.
     pub expiry_ns: u64,
-    /// Number of the setting among all of the provider: of two quotes the lower one is older.
+    /// Number of the last change of the quote, counted over all quotes of the provider: the lower of two is older.
     pub priority: u64,
     /// Tier of the provider's ladder, from 0.
     pub tier: Option<u16>,
-    /// For information only: it cannot be hit.
+    /// Whether the quote is indicative: it cannot be traded.
     pub is_indicative: bool,
-    /// One ticket of at most this amount: it is never added to another quote.
+    /// Whether the quote is a band: good for one order of at most its amount, and never added to another quote.
     pub is_full_amount: bool,
     /// The provider's id of the quote; in a composite the name of the bank.
     pub quote_id: Id,

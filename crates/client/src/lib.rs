@@ -2,8 +2,7 @@
 //!
 //! A [`Bus`] is joined by name and read on the caller's thread, directly from shared memory. Each read returns one
 //! [`Event`], a small value that can be stored and sent. The bus keeps the books, tops and last trades of every
-//! instrument as of the last event.
-//! every instrument beside it, as of the last event.
+//! instrument, as of the last event.
 //!
 //! ```no_run
 //! use touchline_client::{Bus, Error, Event, Events};

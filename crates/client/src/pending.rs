@@ -40,7 +40,7 @@ pub(crate) enum Kind {
     Statistic(Statistic),
     Status(TradingStatus),
     State(touchline_types::State),
-    /// In `definition`.
+    /// The definition is in `definition`.
     Definition,
     Gap(Gap),
     Reset,

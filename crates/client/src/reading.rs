@@ -103,7 +103,7 @@ impl Reading {
                 };
                 self.top(&top, meta)
             }
-            // Not asked for.
+            // Only with `Join::undecoded`, which the client does not set.
             Item::Undecoded(_) => Took::Applied { batch_end: false },
             Item::BatchEnd => Took::Applied { batch_end: true },
             Item::SubscriptionEvent(event) => {

@@ -317,7 +317,7 @@ fn empty_top(instrument: touchline_types::Instrument) -> TopOfBook {
     }
 }
 
-/// A step in a provider's quotes as it is given out.
+/// Converts a step in a provider's quotes.
 pub(crate) fn quote_of(change: &touchline_types::QuoteChange, slot: &Slot) -> QuoteChange {
     let quote = &change.quote;
     QuoteChange {

@@ -126,7 +126,7 @@ impl MarketBooks {
         }
     }
 
-    /// Publishes providers' quotes; they are of no book.
+    /// Publishes providers' quotes, which belong to no book.
     pub fn quotes(&mut self, quotes: &QuoteBatch, out: &mut impl Publish) {
         let receive_ns = self.timestamps.packet.receive_ns;
         for (quoted_ns, update) in quotes.updates() {

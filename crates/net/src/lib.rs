@@ -30,7 +30,7 @@ use std::net::SocketAddrV4;
 
 mod capture_order;
 pub mod frame;
-#[allow(unsafe_code)] // a driver is asked by a call that takes a pointer
+#[allow(unsafe_code)] // the query of a driver is a system call with a pointer
 pub mod nic;
 pub mod pcap;
 mod pcap_source;

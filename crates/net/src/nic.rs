@@ -8,16 +8,15 @@ use std::os::fd::AsRawFd;
 /// Sources of timestamps for the packets of an interface.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Timestamps {
-    /// The card, when the packet was on the wire, for every packet: not only for those of a time
-    /// protocol.
+    /// Whether the card timestamps every received packet, at the wire; false for cards that timestamp PTP packets only.
     pub hardware: bool,
-    /// The kernel, when the driver handed the packet up.
+    /// Whether the kernel timestamps each packet when the driver delivers it.
     pub software: bool,
     /// Number of the card's clock, `/dev/ptpN`; `None` if it has none.
     pub clock: Option<u32>,
 }
 
-/// The most bytes of an interface's name, the end mark not counted (`IFNAMSIZ` - 1).
+/// Maximum length of an interface's name, bytes, without the final zero (`IFNAMSIZ` - 1).
 const NAME_BYTES_MAX: usize = 15;
 /// Command of `SIOCETHTOOL` that returns `struct ethtool_ts_info` (`linux/ethtool.h`).
 const ETHTOOL_GET_TS_INFO: u32 = 0x41;
@@ -49,10 +48,10 @@ const _: () = assert!(size_of::<TsInfo>() == 44);
 #[cfg(target_pointer_width = "64")]
 const _: () = assert!(size_of::<Request>() == 40);
 
-/// Asks the driver of an interface. Needs no rights.
+/// Timestamping capabilities of an interface, from its driver. Needs no privileges.
 ///
 /// # Errors
-/// There is no such interface (`ENODEV`), or its driver does not report them (`EOPNOTSUPP`).
+/// The interface does not exist (`ENODEV`), or its driver does not report capabilities (`EOPNOTSUPP`).
 pub fn timestamps(interface: &str) -> io::Result<Timestamps> {
     let bytes = interface.as_bytes();
     if bytes.is_empty() || bytes.len() > NAME_BYTES_MAX || bytes.contains(&0) {
@@ -60,7 +59,7 @@ pub fn timestamps(interface: &str) -> io::Result<Timestamps> {
     }
     let mut name = [0; NAME_BYTES_MAX + 1];
     name[..bytes.len()].copy_from_slice(bytes);
-    // Any socket will do: it is the way to the interfaces of this network namespace.
+    // Any socket works: the call uses it only to select this network namespace.
     let socket = UdpSocket::bind(("127.0.0.1", 0)).or_else(|_| UdpSocket::bind("[::]:0"))?;
     let mut info = TsInfo {
         command: ETHTOOL_GET_TS_INFO,

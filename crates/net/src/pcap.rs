@@ -25,8 +25,7 @@ pub use reader::{Frame, Progress, Reader};
 pub use stream::BLOCK_BYTES_MAX;
 pub use writer::Writer;
 
-/// The most captured bytes that one packet may have: 256 KiB, the largest snap length that capture
-/// tools use.
+/// Maximum captured bytes of a packet: 256 KiB, the largest snap length of capture tools.
 pub const PACKET_BYTES_MAX: usize = 256 * 1024;
 
 /// The kind of link-layer header that a captured frame starts with, as numbered by the tcpdump

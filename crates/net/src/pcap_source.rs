@@ -28,7 +28,7 @@ pub struct PcapSource<R = File> {
     error: Option<Error>,
 }
 
-/// Skipped frames, by reason.
+/// Counts of skipped frames, by reason.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Skipped {
     /// UDP over IPv6; market-data groups are IPv4.

@@ -161,10 +161,10 @@ pub enum Connection {
 }
 
 impl Connection {
-    /// A client that was accepted; with TLS its handshake must be over at `until_ns`.
+    /// Connection of an accepted client. With TLS, `until_ns` is the deadline of the handshake.
     ///
     /// # Errors
-    /// TLS cannot begin.
+    /// The TLS library refuses to start.
     pub fn accept(
         stream: Stream,
         tls: Option<&Server>,

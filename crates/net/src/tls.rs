@@ -45,10 +45,10 @@ impl Tls {
         Ok(Tls::speaking(stream, session.into(), until_ns))
     }
 
-    /// Takes a connection of a client that was accepted, and starts TLS on it: the handshake must be complete at `until_ns`.
+    /// Starts TLS on the connection of an accepted client. `until_ns` is the deadline of the handshake.
     ///
     /// # Errors
-    /// The library refuses to begin.
+    /// The TLS library refuses to start.
     pub fn accept(stream: Stream, server: &Server, until_ns: u64) -> Result<Tls, Error> {
         let session = server.session().map_err(refused)?;
         Ok(Tls::speaking(stream, session.into(), until_ns))
@@ -179,7 +179,7 @@ impl Tls {
         error
     }
 
-    /// In the words of the side that this is.
+    /// Error of this side, client or server.
     fn refused(&self, error: &rustls::Error) -> Error {
         Error::Tls(match &self.session {
             Connection::Client(_) => Refusal::of(error),
@@ -198,7 +198,7 @@ impl Drop for Tls {
     }
 }
 
-/// A stream for the standard library's traits, where "no data" is an error and the end is not.
+/// Adapter to the standard library's I/O traits: no data is the error `WouldBlock`, and the end is a read of 0 bytes.
 struct Wire<'a> {
     stream: &'a mut Stream,
     error: Option<Error>,

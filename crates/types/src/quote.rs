@@ -5,33 +5,33 @@ use crate::{Code, Id, Instrument, Price, Quantity, Side, Validity};
 /// One side of a quote: a level, a band or an entry of a provider's stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Quote {
-    /// Place among the quotes of this provider in this instrument, given by the publisher: it names the quote until it
-    /// is removed.
+    /// Handle of the quote among those of its provider in its instrument, assigned by the publisher and valid until the
+    /// quote is removed.
     pub entry: u32,
     /// Side of the quote: we can sell to bids.
     pub side: Side,
     /// Price.
     pub price: Price,
-    /// Amount that is good at this price.
+    /// Amount at this price.
     pub quantity: Quantity,
-    /// Smallest amount that is good; NULL where the provider states none.
+    /// Minimum amount of an order; NULL if not stated.
     pub quantity_min: Quantity,
     /// Expiry, nanoseconds since the Unix epoch; 0 if not stated.
     pub expiry_ns: u64,
-    /// Number of the setting among all of this provider: of two quotes the lower one is older.
+    /// Number of the last change of the quote, counted over all quotes of its provider: the lower of two is older.
     pub priority: u64,
-    /// Tier of the provider's ladder, from 0; `None` where it names none.
+    /// Tier of the provider's ladder, from 0; `None` if not stated.
     pub tier: Option<u16>,
-    /// For information only: it cannot be hit.
+    /// Whether the quote is indicative: it cannot be traded.
     pub is_indicative: bool,
-    /// One ticket of at most this amount: it is never added to another quote.
+    /// Whether the quote is a band: good for one order of at most its amount, and never added to another quote.
     pub is_full_amount: bool,
     /// The provider's quote id, which an order returns; empty if absent.
     pub quote_id: Id,
 }
 
 impl Quote {
-    /// Stands for no quote.
+    /// Placeholder for no quote.
     pub const NULL: Quote = Quote {
         entry: 0,
         side: Side::Bid,
@@ -82,11 +82,11 @@ impl QuoteChange {
 pub struct QuoteStream {
     /// The instrument.
     pub instrument: Instrument,
-    /// The venue's identifier of it.
+    /// The venue's identifier of the instrument.
     pub security_id: i64,
     /// Provider of the quote: a bank, or a maker on a platform.
     pub provider: Code,
-    /// Value date as `YYYYMMDD`; 0 where the instrument has but one.
+    /// Value date as `YYYYMMDD`; 0 if the instrument has only one.
     pub value_date: u32,
     /// Validity of the provider's quotes.
     pub validity: Validity,

@@ -94,7 +94,7 @@ fn nothing_is_allocated_after_join() {
     }
 }
 
-/// The allocator counts, so the other test can fail.
+/// The allocator detects an allocation: the other test can fail.
 #[test]
 fn an_allocation_is_counted() {
     Frozen::freeze();

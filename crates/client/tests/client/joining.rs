@@ -228,7 +228,7 @@ fn a_poll_reads_on_over_what_gives_no_event() {
 const SCHEMA_WORD: u64 = 4;
 const FIRST_MESSAGE: u64 = 4096;
 
-/// A program that was built before its publisher: it reads what it knows, and counts the rest.
+/// A client older than its publisher reads the templates that it knows, and counts the others.
 #[test]
 fn messages_of_a_newer_schema_are_passed_over_and_counted() {
     const TEMPLATE: u64 = 8 + 2;

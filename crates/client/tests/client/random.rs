@@ -329,7 +329,7 @@ fn run(seed: u64) {
         }
         publisher.commit();
         for (bus, own) in &mut buses {
-            // Some of it, or all of it.
+            // Some of the pending messages, or all of them.
             let mut left = match random.below(3) {
                 0 => random.below(40),
                 _ => u64::MAX,

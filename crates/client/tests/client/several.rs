@@ -28,7 +28,7 @@ fn each_bus_gets_its_turn_and_a_handle_knows_its_bus() {
             "two: caught up, 1 instrument",
         ]
     );
-    // More than the first bus may give in a row: the second one gets its turn.
+    // More than one bus's maximum of events in a row: the second bus gets its turn.
     for quantity in 1..=200 {
         whole(&mut publishers[0], 0, (450_025, quantity), (450_050, 7));
         publishers[0].commit();

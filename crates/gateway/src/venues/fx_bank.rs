@@ -1,5 +1,5 @@
-//! Banks that quote currency pairs over FIX 4.4: a pricing session is a gateway, which publishes each quote and the bank's own
-//! book.
+//! Banks that quote currency pairs over FIX 4.4. A gateway serves one pricing session, and publishes each quote and the
+//! bank's own book.
 
 mod book;
 mod counters;
@@ -25,7 +25,7 @@ pub use counters::Counters;
 pub use feed::FxBankFeed;
 pub use section::{BankPair, Dialect, FxBankVenue, Kind, Stream};
 
-/// Messages of a pricing session: quotes come, requests go. An old request is not sent again.
+/// Messages of a pricing session: received quotes and sent requests. Old requests are gap-filled, not resent.
 const APPLICATION: Application<'static> = Application {
     id: ApplicationId(0),
     receives: &[b"W", b"X", b"S", b"i", b"Z", b"AI", b"Y", b"AG", b"j"],
@@ -33,7 +33,7 @@ const APPLICATION: Application<'static> = Application {
     resend: ResendPolicy::GapFill,
 };
 
-/// Bytes of a bank's name.
+/// Maximum length of a bank's name, bytes.
 const NAME_BYTES_MAX: usize = 16;
 
 impl Venue for FxBankVenue {
@@ -197,7 +197,7 @@ fn settings(config: &Config<FxBankVenue>) -> Result<Settings, ConfigError> {
 fn session(venue: &FxBankVenue) -> fix::Settings {
     let mut session = fix::Settings::new(Role::Initiator, &venue.sender, &venue.target);
     session.heartbeat_s = venue.heartbeat_s;
-    // Market data is never requested again, and a bank's clock may be wrong.
+    // Missed market data is not requested again, and SendingTime is not checked: a bank's clock may be wrong.
     session.reset_on_logon = true;
     session.sending_time_s = 0;
     session.checks = Checks::Nothing;
@@ -208,10 +208,10 @@ fn session(venue: &FxBankVenue) -> fix::Settings {
     session
 }
 
-/// The core of one bank.
+/// Setup of the FX core for one bank.
 fn setup(venue: &FxBankVenue) -> Result<Setup, touchline_fx::SetupError> {
     let toml = |pair: &BankPair| fx::PairConfig {
-        // The composer computes the prices of sizes.
+        // No sizes: the composer computes the prices for sizes.
         lot: 1,
         sizes: Vec::new(),
         ..fx::PairConfig::new(&pair.symbol, pair.precision, &pair.spot_date)

@@ -1,5 +1,5 @@
-//! Malformed quotes through a bank's gateway: the documented answer, a counter, and nothing else moves. The bank is the other side of a
-//! session, without sockets.
+//! Malformed quotes through a bank's gateway: the documented answer and one counter; nothing else changes. The bank is
+//! the other side of a session, without sockets.
 
 use std::collections::BTreeMap;
 use touchline_feed::{Feed, SessionFeed};
@@ -31,11 +31,11 @@ const NOW: ReceiveTime = ReceiveTime {
 /// Counters that may change with any message.
 const OF_EACH_MESSAGE: [&str; 2] = ["quotes", "snapshots"];
 
-/// Quotes of each pair as a subscriber has them, and what it was told.
+/// A subscriber: its quotes of each pair, and counts of received updates.
 #[derive(Default)]
 struct Reader {
     quotes: BTreeMap<u32, BTreeMap<u32, Quote>>,
-    /// Quotes or books of a pair.
+    /// Number of updates of a pair's quotes or book.
     told: BTreeMap<u32, usize>,
     channel: Option<Validity>,
 }
@@ -97,7 +97,7 @@ impl Stage {
         stage
     }
 
-    /// A connection, and quotes of both pairs.
+    /// Connects, and quotes both pairs.
     fn connect(&mut self) {
         self.bank.connected(NOW);
         self.path.connected(NOW);
@@ -113,7 +113,7 @@ impl Stage {
         self.quote_as(body, |bytes| bytes);
     }
 
-    /// A quote whose bytes become others on their way.
+    /// Sends a quote whose bytes `way` changes.
     fn quote_as(&mut self, body: &str, way: impl Fn(Vec<u8>) -> Vec<u8>) {
         let sent = self.bank.send(b"W", NOW, |message| {
             for field in body.split_terminator('|') {
@@ -188,7 +188,7 @@ fn snapshot(symbol: &str, entries: &[&str]) -> String {
     )
 }
 
-/// What changed between two readings of the counters, beside those of each message.
+/// Changed counters between two readings, except those that any message changes.
 fn changed(
     before: &BTreeMap<&'static str, u64>,
     after: &BTreeMap<&'static str, u64>,
@@ -263,7 +263,7 @@ fn a_malformed_entry_is_absent_and_counted_and_nothing_else_moves() {
         );
         assert_eq!(stage.reader().channel, Some(Validity::Live), "{what}");
         assert!(!stage.path.feed().is_over(), "{what}");
-        // The next quote is as good as any.
+        // The next quote is usable.
         stage.quote(&snapshot("EUR/USD", &GOOD));
         assert_eq!(stage.shown(0), [BID_SHOWN, ASK_SHOWN], "{what}");
     }
@@ -295,7 +295,7 @@ fn ten_thousand_entries_are_taken_and_go_with_the_next_quote() {
     assert_eq!(stage.shown(1), other);
 }
 
-/// What was in a message that is damaged or missing may have been the end of a quote.
+/// A damaged or missing message may have ended any quote, so all are withdrawn.
 #[test]
 fn a_damaged_or_missing_message_withdraws_every_quote_until_the_next_connection() {
     for (what, way) in [
@@ -305,7 +305,7 @@ fn a_damaged_or_missing_message_withdraws_every_quote_until_the_next_connection(
         let mut stage = Stage::new();
         let before = stage.counters();
         stage.quote_as(&snapshot("EUR/USD", &[ASK]), way);
-        // The number of the next one shows that the one before is missing.
+        // The sequence number of the next message shows the gap.
         stage.quote(&snapshot("EUR/USD", &GOOD));
         let counted = changed(&before, &stage.counters());
         assert_eq!(counted, BTreeMap::from([("sequence_gaps", 1)]), "{what}");

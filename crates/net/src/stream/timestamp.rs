@@ -1,7 +1,7 @@
 //! Kernel receive timestamps of a TCP connection.
 //!
-//! A stream has no packets: the kernel gives the time of the last segment of which a read took bytes. Bytes of earlier segments in
-//! the same read have waited for longer.
+//! A stream has no packets: the kernel returns the receive time of the last segment of which a read took bytes. Bytes of
+//! earlier segments in the same read arrived earlier than that.
 
 use crate::udp::{control, kernel};
 use socket2::Socket;
@@ -12,15 +12,15 @@ use std::os::fd::{AsFd, AsRawFd};
 #[repr(C, align(8))]
 struct Control([u8; 256]);
 
-/// Requests timestamps. False if the kernel has none.
+/// Requests timestamps. `false`: the kernel does not provide them.
 pub(super) fn request(socket: &Socket) -> bool {
     let flags = libc::SOF_TIMESTAMPING_RX_SOFTWARE | libc::SOF_TIMESTAMPING_SOFTWARE;
     let fd = socket.as_fd();
     kernel::set_option(fd, libc::SOL_SOCKET, libc::SO_TIMESTAMPING, flags as i32).is_ok()
 }
 
-/// Reads pending bytes. The number of them, and when the kernel received the last segment that it took bytes of, nanoseconds since
-/// 1970.
+/// Reads pending bytes. Returns their number, and the kernel's receive time of the last segment among them, nanoseconds
+/// since 1970.
 pub(super) fn read(socket: &Socket, room: &mut [u8]) -> io::Result<(usize, Option<u64>)> {
     let mut control = Control([0; 256]);
     let mut bytes = libc::iovec {

@@ -1,4 +1,4 @@
-//! Settings of a server before any connection: its certificate, and whose certificates its clients must have.
+//! TLS server settings: its certificate, and trusted issuers of client certificates.
 
 use super::SetupError;
 use super::client::certificates;
@@ -10,28 +10,28 @@ use rustls::{Error, RootCertStore, ServerConfig, ServerConnection};
 use std::fmt;
 use std::sync::Arc;
 
-/// Certificates and keys, all in PEM.
+/// Settings, with certificates and keys in PEM.
 #[derive(Clone, Copy)]
 pub struct ServerSettings<'a> {
-    /// Our certificate first, then those that lead to its issuer.
+    /// The server's certificate first, then the chain to its issuer.
     pub certificates: &'a [u8],
     /// The private key of the first one.
     pub key: &'a [u8],
-    /// Issuers of clients: a client without a certificate of theirs is refused.
+    /// Trusted issuers of clients: a client without a certificate from one of them is refused.
     pub client_roots: &'a [u8],
 }
 
-/// A server that accepts clients with certificates.
+/// TLS server that requires client certificates, for any number of connections.
 #[derive(Clone)]
 pub struct Server {
     config: Arc<ServerConfig>,
 }
 
 impl Server {
-    /// Reads and checks everything.
+    /// Reads and checks the settings.
     ///
     /// # Errors
-    /// Unusable file. The text never contains a part of a key.
+    /// A setting is invalid. The text contains nothing of a key.
     pub fn new(settings: &ServerSettings<'_>) -> Result<Server, SetupError> {
         let provider = Arc::new(ring::default_provider());
         let mut roots = RootCertStore::empty();
@@ -50,7 +50,7 @@ impl Server {
             .with_client_cert_verifier(verifier)
             .with_single_cert(chain, key)
             .map_err(|_| SetupError::NotOurs)?;
-        // Each connection verifies again.
+        // No resumption: each connection is verified.
         config.session_storage = Arc::new(NoServerSessionStorage {});
         config.send_tls13_tickets = 0;
         Ok(Server {

@@ -57,7 +57,7 @@ impl Slots {
             bytes_each,
             filled: 0,
         };
-        // From here on the vectors never grow, and no reference to all of these two is made.
+        // From here on the vectors never grow, and neither of the two is referenced as a whole.
         let (beside, payloads) = (slots.beside.as_mut_ptr(), slots.payloads.as_mut_ptr());
         for index in 0..count {
             // SAFETY: all three are C structs of integers and pointers, for which zeros are valid.

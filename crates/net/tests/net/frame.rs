@@ -10,7 +10,7 @@ use touchline_net::pcap::LinkType;
 const SOURCE: SocketAddrV4 = SocketAddrV4::new(Ipv4Addr::new(10, 0, 0, 1), 5000);
 const GROUP: SocketAddrV4 = SocketAddrV4::new(Ipv4Addr::new(224, 129, 31, 1), 14310);
 
-/// Where the IP header starts in a built frame, and the UDP header.
+/// Offsets of the IP header and the UDP header in a built frame.
 const IP: usize = 14;
 const UDP: usize = 34;
 
@@ -170,7 +170,7 @@ fn frames_that_are_no_whole_datagram_are_told_apart() {
     assert_eq!(ethernet_type(0x08, 0x06), Err(NotUdp::Network));
     assert_eq!(ethernet_type(0x88, 0xf7), Err(NotUdp::Network));
     assert_eq!(changed(|frame| frame[IP + 9] = 6), Err(NotUdp::Transport));
-    // More fragments; the last fragment; the "evil" bit and "don't fragment" alone are no fragment.
+    // Fragments: "more fragments" is set; an offset is set. The "evil" bit and "don't fragment" alone are not fragments.
     assert_eq!(changed(|frame| frame[IP + 6] = 0x20), Err(NotUdp::Fragment));
     assert_eq!(changed(|frame| frame[IP + 7] = 1), Err(NotUdp::Fragment));
     assert!(changed(|frame| frame[IP + 6] = 0xc0).is_ok());

@@ -76,7 +76,7 @@ fn read(input: impl Read) -> (Vec<Taken>, Option<Error>) {
     }
 }
 
-/// Reads a capture that must be sound.
+/// Reads a capture that must be valid.
 fn read_sound(input: impl Read) -> Vec<Taken> {
     match read(input) {
         (taken, None) => taken,

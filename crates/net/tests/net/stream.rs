@@ -61,7 +61,7 @@ fn the_kernel_says_when_bytes_arrived() {
     until(|| Some(stream.receive(&mut room).expect("open")).filter(|n| *n > 0));
     assert_eq!(stream.kernel_ns(), None, "nobody asked");
     stream.request_timestamps();
-    // A kernel that stamped nothing so far begins a moment after it is asked.
+    // The kernel starts to timestamp a moment after the first request on the host.
     let (from, to, kernel_ns) = until(|| {
         let from = SystemTime::now();
         other.write_all(b"answer").expect("it can be sent");

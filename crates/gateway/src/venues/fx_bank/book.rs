@@ -1,4 +1,4 @@
-//! The bank's own book: its quotes that count, by price.
+//! The bank's own book: its usable quotes, by price.
 
 use touchline_fx::BankStream;
 use touchline_fx::ladder::Ladder;
@@ -7,11 +7,11 @@ use touchline_types::{
     BookKind, Event, Instrument, LevelAction, LevelEvent, Place, Side, UpdateAction, Validity,
 };
 
-/// Books of the bank's pairs, as they were published last.
+/// Books of the bank's pairs, as last published.
 #[derive(Debug)]
 pub struct Books {
     ladders: Vec<Ladder>,
-    /// A quote message of the pair came since the session is up.
+    /// Whether a quote message of the pair was received since the session logged on.
     is_quoted: Vec<bool>,
 }
 
@@ -26,7 +26,7 @@ impl Books {
         }
     }
 
-    /// The session came or went: every book is empty, and not known until a quote message of it comes.
+    /// The session logged on or was lost: every book is empty, and unknown until a quote message of its pair is received.
     pub fn empty(&mut self, validity: Validity, events: &mut Vec<Event>) {
         for (pair, ladder) in self.ladders.iter_mut().enumerate() {
             ladder.replace([Some(&[]), Some(&[])]);
@@ -35,7 +35,7 @@ impl Books {
         }
     }
 
-    /// A quote message of the pair came.
+    /// Records a quote message of the pair: its book is known.
     pub fn note_quoted(&mut self, pair: Pair, events: &mut Vec<Event>) {
         if !std::mem::replace(&mut self.is_quoted[pair], true) {
             events.push(Event::Validity(Instrument(pair as u32), Validity::Live));

@@ -1,4 +1,4 @@
-//! Counters of a bank's pricing session other than those of quotes.
+//! Counters of a bank's pricing session, except those of quotes.
 
 touchline_types::counters! {
     /// Counters of a bank's pricing session.

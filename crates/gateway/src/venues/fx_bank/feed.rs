@@ -1,11 +1,11 @@
-//! The feed of a bank's pricing session: FIX in, the bank's quotes and its own book out.
+//! Feed of a bank's pricing session: FIX messages in, the bank's quotes and its own book out.
 //!
 //! ```text
 //!            Logon ─► request for each pair ─► quotes (W X S i Z AI) ─► BankStream ─► changes of quotes, levels of the book
 //! ```
 //!
-//! A session that is lost takes every quote along: the channel is stale with one message, and each book empty. A gap in the
-//! bank's numbers may have been the end of a quote, so the connection is opened again.
+//! A lost session withdraws every quote: one message makes the channel stale, and each book is empty. A gap in the bank's
+//! sequence numbers may hide the end of a quote, so the feed reconnects.
 
 use super::Dialect;
 use super::book::Books;
@@ -68,21 +68,21 @@ pub struct FxBankFeed {
     heard_ns: u64,
     /// Time of the next publication of all quotes, monotonic clock.
     snapshot_due_ns: u64,
-    /// A round of snapshots is at this pair.
+    /// Next pair of the round of snapshots.
     snapshot_next: usize,
-    /// Why the connection is to be opened again.
+    /// Reason to reconnect.
     reason: Option<&'static str>,
 }
 
-/// Event for subscribers that no quote message causes.
+/// Event for subscribers without a quote message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Pending {
     Nothing,
-    /// The instruments, of a session that is not up yet.
+    /// Start: the instruments are announced before the first logon.
     Start,
-    /// The session is up.
+    /// Logged on.
     Up,
-    /// The session is lost, or silent.
+    /// The session was lost or timed out.
     Away,
     /// Activity of the session after a feed timeout.
     Back,
@@ -91,7 +91,7 @@ enum Pending {
 }
 
 impl FxBankFeed {
-    /// Nothing is connected yet.
+    /// A feed without a connection.
     pub fn new(settings: Settings) -> FxBankFeed {
         let session = Session::new(settings.session.clone(), Memory::default());
         FxBankFeed {
@@ -199,7 +199,7 @@ impl FxBankFeed {
         let settings = &self.settings;
         into.add_all(stream, |quotes| {
             match settings.stream.all(pair, quotes) {
-                // Nothing came yet: as of now there is none.
+                // No quote message yet: the empty snapshot is as of now.
                 0 => now_ns,
                 quoted_ns => quoted_ns,
             }
@@ -281,7 +281,7 @@ impl FxBankFeed {
     fn pass_on(&mut self, pair: usize, batch: &mut Batch) {
         let stream = self.stream_of(pair);
         let receive_ns = self.time.wall_ns;
-        // A session that came or went has its snapshots.
+        // After a logon or a loss, snapshots of all pairs follow.
         let is_told = self.pending != Pending::Nothing;
         let Some(changes) = self.settings.stream.take_changes(pair) else {
             return;
@@ -299,7 +299,7 @@ impl FxBankFeed {
         }
     }
 
-    /// Sends the requests that there is room for.
+    /// Sends as many requests as the output buffer takes.
     fn ask(&mut self) {
         while self.is_up && self.next_request < self.requests.count() {
             let (number, settings) = (self.next_request, &self.settings);
@@ -317,7 +317,7 @@ impl FxBankFeed {
         }
     }
 
-    /// Levels that end by themselves.
+    /// Removes levels whose quotes have expired.
     fn refresh_books(&mut self, batch: &mut Batch) -> bool {
         let mut is_any = false;
         for pair in 0..self.pairs() {
@@ -336,7 +336,7 @@ impl FxBankFeed {
     }
 }
 
-/// The pairs of the configuration.
+/// The instruments: one for each configured pair.
 fn named(settings: &Settings) -> Instruments {
     let mut instruments = Instruments::by_symbol(settings.bank, settings.instruments_max);
     for pair in &settings.stream.setup().pairs {
@@ -412,7 +412,7 @@ impl Feed for FxBankFeed {
     }
 
     fn batch(&self) -> Batch {
-        // An entry takes 20 bytes of a message at least, and each can change a level.
+        // An entry takes at least 20 bytes of a message and changes at most one level.
         let entries = self.settings.message_bytes_max / 20;
         Batch::new(entries.min(8 * self.settings.levels_max) + 6 * self.pairs() + 8)
     }
@@ -497,7 +497,7 @@ impl Feed for FxBankFeed {
         let silent_ns = (self.is_up && !self.is_silent && silence_ns > 0)
             .then(|| self.heard_ns.saturating_add(silence_ns));
         let snapshot_ns = self.is_up.then_some(self.snapshot_due_ns);
-        // Quotes end by the clock of the day.
+        // Quotes expire by the wall clock.
         let ends_ns = match self.settings.stream.next_timeout_ns() {
             NEVER => None,
             ends_ns => {

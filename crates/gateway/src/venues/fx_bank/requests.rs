@@ -28,12 +28,12 @@ impl Requests {
         }
     }
 
-    /// How many requests there are.
+    /// Number of requests.
     pub fn count(self) -> usize {
         self.pairs * self.bands
     }
 
-    /// The pair that a request id of ours is for.
+    /// Pair of one of our request ids.
     pub fn pair_of(self, id: &[u8]) -> Option<Pair> {
         let number = std::str::from_utf8(id).ok()?.strip_prefix(PREFIX)?;
         let number: usize = number.parse().ok()?;
@@ -41,7 +41,7 @@ impl Requests {
         (number < self.count()).then(|| number / self.bands)
     }
 
-    /// Type of the message that asks.
+    /// Message type of the requests.
     pub fn msg_type(settings: &Settings) -> &'static [u8] {
         match settings.dialect {
             Dialect::S => b"R",
@@ -60,7 +60,7 @@ impl Requests {
                 body.bytes(QUOTE_REQ_ID, id.as_bytes())
                     .unsigned(NO_RELATED_SYM, 1)
                     .bytes(tag::SYMBOL, symbol)
-                    // Automatic, and tradeable.
+                    // QuoteRequestType: automatic. QuoteType: tradeable.
                     .unsigned(QUOTE_REQUEST_TYPE, 2)
                     .unsigned(QUOTE_TYPE, 1);
             }

@@ -28,7 +28,7 @@ pub struct FxBankVenue {
     /// Place of the password, sent as Password (554).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub password: Option<SecretSource>,
-    /// The pairs, in the bank's order, which mass quotes count by.
+    /// The pairs, in the bank's order: mass quotes identify a pair by its index.
     pub pairs: Vec<BankPair>,
     /// Requested form of quotes.
     #[serde(default)]
@@ -39,19 +39,19 @@ pub struct FxBankVenue {
     /// MarketDepth (264): 0 for a ladder, 1 for bands.
     #[serde(default, deserialize_with = "within::<_, _, 0, 10_000>")]
     pub depth: u32,
-    /// Sizes, each of which is requested by itself (38), base units; none requests the whole ladder.
+    /// Sizes that are requested separately (38), base units; empty: one request for the whole ladder.
     #[serde(default)]
     pub bands: Vec<u64>,
-    /// Silence of the session after which its quotes do not count, milliseconds, 0..=3,600,000; 0 is never.
+    /// Feed timeout: after this time without a message, quotes are unusable, milliseconds, 0..=3,600,000; 0 disables it.
     #[serde(default, deserialize_with = "within::<_, _, 0, 3_600_000>")]
     pub silence_ms: u64,
-    /// Age at which a pair's quotes do not count, milliseconds, 0..=3,600,000; 0 is never.
+    /// Age of a pair's last quote message at which its quotes are unusable, milliseconds, 0..=3,600,000; 0 disables it.
     #[serde(default, deserialize_with = "within::<_, _, 0, 3_600_000>")]
     pub stale_ms: u64,
-    /// Life of a quote from its arrival, milliseconds, 0..=3,600,000; 0 is without end.
+    /// Lifetime of a quote from its receipt, milliseconds, 0..=3,600,000; 0 is unlimited.
     #[serde(default, deserialize_with = "within::<_, _, 0, 3_600_000>")]
     pub ttl_ms: u64,
-    /// Minimum quantity of an order on a quote without one, base units.
+    /// Minimum order quantity for quotes that state none, base units.
     #[serde(default, deserialize_with = "within::<_, _, 0, 1_000_000_000_000>")]
     pub min_qty: u64,
     /// Levels a side of the bank's own book, 1..=1,000.
@@ -60,13 +60,13 @@ pub struct FxBankVenue {
         deserialize_with = "within::<_, _, 1, 1_000>"
     )]
     pub levels_max: usize,
-    /// How often all quotes are published again for readers that join, milliseconds, 10..=60,000.
+    /// Interval at which all quotes are published again, for readers that join, milliseconds, 10..=60,000.
     #[serde(
         default = "default_snapshot_ms",
         deserialize_with = "within::<_, _, 10, 60_000>"
     )]
     pub snapshot_ms: u64,
-    /// TLS, where the bank is reached over it.
+    /// TLS settings, if the bank uses it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tls: Option<Box<Tls>>,
     /// HeartBtInt (108), seconds, 1..=3,600.
@@ -75,31 +75,31 @@ pub struct FxBankVenue {
         deserialize_with = "within::<_, _, 1, 3_600>"
     )]
     pub heartbeat_s: u32,
-    /// Longest message that is taken, bytes, 4,096..=4,194,304.
+    /// Maximum size of a received message, bytes, 4,096..=4,194,304.
     #[serde(
         default = "default_message_bytes_max",
         deserialize_with = "within::<_, _, 4_096, 4_194_304>"
     )]
     pub message_bytes_max: usize,
-    /// Further fields of our Logon, as `"9001=Y"`.
+    /// Additional fields of our Logon, as `"9001=Y"`.
     #[serde(default, deserialize_with = "read::fields")]
     pub logon_fields: Vec<String>,
-    /// Further fields of each request, as `"9011=Y"`.
+    /// Additional fields of each request, as `"9011=Y"`.
     #[serde(default, deserialize_with = "read::fields")]
     pub request_fields: Vec<String>,
-    /// Time limit for the connection and the answer to its Logon, 100..=60,000 ms.
+    /// Timeout of a connection including its Logon, milliseconds, 100..=60,000.
     #[serde(
         default = "default_connect_ms",
         deserialize_with = "within::<_, _, 100, 60_000>"
     )]
     pub connect_ms: u64,
-    /// Backoff after the first connection that failed or was lost, milliseconds, 10..=60,000.
+    /// Backoff after a first failed or lost connection, milliseconds, 10..=60,000.
     #[serde(
         default = "default_reconnect_ms",
         deserialize_with = "within::<_, _, 10, 60_000>"
     )]
     pub reconnect_ms: u64,
-    /// The longest backoff, milliseconds, 10..=600,000.
+    /// Maximum backoff, milliseconds, 10..=600,000.
     #[serde(
         default = "default_reconnect_ms_max",
         deserialize_with = "within::<_, _, 10, 600_000>"
@@ -110,7 +110,7 @@ pub struct FxBankVenue {
     pub(super) all: Symbols,
 }
 
-/// The kinds that have this section.
+/// Kinds with this section.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Kind {
     /// A bank's pricing session over FIX 4.4.
@@ -130,19 +130,19 @@ pub struct BankPair {
         deserialize_with = "within::<_, _, 0, 9>"
     )]
     pub precision: u8,
-    /// Spot value date, `YYYYMMDD`: quotes for another date are not taken.
+    /// Spot value date, `YYYYMMDD`: quotes for another date are rejected.
     pub spot_date: String,
 }
 
-/// How a bank quotes.
+/// Form of a bank's quotes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Dialect {
-    /// Snapshots alone.
+    /// Snapshots only.
     #[default]
     W,
     /// Snapshots and increments.
     WX,
-    /// Quotes, requested by QuoteRequest (R).
+    /// Quote messages, requested by QuoteRequest (R).
     S,
     /// Mass quotes.
     #[serde(rename = "i")]
@@ -153,10 +153,10 @@ pub enum Dialect {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Stream {
-    /// Amounts that add up and can be taken in part.
+    /// Amounts that add up and can be traded in part.
     #[default]
     Sweep,
-    /// Bands: one ticket of at most the size; they never add up.
+    /// Bands: one order of at most the size; bands never add up.
     Full,
 }
 

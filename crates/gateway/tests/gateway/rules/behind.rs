@@ -59,7 +59,7 @@ fn exchange(seed: u64) -> (Vec<BookState>, Vec<SentPacket>) {
     (states, std::mem::take(live.packets()))
 }
 
-/// Live books of a gateway that reads each incremental packet this number of packets late, and never reads some.
+/// Live books of a gateway that reads each incremental packet `lag` packets late, and loses some.
 fn listen(packets: &[SentPacket], lag: usize, random: &mut Random) -> Vec<(i32, u64)> {
     let mut path = path();
     let mut late = std::collections::VecDeque::new();

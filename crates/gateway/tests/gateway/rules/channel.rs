@@ -139,8 +139,8 @@ fn an_invalid_packet_is_as_good_as_lost() {
     bench.book(ID, "live 100 |");
 }
 
-/// The venue restarts with its clock behind: no old book is live for longer than the wait time of a gap, and after a
-/// while both lines confirm the new epoch.
+/// The venue restarts with its clock behind: no old book is live for longer than the gap timeout, and both lines then
+/// confirm the new epoch.
 #[test]
 fn a_restart_with_the_clock_behind_is_unconfirmed_and_then_accepted() {
     let mut bench = Bench::new();

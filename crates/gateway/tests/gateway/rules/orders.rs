@@ -48,7 +48,7 @@ fn an_update_of_an_unknown_order_adds_it_and_its_deletion_does_nothing() {
     bench.orders(ID, "live 1:5@100 |");
 }
 
-/// Order entries have no RptSeq, so a gap of one instrument cannot be excluded.
+/// Order entries have no RptSeq, so every instrument may have lost entries in a gap.
 #[test]
 fn a_lost_packet_makes_the_orders_of_all_instruments_unknown() {
     let mut bench = Bench::new();

@@ -1,4 +1,4 @@
-//! gzip and Zstandard, told by their first bytes.
+//! gzip and Zstandard, detected by their first bytes.
 
 use std::io::{Read, Write};
 
@@ -133,7 +133,7 @@ fn progress_counts_the_packed_bytes() {
     let (plain, _) = capture();
     let folder = std::env::temp_dir().join(format!("touchline-net-{}", std::process::id()));
     std::fs::create_dir_all(&folder).expect("a temporary folder");
-    // The name says nothing, the content everything.
+    // The name has no suffix of a compression: the content determines it.
     let path = folder.join("progress.bin");
     let packed = zstd(&plain);
     std::fs::write(&path, &packed).expect("a temporary file");

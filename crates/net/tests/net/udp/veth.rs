@@ -199,7 +199,7 @@ fn unicast_crosses_the_cards_and_a_closed_source_hears_no_more() {
     let to = addresses(&source)[0];
     venue.send(to, b"one").expect("it is sent");
     assert_eq!(take(&mut source, 1)[0].destination, to);
-    // A removed card means silence, not an error: staleness is judged by the feed.
+    // A removed card is not an error of the source: it delivers no packets, and the feed times out.
     ip(&format!("-n {} link del side-a", network.names[0])).expect("it is there");
     std::thread::sleep(QUIET);
     assert_eq!(take_rest(&mut source), []);
