@@ -92,6 +92,12 @@ const PROMISES: &[Promise] = &[
         amount: ("KILLS", 0.1),
     },
     Promise {
+        name: "killed processes of an FX desk neither repeat an order nor lose a fill",
+        program: TOUCHLINE,
+        tests: "command::fx::kills::",
+        amount: ("KILLS", 0.1),
+    },
+    Promise {
         name: "killed processes recover without intervention, and no wrong book is live",
         program: LIVE,
         tests: "soak::",

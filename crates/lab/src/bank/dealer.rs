@@ -61,7 +61,7 @@ struct Order {
     /// OrdStatus (39).
     status: u8,
     ended_ns: Option<u64>,
-    /// No report of it is sent; a question is answered.
+    /// No report of it is sent; a question is answered. Its trades stand.
     is_silent: bool,
 }
 
@@ -449,7 +449,8 @@ impl Dealer {
             self.books.rejects += 1;
             self.end(place, b'8', at);
             self.answer(config, place, &Answer::Reject { reason }, at);
-            if !is_sound && self.random.chance(self.config.after_end) {
+            let is_told = !self.orders[place].is_silent;
+            if is_told && !is_sound && self.random.chance(self.config.after_end) {
                 self.later(place, AFTER_END_NS, What::FillAfterEnd, at);
             }
             return;
@@ -501,7 +502,9 @@ impl Dealer {
             price,
         };
         self.answer(config, place, &fill, at);
-        let mut chance = |share: f64| !is_sound && self.random.chance(share);
+        // A client cannot know that a trade without a report was reversed.
+        let is_told = !self.orders[place].is_silent;
+        let mut chance = |share: f64| is_told && !is_sound && self.random.chance(share);
         if chance(self.config.bust) {
             self.later(place, REVERSAL_NS, What::Bust(exec_id, quantity, price), at);
         } else if chance(self.config.correct) {

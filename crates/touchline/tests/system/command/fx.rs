@@ -1,5 +1,6 @@
 //! `touchline fx replay`: six files or none, and errors of a session; `fx compose` in `live`.
 
+mod kills;
 mod live;
 mod scripted_bank;
 mod trade;
@@ -7,6 +8,20 @@ mod trade_hostile;
 
 use super::Desk;
 use std::fs;
+
+/// Pairs of simulated banks.
+const PAIRS: &str = r#"
+[[pairs]]
+symbol = "EUR/USD"
+precision = 5
+spot_date = "20260107"
+mid_ticks = 110000
+[[pairs]]
+symbol = "USD/JPY"
+precision = 3
+spot_date = "20260107"
+mid_ticks = 150000
+"#;
 
 const CONFIG: &str = "date = \"20260105\"\nprefix = \"T\"\naccount = \"D\"\n[[pairs]]\nsymbol = \"EUR/USD\"\nprecision = 5\n\
                       spot_date = \"20260107\"\n[[banks]]\nname = \"A\"\npairs = [\"EUR/USD\"]\n";

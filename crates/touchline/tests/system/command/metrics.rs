@@ -1,5 +1,6 @@
 //! `metrics`: the page, and access to it.
 
+use super::deribit::Ended;
 use super::exposition::Page;
 use super::{Desk, signal};
 use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
@@ -59,7 +60,7 @@ fn readers_are_seen_by_name() {
     desk.publish("").done();
     let mut readers = ["quick", "slow"].map(|name| {
         let mut tail = desk.command(&format!("tail lab --json --name {name}"));
-        tail.stdout(Stdio::null()).spawn().expect("it starts")
+        Ended(tail.stdout(Stdio::null()).spawn().expect("it starts"))
     });
     let read = |page: &Page, name: &str, reader: &str| {
         page.labelled(name, &[("bus", "lab"), ("reader", reader)])
@@ -72,7 +73,7 @@ fn readers_are_seen_by_name() {
         std::thread::sleep(Duration::from_millis(10));
     }
     // An ended reader's lag grows; a running one has none.
-    signal(&readers[1], "STOP");
+    signal(&readers[1].0, "STOP");
     desk.publish("").done();
     let page = loop {
         let page = desk.page();
@@ -98,7 +99,8 @@ fn readers_are_seen_by_name() {
         "{batches} {latencies:?}"
     );
     for reader in &mut readers {
-        reader.kill().and_then(|()| reader.wait()).expect("a child");
+        let child = &mut reader.0;
+        child.kill().and_then(|()| child.wait()).expect("a child");
     }
     assert_eq!(
         read(&desk.page(), "touchline_reader_alive", "slow"),

@@ -1,5 +1,6 @@
 //! Banks, gateways, composer and readers, each a command, as a user starts them.
 
+use super::PAIRS;
 use crate::command::Desk;
 use crate::command::deribit::{Ended, until};
 use serde_json::Value;
@@ -16,18 +17,6 @@ use touchline_types::{
 };
 
 const BANKS: &str = r#"
-seed = 7
-move_ms = 20
-[[pairs]]
-symbol = "EUR/USD"
-precision = 5
-spot_date = "20260107"
-mid_ticks = 110000
-[[pairs]]
-symbol = "USD/JPY"
-precision = 3
-spot_date = "20260107"
-mid_ticks = 150000
 [[banks]]
 name = "LP01"
 pairs = ["EUR/USD", "USD/JPY"]
@@ -123,7 +112,10 @@ fn composed(line: &Value) -> Option<(String, Value)> {
 #[test]
 fn the_composite_of_the_commands_is_what_the_banks_show() {
     let desk = Desk::bare("fx-live");
-    desk.write("banks.toml", BANKS);
+    desk.write(
+        "banks.toml",
+        format!("seed = 7\nmove_ms = 20\n{PAIRS}{BANKS}"),
+    );
     let line = "sim bank --config banks.toml --write fx --commands --until-eof";
     let mut banks = start(&desk, line, "banks.txt");
     until("the banks' files", || desk.path("fx/compose.toml").exists());

@@ -1,5 +1,6 @@
 //! Banks with dealing desks, gateways, the trading engine and the desk's commands, each as a user starts them.
 
+use super::PAIRS;
 use super::live::{end, start, tell};
 use crate::command::deribit::{Ended, until};
 use crate::command::{Desk, Run, signal};
@@ -7,21 +8,6 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fs;
 use std::time::Duration;
-
-const PAIRS: &str = r#"
-seed = 11
-move_ms = 50
-[[pairs]]
-symbol = "EUR/USD"
-precision = 5
-spot_date = "20260107"
-mid_ticks = 110000
-[[pairs]]
-symbol = "USD/JPY"
-precision = 3
-spot_date = "20260107"
-mid_ticks = 150000
-"#;
 
 /// Simulated banks, their gateways and a folder.
 pub struct Market {
@@ -37,7 +23,7 @@ impl Market {
     /// Banks LP01 to LP0n, each with these further lines of its section.
     pub fn open(name: &str, banks: &[&str]) -> Market {
         let desk = Desk::bare(name);
-        let mut text = PAIRS.to_owned();
+        let mut text = format!("seed = 11\nmove_ms = 50\n{PAIRS}");
         for (place, more) in banks.iter().enumerate() {
             let number = place + 1;
             let pairs = "[\"EUR/USD\", \"USD/JPY\"]";
@@ -232,46 +218,6 @@ fn an_engine_that_is_killed_with_orders_out_recovers_from_its_journal() {
         count("questions") > 0,
         "nothing was out when the engine was killed {killed} times"
     );
-}
-
-/// With everything that banks do wrong at once, and the engine killed among it: positions are those of the banks, and no
-/// order came twice.
-#[test]
-fn positions_are_those_of_banks_that_do_everything_wrong() {
-    let behaviour = "[banks.orders]\nhold_ms = [5, 60]\nreject = 0.1\npartial = 0.15\nsplit = 0.15\nlost = 0.05\nsilent = 0.05\n\
-                     late = 0.05\nlate_ms = 700\nafter_end = 0.2\nbust = 0.05\ncorrect = 0.05\ndisconnect = 0.05";
-    let banks = vec![behaviour; 4];
-    let market = Market::open("fx-wrong", &banks);
-    let mut engine = market.engine("wrong0.txt");
-    for number in 0..40 {
-        let (side, pair) = (
-            ["buy", "sell"][number % 2],
-            ["EUR/USD", "USD/JPY"][number / 2 % 2],
-        );
-        market
-            .send(&format!(
-                "{pair} {side} 3000000 --deadline-ms 1500 --urgency 2"
-            ))
-            .done();
-        if number % 13 == 12 {
-            signal(&engine.0, "KILL");
-            drop(engine);
-            engine = market.engine(&format!("wrong{number}.txt"));
-        }
-    }
-    // Deadlines pass, late answers arrive, and what is unknown is asked for.
-    std::thread::sleep(Duration::from_secs(8));
-    let (summary, own) = close(engine, &market, "wrong38.txt");
-    assert!(summary.contains(" 0 orders unknown"), "{summary}");
-    let (theirs, count) = market.ledgers();
-    assert_eq!(own, theirs, "{summary}");
-    assert_eq!(count("duplicates"), 0, "an order came twice");
-    // By chance one of them may be missing, and not all.
-    let wrong: u64 = ["lost", "silent", "late", "disconnects"]
-        .map(&count)
-        .iter()
-        .sum();
-    assert!(wrong > 0 && count("questions") > 0, "nothing went wrong");
 }
 
 /// The kill switch: nothing is accepted until two different people have lifted it, and a restart does not lift it.

@@ -1,0 +1,380 @@
+//! Every process of an FX desk, killed with -9 at random moments under load, while the banks do everything wrong.
+//!
+//! `KILLS` is the number of kills, `SEED` selects their moments and the load; `KEEP` names a directory that the files of a
+//! failed session are copied to. The banks' ledgers are the reference: at the
+//! end of a session no order has come twice, each fill is a line once, and the positions of the engine, of its lines and of
+//! `fx report` are those of the ledgers, by bank and pair.
+
+mod books;
+mod desk;
+mod outcomes;
+
+use super::PAIRS;
+use crate::command::deribit::Ended;
+use crate::command::{Desk, signal};
+use books::{Books, Ledgers};
+use desk::Load;
+use outcomes::Outcomes;
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::Write;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+use touchline_execution::Follower;
+use touchline_execution::blotter::Blotter;
+use touchline_lab::random::{Random, amount};
+use touchline_transport::bus::Root;
+
+/// Timeout of every step.
+const HANGS: Duration = Duration::from_secs(90);
+/// Kills in one session; then another begins with an empty journal.
+const SESSION: u64 = 25;
+const BANKS: usize = 4;
+/// What banks do wrong, all of it.
+const WRONG: &str = "hold_ms = [2, 60]\nreject = 0.1\npartial = 0.15\nsplit = 0.15\nlost = 0.03\nsilent = 0.03\nlate = 0.05\n\
+                     late_ms = 700\nafter_end = 0.2\nbust = 0.05\ncorrect = 0.05\ndisconnect = 0.01\noutage_ms = 100";
+
+/// A process that is killed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Victim {
+    Engine,
+    /// The engine again, while it starts.
+    StartingEngine,
+    Gateway,
+    Report,
+}
+
+/// Each victim, repeated by its weight.
+const VICTIMS: [Victim; 8] = [
+    Victim::Engine,
+    Victim::Engine,
+    Victim::Engine,
+    Victim::Engine,
+    Victim::StartingEngine,
+    Victim::Gateway,
+    Victim::Gateway,
+    Victim::Report,
+];
+
+/// Totals of all sessions of a test.
+#[derive(Debug, Default)]
+struct Tally {
+    kills: BTreeMap<Victim, u64>,
+    /// Kills of the engine with orders out.
+    with_orders_out: u64,
+    parents: u64,
+    orders: u64,
+    fills: u64,
+    questions: u64,
+    outcomes: Outcomes,
+}
+
+/// The processes of a session, and what is known of it.
+struct Session {
+    desk: Desk,
+    random: Random,
+    banks: Ended,
+    gateways: Vec<Ended>,
+    engine: Ended,
+    report: Ended,
+    load: Load,
+    follower: Follower,
+    blotter: Blotter,
+    books: Books,
+    outcomes: Outcomes,
+    starts: u32,
+}
+
+impl Session {
+    fn open(seed: u64) -> Session {
+        let desk = Desk::bare(&format!("fx-kills-{seed}"));
+        let mut text = format!("seed = {seed}\nmove_ms = 50\n{PAIRS}");
+        for bank in 1..=BANKS {
+            let dialect = ["W", "WX"][bank % 2];
+            text.push_str(&format!(
+                "[[banks]]\nname = \"LP0{bank}\"\npairs = [\"EUR/USD\", \"USD/JPY\"]\ndialect = \"{dialect}\"\n\
+                 [banks.orders]\n{WRONG}\n"
+            ));
+        }
+        desk.write("banks.toml", text);
+        let line =
+            "sim bank --config banks.toml --write fx --commands --until-eof --ledger ledger.jsonl";
+        let banks = spawn(&desk, line, "banks");
+        wait("the engine's file", || desk.path("fx/run.toml").exists());
+        let gateways = (1..=BANKS).map(|bank| gateway(&desk, bank)).collect();
+        let root = Root::at(desk.path("buses"));
+        let engine = spawn(&desk, ENGINE, "engine0");
+        let report = spawn(&desk, REPORT, "report");
+        Session {
+            random: Random::from_seed(seed),
+            banks,
+            gateways,
+            engine,
+            report,
+            load: Load::open(&root, seed),
+            follower: Follower::new(&desk.path("fx/journal"), &root, "fx-run"),
+            blotter: Blotter::default(),
+            books: Books::default(),
+            outcomes: Outcomes::default(),
+            desk,
+            starts: 0,
+        }
+    }
+
+    /// Reads the lines of the engine.
+    fn follow(&mut self) -> Result<(), String> {
+        let (blotter, books, outcomes) = (&mut self.blotter, &mut self.books, &mut self.outcomes);
+        let mut failed = None;
+        let polled = self.follower.poll(&mut |kind, text| {
+            blotter.take(kind, text);
+            outcomes.take(kind, text);
+            if let Err(what) = books.take(kind, text) {
+                failed.get_or_insert(what);
+            }
+        });
+        polled.map_err(|error| format!("its journal: {error}"))?;
+        failed.map_or(Ok(()), Err)
+    }
+
+    /// Sends parents and other commands for a time.
+    fn trade(&mut self, time: Duration) -> Result<(), String> {
+        let until = Instant::now() + time;
+        while Instant::now() < until {
+            self.load.act(&self.blotter);
+            self.follow()?;
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        Ok(())
+    }
+
+    /// Trades until the engine has booked a fill since now.
+    fn trade_until_filled(&mut self) -> Result<(), String> {
+        let (start, fills) = (Instant::now(), self.books.fills);
+        while self.books.fills == fills {
+            self.is_alive()?;
+            if start.elapsed() > HANGS {
+                return Err("the engine trades no more".to_owned());
+            }
+            self.trade(Duration::from_millis(20))?;
+        }
+        Ok(())
+    }
+
+    /// One kill, and the start of another process in its place.
+    fn kill(&mut self, victim: Victim, tally: &mut Tally) -> Result<(), String> {
+        if victim != Victim::StartingEngine {
+            self.trade_until_filled()?;
+        }
+        let moment = self.random.below(match victim {
+            Victim::StartingEngine => 120_000,
+            _ => 250_000,
+        });
+        self.trade(Duration::from_micros(moment))?;
+        self.is_alive()?;
+        *tally.kills.entry(victim).or_default() += 1;
+        match victim {
+            Victim::Engine | Victim::StartingEngine => {
+                tally.with_orders_out += u64::from(self.blotter.out() > 0);
+                kill(&mut self.engine);
+                self.start_engine();
+            }
+            Victim::Gateway => {
+                let bank = self.random.index(BANKS);
+                kill(&mut self.gateways[bank]);
+                self.gateways[bank] = gateway(&self.desk, bank + 1);
+            }
+            Victim::Report => {
+                kill(&mut self.report);
+                self.report = spawn(&self.desk, REPORT, "report");
+            }
+        }
+        Ok(())
+    }
+
+    fn start_engine(&mut self) {
+        self.starts += 1;
+        let output = format!("engine{}", self.starts);
+        self.engine = spawn(&self.desk, ENGINE, &output);
+    }
+
+    /// No process ended by itself.
+    fn is_alive(&mut self) -> Result<(), String> {
+        let engine = format!("engine{}", self.starts);
+        let mut all = vec![
+            (&mut self.engine, engine),
+            (&mut self.banks, "banks".to_owned()),
+            (&mut self.report, "report".to_owned()),
+        ];
+        for (place, gateway) in self.gateways.iter_mut().enumerate() {
+            all.push((gateway, format!("lp0{}", place + 1)));
+        }
+        for (process, name) in all {
+            if let Some(status) = process.0.try_wait().expect("our child") {
+                let said = self.desk.read(&format!("{name}.err"));
+                let last = said.lines().last().unwrap_or_default();
+                return Err(format!("{name} ended by itself ({status}): {last}"));
+            }
+        }
+        Ok(())
+    }
+
+    /// The banks do nothing wrong any more, and nobody trades: what is out and unknown comes to its end.
+    fn settle(&mut self) -> Result<(), String> {
+        self.trade_until_filled()?;
+        let input = self.banks.0.stdin.as_mut().expect("a pipe");
+        writeln!(input, "heal").expect("it listens");
+        let (start, mut quiet) = (Instant::now(), Instant::now());
+        // Answers of banks that are late, and fills after the end, come within a second.
+        while quiet.elapsed() < Duration::from_millis(1_500) {
+            self.is_alive()?;
+            let before = self.books.fills;
+            self.follow()?;
+            if self.blotter.out() > 0 || self.outcomes.open() > 0 || self.books.fills > before {
+                quiet = Instant::now();
+            }
+            if start.elapsed() > HANGS {
+                return Err(format!(
+                    "orders are out at the end: {:?}, unknown: {:?}",
+                    self.blotter.orders,
+                    self.outcomes.ids()
+                ));
+            }
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        Ok(())
+    }
+
+    /// Copies the files, to look at a failure.
+    fn keep(&self) {
+        if let Some(to) = std::env::var_os("KEEP") {
+            let copied = Command::new("cp")
+                .arg("-r")
+                .arg(&self.desk.folder)
+                .arg(to)
+                .status();
+            assert!(
+                copied.expect("there is cp").success(),
+                "KEEP: no such directory"
+            );
+        }
+    }
+
+    /// Ends everything, and compares.
+    fn close(mut self, tally: &mut Tally) -> Result<(Books, Ledgers), String> {
+        let compared = self.compare(tally);
+        compared
+            .inspect_err(|_| self.keep())
+            .map(|ledgers| (self.books, ledgers))
+    }
+
+    fn compare(&mut self, tally: &mut Tally) -> Result<Ledgers, String> {
+        self.settle()?;
+        end(&mut self.engine)?;
+        let name = format!("engine{}.out", self.starts);
+        let said = self.desk.read(&name);
+        let (summary, positions) = said.split_once('\n').ok_or("no summary")?;
+        if !summary.contains(" 0 orders unknown") {
+            return Err(summary.to_owned());
+        }
+        // A report that was killed begins anew; this one follows what the engine told at its end.
+        kill(&mut self.report);
+        let reported = self.desk.run("fx report --config fx/run.toml --out report");
+        if reported.status != 0 {
+            return Err(format!("{reported:?}"));
+        }
+        self.gateways.iter_mut().try_for_each(end)?;
+        end(&mut self.banks)?;
+        let ledgers = Ledgers::read(&self.desk.read("ledger.jsonl"));
+        let by_pair = ledgers.by_pair();
+        books::is_equal("the engine", &books::positions(positions)?, &by_pair)?;
+        let by_report = books::positions(&reported.stdout)?;
+        books::is_equal("fx report", &by_report.units(), &by_pair.units())?;
+        let csv = Books::of_csv(&self.desk.read("report/fills.csv"))?;
+        books::is_equal("fills.csv", csv.positions(), &ledgers.by_bank())?;
+        books::judge(&self.books, &ledgers)?;
+        tally.parents += self.load.parents;
+        tally.orders += ledgers.count("orders");
+        tally.fills += self.books.fills;
+        tally.questions += ledgers.count("questions");
+        tally.outcomes.add(&self.outcomes);
+        Ok(ledgers)
+    }
+}
+
+const ENGINE: &str = "fx run --config fx/run.toml --until-eof";
+const REPORT: &str = "fx report --config fx/run.toml --out followed --follow";
+
+fn gateway(desk: &Desk, bank: usize) -> Ended {
+    let line = format!("gateway --config fx/lp0{bank}.toml --until-eof");
+    spawn(desk, &line, &format!("lp0{bank}"))
+}
+
+/// A process whose output is in files of this name.
+fn spawn(desk: &Desk, line: &str, name: &str) -> Ended {
+    let file = |end: &str| File::create(desk.path(&format!("{name}.{end}"))).expect("our folder");
+    let mut command = desk.command(line);
+    command.stdin(Stdio::piped()).stdout(file("out"));
+    command.stderr(file("err"));
+    Ended(command.spawn().expect("the command starts"))
+}
+
+fn kill(process: &mut Ended) {
+    let child: &mut Child = &mut process.0;
+    signal(child, "KILL");
+    child.wait().expect("our child");
+}
+
+fn end(process: &mut Ended) -> Result<(), String> {
+    drop(process.0.stdin.take());
+    let status = process.0.wait().expect("our child");
+    match status.success() {
+        true => Ok(()),
+        false => Err(format!("a process ended with {status}")),
+    }
+}
+
+fn wait(what: &str, is_so: impl FnMut() -> bool) {
+    crate::command::deribit::until(what, is_so);
+}
+
+/// One session with this number of kills.
+fn session(seed: u64, kills: u64, tally: &mut Tally) -> Result<(Books, Ledgers), String> {
+    let mut session = Session::open(seed);
+    for number in 0..kills {
+        let victim = *session.random.pick(&VICTIMS);
+        session.kill(victim, tally).map_err(|what| {
+            session.keep();
+            format!("kill {number} ({victim:?}): {what}")
+        })?;
+    }
+    session.close(tally)
+}
+
+/// After every kill no order has been executed twice, no fill is lost, and the positions are those of the banks' ledgers. The
+/// comparison finds a ledger that differs by one fill.
+#[test]
+fn killed_processes_neither_repeat_an_order_nor_lose_a_fill() {
+    let (kills, first) = (amount("KILLS", 6), amount("SEED", 1));
+    let (mut tally, mut left) = (Tally::default(), kills);
+    for seed in first.. {
+        let count = left.min(SESSION);
+        if count == 0 {
+            break;
+        }
+        let held = session(seed, count, &mut tally);
+        let (books, ledgers) = held.unwrap_or_else(|what| panic!("seed {seed}: {what}"));
+        for other in ledgers.wrong_by_one_fill() {
+            let judged = books::judge(&books, &other);
+            assert!(judged.is_err(), "seed {seed}: {other:?} was not noticed");
+        }
+        left -= count;
+        println!(
+            "{} of {kills} kills held, next seed {}",
+            kills - left,
+            seed + 1
+        );
+    }
+    println!("from SEED={first}: {tally:#?}");
+    assert!(tally.fills > kills && tally.questions > 0, "{tally:?}");
+    assert!(kills < 25 || tally.with_orders_out > 0, "{tally:?}");
+}

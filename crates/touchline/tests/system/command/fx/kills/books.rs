@@ -1,0 +1,195 @@
+//! Positions by the lines of an engine and by the banks' ledgers, and their comparison.
+
+use serde_json::Value;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Positions: base units, and cash in ticks times units.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Positions(BTreeMap<String, (i64, i128)>);
+
+impl Positions {
+    fn book(&mut self, key: String, units: i64, cash: i128) {
+        let book = self.0.entry(key).or_default();
+        book.0 += units;
+        book.1 += cash;
+    }
+
+    /// Without cash.
+    pub fn units(&self) -> Positions {
+        let all = self.0.iter();
+        Positions(
+            all.map(|(key, (units, _))| (key.clone(), (*units, 0)))
+                .collect(),
+        )
+    }
+
+    fn without_empty(&self) -> Positions {
+        let all = self.0.iter().filter(|(_, book)| **book != (0, 0));
+        Positions(all.map(|(key, book)| (key.clone(), *book)).collect())
+    }
+}
+
+/// Positions by bank and pair, from fills.
+#[derive(Debug, Clone, Default)]
+pub struct Books {
+    positions: Positions,
+    /// Fills that were seen: bank, ExecID and kind.
+    seen: BTreeSet<(String, String, String)>,
+    pub fills: u64,
+}
+
+impl Books {
+    /// Takes a line of the engine. A fill that comes twice is an error.
+    pub fn take(&mut self, kind: u8, text: &str) -> Result<(), String> {
+        if kind != 3 {
+            return Ok(());
+        }
+        let line: Value = serde_json::from_str(text).expect("a line is JSON");
+        self.fill(&|key| match &line[key] {
+            Value::String(text) => text.clone(),
+            other => other.to_string(),
+        })
+    }
+
+    /// Books of `fills.csv`.
+    pub fn of_csv(text: &str) -> Result<Books, String> {
+        let (mut books, mut lines) = (Books::default(), text.lines());
+        let columns: Vec<&str> = lines.next().unwrap_or_default().split(',').collect();
+        for line in lines {
+            let cells: Vec<&str> = line.split(',').collect();
+            books.fill(&|key| {
+                let place = columns.iter().position(|column| *column == key);
+                cells[place.expect("a column")].to_owned()
+            })?;
+        }
+        Ok(books)
+    }
+
+    fn fill(&mut self, value: &dyn Fn(&str) -> String) -> Result<(), String> {
+        let (bank, kind, pair) = (value("bank"), value("kind"), value("pair"));
+        if !self
+            .seen
+            .insert((bank.clone(), value("exec_id"), kind.clone()))
+        {
+            return Err(format!("a fill came twice: {bank} {}", value("exec_id")));
+        }
+        self.fills += 1;
+        let quantity: i64 = value("qty").parse().expect("units");
+        let is_plus = (value("side") == "buy") != (kind == "bust");
+        let units = if is_plus { quantity } else { -quantity };
+        let cash = -i128::from(ticks(&value("price"), &pair)) * i128::from(units);
+        self.positions.book(format!("{bank} {pair}"), units, cash);
+        Ok(())
+    }
+
+    /// By bank and pair.
+    pub fn positions(&self) -> &Positions {
+        &self.positions
+    }
+}
+
+fn ticks(price: &str, pair: &str) -> i64 {
+    let precision = if pair.ends_with("JPY") { 3 } else { 5 };
+    let (whole, fraction) = price.split_once('.').unwrap_or((price, ""));
+    let digits = format!("{whole}{fraction:0<precision$}");
+    digits.parse().expect("a price")
+}
+
+/// Positions by pair, from lines with `pair`, `position` and `cash`.
+pub fn positions(lines: &str) -> Result<Positions, String> {
+    let mut positions = Positions::default();
+    for text in lines.lines() {
+        let line: Value = serde_json::from_str(text).map_err(|error| format!("{text}: {error}"))?;
+        let pair = line["pair"].as_str().ok_or("no pair")?.to_owned();
+        let units = line["position"].as_i64().ok_or("no position")?;
+        // Of `fx report` it is in term currency.
+        let cash = line["cash"].as_str().and_then(|cash| cash.parse().ok());
+        positions.book(pair, units, cash.unwrap_or(0));
+    }
+    Ok(positions)
+}
+
+/// Ledgers of the banks.
+#[derive(Debug, Clone)]
+pub struct Ledgers(Vec<Value>);
+
+impl Ledgers {
+    pub fn read(text: &str) -> Ledgers {
+        let lines = text.lines().map(serde_json::from_str);
+        Ledgers(lines.map(|line| line.expect("a ledger")).collect())
+    }
+
+    /// Total of the counts of this name.
+    pub fn count(&self, name: &str) -> u64 {
+        let counts = self.0.iter().map(|bank| bank[name].as_u64());
+        counts.map(|count| count.expect("a count")).sum()
+    }
+
+    pub fn by_pair(&self) -> Positions {
+        self.positions(|_, pair| pair.to_owned())
+    }
+
+    pub fn by_bank(&self) -> Positions {
+        self.positions(|bank, pair| format!("{bank} {pair}"))
+    }
+
+    fn positions(&self, key: impl Fn(&str, &str) -> String) -> Positions {
+        let mut positions = Positions::default();
+        for ledger in &self.0 {
+            let bank = ledger["bank"].as_str().expect("a bank");
+            for (pair, book) in ledger["positions"].as_object().expect("a book") {
+                let cash = book[1].as_str().expect("cash").parse().expect("cash");
+                let units = book[0].as_i64().expect("units");
+                positions.book(key(bank, pair), units, cash);
+            }
+        }
+        positions
+    }
+
+    /// Ledgers that are wrong: a fill more, a fill less, a fill at another price, a fill of another bank, an order that came
+    /// twice.
+    pub fn wrong_by_one_fill(&self) -> Vec<Ledgers> {
+        let trade = |ledgers: &mut Ledgers, bank: usize, units: i64, price: i128| {
+            let book = &mut ledgers.0[bank]["positions"]["EUR/USD"];
+            let cash: i128 = book[1].as_str().expect("cash").parse().expect("cash");
+            book[0] = (book[0].as_i64().expect("units") + units).into();
+            book[1] = (cash - price * i128::from(units)).to_string().into();
+        };
+        let changed = |change: &dyn Fn(&mut Ledgers)| {
+            let mut ledgers = self.clone();
+            change(&mut ledgers);
+            ledgers
+        };
+        vec![
+            changed(&|ledgers| trade(ledgers, 0, 1_000, 110_000)),
+            changed(&|ledgers| trade(ledgers, 1, -1_000, 110_000)),
+            changed(&|ledgers| {
+                trade(ledgers, 0, 1_000, 110_000);
+                trade(ledgers, 0, -1_000, 110_001);
+            }),
+            changed(&|ledgers| {
+                trade(ledgers, 0, 1_000, 110_000);
+                trade(ledgers, 1, -1_000, 110_000);
+            }),
+            changed(&|ledgers| ledgers.0[0]["duplicates"] = 1.into()),
+        ]
+    }
+}
+
+/// The positions are those of the ledgers, and no order came twice.
+pub fn judge(books: &Books, ledgers: &Ledgers) -> Result<(), String> {
+    match ledgers.count("duplicates") {
+        0 => is_equal("its lines", books.positions(), &ledgers.by_bank()),
+        count => Err(format!("{count} orders came twice")),
+    }
+}
+
+/// Named positions, and those of the ledgers; a pair without trades may be missing.
+pub fn is_equal(what: &str, found: &Positions, ledgers: &Positions) -> Result<(), String> {
+    match found.without_empty() == ledgers.without_empty() {
+        true => Ok(()),
+        false => Err(format!(
+            "{what}: {found:?}, the banks' ledgers: {ledgers:?}"
+        )),
+    }
+}
