@@ -23,6 +23,7 @@ pub mod blotter;
 pub mod config;
 pub mod desk;
 mod drop_copy;
+mod edge;
 mod follower;
 mod numbers;
 mod order_session;

@@ -4,9 +4,8 @@
 //! a gap. A report that is asked for again comes with the same ExecID, by which the core knows it.
 
 use crate::config::SessionConfig;
+use crate::edge::{Link, Lost};
 use crate::numbers::Numbers;
-use std::net::SocketAddrV4;
-use touchline_net::Stream;
 use touchline_session::fix::{
     Application, ApplicationId, Applications, Checks, Event, ResendPolicy, Role, SendError,
     Session, Settings,
@@ -52,12 +51,19 @@ pub enum Said {
     Gap(u64, u64),
 }
 
+/// State of the connection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Connection {
+    None,
+    Making,
+    Made,
+}
+
 /// The order session of a bank.
-pub struct OrderSession {
-    to: SocketAddrV4,
+pub struct OrderSession<L> {
     session: Session<Numbers>,
-    stream: Option<Stream>,
-    making: Option<Stream>,
+    link: L,
+    state: Connection,
     again_ns: u64,
     backoff_ns: [u64; 2],
     failures: u32,
@@ -71,9 +77,9 @@ pub struct OrderSession {
     is_stopping: bool,
 }
 
-impl OrderSession {
+impl<L: Link> OrderSession<L> {
     /// A session that continues with these numbers.
-    pub fn new(config: &SessionConfig, numbers: Numbers) -> OrderSession {
+    pub fn new(config: &SessionConfig, numbers: Numbers, link: L) -> OrderSession<L> {
         let mut settings = Settings::new(Role::Initiator, &config.sender, config.target());
         settings.heartbeat_s = config.heartbeat_s;
         settings.checks = Checks::Standard;
@@ -84,10 +90,9 @@ impl OrderSession {
         settings.limits.output_bytes = OUTPUT_BYTES;
         let ms = |ms: u64| ms * 1_000_000;
         OrderSession {
-            to: config.host,
             session: Session::new(settings, numbers),
-            stream: None,
-            making: None,
+            link,
+            state: Connection::None,
             again_ns: 0,
             backoff_ns: [ms(config.reconnect_ms), ms(config.reconnect_ms_max)],
             failures: 0,
@@ -129,13 +134,13 @@ impl OrderSession {
     /// Connects, and reads what came. Call [`OrderSession::poll`] until it says nothing.
     pub fn read(&mut self, time: ReceiveTime) {
         self.connect(time);
-        let Some(stream) = &mut self.stream else {
+        if self.state != Connection::Made {
             return;
-        };
-        match stream.receive(self.session.room()) {
+        }
+        match self.link.receive(self.session.room()) {
             Ok(0) => {}
             Ok(bytes) => self.session.filled(bytes, time),
-            Err(_) => self.stream = None,
+            Err(Lost) => self.close(),
         }
     }
 
@@ -192,17 +197,11 @@ impl OrderSession {
 
     /// Hands waiting bytes to the kernel. The journal must have the numbers.
     pub fn flush(&mut self) {
-        let Some(stream) = &mut self.stream else {
-            return;
-        };
-        while !self.session.poll_transmit().is_empty() {
-            match stream.send(self.session.poll_transmit()) {
+        while self.state == Connection::Made && !self.session.poll_transmit().is_empty() {
+            match self.link.send(self.session.poll_transmit()) {
                 Ok(0) => return,
                 Ok(sent) => self.session.transmitted(sent),
-                Err(_) => {
-                    self.stream = None;
-                    return;
-                }
+                Err(Lost) => self.close(),
             }
         }
     }
@@ -220,34 +219,36 @@ impl OrderSession {
 
     /// Whether there is no connection.
     pub fn is_disconnected(&self) -> bool {
-        self.stream.is_none()
+        self.state != Connection::Made
+    }
+
+    fn close(&mut self) {
+        self.link.close();
+        self.state = Connection::None;
     }
 
     fn connect(&mut self, time: ReceiveTime) {
         if self.is_open {
             return;
         }
-        let made = match &mut self.making {
-            None if time.mono_ns < self.again_ns || self.is_stopping => return,
-            None => match Stream::connect(self.to, time.mono_ns + CONNECT_NS) {
-                Ok(stream) => {
-                    self.making = Some(stream);
-                    return;
-                }
-                Err(error) => Err(error),
-            },
-            Some(stream) => stream.is_connected(time.mono_ns),
+        let made = match self.state {
+            Connection::None if time.mono_ns < self.again_ns || self.is_stopping => return,
+            Connection::None => {
+                self.state = Connection::Making;
+                self.link.connect(time.mono_ns + CONNECT_NS).map(|()| false)
+            }
+            _ => self.link.is_connected(time.mono_ns),
         };
         match made {
             Ok(false) => {}
             Ok(true) => {
-                self.stream = self.making.take();
+                self.state = Connection::Made;
                 self.is_open = true;
                 self.flush_until_ns = None;
                 self.session.connected(time);
             }
-            Err(_) => {
-                self.making = None;
+            Err(Lost) => {
+                self.close();
                 self.wait(time);
             }
         }
@@ -269,7 +270,7 @@ impl OrderSession {
             return Said::Nothing;
         }
         let reason = self.session.disconnect_reason();
-        if self.stream.is_some() {
+        if self.state == Connection::Made {
             let until_ns = self.flush_until_ns.unwrap_or(time.mono_ns + FLUSH_NS);
             let is_flushing = !self.session.poll_transmit().is_empty() && time.mono_ns < until_ns;
             if reason.is_none() || is_flushing {
@@ -277,7 +278,7 @@ impl OrderSession {
                 return Said::Nothing;
             }
         }
-        self.stream = None;
+        self.close();
         self.is_open = false;
         self.flush_until_ns = None;
         self.session.disconnected(time);

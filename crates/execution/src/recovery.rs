@@ -11,8 +11,12 @@ use touchline_fx::orders::Terms;
 use touchline_fx::session_file::read_desk;
 use touchline_fx::setup::{Bank, Pair, Setup};
 use touchline_fx::{Batch, Engine, RestoreError};
+use touchline_journal::Entry;
 use touchline_types::{Id, Side};
 use touchline_wire::fix::{Frame, frame, tag, unsigned};
+
+/// Messages of a session that are skipped after a crash of the host: a bank ends a session whose number is too low.
+const SKIP_AFTER_REBOOT: u64 = 10_000;
 
 /// Why a journal cannot be continued.
 #[derive(Debug, Error)]
@@ -69,11 +73,31 @@ pub struct Recovered {
     pub last_ns: u64,
 }
 
+impl Recovered {
+    /// After a crash of the host: numbers of messages that left may be lost with the end of the journal.
+    pub(crate) fn skip_lost_numbers(&mut self) {
+        for numbers in &mut self.numbers {
+            let (next_out, next_in) = numbers.both();
+            *numbers = Numbers::new(next_out + SKIP_AFTER_REBOOT, next_in);
+        }
+    }
+}
+
 /// Reads a journal.
 ///
 /// # Errors
 /// The journal is damaged, or does not fit the configuration.
 pub fn recover(directory: &Path, setup: &Setup) -> Result<Recovered, RecoveryError> {
+    recover_from(setup, |each| {
+        touchline_journal::read(directory, false, |entry| each(entry)).map(|_| ())
+    })
+}
+
+/// [`recover`] from anything that gives the records of a journal, in order.
+pub(crate) fn recover_from(
+    setup: &Setup,
+    read: impl FnOnce(&mut dyn FnMut(&Entry<'_>)) -> Result<(), touchline_journal::Error>,
+) -> Result<Recovered, RecoveryError> {
     let mut reading = Reading {
         setup,
         banks: Vec::new(),
@@ -91,7 +115,7 @@ pub fn recover(directory: &Path, setup: &Setup) -> Result<Recovered, RecoveryErr
     };
     reading.recovered.engine.hold(true);
     let mut failed = None;
-    touchline_journal::read(directory, false, |entry| {
+    read(&mut |entry| {
         if failed.is_some() || entry.head.stream != records::STREAM {
             return;
         }

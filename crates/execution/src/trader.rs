@@ -3,28 +3,26 @@
 mod carry;
 mod commands;
 mod incident;
+mod run;
 
 pub use incident::{Incident, Totals};
 
 use crate::config::{Config, ConfigError, SyncMode};
 use crate::desk::{Command, Ring};
 use crate::drop_copy::DropCopy;
-use crate::numbers::Numbers;
-use crate::order_session::{OrderSession, Said};
-use crate::records::{self, Record, Run};
-use crate::recovery::{Recovered, RecoveryError, recover};
+use crate::edge::{Host, Socket};
+use crate::recovery::{RecoveryError, recover};
 use carry::Core;
-use std::collections::VecDeque;
 use std::time::{SystemTime, UNIX_EPOCH};
 use thiserror::Error;
 use touchline_compose::{Counters, Source, WallClock};
-use touchline_fx::input::{Desk, Input, Session};
+use touchline_fx::Engine;
+use touchline_fx::input::Session;
 use touchline_fx::setup::Setup;
-use touchline_fx::{Batch, Engine};
 use touchline_journal::{Journal, Mode, Options, StartReport};
 use touchline_transport::bus::{self, Activity, Damage, Root};
 use touchline_transport::{boot_ns, clock::Clock};
-use touchline_types::{Id, ReceiveTime};
+use touchline_types::ReceiveTime;
 
 /// Most messages of one bus in a round.
 const ROUND_MAX: usize = 256;
@@ -38,9 +36,6 @@ const INTACT_NS: u64 = 250_000_000;
 const STALLED_NS: u64 = 500_000_000;
 /// Interval at which positions and the scorecard are journaled and published, nanoseconds.
 const SCORES_NS: u64 = 60_000_000_000;
-/// Messages of a session that are skipped after a crash of the host: numbers of messages that left may be lost with the
-/// end of the journal, and a bank ends a session whose number is too low.
-const SKIP_AFTER_REBOOT: u64 = 10_000;
 
 /// Why an engine cannot start or continue.
 #[derive(Debug, Error)]
@@ -67,7 +62,7 @@ pub enum Error {
 
 /// A trading engine.
 pub struct Trader {
-    core: Core,
+    core: Core<Host, Socket>,
     setup: Setup,
     root: Root,
     sources: Vec<Source>,
@@ -118,10 +113,7 @@ impl Trader {
         let start = journal.report().clone();
         let mut recovered = recover(directory, &setup)?;
         if start.is_other_boot {
-            for numbers in &mut recovered.numbers {
-                let (next_out, next_in) = numbers.both();
-                *numbers = Numbers::new(next_out + SKIP_AFTER_REBOOT, next_in);
-            }
+            recovered.skip_lost_numbers();
         }
         let counts = (recovered.records, recovered.orders);
         let banks = config.banks.iter().enumerate();
@@ -132,11 +124,16 @@ impl Trader {
         });
         let mut clock = WallClock::new(Clock::calibrated());
         let now_ns = clock.now_ns().max(recovered.last_ns);
+        let host = Host { journal, drop_copy };
+        let links = config.banks.iter().map(|bank| {
+            let session = config.session(bank).expect("the configuration was checked");
+            Socket::new(session.host)
+        });
         let mut trader = Trader {
             sources: sources.collect(),
             rings: rings.collect(),
             commands: Vec::new(),
-            core: core_of(config, &setup, (journal, drop_copy), recovered, start.epoch),
+            core: Core::new(config, host, links, recovered, start.epoch),
             setup,
             root,
             counters: Counters::default(),
@@ -147,52 +144,9 @@ impl Trader {
             start,
             recovered: counts,
         };
-        trader.begin(config, now_ns)?;
+        let time = trader.core.time(boot_ns(), now_ns);
+        trader.core.begin(config, trader.start.epoch, time)?;
         Ok(trader)
-    }
-
-    /// Writes the start of the run, then ends what the run before left.
-    fn begin(&mut self, config: &Config, now_ns: u64) -> Result<(), Error> {
-        let core = &mut self.core;
-        let stream = touchline_journal::records::Stream {
-            content: records::CONTENT,
-            schema: 0,
-            version: records::VERSION,
-            name: "fx".to_owned(),
-        };
-        core.append_raw(
-            touchline_journal::format::kind::STREAM,
-            now_ns,
-            &stream.encode(),
-        )?;
-        let prefix = core.engine.setup().prefix;
-        let run = Run {
-            epoch: self.start.epoch,
-            prefix: prefix.as_str(),
-            date: &config.date,
-            banks: config.banks.iter().map(|bank| bank.name.as_str()).collect(),
-            pairs: config
-                .pairs
-                .iter()
-                .map(|pair| pair.symbol.as_str())
-                .collect(),
-        };
-        core.append(now_ns, &Record::Run(run))?;
-        for bank in 0..core.sessions.len() {
-            let (next_out, next_in) = core.sessions[bank].numbers();
-            let numbers = Record::Numbers {
-                bank: bank as u16,
-                next_out,
-                next_in,
-            };
-            core.append(now_ns, &numbers)?;
-        }
-        let time = ReceiveTime {
-            wall_ns: now_ns,
-            mono_ns: boot_ns(),
-        };
-        core.handle(time, &Input::Desk(Desk::Restart));
-        Ok(())
     }
 
     /// What the start of the journal found.
@@ -228,7 +182,8 @@ impl Trader {
         let began_ns = boot_ns();
         self.watch_pause(began_ns);
         let mut count = self.desk(began_ns);
-        count += self.order_sessions(began_ns);
+        let clock = &mut self.clock;
+        count += self.core.order_sessions(began_ns, || clock.now_ns());
         if began_ns >= self.timers.look_ns {
             self.timers.look_ns = began_ns + LOOK_NS;
             self.sources.iter_mut().for_each(Source::look);
@@ -250,17 +205,12 @@ impl Trader {
     /// Sends the logouts; rounds go on until [`Trader::is_disconnected`].
     pub fn log_out(&mut self) {
         let time = self.time(boot_ns());
-        self.core.engine.hold(true);
-        for bank in 0..self.core.sessions.len() {
-            self.core.sessions[bank].log_out(time);
-            self.core.flush(bank, time);
-        }
+        self.core.log_out(time);
     }
 
     /// Whether no order session has a connection.
     pub fn is_disconnected(&self) -> bool {
-        let mut sessions = self.core.sessions.iter();
-        sessions.all(OrderSession::is_disconnected)
+        self.core.is_disconnected()
     }
 
     /// Ends the run: everything is on the disk when this returns.
@@ -270,7 +220,7 @@ impl Trader {
     pub fn finish(mut self) -> Result<(), Error> {
         let at_ns = self.time(boot_ns()).wall_ns;
         self.core.tell_scores(at_ns);
-        self.core.journal.close(wall_ns())?;
+        self.core.out.journal.close(wall_ns())?;
         Ok(())
     }
 
@@ -286,11 +236,7 @@ impl Trader {
     }
 
     fn time(&mut self, mono_ns: u64) -> ReceiveTime {
-        let floor_ns = self.core.engine.now_ns().unwrap_or(0);
-        ReceiveTime {
-            wall_ns: self.clock.now_ns().max(floor_ns),
-            mono_ns,
-        }
+        self.core.time(mono_ns, self.clock.now_ns())
     }
 
     fn desk(&mut self, began_ns: u64) -> usize {
@@ -308,26 +254,6 @@ impl Trader {
         count
     }
 
-    fn order_sessions(&mut self, began_ns: u64) -> usize {
-        let mut count = 0;
-        for bank in 0..self.core.sessions.len() {
-            let time = self.time(began_ns);
-            self.core.sessions[bank].read(time);
-            loop {
-                let said = self.core.sessions[bank].poll(time);
-                if said == Said::Nothing {
-                    break;
-                }
-                count += 1;
-                let time = self.time(began_ns);
-                self.core.said(bank, said, time);
-            }
-            self.core.sessions[bank].tick(time);
-            self.core.flush(bank, time);
-        }
-        count
-    }
-
     fn quotes(&mut self, began_ns: u64) -> (usize, bool) {
         let Trader {
             core,
@@ -341,11 +267,7 @@ impl Trader {
         for source in sources.iter_mut() {
             let (bank, now_ns) = (source.bank(), clock.now_ns());
             let messages = source.poll(ROUND_MAX, now_ns, setup, counters, &mut |session| {
-                let floor_ns = core.engine.now_ns().unwrap_or(0);
-                let time = ReceiveTime {
-                    wall_ns: clock.now_ns().max(floor_ns),
-                    mono_ns: began_ns,
-                };
+                let time = core.time(began_ns, clock.now_ns());
                 core.quotes(time, bank, session);
             });
             count += messages;
@@ -368,13 +290,13 @@ impl Trader {
             wall_ns: self.clock.now_ns(),
             mono_ns: began_ns,
         });
-        self.core.drop_copy.state_activity(Activity {
+        self.core.out.drop_copy.state_activity(Activity {
             at_ns: began_ns.max(1),
             timeout_ns: STALLED_NS,
         });
         if began_ns >= self.timers.intact_ns {
             self.timers.intact_ns = began_ns + INTACT_NS;
-            self.core.drop_copy.check()?;
+            self.core.out.drop_copy.check()?;
         }
         if began_ns >= self.timers.scores_ns {
             self.timers.scores_ns = began_ns + SCORES_NS;
@@ -382,43 +304,6 @@ impl Trader {
             self.core.tell_scores(at_ns);
         }
         Ok(())
-    }
-}
-
-fn core_of(
-    config: &Config,
-    setup: &Setup,
-    (journal, drop_copy): (Journal, DropCopy),
-    recovered: Recovered,
-    epoch: u64,
-) -> Core {
-    let sessions = config.banks.iter().zip(&recovered.numbers);
-    let sessions = sessions.map(|(bank, numbers)| {
-        let session = config.session(bank).expect("the configuration was checked");
-        OrderSession::new(session, *numbers)
-    });
-    let (mut engine, next_line) = (recovered.engine, recovered.next_line);
-    let prefix = format!("{}e{epoch}", setup.prefix.as_str());
-    engine.set_prefix(Id::lossy(prefix.as_bytes()));
-    Core {
-        engine,
-        batch: Batch::default(),
-        journal,
-        is_disk: config.run.sync == SyncMode::Disk,
-        sync_wait_ns: config.run.sync_wait_ms * 1_000_000,
-        is_journal_dead: false,
-        alarm: 0,
-        drop_copy,
-        sessions: sessions.collect(),
-        incidents: VecDeque::new(),
-        totals: Totals::default(),
-        command: None,
-        accepted: None,
-        next_line,
-        refusal: None,
-        body: Vec::with_capacity(64 << 10),
-        lines: Vec::with_capacity(64 << 10),
-        line: String::with_capacity(4 << 10),
     }
 }
 

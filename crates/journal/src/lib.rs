@@ -12,7 +12,7 @@
 //! A record enters at [`Journal::append`] and leaves at [`read`].
 //!
 //! # Tests
-//! A crash model with a disk that tears, reorders and loses sectors (`src/model`), with broken variants that it must
+//! A crash model with a disk that tears, reorders and loses sectors (`src/model.rs`), with broken variants that it must
 //! find; a second reader in the tests; every truncation of a sample, and a flipped bit in each of its bytes.
 
 #![forbid(unsafe_code)]
@@ -35,6 +35,8 @@ mod make;
 mod model;
 mod reader;
 pub mod records;
+mod simulated;
+mod simulated_disk;
 mod start;
 mod tail;
 mod variant;
@@ -46,6 +48,7 @@ pub use error::Error;
 pub use journal::{Journal, Mode, Options};
 pub use judge::{SegmentInfo, SegmentState, Verdict};
 pub use reader::{Entry, Repair, Report, read, read_from, read_segments, repair, verify};
+pub use simulated::SimulatedJournal;
 pub use start::StartReport;
 pub use tail::{Identity, State, Tail};
 /// The directory of the bus that has the tail, and its lock: arguments of [`Journal::open`].

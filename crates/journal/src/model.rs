@@ -4,17 +4,15 @@
 //! that was committed after a mere death of the process; no crash is taken for damage; rot below a claim is damage.
 //! Each broken variant of the rules must break one of these within a number of runs.
 
-mod disk;
-
 use crate::appender::{Appender, Record, Refused};
 use crate::core::{Core, Sync};
 use crate::error::Error;
 use crate::format::{Alignment, HEADER_BYTES, NAME_BYTES, segment_name, u64_at};
 use crate::judge::{Judgement, PrefixEnd, SegmentState, Verdict, judge, judge_recent, judge_with};
+use crate::simulated_disk::{Random, SimulatedDisk};
 use crate::start::{Form, start};
 use crate::tail::{Identity, Tail};
 use crate::variant::Variant;
-use disk::{Random, SimulatedDisk};
 use std::sync::Arc;
 use touchline_shm::atomic::AtomicU64;
 use touchline_shm::zeroed;

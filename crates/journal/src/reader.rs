@@ -193,7 +193,7 @@ pub fn read_segments(
 }
 
 /// Gives every record that counts from a sequence on.
-fn give_records<D: Disk>(
+pub(crate) fn give_records<D: Disk>(
     disk: &mut D,
     from: u64,
     each: &mut impl FnMut(&Entry<'_>),

@@ -18,7 +18,7 @@ mod messages;
 mod shown;
 
 pub use config::{BankConfig, Config, Dialect, Kind, OrdersConfig, PairConfig, Profile};
-pub use dealer::{Book, Books};
+pub use dealer::{Book, Books, Deal, Desk};
 pub use house::{Bank, Banks, Totals};
 pub use ladder::{Band, Ladder};
 pub use market::Market;

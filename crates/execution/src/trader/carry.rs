@@ -1,7 +1,7 @@
 //! What the core decides is carried out: the journal first, then the sessions, then the drop copy.
 
 use super::{Incident, Quotes, Totals};
-use crate::drop_copy::DropCopy;
+use crate::edge::{Link, Output};
 use crate::order_session::{OrderSession, Said};
 use crate::records::{self, Order, Record};
 use std::collections::VecDeque;
@@ -11,8 +11,7 @@ use touchline_fx::lines::{LineKind, body, each_line, fields, msg_type};
 use touchline_fx::orders::Terms;
 use touchline_fx::setup::Bank;
 use touchline_fx::{Batch, Engine};
-use touchline_journal::{Appended, Journal, Record as Entry, Refused, State};
-use touchline_transport::boot_ns;
+use touchline_journal::{Appended, Record as Entry, Refused, State};
 use touchline_types::{Id, ReceiveTime, Side};
 
 /// Incidents that wait for the log at most.
@@ -21,18 +20,17 @@ const INCIDENTS_MAX: usize = 1_024;
 const LINES_BYTES_MAX: usize = 48 << 10;
 
 /// The core, and what it acts on.
-pub(super) struct Core {
+pub(super) struct Core<O, L> {
     pub engine: Engine,
     pub batch: Batch,
-    pub journal: Journal,
+    pub out: O,
     pub is_disk: bool,
     pub sync_wait_ns: u64,
     /// The journal cannot be written: nothing is sent that makes a position.
     pub is_journal_dead: bool,
     /// The last alarm of the journal.
     pub alarm: u64,
-    pub drop_copy: DropCopy,
-    pub sessions: Vec<OrderSession>,
+    pub sessions: Vec<OrderSession<L>>,
     pub incidents: VecDeque<Incident>,
     pub totals: Totals,
     /// Text of the parent order that is being handled.
@@ -48,7 +46,7 @@ pub(super) struct Core {
     pub line: String,
 }
 
-impl Core {
+impl<O: Output, L: Link> Core<O, L> {
     /// Appends a record.
     ///
     /// # Errors
@@ -56,7 +54,7 @@ impl Core {
     pub fn append(&mut self, at_ns: u64, record: &Record<'_>) -> Result<Appended, Refused> {
         self.body.clear();
         let kind = record.encode(&mut self.body);
-        self.journal.append(&Entry {
+        self.out.append(&Entry {
             stream: records::STREAM,
             kind,
             time_ns: at_ns,
@@ -66,7 +64,7 @@ impl Core {
 
     /// Appends a record of the journal's own.
     pub fn append_raw(&mut self, kind: u16, at_ns: u64, body: &[u8]) -> Result<Appended, Refused> {
-        self.journal.append(&Entry {
+        self.out.append(&Entry {
             stream: records::STREAM,
             kind,
             time_ns: at_ns,
@@ -81,7 +79,7 @@ impl Core {
 
     /// What an order session says.
     pub fn said(&mut self, bank: Bank, said: Said, time: ReceiveTime) {
-        let name = |core: &Core| core.engine.setup().banks[bank].config.name.clone();
+        let name = |core: &Core<O, L>| core.engine.setup().banks[bank].config.name.clone();
         match said {
             Said::Nothing => {}
             Said::Message => self.report(bank, time),
@@ -200,10 +198,10 @@ impl Core {
 
     /// The state of the journal thread, also when there is nothing to write.
     pub fn watch_journal(&mut self, time: ReceiveTime) {
-        if let (State::Failed, errno) = self.journal.state() {
+        if let (State::Failed, errno) = self.out.state() {
             self.journal_failed(&format!("error {errno} of the system"), time);
         }
-        let alarm = self.journal.alarm();
+        let alarm = self.out.alarm();
         if alarm != self.alarm {
             self.alarm = alarm;
             if alarm != 0 {
@@ -298,23 +296,11 @@ impl Core {
             }
         }
         if let Some(last) = last.filter(|_| self.is_disk && count > 0)
-            && !self.wait_for_disk(&last)
+            && !self.out.wait_until_safe(&last, self.sync_wait_ns)
         {
             failed = Some((0, "the disk is too slow".to_owned()));
         }
         failed
-    }
-
-    /// Waits until a record is on the disk. False: it took too long, or failed.
-    fn wait_for_disk(&self, record: &Appended) -> bool {
-        let until_ns = boot_ns() + self.sync_wait_ns;
-        while !self.journal.is_safe(record) {
-            if boot_ns() >= until_ns || self.journal.state().0 == State::Failed {
-                return false;
-            }
-            std::hint::spin_loop();
-        }
-        true
     }
 
     fn order_of(&self, terms: &Terms, sequence: u64) -> Order {
@@ -411,7 +397,7 @@ impl Core {
         lines.clear();
         let mut events = batch.events.iter();
         let mut first = self.next_line;
-        let (drop_copy, totals) = (&mut self.drop_copy, &mut self.totals);
+        let (drop_copy, totals) = (&mut self.out, &mut self.totals);
         let (accepted, next_line) = (&mut self.accepted, &mut self.next_line);
         let mut incidents = Vec::new();
         let (mut full, mut refused) = (Vec::new(), None);
@@ -486,7 +472,7 @@ impl Core {
         // An answer that is lost with the journal is still published.
         let _ = self.append(at_ns, &record);
         self.lines = lines;
-        self.drop_copy.publish(records::ANSWERS, first, text);
+        self.out.publish(records::ANSWERS, first, text);
     }
 
     /// Journals and publishes positions and the scorecard.

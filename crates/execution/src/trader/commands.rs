@@ -4,13 +4,14 @@ use super::Incident;
 use super::carry::Core;
 use crate::config::{ClientConfig, CommandKind};
 use crate::desk::{COMMAND_BYTES_MAX, Command, Unfit};
+use crate::edge::{Link, Output};
 use crate::records::Record;
 use serde_json::{Map, Value, json};
 use touchline_fx::input::{Desk, Input};
 use touchline_fx::session_file::read_desk;
 use touchline_types::ReceiveTime;
 
-impl Core {
+impl<O: Output, L: Link> Core<O, L> {
     /// Executes a command or refuses it. The command is in the journal as received, and so is the answer.
     pub fn command(
         &mut self,

@@ -6,18 +6,17 @@
 mod answers;
 mod books;
 mod client;
+mod connection;
+mod port;
 
 pub use books::{Book, Books};
+pub use port::Dealer;
 
 use super::config::{Config, OrdersConfig};
 use super::ladder::Ladder;
-use crate::login_port::LoginPort;
 use crate::random::Random;
 use answers::{Answer, Request};
 use client::DealingClient;
-use std::net::SocketAddrV4;
-use touchline_net::stream::Error;
-use touchline_session::access_control::Rules;
 use touchline_types::ReceiveTime;
 
 /// Time until a bust or a correction of a fill.
@@ -27,14 +26,18 @@ const AFTER_END_NS: u64 = 15_000_000;
 /// Orders whose end is longer ago are left out of a mass status.
 const MASS_STATUS_NS: u64 = 10_000_000_000;
 
-/// The desk, with the one client that deals with it.
+/// Messages that a desk keeps to send them again, and their bytes.
+const KEPT: (usize, usize) = (65_536, 16 << 20);
+
+/// The desk without its port: bytes and time in, bytes out, with the one client that deals with it.
 #[derive(Debug)]
-pub struct Dealer {
+pub struct Desk {
     bank: String,
     config: OrdersConfig,
-    port: LoginPort,
     random: Random,
     client: Option<DealingClient>,
+    kept: (usize, usize),
+    requests: Vec<Request>,
     orders: Vec<Order>,
     /// What happens to orders by time, in no order.
     due: Vec<Due>,
@@ -63,6 +66,23 @@ struct Order {
     ended_ns: Option<u64>,
     /// No report of it is sent; a question is answered. Its trades stand.
     is_silent: bool,
+    /// Filled after its end was reported.
+    after_end: i64,
+}
+
+/// What a desk traded of an order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Deal<'a> {
+    /// ClOrdID.
+    pub id: &'a str,
+    /// Units ordered.
+    pub quantity: i64,
+    /// Units traded.
+    pub cum: i64,
+    /// Units traded after the desk had reported an end: its own contradiction.
+    pub after_end: i64,
+    /// Price, ticks.
+    pub price: i64,
 }
 
 /// What happens to an order at a time.
@@ -89,41 +109,50 @@ enum What {
     Disconnect,
 }
 
-impl Dealer {
-    /// Listens for the client.
-    ///
-    /// # Errors
-    /// The address is not ours, or taken.
-    pub fn listen(
-        bank: &str,
-        config: &OrdersConfig,
-        address: SocketAddrV4,
-        pairs: usize,
-        random: Random,
-    ) -> Result<Dealer, Error> {
-        Ok(Dealer {
+impl Desk {
+    /// A desk without a client.
+    pub fn new(bank: &str, config: &OrdersConfig, pairs: usize, random: Random) -> Desk {
+        Desk {
             bank: bank.to_owned(),
             config: config.clone(),
-            port: LoginPort::listen(address, Rules::default())?,
             random,
             client: None,
+            kept: KEPT,
+            requests: Vec::new(),
             orders: Vec::new(),
             due: Vec::new(),
             closed_until_ns: 0,
             start_ms: 0,
             executions: 0,
             books: Books::new(pairs),
-        })
+        }
     }
 
-    /// Where it listens, with the real port.
-    pub fn address(&self) -> SocketAddrV4 {
-        self.port.address()
+    /// Keeps at most that many messages of that many bytes to send them again.
+    pub fn with_kept(mut self, messages: usize, bytes: usize) -> Desk {
+        self.kept = (messages, bytes);
+        self
+    }
+
+    /// Its name, the CompID of its session.
+    pub fn bank(&self) -> &str {
+        &self.bank
     }
 
     /// Ledger of the desk: its trades.
     pub fn books(&self) -> &Books {
         &self.books
+    }
+
+    /// Every order that arrived, oldest first.
+    pub fn deals(&self) -> impl Iterator<Item = Deal<'_>> {
+        self.orders.iter().map(|order| Deal {
+            id: &order.id,
+            quantity: order.quantity,
+            cum: order.cum,
+            after_end: order.after_end,
+            price: order.price,
+        })
     }
 
     /// When something is due next.
@@ -139,22 +168,7 @@ impl Dealer {
         }
     }
 
-    /// Whether no client is connected.
-    pub fn is_empty(&self) -> bool {
-        self.client
-            .as_ref()
-            .is_none_or(|client| client.stream.is_none())
-    }
-
-    /// Closes the connection, and refuses others until a time.
-    pub fn close(&mut self, until_ns: u64) {
-        self.closed_until_ns = until_ns;
-        if let Some(client) = &mut self.client {
-            client.is_cut = true;
-        }
-    }
-
-    /// Does what is due; answers whether anything was.
+    /// Answers what was received, and does what is due; answers whether there was anything.
     pub fn work(
         &mut self,
         config: &Config,
@@ -165,12 +179,8 @@ impl Dealer {
         if self.start_ms == 0 {
             self.start_ms = at.wall_ns / 1_000_000;
         }
-        if is_sound {
-            self.closed_until_ns = 0;
-        }
-        let mut is_busy = self.meet(at);
-        let (requests, is_read) = self.read(at);
-        is_busy |= is_read;
+        let requests = std::mem::take(&mut self.requests);
+        let mut is_busy = !requests.is_empty();
         for request in requests {
             self.request(config, &request, is_sound, at);
         }
@@ -179,7 +189,9 @@ impl Dealer {
             self.happen(config, shown, (order, &what), is_sound, at);
             is_busy = true;
         }
-        self.write(at);
+        if let Some(client) = self.client.as_mut().filter(|client| client.is_connected) {
+            client.session.handle_timeout(at);
+        }
         is_busy
     }
 
@@ -188,53 +200,6 @@ impl Dealer {
         let all = self.due.iter().enumerate();
         let due = all.filter(|(_, due)| due.at_ns <= now_ns);
         due.min_by_key(|(_, due)| due.at_ns).map(|(place, _)| place)
-    }
-
-    /// Takes a connection whose Logon is to this bank, of the one client.
-    fn meet(&mut self, at: ReceiveTime) -> bool {
-        let is_open = at.mono_ns >= self.closed_until_ns;
-        let mut is_busy = self.port.accept(0, at, |_| is_open);
-        let mut place = 0;
-        while let Some(unauthenticated) = self.port.next(&mut place, at) {
-            is_busy = true;
-            let name = match unauthenticated.names() {
-                Ok(Some(names)) if is_open && names.target == self.bank.as_bytes() => {
-                    std::str::from_utf8(names.sender).ok().map(str::to_owned)
-                }
-                _ => None,
-            };
-            let is_other = |client: &DealingClient| {
-                client.stream.is_some() || Some(&client.name) != name.as_ref()
-            };
-            let Some(name) = name
-                .clone()
-                .filter(|_| !self.client.as_ref().is_some_and(is_other))
-            else {
-                self.port.queue.turn_away();
-                continue;
-            };
-            let bank = &self.bank;
-            let client = self
-                .client
-                .get_or_insert_with(|| DealingClient::new(bank, &name));
-            client.connect(unauthenticated.stream, &unauthenticated.bytes, at);
-        }
-        is_busy
-    }
-
-    fn read(&mut self, at: ReceiveTime) -> (Vec<Request>, bool) {
-        let mut requests = Vec::new();
-        let Some(client) = &mut self.client else {
-            return (requests, false);
-        };
-        let is_read = client.read(&mut requests, at);
-        (requests, is_read)
-    }
-
-    fn write(&mut self, at: ReceiveTime) {
-        if let Some(client) = &mut self.client {
-            client.write(at);
-        }
     }
 
     fn request(&mut self, config: &Config, request: &Request, is_sound: bool, at: ReceiveTime) {
@@ -310,6 +275,7 @@ impl Dealer {
             status: b'0',
             ended_ns: None,
             is_silent,
+            after_end: 0,
         });
         self.books.silent += u64::from(is_silent);
         let order = self.orders.len() - 1;
@@ -385,6 +351,7 @@ impl Dealer {
             What::FillAfterEnd => {
                 self.books.after_end += 1;
                 let left = self.orders[order].quantity - self.orders[order].cum;
+                self.orders[order].after_end = left;
                 self.fill(config, order, left, true, at);
             }
             What::Bust(exec_id, quantity, price) => {

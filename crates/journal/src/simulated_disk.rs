@@ -87,11 +87,17 @@ impl SimulatedDisk {
         state.syncs_left = failed_sync.unwrap_or(NEVER);
     }
 
+    /// Whether the process has died.
+    pub fn is_dead(&self) -> bool {
+        self.0.borrow().left == 0
+    }
+
     /// The host loses power.
     pub fn lose_power(&self) {
         self.0.borrow_mut().lose_power();
     }
 
+    #[cfg(test)]
     /// Damages durable bytes: a bit of the byte at `offset` flips, or its sector turns to zeros.
     pub fn rot(&self, name: &str, offset: usize) {
         let mut state = self.0.borrow_mut();

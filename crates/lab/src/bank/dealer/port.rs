@@ -1,0 +1,153 @@
+//! A dealing desk on its port: the connection of the one client that deals with it.
+
+use super::super::config::{Config, OrdersConfig};
+use super::super::ladder::Ladder;
+use super::{Books, Desk};
+use crate::login_port::LoginPort;
+use crate::random::Random;
+use std::net::SocketAddrV4;
+use touchline_net::Stream;
+use touchline_net::stream::Error;
+use touchline_session::access_control::Rules;
+use touchline_types::ReceiveTime;
+
+/// Reads of one turn.
+const READS: usize = 16;
+
+/// The desk, with its port.
+#[derive(Debug)]
+pub struct Dealer {
+    desk: Desk,
+    port: LoginPort,
+    stream: Option<Stream>,
+}
+
+impl Dealer {
+    /// Listens for the client.
+    ///
+    /// # Errors
+    /// The address is not ours, or taken.
+    pub fn listen(
+        bank: &str,
+        config: &OrdersConfig,
+        address: SocketAddrV4,
+        pairs: usize,
+        random: Random,
+    ) -> Result<Dealer, Error> {
+        Ok(Dealer {
+            desk: Desk::new(bank, config, pairs, random),
+            port: LoginPort::listen(address, Rules::default())?,
+            stream: None,
+        })
+    }
+
+    /// Where it listens, with the real port.
+    pub fn address(&self) -> SocketAddrV4 {
+        self.port.address()
+    }
+
+    /// Ledger of the desk: its trades.
+    pub fn books(&self) -> &Books {
+        self.desk.books()
+    }
+
+    /// When something is due next.
+    pub fn due_ns(&self) -> u64 {
+        self.desk.due_ns()
+    }
+
+    /// Begins to log the client out.
+    pub fn log_out(&mut self, at: ReceiveTime) {
+        self.desk.log_out(at);
+    }
+
+    /// Whether no client is connected.
+    pub fn is_empty(&self) -> bool {
+        self.stream.is_none()
+    }
+
+    /// Closes the connection, and refuses others until a time.
+    pub fn close(&mut self, until_ns: u64) {
+        self.desk.close(until_ns);
+    }
+
+    /// Does what is due; answers whether anything was.
+    pub fn work(
+        &mut self,
+        config: &Config,
+        shown: &[Option<Ladder>],
+        is_sound: bool,
+        at: ReceiveTime,
+    ) -> bool {
+        if is_sound {
+            self.desk.open();
+        }
+        let mut is_busy = self.meet(at);
+        is_busy |= self.read(at);
+        is_busy |= self.desk.work(config, shown, is_sound, at);
+        self.write(at);
+        is_busy
+    }
+
+    /// Takes a connection whose Logon is to this bank, of the one client.
+    fn meet(&mut self, at: ReceiveTime) -> bool {
+        let is_open = self.desk.is_open(at.mono_ns);
+        let mut is_busy = self.port.accept(0, at, |_| is_open);
+        let mut place = 0;
+        while let Some(unauthenticated) = self.port.next(&mut place, at) {
+            is_busy = true;
+            let name = match unauthenticated.names() {
+                Ok(Some(names)) if is_open && names.target == self.desk.bank().as_bytes() => {
+                    std::str::from_utf8(names.sender).ok().map(str::to_owned)
+                }
+                _ => None,
+            };
+            if !name.is_some_and(|name| self.desk.connected(&name, at)) {
+                self.port.queue.turn_away();
+                continue;
+            }
+            let room = self.desk.room();
+            let bytes = &unauthenticated.bytes[..unauthenticated.bytes.len().min(room.len())];
+            room[..bytes.len()].copy_from_slice(bytes);
+            self.desk.filled(bytes.len(), at);
+            self.stream = Some(unauthenticated.stream);
+        }
+        is_busy
+    }
+
+    fn read(&mut self, at: ReceiveTime) -> bool {
+        let mut is_busy = false;
+        for _ in 0..READS {
+            let Some(stream) = &mut self.stream else {
+                return is_busy;
+            };
+            match stream.receive(self.desk.room()) {
+                Ok(0) => break,
+                Ok(bytes) => self.desk.filled(bytes, at),
+                Err(_) => {
+                    self.desk.cut();
+                    break;
+                }
+            }
+            is_busy = true;
+        }
+        is_busy
+    }
+
+    fn write(&mut self, at: ReceiveTime) {
+        let Some(stream) = &mut self.stream else {
+            return;
+        };
+        while !self.desk.is_over() && !self.desk.transmit().is_empty() {
+            match stream.send(self.desk.transmit()) {
+                Ok(0) => break,
+                Ok(sent) => self.desk.transmitted(sent),
+                Err(_) => self.desk.cut(),
+            }
+        }
+        if self.desk.is_over() {
+            self.stream = None;
+            self.desk.disconnected(at);
+        }
+    }
+}
