@@ -37,12 +37,12 @@ pub const SCORES: &[(&str, &str, &str)] = &[
     (
         "score_quoting_ns",
         "ns",
-        "Time that both sides of the bank's quotes counted.",
+        "Time that both sides of the bank's quotes were usable.",
     ),
     (
         "score_spread_tick_us",
         "tick us",
-        "The bank's own spread in ticks, summed over each microsecond that both sides counted.",
+        "The bank's own spread in ticks, summed over each microsecond in which both sides were usable.",
     ),
 ];
 
