@@ -29,6 +29,7 @@ pub mod licences;
 pub mod memory_model;
 pub mod mutants;
 pub mod picture;
+pub mod plot;
 pub mod sbe_oracle;
 pub mod site;
 pub mod soak;

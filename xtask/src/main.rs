@@ -33,6 +33,7 @@ usage: cargo xtask <chore> [arguments]
                                  count the instructions of the path under valgrind
   picture OUT.svg [--lines FROM-TO] [--columns N] [--frames N --every MS --size COLUMNSxROWS] -- COMMAND...
                                  draw what a command prints on a terminal; with frames, a screen that moves
+  plot OUT.svg RESULTS.jsonl     draw the rounds of 'bench fx-compose --profile buses --json' over banks and updates
   site                           build the documentation site with mdBook, which is installed below target/";
 
 fn main() -> ExitCode {
@@ -91,6 +92,7 @@ fn run() -> Result<()> {
         ["picture", ref options @ ..] => {
             xtask::picture::run(&xtask::picture::Options::parse(options)?)
         }
+        ["plot", output, input] => xtask::plot::run(output.as_ref(), input.as_ref()),
         _ => bail!(
             "cannot run 'cargo xtask {}'\n\n{USAGE}",
             arguments.join(" ")

@@ -25,15 +25,15 @@ use touchline_types::{Id, Price, Quantity, Quote, QuoteAction, QuoteChange, Side
 ///
 /// Profile `memory`: each bank quotes tiers on both sides around one mid. `one-tier` changes the price of one tier of one bank,
 /// `one-bank` the prices of all its tiers, `top-only` the size of its best tier. Each sample is one change, with the snapshot slot
-/// and the messages of the bus. Profile `buses`: the composer polls a bus of each bank; a sample is one round of it, with and
-/// without a quote. Profiles `burst` and `sparse`: simulated banks quote over sockets; a sample is the time from a quote received
+/// and the messages of the bus. Profile `buses`: the composer polls a bus of each bank; a sample is one round of it, without and
+/// with quotes. Profiles `burst` and `sparse`: simulated banks quote over sockets; a sample is the time from a quote received
 /// by its gateway to the composite consumed by another process, in parts, with a histogram and the kernel's share.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
   touchline bench fx-compose
   touchline bench fx-compose --banks 200 --json
-  touchline bench fx-compose --profile buses --banks 200
+  touchline bench fx-compose --profile buses --banks 200 --quotes 4
   touchline bench fx-compose --profile burst
   touchline bench fx-compose --profile sparse --silence-s 60 --wakes 5")]
 pub struct Arguments {
@@ -55,6 +55,9 @@ pub struct Arguments {
     /// Tiers a side of each bank.
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=100))]
     tiers: u32,
+    /// Quotes of random banks before a quoted round of the profile `buses`, 1 to 64.
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=64))]
+    quotes: u32,
     /// Samples of each subject in each round.
     #[arg(long, value_name = "N", default_value_t = 200_000, value_parser = clap::value_parser!(u64).range(1..))]
     samples: u64,

@@ -1,4 +1,4 @@
-//! `bench fx-compose --profile buses`: many banks' buses that the composer reads, one of which changes.
+//! `bench fx-compose --profile buses`: many banks' buses that the composer reads, some of which change.
 
 use super::{Arguments, config, quote_of, row};
 use crate::bench::ipc::failure;
@@ -30,7 +30,7 @@ struct Buses {
     folder: Folder,
 }
 
-/// Measures a round of the composer without and with a quote.
+/// Measures a round of the composer without and with quotes.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     pin(arguments.cpus).map_err(failure)?;
     let run = Run::begin(&arguments.common);
@@ -52,7 +52,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         )];
         for sample in 0..arguments.samples {
             for (is_quoted, histogram) in [false, true].into_iter().zip(&mut histograms) {
-                if is_quoted {
+                for _ in 0..if is_quoted { arguments.quotes } else { 0 } {
                     buses.quote();
                 }
                 let begin = ticks();
@@ -69,9 +69,19 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let lines: Vec<_> = lines
         .map(|(subject, histogram)| row(subject, histogram))
         .collect();
+    if run.is_json() {
+        run.write_distributions(&lines)?;
+        for (line, quotes) in lines.iter().zip([0, arguments.quotes]) {
+            let mut json = line.to_json();
+            json["banks"] = arguments.banks.into();
+            json["quotes"] = quotes.into();
+            run.print_json(json);
+        }
+        return Ok(());
+    }
     let head = format!(
-        "{} buses of banks with {} tiers a side, one pair; a round of the composer polls all of them, on processor {}",
-        arguments.banks, arguments.tiers, arguments.cpus
+        "{} buses of banks with {} tiers a side, one pair; a round of the composer polls all of them, with {} quotes in a quoted round, on processor {}",
+        arguments.banks, arguments.tiers, arguments.quotes, arguments.cpus
     );
     run.report_with(&head, &lines, "", |_| String::new(), &notes)
 }
