@@ -7,6 +7,7 @@ use thiserror::Error;
 use touchline_compose::BankSource;
 use touchline_fx::config as fx;
 use touchline_fx::{Setup, SetupError};
+use touchline_session::access_control::Block;
 
 /// Longest prefix: the epoch of the run follows it in every ClOrdID.
 const PREFIX_BYTES_MAX: usize = 8;
@@ -35,6 +36,9 @@ pub struct Config {
     /// Who may send commands.
     #[serde(default)]
     pub clients: Vec<ClientConfig>,
+    /// Drop copy for back offices, which the report serves.
+    #[serde(default)]
+    pub report: Option<ReportConfig>,
     /// The router.
     #[serde(default)]
     pub router: fx::RouterConfig,
@@ -139,6 +143,41 @@ pub struct ClientConfig {
     /// Most commands in a second.
     #[serde(default = "commands_per_s")]
     pub max_commands_per_s: usize,
+}
+
+/// `[report]`: a FIX acceptor for back offices.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ReportConfig {
+    /// Address and port; port 0 is any free port.
+    pub listen: SocketAddrV4,
+    /// Folder of the clients' sequence numbers.
+    pub numbers: PathBuf,
+    /// Who may connect.
+    pub clients: Vec<ReportClient>,
+}
+
+/// `[[report.clients]]`: a back office.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ReportClient {
+    /// Our CompID.
+    #[serde(default = "touchline")]
+    pub sender: String,
+    /// The client's CompID.
+    pub target: String,
+    /// File of the password (554) that its Logon must have.
+    #[serde(default)]
+    pub password_file: Option<PathBuf>,
+    /// Environment variable of the password.
+    #[serde(default)]
+    pub password_env: Option<String>,
+    /// Addresses that it may connect from, `ADDRESS[/BITS]`; every address of the host if it listens on loopback.
+    #[serde(default)]
+    pub from: Vec<String>,
+    /// HeartBtInt, seconds, if its Logon has none.
+    #[serde(default = "client_heartbeat_s")]
+    pub heartbeat_s: u32,
 }
 
 /// A command.
@@ -265,6 +304,9 @@ impl Config {
                 ));
             }
         }
+        if let Some(wrong_report) = self.report.as_ref().and_then(ReportConfig::wrong) {
+            return wrong(wrong_report);
+        }
         for (place, client) in self.clients.iter().enumerate() {
             let name = &client.name;
             let is_plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
@@ -287,6 +329,57 @@ impl SessionConfig {
     /// The bank's CompID.
     pub fn target(&self) -> &str {
         self.target.as_deref().unwrap_or(&self.bank)
+    }
+}
+
+impl ReportConfig {
+    /// What is wrong, if something is.
+    fn wrong(&self) -> Option<String> {
+        for (place, client) in self.clients.iter().enumerate() {
+            let name = &client.target;
+            let is_id = |id: &str| {
+                let is_plain = |byte: u8| byte.is_ascii_graphic() && byte != b'=';
+                (1..=64).contains(&id.len()) && id.bytes().all(is_plain)
+            };
+            let ids = (&client.sender, name);
+            if !is_id(ids.0)
+                || !is_id(ids.1)
+                || self.clients[..place].iter().any(|other| (&other.sender, &other.target) == ids)
+            {
+                return Some(format!(
+                    "report.clients: {name:?}: give each a pair of CompIDs of its own, 1 to 64 printable characters"
+                ));
+            }
+            if let Some(block) = client.from.iter().find(|text| text.parse::<Block>().is_err()) {
+                return Some(format!(
+                    "report.clients: {name}: from: {block:?} is no ADDRESS[/BITS]"
+                ));
+            }
+            if client.from.is_empty() && !self.listen.ip().is_loopback() {
+                return Some(format!(
+                    "report.clients: {name}: from is missing: {} can be reached from other hosts; give the client's addresses",
+                    self.listen
+                ));
+            }
+            if client.password_file.is_some() && client.password_env.is_some() {
+                return Some(format!(
+                    "report.clients: {name}: give password_file or password_env, not both"
+                ));
+            }
+            if client.heartbeat_s > 3_600 {
+                return Some(format!(
+                    "report.clients: {name}: give heartbeat_s from 0 to 3600"
+                ));
+            }
+        }
+        None
+    }
+}
+
+impl ReportClient {
+    /// Addresses that it may connect from.
+    pub fn blocks(&self) -> Vec<Block> {
+        self.from.iter().filter_map(|text| text.parse().ok()).collect()
     }
 }
 
@@ -319,6 +412,14 @@ fn ring_bytes() -> u64 {
 
 fn pause_max_ms() -> u64 {
     50
+}
+
+fn touchline() -> String {
+    "TOUCHLINE".to_owned()
+}
+
+fn client_heartbeat_s() -> u32 {
+    30
 }
 
 fn heartbeat_s() -> u32 {

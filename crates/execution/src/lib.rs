@@ -19,6 +19,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod back_office;
 pub mod blotter;
 pub mod config;
 pub mod desk;

@@ -6,8 +6,9 @@ use crate::records::{self, Record, Run};
 use std::collections::HashMap;
 use std::path::Path;
 use thiserror::Error;
+use touchline_fx::event::{Event, Message, OrderEvent, OrderLine, OrderStatus};
 use touchline_fx::input::{Desk, Input, Session};
-use touchline_fx::orders::Terms;
+use touchline_fx::orders::{OrderState, Terms};
 use touchline_fx::session_file::read_desk;
 use touchline_fx::setup::{Bank, Pair, Setup};
 use touchline_fx::{Batch, Engine, RestoreError};
@@ -71,6 +72,8 @@ pub struct Recovered {
     pub next_line: u64,
     /// Time of the last record.
     pub last_ns: u64,
+    /// Orders and executions at the end of the journal whose lines it has not: the engine died between the two.
+    pub untold: Vec<Batch>,
 }
 
 impl Recovered {
@@ -111,6 +114,7 @@ pub(crate) fn recover_from(
             orders: 0,
             next_line: 1,
             last_ns: 0,
+            untold: Vec::new(),
         },
     };
     reading.recovered.engine.hold(true);
@@ -177,6 +181,7 @@ impl Reading<'_> {
                 if let Some(bank) = self.bank(bank) {
                     self.received(bank, bytes);
                     self.handle(at_ns, &Input::Orders(bank, Session::Message(bytes)));
+                    self.note_untold();
                 }
             }
             Record::Session { at_ns, bank, is_up } => {
@@ -202,10 +207,12 @@ impl Reading<'_> {
             Record::Decided { at_ns, text } => {
                 self.at(at_ns).map_err(restore)?;
                 self.decided(at_ns, text).map_err(restore)?;
+                self.note_untold();
             }
             Record::Lines { first, lines, .. } => {
                 let count = records::lines(lines).count() as u64;
                 self.recovered.next_line = first + count;
+                self.recovered.untold.clear();
             }
             Record::Numbers {
                 bank,
@@ -267,7 +274,38 @@ impl Reading<'_> {
         self.recovered.last_ns = self.recovered.last_ns.max(order.sent_ns);
         engine
             .restore_order(&terms, &mut self.batch)
-            .map_err(Failed::Restore)
+            .map_err(Failed::Restore)?;
+        let line = OrderLine {
+            id: Some(terms.id),
+            bank,
+            what: OrderEvent::Sent,
+            status: Some(OrderStatus {
+                state: OrderState::Sent,
+                cum: 0,
+                leaves: terms.quantity,
+            }),
+            code: None,
+            message: Some(Message::Order(terms)),
+        };
+        self.recovered.untold.push(Batch {
+            events: vec![(order.sent_ns, Event::Order(line))],
+            ..Batch::default()
+        });
+        Ok(())
+    }
+
+    /// Keeps what the last record told of executions. Timers are told when they run, which was before.
+    fn note_untold(&mut self) {
+        let is_execution = |event: &Event| match event {
+            Event::Order(line) => line.what == OrderEvent::Report,
+            Event::Fill(_) | Event::Position { .. } | Event::Alarm { .. } => true,
+            _ => false,
+        };
+        if self.batch.events.iter().any(|(_, event)| is_execution(event)) {
+            let mut batch = std::mem::take(&mut self.batch);
+            batch.events.retain(|(_, event)| is_execution(event));
+            self.recovered.untold.push(batch);
+        }
     }
 
     fn decided(&mut self, at_ns: u64, text: &str) -> Result<(), RestoreError> {

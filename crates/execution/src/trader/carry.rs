@@ -37,6 +37,8 @@ pub(super) struct Core<O, L> {
     pub command: Option<String>,
     /// Text of the parent that was accepted last, until it is told.
     pub accepted: Option<String>,
+    /// What the run before could not tell, until this one begins.
+    pub untold: Vec<Batch>,
     /// Number of the next line.
     pub next_line: u64,
     /// Reason of the last refused parent.
@@ -390,7 +392,7 @@ impl<O: Output, L: Link> Core<O, L> {
         self.sessions[bank].flush();
     }
 
-    /// Journals and publishes the lines of a batch; alarms become incidents.
+    /// Journals the lines of a batch, then publishes them; alarms become incidents.
     pub fn tell(&mut self, batch: &Batch, at_ns: u64) {
         let mut lines = std::mem::take(&mut self.lines);
         let mut line = std::mem::take(&mut self.line);
@@ -408,7 +410,6 @@ impl<O: Output, L: Link> Core<O, L> {
                 return;
             }
             let mut put = |kind: u8, text: &str| {
-                drop_copy.publish(kind, *next_line, text);
                 *next_line += 1;
                 if lines.len() + text.len() > LINES_BYTES_MAX {
                     full.push((first, std::mem::take(&mut lines)));
@@ -446,6 +447,10 @@ impl<O: Output, L: Link> Core<O, L> {
             };
             // A journal that fails at this is found at the next order, or by its state.
             let _ = self.append(at_ns, &record);
+            // After the journal: a run that continues it must not give a published number to another line.
+            for (number, (kind, text)) in (*first..).zip(records::lines(lines)) {
+                self.out.publish(kind, number, text);
+            }
         }
         self.lines = full.pop().map(|(_, lines)| lines).unwrap_or_default();
         self.line = line;

@@ -44,6 +44,7 @@ impl<O: Output, L: Link> Core<O, L> {
             totals: Totals::default(),
             command: None,
             accepted: None,
+            untold: recovered.untold,
             next_line,
             refusal: None,
             body: Vec::with_capacity(64 << 10),
@@ -52,7 +53,7 @@ impl<O: Output, L: Link> Core<O, L> {
         }
     }
 
-    /// Writes the start of the run, then ends what the run before left.
+    /// Writes the start of the run, tells what the run before could not, then ends what it left.
     ///
     /// # Errors
     /// The journal cannot be written.
@@ -87,6 +88,9 @@ impl<O: Output, L: Link> Core<O, L> {
                 next_in,
             };
             self.append(now_ns, &numbers)?;
+        }
+        for batch in std::mem::take(&mut self.untold) {
+            self.tell(&batch, now_ns);
         }
         self.handle(time, &Input::Desk(Desk::Restart));
         Ok(())

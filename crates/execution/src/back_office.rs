@@ -1,0 +1,198 @@
+//! Drop copy for back offices: a FIX 4.4 acceptor that sends every execution as an ExecutionReport.
+//!
+//! ```text
+//! lines of the engine ─► reports ──► sessions of clients ─► ExecutionReport (8)
+//!                           ▲             │
+//!                           └── numbers ◄─┘   which MsgSeqNum was which report; a resend is written again from the reports
+//! ```
+//!
+//! It reads what a [`crate::Follower`] passes on, in a process of its own, and writes nothing that the engine reads. Reports
+//! are a function of the journal, in its order, so a client that connects late gets all of them, and a resend after a
+//! restart has the same contents. A client recognizes a report by its ExecID (17).
+
+mod client;
+mod numbers;
+mod reports;
+#[cfg(test)]
+mod tests;
+
+pub use numbers::OpenError;
+pub use reports::Reports;
+
+use crate::config::ReportConfig;
+use client::Client;
+use std::cell::RefCell;
+use std::collections::VecDeque;
+use std::net::{Ipv4Addr, SocketAddrV4};
+use std::path::Path;
+use std::rc::Rc;
+use touchline_net::Stream;
+use touchline_net::stream::{Error, Listener};
+use touchline_session::Secret;
+use touchline_session::access_control::{LoginQueue, Rules, Unauthenticated, place_of};
+use touchline_session::fix::{DisconnectReason, StoreError};
+use touchline_types::ReceiveTime;
+
+/// Connections accepted in one turn.
+const ACCEPTS: usize = 64;
+/// News that wait at most.
+const NEWS_MAX: usize = 1_024;
+
+/// A port for back offices.
+pub struct Acceptor {
+    listener: Listener,
+    queue: LoginQueue<Stream>,
+    clients: Vec<Client>,
+    reports: Rc<RefCell<Reports>>,
+    news: VecDeque<String>,
+}
+
+/// Why an acceptor does not start.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// The address cannot be used.
+    #[error("report.listen: cannot listen on {0} ({1}); give an address of this host with a free port")]
+    Listen(SocketAddrV4, Error),
+    /// Numbers of a client cannot be used.
+    #[error(transparent)]
+    Numbers(#[from] OpenError),
+}
+
+impl Acceptor {
+    /// Listens for the clients of a configuration. `passwords` has the one of each client, if it has one. `folder` is
+    /// where sequence numbers are kept. The reports must have been taken up to now.
+    ///
+    /// # Errors
+    /// The address or the folder cannot be used.
+    pub fn open(
+        config: &ReportConfig,
+        folder: &Path,
+        passwords: Vec<Option<Secret>>,
+        reports: Reports,
+    ) -> Result<Acceptor, StartError> {
+        let listener = Listener::bind(config.listen)
+            .map_err(|error| StartError::Listen(config.listen, error))?;
+        let reports = Rc::new(RefCell::new(reports));
+        let clients = config.clients.iter().zip(passwords);
+        let clients: Result<Vec<Client>, OpenError> = clients
+            .map(|(client, password)| Client::open(client, folder, password, &reports))
+            .collect();
+        Ok(Acceptor {
+            listener,
+            queue: LoginQueue::new(Rules::default()),
+            clients: clients?,
+            reports,
+            news: VecDeque::new(),
+        })
+    }
+
+    /// Listening address, with the actual port.
+    pub fn address(&self) -> SocketAddrV4 {
+        self.listener.address()
+    }
+
+    /// Takes a line of the engine: its kind, and its text.
+    pub fn take(&mut self, kind: u8, text: &str) {
+        self.reports.borrow_mut().take(kind, text);
+    }
+
+    /// Runs due work; returns whether there was any.
+    ///
+    /// # Errors
+    /// The numbers of a client cannot be written: nothing more may be sent to it.
+    pub fn work(&mut self, time: ReceiveTime) -> Result<bool, StoreError> {
+        let mut is_busy = self.accept(time);
+        let mut place = 0;
+        let read = |stream: &mut Stream, room: &mut [u8]| stream.receive(room).ok();
+        while let Some(unauthenticated) = self.queue.next(&mut place, time, read) {
+            self.meet(unauthenticated, time);
+            is_busy = true;
+        }
+        for client in &mut self.clients {
+            is_busy |= client.work(time)?;
+            if let Some(news) = client.news() {
+                if news.is_wrong_password {
+                    self.queue.failed(news.from, time);
+                }
+                add(&mut self.news, news.text);
+            }
+        }
+        Ok(is_busy)
+    }
+
+    /// Next line for the log: who logged on or off, or was refused.
+    pub fn next_news(&mut self) -> Option<String> {
+        self.news.pop_front()
+    }
+
+    /// Starts the logout of all clients.
+    pub fn log_out(&mut self, time: ReceiveTime) {
+        self.clients.iter_mut().for_each(|client| client.log_out(time));
+    }
+
+    /// Whether a client is connected.
+    pub fn is_connected(&self) -> bool {
+        self.clients.iter().any(Client::is_taken)
+    }
+
+    fn accept(&mut self, time: ReceiveTime) -> bool {
+        let clients = &self.clients;
+        let is_listed = |from| clients.iter().any(|client| client.peer().takes(from));
+        for taken in 0..ACCEPTS {
+            // Out of file descriptors, for a time.
+            let Ok(Some((stream, from))) = self.listener.accept() else {
+                return taken > 0;
+            };
+            let before = self.queue.turned_away();
+            self.queue.offer(stream, *from.ip(), 0, time, is_listed);
+            if self.queue.turned_away() > before && !is_listed(*from.ip()) {
+                let text = "the address is not in `from` of a client";
+                add(&mut self.news, refused(*from.ip(), text));
+            }
+        }
+        true
+    }
+
+    /// Gives a connection to its client, or closes it without an answer.
+    fn meet(&mut self, unauthenticated: Unauthenticated<Stream>, time: ReceiveTime) {
+        let from = unauthenticated.from;
+        let place = match unauthenticated.names() {
+            Ok(Some(names)) => {
+                let peers = self.clients.iter().map(Client::peer);
+                place_of(peers, &names, from).ok_or("the CompIDs are those of no client")
+            }
+            Err(DisconnectReason::BadLogon) => Err("the Logon has no CompIDs"),
+            Ok(None) | Err(_) => {
+                self.queue.turn_away();
+                add(&mut self.news, refused(from, "it sent no Logon"));
+                return;
+            }
+        };
+        let is_waiting = self.queue.is_waiting(from, time);
+        let why = match place {
+            _ if is_waiting => "too many failed Logons, the address has to wait",
+            Ok(place) if self.clients[place].is_taken() => "the client is connected already",
+            Ok(place) => {
+                let Unauthenticated { stream, bytes, .. } = unauthenticated;
+                self.clients[place].connected((stream, from), &bytes, time);
+                return;
+            }
+            Err(why) => {
+                self.queue.failed(from, time);
+                why
+            }
+        };
+        self.queue.turn_away();
+        add(&mut self.news, refused(from, why));
+    }
+}
+
+fn refused(from: Ipv4Addr, why: &str) -> String {
+    format!("connection from {from} refused: {why}")
+}
+
+fn add(news: &mut VecDeque<String>, text: String) {
+    if news.len() < NEWS_MAX {
+        news.push_back(text);
+    }
+}

@@ -1,0 +1,276 @@
+//! A scripted client over TCP, in one thread with the acceptor.
+
+use super::reports::tests::LINES;
+use super::{Acceptor, Reports};
+use crate::config::ReportConfig;
+use std::io::{ErrorKind, Read, Write};
+use std::net::TcpStream;
+use std::path::PathBuf;
+use touchline_session::fix::{Event, Memory, Role, Session, Settings, Store};
+use touchline_types::ReceiveTime;
+use touchline_wire::fix::{Encoder, Message};
+
+/// Rounds without a message after which nothing more is to come.
+const QUIET: usize = 200;
+const PASSWORD: &[u8] = b"swordfish";
+
+/// A folder and the reports of a journal.
+struct Office {
+    folder: PathBuf,
+    acceptor: Acceptor,
+    now_ns: u64,
+}
+
+/// A received report: ExecID, whether it is marked as PossDup or PossResend, and its fields from ExecID on.
+type Received = (String, bool, bool, String);
+
+impl Drop for Office {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.folder);
+    }
+}
+
+fn config() -> ReportConfig {
+    let text = "listen = \"127.0.0.1:0\"\nnumbers = \"n\"\n[[clients]]\ntarget = \"OPS\"\n[[clients]]\ntarget = \"RISK\"\n\
+                from = [\"127.0.0.9\"]";
+    toml::from_str(text).expect("a section")
+}
+
+fn reports(count: usize) -> Reports {
+    let mut reports = Reports::default();
+    LINES[..count].iter().for_each(|(kind, text)| reports.take(*kind, text));
+    reports
+}
+
+impl Office {
+    /// An acceptor of the first `count` lines.
+    fn open(name: &str, count: usize) -> Office {
+        let name = format!("touchline-office-{name}-{}", std::process::id());
+        let folder = std::env::temp_dir().join(name);
+        let _ = std::fs::remove_dir_all(&folder);
+        std::fs::create_dir_all(&folder).expect("our folder");
+        let acceptor = Office::acceptor(&folder, count);
+        Office {
+            folder,
+            acceptor,
+            now_ns: 1 << 60,
+        }
+    }
+
+    fn acceptor(folder: &std::path::Path, count: usize) -> Acceptor {
+        let passwords = vec![Some(PASSWORD.into()), None];
+        Acceptor::open(&config(), folder, passwords, reports(count)).expect("a port")
+    }
+
+    /// As a process that is killed and started again: with the journal of `count` lines.
+    fn restart(&mut self, count: usize) {
+        let other = Acceptor::open(&config(), &std::env::temp_dir(), vec![], Reports::default());
+        self.acceptor = other.expect("a port without clients");
+        self.acceptor = Office::acceptor(&self.folder, count);
+    }
+
+    fn time(&mut self) -> ReceiveTime {
+        self.now_ns += 1_000_000;
+        ReceiveTime {
+            wall_ns: self.now_ns,
+            mono_ns: self.now_ns,
+        }
+    }
+
+    fn news(&mut self) -> Vec<String> {
+        std::iter::from_fn(|| self.acceptor.next_news()).collect()
+    }
+
+    /// Logs on with this store and password, and receives until nothing more comes, or at most `most` reports, of which
+    /// the last are lost with the connection. Returns the store.
+    fn session(&mut self, store: Memory, password: &[u8], reset: bool, most: usize) -> (Memory, Vec<Received>) {
+        let mut settings = Settings::new(Role::Initiator, "OPS", "TOUCHLINE");
+        settings.reset_on_logon = reset;
+        let mut session = Session::new(settings, store);
+        let mut stream = TcpStream::connect(self.acceptor.address()).expect("it listens");
+        stream.set_nonblocking(true).expect("a socket");
+        let mut received = Vec::new();
+        session.connected_with(self.time(), |logon| {
+            logon.bytes(554, password);
+        });
+        let mut quiet = 0;
+        while quiet < QUIET && session.disconnect_reason().is_none() {
+            quiet += 1;
+            let time = self.time();
+            self.acceptor.work(time).expect("numbers");
+            let out = session.poll_transmit();
+            let sent = stream.write(out).unwrap_or(0);
+            session.transmitted(sent);
+            match stream.read(session.room()) {
+                Ok(0) => break,
+                Ok(bytes) => session.filled(bytes, time),
+                Err(error) if error.kind() == ErrorKind::WouldBlock => {
+                    std::thread::sleep(std::time::Duration::from_micros(100));
+                }
+                Err(_) => break,
+            }
+            while let Some(event) = session.poll() {
+                quiet = 0;
+                if let Event::Application(message, ..) = event {
+                    if received.len() == most {
+                        break;
+                    }
+                    received.push(read(&message));
+                }
+            }
+            if received.len() == most {
+                break;
+            }
+        }
+        drop(stream);
+        for _ in 0..QUIET {
+            let time = self.time();
+            self.acceptor.work(time).expect("numbers");
+            if !self.acceptor.is_connected() {
+                break;
+            }
+            std::thread::sleep(std::time::Duration::from_micros(100));
+        }
+        (session.into_store(), received)
+    }
+}
+
+fn read(message: &Message<'_>) -> Received {
+    assert_eq!(message.msg_type(), b"8");
+    let (mut id, mut marks, mut rest) = (String::new(), [false; 2], String::new());
+    for field in message.fields().map_while(Result::ok) {
+        let value = String::from_utf8_lossy(field.value);
+        match field.tag {
+            43 => marks[0] = true,
+            97 => marks[1] = true,
+            17 => id = value.into_owned(),
+            8 | 9 | 10 | 34 | 35 | 49 | 52 | 56 | 122 => {}
+            tag => rest.push_str(&format!("{tag}={value}|")),
+        }
+    }
+    (id, marks[0], marks[1], rest)
+}
+
+fn ids(received: &[Received]) -> Vec<&str> {
+    received.iter().map(|(id, ..)| id.as_str()).collect()
+}
+
+const IDS: [&str; 5] = ["A-X1", "A-X2", "A-X3", "A-X2-H", "T-P1-2-8"];
+
+/// A client that connects late has all reports once; later ones come over the same numbers, also after the reporting
+/// process was killed.
+#[test]
+fn each_report_comes_once_whenever_a_client_connects() {
+    let mut office = Office::open("once", 4);
+    let (store, received) = office.session(Memory::default(), PASSWORD, false, 99);
+    assert_eq!(ids(&received), IDS[..2]);
+    office.restart(LINES.len());
+    let (store, received) = office.session(store, PASSWORD, false, 99);
+    assert_eq!(ids(&received), IDS[2..]);
+    assert!(received.iter().all(|(_, dup, resend, _)| !dup && !resend));
+    let (_, received) = office.session(store, PASSWORD, false, 99);
+    assert_eq!(ids(&received), [""; 0]);
+}
+
+/// What was lost with a connection is asked for by the client and sent again with PossDup, word for word, from the journal
+/// of a process that was started since.
+#[test]
+fn lost_reports_are_sent_again_from_the_journal() {
+    let mut office = Office::open("again", LINES.len());
+    let (store, all) = office.session(Memory::default(), PASSWORD, false, 99);
+    assert_eq!(ids(&all), IDS);
+    let next_out = store.next_out();
+    office.restart(LINES.len());
+    // The client has lost what it received, and knows its own number alone.
+    let mut store = Memory::default();
+    for _ in 1..next_out {
+        store.add(b"").expect("memory");
+    }
+    let (_, again) = office.session(store, PASSWORD, false, 99);
+    assert_eq!(ids(&again), IDS);
+    for (again, first) in again.iter().zip(&all) {
+        assert!(again.1 && !again.2, "{again:?}");
+        assert_eq!(again.3, first.3);
+    }
+    // Cut in the middle: each comes, and what comes twice says so.
+    let mut office = Office::open("cut", LINES.len());
+    let (store, first) = office.session(Memory::default(), PASSWORD, false, 2);
+    let (_, second) = office.session(store, PASSWORD, false, 99);
+    let mut seen: Vec<&str> = ids(&first);
+    for (id, is_dup, ..) in &second {
+        assert!(*is_dup || !seen.contains(&id.as_str()), "{id} came twice, unmarked");
+        seen.push(id);
+    }
+    seen.sort_unstable();
+    seen.dedup();
+    assert_eq!(seen.len(), IDS.len());
+}
+
+/// A client that begins again at 1 has everything again, marked with PossResend.
+#[test]
+fn a_reset_sends_everything_again() {
+    let mut office = Office::open("reset", LINES.len());
+    let (store, received) = office.session(Memory::default(), PASSWORD, true, 99);
+    assert_eq!(ids(&received), IDS);
+    assert!(received.iter().all(|(_, _, resend, _)| !resend));
+    let (_, received) = office.session(store, PASSWORD, true, 99);
+    assert_eq!(ids(&received), IDS);
+    assert!(received.iter().all(|(_, dup, resend, _)| !dup && *resend));
+}
+
+/// After the loss of the journal's end, or with another journal, no number stands for another report.
+#[test]
+fn another_journal_is_not_taken_for_the_old_one() {
+    let mut office = Office::open("other", LINES.len());
+    let (store, _) = office.session(Memory::default(), PASSWORD, false, 99);
+    let next_out = store.next_out();
+    office.restart(4);
+    let mut lost = Memory::default();
+    for _ in 1..next_out {
+        lost.add(b"").expect("memory");
+    }
+    let (store, received) = office.session(lost, PASSWORD, false, 99);
+    // The rest of the numbers is filled as a gap.
+    assert_eq!(ids(&received), IDS[..2]);
+    // Its reports come when the journal has them again.
+    let other = &LINES[4..];
+    for (kind, text) in other {
+        office.acceptor.take(*kind, text);
+    }
+    let (_, received) = office.session(store, PASSWORD, false, 99);
+    assert_eq!(ids(&received), IDS[2..]);
+}
+
+/// Who has no session, another password or another address is refused, and the log says why.
+#[test]
+fn strangers_are_refused_with_one_line() {
+    let mut office = Office::open("strangers", LINES.len());
+    let (_, received) = office.session(Memory::default(), b"guess", false, 99);
+    assert_eq!(ids(&received), [""; 0]);
+    let news = office.news();
+    assert!(news.iter().any(|line| line == "OPS refused, from 127.0.0.1: wrong password"), "{news:?}");
+    for (logon, why) in [
+        ("RISK", "the CompIDs are those of no client"),
+        ("NOBODY", "the CompIDs are those of no client"),
+    ] {
+        let mut stream = TcpStream::connect(office.acceptor.address()).expect("it listens");
+        let mut room = [0; 256];
+        let mut encoder = Encoder::new(&mut room, b"FIX.4.4", b"A");
+        encoder.bytes(49, logon.as_bytes()).bytes(56, b"TOUCHLINE").unsigned(34, 1);
+        stream.write_all(encoder.finish().expect("room")).expect("a socket");
+        let mut news = Vec::new();
+        for _ in 0..QUIET {
+            let time = office.time();
+            office.acceptor.work(time).expect("numbers");
+            news.extend(office.news());
+            if !news.is_empty() {
+                break;
+            }
+            std::thread::sleep(std::time::Duration::from_millis(1));
+        }
+        assert_eq!(news, [format!("connection from 127.0.0.1 refused: {why}")], "{logon}");
+    }
+    // The right one is still served.
+    let (_, received) = office.session(Memory::default(), PASSWORD, false, 99);
+    assert_eq!(ids(&received), IDS);
+}
