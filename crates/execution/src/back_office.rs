@@ -51,7 +51,9 @@ pub struct Acceptor {
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
     /// The address cannot be used.
-    #[error("report.listen: cannot listen on {0} ({1}); give an address of this host with a free port")]
+    #[error(
+        "report.listen: cannot listen on {0} ({1}); give an address of this host with a free port"
+    )]
     Listen(SocketAddrV4, Error),
     /// Numbers of a client cannot be used.
     #[error(transparent)]
@@ -127,7 +129,9 @@ impl Acceptor {
 
     /// Starts the logout of all clients.
     pub fn log_out(&mut self, time: ReceiveTime) {
-        self.clients.iter_mut().for_each(|client| client.log_out(time));
+        self.clients
+            .iter_mut()
+            .for_each(|client| client.log_out(time));
     }
 
     /// Whether a client is connected.

@@ -344,13 +344,19 @@ impl ReportConfig {
             let ids = (&client.sender, name);
             if !is_id(ids.0)
                 || !is_id(ids.1)
-                || self.clients[..place].iter().any(|other| (&other.sender, &other.target) == ids)
+                || self.clients[..place]
+                    .iter()
+                    .any(|other| (&other.sender, &other.target) == ids)
             {
                 return Some(format!(
                     "report.clients: {name:?}: give each a pair of CompIDs of its own, 1 to 64 printable characters"
                 ));
             }
-            if let Some(block) = client.from.iter().find(|text| text.parse::<Block>().is_err()) {
+            if let Some(block) = client
+                .from
+                .iter()
+                .find(|text| text.parse::<Block>().is_err())
+            {
                 return Some(format!(
                     "report.clients: {name}: from: {block:?} is no ADDRESS[/BITS]"
                 ));
@@ -379,7 +385,10 @@ impl ReportConfig {
 impl ReportClient {
     /// Addresses that it may connect from.
     pub fn blocks(&self) -> Vec<Block> {
-        self.from.iter().filter_map(|text| text.parse().ok()).collect()
+        self.from
+            .iter()
+            .filter_map(|text| text.parse().ok())
+            .collect()
     }
 }
 

@@ -301,7 +301,12 @@ impl Reading<'_> {
             Event::Fill(_) | Event::Position { .. } | Event::Alarm { .. } => true,
             _ => false,
         };
-        if self.batch.events.iter().any(|(_, event)| is_execution(event)) {
+        if self
+            .batch
+            .events
+            .iter()
+            .any(|(_, event)| is_execution(event))
+        {
             let mut batch = std::mem::take(&mut self.batch);
             batch.events.retain(|(_, event)| is_execution(event));
             self.recovered.untold.push(batch);

@@ -1,11 +1,11 @@
 //! The page of a load test: one self-contained HTML file.
 
-pub mod svg;
-
 use crate::ramp::{knees, warnings};
 use crate::row::{Row, Verdict};
 use std::fmt::Write;
-use svg::{BarChart, Line, LineChart, escape};
+use touchline_chart::{self as chart, BarChart, Line, LineChart, Scale, escape, section};
+
+pub use touchline_chart::{si, time};
 
 /// Contents of the page beside the rows.
 #[derive(Clone, Debug, Default)]
@@ -16,21 +16,10 @@ pub struct Facts {
     pub subjects: Vec<(String, String)>,
 }
 
-const STYLE: &str = "body{font:15px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem;color:#222;background:#fff}\
-h1{font-size:1.6rem}h2{font-size:1.15rem;margin-top:2.2rem}svg{width:100%;height:auto;font-size:12px}\
-svg text{fill:#444}.axis{font-weight:600}.grid{stroke:#ddd}.legend span{margin-right:1rem;white-space:nowrap}\
-.key{width:24px;height:8px;margin-right:5px;vertical-align:middle}table{border-collapse:collapse;font-size:13px}\
-td,th{padding:.2rem .6rem;border-bottom:1px solid #e5e5e5;text-align:right;white-space:nowrap}\
-td:first-child,th:first-child,td.text{text-align:left;white-space:normal}.warning{background:#fff3cd;padding:.5rem .8rem}\
-.scroll{overflow-x:auto}";
-
 /// The page.
 pub fn page(rows: &[Row], facts: &Facts) -> String {
     let names = names(rows);
-    let mut page = format!(
-        "<!doctype html><html lang=en><meta charset=utf-8><meta name=viewport content='width=device-width'>\
-         <title>touchline load</title><style>{STYLE}</style><h1>Load test of transports</h1>"
-    );
+    let mut page = chart::begin_page("touchline load", "Load test of transports");
     for warning in warnings(rows) {
         let _ = write!(page, "<p class=warning>{}</p>", escape(&warning));
     }
@@ -100,14 +89,6 @@ const PROCESSORS: &str =
 const MEMORY: &str = "Resident memory of all processes, and files in shared memory. Pages that several processes touch count in each.";
 const NETWORK: &str = "Bytes that the interface sent, including headers and acknowledgements.";
 const STEPS: &str = "Every step, including repeated ones.";
-
-fn section(page: &mut String, heading: &str, text: &str, body: &str) {
-    let _ = write!(page, "<h2>{heading}</h2>");
-    if !text.is_empty() {
-        let _ = write!(page, "<p>{}</p>", escape(text));
-    }
-    page.push_str(body);
-}
 
 /// Subjects in the order of measurement.
 fn names(rows: &[Row]) -> Vec<String> {
@@ -181,7 +162,7 @@ fn latency_charts(rows: &[Row], names: &[String]) -> String {
                 })
                 .collect(),
             colour: number,
-            is_dashed: number >= svg::COLOURS.len(),
+            is_dashed: number >= chart::COLOURS.len(),
         };
         let lines = names.iter().enumerate().map(line).collect();
         LineChart {
@@ -189,6 +170,7 @@ fn latency_charts(rows: &[Row], names: &[String]) -> String {
             y,
             x_text: si,
             y_text: time,
+            y_scale: Scale::Log,
             lines,
         }
         .draw()
@@ -204,13 +186,14 @@ fn received_chart(rows: &[Row], names: &[String]) -> LineChart {
             .map(|(rate, rows)| (*rate as f64, median(rows, |row| row.received_rate)))
             .collect(),
         colour: number,
-        is_dashed: number >= svg::COLOURS.len(),
+        is_dashed: number >= chart::COLOURS.len(),
     };
     LineChart {
         x: "offered, messages/s",
         y: "received, messages/s",
         x_text: si,
         y_text: si,
+        y_scale: Scale::Log,
         lines: names.iter().enumerate().map(line).collect(),
     }
 }
@@ -240,7 +223,7 @@ fn percentile_chart(rows: &[Row], names: &[String], rate: u64) -> LineChart {
             name: name.clone(),
             points: points.unwrap_or_default(),
             colour: number,
-            is_dashed: number >= svg::COLOURS.len(),
+            is_dashed: number >= chart::COLOURS.len(),
         }
     };
     LineChart {
@@ -248,6 +231,7 @@ fn percentile_chart(rows: &[Row], names: &[String], rate: u64) -> LineChart {
         y: "latency",
         x_text: si,
         y_text: time,
+        y_scale: Scale::Log,
         lines: names.iter().enumerate().map(line).collect(),
     }
 }
@@ -390,30 +374,6 @@ fn step_table(rows: &[Row]) -> String {
     table + "</table></div>"
 }
 
-/// A number with k or M.
-pub fn si(value: f64) -> String {
-    let (value, unit) = match value {
-        value if value >= 1e6 => (value / 1e6, " M"),
-        value if value >= 1e3 => (value / 1e3, " k"),
-        value => (value, ""),
-    };
-    let digits = usize::from(value < 100.0 && value.fract() >= 0.05);
-    format!("{value:.digits$}{unit}")
-}
-
-/// Nanoseconds with a unit.
-pub fn time(ns: f64) -> String {
-    let (value, unit) = match ns {
-        ns if ns >= 1e9 => (ns / 1e9, "s"),
-        ns if ns >= 1e6 => (ns / 1e6, "ms"),
-        ns if ns >= 1e3 => (ns / 1e3, "µs"),
-        ns => return format!("{ns:.0} ns"),
-    };
-    let digits = usize::from(value < 99.95);
-    let text = format!("{value:.digits$}");
-    format!("{} {unit}", text.strip_suffix(".0").unwrap_or(&text))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -451,17 +411,5 @@ mod tests {
             assert!(!page.contains(outside), "{outside}");
         }
         assert_eq!(page.matches("<svg").count(), page.matches("</svg>").count());
-    }
-
-    #[test]
-    fn numbers_are_short() {
-        assert_eq!(
-            [10.0, 1_500.0, 30_000.0, 1_700_000.0].map(si),
-            ["10", "1.5 k", "30 k", "1.7 M"]
-        );
-        assert_eq!(
-            [350.0, 8_700.0, 2e6, 3e9].map(time),
-            ["350 ns", "8.7 µs", "2 ms", "3 s"]
-        );
     }
 }

@@ -1,6 +1,6 @@
 //! `touchline fx`: a composite price from banks' quotes, and orders on it.
 
-mod blotter;
+pub mod blotter;
 mod compose;
 mod desk;
 mod follow;

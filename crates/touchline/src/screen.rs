@@ -13,6 +13,14 @@ const NAP: Duration = Duration::from_millis(20);
 /// Prints the text of `picture` until this process is interrupted or standard output is closed; an
 /// unchanged text is not printed again.
 pub fn watch(mut picture: impl FnMut() -> Result<String, Failure>) -> Result<(), Failure> {
+    watch_while(|| Ok(true), &mut picture)
+}
+
+/// [`watch`] as long as `goes_on`, which is asked every few milliseconds.
+pub fn watch_while(
+    mut goes_on: impl FnMut() -> Result<bool, Failure>,
+    mut picture: impl FnMut() -> Result<String, Failure>,
+) -> Result<(), Failure> {
     let interrupt = Interrupt::catch()?;
     let mut output = Output::stdout()?;
     let in_place = std::io::stdout().is_terminal();
@@ -30,6 +38,9 @@ pub fn watch(mut picture: impl FnMut() -> Result<String, Failure>) -> Result<(),
         let looked = Instant::now();
         while looked.elapsed() < EVERY && !interrupt.is_asked() {
             std::thread::sleep(NAP);
+            if !goes_on()? {
+                return Ok(());
+            }
         }
     }
     Ok(())

@@ -21,6 +21,7 @@ const fn package(name: &'static str, layer: u8, may_know: &'static [&'static str
 const PACKAGES: &[Package] = &[
     package("touchline-types", 0, &[]),
     package("touchline-wire", 0, &[]),
+    package("touchline-chart", 0, &[]),
     package("touchline-shm", 1, &[]),
     package("touchline-net", 1, &[]),
     package("touchline-aeron", 1, &[]),
@@ -108,6 +109,7 @@ const PACKAGES: &[Package] = &[
             "touchline-types",
             "touchline-shm",
             "touchline-aeron",
+            "touchline-chart",
             "touchline-transport",
         ],
     ),
@@ -147,6 +149,7 @@ const PACKAGES: &[Package] = &[
             "touchline-client",
             "touchline-journal",
             "touchline-load",
+            "touchline-chart",
             LAB,
         ],
     ),

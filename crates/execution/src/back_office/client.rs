@@ -111,7 +111,12 @@ impl Client {
     }
 
     /// Starts a connection over which `bytes` have arrived already.
-    pub fn connected(&mut self, (stream, from): (Stream, Ipv4Addr), bytes: &[u8], time: ReceiveTime) {
+    pub fn connected(
+        &mut self,
+        (stream, from): (Stream, Ipv4Addr),
+        bytes: &[u8],
+        time: ReceiveTime,
+    ) {
         self.session.connected(time);
         self.connection = Some(Connection {
             stream,
@@ -284,7 +289,10 @@ impl Client {
             && !std::mem::replace(&mut connection.is_up, true)
         {
             let from = connection.from;
-            let text = format!("{} logged on from {from}, {next} reports sent before", self.name);
+            let text = format!(
+                "{} logged on from {from}, {next} reports sent before",
+                self.name
+            );
             self.news = Some(News {
                 text,
                 from,
@@ -313,7 +321,11 @@ impl Client {
             (None, Some(error)) => error.to_string(),
             (None, None) => "closed".to_owned(),
         };
-        let what = if connection.is_up { "disconnected" } else { "refused" };
+        let what = if connection.is_up {
+            "disconnected"
+        } else {
+            "refused"
+        };
         self.news = Some(News {
             text: format!("{} {what}, from {from}: {why}", self.name),
             from,

@@ -45,13 +45,17 @@ pub type Sending = Rc<Cell<Option<(u64, u64)>>>;
 #[derive(Debug, Error)]
 pub enum OpenError {
     /// The file cannot be used.
-    #[error("{0}: cannot be used ({1}); the folder of report.numbers must be writable for this user")]
+    #[error(
+        "{0}: cannot be used ({1}); the folder of report.numbers must be writable for this user"
+    )]
     System(PathBuf, io::Error),
     /// Another process has it.
     #[error("{0}: another process serves this client; stop it first")]
     Locked(PathBuf),
     /// It is not such a file.
-    #[error("{0}: is not a file of sequence numbers; remove it, and let the client log on with ResetSeqNumFlag")]
+    #[error(
+        "{0}: is not a file of sequence numbers; remove it, and let the client log on with ResetSeqNumFlag"
+    )]
     Damaged(PathBuf),
 }
 
@@ -254,13 +258,15 @@ impl Store for Numbers {
         };
         if sent.report == 0 {
             let other = self.others.iter().find(|(other, _)| *other == number);
-            return Ok(other.map_or(0, |(_, message)| match room.get_mut(..message.len()) {
-                Some(room) => {
-                    room.copy_from_slice(message);
-                    message.len()
-                }
-                None => 0,
-            }));
+            return Ok(
+                other.map_or(0, |(_, message)| match room.get_mut(..message.len()) {
+                    Some(room) => {
+                        room.copy_from_slice(message);
+                        message.len()
+                    }
+                    None => 0,
+                }),
+            );
         }
         let reports = self.reports.borrow();
         let report = reports.get((sent.report & !AGAIN) - 1);

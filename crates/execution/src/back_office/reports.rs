@@ -212,7 +212,11 @@ impl Order {
     /// Side and symbol of an order whose own line is missing.
     fn learn(&mut self, line: &Map<String, Value>) {
         if self.terms.is_empty() {
-            let side = if word(line, "side") == "buy" { "1" } else { "2" };
+            let side = if word(line, "side") == "buy" {
+                "1"
+            } else {
+                "2"
+            };
             put(&mut self.terms, "54", side);
             put(&mut self.terms, "55", word(line, "pair"));
         }
@@ -294,7 +298,13 @@ fn exec_id(line: &Map<String, Value>) -> String {
 fn put(body: &mut String, tag: &str, value: &str) {
     // Writing into a string does not fail.
     let _ = write!(body, "{tag}=");
-    let clean = |letter: char| if letter.is_ascii_graphic() || letter == ' ' { letter } else { '?' };
+    let clean = |letter: char| {
+        if letter.is_ascii_graphic() || letter == ' ' {
+            letter
+        } else {
+            '?'
+        }
+    };
     body.extend(value.chars().map(clean));
     body.push(SOH);
 }
@@ -328,29 +338,69 @@ pub(super) mod tests {
     /// Lines of an order of 3,000 that is filled in two parts, one of which is corrected and the other busted, and of one
     /// that is rejected.
     pub const LINES: [(u8, &str); 11] = [
-        (2, r#"{"t":1000000,"clordid":"T-P1-1","bank":"A","event":"sent","state":"sent","cum":0,"leaves":3000,"code":null,"fix":"35=D|1=D1|11=T-P1-1|15=EUR|38=3000|40=2|44=1.1|54=1|55=EUR/USD|59=3|60=20260105-09:00:01.123|64=20260107"}"#),
-        (3, r#"{"t":2000000,"clordid":"T-P1-1","parent":"P1","bank":"A","exec_id":"X1","kind":"fill","pair":"EUR/USD","side":"buy","qty":1000,"price":"1.1"}"#),
-        (2, r#"{"t":2000000,"clordid":"T-P1-1","bank":"A","event":"report","state":"partial","cum":1000,"leaves":2000,"code":null,"fix":null}"#),
-        (3, r#"{"t":3000000,"clordid":"T-P1-1","parent":"P1","bank":"A","exec_id":"X2","kind":"fill","pair":"EUR/USD","side":"buy","qty":2000,"price":"1.09999"}"#),
-        (2, r#"{"t":3000000,"clordid":"T-P1-1","bank":"A","event":"report","state":"filled","cum":3000,"leaves":0,"code":null,"fix":null}"#),
-        (3, r#"{"t":4000000,"clordid":"T-P1-1","parent":"P1","bank":"A","exec_id":"X1","kind":"bust","pair":"EUR/USD","side":"buy","qty":1000,"price":"1.1"}"#),
-        (3, r#"{"t":4000000,"clordid":"T-P1-1","parent":"P1","bank":"A","exec_id":"X3","kind":"correct","pair":"EUR/USD","side":"buy","qty":1000,"price":"1.09998"}"#),
-        (3, r#"{"t":5000000,"clordid":"T-P1-1","parent":"P1","bank":"A","exec_id":"X2","kind":"bust","pair":"EUR/USD","side":"buy","qty":2000,"price":"1.09999"}"#),
-        (1, r#"{"t":5000000,"event":"alarm","what":"bust","clordid":"T-P1-1"}"#),
-        (2, r#"{"t":6000000,"clordid":"T-P1-2","bank":"B","event":"sent","state":"sent","cum":0,"leaves":3000,"code":null,"fix":"35=D|11=T-P1-2|38=3000|54=1|55=EUR/USD"}"#),
-        (2, r#"{"t":7000000,"clordid":"T-P1-2","bank":"B","event":"report","state":"rejected","cum":0,"leaves":0,"code":"A-1","fix":null}"#),
+        (
+            2,
+            r#"{"t":1000000,"clordid":"T-P1-1","bank":"A","event":"sent","state":"sent","cum":0,"leaves":3000,"code":null,"fix":"35=D|1=D1|11=T-P1-1|15=EUR|38=3000|40=2|44=1.1|54=1|55=EUR/USD|59=3|60=20260105-09:00:01.123|64=20260107"}"#,
+        ),
+        (
+            3,
+            r#"{"t":2000000,"clordid":"T-P1-1","parent":"P1","bank":"A","exec_id":"X1","kind":"fill","pair":"EUR/USD","side":"buy","qty":1000,"price":"1.1"}"#,
+        ),
+        (
+            2,
+            r#"{"t":2000000,"clordid":"T-P1-1","bank":"A","event":"report","state":"partial","cum":1000,"leaves":2000,"code":null,"fix":null}"#,
+        ),
+        (
+            3,
+            r#"{"t":3000000,"clordid":"T-P1-1","parent":"P1","bank":"A","exec_id":"X2","kind":"fill","pair":"EUR/USD","side":"buy","qty":2000,"price":"1.09999"}"#,
+        ),
+        (
+            2,
+            r#"{"t":3000000,"clordid":"T-P1-1","bank":"A","event":"report","state":"filled","cum":3000,"leaves":0,"code":null,"fix":null}"#,
+        ),
+        (
+            3,
+            r#"{"t":4000000,"clordid":"T-P1-1","parent":"P1","bank":"A","exec_id":"X1","kind":"bust","pair":"EUR/USD","side":"buy","qty":1000,"price":"1.1"}"#,
+        ),
+        (
+            3,
+            r#"{"t":4000000,"clordid":"T-P1-1","parent":"P1","bank":"A","exec_id":"X3","kind":"correct","pair":"EUR/USD","side":"buy","qty":1000,"price":"1.09998"}"#,
+        ),
+        (
+            3,
+            r#"{"t":5000000,"clordid":"T-P1-1","parent":"P1","bank":"A","exec_id":"X2","kind":"bust","pair":"EUR/USD","side":"buy","qty":2000,"price":"1.09999"}"#,
+        ),
+        (
+            1,
+            r#"{"t":5000000,"event":"alarm","what":"bust","clordid":"T-P1-1"}"#,
+        ),
+        (
+            2,
+            r#"{"t":6000000,"clordid":"T-P1-2","bank":"B","event":"sent","state":"sent","cum":0,"leaves":3000,"code":null,"fix":"35=D|11=T-P1-2|38=3000|54=1|55=EUR/USD"}"#,
+        ),
+        (
+            2,
+            r#"{"t":7000000,"clordid":"T-P1-2","bank":"B","event":"report","state":"rejected","cum":0,"leaves":0,"code":"A-1","fix":null}"#,
+        ),
     ];
 
     fn field<'a>(report: &'a Report, tag: &str) -> Option<&'a str> {
-        let mut fields = report.body.split(SOH).filter_map(|field| field.split_once('='));
-        fields.find(|(other, _)| *other == tag).map(|(_, value)| value)
+        let mut fields = report
+            .body
+            .split(SOH)
+            .filter_map(|field| field.split_once('='));
+        fields
+            .find(|(other, _)| *other == tag)
+            .map(|(_, value)| value)
     }
 
     /// Each execution is one report, with totals that leave out what was reversed; the rest of a busted order is dead.
     #[test]
     fn lines_become_reports() {
         let mut reports = Reports::default();
-        LINES.iter().for_each(|(kind, text)| reports.take(*kind, text));
+        LINES
+            .iter()
+            .for_each(|(kind, text)| reports.take(*kind, text));
         let tags = ["17", "150", "39", "14", "151", "6", "19"];
         let rows: Vec<_> = reports
             .all
@@ -377,6 +427,9 @@ pub(super) mod tests {
         let mut body = String::new();
         put(&mut body, "17", "a\u{1}14=9");
         assert_eq!(body, "17=a?14=9\u{1}");
-        assert_eq!((scaled("-1.5"), scaled("2")), (Some(-1_500_000_000), Some(2_000_000_000)));
+        assert_eq!(
+            (scaled("-1.5"), scaled("2")),
+            (Some(-1_500_000_000), Some(2_000_000_000))
+        );
     }
 }

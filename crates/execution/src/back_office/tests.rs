@@ -38,7 +38,9 @@ fn config() -> ReportConfig {
 
 fn reports(count: usize) -> Reports {
     let mut reports = Reports::default();
-    LINES[..count].iter().for_each(|(kind, text)| reports.take(*kind, text));
+    LINES[..count]
+        .iter()
+        .for_each(|(kind, text)| reports.take(*kind, text));
     reports
 }
 
@@ -83,7 +85,13 @@ impl Office {
 
     /// Logs on with this store and password, and receives until nothing more comes, or at most `most` reports, of which
     /// the last are lost with the connection. Returns the store.
-    fn session(&mut self, store: Memory, password: &[u8], reset: bool, most: usize) -> (Memory, Vec<Received>) {
+    fn session(
+        &mut self,
+        store: Memory,
+        password: &[u8],
+        reset: bool,
+        most: usize,
+    ) -> (Memory, Vec<Received>) {
         let mut settings = Settings::new(Role::Initiator, "OPS", "TOUCHLINE");
         settings.reset_on_logon = reset;
         let mut session = Session::new(settings, store);
@@ -198,7 +206,10 @@ fn lost_reports_are_sent_again_from_the_journal() {
     let (_, second) = office.session(store, PASSWORD, false, 99);
     let mut seen: Vec<&str> = ids(&first);
     for (id, is_dup, ..) in &second {
-        assert!(*is_dup || !seen.contains(&id.as_str()), "{id} came twice, unmarked");
+        assert!(
+            *is_dup || !seen.contains(&id.as_str()),
+            "{id} came twice, unmarked"
+        );
         seen.push(id);
     }
     seen.sort_unstable();
@@ -248,7 +259,11 @@ fn strangers_are_refused_with_one_line() {
     let (_, received) = office.session(Memory::default(), b"guess", false, 99);
     assert_eq!(ids(&received), [""; 0]);
     let news = office.news();
-    assert!(news.iter().any(|line| line == "OPS refused, from 127.0.0.1: wrong password"), "{news:?}");
+    assert!(
+        news.iter()
+            .any(|line| line == "OPS refused, from 127.0.0.1: wrong password"),
+        "{news:?}"
+    );
     for (logon, why) in [
         ("RISK", "the CompIDs are those of no client"),
         ("NOBODY", "the CompIDs are those of no client"),
@@ -256,8 +271,13 @@ fn strangers_are_refused_with_one_line() {
         let mut stream = TcpStream::connect(office.acceptor.address()).expect("it listens");
         let mut room = [0; 256];
         let mut encoder = Encoder::new(&mut room, b"FIX.4.4", b"A");
-        encoder.bytes(49, logon.as_bytes()).bytes(56, b"TOUCHLINE").unsigned(34, 1);
-        stream.write_all(encoder.finish().expect("room")).expect("a socket");
+        encoder
+            .bytes(49, logon.as_bytes())
+            .bytes(56, b"TOUCHLINE")
+            .unsigned(34, 1);
+        stream
+            .write_all(encoder.finish().expect("room"))
+            .expect("a socket");
         let mut news = Vec::new();
         for _ in 0..QUIET {
             let time = office.time();
@@ -268,7 +288,11 @@ fn strangers_are_refused_with_one_line() {
             }
             std::thread::sleep(std::time::Duration::from_millis(1));
         }
-        assert_eq!(news, [format!("connection from 127.0.0.1 refused: {why}")], "{logon}");
+        assert_eq!(
+            news,
+            [format!("connection from 127.0.0.1 refused: {why}")],
+            "{logon}"
+        );
     }
     // The right one is still served.
     let (_, received) = office.session(Memory::default(), PASSWORD, false, 99);

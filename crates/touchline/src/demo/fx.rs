@@ -1,33 +1,38 @@
-//! `touchline demo fx`: simulated banks, a gateway for each, the composer and a screen, each in a separate process.
+//! `touchline demo fx`: simulated banks, a gateway for each, the composer, a trading engine and a screen, each in a
+//! separate process.
 
 mod compare;
 mod kills;
+mod trading;
 
 use super::children::Process;
 use super::folder::Folder;
 use crate::interrupt::Interrupt;
 use crate::output::{Failure, say};
 use crate::paint::Paint;
-use crate::top;
+use crate::screen;
 use compare::Comparison;
+use std::cell::RefCell;
 use std::fs;
 use std::io::IsTerminal;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant};
-use touchline_client::monitor::Monitor;
 use touchline_lab::bank::Config;
 use touchline_transport::shm::{CountersView, Root};
+use trading::Trading;
 
-/// Banks that quote currency pairs, a gateway for each, and one composite price.
+/// Banks that quote currency pairs, a gateway for each, one composite price, and orders on it.
 ///
 /// Five simulated banks quote three pairs over FIX, each in a dialect; some are late, fall silent, lose their connection, or quote
-/// inverted or malformed prices. A gateway for each publishes its quotes, the composer makes one price of them, and the screen shows
-/// this price. At the end the faults stop, and the composite is compared with the best prices of the banks.
+/// inverted or malformed prices. A gateway for each publishes its quotes, and the composer makes one price of them. A trading engine
+/// executes parent orders at random; the banks hold, reject, split, lose, bust and correct. The screen shows the blotter. The engine is
+/// killed (-9) once and continues from its journal. At the end the faults stop, the composite is compared with the best prices of
+/// the banks, and the engine's positions with the banks' own books.
 #[derive(Debug, clap::Args)]
 pub struct Arguments {
-    /// Stop after N seconds; by default at Ctrl-C, or at q on the screen.
+    /// Stop after N seconds; by default at Ctrl-C.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=86_400))]
     seconds: Option<u64>,
     /// Seed of the mids and of the faults.
@@ -36,7 +41,8 @@ pub struct Arguments {
     /// Print one line a second instead of the screen. Without a terminal this is the default.
     #[arg(long)]
     plain: bool,
-    /// Kill (-9), freeze and disconnect processes at random, N times in a row; fail if a void quote is shown as live.
+    /// Without orders: kill (-9), freeze and disconnect processes of the composite at random, N times in a row; fail if a void
+    /// quote is shown as live.
     #[arg(long, value_name = "N", conflicts_with = "seconds")]
     kills: Option<u64>,
 }
@@ -44,6 +50,9 @@ pub struct Arguments {
 const BANKS: &str = include_str!("fx/banks.toml");
 /// The composite's bus.
 const BUS: &str = "fx";
+/// Folder of the configurations, and file of the banks' ledgers.
+const FILES: &str = "files";
+const LEDGER: &str = "ledger.jsonl";
 /// Port of the first bank where banks are killed.
 const PORT: u16 = 21_001;
 /// Maximum time of a process to start and to end.
@@ -89,14 +98,23 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         buses.display()
     ))?;
     let mut cast = Cast::start(&path, folder.path(), &buses, &banks)?;
+    let mut trading = None;
     match arguments.kills {
         Some(kills) => {
             let names: Vec<String> = banks.banks.iter().map(|bank| bank.name.clone()).collect();
             kills::run(&mut cast, &names, &buses, arguments.seed, kills)?;
         }
-        None => watch(arguments, &buses, &mut cast, &interrupt)?,
+        None => {
+            let pairs = banks.pairs.iter().map(|pair| pair.symbol.clone()).collect();
+            let files = folder.path().join(FILES);
+            let (seed, seconds) = (arguments.seed, arguments.seconds);
+            let mut engine = Trading::start(&files, &buses, pairs, seed, seconds)?;
+            watch(arguments, &buses, &mut cast, &mut engine, &interrupt)?;
+            trading = Some(engine);
+        }
     }
     let comparison = cast.compare(&Root::at(&buses))?;
+    let positions = trading.map(Trading::end).transpose()?;
     let said = cast.end()?;
     let paint = Paint::for_stdout();
     let summary = said
@@ -108,39 +126,58 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         page += &format!("  {line}\n");
     }
     page += &comparison.describe(paint);
+    let mut are_positions_equal = true;
+    if let Some(own) = positions {
+        let ledger = folder.path().join(LEDGER);
+        let text = fs::read_to_string(&ledger)
+            .map_err(|error| Failure::run(format!("{}: {error}", ledger.display())))?;
+        let (is_equal, text) = trading::compare(&own, &trading::ledgers(&text)?, paint);
+        are_positions_equal = is_equal;
+        page += &text;
+    }
     say(&page)?;
-    match comparison.is_equal() {
-        true => Ok(()),
-        false => Err(Failure::run(
+    match (comparison.is_equal(), are_positions_equal) {
+        (true, true) => Ok(()),
+        (false, _) => Err(Failure::run(
             "the composite differs from the best prices of the banks; please report it with this command line",
+        )),
+        (true, false) => Err(Failure::run(
+            "positions differ from the banks' books; please report it with this command line",
         )),
     }
 }
 
-/// Watches until a stop is requested: on a screen, or with one line a second.
+/// Trades and watches until a stop is requested: on a screen, or with one line a second.
 fn watch(
     arguments: &Arguments,
     buses: &Path,
     cast: &mut Cast,
+    trading: &mut Trading,
     interrupt: &Interrupt,
 ) -> Result<(), Failure> {
     let start = Instant::now();
     let end = arguments.seconds.map(Duration::from_secs);
+    let trading = RefCell::new(trading);
     let mut goes_on = || {
         cast.all_alive()?;
+        trading.borrow_mut().work()?;
         Ok(!interrupt.is_asked() && end.is_none_or(|end| start.elapsed() < end))
     };
     if !arguments.plain && std::io::stdout().is_terminal() {
-        let introduction = "This demo simulates five banks that quote three pairs in different dialects. Some are late, fall silent, \
-             lose their connection or send invalid quotes. The composite below has the best tradable prices; the number of \
-             orders is the number of banks. q ends the demo; then the composite is compared with the best prices of the banks."
-            .to_owned();
-        return top::watch(&Monitor::new(Some(buses)), BUS, introduction, &mut goes_on);
+        let composite = format!(
+            "Parent orders at random on the quotes of five simulated banks. Ctrl-C ends the demo; then positions are compared with \
+             the banks' books.\nThe composite: touchline top {BUS} --dir {}",
+            buses.display()
+        );
+        let paint = Paint::for_stdout();
+        let picture = || Ok(format!("{composite}\n{}", trading.borrow().screen(paint)));
+        return screen::watch_while(goes_on, picture);
     }
     let root = Root::at(buses);
     let (mut next, mut before) = (Instant::now() + Duration::from_secs(1), [0; 2]);
     while goes_on()? {
         thread::sleep(Duration::from_millis(20));
+        trading::say_news(&mut trading.borrow_mut())?;
         if Instant::now() >= next {
             next += Duration::from_secs(1);
             let view = CountersView::open(&root, BUS).ok().flatten();
@@ -150,17 +187,18 @@ fn watch(
             };
             let now = [counter("bank_updates"), counter("composites_published")];
             say(&format!(
-                "{:>4} s  {:>6} updates/s of banks  {:>6} composites/s  {} banks live  {} bank losses\n",
+                "{:>4} s  {:>6} updates/s of banks  {:>6} composites/s  {} banks live  {}\n",
                 start.elapsed().as_secs(),
                 now[0].saturating_sub(before[0]),
                 now[1].saturating_sub(before[1]),
                 counter("banks_live"),
-                counter("banks_lost"),
+                trading.borrow().line(),
             ))?;
             before = now;
         }
     }
-    Ok(())
+    let out = trading.borrow().screen(Paint::for_stdout());
+    say(&format!("\n{out}"))
 }
 
 impl Cast {
@@ -171,7 +209,7 @@ impl Cast {
         buses: &Path,
         config: &Config,
     ) -> Result<Cast, Failure> {
-        let out = folder.join("files");
+        let out = folder.join(FILES);
         let text = |path: &Path| path.display().to_string();
         let words = |words: &[&str], paths: &[(&str, PathBuf)]| {
             let mut all: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
@@ -182,7 +220,11 @@ impl Cast {
         };
         let sim = words(
             &["sim", "bank", "--commands", "--until-eof"],
-            &[("--config", path.to_owned()), ("--write", out.clone())],
+            &[
+                ("--config", path.to_owned()),
+                ("--write", out.clone()),
+                ("--ledger", folder.join(LEDGER)),
+            ],
         );
         let mut banks = Process::start("banks", &sim)?;
         banks.wait_for("sim_started", PATIENCE)?;

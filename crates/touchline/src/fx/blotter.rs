@@ -1,6 +1,6 @@
 //! `touchline fx blotter`: parents, orders, positions, banks and alarms of a trading engine on a screen.
 
-use super::follow::{Source, open};
+use super::follow::{Source, open, settings};
 use crate::format::{count, time_of_day};
 use crate::output::{Failure, say};
 use crate::paint::Paint;
@@ -36,7 +36,7 @@ pub struct Arguments {
 
 /// Shows the blotter.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
-    let mut follower = open(&arguments.source)?;
+    let mut follower = open(&settings(&arguments.source)?);
     let mut blotter = Blotter::default();
     let paint = Paint::for_stdout();
     let mut picture = || {
@@ -50,7 +50,8 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     }
 }
 
-fn draw(blotter: &Blotter, has_engine: bool, rows: usize, paint: Paint) -> String {
+/// The blotter as text, with so many rows of each table.
+pub fn draw(blotter: &Blotter, has_engine: bool, rows: usize, paint: Paint) -> String {
     let mut text = String::new();
     let state = match (has_engine, &blotter.killed) {
         (false, _) => paint.yellow("no engine").to_string(),

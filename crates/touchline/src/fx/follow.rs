@@ -17,7 +17,7 @@ pub struct Source {
     dir: Option<PathBuf>,
 }
 
-/// Reads the configuration of an engine; a relative journal is beside the file.
+/// Reads the configuration of an engine; relative paths begin at its folder.
 pub fn configuration(path: &PathBuf, dir: Option<&PathBuf>) -> Result<Config, Failure> {
     let text = std::fs::read_to_string(path)
         .map_err(|error| Failure::usage(format!("{}: cannot be read ({error})", path.display())))?;
@@ -28,16 +28,30 @@ pub fn configuration(path: &PathBuf, dir: Option<&PathBuf>) -> Result<Config, Fa
     }
     let folder = path.parent().map(PathBuf::from).unwrap_or_default();
     config.run.journal = folder.join(&config.run.journal);
+    if let Some(report) = &mut config.report {
+        report.numbers = folder.join(&report.numbers);
+        for file in report
+            .clients
+            .iter_mut()
+            .filter_map(|client| client.password_file.as_mut())
+        {
+            *file = folder.join(&*file);
+        }
+    }
     Ok(config)
 }
 
+/// Configuration of the engine that is followed.
+pub fn settings(source: &Source) -> Result<Config, Failure> {
+    configuration(&source.config, source.dir.as_ref())
+}
+
 /// Opens a follower.
-pub fn open(source: &Source) -> Result<Follower, Failure> {
-    let config = configuration(&source.config, source.dir.as_ref())?;
+pub fn open(config: &Config) -> Follower {
     let root = match &config.run.directory {
         Some(directory) => Root::at(directory),
         None => Root::of_this_user(),
     };
     let run = &config.run;
-    Ok(Follower::new(&run.journal, &root, &run.bus))
+    Follower::new(&run.journal, &root, &run.bus)
 }

@@ -1,32 +1,44 @@
-//! `touchline fx report`: positions, fills and scorecard of a trading engine, from its journal.
+//! `touchline fx report`: drop copy for back offices, positions, fills and scorecard of a trading engine.
 
-use super::follow::{Source, open};
+mod files;
+mod office;
+mod page;
+
+use super::follow::{Source, open, settings};
 use crate::interrupt::Interrupt;
-use crate::output::{Failure, Output, say};
+use crate::log::{Log, LogArguments, events};
+use crate::output::{Failure, say};
 use clap::Args;
-use serde_json::{Map, Value, json};
-use std::fmt::Write;
-use std::path::{Path, PathBuf};
+use files::{Files, positions};
+use office::Office;
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
-use touchline_execution::blotter::Blotter;
+use touchline_execution::Follower;
+use touchline_execution::back_office::Reports;
 
-/// Report positions, fills and the scorecard of a trading engine, from its journal.
+/// Report on a trading engine: drop copy for back offices, positions, fills and scorecard.
 ///
 /// The report is a process of its own: the engine does not notice whether it runs, is slow, is frozen or dies.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   touchline fx report --config fx/run.toml
+  touchline fx report --config fx/run.toml --out report
   touchline fx report --config fx/run.toml --out report --follow
+
+With --follow and a section [report] in the configuration it is a FIX 4.4 acceptor that sends each
+fill, cancel, reject, bust and correction to every client of the section; see docs/fx.md.
 
 Files of --out:
   positions.jsonl  position of each pair: base units, cash in term currency
-  fills.csv        every fill, bust and correction
+  positions.csv    the same, with worst cases and profit
+  fills.csv        every fill, bust and correction; with --follow rows are appended
   scorecard.jsonl  scorecard of each bank and pair, as of the last minute or the end of the last run
+  report.html      scorecard with plots, one page without a reference to anything outside it
 
 Exit status:
-  0  done, or stopped by Ctrl-C
-  1  the journal cannot be read, a file cannot be written
+  0  done, or stopped by Ctrl-C or --until-eof
+  1  the journal cannot be read, a file cannot be written, the port is in use
   2  bad arguments or configuration")]
 pub struct Arguments {
     #[command(flatten)]
@@ -34,113 +46,112 @@ pub struct Arguments {
     /// Write the files into this directory
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
-    /// Follow the engine until Ctrl-C; the files are written again each second that brought something
-    #[arg(long, requires = "out")]
+    /// Follow the engine until Ctrl-C: serve the clients of [report], and keep the files of --out up to date
+    #[arg(long)]
     follow: bool,
+    /// Stop when standard input is closed, for a process that starts this as a child
+    #[arg(long)]
+    until_eof: bool,
+    #[command(flatten)]
+    log: LogArguments,
 }
 
-/// Columns of `fills.csv`, which are keys of a fill's line.
-const COLUMNS: [&str; 13] = [
-    "t", "clordid", "parent", "bank", "exec_id", "kind", "pair", "side", "qty", "price", "improve",
-    "hold_ns", "late",
-];
+/// Time between two writings of the files, and two readings while no engine runs.
 const EVERY: Duration = Duration::from_secs(1);
-const NAP: Duration = Duration::from_millis(20);
+/// Time between two readings while an engine runs.
+const LOOK: Duration = Duration::from_millis(5);
+const NAP: Duration = Duration::from_millis(1);
 
 /// Writes the report.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
+    let config = settings(&arguments.source)?;
+    let section = config.report.as_ref().filter(|_| arguments.follow);
+    if arguments.follow && arguments.out.is_none() && section.is_none() {
+        return Err(Failure::usage(
+            "--follow has nothing to do: give --out DIR, or a section [report] in the configuration",
+        ));
+    }
     let interrupt = Interrupt::catch()?;
-    let mut follower = open(&arguments.source)?;
-    let mut report = Report {
-        blotter: Blotter::default(),
-        fills: COLUMNS.join(",") + "\n",
+    if arguments.until_eof {
+        interrupt.at_end_of_input();
+    }
+    let mut follower = open(&config);
+    let mut files = Files::new(arguments.out.as_deref());
+    // Everything that is in the journal, before any number of a client is used.
+    let mut reports = Reports::default();
+    poll(&mut follower, |kind, text| {
+        files.take(kind, text);
+        if section.is_some() {
+            reports.take(kind, text);
+        }
+    })?;
+    files.write()?;
+    if !arguments.follow {
+        return say(&positions(files.blotter()));
+    }
+    let mut log = Log::to_stderr(arguments.log, vec![("bus", config.run.bus.as_str().into())]);
+    let outcome = match section {
+        Some(section) => Office::open(section, reports).map(Some),
+        None => Ok(None),
     };
-    loop {
-        let start = Instant::now();
-        let polled = follower.poll(&mut |kind, text| report.take(kind, text));
-        let count = polled.map_err(Failure::run)?;
-        if let Some(folder) = arguments
-            .out
-            .as_ref()
-            .filter(|_| count > 0 || !arguments.follow)
-        {
-            report.write(folder)?;
+    let outcome = outcome.and_then(|mut office| {
+        if let Some(office) = &office {
+            let what = format!("drop copy: listening on {}", office.address());
+            log.write(&events::FX_BACK_OFFICE, [("what", what.into())]);
         }
-        if !arguments.follow {
-            return say(&report.positions());
+        follow(
+            &mut follower,
+            &mut files,
+            office.as_mut(),
+            &interrupt,
+            &mut log,
+        )
+    });
+    log.finish();
+    outcome.map_err(|failure| failure.logged(&mut log))?;
+    say(&positions(files.blotter()))
+}
+
+fn follow(
+    follower: &mut Follower,
+    files: &mut Files,
+    mut office: Option<&mut Office>,
+    interrupt: &Interrupt,
+    log: &mut Log,
+) -> Result<(), Failure> {
+    let (mut look, mut write) = (Instant::now(), Instant::now() + EVERY);
+    while !interrupt.is_asked() {
+        let now = Instant::now();
+        if now >= look {
+            poll(follower, |kind, text| {
+                files.take(kind, text);
+                if let Some(office) = &mut office {
+                    office.take(kind, text);
+                }
+            })?;
+            look = now + if follower.has_engine() { LOOK } else { EVERY };
         }
-        while start.elapsed() < EVERY {
-            if interrupt.is_asked() {
-                return say(&report.positions());
+        if now >= write {
+            files.write()?;
+            write = now + EVERY;
+        }
+        let mut is_busy = false;
+        if let Some(office) = &mut office {
+            is_busy = office.work()?;
+            while let Some(what) = office.next_news() {
+                log.write(&events::FX_BACK_OFFICE, [("what", what.into())]);
             }
+        }
+        if !is_busy {
+            log.flush();
             std::thread::sleep(NAP);
         }
     }
+    files.write()?;
+    office.map_or(Ok(()), Office::close)
 }
 
-struct Report {
-    blotter: Blotter,
-    fills: String,
-}
-
-impl Report {
-    fn take(&mut self, kind: u8, text: &str) {
-        self.blotter.take(kind, text);
-        if kind != 3 {
-            return;
-        }
-        let Ok(line) = serde_json::from_str::<Map<String, Value>>(text) else {
-            return;
-        };
-        let cells = COLUMNS.map(|column| match line.get(column) {
-            None | Some(Value::Null) => String::new(),
-            Some(Value::String(text)) => cell(text),
-            Some(other) => other.to_string(),
-        });
-        self.fills.push_str(&cells.join(","));
-        self.fills.push('\n');
-    }
-
-    fn positions(&self) -> String {
-        let mut text = String::new();
-        for (pair, row) in &self.blotter.pairs {
-            let line = json!({"pair": pair, "position": row.position, "cash": row.cash, "out": self.blotter.out()});
-            // Writing into a string does not fail.
-            let _ = writeln!(text, "{line}");
-        }
-        text
-    }
-
-    fn write(&self, folder: &Path) -> Result<(), Failure> {
-        std::fs::create_dir_all(folder).map_err(|error| {
-            Failure::run(format!("{}: cannot be made ({error})", folder.display()))
-        })?;
-        let scores: Vec<&str> = self.blotter.scores.values().map(String::as_str).collect();
-        let mut scorecard = scores.join("\n");
-        if !scorecard.is_empty() {
-            scorecard.push('\n');
-        }
-        for (name, text) in [
-            ("positions.jsonl", &self.positions()),
-            ("fills.csv", &self.fills),
-            ("scorecard.jsonl", &scorecard),
-        ] {
-            let mut output = Output::open(&folder.join(name))?;
-            output.text(text)?;
-            output.finish()?;
-        }
-        Ok(())
-    }
-}
-
-/// A cell that a bank named: quoted if it has a character of the format, and never a formula of a spreadsheet.
-fn cell(text: &str) -> String {
-    let is_formula = text.starts_with(['=', '+', '@']);
-    match text.contains([',', '"', '\n', '\r']) || is_formula {
-        true => {
-            let mark = if is_formula { "'" } else { "" };
-            format!("\"{mark}{}\"", text.replace('"', "\"\""))
-        }
-        false => text.to_owned(),
-    }
+fn poll(follower: &mut Follower, mut each: impl FnMut(u8, &str)) -> Result<(), Failure> {
+    let polled = follower.poll(&mut each);
+    polled.map(drop).map_err(Failure::run)
 }

@@ -260,7 +260,8 @@ impl Run<'_> {
     }
 }
 
-fn signal(process: u32, signal: Signal) -> Result<(), Failure> {
+/// Sends a signal to a process of the demo.
+pub fn signal(process: u32, signal: Signal) -> Result<(), Failure> {
     let process = i32::try_from(process).ok().and_then(Pid::from_raw);
     let process = process.ok_or_else(|| Failure::run("a process without a number"))?;
     kill_process(process, signal).map_err(|error| Failure::run(format!("cannot signal: {error}")))

@@ -1,0 +1,319 @@
+//! Trading in the demo: an engine, parent orders at random, one kill (-9) of the engine, and at the end its positions
+//! beside the banks' own books.
+
+use super::{PATIENCE, kills};
+use crate::demo::children::Process;
+use crate::fx::blotter;
+use crate::output::{Failure, say};
+use crate::paint::Paint;
+use rustix::process::Signal;
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use touchline_execution::Follower;
+use touchline_execution::blotter::Blotter;
+use touchline_execution::desk::DeskClient;
+use touchline_lab::random::Random;
+use touchline_transport::shm::Root;
+
+/// Bus of the engine, and the client of it.
+const BUS: &str = "fx-run";
+const CLIENT: &str = "desk";
+/// Time between two parents at most.
+const BETWEEN_MS: u64 = 400;
+/// Time after which a parent ends.
+const DEADLINE_MS: u64 = 1_500;
+/// Time until the kill if the demo has no end.
+const KILL_AFTER: Duration = Duration::from_secs(8);
+/// Longest wait for orders that are out when the engine is to be killed.
+const KILL_WAIT: Duration = Duration::from_secs(1);
+/// Longest time that outcomes may be open at the end.
+const SETTLING_MAX: Duration = Duration::from_secs(60);
+/// Rows of each table on the screen.
+const ROWS: usize = 6;
+
+/// Positions by pair: base units, and cash in ticks times units.
+pub type Positions = BTreeMap<String, (i64, i128)>;
+
+/// The engine and its desk.
+pub struct Trading {
+    engine: Process,
+    command: Vec<String>,
+    desk: Option<DeskClient>,
+    root: Root,
+    follower: Follower,
+    blotter: Blotter,
+    random: Random,
+    pairs: Vec<String>,
+    next: Instant,
+    parents: u64,
+    /// When the engine is killed; none afterwards.
+    kill_at: Option<Instant>,
+    kill: Option<String>,
+}
+
+impl Trading {
+    /// Starts the engine; `files` has its configuration.
+    pub fn start(
+        files: &Path,
+        buses: &Path,
+        pairs: Vec<String>,
+        seed: u64,
+        seconds: Option<u64>,
+    ) -> Result<Trading, Failure> {
+        let text = |path: PathBuf| path.display().to_string();
+        let words = ["fx", "run", "--until-eof", "--config"].map(str::to_owned);
+        let paths = [
+            text(files.join("run.toml")),
+            "--dir".to_owned(),
+            text(buses.to_owned()),
+        ];
+        let command: Vec<String> = words.into_iter().chain(paths).collect();
+        let root = Root::at(buses);
+        let half = seconds.map(|seconds| Duration::from_millis(500 * seconds));
+        Ok(Trading {
+            engine: start(&command)?,
+            follower: Follower::new(&files.join("journal"), &root, BUS),
+            root,
+            command,
+            desk: None,
+            blotter: Blotter::default(),
+            random: Random::from_seed(seed ^ 0xDE5C),
+            pairs,
+            next: Instant::now(),
+            parents: 0,
+            kill_at: Some(Instant::now() + half.unwrap_or(KILL_AFTER)),
+            kill: None,
+        })
+    }
+
+    /// Reads what the engine did, sends a parent if one is due, and kills the engine when it is time.
+    pub fn work(&mut self) -> Result<(), Failure> {
+        if let Some(failure) = self.engine.failure() {
+            return Err(failure);
+        }
+        self.read()?;
+        if self.next <= Instant::now() {
+            self.next = Instant::now() + Duration::from_millis(self.random.below(BETWEEN_MS));
+            self.send()?;
+        }
+        let now = Instant::now();
+        let is_due = |at: Instant| {
+            let has_orders = !self.blotter.orders.is_empty();
+            now >= at && (has_orders || now >= at + KILL_WAIT)
+        };
+        if self.kill_at.is_some_and(is_due) {
+            self.kill_at = None;
+            self.kill()?;
+        }
+        Ok(())
+    }
+
+    /// The blotter as text.
+    pub fn screen(&self, paint: Paint) -> String {
+        let kill = self
+            .kill
+            .as_deref()
+            .unwrap_or("The engine will be killed (-9) once.");
+        let text = blotter::draw(&self.blotter, self.follower.has_engine(), ROWS, paint);
+        format!("{kill}\n{text}")
+    }
+
+    /// Parents, fills and orders out, for a line.
+    pub fn line(&self) -> String {
+        format!(
+            "{} parents  {} fills  {} orders out",
+            self.parents,
+            self.blotter.fill_count,
+            self.blotter.orders.len()
+        )
+    }
+
+    /// What became of the kill; returned once.
+    pub fn take_news(&mut self) -> Option<String> {
+        self.kill.take()
+    }
+
+    /// Waits until no outcome is open, and ends the engine: its positions.
+    pub fn end(mut self) -> Result<Positions, Failure> {
+        let start = Instant::now();
+        while !self.blotter.orders.is_empty()
+            || self.blotter.parents.iter().any(|row| !row.is_ended)
+        {
+            if start.elapsed() > SETTLING_MAX {
+                let open: Vec<&String> = self.blotter.orders.keys().collect();
+                return Err(Failure::run(format!(
+                    "outcomes are open after {} s: {open:?}",
+                    SETTLING_MAX.as_secs()
+                )));
+            }
+            thread::sleep(Duration::from_millis(50));
+            self.read()?;
+        }
+        let said = self.engine.end(PATIENCE)?;
+        positions(said.iter().map(String::as_str), |line| {
+            let pair = line["pair"].as_str()?.to_owned();
+            Some(vec![(
+                pair,
+                units_and_cash(&line["position"], &line["cash"])?,
+            )])
+        })
+    }
+
+    fn read(&mut self) -> Result<(), Failure> {
+        let blotter = &mut self.blotter;
+        let polled = self
+            .follower
+            .poll(&mut |kind, text| blotter.take(kind, text));
+        polled.map(drop).map_err(Failure::run)
+    }
+
+    fn send(&mut self) -> Result<(), Failure> {
+        if self.desk.is_none() {
+            let desk = DeskClient::open(&self.root, BUS, CLIENT).map_err(Failure::run)?;
+            self.desk = Some(desk);
+        }
+        self.parents += 1;
+        let command = json!({
+            "op": "parent",
+            "id": format!("D{}", self.parents),
+            "pair": self.random.pick(&self.pairs),
+            "side": self.random.pick(&["buy", "sell"]),
+            "qty": 1_000_000 * self.random.between(1, 4),
+            "deadline_ms": DEADLINE_MS,
+            "urgency": self.random.below(3),
+        });
+        let since = SystemTime::now().duration_since(UNIX_EPOCH);
+        let request = since.map_or(0, |since| since.as_nanos() as u64);
+        if let Some(desk) = &mut self.desk {
+            desk.send(request, &command.to_string());
+        }
+        Ok(())
+    }
+
+    fn kill(&mut self) -> Result<(), Failure> {
+        let out = self.blotter.orders.len();
+        kills::signal(self.engine.id(), Signal::KILL)?;
+        // The assignment drops the killed process, which reaps it.
+        self.engine = start(&self.command)?;
+        let said = self.engine.said();
+        let restored = said
+            .iter()
+            .find_map(|line| line.split_once("what="))
+            .map_or("", |(_, what)| what);
+        self.kill = Some(format!(
+            "The engine was killed (-9) with {out} orders out, and continues from its journal: {}",
+            restored.trim_matches('"')
+        ));
+        Ok(())
+    }
+}
+
+fn start(command: &[String]) -> Result<Process, Failure> {
+    let mut engine = Process::start("engine", command)?;
+    engine.wait_for("fx_started", PATIENCE)?;
+    Ok(engine)
+}
+
+/// Positions of the banks by their ledgers, seen from our side.
+pub fn ledgers(text: &str) -> Result<Positions, Failure> {
+    positions(text.lines(), |line| {
+        let books = line["positions"].as_object()?;
+        let rows = books.iter();
+        rows.map(|(pair, book)| Some((pair.clone(), units_and_cash(&book[0], &book[1])?)))
+            .collect()
+    })
+}
+
+fn units_and_cash(units: &Value, cash: &Value) -> Option<(i64, i128)> {
+    Some((units.as_i64()?, cash.as_str()?.parse().ok()?))
+}
+
+/// Sums rows of JSON lines; other lines are passed over.
+fn positions<'a>(
+    lines: impl Iterator<Item = &'a str>,
+    rows: impl Fn(&Value) -> Option<Vec<(String, (i64, i128))>>,
+) -> Result<Positions, Failure> {
+    let mut all = Positions::new();
+    for line in lines.filter(|line| line.starts_with('{')) {
+        let value: Value = serde_json::from_str(line).map_err(Failure::run)?;
+        let rows = rows(&value).ok_or_else(|| Failure::run(format!("not a position: {line}")))?;
+        for (pair, (units, cash)) in rows {
+            let entry = all.entry(pair).or_default();
+            entry.0 += units;
+            entry.1 += cash;
+        }
+    }
+    Ok(all)
+}
+
+/// Whether the positions are equal, and the text that says so. A pair that one side does not name is flat.
+pub fn compare(own: &Positions, banks: &Positions, paint: Paint) -> (bool, String) {
+    let mut text = format!("\n{}\n", paint.bold("Positions, and the banks' own books"));
+    let pairs: Vec<&String> = own.keys().chain(banks.keys()).collect();
+    let mut is_equal = !own.is_empty();
+    for pair in BTreeMap::from_iter(pairs.into_iter().map(|pair| (pair, ()))).into_keys() {
+        let of = |all: &Positions| all.get(pair).copied().unwrap_or_default();
+        let (ours, theirs) = (of(own), of(banks));
+        is_equal &= ours == theirs;
+        // Writing into a string does not fail.
+        let _ = match ours == theirs {
+            true => writeln!(
+                text,
+                "  {} {:>12}, cash {} ticks",
+                paint.green(pair),
+                ours.0,
+                ours.1
+            ),
+            false => writeln!(
+                text,
+                "  {} {:>12}, cash {} ticks; the banks' books have {}, cash {} ticks",
+                paint.red(pair),
+                ours.0,
+                ours.1,
+                theirs.0,
+                theirs.1
+            ),
+        };
+    }
+    let verdict = match is_equal {
+        true => "equal: every position and its cash are those of the banks' books",
+        false => "not equal: positions differ from the banks' books",
+    };
+    (is_equal, format!("{text}  {verdict}\n"))
+}
+
+/// Prints what became of the kill, as soon as it is known.
+pub fn say_news(trading: &mut Trading) -> Result<(), Failure> {
+    trading
+        .take_news()
+        .map_or(Ok(()), |news| say(&format!("{news}\n")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const BANKS: &str = "{\"bank\":\"A\",\"positions\":{\"EUR/USD\":[3000,\"-330\"]}}\n\
+                         {\"bank\":\"B\",\"positions\":{\"EUR/USD\":[-1000,\"111\"]}}\n";
+
+    /// One unit, one tick of cash or a pair more is a difference; a flat pair that one side leaves out is none.
+    #[test]
+    fn any_difference_is_found() {
+        let banks = ledgers(BANKS).expect("ledgers");
+        let equal = |own: &[(&str, i64, i128)]| {
+            let own = own
+                .iter()
+                .map(|(pair, units, cash)| ((*pair).to_owned(), (*units, *cash)));
+            compare(&own.collect(), &banks, Paint::plain()).0
+        };
+        assert!(equal(&[("EUR/USD", 2_000, -219), ("USD/JPY", 0, 0)]));
+        assert!(!equal(&[("EUR/USD", 2_001, -219)]));
+        assert!(!equal(&[("EUR/USD", 2_000, -218)]));
+        assert!(!equal(&[("EUR/USD", 2_000, -219), ("USD/JPY", 1, 0)]));
+        assert!(!equal(&[]));
+    }
+}

@@ -1,0 +1,149 @@
+//! Files of the report: written as a whole when they changed, but fills, which are appended.
+
+use super::page::page;
+use crate::output::{Failure, Output};
+use serde_json::{Map, Value, json};
+use std::fmt::Write as _;
+use std::fs::{File, OpenOptions};
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use touchline_execution::blotter::Blotter;
+
+/// Columns of `fills.csv`, which are keys of a fill's line.
+const COLUMNS: [&str; 13] = [
+    "t", "clordid", "parent", "bank", "exec_id", "kind", "pair", "side", "qty", "price", "improve",
+    "hold_ns", "late",
+];
+
+/// State of an engine, and the files that show it.
+pub struct Files {
+    blotter: Blotter,
+    folder: Option<PathBuf>,
+    /// Rows of fills that are not in the file yet.
+    fills: String,
+    /// The file of fills, after it was written once.
+    appended: Option<File>,
+    is_changed: bool,
+}
+
+impl Files {
+    /// Files in a folder, or none.
+    pub fn new(folder: Option<&Path>) -> Files {
+        Files {
+            blotter: Blotter::default(),
+            folder: folder.map(Path::to_owned),
+            fills: COLUMNS.join(",") + "\n",
+            appended: None,
+            is_changed: true,
+        }
+    }
+
+    /// State.
+    pub fn blotter(&self) -> &Blotter {
+        &self.blotter
+    }
+
+    /// Takes a line of the engine.
+    pub fn take(&mut self, kind: u8, text: &str) {
+        self.blotter.take(kind, text);
+        self.is_changed |= kind > 0;
+        if kind != 3 || self.folder.is_none() {
+            return;
+        }
+        let Ok(line) = serde_json::from_str::<Map<String, Value>>(text) else {
+            return;
+        };
+        let cells = COLUMNS.map(|column| match line.get(column) {
+            None | Some(Value::Null) => String::new(),
+            Some(Value::String(text)) => cell(text),
+            Some(other) => other.to_string(),
+        });
+        self.fills.push_str(&cells.join(","));
+        self.fills.push('\n');
+    }
+
+    /// Writes what changed since the last call.
+    pub fn write(&mut self) -> Result<(), Failure> {
+        let Some(folder) = &self.folder else {
+            return Ok(());
+        };
+        if !std::mem::take(&mut self.is_changed) {
+            return Ok(());
+        }
+        std::fs::create_dir_all(folder).map_err(|error| {
+            Failure::run(format!("{}: cannot be made ({error})", folder.display()))
+        })?;
+        append(&folder.join("fills.csv"), &mut self.appended, &self.fills)?;
+        self.fills.clear();
+        let scores: String = self
+            .blotter
+            .scores
+            .values()
+            .map(|line| format!("{line}\n"))
+            .collect();
+        for (name, text) in [
+            ("positions.jsonl", &positions(&self.blotter)),
+            ("positions.csv", &position_rows(&self.blotter)),
+            ("scorecard.jsonl", &scores),
+            ("report.html", &page(&self.blotter)),
+        ] {
+            let mut output = Output::open(&folder.join(name))?;
+            output.text(text)?;
+            output.finish()?;
+        }
+        Ok(())
+    }
+}
+
+/// The first time the file begins anew; later rows are appended, so that a reader may follow the file.
+fn append(path: &Path, file: &mut Option<File>, text: &str) -> Result<(), Failure> {
+    let failed = |error| Failure::run(format!("{}: cannot be written ({error})", path.display()));
+    if let Some(file) = file {
+        return file.write_all(text.as_bytes()).map_err(failed);
+    }
+    let mut output = Output::open(path)?;
+    output.text(text)?;
+    output.finish()?;
+    *file = Some(OpenOptions::new().append(true).open(path).map_err(failed)?);
+    Ok(())
+}
+
+/// Positions as JSON lines.
+pub fn positions(blotter: &Blotter) -> String {
+    let mut text = String::new();
+    for (pair, row) in &blotter.pairs {
+        let line =
+            json!({"pair": pair, "position": row.position, "cash": row.cash, "out": blotter.out()});
+        // Writing into a string does not fail.
+        let _ = writeln!(text, "{line}");
+    }
+    text
+}
+
+fn position_rows(blotter: &Blotter) -> String {
+    let mut text = String::from("pair,position,cash,worst_long,worst_short,pnl\n");
+    for (pair, row) in &blotter.pairs {
+        let [long, short] = row.worst;
+        let pnl = row.pnl.as_deref().unwrap_or_default();
+        let _ = writeln!(
+            text,
+            "{},{},{},{long},{short},{pnl}",
+            cell(pair),
+            row.position,
+            row.cash
+        );
+    }
+    text
+}
+
+/// A cell that a bank named: quoted if it has a character of the format, and never a formula of a spreadsheet.
+fn cell(text: &str) -> String {
+    let is_formula = text.starts_with(['=', '+', '@']);
+    match text.contains([',', '"', '\n', '\r']) || is_formula {
+        true => {
+            let mark = if is_formula { "'" } else { "" };
+            format!("\"{mark}{}\"", text.replace('"', "\"\""))
+        }
+        false => text.to_owned(),
+    }
+}

@@ -1,0 +1,90 @@
+//! The acceptor of back offices, with its passwords and its clock.
+
+use crate::output::Failure;
+use std::net::SocketAddrV4;
+use std::path::Path;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use touchline_execution::back_office::{Acceptor, Reports, StartError};
+use touchline_execution::config::{ReportClient, ReportConfig};
+use touchline_gateway::config::SecretSource;
+use touchline_session::Secret;
+use touchline_transport::boot_ns;
+use touchline_types::ReceiveTime;
+
+/// Longest wait for clients to log out.
+const FAREWELL: Duration = Duration::from_secs(3);
+
+/// A running acceptor.
+pub struct Office {
+    acceptor: Acceptor,
+}
+
+impl Office {
+    /// Listens. The paths of the section are resolved.
+    pub fn open(config: &ReportConfig, reports: Reports) -> Result<Office, Failure> {
+        let passwords: Result<Vec<_>, Failure> = config.clients.iter().map(password).collect();
+        make_folder(&config.numbers)?;
+        let acceptor = Acceptor::open(config, &config.numbers, passwords?, reports);
+        let acceptor = acceptor.map_err(|error: StartError| Failure::run(error))?;
+        Ok(Office { acceptor })
+    }
+
+    /// Listening address, with the actual port.
+    pub fn address(&self) -> SocketAddrV4 {
+        self.acceptor.address()
+    }
+
+    /// Takes a line of the engine.
+    pub fn take(&mut self, kind: u8, text: &str) {
+        self.acceptor.take(kind, text);
+    }
+
+    /// Runs due work; returns whether there was any.
+    pub fn work(&mut self) -> Result<bool, Failure> {
+        self.acceptor.work(now()).map_err(Failure::run)
+    }
+
+    /// Next line for the log.
+    pub fn next_news(&mut self) -> Option<String> {
+        self.acceptor.next_news()
+    }
+
+    /// Logs all clients out.
+    pub fn close(&mut self) -> Result<(), Failure> {
+        self.acceptor.log_out(now());
+        let until = Instant::now() + FAREWELL;
+        while self.acceptor.is_connected() && Instant::now() < until {
+            self.work()?;
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        Ok(())
+    }
+}
+
+fn now() -> ReceiveTime {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH);
+    ReceiveTime {
+        wall_ns: since.map_or(0, |since| since.as_nanos() as u64),
+        mono_ns: boot_ns(),
+    }
+}
+
+fn password(client: &ReportClient) -> Result<Option<Secret>, Failure> {
+    let source = match (&client.password_file, &client.password_env) {
+        (Some(file), _) => SecretSource::File(file.clone()),
+        (None, Some(name)) => SecretSource::Env(name.clone()),
+        (None, None) => return Ok(None),
+    };
+    let read = source.read();
+    read.map(Some)
+        .map_err(|error| Failure::configuration(&error))
+}
+
+fn make_folder(folder: &Path) -> Result<(), Failure> {
+    std::fs::create_dir_all(folder).map_err(|error| {
+        Failure::run(format!(
+            "report.numbers: {} cannot be made ({error}); give a folder that this user may write to",
+            folder.display()
+        ))
+    })
+}
