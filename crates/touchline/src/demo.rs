@@ -91,7 +91,7 @@ Examples:
   touchline demo --groups 1                  # a second demo; its bus is demo-1
   touchline demo --instruments 40 --events-per-second 5000
   touchline demo --save demo
-  touchline demo fx                          # banks, their gateways, one price
+  touchline demo fx                          # banks, one price, orders on it
   touchline replay --config demo/cme.toml --pcap demo/session.pcap
 
 While it runs, in other terminals:

@@ -14,7 +14,7 @@ const FILLED: &str = "Filled share of the quantity that was sent.";
 const REJECTS: &str = "Orders that ended with nothing filled, by code of the Investment Association (A last look, B liquidity, C credit, \
                        D static data, E other, F product, N never arrived), and outcomes that were unknown.";
 const HOLD: &str = "Time from sending an order to its end.";
-const MARKOUTS: &str = "Mid after a fill less its price, in ticks. Below zero the market moved against us after the fill.";
+const MARKOUTS: &str = "Mid after a fill against its price, in ticks, positive in our favour: below zero we paid more than the mid was worth then.";
 const SYMMETRY: &str = "Mid at the end of an order less the mid at its sending, in ticks, positive in our favour. A bank whose rejects \
                         are clearly right of its fills rejects when the market moves for us.";
 const SCORES: &str = "Every bank and pair.";
@@ -52,7 +52,10 @@ pub fn page(blotter: &Blotter) -> String {
     let _ = write!(
         page,
         "<p>{} UTC, {} fills, {} orders out.</p>",
-        time_of_day(blotter.at_ns),
+        time_of_day(blotter.at_ns)
+            .split('.')
+            .next()
+            .unwrap_or_default(),
         blotter.fill_count,
         blotter.orders.len()
     );

@@ -1,5 +1,6 @@
 //! `touchline fx replay`: six files or none, and errors of a session; `fx compose` in `live`.
 
+mod back_office;
 mod kills;
 mod live;
 mod scripted_bank;

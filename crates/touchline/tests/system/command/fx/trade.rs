@@ -1,6 +1,7 @@
 //! Banks with dealing desks, gateways, the trading engine and the desk's commands, each as a user starts them.
 
 use super::PAIRS;
+use super::back_office::{executions, free_address};
 use super::live::{end, start, tell};
 use crate::command::deribit::{Ended, until};
 use crate::command::{Desk, Run, signal};
@@ -144,6 +145,7 @@ fn an_order_of_the_desk_is_filled_and_positions_are_those_of_the_banks() {
     for text in ["trading", "P1", "4000000", "0 orders out"] {
         assert!(shown.stdout.contains(text), "{text}: {}", shown.stdout);
     }
+    let office = back_office(&market);
     let (summary, own) = close(engine, &market, "engine.txt");
     assert!(summary.contains(" 0 orders unknown"), "{summary}");
     let report = market
@@ -168,6 +170,26 @@ fn an_order_of_the_desk_is_filled_and_positions_are_those_of_the_banks() {
         .map(|cells| cells[8].parse::<i64>().expect("units"))
         .sum();
     assert_eq!(bought, 4_000_000);
+    let trades = office.values().filter(|trade| trade[0] == "F");
+    let units = trades.filter(|trade| trade[1] == "1" && trade[2] == "EUR/USD");
+    let units = units.map(|trade| trade[3].parse::<i64>().expect("units"));
+    assert_eq!(units.sum::<i64>(), own["EUR/USD"].0);
+    assert_eq!(market.desk.read("live/fills.csv"), fills);
+    let page = market.desk.read("report/report.html");
+    for text in [
+        "<h2>Mark-outs</h2><p>",
+        "<h2>Symmetry</h2><p>",
+        "LP02",
+        "<svg",
+        "</html>",
+    ] {
+        assert!(page.contains(text), "{text}: {page}");
+    }
+    assert!(
+        !page.contains("<script") && !page.contains("http"),
+        "{page}"
+    );
+    assert_eq!(market.desk.read("report/positions.csv").lines().count(), 3);
     assert_eq!(
         market.desk.read("report/scorecard.jsonl").lines().count(),
         4
@@ -179,6 +201,27 @@ fn an_order_of_the_desk_is_filled_and_positions_are_those_of_the_banks() {
         "{own:?}"
     );
     assert_eq!(count("duplicates"), 0);
+}
+
+/// The drop copy of a running engine, as a client of `fx report` receives it, until every fill has come.
+fn back_office(market: &Market) -> BTreeMap<String, [String; 4]> {
+    let address = free_address();
+    let section = format!(
+        "\n[report]\nlisten = \"{address}\"\nnumbers = \"numbers\"\n[[report.clients]]\ntarget = \"OPS\"\n"
+    );
+    let engine = market.desk.read("fx/run.toml");
+    market.desk.write("fx/report.toml", engine + &section);
+    let line = "fx report --config fx/report.toml --out live --follow --until-eof";
+    let report = start(&market.desk, line, "report.txt");
+    until("the fills that are known", || {
+        market.desk.path("live/fills.csv").exists()
+    });
+    let rows = market.desk.read("live/fills.csv").lines().count() - 1;
+    let found = executions(address, |found| {
+        found.values().filter(|trade| trade[0] == "F").count() >= rows
+    });
+    end(report);
+    found
 }
 
 /// Killed with orders out, the engine continues from its journal: it asks for the outcomes, sends nothing twice, and has
