@@ -21,6 +21,10 @@ pub const READERS_MAX: usize = 64;
 /// Time that the counters file of a dead reader is kept.
 const DEAD_KEPT: Duration = Duration::from_secs(3600);
 
+/// Tries of a starting reader to take its name, and the time between them.
+const TRIES: usize = 50;
+const NAP: Duration = Duration::from_millis(2);
+
 /// A receive timestamp further away than this belongs to a recording, and is not a latency.
 const LATENCY_NS_MAX: u64 = 60_000_000_000;
 
@@ -130,9 +134,19 @@ impl ReaderStats {
         name: &str,
         clock: FineClock,
     ) -> Result<ReaderStats, Error> {
+        ReaderStats::create_within(root, bus, name, clock, TRIES)
+    }
+
+    fn create_within(
+        root: &Root,
+        bus: &str,
+        name: &str,
+        clock: FineClock,
+        tries: usize,
+    ) -> Result<ReaderStats, Error> {
         let stats = stats_of(root, bus)?;
         sweep(&stats);
-        let lock = take_name(&stats, bus, name)?;
+        let lock = take_name(&stats, bus, name, tries)?;
         let living = living(&stats)?;
         if living > READERS_MAX {
             let _ = lock.remove_directory();
@@ -237,8 +251,9 @@ impl ReaderStats {
         if !self.counters_file.is_orphaned() {
             return;
         }
-        // Another process may have the name there: then this reader is no longer shown.
-        if let Ok(mut new) = ReaderStats::create(&self.root, &self.bus, &self.name, self.clock) {
+        // Another process may have the name there: then this reader is no longer shown. Messages wait for nothing here.
+        let (root, bus, name) = (&self.root, &self.bus, &self.name);
+        if let Ok(mut new) = ReaderStats::create_within(root, bus, name, self.clock, 1) {
             new.counters = self.counters;
             *self = new;
         }
@@ -350,16 +365,14 @@ fn stats_of(root: &Root, bus: &str) -> Result<Root, Error> {
     Ok(Root::at(root.open(bus)?.path().join(FOLDER)))
 }
 
-fn take_name(stats: &Root, bus: &str, name: &str) -> Result<WriterLock, Error> {
-    const TRIES: usize = 50;
-    const NAP: Duration = Duration::from_millis(2);
-    let mut tries = 0;
+/// Waits between the tries if another process holds the name.
+fn take_name(stats: &Root, bus: &str, name: &str, tries: usize) -> Result<WriterLock, Error> {
+    let mut tried = 1;
     loop {
         match stats.create(name).and_then(WriterLock::acquire) {
-            // A process that starts on the bus locks each old name for a moment, to remove its file. It also counts a
-            // name as old if its reader has not created the counters file yet.
-            Err(segment::Error::Busy { .. }) if tries < TRIES => {
-                tries += 1;
+            // A process that starts on the bus locks each old name for a moment, to remove its file.
+            Err(segment::Error::Busy { .. }) if tried < tries => {
+                tried += 1;
                 thread::sleep(NAP);
             }
             Err(segment::Error::Busy { holder, .. }) => {
@@ -375,9 +388,9 @@ fn take_name(stats: &Root, bus: &str, name: &str) -> Result<WriterLock, Error> {
             }
             // The last holder of that name has just removed its directory.
             Err(segment::Error::Missing { .. } | segment::Error::System { .. })
-                if tries < TRIES =>
+                if tried < tries =>
             {
-                tries += 1;
+                tried += 1;
             }
             taken => return Ok(taken?),
         }
@@ -417,16 +430,25 @@ fn sweep(stats: &Root) {
     }
 }
 
-/// Time of the last update; 0 if the counters file cannot be read.
+/// Time of the last update. Without a counters file that of its directory: its reader may be about to create the file.
 fn last_written(stats: &Root, name: &str) -> u64 {
-    let counters_file = CountersView::open(stats, name).ok().flatten();
-    counters_file.map_or(0, |counters_file| {
-        let written = counters_file.counter("written_unix_ns").unwrap_or(0);
-        written.max(counters_file.origin().start_unix_ns)
-    })
+    match CountersView::open(stats, name) {
+        Ok(Some(counters_file)) => {
+            let written = counters_file.counter("written_unix_ns").unwrap_or(0);
+            written.max(counters_file.origin().start_unix_ns)
+        }
+        _ => {
+            let changed = std::fs::metadata(stats.path().join(name)).and_then(|it| it.modified());
+            changed.map_or(0, since_1970_ns)
+        }
+    }
 }
 
 fn unix_ns() -> u64 {
-    let now = SystemTime::now().duration_since(UNIX_EPOCH);
-    now.map_or(0, |now| now.as_nanos() as u64)
+    since_1970_ns(SystemTime::now())
+}
+
+fn since_1970_ns(time: SystemTime) -> u64 {
+    let since = time.duration_since(UNIX_EPOCH);
+    since.map_or(0, |since| since.as_nanos() as u64)
 }
