@@ -3,6 +3,10 @@
 //! The algorithm and its constants are those of Steele, Lea and Flood, "Fast Splittable Pseudorandom Number
 //! Generators" (OOPSLA 2014). Do not change them: recorded seeds would then generate other sessions.
 
+use std::ops::Range;
+use std::sync::{Mutex, PoisonError};
+use std::thread;
+
 /// Stream of random numbers, determined by its seed.
 #[derive(Clone, Debug)]
 pub struct Random {
@@ -68,11 +72,40 @@ impl Random {
 ///
 /// # Panics
 /// If a variable is not a number.
-pub fn seeds(usual: u64) -> std::ops::Range<u64> {
+pub fn seeds(usual: u64) -> Range<u64> {
     match given("SEED") {
         Some(seed) => seed..seed + 1,
         None => 0..amount("SEEDS", usual),
     }
+}
+
+/// Runs each seed, printed first, on this number of threads: for tests that wait, and for the longest of a program, at the end
+/// of which a processor would be idle. The results are in no order.
+///
+/// # Panics
+/// If a seed panics; the others end first.
+pub fn at_once<T: Send>(
+    threads: usize,
+    seeds: impl Iterator<Item = u64> + Send,
+    run: impl Fn(u64) -> T + Sync,
+) -> Vec<T> {
+    let left = Mutex::new(seeds);
+    let next = || left.lock().unwrap_or_else(PoisonError::into_inner).next();
+    let work = || {
+        let mut done = Vec::new();
+        while let Some(seed) = next() {
+            println!("SEED={seed}");
+            done.push(run(seed));
+        }
+        done
+    };
+    thread::scope(|scope| {
+        let workers: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
+        let done = workers
+            .into_iter()
+            .map(|worker| worker.join().expect("a seed failed, see above"));
+        done.flatten().collect()
+    })
 }
 
 /// The number in an environment variable, or the usual one.

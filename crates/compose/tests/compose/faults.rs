@@ -11,7 +11,7 @@ use std::os::unix::fs::DirBuilderExt;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 use touchline_compose::{Composer, Config};
-use touchline_lab::random::{Random, seeds};
+use touchline_lab::random::{Random, at_once, seeds};
 use touchline_transport::boot_ns;
 use touchline_transport::shm::{Publisher, Root};
 
@@ -30,9 +30,7 @@ const PATIENCE: Duration = Duration::from_secs(60);
 /// the quotes of every bank return.
 #[test]
 fn a_void_quote_is_never_shown_as_live() {
-    let mut seen = Seen::default();
-    for seed in seeds(20) {
-        println!("SEED={seed}");
+    let runs = at_once(4, seeds(20), |seed| {
         let mut world = World::open(seed);
         for step in 0..STEPS {
             let what = world.act();
@@ -41,9 +39,13 @@ fn a_void_quote_is_never_shown_as_live() {
             }
         }
         world.heal(seed);
-        seen.live += world.seen.live;
-        seen.doubted += world.seen.doubted;
-        seen.faults += world.seen.faults;
+        world.seen
+    });
+    let mut seen = Seen::default();
+    for run in runs {
+        seen.live += run.live;
+        seen.doubted += run.doubted;
+        seen.faults += run.faults;
     }
     println!("{seen:?}");
     // A run without quotes or without faults tests nothing.
@@ -51,7 +53,7 @@ fn a_void_quote_is_never_shown_as_live() {
 }
 
 /// Statistics of a run.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Copy, Default)]
 struct Seen {
     /// Number of live and of other composites that were read.
     live: usize,

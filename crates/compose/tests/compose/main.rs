@@ -6,16 +6,15 @@ mod stage;
 use stage::{BANKS, Stage};
 use std::fs;
 use touchline_fx::{Replay, Setup};
-use touchline_lab::random::{Random, seeds};
+use touchline_lab::random::{Random, at_once, seeds};
 use touchline_types::{Side, Validity};
 
 /// Whatever happens to the banks, the composite has the quotes of the connected ones only; without a live bank it is
 /// not live; and a replay of the recording writes the same composites.
 #[test]
 fn the_composite_is_of_the_banks_that_are_there() {
-    let (mut with_quotes, mut without_banks, mut lines) = (0, 0, 0);
-    for seed in seeds(20) {
-        println!("SEED={seed}");
+    let runs = at_once(4, seeds(20), |seed| {
+        let (mut with_quotes, mut without_banks) = (0, 0);
         let mut random = Random::from_seed(seed);
         let mut stage = Stage::open(seed);
         for step in 0..40 {
@@ -36,9 +35,11 @@ fn the_composite_is_of_the_banks_that_are_there() {
                 .unwrap_or_else(|error| panic!("SEED={seed}: {line}: {error}"));
         }
         let replayed = replay.finish().0.composite;
-        lines += replayed.lines().count();
         assert_eq!(replayed, read("composite.live.jsonl"), "SEED={seed}");
-    }
+        [with_quotes, without_banks, replayed.lines().count()]
+    });
+    let sum = |case: usize| runs.iter().map(|run| run[case]).sum::<usize>();
+    let (with_quotes, without_banks, lines) = (sum(0), sum(1), sum(2));
     // A run without these cases tests nothing.
     println!("{with_quotes} with quotes, {without_banks} without a live bank");
     assert!(with_quotes > 100 && without_banks > 10 && lines > 100);

@@ -1,7 +1,7 @@
 //! `touchline sim fix-acceptor` and `fix-initiator` over TCP.
 
 use crate::command::{Desk, signal};
-use std::io::{BufRead, BufReader, Lines, Read, Write};
+use std::io::{BufRead, BufReader, ErrorKind, Lines, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::process::{Child, ChildStderr, ChildStdout, Command, Stdio};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -93,10 +93,12 @@ impl TestTransport for Testers {
             match stream.read(&mut room) {
                 Ok(0) => return Heard::End,
                 Ok(bytes) => buffer.extend(&room[..bytes]),
-                Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => {
-                    return Heard::Nothing;
-                }
-                Err(_) => return Heard::End,
+                Err(error) => match error.kind() {
+                    ErrorKind::WouldBlock => return Heard::Nothing,
+                    // This process was stopped and continued: the wait of a socket with a timeout ends so.
+                    ErrorKind::Interrupted => {}
+                    _ => return Heard::End,
+                },
             }
         }
     }

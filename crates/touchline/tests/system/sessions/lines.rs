@@ -7,7 +7,7 @@ use touchline_feed::cme::{Counters, Join};
 use touchline_lab::capture::{Arrival, Feed, Line};
 use touchline_lab::cme::{Options, Session, generate};
 use touchline_lab::fault::{Delivery, Fault, FaultPlan, deliver};
-use touchline_lab::random::Random;
+use touchline_lab::random::{Random, at_once};
 
 #[test]
 fn a_clean_session_gives_the_expected_books_exactly() {
@@ -40,8 +40,7 @@ fn a_clean_session_gives_the_expected_books_exactly() {
 /// The counters of the path match the counts of the fault operators.
 #[test]
 fn loss_on_one_line_at_a_time_changes_nothing_that_is_published() {
-    let mut packets = 0;
-    for seed in seeds(64) {
+    let packets = at_once(2, seeds(64), |seed| {
         let session = generate(&long(seed), seed);
         let clean = deliver(&session, &FaultPlan::default(), seed);
         let faulty = one_line_at_a_time(&session, seed);
@@ -49,7 +48,6 @@ fn loss_on_one_line_at_a_time_changes_nothing_that_is_published() {
             faulty.report.lost_on_both.is_empty(),
             "seed {seed}: the test loses too much"
         );
-        packets += incremental(&faulty.arrivals);
         let expected = run(&clean.arrivals, Join::Snapshot, Stream::default());
         let actual = run(&faulty.arrivals, Join::Snapshot, Stream::default());
         counters_add_up(actual.feed().counters(), &session, &faulty, seed);
@@ -62,7 +60,9 @@ fn loss_on_one_line_at_a_time_changes_nothing_that_is_published() {
             );
         }
         assert_eq!(actual.len(), expected.len(), "seed {seed}");
-    }
+        incremental(&faulty.arrivals)
+    });
+    let packets: u64 = packets.into_iter().sum();
     assert!(packets > 1000, "a test of {packets} packets shows nothing");
     println!("{packets} packets under loss on one line");
 }
