@@ -373,3 +373,155 @@ enum Failed {
     Unknown(String),
     Restore(RestoreError),
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use touchline_fx::config;
+    use touchline_journal::format::FrameHead;
+    use touchline_wire::fix::Encoder;
+
+    const CONFIG: &str = "date = \"20260105\"\nprefix = \"T\"\naccount = \"D\"\n[[pairs]]\nsymbol = \"EUR/USD\"\nprecision = 5\n\
+                          spot_date = \"20260107\"\n[[banks]]\nname = \"A\"\npairs = [\"EUR/USD\"]\nstatus_final = true\n";
+
+    /// What a run left of an order that was filled, each line record with as many lines as it had.
+    fn journal() -> Vec<(u16, Vec<u8>)> {
+        let mut line = Vec::new();
+        records::put_line(&mut line, 2, "{}");
+        let mut message = [0; 512];
+        let mut encoder = Encoder::new(&mut message, b"FIX.4.4", b"8");
+        for (tag, value) in [
+            (49, "A"),
+            (56, "T"),
+            (34, "2"),
+            (52, "20260105-09:00:01"),
+            (37, "1"),
+            (11, "Te1-P1-1"),
+            (17, "X1"),
+            (150, "F"),
+            (39, "2"),
+            (55, "EUR/USD"),
+            (54, "1"),
+            (38, "1000"),
+            (32, "1000"),
+            (31, "1.1"),
+            (151, "0"),
+            (14, "1000"),
+            (6, "1.1"),
+        ] {
+            encoder.bytes(tag, value.as_bytes());
+        }
+        let bytes = encoder.finish().expect("it fits");
+        let parent = r#"{"op":"parent","id":"P1","pair":"EUR/USD","side":"buy","qty":1000,"deadline_ms":1000}"#;
+        let order = records::Order {
+            sent_ns: 20,
+            quantity: 1_000,
+            price: 110_000,
+            mid2: Some(220_000),
+            sequence: 2,
+            bank: 0,
+            pair: 0,
+            is_buy: true,
+            is_fok: false,
+            id: Id::lossy(b"Te1-P1-1"),
+            parent: Id::lossy(b"P1"),
+            quote_id: None,
+        };
+        let run = Run {
+            epoch: 1,
+            prefix: "T",
+            date: "20260105",
+            banks: vec!["A"],
+            pairs: vec!["EUR/USD"],
+        };
+        let lines = |at_ns, first| Record::Lines {
+            at_ns,
+            first,
+            lines: &line,
+        };
+        let session = Record::Session {
+            at_ns: 10,
+            bank: 0,
+            is_up: true,
+        };
+        let report = Record::Report {
+            at_ns: 30,
+            bank: 0,
+            bytes,
+        };
+        let decided = Record::Decided {
+            at_ns: 20,
+            text: parent,
+        };
+        let all = [
+            Record::Run(run),
+            session,
+            decided,
+            Record::Order(order),
+            lines(20, 1),
+            report,
+            lines(30, 2),
+        ];
+        let encoded = all.iter().map(|record| {
+            let mut body = Vec::new();
+            (record.encode(&mut body), body)
+        });
+        encoded.collect()
+    }
+
+    fn recovered(records: &[(u16, Vec<u8>)]) -> Recovered {
+        let config: config::Config = toml::from_str(CONFIG).expect("a configuration");
+        let setup = Setup::new(config).expect("a setup");
+        let read = recover_from(&setup, |each| {
+            for (kind, body) in records {
+                let head = FrameHead {
+                    length: 0,
+                    body_crc: 0,
+                    number: 0,
+                    time_ns: 0,
+                    unsynced: 0,
+                    stream: records::STREAM,
+                    kind: *kind,
+                };
+                each(&Entry {
+                    segment: 0,
+                    position: None,
+                    sequence: None,
+                    head,
+                    body,
+                });
+            }
+            Ok(())
+        });
+        read.expect("a journal")
+    }
+
+    fn fills(recovered: &Recovered) -> usize {
+        let events = recovered.untold.iter().flat_map(|batch| &batch.events);
+        events
+            .filter(|(_, event)| matches!(event, Event::Fill(_)))
+            .count()
+    }
+
+    /// Wherever the run died: a fill whose lines the journal has is not told again, and one without lines is; an order
+    /// without lines, too.
+    #[test]
+    fn what_a_run_could_not_tell_is_told_by_the_next() {
+        let journal = journal();
+        let whole = recovered(&journal);
+        assert_eq!((whole.untold.len(), whole.next_line), (0, 3));
+        assert_eq!(whole.engine.positions().of(0).units, 1_000);
+        let cut = recovered(&journal[..6]);
+        assert_eq!((fills(&cut), cut.next_line), (1, 2));
+        assert_eq!(cut.engine.positions().of(0).units, 1_000);
+        let order = recovered(&journal[..4]);
+        let is_order =
+            |event: &Event| matches!(event, Event::Order(line) if line.what == OrderEvent::Sent);
+        let events: Vec<_> = order
+            .untold
+            .iter()
+            .flat_map(|batch| &batch.events)
+            .collect();
+        assert!(events.len() == 1 && is_order(&events[0].1), "{events:?}");
+    }
+}
