@@ -108,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn a_log_that_does_not_keep_up_loses_incidents_and_nobody_waits() {
+    fn a_slow_log_loses_incidents_and_the_path_does_not_wait() {
         let (sender, incidents) = incidents();
         for first in 0..1_000 {
             sender.send(Incident::Gap(GapReport::after(None, first, first)));

@@ -267,7 +267,7 @@ mod tests {
 
     /// After a reset an instrument that was never named is empty, so it is live once it is named.
     #[test]
-    fn whoever_is_named_behind_a_reset_is_live() {
+    fn an_instrument_named_after_a_reset_is_live() {
         let mut states = PublishedStates::new(3);
         states.note(&Update::Reset);
         states.note(&state(2, Validity::Recovering));

@@ -216,7 +216,7 @@ pub const SNAPSHOTS: &[Mutant] = &[
         name: "feed: a snapshot cycle continues after a reset",
         find: "self.cycles.abandon_snapshots();\n        out.push(Event::Reset);",
         replace: "out.push(Event::Reset);",
-        test: "-p touchline-gateway --test gateway a_reset_abandons_the_loop_that_is_going_on",
+        test: "-p touchline-gateway --test gateway a_reset_ends_the_cycle_in_progress",
     },
     Mutant {
         name: "feed: the oldest early snapshot is not replaced",

@@ -120,7 +120,7 @@ const DEEP_BOOKS: &[Mutant] = &[
         name: "deep book: a level found far from the best is its neighbour",
         find: "levels.len() - worse - usize::from(found)",
         replace: "levels.len() - worse",
-        test: "-p touchline-transport --test bus a_book_by_price_is_what_the_slow_one_is",
+        test: "-p touchline-transport --test bus a_book_by_price_equals_the_slow_reference",
     },
     Mutant {
         name: "native: a deep position is truncated to a byte",
@@ -132,7 +132,7 @@ const DEEP_BOOKS: &[Mutant] = &[
         name: "bus: a joining reader receives a download twice",
         find: "Some((told, _)) if !is_before(told, end) => Verdict::Skip",
         replace: "Some((told, _)) if told == end && told == 0 => Verdict::Skip",
-        test: "-p touchline-transport --test bus a_download_is_told_in_its_place_and_once",
+        test: "-p touchline-transport --test bus a_download_is_reported_once_in_its_place",
     },
     Mutant {
         name: "bus: only the best half of a slot is copied",
@@ -248,13 +248,13 @@ const PRICES: &[Mutant] = &[
         name: "feed: a snapshot from before a reset is used",
         find: "sending_ns <= self.reset_ns",
         replace: "false",
-        test: "-p touchline-gateway --test gateway a_snapshot_from_before_a_reset_is_of_another_world",
+        test: "-p touchline-gateway --test gateway a_snapshot_from_before_a_reset_is_ignored",
     },
     Mutant {
         name: "feed: an incomplete cycle counts as complete",
         find: "if self.seen != total {",
         replace: "if self.seen > total {",
-        test: "-p touchline-gateway --test gateway a_loop_of_which_a_part_is_missing_confirms_nobody_else",
+        test: "-p touchline-gateway --test gateway an_incomplete_cycle_confirms_no_absent_instrument",
     },
     Mutant {
         name: "feed: a new depth is ignored",

@@ -9,7 +9,7 @@ use touchline_transport::shm::{Overview, Settings};
 use touchline_types::Timestamps;
 
 #[test]
-fn who_joins_gets_definition_top_and_book_of_each_instrument_and_then_caught_up() {
+fn joining_gives_definition_top_and_book_of_each_instrument_then_caught_up() {
     let stage = Stage::new();
     let mut publisher = stage.publisher();
     define(&mut publisher, 0, "ESU4", 100);
@@ -77,7 +77,7 @@ fn a_top_comes_before_the_book_change_that_caused_it_and_the_last_event_of_a_pac
 
 /// Later messages of a packet are not in the kept values before an earlier event is returned.
 #[test]
-fn kept_values_are_as_of_the_last_event_that_was_given_out() {
+fn kept_values_are_as_of_the_last_returned_event() {
     let stage = Stage::new();
     let mut publisher = stage.publisher();
     define(&mut publisher, 0, "ESU4", 100);
@@ -164,7 +164,7 @@ fn prices_are_those_that_traders_quote_and_go_back_to_the_venues() {
 
 /// A late joiner has the last trade as a kept value, not as an event.
 #[test]
-fn who_joins_late_has_the_last_trade_and_no_event_of_it() {
+fn a_late_joiner_has_the_last_trade_as_a_kept_value_only() {
     let stage = Stage::new();
     let mut publisher = stage.publisher();
     define(&mut publisher, 0, "ESU4", 100);

@@ -6,7 +6,7 @@ use touchline_client::{Connection, Event, Events, Next, Side, State};
 use touchline_transport::Publish;
 
 #[test]
-fn an_overrun_is_told_once_with_what_was_lost_and_books_come_back_at_once() {
+fn an_overrun_is_reported_once_with_its_loss_and_books_return_at_once() {
     let stage = Stage::new();
     let mut publisher = stage.publisher();
     define(&mut publisher, 0, "ESU4", 100);
@@ -52,7 +52,7 @@ fn an_overrun_is_told_once_with_what_was_lost_and_books_come_back_at_once() {
 
 /// Messages of an instrument without a definition are skipped and counted.
 #[test]
-fn what_is_of_no_defined_instrument_is_counted() {
+fn messages_of_undefined_instruments_are_counted() {
     let stage = Stage::new();
     let mut publisher = stage.publisher();
     define(&mut publisher, 0, "ESU4", 100);

@@ -62,7 +62,7 @@ fn an_instrument_that_is_not_there_is_answered_with_the_nearest() {
 }
 
 #[test]
-fn a_bus_that_waits_for_nobody_takes_no_lossless_reader() {
+fn a_bus_that_does_not_wait_refuses_a_lossless_reader() {
     let stage = Stage::new();
     let _publisher = stage.publisher();
     let error = refused(stage.options().name("recorder").lossless(), "test");
@@ -109,7 +109,7 @@ fn a_bus_of_another_format_says_both() {
 }
 
 #[test]
-fn a_pattern_that_is_none_and_a_bus_that_does_not_come_are_said() {
+fn an_invalid_pattern_and_a_missing_bus_are_errors() {
     let stage = Stage::new();
     let publisher = stage.publisher();
     let error = refused(stage.options().symbols(["/(/"]), "test");

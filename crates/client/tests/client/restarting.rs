@@ -10,7 +10,7 @@ fn state(bus: &Bus, instrument: Instrument) -> State {
 }
 
 #[test]
-fn a_publisher_that_numbers_anew_is_followed_under_the_same_handles() {
+fn handles_stay_when_the_next_publisher_assigns_other_indexes() {
     let stage = Stage::new();
     let mut publisher = stage.publisher();
     define(&mut publisher, 0, "ESU4", 100);
@@ -76,7 +76,7 @@ fn a_publisher_that_numbers_anew_is_followed_under_the_same_handles() {
 
 /// Between the restart and the books of the new publisher, no old book is shown.
 #[test]
-fn books_are_empty_and_recovering_when_the_restart_is_told() {
+fn books_are_empty_and_recovering_when_the_restart_is_reported() {
     let stage = Stage::new();
     let mut publisher = stage.publisher();
     define(&mut publisher, 0, "ESU4", 100);
@@ -107,7 +107,7 @@ fn books_are_empty_and_recovering_when_the_restart_is_told() {
 }
 
 #[test]
-fn a_publisher_that_is_gone_is_told_within_a_tenth_of_a_second_and_its_books_are_stale() {
+fn the_end_of_a_publisher_is_reported_within_a_tenth_of_a_second_with_stale_books() {
     let stage = Stage::new();
     let mut publisher = stage.publisher();
     define(&mut publisher, 0, "ESU4", 100);

@@ -60,7 +60,7 @@ fn a_snapshot_shows_books_as_they_are_and_keeps_its_handles_over_a_restart() {
 
 /// A changed definition is seen at the next refresh, and books use it.
 #[test]
-fn a_definition_that_changes_is_seen_by_the_next_look() {
+fn a_changed_definition_is_seen_at_the_next_refresh() {
     let stage = Stage::new();
     let mut publisher = stage.publisher();
     define(&mut publisher, 0, "", 100);

@@ -147,7 +147,7 @@ fn what_a_loss_cuts_is_shown_behind_the_gap_and_not_as_live() {
 }
 
 #[test]
-fn orders_without_room_are_told_back_and_unknown_until_they_are_rebuilt() {
+fn orders_without_room_are_reported_to_the_feed_and_unknown_until_rebuilt() {
     let mut bench = Bench::new(DEPTH);
     let shown = bench.apply(&[order(1), order(2), order(3), order(4), END], false);
     assert_eq!(shown, ["instrument 700", "whole orders recovering 1"]);
@@ -169,7 +169,7 @@ fn orders_without_room_are_told_back_and_unknown_until_they_are_rebuilt() {
 }
 
 #[test]
-fn a_change_that_does_not_fit_is_told_back_and_never_shown_as_live() {
+fn an_inconsistent_change_is_reported_to_the_feed_and_never_published_as_live() {
     let mut bench = Bench::new(BY_PRICE);
     bench.apply(&[bid(Place::Price, UpdateAction::New, 100), END], false);
     let again = bid(Place::Price, UpdateAction::New, 100);

@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_used_is_said_with_its_place() {
+    fn unusable_input_is_refused_with_its_place() {
         for (text, place, word) in [
             ("pins = [\"xyz\"]", "xyz: ", "64 hexadecimal"),
             ("server_name = \"a b\"", "a b: ", "host name"),

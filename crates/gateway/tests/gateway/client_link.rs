@@ -53,7 +53,7 @@ fn name(listener: &TcpListener) -> String {
 /// Each backoff is between half of its length and all of it, the length doubles up to its limit, and no two gateways
 /// have the same backoffs.
 #[test]
-fn rests_grow_up_to_their_limit_and_depend_on_chance() {
+fn backoffs_grow_up_to_their_maximum_and_are_random() {
     let rests = |chance| {
         let mut transport = TestTransport::new(dial(vec![plain(closed_port())]), chance);
         transport.until_failures(1);
@@ -82,7 +82,7 @@ fn rests_grow_up_to_their_limit_and_depend_on_chance() {
 
 /// A logon does not reset the backoff; a session that lasted as long as the longest backoff does.
 #[test]
-fn only_a_connection_that_stood_makes_rests_short_again() {
+fn only_a_lasting_connection_resets_the_backoff() {
     let venue = listener();
     let mut transport = TestTransport::new(dial(vec![plain(name(&venue))]), 3);
     let last_backoff = |transport: &mut TestTransport, stands_ms| {
@@ -120,7 +120,7 @@ fn only_a_connection_that_stood_makes_rests_short_again() {
 /// The text of a Logout followed at once by a disconnect is reported, however late the link reads
 /// it.
 #[test]
-fn the_last_words_of_a_venue_count_for_more_than_that_it_hung_up() {
+fn the_text_of_a_logout_is_reported_instead_of_the_disconnect() {
     let venue = listener();
     let mut transport = TestTransport::new(dial(vec![plain(name(&venue))]), 11);
     let mut stream = transport.until_accepted(&venue);
@@ -236,7 +236,7 @@ fn client(issuer: &server::Issuer, host: &str) -> Client {
 
 /// Over TLS the link sends data only after the server has proved its name.
 #[test]
-fn tls_proves_the_name_before_anything_is_said() {
+fn tls_verifies_the_name_before_data_is_sent() {
     let issuer = server::Issuer::new();
     let right = Server::start(&issuer, "venue.example");
     let wrong = Server::start(&issuer, "elsewhere.example");

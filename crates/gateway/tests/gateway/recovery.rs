@@ -288,7 +288,7 @@ fn a_whole_answer_fills_the_gap() {
 /// Each kind of failure is counted under its counter, the next host is tried, and its answer fills
 /// the gap.
 #[test]
-fn a_host_that_fails_leaves_it_to_the_next() {
+fn after_a_failed_host_the_next_one_is_tried() {
     let refused = |counters: RecoveryCounters| counters.replay_rejected;
     let short = |counters: RecoveryCounters| counters.replay_short;
     let broken = |counters: RecoveryCounters| counters.replay_broken;
@@ -426,7 +426,7 @@ fn a_dead_server_is_not_stormed() {
         }
     }
     let counters = bench.counters();
-    assert!(bench.lost() > 5_900, "only {} holes", bench.lost());
+    assert!(bench.lost() > 5_900, "only {} gaps", bench.lost());
     // Backoffs of 1, 2, 4, 8, 16, 32 seconds and then of a minute; three attempts each.
     let episodes = counters.replay_fell_back;
     assert!((10..=17).contains(&episodes), "{counters:?}");

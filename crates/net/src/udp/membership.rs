@@ -100,7 +100,7 @@ mod tests {
     /// The kernel reported the removal of the loopback interface: its group is left, receives nothing, and is rejoined
     /// at the next check; that of another interface stays joined.
     #[test]
-    fn what_was_lost_is_joined_again_at_the_next_look() {
+    fn a_lost_group_is_rejoined_at_the_next_check() {
         let settings = Settings {
             interface: Some("lo".to_owned()),
             ..Settings::default()

@@ -71,7 +71,7 @@ fn refusal(roots: &str, certificate: Issued) -> Refusal {
 }
 
 #[test]
-fn a_right_server_is_talked_to_both_ways() {
+fn a_valid_server_carries_data_both_ways() {
     let issuer = Issuer::new("an issuer");
     for tls12_only in [false, true] {
         let server = Server::start(issuer.issue(HOST), None, tls12_only);
@@ -228,7 +228,7 @@ fn the_end_is_told_from_a_cut() {
 }
 
 #[test]
-fn what_was_tampered_with_is_not_taken() {
+fn altered_data_is_refused() {
     let issuer = Issuer::new("an issuer");
     let server = Server::with(issuer.issue(HOST));
     let mut connection = ready(&server, &client(&issuer.pem())).expect("all is right");

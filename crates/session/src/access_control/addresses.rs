@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn several_blocks_are_all_theirs_and_none_is_everybody() {
+    fn several_blocks_are_all_allowed_and_an_empty_list_allows_every_address() {
         let two = addresses(&["127.0.0.2", "127.0.0.8/30"]);
         let has = |last| two.have(Ipv4Addr::new(127, 0, 0, last));
         assert!([2, 8, 9, 10, 11].into_iter().all(has));
@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_block_is_refused_with_the_right_one() {
+    fn an_invalid_block_is_refused_with_the_correct_form() {
         for wrong in [
             "",
             "/",

@@ -212,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_has_said_it_leaves_and_the_others_wait_in_their_order() {
+    fn a_connection_leaves_with_its_first_message_and_the_others_keep_their_order() {
         let mut queue = queue(Rules::default());
         let now = ReceiveTime::at(1);
         let says: [Said; 4] = [
@@ -241,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn there_are_places_for_so_many_and_for_nobody_from_elsewhere() {
+    fn the_number_of_connections_is_limited_and_other_addresses_are_refused() {
         let rules = Rules {
             unauthenticated_per_address: 2,
             unauthenticated_max: 3,

@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn pauses_begin_after_a_few_failures_double_and_stay_at_the_longest() {
+    fn pauses_start_after_some_failures_and_double_up_to_the_maximum() {
         let (mut login_throttle, mut now_ns) = (LoginThrottle::new(ThrottleLimits::default()), S);
         let took = pauses_s(&mut login_throttle, address(1), 14, &mut now_ns);
         assert_eq!(took, [0, 0, 0, 0, 0, 1, 2, 4, 8, 16, 32, 60, 60, 60]);
@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_comes_from_many_addresses_takes_no_more_memory() {
+    fn many_addresses_take_no_more_memory() {
         let throttle_limits = ThrottleLimits {
             failures_free: 0,
             addresses_max: 8,
@@ -215,7 +215,7 @@ mod tests {
 
     /// Model: a row for each address, without a limit. It behaves the same while there is room.
     #[test]
-    fn any_order_of_things_is_that_of_a_plain_map() {
+    fn a_random_sequence_equals_an_unlimited_map() {
         let (mut waited, mut passed) = (0, 0);
         for seed in seeds(200) {
             let mut random = Random::from_seed(seed);

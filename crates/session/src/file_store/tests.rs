@@ -112,7 +112,7 @@ fn a_message_that_could_not_be_read_again_is_refused() {
 /// A reset that cannot remove the old records closes the store: new ones would be written over
 /// them.
 #[test]
-fn a_reset_that_is_done_by_half_ends_the_store() {
+fn a_reset_that_cannot_remove_records_closes_the_store() {
     let folder = Folder::new("half");
     let mut store = folder.begun_on("/dev/null");
     // The slot is written, but the file cannot be truncated.

@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_sent_again_is_as_its_application_wants_it() {
+    fn the_resend_policy_is_that_of_the_application() {
         let both = Applications::default().with(&ORDERS).with(&QUOTES);
         assert!(!both.is_sent_again(b"8"));
         assert!(both.is_sent_again(b"R") && both.is_sent_again(b"V"));

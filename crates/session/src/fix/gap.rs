@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_came_it_is_requested_twice_more_and_given_up() {
+    fn a_gap_without_progress_is_requested_twice_more_and_given_up() {
         let again = |times| Due::Request { last: 9, times };
         assert_eq!(requested(1).next_timeout(5, WAIT), Some(130));
         assert_eq!(requested(1).due(5, 129, WAIT), Due::Nothing);

@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_is_silent_is_tested_and_given_up() {
+    fn a_silent_counterparty_gets_a_test_request_and_is_disconnected() {
         let mut liveness = begun();
         liveness.sent(105 * S);
         assert_eq!(liveness.due(112 * S - 1), None);

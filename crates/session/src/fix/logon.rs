@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn the_interval_is_the_initiators_and_never_longer_than_he_wants_it() {
+    fn the_heartbeat_interval_is_at_most_the_initiators() {
         for (role, ours_s, theirs_s, agreed_s) in [
             (Role::Acceptor, 30, 7, 7),
             (Role::Acceptor, 30, 0, 0),

@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn who_waits_for_a_logon_or_a_logout_waits_so_long() {
+    fn waits_for_a_logon_and_a_logout_are_limited() {
         let mut phase = Phase::new();
         for (state, why) in [
             (State::Awaiting, Some(DisconnectReason::NoLogon)),

@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn a_request_in_the_middle_goes_back_to_the_earlier_place() {
+    fn a_request_during_a_resend_continues_from_the_lower_number() {
         let mut resend = Resend::default();
         resend.request(1, 4);
         assert_eq!(resend.next(), Some(Next::Look(1)));
@@ -137,7 +137,7 @@ mod tests {
 
     #[test]
     #[should_panic(expected = "only a number that was asked for")]
-    fn nothing_is_sent_again_that_nobody_asked_for() {
+    fn only_requested_messages_are_resent() {
         Resend::default().skipped();
     }
 }

@@ -155,7 +155,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_message_counts_when_the_application_has_come_back() {
+    fn a_message_counts_at_the_next_call_of_the_application() {
         let mut numbers = Sequencer::new(Memory::default());
         numbers.deliver(1);
         assert_eq!(numbers.next_in(), 1);
@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_stored_and_not_sent_is_known_and_a_connection_waits_to_be_asked() {
+    fn unsent_messages_are_known_and_sent_on_request_after_a_reconnect() {
         let mut numbers = Sequencer::new(Memory::default());
         numbers.add(b"one").expect("memory");
         numbers.add(b"two").expect("memory");
@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn a_reset_forgets_what_was_delivered_and_is_told_once() {
+    fn a_reset_drops_the_delivered_message_and_is_reported_once() {
         let mut numbers = Sequencer::new(Memory::default());
         numbers.expect(5).expect("memory");
         numbers.deliver(5);

@@ -42,7 +42,7 @@ fn assert_all(mirror: &Mirror, images: &mut Images, validity: Validity) {
 }
 
 #[test]
-fn a_silence_of_a_whole_channel_is_one_message() {
+fn a_feed_timeout_of_a_whole_channel_is_one_message() {
     let stage = Stage::new();
     let mut publisher =
         Publisher::open(&stage.root(), "test", &wide()).expect("no other process writes it");
@@ -121,7 +121,7 @@ fn every_reader_sees_the_worse_of_book_and_channel() {
 
 /// The message with the state is lost with others, and no book would bring it back.
 #[test]
-fn an_overtaken_reader_learns_the_state_of_its_channel() {
+fn an_overrun_reader_receives_the_state_of_its_channel() {
     for (seed, resync) in touchline_lab::random::seeds(8).zip([true, false].into_iter().cycle()) {
         let stage = Stage::new();
         let mut publisher = stage.publisher();

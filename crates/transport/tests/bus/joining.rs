@@ -6,7 +6,7 @@ use touchline_transport::{Publish, SubscriptionEvent};
 use touchline_types::{Instrument, Phase, Side, Timestamps, Update};
 
 #[test]
-fn whoever_joins_at_any_moment_holds_the_publishers_books() {
+fn joining_at_any_moment_gives_the_publishers_books() {
     for seed in touchline_lab::random::seeds(8) {
         let stage = Stage::new();
         let mut publisher = stage.publisher();
@@ -139,7 +139,7 @@ fn a_filter_lets_its_instruments_through_and_ends_each_batch() {
 /// A reader that joins during a download is notified before the first definition; a later one is
 /// notified of its end, after the last book.
 #[test]
-fn a_download_is_told_in_its_place_and_once() {
+fn a_download_is_reported_once_in_its_place() {
     let stage = Stage::new();
     let mut publisher = stage.publisher();
     let mut market = Market::new(3, 2);

@@ -102,7 +102,7 @@ fn told(subscriber: &mut Subscriber) -> Vec<String> {
 }
 
 #[test]
-fn who_joins_late_has_the_last_trade_the_figures_and_the_statuses() {
+fn a_late_joiner_has_the_last_trade_statistics_and_statuses() {
     let stage = Stage::new();
     let mut publisher = stage.publisher();
     Market::new(1, 3).define(&mut publisher);
@@ -243,7 +243,7 @@ fn the_next_publisher_begins_without_last_values() {
 /// A reader that lags behind the tables while it joins does not receive older statistics than it
 /// already has.
 #[test]
-fn figures_of_the_ring_do_not_set_back_those_of_the_table() {
+fn statistics_of_the_ring_do_not_replace_newer_ones_of_the_table() {
     let stage = Stage::new();
     let mut publisher = stage.publisher();
     publish(&mut publisher, &Update::Definition(&definition(1)));

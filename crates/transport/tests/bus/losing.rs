@@ -26,7 +26,7 @@ impl Subscribe for Tally {
 }
 
 #[test]
-fn an_overtaken_reader_comes_back_by_images() {
+fn an_overrun_reader_recovers_from_snapshot_slots() {
     for seed in touchline_lab::random::seeds(8) {
         let stage = Stage::new();
         let mut publisher = stage.publisher();
@@ -66,7 +66,7 @@ fn without_resynchronising_each_book_comes_back_when_it_changes() {
         (0..4_000).for_each(|_| market.event(&mut publisher));
         // The loss is reported first, and no book is live at it.
         while reader.0.laps == 0 {
-            assert!(subscriber.drain(1, &mut reader) > 0, "it was overtaken");
+            assert!(subscriber.drain(1, &mut reader) > 0, "it was overrun");
         }
         for instrument in (0..40).map(touchline_types::Instrument) {
             assert_ne!(reader.1.validity(instrument), Validity::Live);

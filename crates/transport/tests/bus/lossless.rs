@@ -63,7 +63,7 @@ fn a_named_reader_that_is_slow_loses_nothing() {
 }
 
 #[test]
-fn who_stands_still_for_too_long_is_left_behind_and_told() {
+fn a_registered_reader_that_stops_for_too_long_is_overrun_and_notified() {
     let stage = Stage::new();
     let settings = lossless(Duration::from_millis(20));
     let mut publisher = Publisher::open(&stage.root(), "test", &settings).unwrap();

@@ -79,7 +79,7 @@ fn counters_say_how_old_they_are() {
 }
 
 #[test]
-fn who_publishes_learns_that_a_name_was_lost_and_its_readers_find_the_next() {
+fn a_publisher_detects_a_lost_name_and_its_readers_find_the_next_one() {
     let seed = std::env::var("SEED").map_or(1, |seed| seed.parse().expect("a number"));
     println!("SEED={seed}");
     let files = [

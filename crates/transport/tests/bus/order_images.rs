@@ -269,7 +269,7 @@ fn a_bus_without_images_of_order_books_has_them_in_its_messages() {
 /// A book with an order beyond the rows has no snapshot: it is not live to a joiner, and is again when it is published
 /// whole.
 #[test]
-fn a_book_with_an_order_that_has_no_row_is_not_live_to_who_joins() {
+fn a_book_with_an_order_without_a_row_is_not_live_to_joiners() {
     let stage = Stage::new();
     let settings = Settings {
         orders_max: 4,
@@ -353,7 +353,7 @@ fn an_order_keeps_a_row_that_another_left_in_the_same_batch() {
 /// A publisher that was stopped or died within a row, a book or a batch: no order book is reported live. When it
 /// continues, the next message brings them.
 #[test]
-fn order_books_that_cannot_be_had_are_not_live_and_come_with_the_next_message() {
+fn unreadable_order_books_are_not_live_and_arrive_with_the_next_message() {
     for (table, slot) in [("orders", 1), ("order_books", 0), ("images", 0)] {
         let stage = Stage::new();
         let mut publisher = stage.publisher();

@@ -262,7 +262,7 @@ impl Reader {
 /// The ring is positioned when a reader joins, and the tables are read at its first poll and later: events in between
 /// were reported with the tables, though earlier order books are read from the ring.
 #[test]
-fn a_slow_reader_is_shown_no_order_book_that_never_was() {
+fn a_slow_reader_receives_only_order_books_that_existed() {
     for seed in seeds(60) {
         let stage = Stage::new();
         let mut publisher = stage.publisher();
@@ -307,7 +307,7 @@ fn a_slow_reader_is_shown_no_order_book_that_never_was() {
 /// When a reader joins, its order books are from before a reset and its price book is from after it. The reset is not
 /// handed out and empties neither.
 #[test]
-fn a_price_book_is_not_set_back_by_a_reset_that_was_told() {
+fn a_reset_that_was_reported_does_not_empty_a_newer_price_book() {
     for live_only in [false, true] {
         let stage = Stage::new();
         let mut publisher = stage.publisher();

@@ -51,7 +51,7 @@ fn a_process_counts_under_its_own_name_and_takes_that_with_it() {
 /// Last values of a killed process stay, with their age and without a process, until the next
 /// process of its name.
 #[test]
-fn what_a_killed_process_counted_can_be_read() {
+fn the_counters_of_a_killed_process_stay_readable() {
     let stage = Stage::new();
     let mut child = Command::new(std::env::current_exe().expect("this program"))
         .args(["--exact", "processes::role", "--nocapture"])

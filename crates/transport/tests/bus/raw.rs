@@ -105,7 +105,7 @@ fn follow(subscription: &mut Subscription<1>, held: &mut Held) -> (u64, u64) {
 }
 
 #[test]
-fn whoever_joins_when_holds_the_latest_value_of_each_key() {
+fn joining_at_any_moment_gives_the_latest_value_of_each_key() {
     for seed in touchline_lab::random::seeds(16) {
         let mut random = Random::from_seed(seed);
         let stage = Stage::new();
@@ -139,7 +139,7 @@ fn whoever_joins_when_holds_the_latest_value_of_each_key() {
 }
 
 #[test]
-fn another_publisher_is_told_and_its_tables_are_empty() {
+fn another_publisher_is_reported_with_empty_tables() {
     let stage = Stage::new();
     let mut random = Random::from_seed(1);
     let mut bus = open(&stage);
@@ -204,7 +204,7 @@ fn market_data_is_read_as_bytes() {
 }
 
 #[test]
-fn what_a_message_holds_is_written_once_and_flags_travel_with_it() {
+fn a_message_is_written_once_with_its_flags() {
     let stage = Stage::new();
     let (mut publication, _table) = open(&stage);
     let mut reader = join(&stage);

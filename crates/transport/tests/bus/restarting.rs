@@ -42,7 +42,7 @@ pub fn wait_for(
 }
 
 #[test]
-fn another_publisher_continues_and_books_begin_anew() {
+fn another_publisher_continues_the_numbers_and_starts_with_empty_books() {
     let stage = Stage::new();
     let mut publisher = stage.publisher();
     let mut market = Market::new(1, 4);
@@ -94,7 +94,7 @@ fn another_publisher_continues_and_books_begin_anew() {
 
 /// `CaughtUp` follows each restart, in the same ring and in other files.
 #[test]
-fn a_reader_is_told_when_it_has_caught_up_with_the_next_publisher() {
+fn a_reader_is_notified_when_it_has_caught_up_with_the_next_publisher() {
     let stage = Stage::new();
     let publish = |settings: &Settings, seed| {
         let mut publisher = Publisher::open(&stage.root(), "test", settings).unwrap();
@@ -129,7 +129,7 @@ fn a_reader_is_told_when_it_has_caught_up_with_the_next_publisher() {
 }
 
 #[test]
-fn who_joins_a_bus_that_nobody_writes_sees_its_last_books_as_stale() {
+fn joining_a_bus_without_a_publisher_gives_its_last_books_as_stale() {
     let stage = Stage::new();
     let mut publisher = stage.publisher();
     let mut market = Market::new(1, 4);
@@ -153,7 +153,7 @@ fn who_joins_a_bus_that_nobody_writes_sees_its_last_books_as_stale() {
 }
 
 #[test]
-fn who_was_overtaken_over_a_restart_is_told_of_both_and_has_the_new_books() {
+fn an_overrun_over_a_restart_is_reported_with_the_restart_and_the_new_books() {
     let stage = Stage::new();
     let mut publisher = stage.publisher();
     let mut market = Market::new(1, 4);
@@ -185,7 +185,7 @@ fn who_was_overtaken_over_a_restart_is_told_of_both_and_has_the_new_books() {
 }
 
 #[test]
-fn a_ring_that_is_cut_short_is_told_of_once_and_joined_again_when_it_is_whole() {
+fn a_truncated_ring_is_reported_once_and_joined_again_when_recreated() {
     let stage = Stage::new();
     let mut publisher = stage.publisher();
     let mut market = Market::new(1, 4);
@@ -249,7 +249,7 @@ fn a_bus_of_another_size_is_joined_again() {
 }
 
 #[test]
-fn two_publishers_on_one_name_the_second_is_told_who_the_first_is() {
+fn a_second_publisher_is_refused_with_the_process_of_the_first() {
     let stage = Stage::new();
     let _first = stage.publisher();
     let refused = Publisher::open(&stage.root(), "test", &small())

@@ -40,7 +40,7 @@ fn drain(subscriber: &mut Subscriber) {
 }
 
 #[test]
-fn who_reads_is_seen_with_what_it_has_not_read() {
+fn a_named_reader_is_shown_with_its_lag() {
     let stage = Stage::new();
     let mut publisher = stage.publisher();
     let mut market = Market::new(1, 4);
@@ -75,13 +75,16 @@ fn who_reads_is_seen_with_what_it_has_not_read() {
     assert_eq!(quick_seen.counters.batches, counters.batches_published);
     assert!(counters.batches_published > 20, "too few to tell");
     drop((quick, idle, unseen));
-    assert!(seen(&stage).is_empty(), "who leaves takes its board along");
+    assert!(
+        seen(&stage).is_empty(),
+        "a reader that leaves removes its counters file"
+    );
     let left = std::fs::read_dir(stage.root().path().join("test/boards")).expect("a folder");
     assert_eq!(left.count(), 0);
 }
 
 #[test]
-fn how_long_things_took_is_known_by_both_clocks() {
+fn latencies_are_measured_by_both_clocks() {
     let stage = Stage::new();
     let mut publisher = stage.publisher();
     let mut subscriber = named(&stage, "timed");
@@ -113,7 +116,7 @@ fn how_long_things_took_is_known_by_both_clocks() {
     publish(0, now - 3_600_000_000_000); // no trace, from a recording
     publish(0, 0); // no times
     let reader = seen(&stage).pop().expect("it lives");
-    let counters_file = reader.counters_file.expect("its board is whole");
+    let counters_file = reader.counters_file.expect("a complete counters file");
     let histograms: Vec<_> = counters_file.histograms().collect();
     let [(by_ticks, published), (_, received)] = &histograms[..] else {
         panic!("two histograms");
@@ -136,7 +139,7 @@ fn how_long_things_took_is_known_by_both_clocks() {
 }
 
 #[test]
-fn who_was_overtaken_is_seen_with_its_loss() {
+fn an_overrun_reader_is_shown_with_its_loss() {
     let stage = Stage::new();
     let mut publisher = stage.publisher();
     let mut market = Market::new(3, 6);
@@ -279,13 +282,13 @@ fn a_reader_follows_its_bus_into_another_directory() {
 }
 
 #[test]
-fn a_board_that_is_hostile_is_said_to_be_and_harms_nobody_else() {
+fn a_hostile_counters_file_is_reported_and_affects_no_other_reader() {
     let stage = Stage::new();
     let _publisher = stage.publisher();
     let (mut good, _spoilt) = (named(&stage, "good"), named(&stage, "spoilt"));
     let stats = stage.root().path().join("test/boards");
     let file = stats.join("spoilt/counters");
-    let whole = std::fs::read(&file).expect("its board");
+    let whole = std::fs::read(&file).expect("its counters file");
     let mut random = touchline_lab::random::Random::from_seed(9);
     for round in 0..200 {
         let mut spoilt = whole.clone();
@@ -308,7 +311,7 @@ fn a_board_that_is_hostile_is_said_to_be_and_harms_nobody_else() {
     std::fs::write(&file, b"").expect("our file");
     assert!(
         seen(&stage)[1].counters_file.is_err(),
-        "an empty file is no board"
+        "an empty file is refused"
     );
     std::os::unix::fs::symlink("/etc", stats.join("linked")).expect("our folder");
     std::fs::write(stats.join("a-file"), b"x").expect("our folder");
@@ -332,7 +335,7 @@ fn a_reader_that_is_killed_is_seen_as_dead_until_the_next_of_its_name() {
         Some(player.child.id())
     );
     player.kill();
-    let reader = seen(&stage).pop().expect("its board is left");
+    let reader = seen(&stage).pop().expect("its counters file is left");
     assert!(reader.process.is_none());
     assert_eq!(
         reader.counters_file.expect("whole").origin().pid,
@@ -367,7 +370,7 @@ fn reader_pid(stage: &Stage) -> u32 {
 
 /// Makes a counters file an old one, by its start and update times.
 fn age(file: &Path) {
-    let mut bytes = std::fs::read(file).expect("a board");
+    let mut bytes = std::fs::read(file).expect("a counters file");
     let word = |bytes: &[u8], at: usize| {
         u64::from_le_bytes(bytes[at * 8..at * 8 + 8].try_into().expect("eight bytes"))
     };

@@ -91,7 +91,7 @@ fn kinds_that_are_left_out_are_passed_over() {
 }
 
 #[test]
-fn who_joins_late_for_tops_gets_the_top_of_each_image() {
+fn a_late_joiner_for_tops_gets_the_top_of_each_book() {
     let stage = Stage::new();
     let mut publisher = stage.publisher();
     let mut market = Market::new(5, 4);

@@ -217,7 +217,7 @@ fn a_reset_by_a_stalled_publisher_makes_no_book_live() {
 }
 
 #[test]
-fn who_joins_a_stalled_bus_sees_stale_books_and_live_ones_later() {
+fn joining_a_stalled_bus_gives_stale_books_and_live_ones_later() {
     let stage = Stage::new();
     let (mut publisher, mut market, ..) = begun(&stage);
     stall(&mut publisher);

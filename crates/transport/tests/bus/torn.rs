@@ -171,7 +171,7 @@ fn publish_book(publisher: &mut Publisher, instrument: Instrument, levels: i64) 
 
 /// The deepest books: a read finds the torn one at once, and a joining subscriber does not block in any poll.
 #[test]
-fn a_writer_that_died_in_a_change_of_a_deep_book_holds_nobody_up() {
+fn a_writer_that_died_during_a_change_of_a_deep_book_blocks_no_reader() {
     let settings = Settings {
         ring_bytes: 1 << 20,
         image_levels_max: LEVELS as usize,
@@ -281,7 +281,7 @@ fn a_book_whose_publisher_is_stopped_comes_when_it_changes_next() {
 /// Without the last reset and the last loss no slot can be judged, so no book is taken from one; they are when the
 /// message being written arrives.
 #[test]
-fn no_book_is_taken_while_it_is_not_known_what_holds_for_the_channel() {
+fn no_slot_is_used_while_the_state_of_the_channel_is_unknown() {
     for says in [Market::lose, Market::reset, say_download] {
         let (stage, mut publisher, mut market) = begun(3);
         empty_ring(&mut publisher);
@@ -313,7 +313,7 @@ fn say_download(_: &mut Market, publisher: &mut Publisher) {
 /// After a loss without `resync`, each book is taken from its slot at its next change. If that slot has a change in
 /// progress, it is taken at the following change.
 #[test]
-fn a_book_that_cannot_be_taken_at_once_comes_with_the_next_message() {
+fn a_book_that_cannot_be_read_at_once_arrives_with_the_next_message() {
     let (stage, mut publisher, mut market) = begun(1);
     let join = Join {
         resync: false,

@@ -14,7 +14,7 @@ fn said(text: &str) -> String {
 
 /// An additional line in a table: the error starts with its line number.
 #[test]
-fn a_wrong_line_is_said_with_what_would_be_right() {
+fn an_invalid_line_is_refused_with_the_valid_form() {
     for (table, line, expected) in [
         (
             "network",
@@ -309,7 +309,7 @@ fn a_wrong_line_is_said_with_what_would_be_right() {
 
 /// Something in the smallest file is missing, repeated or wrong.
 #[test]
-fn a_wrong_file_is_said_with_what_would_be_right() {
+fn an_invalid_file_is_refused_with_the_valid_form() {
     let without = |line: &str| LEAST.replace(line, "");
     for (text, expected) in [
         (

@@ -130,7 +130,7 @@ fn a_variable_has_it_where_it_is_named() {
 }
 
 #[test]
-fn whoever_read_a_secret_writes_no_core_file() {
+fn a_process_that_read_a_secret_writes_no_core_file() {
     let folder = Folder::new("core");
     folder.file(SENTINEL, 0o600).read().expect("it is ours");
     assert_eq!(

@@ -52,7 +52,7 @@ fn every_entry_takes_a_number_also_one_without_a_price() {
 
 /// A RptSeq at or below the last one in a newer packet: a reset was lost, and RptSeq starts at 1.
 #[test]
-fn numbers_that_start_again_empty_the_book() {
+fn a_restarted_rptseq_empties_the_book() {
     let mut bench = Bench::new();
     bench.packet(1, &[book(&[bid(1, NEW, 1, 100), bid(2, NEW, 2, 99)])]);
     bench.packet(2, &[book(&[bid(1, NEW, 1, 50)])]);

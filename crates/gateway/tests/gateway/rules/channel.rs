@@ -115,7 +115,7 @@ fn a_channel_reset_heals_what_was_missing() {
 
 /// A lower number with a later sending time: the weekly reset.
 #[test]
-fn epoch_that_starts_again_empties_every_book() {
+fn a_sequence_reset_empties_every_book() {
     let mut bench = Bench::new();
     bench.packet(1, &[book(&[bid(1, NEW, 1, 100)])]);
     bench.packet(2, &[orders(0, &[order(NEW, 1, 1, 5, 100)])]);

@@ -80,7 +80,7 @@ fn chunks_of_different_snapshots_are_not_mixed() {
 }
 
 #[test]
-fn a_whole_loop_without_the_instrument_means_that_it_has_no_orders() {
+fn a_complete_cycle_without_the_instrument_means_that_it_has_no_orders() {
     let mut bench = unknown();
     let snapshot = snapshot_of(8, 1, 3, 0, &[]);
     bench.order_snapshots(1, &[snapshot]);

@@ -230,7 +230,7 @@ fn a_snapshot_brings_what_a_gap_took() {
 }
 
 #[test]
-fn a_snapshot_from_before_a_reset_is_of_another_world() {
+fn a_snapshot_from_before_a_reset_is_ignored() {
     let mut bench = Bench::new();
     bench.packet(1, &[book(&[bid(1, NEW, 1, 100)])]);
     bench.sent_at(FeedType::Incremental, 2, 50, &[channel_reset()]);
@@ -246,7 +246,7 @@ fn a_snapshot_from_before_a_reset_is_of_another_world() {
 
 /// An instrument without a snapshot in a complete cycle had no activity.
 #[test]
-fn a_whole_loop_confirms_those_that_it_does_not_name() {
+fn a_complete_cycle_confirms_the_instruments_that_it_does_not_name() {
     let mut bench = late_join_of_two();
     bench.snapshots(1, &[snapshot(4, 1, &[100])]);
     bench.book(ID, "live 100 |");
@@ -255,7 +255,7 @@ fn a_whole_loop_confirms_those_that_it_does_not_name() {
 }
 
 #[test]
-fn a_loop_of_which_a_part_is_missing_confirms_nobody_else() {
+fn an_incomplete_cycle_confirms_no_absent_instrument() {
     let mut bench = late_join_of_two();
     bench.snapshots(1, &[snapshot_of(ID, 2, 4, 1, &[100])]);
     bench.book(8, "gapped |");
@@ -264,7 +264,7 @@ fn a_loop_of_which_a_part_is_missing_confirms_nobody_else() {
 /// Snapshots of a cycle before a reset do not show which instruments are absent after it: an
 /// instrument may have had a snapshot of its old book only.
 #[test]
-fn a_reset_abandons_the_loop_that_is_going_on() {
+fn a_reset_ends_the_cycle_in_progress() {
     let mut bench = late_join_of_two();
     bench.sent_at(
         FeedType::Snapshot,
@@ -282,7 +282,7 @@ fn a_reset_abandons_the_loop_that_is_going_on() {
 }
 
 #[test]
-fn a_full_queue_starts_again_and_is_healed_by_a_later_snapshot() {
+fn a_full_queue_is_dropped_and_later_snapshots_recover_its_books() {
     let mut bench = Bench::with_queue(2);
     bench.packet(1, &[book(&[bid(1, NEW, 1, 100)])]);
     let rest = [3, 4, 5, 6].map(|rpt_seq| bid(rpt_seq, NEW, 1, 100 + i64::from(rpt_seq)));

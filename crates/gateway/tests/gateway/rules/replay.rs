@@ -109,7 +109,7 @@ fn a_damaged_packet_fills_nothing() {
 
 /// A snapshot of another instrument arrives meanwhile: its book is whole, and as old as the others.
 #[test]
-fn a_book_that_is_healed_meanwhile_is_not_live_before_the_others() {
+fn a_book_recovered_during_replay_is_not_live_before_the_others() {
     let mut bench = Bench::asking();
     bench.sent_at(FeedType::Incremental, 1, 1, &[book(&[bid(2, NEW, 1, 100)])]);
     bench.sent_at(FeedType::Incremental, 3, 3, &[heartbeat()]);

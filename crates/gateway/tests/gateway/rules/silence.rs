@@ -14,7 +14,7 @@ fn live() -> Bench {
 }
 
 #[test]
-fn a_silent_channel_is_stale_until_it_is_heard_again() {
+fn a_silent_channel_is_stale_until_its_next_packet() {
     let mut bench = live();
     bench.silence(99);
     bench.published(&[]);
@@ -29,7 +29,7 @@ fn a_silent_channel_is_stale_until_it_is_heard_again() {
 
 /// A book is rebuilt during an open event and published at its end: until then subscribers have an empty book.
 #[test]
-fn a_book_that_is_yet_to_be_shown_is_not_live_when_a_silence_ends() {
+fn an_unpublished_book_is_not_live_when_a_feed_timeout_ends() {
     let mut bench = live();
     bench.packet(3, &[open_book(&[bid(3, NEW, 1, 103)])]);
     bench.snapshots(1, &[snapshot(2, 2, &[102, 100])]);
@@ -55,7 +55,7 @@ fn a_heartbeat_is_a_sign_of_life() {
 
 /// The first packet after the timeout shows a loss: no book is live before the loss is assessed.
 #[test]
-fn a_silence_that_ends_with_a_gap_ends_with_the_loss() {
+fn a_feed_timeout_that_ends_with_a_gap_ends_with_the_loss() {
     let mut bench = live();
     bench.silence(100);
     bench.published(&["channel stale stale"]);
@@ -73,7 +73,7 @@ fn a_silence_that_ends_with_a_gap_ends_with_the_loss() {
 
 /// Old and invalid packets do not end the timeout.
 #[test]
-fn copies_and_broken_packets_end_no_silence() {
+fn copies_and_invalid_packets_end_no_feed_timeout() {
     let mut bench = live();
     bench.silence(100);
     bench.published(&["channel stale stale"]);

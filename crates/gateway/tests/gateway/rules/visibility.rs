@@ -17,7 +17,7 @@ fn nothing_is_seen_before_the_end_of_the_event() {
 
 /// Announces the book's instrument before its definition, which may never arrive.
 #[test]
-fn an_instrument_is_told_of_once_before_anything_else_of_it() {
+fn an_instrument_is_announced_once_before_its_other_messages() {
     let mut bench = Bench::new();
     bench.packet(1, &[heartbeat()]);
     bench.announced(&[]);

@@ -134,7 +134,7 @@ fn other_frames_are_counted_by_reason() {
 }
 
 #[test]
-fn a_damaged_file_is_said_once_and_the_others_go_on() {
+fn a_damaged_file_is_reported_once_and_the_others_continue() {
     let a = capture(&[(10, datagram(b"a1")), (20, datagram(b"a2"))]);
     let b = capture(&[(15, datagram(b"b1")), (30, datagram(b"b2"))]);
     let mut source = source(&[&a[..a.len() - 1], &b]);

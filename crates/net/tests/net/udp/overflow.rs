@@ -61,7 +61,7 @@ fn the_next_packet_says_what_was_dropped_before_it() {
 }
 
 #[test]
-fn a_buffer_smaller_than_asked_for_is_told_with_the_fix() {
+fn a_buffer_smaller_than_requested_is_reported_with_the_fix() {
     // More than the kernel grants to any process.
     let greedy = Settings {
         receive_buffer_bytes: 1 << 31,

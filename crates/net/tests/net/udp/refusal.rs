@@ -76,7 +76,7 @@ fn an_address_of_another_host() {
 }
 
 #[test]
-fn what_is_no_address_of_one_host() {
+fn an_address_that_is_no_hosts_is_refused() {
     for ip in [Ipv4Addr::UNSPECIFIED, Ipv4Addr::BROADCAST] {
         let error = refusal(&[endpoint(SocketAddrV4::new(ip, 0))], &settings(1));
         assert!(matches!(error, Error::Address { .. }), "{error}");

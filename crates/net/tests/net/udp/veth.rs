@@ -189,7 +189,7 @@ fn a_group_joined_for_all_is_filtered_here() {
 }
 
 #[test]
-fn unicast_crosses_the_cards_and_a_closed_source_hears_no_more() {
+fn unicast_crosses_the_cards_and_a_closed_source_receives_no_more() {
     let Some(network) = Network::new("uni") else {
         return;
     };
@@ -238,7 +238,7 @@ fn a_group_is_joined_again_when_its_card_comes_back() {
 
 /// A card that is replaced between two checks is also detected.
 #[test]
-fn a_card_that_was_replaced_between_two_looks_is_joined() {
+fn a_card_that_was_replaced_between_two_checks_is_joined() {
     let Some(network) = Network::new("fast") else {
         return;
     };

@@ -107,7 +107,7 @@ fn a_start_rewrites_what_is_too_large() {
 /// A crash after any step leaves a store with the same numbers and the latest messages; the next start removes any
 /// other file.
 #[test]
-fn a_death_after_any_step_leaves_a_whole_store() {
+fn a_crash_after_any_step_leaves_a_complete_store() {
     for steps in 0..=Rewrite::steps().len() {
         let folder = Folder::new("steps");
         let mut store = filled(&folder, 10);
@@ -144,7 +144,7 @@ fn a_death_after_any_step_leaves_a_whole_store() {
 
 /// A crash during creation leaves a complete store or none.
 #[test]
-fn a_death_at_the_beginning_leaves_no_half_store() {
+fn a_crash_during_creation_leaves_a_complete_store_or_none() {
     for steps in 0..=Rewrite::steps().len() {
         let folder = Folder::new("begin");
         let handle = folder::open(&folder.0).expect("a folder");
@@ -161,7 +161,7 @@ fn a_death_at_the_beginning_leaves_no_half_store() {
 
 /// A file that was moved away or replaced is not overwritten; the store fails.
 #[test]
-fn a_file_of_somebody_else_is_not_replaced() {
+fn a_file_of_another_owner_is_not_replaced() {
     let folder = Folder::new("replaced");
     let mut store = filled(&folder, 10);
     let (ours, away) = (folder.0.join("a.session"), folder.0.join("away"));

@@ -17,7 +17,7 @@ fn open(folder: &Folder) -> Result<FileStore, OpenError> {
 }
 
 #[test]
-fn what_was_stored_is_there_after_a_restart() {
+fn stored_messages_survive_a_restart() {
     let folder = Folder::fresh();
     let mut room = [0; 64];
     let mut store = open(&folder).expect("a new one");

@@ -197,7 +197,7 @@ fn random_kills_lose_and_repeat_nothing() {
 
 /// Messages removed from the file are covered by one gap fill when requested; the rest is resent.
 #[test]
-fn what_was_removed_is_filled_when_it_is_asked_for() {
+fn removed_messages_are_gap_filled_on_request() {
     let mut world = World::new(1);
     world.limits.messages = 16;
     let forever = Fate::new(Point::AfterSend, u32::MAX);

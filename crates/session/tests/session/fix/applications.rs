@@ -195,7 +195,7 @@ fn a_message_reaches_the_application_of_its_type() {
 /// Messages of the host are lost and requested: market data is resent, executions are gap-filled. The numbers of both
 /// sides continue.
 #[test]
-fn a_resend_of_orders_is_filled_and_that_of_market_data_is_not() {
+fn a_resend_request_gap_fills_orders_and_resends_market_data() {
     let (mut client, mut host) = connected();
     request(&mut client, b"r1");
     order(&mut client, b"o1");

@@ -109,7 +109,7 @@ fn seen(session: &mut Session<Memory>, bytes: &[u8], sound: &str) -> Seen {
 
 /// Faults of bodies and headers, in and out of sequence: output, counters and expected number are the same.
 #[test]
-fn whoever_verifies_a_body_the_counterparty_is_answered_alike() {
+fn the_answers_do_not_depend_on_who_verifies_a_body() {
     let reports = Application {
         receives: &[b"8"],
         ..MARKET_DATA

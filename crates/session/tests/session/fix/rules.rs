@@ -115,7 +115,7 @@ fn listen(name: &str, session: &mut Session<Memory>, events: &mut Vec<String>) {
 }
 
 #[test]
-fn numbers_go_on_over_connections_and_what_was_queued_comes() {
+fn numbers_continue_over_connections_and_queued_messages_are_sent() {
     let queueing = Settings {
         queue_while_down: true,
         ..settings(Role::Initiator)
@@ -360,7 +360,7 @@ fn a_long_resend_is_served_in_pieces() {
 /// Messages waiting behind a resend were never sent: another request during it does not send them
 /// twice.
 #[test]
-fn what_waits_behind_a_resend_is_sent_once() {
+fn messages_waiting_behind_a_resend_are_sent_once() {
     let queueing = Settings {
         queue_while_down: true,
         ..settings(Role::Initiator)

@@ -107,7 +107,7 @@ fn begun(folder: &Folder) -> (Publisher, Subscriber) {
 /// A seen statement counts only after the messages published before it: the order book lost meanwhile is not reported
 /// live before that.
 #[test]
-fn what_came_before_the_statement_is_read_though_the_look_came_first() {
+fn messages_before_an_activity_statement_are_read_before_a_book_is_live() {
     let name = format!("touchline-before-statement-{}", std::process::id());
     let folder = Folder(std::env::temp_dir().join(name));
     let (mut publisher, mut subscriber) = begun(&folder);
