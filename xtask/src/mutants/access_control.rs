@@ -88,7 +88,7 @@ pub const CONNECTIONS: &[Mutant] = &[
         name: "access control: the latest failure is dropped first",
         find: "(0..self.rows.len()).min_by_key(",
         replace: "(0..self.rows.len()).max_by_key(",
-        test: "-p touchline-session --lib whoever_comes_from_many_addresses",
+        test: "-p touchline-session --lib many_addresses_take_no_more_memory",
     },
     Mutant {
         name: "deribit: snapshots are sent without room in the buffer",

@@ -8,7 +8,7 @@ pub const USERS: &[Mutant] = &[
         name: "bus: an instrument has no name before its definition",
         find: "if !definition.defined {",
         replace: "if false {",
-        test: "-p touchline-gateway --test gateway an_instrument_is_told_of_once",
+        test: "-p touchline-gateway --test gateway an_instrument_is_announced_once_before_its_other_messages",
     },
     Mutant {
         name: "bus: the last counts are not shown",
@@ -20,7 +20,7 @@ pub const USERS: &[Mutant] = &[
         name: "bus: a reset that was published already empties price books",
         find: "return Verdict::Skip;",
         replace: "            return Verdict::DeliverAndRejoin;\n",
-        test: "-p touchline-transport --test bus a_price_book_is_not_set_back",
+        test: "-p touchline-transport --test bus a_reset_that_was_reported_does_not_empty_a_newer_price_book",
     },
     Mutant {
         name: "bus: the book of a publisher that has ended is live",
@@ -50,7 +50,7 @@ pub const USERS: &[Mutant] = &[
         name: "bus: a reader's overrun is not detected",
         find: "counters.overrun_messages += overrun.messages;",
         replace: "",
-        test: "-p touchline-transport --test bus who_was_overtaken_is_seen",
+        test: "-p touchline-transport --test bus an_overrun_reader_is_shown_with_its_loss",
     },
     Mutant {
         name: "top: the last interval is all of it",

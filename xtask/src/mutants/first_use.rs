@@ -63,13 +63,13 @@ pub const FIRST_USE: &[Mutant] = &[
         name: "config: a misspelt key has no suggestion",
         find: "nearest(name, own.iter().copied())",
         replace: "nearest(name, [])",
-        test: "-p touchline-gateway --lib a_wrong_line_is_said",
+        test: "-p touchline-gateway --lib an_invalid_line_is_refused_with_the_valid_form",
     },
     Mutant {
         name: "config: the unit of a name is not known",
         find: "\"ms\" => 1_000_000,",
         replace: "\"ms\" => return None,",
-        test: "-p touchline-gateway --lib a_wrong_line_is_said",
+        test: "-p touchline-gateway --lib an_invalid_line_is_refused_with_the_valid_form",
     },
     Mutant {
         name: "config: an error prints the whole file",

@@ -38,7 +38,7 @@ pub const SESSION: &[Mutant] = &[
         name: "fix session: a message that is not the next one is delivered",
         find: "parsed.header.msg_seq_num == Some(link.sequencer().next_in())",
         replace: "parsed.header.msg_seq_num >= Some(link.sequencer().next_in())",
-        test: "-p touchline-session --test session whoever_verifies_a_body",
+        test: "-p touchline-session --test session the_answers_do_not_depend_on_who_verifies_a_body",
     },
     Mutant {
         name: "fix market data: a body that the session rejects is market data",
@@ -122,6 +122,6 @@ pub const SESSION: &[Mutant] = &[
         name: "fix session: an application's policy is not asked",
         find: "Ok(Frame::Whole(message)) if applications.is_sent_again(message.msg_type()) => {",
         replace: "            Ok(Frame::Whole(message)) if !super::applications::is_admin(message.msg_type()) || applications.is_sent_again(b\"0\") => {",
-        test: "-p touchline-session --test session a_resend_of_orders_is_filled",
+        test: "-p touchline-session --test session a_resend_request_gap_fills_orders_and_resends_market_data",
     },
 ];

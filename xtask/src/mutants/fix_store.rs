@@ -68,13 +68,13 @@ pub const STORE: &[Mutant] = &[
         name: "fix store: the file is renamed before its bytes are written",
         find: "Rewrite::write_head,\n            Rewrite::write_records,\n            Rewrite::synchronise,\n            Rewrite::rename,",
         replace: "Rewrite::rename,\n            Rewrite::write_head,\n            Rewrite::write_records,\n            Rewrite::synchronise,",
-        test: "-p touchline-session --lib a_death_after_any_step",
+        test: "-p touchline-session --lib a_crash_after_any_step_leaves_a_complete_store",
     },
     Mutant {
         name: "fix store: an existing file of the name is replaced, whoever owns it",
         find: "if !has_name(old, self.folder, self.name)? =>",
         replace: "if !has_name(old, self.folder, self.name).is_ok() =>",
-        test: "-p touchline-session --lib a_file_of_somebody_else",
+        test: "-p touchline-session --lib a_file_of_another_owner_is_not_replaced",
     },
     Mutant {
         name: "fix store: a rewritten file loses the offsets of its messages",

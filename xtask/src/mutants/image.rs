@@ -164,7 +164,7 @@ pub const READERS: &[Mutant] = &[
         name: "image: a book is published before the channel state is known",
         find: "let (before, channel) = (before?, channel?);",
         replace: "        let (before, channel) = (before.unwrap_or_default(), channel.unwrap_or_default());",
-        test: "-p touchline-transport --test bus no_book_is_taken_while",
+        test: "-p touchline-transport --test bus no_slot_is_used_while_the_state_of_the_channel_is_unknown",
     },
     Mutant {
         name: "image: a poll waits for the channel state",
@@ -222,7 +222,7 @@ pub const READERS: &[Mutant] = &[
         name: "image: joining retries a book of an ended publisher",
         find: "!is_gone && !joining.busy.is_over(Instant::now())",
         replace: "is_gone | !joining.busy.is_over(Instant::now())",
-        test: "-p touchline-transport --test bus a_writer_that_died_in_a_change",
+        test: "-p touchline-transport --test bus a_writer_that_died_during_a_change_of_a_deep_book_blocks_no_reader",
     },
     Mutant {
         name: "image: joining never retries",
@@ -234,7 +234,7 @@ pub const READERS: &[Mutant] = &[
         name: "image: a reset in progress is ignored",
         find: "Found::Busy(_) | Found::Overwritten => None,",
         replace: "            Found::Busy(_) | Found::Overwritten => Some(NOTHING_HAPPENED),\n",
-        test: "-p touchline-transport --test bus no_book_is_taken_while",
+        test: "-p touchline-transport --test bus no_slot_is_used_while_the_state_of_the_channel_is_unknown",
     },
     Mutant {
         name: "image: books are not published once the channel state is known",
@@ -242,7 +242,7 @@ pub const READERS: &[Mutant] = &[
             _ if self.channel_unknown => Verdict::DeliverAndRejoin,
 ",
         replace: "            Some(until) if is_before(end, until) => Verdict::DeliverAndRejoin,\n",
-        test: "-p touchline-transport --test bus no_book_is_taken_while",
+        test: "-p touchline-transport --test bus no_slot_is_used_while_the_state_of_the_channel_is_unknown",
     },
     Mutant {
         name: "image: a book from the ring of a dead publisher stays live",

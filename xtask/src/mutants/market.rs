@@ -108,13 +108,13 @@ pub const SHOWN: &[Mutant] = &[
         name: "client: an instrument that a restart does not announce has another one's book",
         find: "row.publisher = None;",
         replace: "            let _ = row;",
-        test: "-p touchline-client --test client a_publisher_that_numbers_anew",
+        test: "-p touchline-client --test client handles_stay_when_the_next_publisher_assigns_other_indexes",
     },
     Mutant {
         name: "client: an overrun leaves books as they were",
         find: "self.mirror.begin_recovery();",
         replace: "",
-        test: "-p touchline-client --test client an_overrun_is_told_once",
+        test: "-p touchline-client --test client an_overrun_is_reported_once_with_its_loss_and_books_return_at_once",
     },
     Mutant {
         name: "client: an unchanged top is delivered",
@@ -138,7 +138,7 @@ pub const SHOWN: &[Mutant] = &[
         name: "last values: a statistic in a slot is replaced by an older one",
         find: "match row.wanted && (!ahead || is_before(row.last_values, end)) {",
         replace: "        match row.wanted && (!ahead || true) {",
-        test: "-p touchline-transport --test bus figures_of_the_ring_do_not_set_back",
+        test: "-p touchline-transport --test bus statistics_of_the_ring_do_not_replace_newer_ones_of_the_table",
     },
     Mutant {
         name: "tail: the best prices are the direct book's",

@@ -56,19 +56,19 @@ pub const NAMES: &[Mutant] = &[
         name: "names: the publisher does not check its lock",
         find: "Damage::of_name(self.lock.lost_name())?;",
         replace: "",
-        test: "-p touchline-transport --test bus names::who_publishes_learns",
+        test: "-p touchline-transport --test bus names::a_publisher_detects_a_lost_name_and_its_readers_find_the_next_one",
     },
     Mutant {
         name: "names: the publisher does not check its ring",
         find: "Damage::of_file(self.ring.memory())?;",
         replace: "",
-        test: "-p touchline-transport --test bus names::who_publishes_learns",
+        test: "-p touchline-transport --test bus names::a_publisher_detects_a_lost_name_and_its_readers_find_the_next_one",
     },
     Mutant {
         name: "names: the publisher does not check its tables",
         find: "self.tables.check()",
         replace: "Ok(())",
-        test: "-p touchline-transport --test bus names::who_publishes_learns",
+        test: "-p touchline-transport --test bus names::a_publisher_detects_a_lost_name_and_its_readers_find_the_next_one",
     },
     Mutant {
         name: "names: the gateway does not check that its bus exists",

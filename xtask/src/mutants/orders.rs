@@ -8,7 +8,7 @@ pub const ORDERS: &[Mutant] = &[
         name: "orders: rows of an emptied book count",
         find: "        let is_of_book = self\n            .cleared_at\n            .is_none_or(|cleared| !is_before(position, cleared));",
         replace: "        let is_of_book = true;",
-        test: "-p touchline-transport --test bus a_book_with_an_order_that_has_no_row",
+        test: "-p touchline-transport --test bus a_book_with_an_order_without_a_row_is_not_live_to_joiners",
     },
     Mutant {
         name: "orders: orders that arrive during the read of the rows are left out",
@@ -26,7 +26,7 @@ pub const ORDERS: &[Mutant] = &[
         name: "orders: a change contained in a slot is delivered again",
         find: "if !is_before(until, end) {",
         replace: "if false {",
-        test: "-p touchline-transport --test bus a_slow_reader_is_shown_no_order_book",
+        test: "-p touchline-transport --test bus a_slow_reader_receives_only_order_books_that_existed",
     },
     Mutant {
         name: "orders: only live books continue from undelivered rows",
@@ -50,7 +50,7 @@ pub const ORDERS: &[Mutant] = &[
         name: "orders: a reset empties order books that contain it",
         find: "if scan.is_ahead_of(self.rows.told()) {",
         replace: "if false {",
-        test: "-p touchline-transport --test bus a_slow_reader_is_shown_no_order_book",
+        test: "-p touchline-transport --test bus a_slow_reader_receives_only_order_books_that_existed",
     },
     Mutant {
         name: "bus: rings of any layout are read",

@@ -56,13 +56,13 @@ pub const RECEPTION: &[Mutant] = &[
         name: "sockets: a group whose interface went away counts as joined",
         find: "sockets.iter_mut().for_each(|socket| socket.lose(*index));",
         replace: "let _ = (index, &sockets);",
-        test: "-p touchline-net --lib what_was_lost_is_joined_again",
+        test: "-p touchline-net --lib a_lost_group_is_rejoined_at_the_next_check",
     },
     Mutant {
         name: "sockets: a group that was lost is never joined again",
         find: "if is_lost && (changed.any || now >= self.retry) {",
         replace: "if is_lost && changed.any && now < self.retry {",
-        test: "-p touchline-net --lib what_was_lost_is_joined_again",
+        test: "-p touchline-net --lib a_lost_group_is_rejoined_at_the_next_check",
     },
     Mutant {
         name: "sockets: a lost interface is not reported",

@@ -56,7 +56,7 @@ pub const STALLED: &[Mutant] = &[
         name: "live: books are live before earlier messages are read",
         find: "None if self.watch.is_any_seen() => Step::Passed,",
         replace: "            None if std::mem::take(&mut self.watch.turn_seen) => {\n                Step::Given(take(Item::SubscriptionEvent(self.turn())))\n            }\n            None if self.watch.is_any_seen() => Step::Passed,",
-        test: "-p touchline-transport --lib what_came_before_the_statement_is_read",
+        test: "-p touchline-transport --lib messages_before_an_activity_statement_are_read_before_a_book_is_live",
     },
     Mutant {
         name: "live: the state of one publisher is applied to the next",
