@@ -197,7 +197,14 @@ impl Trading {
     fn kill(&mut self) -> Result<(), Failure> {
         let out = self.blotter.orders.len();
         kills::signal(self.engine.id(), Signal::KILL)?;
-        // The assignment drops the killed process, which reaps it.
+        // The dying process has the bus until it is gone.
+        let until = Instant::now() + PATIENCE;
+        while self.engine.failure().is_none() {
+            if Instant::now() > until {
+                return Err(Failure::run("the killed engine does not end"));
+            }
+            thread::sleep(Duration::from_millis(1));
+        }
         self.engine = start(&self.command)?;
         let said = self.engine.said();
         let restored = said
