@@ -140,9 +140,8 @@ impl Trading {
     /// Waits until no outcome is open, and ends the engine: its positions.
     pub fn end(mut self) -> Result<Positions, Failure> {
         let start = Instant::now();
-        while !self.blotter.orders.is_empty()
-            || self.blotter.parents.iter().any(|row| !row.is_ended)
-        {
+        // Parents have ended by their deadlines: the composite was compared first.
+        while !self.blotter.orders.is_empty() {
             if start.elapsed() > SETTLING_MAX {
                 let open: Vec<&String> = self.blotter.orders.keys().collect();
                 return Err(Failure::run(format!(
