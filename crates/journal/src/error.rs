@@ -26,11 +26,11 @@ pub enum Error {
         what: String,
     },
     /// Another process writes the journal.
-    #[error("{name}: process {pid} writes this journal; stop it first")]
+    #[error("{name}: {} writes this journal; stop it first", process(*.pid))]
     Locked {
         /// Directory.
         name: String,
-        /// Process id of the writer, 0 if it has not written it yet.
+        /// Process id of the writer, 0 if it has not written it yet, or somebody removed the file `lock`.
         pid: u32,
     },
     /// Durable records are missing or wrong.
@@ -90,5 +90,12 @@ impl Error {
             },
             other => other,
         }
+    }
+}
+
+fn process(pid: u32) -> String {
+    match pid {
+        0 => "a process whose file `lock` was removed or is being written".to_owned(),
+        pid => format!("process {pid}"),
     }
 }

@@ -144,6 +144,12 @@ impl Folder {
         self.remove(from)
     }
 
+    /// Closes a file: the next access opens what has the name then.
+    pub fn close(&mut self, name: &str) {
+        self.files.remove(name);
+        self.compressed.remove(name);
+    }
+
     /// Removes the form of a segment that is not compressed.
     pub fn remove_plain(&mut self, name: &str) -> io::Result<()> {
         self.files.remove(name);

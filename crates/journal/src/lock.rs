@@ -5,7 +5,7 @@ use std::fs::{File, OpenOptions, TryLockError};
 use std::io::Read;
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::Path;
-use std::time::Duration;
+use std::time::{Duration, UNIX_EPOCH};
 
 const NAME: &str = "lock";
 /// A tool that looks at the lock holds it for a moment.
@@ -15,6 +15,8 @@ const ATTEMPTS: u32 = 20;
 #[derive(Debug)]
 pub(crate) struct Lock {
     _file: File,
+    /// The directory is locked as well: a second writer is refused also if somebody removed the file.
+    _directory: File,
 }
 
 impl Lock {
@@ -33,10 +35,19 @@ impl Lock {
         for _ in 0..ATTEMPTS {
             match file.try_lock() {
                 Ok(()) => {
+                    let held = File::open(directory).map_err(Error::io("open", &name))?;
+                    // Some file systems have no locks of directories.
+                    if let Err(TryLockError::WouldBlock) = held.try_lock() {
+                        let name = directory.display().to_string();
+                        return Err(Error::Locked { name, pid: 0 });
+                    }
                     let pid = format!("{:>10}\n", std::process::id());
                     file.write_all_at(pid.as_bytes(), 0)
                         .map_err(Error::io("write", &name))?;
-                    return Ok(Self { _file: file });
+                    return Ok(Self {
+                        _file: file,
+                        _directory: held,
+                    });
                 }
                 Err(TryLockError::WouldBlock) => std::thread::sleep(Duration::from_millis(5)),
                 Err(TryLockError::Error(source)) => return Err(Error::io("lock", &name)(source)),
@@ -47,6 +58,29 @@ impl Lock {
             pid: pid_in(&file),
         })
     }
+}
+
+/// The process that writes a journal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Writer {
+    /// Process id, 0 if it has not written it yet.
+    pub pid: u32,
+    /// When it took the journal, seconds since 1970.
+    pub since_unix_s: u64,
+}
+
+/// The present writer of a journal; `None` if there is none. The system releases the lock when the last thread of the
+/// process has ended, so that without a writer none of it can act any more; a stopped process keeps it.
+pub fn writer(directory: &Path) -> Option<Writer> {
+    let pid = holder(directory)?;
+    let modified = std::fs::metadata(directory.join(NAME)).and_then(|about| about.modified());
+    let since = modified
+        .ok()
+        .and_then(|at| at.duration_since(UNIX_EPOCH).ok());
+    Some(Writer {
+        pid,
+        since_unix_s: since.map_or(0, |since| since.as_secs()),
+    })
 }
 
 /// Process id of the writer, 0 if it has not written it yet; `None` if there is no writer.

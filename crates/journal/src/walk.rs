@@ -61,40 +61,11 @@ impl<'a> SegmentBytes<'a> {
         let Ok(start) = usize::try_from(cursor.offset) else {
             return Place::Bad("place");
         };
-        let Some(rest) = self
-            .bytes
-            .get(start..)
-            .filter(|rest| rest.len() >= HEAD_BYTES)
-        else {
-            return Place::Empty;
-        };
-        if u32_at(rest, 0) == 0 {
-            return Place::Empty;
-        }
-        let Some(head) = FrameHead::decode(rest, self.header.salt, cursor.offset) else {
-            return Place::Bad("head");
-        };
-        let length = head.length as usize;
-        let padded = self.header.alignment.round_up(u64::from(head.length)) as usize;
-        if padded > rest.len() {
-            return Place::Bad("place");
-        }
-        let body = &rest[HEAD_BYTES..length];
-        if !Variant::NoBodyChecksum.is_on() && body_crc(body) != head.body_crc {
-            return Place::Bad("body");
-        }
-        if head.number != cursor.number || (head.kind == kind::BEGIN) != (cursor.number == 0) {
-            return Place::Bad("number");
-        }
-        if rest[length..padded].iter().any(|byte| *byte != 0) {
-            return Place::Bad("padding");
-        }
-        Place::Frame(Frame {
-            head,
-            head_crc: u32_at(rest, 4),
-            offset: cursor.offset,
-            body,
-        })
+        frame_at(
+            self.header,
+            self.bytes.get(start..).unwrap_or_default(),
+            cursor,
+        )
     }
 
     /// The cursor behind a frame.
@@ -138,6 +109,37 @@ impl<'a> SegmentBytes<'a> {
         let last = self.bytes[start..].iter().rposition(|byte| *byte != 0);
         last.map_or(from, |last| (start + last + 1) as u64)
     }
+}
+
+/// The frame at the beginning of `rest`, which are the bytes of a segment from `cursor` on, with every check.
+pub fn frame_at<'a>(header: &SegmentHeader, rest: &'a [u8], cursor: Cursor) -> Place<'a> {
+    if rest.len() < HEAD_BYTES || u32_at(rest, 0) == 0 {
+        return Place::Empty;
+    }
+    let Some(head) = FrameHead::decode(rest, header.salt, cursor.offset) else {
+        return Place::Bad("head");
+    };
+    let length = head.length as usize;
+    let padded = header.alignment.round_up(u64::from(head.length)) as usize;
+    if padded > rest.len() {
+        return Place::Bad("place");
+    }
+    let body = &rest[HEAD_BYTES..length];
+    if !Variant::NoBodyChecksum.is_on() && body_crc(body) != head.body_crc {
+        return Place::Bad("body");
+    }
+    if head.number != cursor.number || (head.kind == kind::BEGIN) != (cursor.number == 0) {
+        return Place::Bad("number");
+    }
+    if rest[length..padded].iter().any(|byte| *byte != 0) {
+        return Place::Bad("padding");
+    }
+    Place::Frame(Frame {
+        head,
+        head_crc: u32_at(rest, 4),
+        offset: cursor.offset,
+        body,
+    })
 }
 
 /// Whether a reader of this version must stop at this kind.

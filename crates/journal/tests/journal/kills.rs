@@ -7,11 +7,14 @@ use crate::place::{Place, body, options};
 use crate::roles;
 use std::fs::File;
 use std::os::unix::fs::FileExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Child;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 use touchline_journal::format::{Alignment, segment_name};
-use touchline_journal::{Journal, Mode, Options, Record, Refused, Verdict, read, verify};
+use touchline_journal::{Follow, Journal, Mode, Options, Record, Refused, Verdict, read, verify};
 
 /// SplitMix64.
 struct Random(u64);
@@ -133,6 +136,7 @@ struct Met {
     records: u64,
     frames_from_tail: u64,
     starts_after_a_kill: u64,
+    followed: u64,
 }
 
 /// One journal with several lives of its writer.
@@ -142,7 +146,13 @@ fn lives(seed: u64, mode: Mode, kills: u64, met: &mut Met) {
     if mode == Mode::Disk {
         std::fs::write(place.path().join("disk"), "").expect("our folder");
     }
-    for _ in 0..kills {
+    // A follower joins at the start or later, and reads through all lives.
+    let joins_at = random.below(4);
+    let mut follower = None;
+    for life in 0..kills {
+        if life == joins_at {
+            follower = Some(Reader::start(place.journal()));
+        }
         run_and_kill(&place, &mut random);
         if place.journal().join(segment_name(1)).exists() {
             let report = verify(&place.journal()).expect("a journal");
@@ -160,6 +170,50 @@ fn lives(seed: u64, mode: Mode, kills: u64, met: &mut Met) {
         }
     }
     check(&place, met);
+    if let Some(follower) = follower {
+        assert_eq!(follower.end(), records(&place), "what a follower read");
+        met.followed += 1;
+    }
+}
+
+/// A follower in a thread: each record once, in order.
+struct Reader {
+    is_over: Arc<AtomicBool>,
+    thread: JoinHandle<u64>,
+}
+
+impl Reader {
+    fn start(journal: PathBuf) -> Reader {
+        let is_over = Arc::new(AtomicBool::new(false));
+        let flag = Arc::clone(&is_over);
+        let thread = std::thread::spawn(move || {
+            let mut follow = Follow::new(&journal);
+            let (mut next, mut is_last) = (0, false);
+            loop {
+                let polled = follow.poll(u64::MAX, 100, |entry| {
+                    if entry.head.stream == 1 {
+                        assert_eq!(entry.body, body(next), "record {next}");
+                        next += 1;
+                    }
+                });
+                match polled.expect("a journal that is not damaged") {
+                    0 if is_last => return next,
+                    0 => {
+                        is_last = flag.load(Ordering::Acquire);
+                        std::thread::sleep(Duration::from_micros(300));
+                    }
+                    _ => {}
+                }
+            }
+        });
+        Reader { is_over, thread }
+    }
+
+    /// Reads the rest: number of records.
+    fn end(self) -> u64 {
+        self.is_over.store(true, Ordering::Release);
+        self.thread.join().expect("the follower")
+    }
 }
 
 /// A start, and every confirmed record is there.
@@ -188,6 +242,7 @@ fn kills_lose_no_confirmed_record_and_are_not_damage() {
         }
         println!("{mode:?}: {met:?}");
         assert!(met.records > 0, "nothing was written");
+        assert!(met.followed > 0, "nothing was followed");
         if mode == Mode::Host {
             assert!(
                 met.frames_from_tail > 0,

@@ -2,6 +2,7 @@
 
 mod compressed;
 mod damage;
+mod follow;
 mod full;
 mod golden;
 mod kills;

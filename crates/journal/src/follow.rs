@@ -1,0 +1,357 @@
+//! Follows a journal while it is written: every record once, in order, soon after it was appended.
+//!
+//! The writer's thread copies the tail to the files without waiting for the disk of more than one sync, so the files
+//! are enough, and a follower needs nothing of the writer. What does not hold at the end is not written yet. It is
+//! damage only if a later segment was begun.
+
+use crate::disk::Disk;
+use crate::error::Error;
+use crate::folder::Folder;
+use crate::format::{HEADER_BYTES, SegmentHeader, kind, segment_name};
+use crate::judge::segment_indexes;
+use crate::reader::Entry;
+use crate::records::{Begin, End};
+use crate::walk::{Cursor, Place, frame_at, is_unknown_and_required};
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// Bytes of one read, unless a frame is longer.
+const WINDOW_BYTES: u64 = 64 << 10;
+/// Polls without a record after which the next segment is examined.
+const POLLS_WITHOUT: u32 = 256;
+
+/// A reader that continues where it was.
+#[derive(Debug)]
+pub struct Follow {
+    directory: PathBuf,
+    folder: Option<Folder>,
+    /// Id of the journal, known from its first segment on.
+    journal: Option<[u8; 16]>,
+    epoch: u64,
+    open: Option<Open>,
+    next: Next,
+    /// Bytes of the open segment from `window_at` on.
+    window: Vec<u8>,
+    window_at: u64,
+    polls_without: u32,
+}
+
+/// The segment that is read.
+#[derive(Debug)]
+struct Open {
+    header: SegmentHeader,
+    /// Known once its first frame is there.
+    begin: Option<Begin>,
+    cursor: Cursor,
+}
+
+/// The segment behind the last one that ended.
+#[derive(Debug, Default, Clone, Copy)]
+struct Next {
+    /// 0: the oldest one that is there.
+    index: u64,
+    base: u64,
+    first: u64,
+    end_crc: u32,
+}
+
+impl Follow {
+    /// A follower from the first record on. The directory need not exist yet.
+    pub fn new(directory: &Path) -> Follow {
+        Follow {
+            directory: directory.to_owned(),
+            folder: None,
+            journal: None,
+            epoch: 0,
+            open: None,
+            next: Next::default(),
+            window: Vec::new(),
+            window_at: 0,
+            polls_without: 0,
+        }
+    }
+
+    /// Gives at most `most` new records with a sequence below `below` to `each`: their number.
+    ///
+    /// # Errors
+    /// A file cannot be read, the journal is of another version, or [`Error::Damaged`].
+    pub fn poll(
+        &mut self,
+        below: u64,
+        most: usize,
+        mut each: impl FnMut(&Entry<'_>),
+    ) -> Result<usize, Error> {
+        let mut count = 0;
+        while count < most && self.next_sequence() < below {
+            let step = self.step(&mut each);
+            match step.map_err(|error| error.within(&self.directory))? {
+                true => count += 1,
+                false => break,
+            }
+        }
+        match count {
+            0 => self
+                .watch()
+                .map_err(|error| error.within(&self.directory))?,
+            _ => self.polls_without = 0,
+        }
+        Ok(count)
+    }
+
+    /// Id of the journal; `None` before its first segment was found.
+    pub fn journal(&self) -> Option<[u8; 16]> {
+        self.journal
+    }
+
+    /// Epoch of the last record.
+    pub fn epoch(&self) -> u64 {
+        self.epoch
+    }
+
+    /// Position behind the last record.
+    pub fn position(&self) -> u64 {
+        match &self.open {
+            Some(Open {
+                begin: Some(begin),
+                cursor,
+                ..
+            }) => begin.base + cursor.offset,
+            _ => self.next.base,
+        }
+    }
+
+    /// Sequence of the next record.
+    pub fn next_sequence(&self) -> u64 {
+        match &self.open {
+            Some(Open {
+                begin: Some(begin),
+                cursor,
+                ..
+            }) => begin.first + u64::from(cursor.number),
+            _ => self.next.first,
+        }
+    }
+
+    /// Reads a record: `false` if there is none yet.
+    fn step(&mut self, each: &mut impl FnMut(&Entry<'_>)) -> Result<bool, Error> {
+        if self.open.is_none() && !self.open_next()? {
+            return Ok(false);
+        }
+        if !self.fill()? {
+            self.leave_prepared();
+            return Ok(false);
+        }
+        let Some(open) = &mut self.open else {
+            return Ok(false);
+        };
+        let header = &open.header;
+        let name = segment_name(header.index);
+        let rest = &self.window[(open.cursor.offset - self.window_at) as usize..];
+        let Place::Frame(frame) = frame_at(header, rest, open.cursor) else {
+            return Ok(false);
+        };
+        if is_unknown_and_required(frame.head.kind) {
+            let what = format!(
+                "a frame of kind {} at offset {}, which a reader must know",
+                frame.head.kind, frame.offset
+            );
+            return Err(Error::Foreign { name, what });
+        }
+        let begin = match open.begin {
+            Some(begin) => begin,
+            None => self.next.check(&name, Begin::decode(frame.body))?,
+        };
+        let behind = Cursor {
+            offset: frame.offset + header.alignment.round_up(u64::from(frame.head.length)),
+            number: frame.head.number + 1,
+        };
+        each(&Entry {
+            segment: header.index,
+            position: Some(begin.base + frame.offset),
+            sequence: Some(begin.first + u64::from(frame.head.number)),
+            head: frame.head,
+            body: frame.body,
+        });
+        self.epoch = header.epoch;
+        if frame.head.kind != kind::END {
+            open.begin = Some(begin);
+            open.cursor = behind;
+            return Ok(true);
+        }
+        let next = Next {
+            index: header.index + 1,
+            base: begin.base + behind.offset,
+            first: begin.first + u64::from(behind.number),
+            end_crc: frame.head_crc,
+        };
+        let is_right = End::decode(frame.body)
+            .is_some_and(|end| end.position == next.base && end.next == next.first);
+        if !is_right {
+            return Err(damaged(format!("{name}: its End names another place")));
+        }
+        self.next = next;
+        self.close();
+        Ok(true)
+    }
+
+    /// Opens the next segment, if it is there.
+    fn open_next(&mut self) -> Result<bool, Error> {
+        if self.folder.is_none() && self.directory.is_dir() {
+            let name = self.directory.display().to_string();
+            self.folder = Some(Folder::open(&self.directory).map_err(Error::io("open", &name))?);
+        }
+        let Some(folder) = &mut self.folder else {
+            return Ok(false);
+        };
+        if self.next.index == 0 {
+            let indexes = segment_indexes(folder)?;
+            let Some(first) = indexes.first() else {
+                return Ok(false);
+            };
+            self.next.index = *first;
+        }
+        let name = segment_name(self.next.index);
+        let mut bytes = vec![0; HEADER_BYTES];
+        match folder.read(&name, 0, &mut bytes) {
+            Ok(()) => {}
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
+            Err(error) => return Err(Error::io("read", &name)(error)),
+        }
+        let header = match SegmentHeader::decode(&bytes) {
+            Ok((header, _)) => header,
+            Err(fault) if fault.is_foreign() => {
+                let what = fault.to_string();
+                return Err(Error::Foreign { name, what });
+            }
+            // What a crash of the host left of a preparation; the writer makes it again.
+            Err(_) => {
+                folder.close(&name);
+                return Ok(false);
+            }
+        };
+        let journal = *self.journal.get_or_insert(header.journal);
+        if header.journal != journal || header.index != self.next.index {
+            return Err(damaged(format!(
+                "{name}: it belongs to another journal or place"
+            )));
+        }
+        self.open = Some(Open {
+            header,
+            begin: None,
+            cursor: Cursor::FIRST,
+        });
+        Ok(true)
+    }
+
+    /// Makes sure that the window has the frame at the cursor, if it was written: `false` if there is none.
+    fn fill(&mut self) -> Result<bool, Error> {
+        let (Some(open), Some(folder)) = (&self.open, &mut self.folder) else {
+            return Ok(false);
+        };
+        let offset = open.cursor.offset;
+        let inside = offset.checked_sub(self.window_at);
+        let rest = inside.and_then(|inside| self.window.get(inside as usize..));
+        let is_there = rest.is_some_and(|rest| {
+            matches!(frame_at(&open.header, rest, open.cursor), Place::Frame(_))
+        });
+        if is_there {
+            return Ok(true);
+        }
+        let name = segment_name(open.header.index);
+        let left = open.header.file_bytes.saturating_sub(offset);
+        let mut length = [0; 4];
+        if left < length.len() as u64 {
+            return Ok(false);
+        }
+        let read = |folder: &mut Folder, offset, bytes: &mut [u8]| {
+            folder
+                .read(&name, offset, bytes)
+                .map_err(Error::io("read", &name))
+        };
+        read(folder, offset, &mut length)?;
+        let length = u64::from(u32::from_le_bytes(length));
+        if length == 0 {
+            return Ok(false);
+        }
+        let needed = open
+            .header
+            .alignment
+            .round_up(length)
+            .max(WINDOW_BYTES)
+            .min(left);
+        self.window.resize(needed as usize, 0);
+        self.window_at = offset;
+        read(folder, offset, &mut self.window)?;
+        Ok(true)
+    }
+
+    /// A segment without a frame is closed again: the next run replaces it by another file.
+    fn leave_prepared(&mut self) {
+        if self.open.as_ref().is_some_and(|open| open.begin.is_none()) {
+            self.close();
+        }
+    }
+
+    fn close(&mut self) {
+        if let (Some(open), Some(folder)) = (self.open.take(), &mut self.folder) {
+            folder.close(&segment_name(open.header.index));
+        }
+        self.window.clear();
+    }
+
+    /// A segment that was begun shows that what is missing before it will not come.
+    fn watch(&mut self) -> Result<(), Error> {
+        self.polls_without += 1;
+        if !self.polls_without.is_multiple_of(POLLS_WITHOUT) {
+            return Ok(());
+        }
+        let (Some(open), Some(folder)) = (&self.open, &mut self.folder) else {
+            return Ok(());
+        };
+        let name = segment_name(open.header.index + 1);
+        let mut begun = [0; 4];
+        let is_read = folder.read(&name, HEADER_BYTES as u64, &mut begun).is_ok();
+        folder.close(&name);
+        if !is_read || begun == [0; 4] || self.is_there()? {
+            return Ok(());
+        }
+        let offset = self.open.as_ref().map_or(0, |open| open.cursor.offset);
+        let position = self.position();
+        Err(damaged(format!(
+            "the frame at offset {offset} of the segment before {name}, position {position}, does not hold"
+        )))
+    }
+
+    /// Whether the next frame has come meanwhile.
+    fn is_there(&mut self) -> Result<bool, Error> {
+        let is_filled = self.fill()?;
+        let Some(open) = self.open.as_ref().filter(|_| is_filled) else {
+            return Ok(false);
+        };
+        let rest = &self.window[(open.cursor.offset - self.window_at) as usize..];
+        Ok(matches!(
+            frame_at(&open.header, rest, open.cursor),
+            Place::Frame(_)
+        ))
+    }
+}
+
+impl Next {
+    /// The `Begin` of this segment: it names the end of the segment before.
+    fn check(&self, name: &str, begin: Option<Begin>) -> Result<Begin, Error> {
+        // Of the oldest one nothing is known.
+        let is_oldest = self.end_crc == 0 && self.base == 0;
+        let begin = begin.filter(|begin| {
+            let is_next = begin.base == self.base && begin.first == self.first;
+            is_oldest || is_next && begin.end_crc == self.end_crc
+        });
+        begin.ok_or_else(|| damaged(format!("{name}: it does not continue the segment before")))
+    }
+}
+
+fn damaged(what: String) -> Error {
+    Error::Damaged {
+        name: String::new(),
+        what,
+    }
+}

@@ -1,0 +1,147 @@
+//! A follower gives what a reader gives, at every place of a torn end, and says what is damage.
+
+use crate::place::{Place, append, body, options};
+use std::fs::OpenOptions;
+use std::os::unix::fs::FileExt;
+use touchline_journal::format::segment_name;
+use touchline_journal::{Error, Follow, Journal, Mode, Options, compress, read, writer};
+
+/// Polls until nothing comes: bodies of stream 1.
+fn all(follow: &mut Follow) -> Result<Vec<Vec<u8>>, Error> {
+    let mut found = Vec::new();
+    while follow.poll(u64::MAX, 7, |entry| {
+        if entry.head.stream == 1 {
+            found.push(entry.body.to_vec());
+        }
+    })? > 0
+    {}
+    Ok(found)
+}
+
+/// Waits for the journal's thread.
+fn written(journal: &Journal) {
+    while journal.durable() < journal.position() {
+        std::thread::sleep(std::time::Duration::from_millis(1));
+    }
+}
+
+/// Also one that joins in the middle, of a journal whose first segments are compressed, and it stops where it is told to.
+#[test]
+fn a_follower_reads_what_a_reader_reads() {
+    let place = Place::new("follow");
+    let bus = place.bus();
+    let mut early = Follow::new(&place.journal());
+    assert_eq!(
+        all(&mut early).expect("no journal yet"),
+        Vec::<Vec<u8>>::new()
+    );
+    let (mut number, mut followed) = (0, Vec::new());
+    for run in 1..=3 {
+        let mut journal =
+            Journal::open(&place.journal(), &bus, &options(), run).expect("a journal");
+        for _ in 0..20 {
+            for _ in 0..40 {
+                append(&mut journal, number);
+                number += 1;
+            }
+            followed.extend(all(&mut early).expect("a journal"));
+        }
+        written(&journal);
+        followed.extend(all(&mut early).expect("a journal"));
+        assert_eq!(followed.len() as u64, number, "run {run}");
+        assert_eq!(early.epoch(), run);
+        assert_eq!(early.position(), journal.position());
+        match run {
+            1 => journal.close(10).expect("it closes"),
+            _ => drop(journal),
+        }
+    }
+    assert_eq!(followed, (0..number).map(body).collect::<Vec<_>>());
+    compress(&place.journal()).expect("closed segments");
+    let mut late = Follow::new(&place.journal());
+    let mut sequences = Vec::new();
+    while late
+        .poll(1_000, 64, |entry| sequences.extend(entry.sequence))
+        .expect("a journal")
+        > 0
+    {}
+    assert_eq!(sequences, (0..1_000).collect::<Vec<_>>());
+    let mut count = 1_000;
+    while late.poll(u64::MAX, 64, |_| count += 1).expect("a journal") > 0 {}
+    let report = read(&place.journal(), false, |_| {}).expect("a journal");
+    assert_eq!(count, report.next_sequence);
+    assert_eq!(late.position(), report.position);
+}
+
+/// A frame that is not whole is not given, at whichever byte it ends; it is given once it is whole. Behind it a later
+/// segment that was begun makes it damage.
+#[test]
+fn a_torn_end_is_waited_for_and_a_hole_is_damage() {
+    let place = Place::new("torn-follow");
+    let bus = place.bus();
+    let wide = Options {
+        mode: Mode::Disk,
+        ..options()
+    };
+    let mut journal = Journal::open(&place.journal(), &bus, &wide, 1).expect("a journal");
+    (0..20).for_each(|number| append(&mut journal, number));
+    written(&journal);
+    let mut positions = Vec::new();
+    read(&place.journal(), false, |entry| {
+        positions.extend(entry.position)
+    })
+    .expect("a journal");
+    let (start, end) = (*positions.last().expect("frames"), journal.position());
+    let path = place.journal().join(segment_name(1));
+    let file = OpenOptions::new()
+        .read(true)
+        .write(true)
+        .open(path)
+        .expect("the segment");
+    let mut frame = vec![0; (end - start) as usize];
+    file.read_exact_at(&mut frame, start)
+        .expect("the last frame");
+    let mut follow = Follow::new(&place.journal());
+    for bytes in 0..frame.len() {
+        let mut torn = frame.clone();
+        torn[bytes..].fill(0);
+        file.write_all_at(&torn, start).expect("the segment");
+        if torn != frame {
+            assert!(
+                all(&mut follow).expect("a torn end").len() != 1,
+                "{bytes} bytes"
+            );
+            assert_eq!(follow.position(), start, "{bytes} bytes");
+        }
+    }
+    file.write_all_at(&frame, start).expect("the segment");
+    assert_eq!(all(&mut follow).expect("a journal"), [body(19)]);
+    // The frame after the next is torn for good, and the journal goes on in a second segment.
+    (20..400).for_each(|number| append(&mut journal, number));
+    written(&journal);
+    file.write_all_at(&[1], end + 40).expect("the segment");
+    let error = (0..300).find_map(|_| all(&mut follow).err());
+    let text = error.expect("damage").to_string();
+    assert!(
+        text.contains("damaged") && text.contains(&format!("position {end}")),
+        "{text}"
+    );
+}
+
+/// The writer is known while it lives; the lock holds also if its file was removed.
+#[test]
+fn a_writer_is_known_and_alone() {
+    let place = Place::new("alone");
+    let bus = place.bus();
+    assert_eq!(writer(&place.journal()), None);
+    let journal = Journal::open(&place.journal(), &bus, &options(), 1).expect("a journal");
+    let known = writer(&place.journal()).expect("a writer");
+    assert_eq!(known.pid, std::process::id());
+    assert!(known.since_unix_s > 1_700_000_000);
+    std::fs::remove_file(place.journal().join("lock")).expect("the lock's file");
+    let second = Journal::open(&place.journal(), &bus, &options(), 2);
+    let text = second.expect_err("a refusal").to_string();
+    assert!(text.contains("whose file `lock` was removed"), "{text}");
+    drop(journal);
+    Journal::open(&place.journal(), &bus, &options(), 3).expect("the lock is free");
+}
