@@ -8,6 +8,7 @@ use touchline_compose::BankSource;
 use touchline_fx::config as fx;
 use touchline_fx::{Setup, SetupError};
 use touchline_session::access_control::Block;
+use touchline_transport::bus::Root;
 
 /// Longest prefix: the epoch of the run follows it in every ClOrdID.
 const PREFIX_BYTES_MAX: usize = 8;
@@ -196,6 +197,8 @@ pub enum CommandKind {
     Enable,
     /// Resolving an unknown order.
     Resolve,
+    /// Promoting a standby, and asking for its state.
+    Promote,
 }
 
 /// An invalid configuration.
@@ -263,6 +266,14 @@ impl Config {
         }
     }
 
+    /// Directory of the buses.
+    pub(crate) fn root(&self) -> Root {
+        match &self.run.directory {
+            Some(directory) => Root::at(directory),
+            None => Root::of_this_user(),
+        }
+    }
+
     /// Sessions of a bank.
     pub(crate) fn session(&self, bank: &fx::BankConfig) -> Option<&SessionConfig> {
         let mut sessions = self.sessions.iter();
@@ -311,13 +322,15 @@ impl Config {
             let name = &client.name;
             let is_plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
             let is_name = (1..=16).contains(&name.len()) && name.bytes().all(is_plain);
+            // `<bus>-standby` is the bus of a standby.
             if !is_name
+                || name == "standby"
                 || self.clients[..place]
                     .iter()
                     .any(|other| other.name == *name)
             {
                 return wrong(format!(
-                    "clients: {name:?}: give each a name of its own, 1 to 16 lower-case letters and digits"
+                    "clients: {name:?}: give each a name of its own, 1 to 16 lower-case letters and digits, and not \"standby\""
                 ));
             }
         }

@@ -197,6 +197,7 @@ impl CommandKind {
             "lift" => CommandKind::Lift,
             "enable" => CommandKind::Enable,
             "resolve" => CommandKind::Resolve,
+            "promote" | "standby" => CommandKind::Promote,
             _ => return None,
         })
     }

@@ -19,6 +19,7 @@
 
 #![forbid(unsafe_code)]
 
+mod active;
 pub mod back_office;
 pub mod blotter;
 pub mod config;
@@ -30,10 +31,12 @@ mod numbers;
 mod order_session;
 pub mod records;
 mod recovery;
+mod standby;
 mod trader;
 
 pub use config::{Config, ConfigError};
 pub use drop_copy::{DropCopy, SCHEMA, decode};
 pub use follower::Follower;
 pub use recovery::{Recovered, RecoveryError};
+pub use standby::{Promotion, Standby, Step, standby_bus};
 pub use trader::{Error, Incident, Totals, Trader};

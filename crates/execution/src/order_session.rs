@@ -69,6 +69,8 @@ pub struct OrderSession<L> {
     failures: u32,
     /// The session has a connection.
     is_open: bool,
+    /// Logged on.
+    is_up: bool,
     flush_until_ns: Option<u64>,
     message: Vec<u8>,
     /// Numbers that the journal has.
@@ -97,6 +99,7 @@ impl<L: Link> OrderSession<L> {
             backoff_ns: [ms(config.reconnect_ms), ms(config.reconnect_ms_max)],
             failures: 0,
             is_open: false,
+            is_up: false,
             flush_until_ns: None,
             message: Vec::with_capacity(MESSAGE_BYTES_MAX),
             journaled: numbers.both(),
@@ -160,6 +163,7 @@ impl<L: Link> OrderSession<L> {
                     return Said::Message;
                 }
                 Some(Event::LoggedOn { is_restarted }) => {
+                    self.is_up = true;
                     self.failures = 0;
                     return Said::Up(is_restarted);
                 }
@@ -210,6 +214,11 @@ impl<L: Link> OrderSession<L> {
     pub fn log_out(&mut self, time: ReceiveTime) {
         self.is_stopping = true;
         self.session.log_out("", time);
+    }
+
+    /// Whether it is logged on.
+    pub fn is_up(&self) -> bool {
+        self.is_up
     }
 
     /// Whether it is logging out, or has.
@@ -280,6 +289,7 @@ impl<L: Link> OrderSession<L> {
         }
         self.close();
         self.is_open = false;
+        self.is_up = false;
         self.flush_until_ns = None;
         self.session.disconnected(time);
         self.wait(time);

@@ -101,31 +101,11 @@ pub(crate) fn recover_from(
     setup: &Setup,
     read: impl FnOnce(&mut dyn FnMut(&Entry<'_>)) -> Result<(), touchline_journal::Error>,
 ) -> Result<Recovered, RecoveryError> {
-    let mut reading = Reading {
-        setup,
-        banks: Vec::new(),
-        pairs: Vec::new(),
-        batch: Batch::default(),
-        recovered: Recovered {
-            engine: Engine::new(setup.clone()),
-            numbers: vec![Numbers::new(1, 1); setup.banks.len()],
-            requests: HashMap::new(),
-            records: 0,
-            orders: 0,
-            next_line: 1,
-            last_ns: 0,
-            untold: Vec::new(),
-        },
-    };
-    reading.recovered.engine.hold(true);
+    let mut reading = Reading::new(setup);
     let mut failed = None;
     read(&mut |entry| {
-        if failed.is_some() || entry.head.stream != records::STREAM {
-            return;
-        }
-        let sequence = entry.sequence.unwrap_or(0);
-        if let Err(error) = reading.record(sequence, entry.head.kind, entry.body) {
-            failed = Some(error);
+        if failed.is_none() {
+            failed = reading.entry(entry).err();
         }
     })?;
     match failed {
@@ -137,15 +117,51 @@ pub(crate) fn recover_from(
 /// A bank or a pair of a run: its name, and its index now.
 type Named<T> = Vec<(String, Option<T>)>;
 
-struct Reading<'a> {
-    setup: &'a Setup,
+/// The state of a journal up to the records that were given: of all of them, or by a standby as they are written.
+pub(crate) struct Reading {
+    setup: Setup,
     banks: Named<Bank>,
     pairs: Named<Pair>,
     batch: Batch,
-    recovered: Recovered,
+    pub(crate) recovered: Recovered,
 }
 
-impl Reading<'_> {
+impl Reading {
+    /// The state before the first record.
+    pub(crate) fn new(setup: &Setup) -> Reading {
+        let mut engine = Engine::new(setup.clone());
+        engine.hold(true);
+        Reading {
+            setup: setup.clone(),
+            banks: Vec::new(),
+            pairs: Vec::new(),
+            batch: Batch::default(),
+            recovered: Recovered {
+                engine,
+                numbers: vec![Numbers::new(1, 1); setup.banks.len()],
+                requests: HashMap::new(),
+                records: 0,
+                orders: 0,
+                next_line: 1,
+                last_ns: 0,
+                untold: Vec::new(),
+            },
+        }
+    }
+
+    /// Handles the next record of a journal.
+    ///
+    /// # Errors
+    /// It does not fit the records before, or the configuration.
+    pub(crate) fn entry(&mut self, entry: &Entry<'_>) -> Result<(), RecoveryError> {
+        match entry.head.stream {
+            records::STREAM => {
+                self.record(entry.sequence.unwrap_or(0), entry.head.kind, entry.body)
+            }
+            _ => Ok(()),
+        }
+    }
+
     fn record(&mut self, sequence: u64, kind: u16, body: &[u8]) -> Result<(), RecoveryError> {
         let Some(record) = Record::decode(kind, body) else {
             // A later version may have more kinds.
@@ -314,7 +330,7 @@ impl Reading<'_> {
     }
 
     fn decided(&mut self, at_ns: u64, text: &str) -> Result<(), RestoreError> {
-        match read_desk(self.setup, text) {
+        match read_desk(&self.setup, text) {
             Ok(Desk::Parent(request)) => match request.terms {
                 Some(terms) => {
                     let engine = &mut self.recovered.engine;

@@ -5,13 +5,14 @@ mod commands;
 mod incident;
 mod run;
 
+pub(crate) use commands::answer_line;
 pub use incident::{Incident, Totals};
 
-use crate::config::{Config, ConfigError, SyncMode};
+use crate::active::Active;
+use crate::config::{ClientConfig, Config, ConfigError};
 use crate::desk::{Command, Ring};
-use crate::drop_copy::DropCopy;
 use crate::edge::{Host, Socket};
-use crate::recovery::{RecoveryError, recover};
+use crate::recovery::{Recovered, RecoveryError, recover};
 use carry::Core;
 use std::time::{SystemTime, UNIX_EPOCH};
 use thiserror::Error;
@@ -19,8 +20,8 @@ use touchline_compose::{Counters, Source, WallClock};
 use touchline_fx::Engine;
 use touchline_fx::input::Session;
 use touchline_fx::setup::Setup;
-use touchline_journal::{Journal, Mode, Options, StartReport};
-use touchline_transport::bus::{self, Activity, Damage, Root};
+use touchline_journal::StartReport;
+use touchline_transport::bus::{self, Activity, Damage, Holder, Root};
 use touchline_transport::{boot_ns, clock::Clock};
 use touchline_types::ReceiveTime;
 
@@ -43,6 +44,33 @@ pub enum Error {
     /// The configuration.
     #[error(transparent)]
     Config(#[from] ConfigError),
+    /// Another engine is active.
+    #[error(
+        "another engine is active on journal {journal}: {holder}{state}; stop it, or `kill -9 {pid}` it: only when that \
+         process has ended may another engine send orders"
+    )]
+    Active {
+        /// Directory of the journal.
+        journal: String,
+        /// The process, and since when it is active.
+        holder: Holder,
+        /// What the system says of it, if it does not run.
+        state: &'static str,
+        /// Its process id.
+        pid: u32,
+    },
+    /// The standby has not read what the engine before wrote.
+    #[error(
+        "{journal}: the standby read {read} of {written} records; run `touchline journal verify`, then start `touchline fx run`"
+    )]
+    NotRead {
+        /// Directory of the journal.
+        journal: String,
+        /// Records that were read.
+        read: u64,
+        /// Records of the journal.
+        written: u64,
+    },
     /// The bus: another engine has it.
     #[error(transparent)]
     Bus(#[from] bus::Error),
@@ -93,25 +121,22 @@ impl Trader {
     /// # Errors
     /// Another engine runs, the journal is damaged or does not fit the configuration.
     pub fn open(config: &Config) -> Result<Trader, Error> {
-        let root = match &config.run.directory {
-            Some(directory) => Root::at(directory),
-            None => Root::of_this_user(),
-        };
         let setup = config.setup().map_err(ConfigError::from)?;
-        let drop_copy = DropCopy::open(&root, &config.run.bus, config.run.ring_bytes)?;
-        let options = Options {
-            mode: match config.run.sync {
-                SyncMode::Host => Mode::Host,
-                SyncMode::Disk => Mode::Disk,
-            },
-            segment_bytes: config.run.segment_bytes,
-            ring_bytes: config.run.tail_bytes,
-            ..Options::orders("fx")
-        };
-        let directory = &config.run.journal;
-        let journal = Journal::open(directory, drop_copy.lock(), &options, wall_ns())?;
+        let active = Active::take(config)?;
+        let recovered = recover(&config.run.journal, &setup)?;
+        Trader::start_from(config, active, recovered)
+    }
+
+    /// Continues what was recovered, as the one active engine.
+    pub(crate) fn start_from(
+        config: &Config,
+        active: Active,
+        mut recovered: Recovered,
+    ) -> Result<Trader, Error> {
+        let Active { journal, drop_copy } = active;
+        let setup = config.setup().map_err(ConfigError::from)?;
+        let root = config.root();
         let start = journal.report().clone();
-        let mut recovered = recover(directory, &setup)?;
         if start.is_other_boot {
             recovered.skip_lost_numbers();
         }
@@ -157,6 +182,19 @@ impl Trader {
     /// Records and orders that were restored.
     pub fn recovered(&self) -> (u64, u64) {
         self.recovered
+    }
+
+    /// Order sessions that are logged on, and all.
+    pub fn sessions(&self) -> (usize, usize) {
+        let sessions = &self.core.sessions;
+        let up = sessions.iter().filter(|session| session.is_up());
+        (up.count(), sessions.len())
+    }
+
+    /// Journals a command that was executed before this engine had its journal, and its answer.
+    pub(crate) fn note_command(&mut self, client: &ClientConfig, command: &Command, answer: &str) {
+        let time = self.time(boot_ns());
+        self.core.note_command(time, client, command, answer);
     }
 
     /// The state.

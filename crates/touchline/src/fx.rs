@@ -31,6 +31,7 @@ enum Command {
     Lift(desk::LiftArguments),
     Enable(desk::EnableArguments),
     Resolve(desk::ResolveArguments),
+    Promote(desk::PromoteArguments),
 }
 
 /// Runs the subcommand.
@@ -47,5 +48,6 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         Command::Lift(arguments) => desk::lift(arguments),
         Command::Enable(arguments) => desk::enable(arguments),
         Command::Resolve(arguments) => desk::resolve(arguments),
+        Command::Promote(arguments) => desk::promote(arguments),
     }
 }

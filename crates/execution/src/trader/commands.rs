@@ -50,10 +50,31 @@ impl<O: Output, L: Link> Core<O, L> {
                 reason: reason.clone(),
             });
         }
-        let line = json!({
-            "t": at_ns, "client": client.name, "request": command.request, "answer": answer, "reason": reason,
-        });
-        self.answer(at_ns, &line.to_string());
+        let reason = reason.map(String::as_str);
+        let line = answer_line(at_ns, &client.name, command.request, answer, reason);
+        self.answer(at_ns, &line);
+    }
+
+    /// Journals a command that was executed before there was a journal to write, and its answer.
+    pub fn note_command(
+        &mut self,
+        time: ReceiveTime,
+        client: &ClientConfig,
+        command: &Command,
+        answer: &str,
+    ) {
+        let at_ns = time.wall_ns;
+        let record = Record::Command {
+            at_ns,
+            request: command.request,
+            client: &client.name,
+            person: client.person(),
+            text: &command.text,
+        };
+        let appended = self.append(at_ns, &record);
+        self.check(appended, time);
+        let line = answer_line(at_ns, &client.name, command.request, answer, None);
+        self.answer(at_ns, &line);
     }
 
     fn execute(
@@ -159,4 +180,18 @@ impl<O: Output, L: Link> Core<O, L> {
         let reason = fields.and_then(|fields| fields.get("reason")?.as_str().map(str::to_owned));
         self.refusal = reason;
     }
+}
+
+/// The line of an answer.
+pub(crate) fn answer_line(
+    at_ns: u64,
+    client: &str,
+    request: u64,
+    answer: &str,
+    reason: Option<&str>,
+) -> String {
+    let line = json!({
+        "t": at_ns, "client": client, "request": request, "answer": answer, "reason": reason,
+    });
+    line.to_string()
 }

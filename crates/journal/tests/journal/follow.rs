@@ -76,7 +76,7 @@ fn a_follower_reads_what_a_reader_reads() {
 /// A frame that is not whole is not given, at whichever byte it ends; it is given once it is whole. Behind it a later
 /// segment that was begun makes it damage.
 #[test]
-fn a_torn_end_is_waited_for_and_a_hole_is_damage() {
+fn a_torn_end_is_waited_for_and_a_missing_frame_is_damage() {
     let place = Place::new("torn-follow");
     let bus = place.bus();
     let wide = Options {

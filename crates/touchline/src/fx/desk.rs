@@ -6,13 +6,13 @@ use serde_json::{Map, Value, json};
 use std::collections::VecDeque;
 use std::path::PathBuf;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
-use touchline_execution::decode;
 use touchline_execution::desk::DeskClient;
 use touchline_execution::records::LINE_KINDS;
+use touchline_execution::{decode, standby_bus};
 use touchline_transport::bus::{Polled, Root, Subscription};
 
-/// Longest wait for the engine's answer.
-const ANSWER: Duration = Duration::from_secs(5);
+/// Longest wait for the engine's answer; a promotion waits for order sessions up to 5 s.
+const ANSWER: Duration = Duration::from_secs(8);
 /// Pause of a reader that finds nothing.
 const PAUSE: Duration = Duration::from_micros(200);
 
@@ -28,6 +28,16 @@ pub struct To {
     /// Directory of the buses. Default: /dev/shm/touchline-UID
     #[arg(long, value_name = "DIR", env = "TOUCHLINE_DIR")]
     dir: Option<PathBuf>,
+}
+
+impl To {
+    /// What has this bus.
+    fn program(&self) -> &'static str {
+        match self.bus.ends_with(&standby_bus("")) {
+            true => "`touchline fx run --standby`",
+            false => "`touchline fx run`",
+        }
+    }
 }
 
 /// Send a parent order to the trading engine.
@@ -147,6 +157,40 @@ pub struct ResolveArguments {
     to: To,
 }
 
+/// Make the standby the active engine; it is refused while another engine lives, also one that is frozen.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  touchline fx promote --check
+  touchline fx promote
+
+Exit status:
+  0  promoted; with --check: a standby runs
+  1  refused: the message names the active engine; or there is no standby
+  2  bad arguments")]
+pub struct PromoteArguments {
+    /// Print what the standby has applied and which engine is active, and change nothing
+    #[arg(long)]
+    check: bool,
+    #[command(flatten)]
+    to: To,
+}
+
+/// `fx promote`.
+pub fn promote(arguments: &PromoteArguments) -> Result<(), Failure> {
+    let op = if arguments.check {
+        "standby"
+    } else {
+        "promote"
+    };
+    let to = To {
+        bus: standby_bus(&arguments.to.bus),
+        client: arguments.to.client.clone(),
+        dir: arguments.to.dir.clone(),
+    };
+    once(&to, &json!({"op": op}))
+}
+
 /// `fx send`.
 pub fn send(arguments: &SendArguments) -> Result<(), Failure> {
     let word = |value: &dyn ValueName| value.name();
@@ -225,15 +269,17 @@ impl<'a> Desk<'a> {
         };
         let answers = Subscription::join(&root, &to.bus, [], false).map_err(|error| {
             Failure::run(format!(
-                "no engine on bus {}: {error}; start `touchline fx run`",
-                to.bus
+                "no engine on bus {}: {error}; start {}",
+                to.bus,
+                to.program(),
             ))
         })?;
         let has_engine = answers.publisher().map_err(Failure::run)?.is_some();
         if !has_engine {
             return Err(Failure::run(format!(
-                "the engine on bus {} has ended; start `touchline fx run`",
-                to.bus
+                "the engine on bus {} has ended; start {}",
+                to.bus,
+                to.program(),
             )));
         }
         let ring = DeskClient::open(&root, &to.bus, &to.client).map_err(Failure::run)?;

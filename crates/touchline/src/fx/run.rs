@@ -7,7 +7,7 @@ use crate::output::{Failure, say};
 use clap::Args;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
-use touchline_execution::{Error, Trader};
+use touchline_execution::{Config, Error, Promotion, Standby, Step, Trader};
 use touchline_transport::{BackOff, Idle, Idler};
 
 /// Trade: banks' quotes in, orders out over FIX, each in the journal before it is sent.
@@ -24,6 +24,9 @@ pub struct Arguments {
     /// Directory of the buses; overrides the configuration. Default: /dev/shm/touchline-UID
     #[arg(long, value_name = "DIR", env = "TOUCHLINE_DIR")]
     dir: Option<PathBuf>,
+    /// Follow the journal of the active engine, and trade after `touchline fx promote`
+    #[arg(long)]
+    standby: bool,
     /// Stop after N seconds
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     seconds: Option<u64>,
@@ -40,6 +43,8 @@ Examples:
   touchline gateway --config fx/lp01.toml &
   touchline fx run --config fx/run.toml &
   touchline fx send EUR/USD buy 1000000 --limit 1.1005 --wait
+  touchline fx run --config fx/run.toml --standby &
+  touchline fx promote
 
 The settings, the journal and the alarms are in docs/fx.md. Each bank needs the setting
 status_final.
@@ -49,6 +54,8 @@ Exit status:
   1  the run failed: another engine runs, the journal is damaged, the bus was changed
   2  bad arguments or configuration";
 
+/// Pause of a standby that finds nothing new.
+const STANDBY_NAP: Duration = Duration::from_millis(1);
 /// How long sessions may take to log out.
 const LOGOUT: Duration = Duration::from_secs(2);
 
@@ -59,8 +66,19 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     if arguments.until_eof {
         interrupt.at_end_of_input();
     }
-    let mut trader = Trader::open(&config).map_err(failed)?;
     let mut log = Log::to_stderr(arguments.log, vec![("bus", config.run.bus.as_str().into())]);
+    let (mut trader, promotion) = match arguments.standby {
+        false => (Trader::open(&config).map_err(failed)?, None),
+        true => match stand_by(arguments, &config, &mut log, &interrupt) {
+            Ok(Some((trader, promotion))) => (trader, Some(promotion)),
+            Ok(None) => {
+                log.write(&events::STOPPED, []);
+                log.finish();
+                return Ok(());
+            }
+            Err(failure) => return Err(failure.logged(&mut log)),
+        },
+    };
     log.write(&events::FX_STARTED, [("what", started(&trader).into())]);
     let idle = match config.run.spin {
         true => Idle::BusySpin,
@@ -69,7 +87,14 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
             ..BackOff::default()
         }),
     };
-    let outcome = rounds(arguments, &mut trader, &mut log, &interrupt, idle);
+    let outcome = rounds(
+        arguments,
+        &mut trader,
+        promotion,
+        &mut log,
+        &interrupt,
+        idle,
+    );
     log.finish();
     let outcome = outcome.and_then(|()| {
         let summary = summary(&trader);
@@ -80,9 +105,37 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     outcome.map_err(|failure| failure.logged(&mut log))
 }
 
+/// Follows the active engine until it is promoted; `None`: it was stopped.
+fn stand_by(
+    arguments: &Arguments,
+    config: &Config,
+    log: &mut Log,
+    interrupt: &Interrupt,
+) -> Result<Option<(Trader, Promotion)>, Failure> {
+    let mut standby = Standby::open(config).map_err(failed)?;
+    let (start, end) = (Instant::now(), arguments.seconds.map(Duration::from_secs));
+    let mut is_told = false;
+    loop {
+        match standby.work().map_err(failed)? {
+            Step::Promoted(trader, promotion) => return Ok(Some((*trader, promotion))),
+            Step::Standby(0) => {
+                if !std::mem::replace(&mut is_told, true) {
+                    log.write(&events::FX_STANDBY, [("what", standby.state().into())]);
+                }
+                std::thread::sleep(STANDBY_NAP);
+            }
+            Step::Standby(_) => {}
+        }
+        if interrupt.is_asked() || end.is_some_and(|end| start.elapsed() >= end) {
+            return Ok(None);
+        }
+    }
+}
+
 fn rounds(
     arguments: &Arguments,
     trader: &mut Trader,
+    mut promotion: Option<Promotion>,
     log: &mut Log,
     interrupt: &Interrupt,
     idle: Idle,
@@ -92,6 +145,11 @@ fn rounds(
     let mut count = 0_u32;
     loop {
         idler.idle(round(trader, log)?);
+        if let Some(text) = promotion.as_mut().and_then(|waiting| waiting.poll(trader)) {
+            log.write(&events::FX_STANDBY, [("what", text.into())]);
+            // Its bus is free for the next standby.
+            promotion = None;
+        }
         // A clock and a flag, not in each round.
         count = count.wrapping_add(1);
         let is_over = interrupt.is_asked()

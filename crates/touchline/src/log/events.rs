@@ -227,6 +227,9 @@ events! {
     FX_SESSION = Info Each "fx_session" [what]
         "an order session of the trading engine is up, or asks for missing messages"
         "nothing";
+    FX_STANDBY = Info Each "fx_standby" [what]
+        "a standby follows the journal of the active trading engine, or was promoted"
+        "nothing";
     FX_ALARM = Warn Each "fx_alarm" [what]
         "the trading engine needs a person: a session was lost, an outcome is unknown, a trade was refused, reversed or corrected, the kill switch was set, a command was refused, or the journal cannot be written"
         "read what; docs/fx.md has the answer to each alarm";

@@ -116,7 +116,7 @@ fn run(banks: &Banks) -> Option<String> {
     for (client, may) in [
         (
             "desk",
-            r#"["send", "cancel", "kill", "lift", "enable", "resolve"]"#,
+            r#"["send", "cancel", "kill", "lift", "enable", "resolve", "promote"]"#,
         ),
         ("chief", r#"["kill", "lift"]"#),
     ] {

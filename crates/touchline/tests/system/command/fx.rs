@@ -4,6 +4,7 @@ mod back_office;
 mod kills;
 mod live;
 mod scripted_bank;
+mod standby;
 mod trade;
 mod trade_hostile;
 

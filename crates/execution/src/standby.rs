@@ -1,0 +1,268 @@
+//! A warm standby: applies the records of the active engine's journal to a core of its own as they are written, and
+//! becomes the active engine when a person says so.
+//!
+//! Promotion is a start: the same locks, the same end of the journal, the same state. It is fast because almost every
+//! record has been applied before. A standby has no lock of the engine and writes nothing of it: it may be killed.
+
+use crate::active::{Active, other};
+use crate::config::{ClientConfig, CommandKind, Config, ConfigError};
+use crate::desk::{Command, Ring};
+use crate::drop_copy::DropCopy;
+use crate::records;
+use crate::recovery::{Reading, RecoveryError};
+use crate::trader::{Error, Trader, answer_line};
+use serde_json::Value;
+use std::time::{SystemTime, UNIX_EPOCH};
+use touchline_journal::Follow;
+use touchline_transport::boot_ns;
+
+/// Most records in a round.
+const ROUND_MAX: usize = 1_024;
+/// Bytes of the ring for answers.
+const RING_BYTES: u64 = 1 << 20;
+/// Longest wait for the order sessions before a promotion is answered.
+const SESSIONS_NS: u64 = 5_000_000_000;
+
+/// Bus of the standby of an engine: its lock makes it the only one, and its answers are on it.
+pub fn standby_bus(engine: &str) -> String {
+    format!("{engine}-standby")
+}
+
+/// A standby.
+pub struct Standby {
+    config: Config,
+    follow: Follow,
+    reading: Option<Reading>,
+    answers: Option<DropCopy>,
+    rings: Vec<Ring>,
+    commands: Vec<Command>,
+}
+
+/// What a round of a standby leads to.
+pub enum Step {
+    /// Records and commands of the round.
+    Standby(usize),
+    /// It is the active engine now.
+    Promoted(Box<Trader>, Promotion),
+}
+
+/// A promotion whose answer waits for the order sessions.
+pub struct Promotion {
+    answers: DropCopy,
+    client: ClientConfig,
+    command: Command,
+    began_ns: u64,
+    /// Time until the engine had its locks, its journal and its state.
+    active_ns: u64,
+    /// Records that were applied in the promotion.
+    records: u64,
+}
+
+impl Standby {
+    /// A standby of the engine with this configuration; the journal need not exist yet.
+    ///
+    /// # Errors
+    /// Another standby runs.
+    pub fn open(config: &Config) -> Result<Standby, Error> {
+        let setup = config.setup().map_err(ConfigError::from)?;
+        let (root, bus) = (config.root(), standby_bus(&config.run.bus));
+        let answers = DropCopy::open(&root, &bus, RING_BYTES)?;
+        let rings = config.clients.iter();
+        Ok(Standby {
+            follow: Follow::new(&config.run.journal),
+            reading: Some(Reading::new(&setup)),
+            answers: Some(answers),
+            rings: rings
+                .map(|client| Ring::new(client, &root, &bus, 0))
+                .collect(),
+            commands: Vec::new(),
+            config: config.clone(),
+        })
+    }
+
+    /// A round: new records, then commands.
+    ///
+    /// # Errors
+    /// The journal is damaged or does not fit the configuration; a promotion failed after it had the locks.
+    pub fn work(&mut self) -> Result<Step, Error> {
+        let mut count = self.apply(u64::MAX)?;
+        let now_ns = boot_ns();
+        for place in 0..self.rings.len() {
+            self.rings[place].join(now_ns);
+            self.rings[place].poll(&mut self.commands);
+            for command in std::mem::take(&mut self.commands) {
+                count += 1;
+                if let Some((trader, promotion)) = self.command(place, command)? {
+                    return Ok(Step::Promoted(Box::new(trader), promotion));
+                }
+            }
+        }
+        Ok(Step::Standby(count))
+    }
+
+    /// What it has applied, and who is active.
+    pub fn state(&self) -> String {
+        let recovered = self.reading.as_ref().map(|reading| &reading.recovered);
+        let (records, orders) = recovered.map_or((0, 0), |all| (all.records, all.orders));
+        let unknown = recovered.map_or(0, |all| all.engine.orders().unknown());
+        let active = match other(&self.config) {
+            Some(Error::Active { holder, state, .. }) => format!("active is {holder}{state}"),
+            _ => "no engine is active, it may be promoted".to_owned(),
+        };
+        format!(
+            "standby at epoch {}, position {} of the journal, {records} records applied, {orders} orders of which {unknown} \
+             without outcome; {active}",
+            self.follow.epoch(),
+            self.follow.position(),
+        )
+    }
+
+    /// Applies new records below a sequence.
+    fn apply(&mut self, below: u64) -> Result<usize, Error> {
+        let Some(reading) = &mut self.reading else {
+            return Ok(0);
+        };
+        let mut failed: Option<RecoveryError> = None;
+        let count = self.follow.poll(below, ROUND_MAX, |entry| {
+            if failed.is_none() {
+                failed = reading.entry(entry).err();
+            }
+        })?;
+        match failed {
+            Some(error) => Err(error.into()),
+            None => Ok(count),
+        }
+    }
+
+    fn command(
+        &mut self,
+        place: usize,
+        command: Command,
+    ) -> Result<Option<(Trader, Promotion)>, Error> {
+        let ring = &mut self.rings[place];
+        let client = ring.client.clone();
+        let admitted = ring.admit(command.request, wall_ns());
+        let op = serde_json::from_str::<Value>(&command.text).ok();
+        let op = op.and_then(|fields| Some(fields.get("op")?.as_str()?.to_owned()));
+        let op = op.as_deref().unwrap_or_default();
+        let refusal = match (admitted, CommandKind::of_op(op)) {
+            (Err(unfit), _) => Some(unfit.reason().to_owned()),
+            (_, Some(CommandKind::Promote)) if client.may.contains(&CommandKind::Promote) => None,
+            (_, Some(CommandKind::Promote)) => Some("not_allowed".to_owned()),
+            _ => Some(
+                "this is a standby: it takes no orders before `touchline fx promote`".to_owned(),
+            ),
+        };
+        if refusal.is_none() && op == "promote" {
+            return self.promote(client, command);
+        }
+        let state = self.state();
+        self.answer(&client, &command, &state, refusal.as_deref());
+        Ok(None)
+    }
+
+    /// Becomes the active engine, unless another one is.
+    fn promote(
+        &mut self,
+        client: ClientConfig,
+        command: Command,
+    ) -> Result<Option<(Trader, Promotion)>, Error> {
+        let began_ns = boot_ns();
+        let active = match Active::take(&self.config) {
+            Ok(active) => active,
+            Err(error) => {
+                self.answer(&client, &command, "", Some(&error.to_string()));
+                return Ok(None);
+            }
+        };
+        match self.take_over(active, &client, &command) {
+            Ok((trader, records)) => {
+                let answers = self.answers.take().expect("a standby is promoted once");
+                let promotion = Promotion {
+                    answers,
+                    client,
+                    command,
+                    began_ns,
+                    active_ns: boot_ns() - began_ns,
+                    records,
+                };
+                Ok(Some((trader, promotion)))
+            }
+            Err(error) => {
+                let text = format!("{error}; this standby ends");
+                self.answer(&client, &command, "", Some(&text));
+                Err(error)
+            }
+        }
+    }
+
+    /// Applies the rest of the journal, which nobody else writes any more, and starts from it.
+    fn take_over(
+        &mut self,
+        active: Active,
+        client: &ClientConfig,
+        command: &Command,
+    ) -> Result<(Trader, u64), Error> {
+        let written = active.journal.report().next_sequence;
+        let before = self.follow.next_sequence();
+        while self.apply(written)? > 0 {}
+        let read = self.follow.next_sequence();
+        if read != written {
+            let journal = self.config.run.journal.display().to_string();
+            return Err(Error::NotRead {
+                journal,
+                read,
+                written,
+            });
+        }
+        let reading = self.reading.take();
+        let recovered = reading.expect("a standby is promoted once").recovered;
+        let mut trader = Trader::start_from(&self.config, active, recovered)?;
+        trader.note_command(client, command, "promoted");
+        Ok((trader, read - before))
+    }
+
+    fn answer(
+        &mut self,
+        client: &ClientConfig,
+        command: &Command,
+        answer: &str,
+        refusal: Option<&str>,
+    ) {
+        let answer = if refusal.is_some() { "refused" } else { answer };
+        let line = answer_line(wall_ns(), &client.name, command.request, answer, refusal);
+        if let Some(answers) = &mut self.answers {
+            answers.publish(records::ANSWERS, 0, &line);
+        }
+    }
+}
+
+impl Promotion {
+    /// Answers when all order sessions are up, or have not come up for five seconds: the answer, for the log.
+    pub fn poll(&mut self, trader: &Trader) -> Option<String> {
+        let (up, all) = trader.sessions();
+        let took_ns = boot_ns() - self.began_ns;
+        if up < all && took_ns < SESSIONS_NS {
+            return None;
+        }
+        let ms = |ns: u64| ns as f64 / 1e6;
+        let text = format!(
+            "promoted: epoch {}, active after {:.1} ms with {} records left to apply, {up} of {all} order sessions logged on \
+             after {:.1} ms, {} orders without outcome",
+            trader.start().epoch,
+            ms(self.active_ns),
+            self.records,
+            ms(took_ns),
+            trader.engine().orders().unknown(),
+        );
+        let (client, request) = (&self.client.name, self.command.request);
+        let line = answer_line(wall_ns(), client, request, &text, None);
+        self.answers.publish(records::ANSWERS, 0, &line);
+        Some(text)
+    }
+}
+
+fn wall_ns() -> u64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH);
+    since.map_or(0, |since| since.as_nanos() as u64)
+}

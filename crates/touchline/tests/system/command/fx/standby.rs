@@ -1,0 +1,120 @@
+//! A standby follows the active engine, is refused while that lives, also frozen, and takes over when it is dead.
+
+use super::live::{end, start};
+use super::trade::{Market, close};
+use crate::command::deribit::until;
+use crate::command::signal;
+
+/// Starts a standby; it is ready when it answers.
+fn standby(market: &Market, output: &str) -> crate::command::deribit::Ended {
+    let line = "fx run --config fx/run.toml --standby --until-eof";
+    let standby = start(&market.desk, line, output);
+    until("a standby", || {
+        market.desk.run("fx promote --check").status == 0
+    });
+    standby
+}
+
+/// The first number behind a text.
+fn number_behind(text: &str, before: &str) -> f64 {
+    let rest = text
+        .split_once(before)
+        .unwrap_or_else(|| panic!("{before}: {text}"))
+        .1;
+    let digits = rest.split(|letter: char| !letter.is_ascii_digit() && letter != '.');
+    digits
+        .into_iter()
+        .next()
+        .and_then(|digits| digits.parse().ok())
+        .expect("a number")
+}
+
+/// Twice: the active engine is killed with orders out, while the desk sends more, and its standby, which joined in the
+/// middle of the journal, is promoted. Before, promotion is refused: the engine runs, then it is frozen. No order comes
+/// twice, no fill is lost, and positions are those of the banks.
+#[test]
+fn a_standby_takes_over_from_a_killed_engine_and_not_from_a_frozen_one() {
+    let market = Market::open(
+        "fx-standby",
+        &[
+            "[banks.orders]\nhold_ms = [50, 150]\nsplit = 0.5",
+            "[banks.orders]\nhold_ms = [50, 150]\nlost = 0.3",
+            "[banks.orders]\nhold_ms = [50, 150]\nsilent = 0.3",
+        ],
+    );
+    let mut active = market.engine("active.txt");
+    for round in 0..2 {
+        let waiting = standby(&market, &format!("standby{round}.txt"));
+        let second = market
+            .desk
+            .run("fx run --config fx/run.toml --standby --until-eof");
+        second.refused(1, &["fx-run-standby", "is being written by"]);
+        let active_pid = active.0.id().to_string();
+        for (number, side) in ["buy", "sell", "buy", "sell"].iter().enumerate() {
+            let pair = ["EUR/USD", "USD/JPY"][number % 2];
+            market.send(&format!("{pair} {side} 5000000")).done();
+        }
+        let engine = market.desk.run("fx run --config fx/run.toml");
+        engine.refused(1, &["another engine is active", &active_pid, "kill -9"]);
+        let early = market.desk.run("fx promote");
+        early.refused(1, &["another engine is active", &active_pid, "since 20"]);
+        signal(&active.0, "STOP");
+        until("a frozen engine", || {
+            let frozen = market.desk.run("fx promote");
+            let is_said = frozen.stderr.contains("frozen by a signal");
+            frozen.refused(1, &["another engine is active", &active_pid]);
+            is_said
+        });
+        signal(&active.0, "CONT");
+        market.send("EUR/USD buy 3000000").done();
+        signal(&active.0, "KILL");
+        drop(active);
+        let promoted = market.desk.run("fx promote").done();
+        assert!(
+            promoted.stdout.contains("3 of 3 order sessions logged on"),
+            "{promoted:?}"
+        );
+        println!("{}", promoted.stdout);
+        assert_eq!(
+            number_behind(&promoted.stdout, "epoch "),
+            f64::from(round + 2)
+        );
+        active = waiting;
+        until("an engine that trades", || {
+            let run = market.send("EUR/USD buy 1000 --tif ioc --wait");
+            run.status == 0 && run.stdout.contains(": 1000 filled")
+        });
+    }
+    // What is unknown is asked for within a second, three times.
+    until("no order without outcome", || {
+        let shown = market.desk.run("fx blotter --config fx/run.toml --once");
+        shown.stdout.contains(" 0 orders out") || shown.stdout.contains(" 0 out")
+    });
+    let (summary, own) = close(active, &market, "standby1.txt");
+    assert!(summary.contains(" 0 orders unknown"), "{summary}");
+    let (theirs, count) = market.ledgers();
+    assert_eq!(own, theirs, "{summary}");
+    assert_eq!(count("duplicates"), 0, "an order came twice");
+    assert!(
+        count("questions") > 0,
+        "nothing was out when the engine was killed"
+    );
+}
+
+/// A standby that is stopped leaves the engine alone, and without a standby there is nothing to promote.
+#[test]
+fn a_standby_that_ends_is_not_noticed() {
+    let market = Market::open("fx-standby-ends", &["[banks.orders]"]);
+    let none = market.desk.run("fx promote");
+    none.refused(1, &["no engine on bus fx-run-standby", "--standby"]);
+    let engine = market.engine("engine.txt");
+    let waiting = standby(&market, "standby.txt");
+    market
+        .desk
+        .run("fx promote --as chief")
+        .refused(1, &["not_allowed"]);
+    end(waiting);
+    market.send("EUR/USD buy 1000 --tif ioc --wait").done();
+    end(engine);
+    market.ledgers();
+}
