@@ -116,5 +116,5 @@ fn a_standby_that_ends_is_not_noticed() {
     end(waiting);
     market.send("EUR/USD buy 1000 --tif ioc --wait").done();
     end(engine);
-    market.ledgers();
+    assert_eq!(market.ledgers().1("duplicates"), 0);
 }
