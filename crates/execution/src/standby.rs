@@ -43,7 +43,7 @@ pub enum Step {
     /// Records and commands of the round.
     Standby(usize),
     /// It is the active engine now.
-    Promoted(Box<Trader>, Promotion),
+    Promoted(Box<Trader>, Box<Promotion>),
 }
 
 /// A promotion whose answer waits for the order sessions.
@@ -93,7 +93,7 @@ impl Standby {
             for command in std::mem::take(&mut self.commands) {
                 count += 1;
                 if let Some((trader, promotion)) = self.command(place, command)? {
-                    return Ok(Step::Promoted(Box::new(trader), promotion));
+                    return Ok(Step::Promoted(Box::new(trader), Box::new(promotion)));
                 }
             }
         }

@@ -117,7 +117,7 @@ fn stand_by(
     let mut is_told = false;
     loop {
         match standby.work().map_err(failed)? {
-            Step::Promoted(trader, promotion) => return Ok(Some((*trader, promotion))),
+            Step::Promoted(trader, promotion) => return Ok(Some((*trader, *promotion))),
             Step::Standby(0) => {
                 if !std::mem::replace(&mut is_told, true) {
                     log.write(&events::FX_STANDBY, [("what", standby.state().into())]);
