@@ -31,6 +31,7 @@ pub mod mutants;
 pub mod picture;
 pub mod plot;
 pub mod sbe_oracle;
+pub mod simulate;
 pub mod site;
 pub mod soak;
 pub mod tidy;

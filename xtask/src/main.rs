@@ -29,6 +29,9 @@ usage: cargo xtask <chore> [arguments]
   memory-model [--long | --commit ID] [--if-changed]
                                  shared memory under loom, Miri and ThreadSanitizer; for a commit a part of Miri's seeds
   soak [--seeds N] [--seconds N] the long forms of what depends on chance: hours, before a release
+  simulate [--seed N] [--seeds M] [--threads T]
+                                 the trading engine, its journal, network, banks and desk in one process, by seeds: one, or
+                                 M from N on
   instructions [ARGS of bench event]
                                  count the instructions of the path under valgrind
   picture OUT.svg [--lines FROM-TO] [--columns N] [--frames N --every MS --size COLUMNSxROWS] -- COMMAND...
@@ -88,6 +91,9 @@ fn run() -> Result<()> {
         ["site"] => xtask::site::run(&root),
         ["soak", ref options @ ..] => {
             xtask::soak::run(&root, &xtask::soak::Options::parse(options)?)
+        }
+        ["simulate", ref options @ ..] => {
+            xtask::simulate::run(&root, xtask::simulate::Options::parse(options)?)
         }
         ["picture", ref options @ ..] => {
             xtask::picture::run(&xtask::picture::Options::parse(options)?)

@@ -87,7 +87,13 @@ pub(crate) struct Ring {
     bus: String,
     subscription: Option<Subscription<0>>,
     retry_ns: u64,
+    gate: Gate,
+}
+
+/// Admission of a client's commands: each number once, in its time, and not too many.
+pub(crate) struct Gate {
     last_request: u64,
+    per_second: usize,
     /// Times of the commands of the last second.
     recent: VecDeque<u64>,
 }
@@ -130,8 +136,7 @@ impl Ring {
             client: client.clone(),
             subscription: None,
             retry_ns: 0,
-            last_request,
-            recent: VecDeque::new(),
+            gate: Gate::new(client.max_commands_per_s, last_request),
         }
     }
 
@@ -167,6 +172,22 @@ impl Ring {
 
     /// Checks number, age and rate of a command.
     pub(crate) fn admit(&mut self, request: u64, now_ns: u64) -> Result<(), Unfit> {
+        self.gate.admit(request, now_ns)
+    }
+}
+
+impl Gate {
+    /// Admits at most that many commands a second, behind the last number that the journal knows.
+    pub(crate) fn new(per_second: usize, last_request: u64) -> Gate {
+        Gate {
+            last_request,
+            per_second,
+            recent: VecDeque::new(),
+        }
+    }
+
+    /// Checks number, age and rate of a command.
+    pub(crate) fn admit(&mut self, request: u64, now_ns: u64) -> Result<(), Unfit> {
         if request <= self.last_request {
             return Err(Unfit::Replayed);
         }
@@ -179,7 +200,7 @@ impl Ring {
         self.last_request = request;
         let is_recent = |at_ns: &u64| now_ns - at_ns < SECOND_NS;
         self.recent.retain(is_recent);
-        if self.recent.len() >= self.client.max_commands_per_s {
+        if self.recent.len() >= self.per_second {
             return Err(Unfit::Rate);
         }
         self.recent.push_back(now_ns);

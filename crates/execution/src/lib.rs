@@ -33,6 +33,7 @@ pub mod records;
 mod recovery;
 mod standby;
 mod trader;
+mod variant;
 
 pub use config::{Config, ConfigError};
 pub use drop_copy::{DropCopy, SCHEMA, decode};

@@ -1,5 +1,6 @@
 //! Store of an order session: its sequence numbers. The journal has them, and messages are never sent again.
 
+use crate::variant::Variant;
 use touchline_session::fix::{Store, StoreError};
 
 /// Sequence numbers of a session. The owner journals them before any byte of a message is sent.
@@ -48,5 +49,9 @@ impl Store for Numbers {
     fn reset(&mut self) -> Result<(), StoreError> {
         *self = Numbers::new(1, 1);
         Ok(())
+    }
+
+    fn keeps_messages(&self) -> bool {
+        Variant::WaitsInNumbers.is_on()
     }
 }

@@ -19,8 +19,8 @@ const CONNECT_NS: u64 = 5_000_000_000;
 const FLUSH_NS: u64 = 1_000_000_000;
 /// Longest message.
 const MESSAGE_BYTES_MAX: usize = 16 * 1_024;
-/// Output that may wait: cancels of thousands of orders at once.
-const OUTPUT_BYTES: usize = 4 << 20;
+/// Output that may wait: cancels of thousands of orders at once. A simulation makes thousands of sessions, with few orders.
+const OUTPUT_BYTES: usize = if cfg!(test) { 64 << 10 } else { 4 << 20 };
 /// Longest text of a bank in an incident.
 const TEXT_BYTES_MAX: usize = 200;
 
@@ -224,6 +224,12 @@ impl<L: Link> OrderSession<L> {
     /// Whether it is logging out, or has.
     pub fn is_stopping(&self) -> bool {
         self.is_stopping
+    }
+
+    /// Whether it is logged on, and has every message of the time before.
+    #[cfg(test)]
+    pub fn is_whole(&self) -> bool {
+        self.session.is_up() && !self.session.is_catching_up()
     }
 
     /// Whether there is no connection.

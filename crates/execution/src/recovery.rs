@@ -12,12 +12,12 @@ use touchline_fx::orders::{OrderState, Terms};
 use touchline_fx::session_file::read_desk;
 use touchline_fx::setup::{Bank, Pair, Setup};
 use touchline_fx::{Batch, Engine, RestoreError};
-use touchline_journal::Entry;
+use touchline_journal::{Entry, StartReport};
 use touchline_types::{Id, Side};
 use touchline_wire::fix::{Frame, frame, tag, unsigned};
 
-/// Messages of a session that are skipped after a crash of the host: a bank ends a session whose number is too low.
-const SKIP_AFTER_REBOOT: u64 = 10_000;
+/// Numbers of a session that are skipped if some may be lost: a bank ends a session whose number is too low.
+const SKIP: u64 = 10_000;
 
 /// Why a journal cannot be continued.
 #[derive(Debug, Error)]
@@ -74,14 +74,23 @@ pub struct Recovered {
     pub last_ns: u64,
     /// Orders and executions at the end of the journal whose lines it has not: the engine died between the two.
     pub untold: Vec<Batch>,
+    /// Epoch of the last run; 0 if there was none.
+    pub epoch: u64,
+    /// Epoch of the last run that recorded numbers, by bank.
+    numbers_epochs: Vec<u64>,
 }
 
 impl Recovered {
-    /// After a crash of the host: numbers of messages that left may be lost with the end of the journal.
-    pub(crate) fn skip_lost_numbers(&mut self) {
-        for numbers in &mut self.numbers {
-            let (next_out, next_in) = numbers.both();
-            *numbers = Numbers::new(next_out + SKIP_AFTER_REBOOT, next_in);
+    /// Skips numbers of messages that left and that the journal may lack: after a crash of the host, a journal that
+    /// failed, or a start that did not come to its run and may have found either.
+    pub(crate) fn skip_lost_numbers(&mut self, start: &StartReport) {
+        for (numbers, epoch) in self.numbers.iter_mut().zip(&self.numbers_epochs) {
+            // Each start since may have skipped as many, and its record may be lost as well.
+            let starts = start.epoch.saturating_sub(*epoch);
+            if start.is_other_boot || start.had_failed || starts > 1 {
+                let (next_out, next_in) = numbers.both();
+                *numbers = Numbers::new(next_out + SKIP * starts, next_in);
+            }
         }
     }
 }
@@ -145,6 +154,8 @@ impl Reading {
                 next_line: 1,
                 last_ns: 0,
                 untold: Vec::new(),
+                epoch: 0,
+                numbers_epochs: vec![0; setup.banks.len()],
             },
         }
     }
@@ -237,6 +248,7 @@ impl Reading {
             } => {
                 if let Some(bank) = self.bank(bank) {
                     self.recovered.numbers[bank] = Numbers::new(next_out, next_in);
+                    self.recovered.numbers_epochs[bank] = self.recovered.epoch;
                 }
             }
         }
@@ -252,6 +264,7 @@ impl Reading {
         self.pairs = pairs
             .map(|symbol| ((*symbol).to_owned(), self.setup.pair(symbol)))
             .collect();
+        self.recovered.epoch = run.epoch;
         let engine = &mut self.recovered.engine;
         engine.set_prefix(Id::lossy(run.prefix.as_bytes()));
         // The run before ended here: its sessions are lost, and its parents end.

@@ -1,9 +1,13 @@
 //! The one hot thread of the engine: desk, order sessions, quotes, timers.
 
+#[cfg(test)]
+mod broken;
 mod carry;
 mod commands;
 mod incident;
 mod run;
+#[cfg(test)]
+mod simulation;
 
 pub(crate) use commands::answer_line;
 pub use incident::{Incident, Totals};
@@ -137,9 +141,7 @@ impl Trader {
         let setup = config.setup().map_err(ConfigError::from)?;
         let root = config.root();
         let start = journal.report().clone();
-        if start.is_other_boot {
-            recovered.skip_lost_numbers();
-        }
+        recovered.skip_lost_numbers(&start);
         let counts = (recovered.records, recovered.orders);
         let banks = config.banks.iter().enumerate();
         let sources = banks.map(|(bank, _)| Source::new(bank, &config.source(bank), &setup));

@@ -65,7 +65,7 @@ impl<D: Disk, W: Words> Core<D, W> {
             base,
             next: base + HEADER_BYTES as u64,
             dirty: Vec::new(),
-            buffer: vec![0; BATCH_BYTES as usize],
+            buffer: vec![0; BATCH_BYTES.min(tail.ring_bytes()) as usize],
             retry_at_ns: 0,
             tail,
         }

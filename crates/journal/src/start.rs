@@ -11,7 +11,7 @@ use crate::format::{
 use crate::judge::{Judgement, Verdict, judge_recent};
 use crate::make::make_segment;
 use crate::records::{Begin, End};
-use crate::tail::Tail;
+use crate::tail::{State, Tail};
 use crate::variant::Variant;
 use crate::walk::Cursor;
 use touchline_shm::Words;
@@ -42,6 +42,8 @@ pub struct StartReport {
     pub cut_files: Vec<String>,
     /// The host was started again since the run before: records above the durable position may be lost.
     pub is_other_boot: bool,
+    /// The run before could not write its journal to the end: what it did after that is not in it.
+    pub had_failed: bool,
 }
 
 /// Prepares a journal for a run. Returns the position and epoch that the new segment continues.
@@ -69,6 +71,7 @@ pub(crate) fn start<D: Disk, W: Words>(
     report.epoch = epoch;
     report.is_other_boot =
         journal.is_some() && tail.is_none_or(|tail| tail.identity().boot != boot);
+    report.had_failed = tail.is_some_and(|tail| tail.state().0 == State::Failed);
     report.sectors_rewritten = cut::settle(disk, &judgement)?;
     let same_boot = |tail: &&Tail<W>| tail.identity().boot == boot;
     if let Some(tail) = tail.filter(same_boot)

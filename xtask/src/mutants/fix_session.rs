@@ -124,4 +124,10 @@ pub const SESSION: &[Mutant] = &[
         replace: "            Ok(Frame::Whole(message)) if !super::applications::is_admin(message.msg_type()) || applications.is_sent_again(b\"0\") => {",
         test: "-p touchline-session --test session a_resend_request_gap_fills_orders_and_resends_market_data",
     },
+    Mutant {
+        name: "fix session: a message waits in a store that keeps none",
+        find: "if !self.sequencer.store().keeps_messages() {",
+        replace: "if !self.sequencer.store().keeps_messages() && first > last {",
+        test: "-p touchline-session --test session a_message_behind_a_long_request_is_sent",
+    },
 ];

@@ -4,6 +4,7 @@ use super::{Incident, Quotes, Totals};
 use crate::edge::{Link, Output};
 use crate::order_session::{OrderSession, Said};
 use crate::records::{self, Order, Record};
+use crate::variant::Variant;
 use std::collections::VecDeque;
 use touchline_fx::event::{Event, Message, OrderEvent, OrderLine};
 use touchline_fx::input::{Desk, Input, Session};
@@ -138,6 +139,10 @@ impl<O: Output, L: Link> Core<O, L> {
         self.check(appended, time);
         let session = if is_up { Session::Up } else { Session::Down };
         self.handle(time, &Input::Orders(bank, session));
+        #[cfg(test)]
+        if is_up {
+            self.send_unknown_again(bank, time);
+        }
     }
 
     /// The message that a session handed out: in the journal before it changes anything.
@@ -151,8 +156,10 @@ impl<O: Output, L: Link> Core<O, L> {
             bank: bank as u16,
             bytes: &message,
         };
-        let appended = self.append(at_ns, &record);
-        self.check(appended, time);
+        if !Variant::ReportNotJournaled.is_on() {
+            let appended = self.append(at_ns, &record);
+            self.check(appended, time);
+        }
         self.handle(time, &Input::Orders(bank, Session::Message(&message)));
         *self.sessions[bank].message_mut() = message;
     }
@@ -224,25 +231,37 @@ impl<O: Output, L: Link> Core<O, L> {
             return;
         }
         let mut batch = std::mem::take(&mut self.batch);
+        if Variant::SentBeforeJournaled.is_on() {
+            self.send_decisions(&batch, None, time);
+        }
         let failed = self.journal_decisions(&batch);
-        let mut orders = 0;
-        for (_, event) in &batch.events {
-            let Event::Order(line) = event else { continue };
-            let Some(message) = sent(line) else { continue };
-            match message {
-                Message::Order(terms) => {
-                    let is_journaled = failed.as_ref().is_none_or(|(count, _)| orders < *count);
-                    orders += 1;
-                    self.send_order(terms, message, is_journaled, time);
-                }
-                _ => self.send_other(line.bank, message, time),
-            }
+        if !Variant::SentBeforeJournaled.is_on() {
+            self.send_decisions(&batch, failed.as_ref().map(|(count, _)| *count), time);
         }
         self.tell(&batch, time.wall_ns);
         batch.clear();
         self.batch = batch;
         if let Some((_, why)) = failed {
             self.journal_failed(&why, time);
+        }
+        #[cfg(test)]
+        self.reject_unknown(time);
+    }
+
+    /// Sends the messages of a batch; of its orders only the first `journaled`, if not all are in the journal.
+    fn send_decisions(&mut self, batch: &Batch, journaled: Option<usize>, time: ReceiveTime) {
+        let mut orders = 0;
+        for (_, event) in &batch.events {
+            let Event::Order(line) = event else { continue };
+            let Some(message) = sent(line) else { continue };
+            match message {
+                Message::Order(terms) => {
+                    let is_journaled = journaled.is_none_or(|count| orders < count);
+                    orders += 1;
+                    self.send_order(terms, message, is_journaled, time);
+                }
+                _ => self.send_other(line.bank, message, time),
+            }
         }
     }
 
@@ -256,6 +275,8 @@ impl<O: Output, L: Link> Core<O, L> {
             .then(|| (0, "it had failed".to_owned()));
         for (at_ns, event) in &batch.events {
             let appended = match event {
+                Event::Accepted { .. } if Variant::ParentNotJournaled.is_on() => continue,
+                Event::Kill { .. } if Variant::KillNotJournaled.is_on() => continue,
                 Event::Accepted { .. } => {
                     let text = self.command.take().unwrap_or_default();
                     let record = Record::Decided {
@@ -323,7 +344,7 @@ impl<O: Output, L: Link> Core<O, L> {
     }
 
     /// Sends an order that is in the journal. One that cannot be sent is asked for like any other.
-    fn send_order(
+    pub fn send_order(
         &mut self,
         terms: &Terms,
         message: &Message,
@@ -378,7 +399,8 @@ impl<O: Output, L: Link> Core<O, L> {
 
     /// Hands the bytes of a session to the kernel, its numbers first to the journal.
     pub fn flush(&mut self, bank: Bank, time: ReceiveTime) {
-        if let Some(numbers) = self.sessions[bank].unjournaled() {
+        let unjournaled = self.sessions[bank].unjournaled();
+        if let Some(numbers) = unjournaled.filter(|_| !Variant::NumbersNotJournaled.is_on()) {
             let (next_out, next_in) = numbers;
             let record = Record::Numbers {
                 bank: bank as u16,
@@ -445,12 +467,12 @@ impl<O: Output, L: Link> Core<O, L> {
                 first: *first,
                 lines,
             };
-            // A journal that fails at this is found at the next order, or by its state.
-            let _ = self.append(at_ns, &record);
-            // After the journal: a run that continues it must not give a published number to another line.
-            for (number, (kind, text)) in (*first..).zip(records::lines(lines)) {
-                self.out.publish(kind, number, text);
+            if Variant::PublishedBeforeJournaled.is_on() {
+                self.publish(*first, lines, true);
             }
+            // A journal that fails at this is found at the next order, or by its state.
+            let appended = self.append(at_ns, &record);
+            self.publish(*first, lines, appended.is_ok());
         }
         self.lines = full.pop().map(|(_, lines)| lines).unwrap_or_default();
         self.line = line;
@@ -459,6 +481,15 @@ impl<O: Output, L: Link> Core<O, L> {
         }
         if let Some(line) = refused {
             self.note_refusal(&line);
+        }
+    }
+
+    /// Publishes lines, after the journal has them: the numbers of lines that it does not have are used again by the next
+    /// run, so that those lines have none.
+    fn publish(&mut self, first: u64, lines: &[u8], is_journaled: bool) {
+        for (number, (kind, text)) in (first..).zip(records::lines(lines)) {
+            let number = if is_journaled { number } else { 0 };
+            self.out.publish(kind, number, text);
         }
     }
 
@@ -475,9 +506,9 @@ impl<O: Output, L: Link> Core<O, L> {
             lines: &lines,
         };
         // An answer that is lost with the journal is still published.
-        let _ = self.append(at_ns, &record);
+        let appended = self.append(at_ns, &record);
+        self.publish(first, &lines, appended.is_ok());
         self.lines = lines;
-        self.out.publish(records::ANSWERS, first, text);
     }
 
     /// Journals and publishes positions and the scorecard.

@@ -15,8 +15,9 @@ pub use port::Dealer;
 use super::config::{Config, OrdersConfig};
 use super::ladder::Ladder;
 use crate::random::Random;
-use answers::{Answer, Request};
+use answers::{Answer, Fields, Request};
 use client::DealingClient;
+use std::collections::VecDeque;
 use touchline_types::ReceiveTime;
 
 /// Time until a bust or a correction of a fill.
@@ -38,6 +39,8 @@ pub struct Desk {
     client: Option<DealingClient>,
     kept: (usize, usize),
     requests: Vec<Request>,
+    /// Messages that the session has not taken.
+    waiting: VecDeque<(&'static [u8], Fields)>,
     orders: Vec<Order>,
     /// What happens to orders by time, in no order.
     due: Vec<Due>,
@@ -119,6 +122,7 @@ impl Desk {
             client: None,
             kept: KEPT,
             requests: Vec::new(),
+            waiting: VecDeque::new(),
             orders: Vec::new(),
             due: Vec::new(),
             closed_until_ns: 0,
@@ -179,6 +183,7 @@ impl Desk {
         if self.start_ms == 0 {
             self.start_ms = at.wall_ns / 1_000_000;
         }
+        self.send_waiting(at);
         let requests = std::mem::take(&mut self.requests);
         let mut is_busy = !requests.is_empty();
         for request in requests {
@@ -221,13 +226,13 @@ impl Desk {
                             at,
                         );
                     }
-                    None => self.send(b"8", &answers::unknown(id, request), at),
+                    None => self.send(b"8", answers::unknown(id, request), at),
                 }
             }
             Request::MassStatus { request } => self.mass_status(config, request, at),
             Request::DontKnow => self.books.dont_knows += 1,
             Request::Malformed { id } => {
-                self.send(b"8", &answers::malformed(id, &self.bank), at);
+                self.send(b"8", answers::malformed(id, &self.bank), at);
             }
         }
     }
@@ -253,7 +258,7 @@ impl Desk {
         let pair = config.pairs.iter().position(|pair| pair.symbol == *symbol);
         let price_of = |pair: usize| answers::ticks(price, config.pairs[pair].precision);
         let Some((pair, price)) = pair.and_then(|pair| Some((pair, price_of(pair)?))) else {
-            self.send(b"8", &answers::malformed(id, &self.bank), at);
+            self.send(b"8", answers::malformed(id, &self.bank), at);
             return;
         };
         let mut chance = |share: f64| !is_sound && self.random.chance(share);
@@ -303,13 +308,9 @@ impl Desk {
             }
             Some(place) => {
                 let status = self.orders[place].status;
-                self.send(
-                    b"9",
-                    &answers::cancel_reject(id, original, status, b'0'),
-                    at,
-                );
+                self.send(b"9", answers::cancel_reject(id, original, status, b'0'), at);
             }
-            None => self.send(b"9", &answers::cancel_reject(id, original, b'8', b'1'), at),
+            None => self.send(b"9", answers::cancel_reject(id, original, b'8', b'1'), at),
         }
     }
 
@@ -322,7 +323,7 @@ impl Desk {
         let all = (0..self.orders.len()).filter(|place| is_recent(&self.orders[*place]));
         let all: Vec<usize> = all.collect();
         if all.is_empty() {
-            self.send(b"8", &answers::no_orders(request), at);
+            self.send(b"8", answers::no_orders(request), at);
         }
         for (number, order) in all.iter().enumerate() {
             let mass = Some((all.len(), number + 1 == all.len()));
@@ -527,19 +528,31 @@ impl Desk {
             answer,
             at,
         );
-        self.send(b"8", &fields, at);
+        self.send(b"8", fields, at);
     }
 
-    fn send(&mut self, msg_type: &[u8], fields: &[(u32, String)], at: ReceiveTime) {
+    fn send(&mut self, msg_type: &'static [u8], fields: Fields, at: ReceiveTime) {
+        self.waiting.push_back((msg_type, fields));
+        self.send_waiting(at);
+    }
+
+    /// What a session does not take while a connection begins or ends follows later: no report is lost.
+    fn send_waiting(&mut self, at: ReceiveTime) {
         let Some(client) = &mut self.client else {
             return;
         };
-        let sent = client.session.send(msg_type, at, |body| {
-            for (tag, value) in fields {
-                body.bytes(*tag, value.as_bytes());
+        while let Some((msg_type, fields)) = self.waiting.front() {
+            let sent = client.session.send(msg_type, at, |body| {
+                for (tag, value) in fields {
+                    body.bytes(*tag, value.as_bytes());
+                }
+            });
+            if sent.is_err() {
+                // One that does not read is cut.
+                client.is_cut |= client.session.is_up();
+                return;
             }
-        });
-        // Stored and asked for again when the client returns; one that does not read is cut.
-        client.is_cut |= sent.is_err();
+            self.waiting.pop_front();
+        }
     }
 }

@@ -108,6 +108,11 @@ impl<S: Store> Link<S> {
         self.output.free() >= 2 * self.settings.limits.message_bytes_max
     }
 
+    /// Whether a message would have to wait in a store that keeps none.
+    pub fn would_lose(&self) -> bool {
+        self.has_more() && !self.sequencer.store().keeps_messages()
+    }
+
     /// Advances the time.
     #[inline]
     pub fn tick(&mut self, time: ReceiveTime) {
@@ -363,6 +368,10 @@ impl<S: Store> Link<S> {
     pub fn serve(&mut self, first: u64, last: u64) {
         self.counters.resends_served += 1;
         self.resend.request(first, last);
+        // mutant: fix session: a message waits in a store that keeps none
+        if !self.sequencer.store().keeps_messages() {
+            self.resend.skip_all();
+        }
         self.pump();
     }
 

@@ -57,6 +57,16 @@ impl Resend {
         });
     }
 
+    /// No number of the open request is resent: one gap fill covers the rest.
+    pub fn skip_all(&mut self) {
+        if let Some(under_way) = &mut self.under_way
+            && under_way.next <= under_way.last
+        {
+            under_way.gap.get_or_insert(under_way.next);
+            under_way.next = under_way.last + 1;
+        }
+    }
+
     /// The next step; `None`: no open request.
     pub fn next(&mut self) -> Option<Next> {
         let under_way = self.under_way?;
@@ -133,6 +143,17 @@ mod tests {
         resend.request(5, 6);
         resend.request(2, 3);
         assert_eq!(serve(&mut resend, |_| false), [Range { start: 2, end: 7 }]);
+    }
+
+    #[test]
+    fn a_request_of_nothing_that_is_kept_is_one_gap() {
+        let mut resend = Resend::default();
+        resend.skip_all();
+        assert_eq!(resend.next(), None);
+        resend.request(3, 20_000);
+        resend.skip_all();
+        assert_eq!(resend.next(), Some(Next::End(Some(3..20_001))));
+        assert!(!resend.is_under_way());
     }
 
     #[test]

@@ -233,7 +233,7 @@ impl<S: Store> Session<S> {
         if state != State::Up && !is_queued {
             return Err(SendError::Down);
         }
-        if state == State::Up && !link.has_room() {
+        if state == State::Up && (!link.has_room() || link.would_lose()) {
             return Err(SendError::Full);
         }
         let sent = link.send(msg_type, body);

@@ -38,6 +38,12 @@ pub trait Store {
     /// # Errors
     /// Nothing has changed; or the store is empty and refuses every call.
     fn reset(&mut self) -> Result<(), StoreError>;
+
+    /// Whether messages can be read again. Otherwise one gap fill answers a request for old messages at once, and no
+    /// message waits in the store.
+    fn keeps_messages(&self) -> bool {
+        true
+    }
 }
 
 /// A store whose type is chosen at run time.
@@ -64,6 +70,10 @@ impl<S: Store + ?Sized> Store for Box<S> {
 
     fn reset(&mut self) -> Result<(), StoreError> {
         (**self).reset()
+    }
+
+    fn keeps_messages(&self) -> bool {
+        (**self).keeps_messages()
     }
 }
 

@@ -2,6 +2,7 @@
 
 mod applications;
 mod bodies;
+mod numbers_only;
 mod public;
 mod rules;
 mod tester;

@@ -101,7 +101,7 @@ impl Request {
 }
 
 /// Fields of a message.
-type Fields = Vec<(u32, String)>;
+pub type Fields = Vec<(u32, String)>;
 
 /// A price as ticks; none if it is not of the precision.
 pub fn ticks(text: &str, precision: u8) -> Option<i64> {

@@ -36,7 +36,7 @@ impl DealingClient {
         settings.checks = Checks::Standard;
         settings.applications = Applications::default().with(&APPLICATION);
         settings.limits.message_bytes_max = MESSAGE_BYTES_MAX;
-        settings.limits.output_bytes = 64 * MESSAGE_BYTES_MAX;
+        settings.limits.output_bytes = (64 * MESSAGE_BYTES_MAX).min(bytes);
         DealingClient {
             name: name.to_owned(),
             session: Session::new(settings, Memory::new(messages, bytes)),

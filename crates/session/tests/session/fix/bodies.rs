@@ -181,7 +181,7 @@ fn nobody_passes_over_a_body() {
 }
 
 #[test]
-#[should_panic(expected = "who verifies a body receives it")]
+#[should_panic(expected = "a type with verified bodies is received")]
 fn nobody_verifies_what_is_not_for_it() {
     let _ = Applications::default().with_bodies_verified(&[b"X"]);
 }

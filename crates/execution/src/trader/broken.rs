@@ -1,0 +1,54 @@
+//! What broken variants of the engine do beside the rules.
+
+use super::carry::Core;
+use crate::edge::{Link, Output};
+use crate::records::Record;
+use crate::variant::Variant;
+use touchline_fx::event::Message;
+use touchline_fx::input::{Desk, Input};
+use touchline_fx::orders::OrderState;
+use touchline_fx::setup::Bank;
+use touchline_types::ReceiveTime;
+
+impl<O: Output, L: Link> Core<O, L> {
+    /// Takes every order without an outcome as rejected.
+    pub fn reject_unknown(&mut self, time: ReceiveTime) {
+        if !Variant::UnknownIsRejected.is_on() {
+            return;
+        }
+        let orders = self.engine.orders();
+        let live = orders.live().iter().map(|at| orders.get(*at));
+        let unknown = live.filter(|order| order.state() == OrderState::Unknown);
+        let unknown: Vec<_> = unknown.map(|order| (order.terms.id, order.cum())).collect();
+        for (id, cum) in unknown {
+            let text = format!(
+                r#"{{"op":"resolve","clordid":"{}","cum":{cum}}}"#,
+                id.as_str()
+            );
+            let at_ns = time.wall_ns;
+            let _ = self.append(at_ns, &Record::Decided { at_ns, text: &text });
+            let (id, cum) = (Some(id), Some(cum));
+            let resolve = Desk::Resolve {
+                id,
+                cum,
+                price: None,
+            };
+            self.handle(time, &Input::Desk(resolve));
+        }
+    }
+
+    /// Sends every order without an outcome again.
+    pub fn send_unknown_again(&mut self, bank: Bank, time: ReceiveTime) {
+        if !Variant::OrdersSentAgain.is_on() {
+            return;
+        }
+        let orders = self.engine.orders();
+        let live = orders.live().iter().map(|at| orders.get(*at));
+        let unknown = live.filter(|order| order.state() == OrderState::Unknown);
+        let unknown = unknown.filter(|order| order.terms.bank == bank);
+        let unknown: Vec<_> = unknown.map(|order| order.terms).collect();
+        for terms in unknown {
+            self.send_order(&terms, &Message::Order(terms), true, time);
+        }
+    }
+}

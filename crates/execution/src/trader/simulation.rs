@@ -1,0 +1,122 @@
+//! Simulation of the whole in one process, by one seed and one clock: the core with its real recovery, the journal on a
+//! disk that tears, reorders and loses sectors, order sessions over a network that delays, cuts and loses, the simulated
+//! banks, and a desk. `docs/design/execution.md` says what is simulated and what is not.
+//!
+//! `cargo xtask simulate --seed 7` repeats a seed and prints its trace, `--seeds 100000` runs that many from it on.
+
+mod banks;
+mod checks;
+mod machine;
+mod network;
+mod scenario;
+mod traders;
+mod watch;
+mod world;
+
+use crate::variant::Variant;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
+use touchline_lab::random;
+use world::{Counts, World};
+
+/// Seeds of a usual test run.
+const SEEDS: u64 = 200;
+/// Failures after which a run ends.
+const FAILURES_MAX: usize = 5;
+
+/// A run of a seed.
+///
+/// # Errors
+/// What must not be, and with `traces` what happened before.
+fn run(seed: u64, traces: bool) -> Result<Counts, (String, Vec<String>)> {
+    let mut world = World::new(seed, traces);
+    let done = catch_unwind(AssertUnwindSafe(|| {
+        world.run()?;
+        checks::check(&mut world)
+    }));
+    let failure = match done {
+        Ok(Ok(())) => return Ok(world.counts()),
+        Ok(Err(failure)) => failure,
+        Err(panic) => {
+            let text = panic.downcast_ref::<String>().cloned();
+            let text = text.or_else(|| panic.downcast_ref::<&str>().map(|text| (*text).to_owned()));
+            format!("panic: {}", text.unwrap_or_default())
+        }
+    };
+    Err((failure, world.trace()))
+}
+
+/// Runs seeds until too many have failed. Returns the sum of all counts, and the failures.
+fn run_all(first: u64, count: u64, threads: u64) -> (Counts, Vec<(u64, String)>) {
+    let next = AtomicU64::new(first);
+    let results = Mutex::new((Counts::default(), Vec::new()));
+    std::thread::scope(|scope| {
+        for _ in 0..threads {
+            scope.spawn(|| {
+                loop {
+                    let seed = next.fetch_add(1, Ordering::Relaxed);
+                    if seed >= first + count {
+                        return;
+                    }
+                    let result = run(seed, false);
+                    let (sum, failures) = &mut *results.lock().expect("no thread panics in it");
+                    match result {
+                        Ok(counts) => sum.add(&counts),
+                        Err((what, _)) => failures.push((seed, what)),
+                    }
+                    if failures.len() >= FAILURES_MAX {
+                        return;
+                    }
+                }
+            });
+        }
+    });
+    results.into_inner().expect("no thread panics in it")
+}
+
+/// `SEED` is the first seed, `SEEDS` their number, `THREADS` how many run at once.
+#[test]
+fn seeds_execute_nothing_twice_and_lose_no_fill() {
+    let is_given = std::env::var("SEED").is_ok();
+    let first = random::amount("SEED", 0);
+    let count = random::amount("SEEDS", if is_given { 1 } else { SEEDS });
+    let (counts, failures) = run_all(first, count, random::amount("THREADS", 1));
+    println!("{count} seeds from {first}: {counts:?}");
+    for (seed, what) in &failures {
+        println!("seed {seed}: {what}");
+    }
+    if let Some((seed, what)) = failures.first() {
+        let (_, trace) = run(*seed, true).err().unwrap_or_default();
+        trace.iter().for_each(|line| println!("{line}"));
+        panic!("seed {seed}: {what}; again: cargo xtask simulate --seed {seed}");
+    }
+    // A run in which nothing happens shows nothing.
+    let happened = [
+        counts.orders,
+        counts.fills,
+        counts.deaths,
+        counts.power_losses,
+        counts.cuts,
+    ];
+    assert!(
+        count < SEEDS || happened.iter().all(|count| *count > 0),
+        "{counts:?}"
+    );
+}
+
+#[test]
+fn each_broken_variant_is_found() {
+    let mut missed = Vec::new();
+    for variant in Variant::ALL {
+        Variant::set(Some(*variant));
+        let found =
+            (0..1_000).find_map(|seed| run(seed, false).err().map(|(what, _)| (seed, what)));
+        Variant::set(None);
+        match found {
+            Some((seed, what)) => println!("{variant:?}: seed {seed}: {what}"),
+            None => missed.push(*variant),
+        }
+    }
+    assert!(missed.is_empty(), "not found: {missed:?}");
+}

@@ -1,0 +1,167 @@
+//! What must be true when everything is settled: the engine and the banks agree, and nothing was traded twice.
+
+use super::watch::parent_of;
+use super::world::World;
+use crate::records::{self, Record};
+use crate::recovery::recover_from;
+use std::collections::HashMap;
+use touchline_fx::Engine;
+use touchline_types::Id;
+
+/// Checks a settled world.
+pub fn check(world: &mut World) -> Result<(), String> {
+    agree(world, world.engine())?;
+    never_twice(world)?;
+    limits(world)?;
+    again(world)
+}
+
+/// Orders, positions and cash of the engine are those of the banks' own books.
+fn agree(world: &World, engine: &Engine) -> Result<(), String> {
+    for (place, bank) in world.banks.iter().enumerate() {
+        let books = bank.desk.books();
+        if books.duplicates > 0 {
+            return Err(format!(
+                "{} orders arrived twice at bank {place}",
+                books.duplicates
+            ));
+        }
+        if books.dont_knows > 0 {
+            return Err(format!(
+                "{} trades of bank {place} were refused",
+                books.dont_knows
+            ));
+        }
+        for deal in bank.desk.deals() {
+            let at = engine.orders().of_id(&Id::lossy(deal.id.as_bytes()));
+            let order = at.map(|at| engine.orders().get(at));
+            let cum = order.map(|order| order.cum());
+            if cum != Some(deal.cum) {
+                let (id, traded) = (deal.id, deal.cum);
+                return Err(format!(
+                    "order {id}: bank {place} traded {traded}, the engine knows {cum:?}"
+                ));
+            }
+        }
+    }
+    for pair in 0..world.setup.pairs.len() {
+        let books = world.banks.iter().map(|bank| bank.desk.books().of(pair));
+        let (units, cash) = books.fold((0, 0), |(units, cash), book| {
+            (units + book.position, cash + book.cash)
+        });
+        let position = engine.positions().of(pair);
+        if (position.units, position.cash) != (units, cash) {
+            return Err(format!(
+                "pair {pair}: the banks have {units} and {cash}, the engine has {position:?}"
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// Of no parent more was traded than the desk wanted, but by a bank that contradicted itself.
+fn never_twice(world: &World) -> Result<(), String> {
+    let mut traded: HashMap<&str, i64> = HashMap::new();
+    for deal in world.banks.iter().flat_map(|bank| bank.desk.deals()) {
+        let parent = parent_of(deal.id).ok_or("an order without a parent")?;
+        *traded.entry(parent).or_default() += deal.cum - deal.after_end;
+    }
+    let machine = world.machine.borrow();
+    for (name, traded) in traded {
+        let wanted = machine
+            .watch
+            .parents
+            .get(name)
+            .map_or(0, |parent| parent.quantity);
+        if traded > wanted {
+            return Err(format!("parent {name}: {traded} were traded of {wanted}"));
+        }
+    }
+    Ok(())
+}
+
+/// Positions are within their limit. Busts and fills after an end are beyond the engine.
+fn limits(world: &World) -> Result<(), String> {
+    let mut books = world.banks.iter().map(|bank| bank.desk.books());
+    if books.any(|books| books.busts + books.after_end > 0) {
+        return Ok(());
+    }
+    for (pair, setup) in world.setup.pairs.iter().enumerate() {
+        let banks = world.banks.iter();
+        let units: i64 = banks.map(|bank| bank.desk.books().of(pair).position).sum();
+        let most = setup.config.max_net;
+        if units.abs() > most {
+            return Err(format!(
+                "pair {pair}: a position of {units}, the limit is {most}"
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// A further start finds the same state, and the lines that a reader took.
+fn again(world: &mut World) -> Result<(), String> {
+    let before = world.engine().clone();
+    world.end_process();
+    let mut lines: Vec<(u64, String)> = Vec::new();
+    let recovered = {
+        let machine = &mut *world.machine.borrow_mut();
+        let wall_ns = machine.wall_ns();
+        let started = machine.journal.start(wall_ns);
+        started.map_err(|error| format!("no last start: {error}"))?;
+        let journal = &mut machine.journal;
+        recover_from(&world.setup, |each| {
+            journal.read(|entry| {
+                each(entry);
+                if entry.head.stream == records::STREAM {
+                    put_lines(entry.head.kind, entry.body, &mut lines);
+                }
+            })
+        })
+    };
+    let recovered = recovered.map_err(|error| format!("no last recovery: {error}"))?;
+    agree(world, &recovered.engine)?;
+    same_orders(world, &before, &recovered.engine)?;
+    match world.counts.power_losses + world.counts.journal_failures {
+        0 => readers(world, &lines),
+        // Lines that were published are lost with the end of the journal.
+        _ => Ok(()),
+    }
+}
+
+fn same_orders(world: &World, before: &Engine, after: &Engine) -> Result<(), String> {
+    for order in before.orders().iter() {
+        let found = after.orders().of_id(&order.terms.id);
+        let found = found.map(|at| after.orders().get(at));
+        let found = found.map(|order| (order.state(), order.cum()));
+        let now = (order.state(), order.cum());
+        // One that could not be journaled was not sent.
+        let is_none = found.is_none() && !world.machine.borrow().watch.has_sent(&order.terms.id);
+        if found != Some(now) && !is_none {
+            let id = order.terms.id.as_str();
+            return Err(format!(
+                "order {id}: {now:?} before the last start, {found:?} after it"
+            ));
+        }
+    }
+    Ok(())
+}
+
+fn put_lines(kind: u16, body: &[u8], into: &mut Vec<(u64, String)>) {
+    if let Some(Record::Lines { first, lines, .. }) = Record::decode(kind, body) {
+        let numbered = (first..).zip(records::lines(lines));
+        into.extend(numbered.map(|(number, (_, text))| (number, text.to_owned())));
+    }
+}
+
+/// A reader that followed the drop copy has each line of the journal, under its number.
+fn readers(world: &World, lines: &[(u64, String)]) -> Result<(), String> {
+    let machine = world.machine.borrow();
+    for (number, line) in lines {
+        let taken = machine.watch.lines.get(*number as usize - 1);
+        if taken.is_some_and(|taken| taken != line) {
+            return Err(format!("line {number} is {line}, a reader took {taken:?}"));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,131 @@
+//! The host of the engine: its clock, its journal, and the process, which dies at any call that leaves it.
+
+use super::watch::{Watch, short};
+use crate::edge::Output;
+use crate::records::{self, Record::Report, kind};
+use std::cell::RefCell;
+use std::rc::Rc;
+use touchline_journal::{Appended, Record, Refused, SimulatedJournal, State};
+use touchline_lab::random::Random;
+
+/// Time by the wall clock when the simulation begins.
+pub const BEGIN_NS: u64 = 1_767_610_800_000_000_000;
+
+/// What becomes of a process in a call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Call {
+    /// It goes on.
+    Lives,
+    /// It dies in the call, which may be done or not.
+    Dies,
+    /// It had died before: the call is not made.
+    IsDead,
+}
+
+/// The host.
+pub struct Machine {
+    pub journal: SimulatedJournal,
+    /// Monotonic time.
+    pub now_ns: u64,
+    pub watch: Watch,
+    pub random: Random,
+    /// Calls until the process dies.
+    calls: Option<u64>,
+}
+
+impl Machine {
+    pub fn new(journal: SimulatedJournal, watch: Watch, random: Random) -> Machine {
+        Machine {
+            journal,
+            now_ns: 1_000_000,
+            watch,
+            random,
+            calls: None,
+        }
+    }
+
+    /// Time by the wall clock.
+    pub fn wall_ns(&self) -> u64 {
+        BEGIN_NS + self.now_ns
+    }
+
+    /// The process dies in that call from here on; `None`: in none.
+    pub fn arm(&mut self, calls: Option<u64>) {
+        self.calls = calls;
+    }
+
+    /// A call leaves the process.
+    pub fn call(&mut self) -> Call {
+        if self.is_dead() {
+            return Call::IsDead;
+        }
+        match &mut self.calls {
+            None => Call::Lives,
+            Some(calls) => {
+                *calls -= 1;
+                if *calls > 0 { Call::Lives } else { Call::Dies }
+            }
+        }
+    }
+
+    pub fn is_dead(&self) -> bool {
+        self.calls == Some(0) || self.journal.is_dead()
+    }
+}
+
+/// What the engine writes.
+pub struct SimulatedHost(pub Rc<RefCell<Machine>>);
+
+impl Output for SimulatedHost {
+    fn append(&mut self, record: &Record<'_>) -> Result<Appended, Refused> {
+        let machine = &mut *self.0.borrow_mut();
+        // The journal thread works beside the engine.
+        if machine.random.below(8) == 0 && !machine.is_dead() {
+            let wall_ns = machine.wall_ns();
+            machine.journal.step(wall_ns);
+        }
+        let call = machine.call();
+        if record.kind == kind::REPORT
+            && let Some(Report { bank, bytes, .. }) =
+                records::Record::decode(record.kind, record.body)
+        {
+            let now_ns = machine.now_ns;
+            machine.watch.note(now_ns, || {
+                format!("of bank {bank}: {} ({call:?})", short(bytes))
+            });
+        }
+        match call {
+            Call::IsDead => Err(Refused::Closed),
+            Call::Dies if machine.random.below(2) == 0 => Err(Refused::Closed),
+            Call::Dies | Call::Lives => machine.journal.append(record),
+        }
+    }
+
+    fn wait_until_safe(&mut self, record: &Appended, _wait_ns: u64) -> bool {
+        let machine = &mut *self.0.borrow_mut();
+        let is_slow = machine.random.below(400) == 0;
+        for _ in 0..3 {
+            if machine.is_dead() || is_slow || machine.journal.is_safe(record) {
+                break;
+            }
+            let wall_ns = machine.wall_ns();
+            machine.journal.step(wall_ns);
+        }
+        machine.call() == Call::Lives && !is_slow && machine.journal.is_safe(record)
+    }
+
+    fn state(&self) -> (State, u64) {
+        self.0.borrow().journal.state()
+    }
+
+    fn alarm(&self) -> u64 {
+        0
+    }
+
+    fn publish(&mut self, _kind: u8, number: u64, line: &str) {
+        let machine = &mut *self.0.borrow_mut();
+        if machine.call() != Call::IsDead {
+            machine.watch.published(number, line);
+        }
+    }
+}

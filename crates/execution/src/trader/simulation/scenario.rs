@@ -1,0 +1,174 @@
+//! What a seed chooses: settings of the engine, and how its banks behave.
+
+use crate::config::{Config, SyncMode};
+use touchline_fx::config::{OrderStyle, Recover, StreamKind};
+use touchline_lab::bank::{self, Kind};
+use touchline_lab::random::Random;
+
+const BANKS: usize = 4;
+
+/// Settings of a run.
+pub struct Scenario {
+    pub engine: Config,
+    pub banks: bank::Config,
+}
+
+thread_local! {
+    static BASE: (Config, bank::Config) = (
+        Config::parse(&engine_text()).expect("a configuration"),
+        bank::Config::parse(&banks_text()).expect("a configuration"),
+    );
+}
+
+impl Scenario {
+    pub fn new(random: &mut Random) -> Scenario {
+        let (engine, banks) = BASE.with(Clone::clone);
+        let mut scenario = Scenario { engine, banks };
+        let count = 2 + random.index(BANKS - 1);
+        scenario.engine.banks.truncate(count);
+        scenario.engine.sessions.truncate(count);
+        scenario.banks.banks.truncate(count);
+        for bank in 0..count {
+            scenario.bank(bank, random);
+        }
+        let Config { run, risk, .. } = &mut scenario.engine;
+        if random.chance(0.4) {
+            run.sync = SyncMode::Disk;
+        }
+        if random.chance(0.3) {
+            risk.kill_unknown = 2 + random.index(6);
+            risk.kill_rejects_per_s = 3 + random.index(10);
+        }
+        if random.chance(0.3) {
+            risk.max_parents_per_s = 5 + random.index(20);
+        }
+        for pair in &mut scenario.engine.pairs {
+            if random.chance(0.5) {
+                pair.max_net = 10_000_000 + 1_000_000 * random.below(20) as i64;
+            }
+        }
+        scenario
+    }
+
+    fn bank(&mut self, place: usize, random: &mut Random) {
+        let bank = &mut self.engine.banks[place];
+        let quotes = &mut self.banks.banks[place];
+        if random.chance(0.3) {
+            (bank.kind, quotes.kind) = (StreamKind::Full, Kind::Full);
+        }
+        if random.chance(0.3) {
+            bank.orders = OrderStyle::Quoted;
+        }
+        if random.chance(0.5) {
+            bank.recover = Recover::MassStatus;
+        }
+        bank.status_final = Some(random.chance(0.7));
+        bank.answer_ms = 20 + random.below(150);
+        bank.status_ms = 10 + random.below(100);
+        bank.status_tries = 1 + random.below(4) as u32;
+        if random.chance(0.3) {
+            bank.max_orders_per_s = 2 + random.index(10);
+        }
+        let mut share = |chance: f64, most: u64| match random.chance(chance) {
+            true => random.below(most) as f64 / 100.0,
+            false => 0.0,
+        };
+        let orders = quotes.orders.as_mut().expect("a bank with a desk");
+        orders.reject = share(0.5, 40);
+        orders.partial = share(0.5, 40);
+        orders.split = share(0.5, 40);
+        orders.lost = share(0.3, 20);
+        orders.late = share(0.4, 30);
+        orders.disconnect = share(0.3, 15);
+        orders.silent = share(0.3, 30);
+        // A fill that is not reported may only be known by a question: what happens to it later would not be.
+        if orders.silent == 0.0 {
+            orders.after_end = share(0.3, 50);
+            orders.bust = share(0.3, 20);
+            orders.correct = share(0.3, 20);
+        }
+        let hold_ms = random.below(40);
+        orders.hold_ms = [hold_ms / 3, hold_ms];
+        orders.late_ms = 50 + random.below(400);
+        orders.outage_ms = random.below(200);
+        orders.last_look_ticks = random.below(4) as i64;
+    }
+}
+
+fn engine_text() -> String {
+    let mut text = r#"
+date = "20260105"
+prefix = "T"
+account = "DESK"
+conflate_ms = 1000
+[run]
+journal = "/nowhere"
+[risk]
+kill_lifters = ["alpha", "beta"]
+[router]
+cooldown_ms = 20
+retry_ms = [20, 5, 0]
+[[pairs]]
+symbol = "EUR/USD"
+precision = 5
+spot_date = "20260107"
+[[pairs]]
+symbol = "USD/JPY"
+precision = 3
+spot_date = "20260107"
+[[clients]]
+name = "alpha"
+may = ["send", "cancel", "kill", "lift", "enable", "resolve"]
+max_order = 9000000
+max_commands_per_s = 1000
+[[clients]]
+name = "beta"
+may = ["kill", "lift"]
+"#
+    .to_owned();
+    for bank in 1..=BANKS {
+        text += &format!(
+            r#"
+[[banks]]
+name = "LP{bank}"
+pairs = ["EUR/USD", "USD/JPY"]
+status_final = true
+[[sessions]]
+bank = "LP{bank}"
+host = "127.0.0.1:1"
+sender = "TL"
+heartbeat_s = 1
+reconnect_ms = 5
+reconnect_ms_max = 80
+"#
+        );
+    }
+    text
+}
+
+fn banks_text() -> String {
+    let mut text = r#"
+[[pairs]]
+symbol = "EUR/USD"
+spot_date = "20260107"
+mid_ticks = 110000
+[[pairs]]
+symbol = "USD/JPY"
+precision = 3
+spot_date = "20260107"
+mid_ticks = 150000
+"#
+    .to_owned();
+    for bank in 1..=BANKS {
+        text += &format!(
+            r#"
+[[banks]]
+name = "LP{bank}"
+pairs = ["EUR/USD", "USD/JPY"]
+tiers = [1000000, 3000000]
+[banks.orders]
+"#
+        );
+    }
+    text
+}

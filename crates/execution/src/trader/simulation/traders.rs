@@ -1,0 +1,156 @@
+//! The desk: two people who send, cancel, kill, lift, enable and resolve.
+
+use super::machine::BEGIN_NS;
+use super::watch::{Parent, Watch};
+use crate::desk::Command;
+use std::collections::VecDeque;
+use touchline_lab::random::Random;
+
+const MS: u64 = 1_000_000;
+
+/// The desk.
+pub struct Traders {
+    random: Random,
+    next_ns: u64,
+    count: u64,
+    /// Number of the last command of each client.
+    last_request: [u64; 2],
+    /// Commands in the rings, with their client.
+    pub waiting: VecDeque<(usize, Command)>,
+    /// Commands that were sent before.
+    sent: Vec<(usize, Command)>,
+}
+
+impl Traders {
+    pub fn new(random: Random) -> Traders {
+        Traders {
+            random,
+            next_ns: 30 * MS,
+            count: 0,
+            last_request: [0; 2],
+            waiting: VecDeque::new(),
+            sent: Vec::new(),
+        }
+    }
+
+    pub fn due_ns(&self) -> u64 {
+        self.next_ns
+    }
+
+    /// Sends what somebody thinks of at this time.
+    pub fn work(&mut self, now_ns: u64, mids: &[i64], watch: &mut Watch) {
+        if now_ns < self.next_ns {
+            return;
+        }
+        self.next_ns = now_ns + 2 * MS + self.random.below(40 * MS);
+        match self.random.below(40) {
+            0 => self.kill(now_ns),
+            1 | 2 => self.enable(now_ns, watch),
+            3..=5 => self.cancel(now_ns),
+            6 => self.again(now_ns),
+            7 => {
+                let text = (*self
+                    .random
+                    .pick(&["{", "{\"op\":\"end\"}", "{\"op\":\"parent\"}"]))
+                .to_owned();
+                self.send(now_ns, 0, text);
+            }
+            _ => self.parent(now_ns, mids, watch),
+        }
+        if watch.is_killed && self.random.chance(0.4) {
+            self.lift(now_ns);
+        }
+    }
+
+    /// Ends everything.
+    pub fn kill(&mut self, now_ns: u64) {
+        let client = self.random.index(2);
+        self.send(now_ns, client, r#"{"op":"kill"}"#.to_owned());
+    }
+
+    /// Says what became of an order.
+    pub fn resolve(&mut self, now_ns: u64, id: &str, cum: i64, price: &str) {
+        let text = format!(r#"{{"op":"resolve","clordid":"{id}","cum":{cum},"price":"{price}"}}"#);
+        self.send(now_ns, 0, text);
+    }
+
+    fn send(&mut self, now_ns: u64, client: usize, text: String) {
+        let request = (BEGIN_NS + now_ns).max(self.last_request[client] + 1);
+        self.last_request[client] = request;
+        let command = Command { request, text };
+        self.sent.push((client, command.clone()));
+        self.waiting.push_back((client, command));
+    }
+
+    fn lift(&mut self, now_ns: u64) {
+        for client in [0, 1] {
+            self.send(now_ns, client, r#"{"op":"lift"}"#.to_owned());
+        }
+    }
+
+    fn enable(&mut self, now_ns: u64, watch: &Watch) {
+        for bank in 1..=4 {
+            for (symbol, _) in &watch.pairs {
+                let text = format!(r#"{{"op":"enable","bank":"LP{bank}","pair":"{symbol}"}}"#);
+                self.send(now_ns, 0, text);
+            }
+        }
+    }
+
+    fn cancel(&mut self, now_ns: u64) {
+        let back = self.random.below(5);
+        let id = self.count.saturating_sub(back);
+        self.send(now_ns, 0, format!(r#"{{"op":"cancel","id":"P{id}"}}"#));
+    }
+
+    /// A command that was sent before: the same, or under a new number.
+    fn again(&mut self, now_ns: u64) {
+        if self.sent.is_empty() {
+            return;
+        }
+        let (client, command) = self.random.pick(&self.sent).clone();
+        match self.random.chance(0.5) {
+            true => self.waiting.push_back((client, command)),
+            false => self.send(now_ns, client, command.text),
+        }
+    }
+
+    fn parent(&mut self, now_ns: u64, mids: &[i64], watch: &mut Watch) {
+        let random = &mut self.random;
+        let pair = random.index(mids.len());
+        let precision = watch.pairs[pair].1;
+        let quantity = 1_000 * (1 + random.below(6_000) as i64);
+        let is_buy = random.chance(0.5);
+        let limit = random
+            .chance(0.5)
+            .then(|| mids[pair] + random.between(-10, 10));
+        let limit_text = limit.map_or("null".to_owned(), |ticks| {
+            format!("\"{}\"", price_text(ticks, precision))
+        });
+        let tif = *random.pick(&["gtd", "gtd", "gtd", "ioc", "fok"]);
+        let style = *random.pick(&["best", "best", "full", "sweep"]);
+        let (deadline_ms, urgency) = (20 + random.below(500), random.below(3));
+        let (symbol, side) = (&watch.pairs[pair].0, if is_buy { "buy" } else { "sell" });
+        self.count += 1;
+        let id = format!("P{}", self.count);
+        let text = format!(
+            r#"{{"op":"parent","id":"{id}","pair":"{symbol}","side":"{side}","qty":{quantity},"limit":{limit_text},"tif":"{tif}","deadline_ms":{deadline_ms},"urgency":{urgency},"style":"{style}","partial":{}}}"#,
+            random.chance(0.8)
+        );
+        let parent = Parent {
+            pair,
+            is_buy,
+            quantity,
+            limit,
+        };
+        watch.parents.insert(id, parent);
+        self.send(now_ns, 0, text);
+    }
+}
+
+/// A price as text.
+pub fn price_text(ticks: i64, precision: u8) -> String {
+    let scale = 10_i64.pow(u32::from(precision));
+    let width = usize::from(precision);
+    format!("{}.{:0width$}", ticks / scale, ticks % scale)
+}

@@ -1,0 +1,541 @@
+//! One run: the events of a seed in their order.
+
+use super::banks::{Bank, Priced};
+use super::machine::{BEGIN_NS, Machine, SimulatedHost};
+use super::network::{Line, Wire};
+use super::scenario::Scenario;
+use super::traders::Traders;
+use super::watch::Watch;
+use crate::config::SyncMode;
+use crate::desk::Gate;
+use crate::recovery::{Recovered, recover_from};
+use crate::trader::carry::Core;
+use std::cell::RefCell;
+use std::rc::Rc;
+use touchline_fx::input::Session;
+use touchline_fx::quotes::{BusQuotes, Quoted};
+use touchline_fx::setup::Setup;
+use touchline_journal::{Mode, SimulatedJournal, State};
+use touchline_lab::random::Random;
+use touchline_types::ReceiveTime;
+
+const MS: u64 = 1_000_000;
+const SEGMENT_BYTES: u64 = 64 << 10;
+const RING_BYTES: u64 = 128 << 10;
+/// Longest step of the clock.
+const STEP_NS: u64 = 20 * MS;
+/// The same without faults.
+const CALM_STEP_NS: u64 = 100 * MS;
+/// Longest time from the end of all faults until everything is settled.
+const SETTLED_NS: u64 = 30_000 * MS;
+
+type Engine = Core<SimulatedHost, Wire>;
+
+/// A process of the engine.
+struct Process {
+    core: Engine,
+    gates: Vec<Gate>,
+    epoch: u64,
+    has_begun: bool,
+}
+
+/// Counts of a run, to show that it was not idle.
+#[derive(Debug, Default, Clone, Copy)]
+pub struct Counts {
+    pub orders: u64,
+    pub fills: u64,
+    pub deaths: u64,
+    pub power_losses: u64,
+    pub journal_failures: u64,
+    pub cuts: u64,
+    pub resolved: u64,
+    pub simulated_ms: u64,
+}
+
+impl Counts {
+    pub fn add(&mut self, other: &Counts) {
+        self.orders += other.orders;
+        self.fills += other.fills;
+        self.deaths += other.deaths;
+        self.power_losses += other.power_losses;
+        self.journal_failures += other.journal_failures;
+        self.cuts += other.cuts;
+        self.resolved += other.resolved;
+        self.simulated_ms += other.simulated_ms;
+    }
+}
+
+/// The world of a run.
+pub struct World {
+    pub scenario: Scenario,
+    pub setup: Setup,
+    pub random: Random,
+    pub machine: Rc<RefCell<Machine>>,
+    pub banks: Vec<Bank>,
+    pub counts: Counts,
+    process: Option<Process>,
+    traders: Traders,
+    mids: Vec<i64>,
+    now_ns: u64,
+    start_ns: u64,
+    fault_ns: u64,
+    /// When a session was not whole last.
+    whole_ns: u64,
+    is_sound: bool,
+}
+
+impl World {
+    pub fn new(seed: u64, traces: bool) -> World {
+        let mut random = Random::from_seed(seed);
+        let scenario = Scenario::new(&mut random);
+        let setup = scenario.engine.setup().expect("a configuration");
+        let pairs = setup.pairs.iter();
+        let pairs = pairs.map(|pair| (pair.config.symbol.clone(), pair.config.precision));
+        let rates = scenario.engine.banks.iter();
+        let rates = rates.map(|bank| bank.max_orders_per_s);
+        let watch = Watch::new(pairs.collect(), rates, traces);
+        let mode = match scenario.engine.run.sync {
+            SyncMode::Disk => Mode::Disk,
+            SyncMode::Host => Mode::Host,
+        };
+        let journal = SimulatedJournal::new(random.next_u64(), mode, SEGMENT_BYTES, RING_BYTES);
+        let machine = Machine::new(journal, watch, random.split());
+        let banks = 0..scenario.engine.banks.len();
+        let banks = banks.map(|bank| {
+            let line = Rc::new(RefCell::new(Line::new(random.split(), traces)));
+            Bank::new(bank, &scenario.banks, line, &mut random)
+        });
+        World {
+            banks: banks.collect(),
+            mids: scenario
+                .banks
+                .pairs
+                .iter()
+                .map(|pair| pair.mid_ticks)
+                .collect(),
+            machine: Rc::new(RefCell::new(machine)),
+            counts: Counts::default(),
+            process: None,
+            traders: Traders::new(random.split()),
+            now_ns: MS,
+            start_ns: 0,
+            fault_ns: 50 * MS,
+            whole_ns: 0,
+            is_sound: false,
+            scenario,
+            setup,
+            random,
+        }
+    }
+
+    /// Runs with faults, then without, until everything is settled.
+    pub fn run(&mut self) -> Result<(), String> {
+        let end_ns = (300 + self.random.below(900)) * MS;
+        while self.now_ns < end_ns {
+            self.step()?;
+        }
+        self.heal();
+        // A lost connection is noticed by missing heartbeats at the latest.
+        let (calm_ns, last_ns) = (self.now_ns + 3_500 * MS, self.now_ns + SETTLED_NS);
+        while !self.is_settled(calm_ns) {
+            if self.now_ns > last_ns {
+                return Err(format!("not settled: {}", self.unsettled()));
+            }
+            self.step()?;
+        }
+        self.counts.simulated_ms = self.now_ns / MS;
+        Ok(())
+    }
+
+    /// The engine at the end.
+    pub fn engine(&self) -> &touchline_fx::Engine {
+        &self.process.as_ref().expect("a running engine").core.engine
+    }
+
+    /// The process dies for the last time.
+    pub fn end_process(&mut self) {
+        self.process = None;
+        self.machine.borrow_mut().journal.kill();
+    }
+
+    pub fn counts(&self) -> Counts {
+        let lines = self.banks.iter().map(|bank| bank.line.borrow().cuts);
+        let books = self.banks.iter().map(|bank| bank.desk.books());
+        Counts {
+            orders: self.machine.borrow().watch.orders,
+            fills: books.map(|books| books.fills).sum(),
+            cuts: lines.sum(),
+            ..self.counts
+        }
+    }
+
+    pub fn trace(&self) -> Vec<String> {
+        let Ok(machine) = self.machine.try_borrow() else {
+            return Vec::new();
+        };
+        machine.watch.trace().cloned().collect()
+    }
+
+    fn note(&self, what: impl FnOnce() -> String) {
+        self.machine.borrow_mut().watch.note(self.now_ns, what);
+    }
+
+    /// One step of the clock, and everybody's turn.
+    fn step(&mut self) -> Result<(), String> {
+        self.advance();
+        let at = self.time();
+        if self.random.below(4) == 0 {
+            let machine = &mut *self.machine.borrow_mut();
+            let wall_ns = machine.wall_ns();
+            machine.journal.step(wall_ns);
+        }
+        if !self.is_sound && self.fault_ns <= self.now_ns {
+            self.fault();
+        }
+        for bank in &mut self.banks {
+            bank.work(&self.scenario.banks, &self.mids, self.is_sound, at);
+            if let Some(said) = &mut bank.line.borrow_mut().said {
+                let watch = &mut self.machine.borrow_mut().watch;
+                watch.said(bank.place, self.now_ns, &std::mem::take(said));
+            }
+        }
+        if !self.is_sound {
+            let watch = &mut self.machine.borrow_mut().watch;
+            self.traders.work(self.now_ns, &self.mids, watch);
+        }
+        match self.process.take() {
+            Some(process) => self.round(process),
+            None if self.start_ns <= self.now_ns => self.start()?,
+            None => {}
+        }
+        match self.machine.borrow_mut().watch.failure.take() {
+            Some(failure) => Err(failure),
+            None => Ok(()),
+        }
+    }
+
+    fn advance(&mut self) {
+        let step_ns = if self.is_sound { CALM_STEP_NS } else { STEP_NS };
+        let mut due_ns = self.now_ns + step_ns;
+        for bank in &self.banks {
+            due_ns = due_ns.min(bank.due_ns());
+        }
+        if !self.is_sound {
+            due_ns = due_ns.min(self.traders.due_ns()).min(self.fault_ns);
+        }
+        match &self.process {
+            Some(process) => {
+                let wake_ns = process.core.engine.next_timeout_ns();
+                due_ns = due_ns.min(wake_ns.saturating_sub(BEGIN_NS));
+            }
+            None => due_ns = due_ns.min(self.start_ns),
+        }
+        let late_ns = match self.random.below(4) {
+            0 => self.random.below(3 * MS),
+            _ => 1_000 + self.random.below(100_000),
+        };
+        self.now_ns = due_ns.max(self.now_ns) + late_ns;
+        self.machine.borrow_mut().now_ns = self.now_ns;
+        for mid in &mut self.mids {
+            if self.random.below(64) == 0 {
+                *mid += self.random.between(-3, 3);
+            }
+        }
+    }
+
+    fn time(&self) -> ReceiveTime {
+        ReceiveTime {
+            wall_ns: BEGIN_NS + self.now_ns,
+            mono_ns: self.now_ns,
+        }
+    }
+
+    fn fault(&mut self) {
+        self.fault_ns = self.now_ns + 10 * MS + self.random.below(150 * MS);
+        let bank = self.random.index(self.banks.len());
+        match self.random.below(8) {
+            0..=2 => {
+                self.note(|| format!("the connection to bank {bank} is cut"));
+                self.banks[bank].line.borrow_mut().cut(self.now_ns);
+            }
+            3 | 4 => {
+                let until_ns = self.now_ns + self.random.below(300 * MS);
+                self.note(|| {
+                    format!(
+                        "nothing passes to bank {bank} until {} us",
+                        until_ns / 1_000
+                    )
+                });
+                self.banks[bank].line.borrow_mut().stall(until_ns);
+            }
+            5 => {
+                let is_up = self.random.chance(0.6);
+                self.banks[bank].stream(self.now_ns, is_up);
+            }
+            _ => self.die(),
+        }
+    }
+
+    /// The process dies between two calls; the host with it, if every order was on the disk before it was sent.
+    fn die(&mut self) {
+        if let Some(process) = self.process.take() {
+            self.died(process);
+        }
+    }
+
+    fn died(&mut self, process: Process) {
+        drop(process);
+        let is_disk = self.scenario.engine.run.sync == SyncMode::Disk;
+        let with_host = is_disk && self.random.chance(0.5);
+        self.note(|| format!("the {} dies", if with_host { "host" } else { "process" }));
+        for bank in &mut self.banks {
+            bank.line.borrow_mut().engine_died(self.now_ns, with_host);
+        }
+        let machine = &mut *self.machine.borrow_mut();
+        machine.arm(None);
+        if machine.journal.state().0 == State::Failed {
+            // It could not record its own kill.
+            machine.watch.is_killed = false;
+        }
+        if with_host {
+            machine.journal.lose_power();
+            // What was not on the disk is lost, also a kill.
+            machine.watch.is_killed = false;
+            self.counts.power_losses += 1;
+        } else {
+            machine.journal.kill();
+        }
+        self.counts.deaths += 1;
+        self.start_ns = self.now_ns + self.random.below(40 * MS);
+    }
+
+    fn start(&mut self) -> Result<(), String> {
+        let at = self.time();
+        let machine = &mut *self.machine.borrow_mut();
+        if !self.is_sound {
+            let random = &mut self.random;
+            let death = random.chance(0.3).then(|| 1 + random.index(60));
+            let failed_sync = random.chance(0.05).then(|| 1 + random.index(40));
+            machine.journal.arm(death, failed_sync);
+            machine.arm(random.chance(0.7).then(|| 1 + random.below(400)));
+        }
+        let report = match machine.journal.start(at.wall_ns) {
+            Ok(report) => report,
+            Err(_) if machine.is_dead() => {
+                self.start_ns = self.now_ns + MS;
+                machine.journal.kill();
+                return Ok(());
+            }
+            Err(touchline_journal::Error::Io { .. }) => {
+                // A sync failed in it.
+                self.start_ns = self.now_ns + MS;
+                machine.journal.kill();
+                return Ok(());
+            }
+            Err(error) => return Err(format!("a crash is taken for damage: {error}")),
+        };
+        let mut recovered = recover_from(&self.setup, |each| {
+            machine.journal.read(|entry| each(entry))
+        })
+        .map_err(|error| format!("no recovery: {error}"))?;
+        recovered.skip_lost_numbers(&report);
+        if machine.watch.is_killed && !recovered.engine.is_killed() {
+            return Err("a kill was lost with the process".to_owned());
+        }
+        let what = (recovered.orders, recovered.last_ns.saturating_sub(BEGIN_NS));
+        machine.watch.note(self.now_ns, || {
+            format!("start {} with {} orders", report.epoch, what.0)
+        });
+        machine.watch.is_killed = recovered.engine.is_killed();
+        self.process = Some(self.process_of(recovered, report.epoch));
+        Ok(())
+    }
+
+    fn process_of(&self, recovered: Recovered, epoch: u64) -> Process {
+        let clients = self.scenario.engine.clients.iter();
+        let gates = clients.map(|client| {
+            let last = recovered.requests.get(&client.name).copied().unwrap_or(0);
+            Gate::new(client.max_commands_per_s, last)
+        });
+        let gates = gates.collect();
+        let links = self.banks.iter().enumerate().map(|(bank, about)| Wire {
+            bank,
+            line: about.line.clone(),
+            machine: self.machine.clone(),
+        });
+        let host = SimulatedHost(self.machine.clone());
+        let core = Core::new(&self.scenario.engine, host, links, recovered, epoch);
+        Process {
+            core,
+            gates,
+            epoch,
+            has_begun: false,
+        }
+    }
+
+    /// A round of the hot thread.
+    fn round(&mut self, mut process: Process) {
+        let mono_ns = self.now_ns;
+        let wall_ns = BEGIN_NS + mono_ns;
+        if !process.has_begun {
+            process.has_begun = true;
+            let core = &mut process.core;
+            let time = core.time(mono_ns, wall_ns);
+            // It fails if the process dies in it; a journal that fails ends the process as well.
+            let begun = core.begin(&self.scenario.engine, process.epoch, time);
+            if begun.is_err() {
+                return self.died(process);
+            }
+            for bank in &mut self.banks {
+                bank.stream(mono_ns, true);
+            }
+        }
+        let core = &mut process.core;
+        while let Some((client, command)) = self.traders.waiting.pop_front() {
+            let time = core.time(mono_ns, wall_ns);
+            let admitted = process.gates[client].admit(command.request, time.wall_ns);
+            let machine = &self.machine;
+            machine.borrow_mut().watch.note(mono_ns, || {
+                format!("command: {} {admitted:?}", command.text)
+            });
+            if command.text.contains("lift") {
+                machine.borrow_mut().watch.is_killed = false;
+            }
+            let client = &self.scenario.engine.clients[client];
+            core.command(time, client, &command, admitted);
+            watch(machine, core);
+        }
+        core.order_sessions(mono_ns, || wall_ns);
+        watch(&self.machine, core);
+        for (place, bank) in self.banks.iter_mut().enumerate() {
+            while let Some(priced) = bank.priced(mono_ns) {
+                let time = core.time(mono_ns, wall_ns);
+                match priced {
+                    Priced::Up => core.quotes(time, place, Session::Up),
+                    Priced::Down => core.quotes(time, place, Session::Down),
+                    Priced::Quotes(pair, quotes) => {
+                        let quotes = BusQuotes {
+                            pair,
+                            receive_ns: time.wall_ns,
+                            quoted: Quoted::All(&quotes),
+                        };
+                        core.quotes(time, place, Session::Quotes(quotes));
+                    }
+                }
+                watch(&self.machine, core);
+            }
+        }
+        let time = core.time(mono_ns, wall_ns);
+        core.wake(time);
+        core.engine.hold(false);
+        core.watch_journal(time);
+        watch(&self.machine, core);
+        for incident in core.incidents.drain(..) {
+            let watch = &mut self.machine.borrow_mut().watch;
+            let text = incident.to_string();
+            watch.note(mono_ns, || text.clone());
+            if text.contains("MsgSeqNum too low") {
+                watch.fail(format!("a number was used twice: {text}"));
+            }
+        }
+        let is_failed = core.out.0.borrow().journal.state().0 == State::Failed;
+        if self.machine.borrow().is_dead() {
+            self.died(process);
+        } else if is_failed && (self.is_sound || self.random.chance(0.05)) {
+            // The desk starts it again, with a sound disk.
+            self.counts.journal_failures += 1;
+            self.died(process);
+        } else {
+            self.process = Some(process);
+        }
+    }
+
+    /// No faults any more; the desk ends everything.
+    fn heal(&mut self) {
+        self.note(|| "all faults end".to_owned());
+        self.is_sound = true;
+        let machine = &mut *self.machine.borrow_mut();
+        machine.arm(None);
+        if !machine.is_dead() {
+            machine.journal.arm(None, None);
+        }
+        self.traders.kill(self.now_ns);
+        for bank in &mut self.banks {
+            let until_ns = self.now_ns;
+            bank.line.borrow_mut().stall(until_ns);
+        }
+    }
+
+    /// Whether nothing will happen any more. After a while the desk resolves what is still in doubt.
+    fn is_settled(&mut self, calm_ns: u64) -> bool {
+        if self.now_ns < calm_ns || self.unsettled_banks() > 0 {
+            return false;
+        }
+        let Some(process) = &self.process else {
+            return false;
+        };
+        if !process
+            .core
+            .sessions
+            .iter()
+            .all(|session| session.is_whole())
+        {
+            self.whole_ns = self.now_ns;
+        }
+        if self.now_ns < self.whole_ns + 200 * MS {
+            return false;
+        }
+        let engine = &process.core.engine;
+        let live = engine.orders().live().to_vec();
+        let is_waiting = self.traders.waiting.is_empty();
+        for at in &live {
+            let order = engine.orders().get(*at);
+            if order.state().is_doubtful() && is_waiting && self.now_ns > calm_ns + 500 * MS {
+                let terms = &order.terms;
+                let mut deals = self.banks[terms.bank].desk.deals();
+                let deal = deals.find(|deal| deal.id == terms.id.as_str());
+                let precision = engine.setup().pairs[terms.pair].config.precision;
+                let cum = deal.map_or(0, |deal| deal.cum);
+                let price = super::traders::price_text(terms.price, precision);
+                self.traders
+                    .resolve(self.now_ns, terms.id.as_str(), cum, &price);
+                self.counts.resolved += 1;
+            }
+        }
+        live.is_empty() && is_waiting
+    }
+
+    fn unsettled_banks(&self) -> usize {
+        let banks = self.banks.iter();
+        banks.filter(|bank| bank.desk.due_ns() != u64::MAX).count()
+    }
+
+    fn unsettled(&self) -> String {
+        let Some(process) = &self.process else {
+            return "no engine".to_owned();
+        };
+        let engine = &process.core.engine;
+        let live = engine.orders().live().iter().map(|at| {
+            let order = engine.orders().get(*at);
+            format!("{} {:?}", order.terms.id.as_str(), order.state())
+        });
+        let up: Vec<_> = process
+            .core
+            .sessions
+            .iter()
+            .map(|session| session.is_whole())
+            .collect();
+        format!(
+            "sessions {up:?}, banks {}, {:?}",
+            self.unsettled_banks(),
+            live.collect::<Vec<_>>()
+        )
+    }
+}
+
+fn watch(machine: &Rc<RefCell<Machine>>, core: &Engine) {
+    let mut machine = machine.borrow_mut();
+    if !machine.is_dead() {
+        machine.watch.is_killed = core.engine.is_killed();
+    }
+}

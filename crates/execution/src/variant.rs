@@ -1,0 +1,68 @@
+//! Broken variants of the engine, for the simulation: the rules hold, except in a test that turns one off.
+
+#[cfg(test)]
+use std::cell::Cell;
+
+/// A rule that a test can break.
+#[cfg_attr(not(test), allow(dead_code))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Variant {
+    /// An order is sent before it is in the journal.
+    SentBeforeJournaled,
+    /// Orders without an outcome are sent again after a reconnect.
+    OrdersSentAgain,
+    /// An order without an outcome is taken as rejected.
+    UnknownIsRejected,
+    /// A message of a bank changes the state without a record.
+    ReportNotJournaled,
+    /// A parent is not in the journal before its first order.
+    ParentNotJournaled,
+    /// The kill switch is not in the journal.
+    KillNotJournaled,
+    /// Sequence numbers that orders did not use are not in the journal.
+    NumbersNotJournaled,
+    /// Lines are published before the journal has them.
+    PublishedBeforeJournaled,
+    /// A message waits behind a resend in a store that keeps none.
+    WaitsInNumbers,
+}
+
+impl Variant {
+    /// All of them.
+    #[cfg(test)]
+    pub(crate) const ALL: &[Self] = &[
+        Self::SentBeforeJournaled,
+        Self::OrdersSentAgain,
+        Self::UnknownIsRejected,
+        Self::ReportNotJournaled,
+        Self::ParentNotJournaled,
+        Self::KillNotJournaled,
+        Self::NumbersNotJournaled,
+        Self::PublishedBeforeJournaled,
+        Self::WaitsInNumbers,
+    ];
+
+    /// Whether this rule is broken: never, but in a test that says so.
+    #[cfg(not(test))]
+    #[inline]
+    pub(crate) const fn is_on(self) -> bool {
+        false
+    }
+
+    /// Whether this rule is broken in this thread.
+    #[cfg(test)]
+    pub(crate) fn is_on(self) -> bool {
+        BROKEN.get() == Some(self)
+    }
+
+    /// Breaks a rule in this thread, or none.
+    #[cfg(test)]
+    pub(crate) fn set(broken: Option<Self>) {
+        BROKEN.set(broken);
+    }
+}
+
+#[cfg(test)]
+thread_local! {
+    static BROKEN: Cell<Option<Variant>> = const { Cell::new(None) };
+}
