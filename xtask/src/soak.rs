@@ -98,6 +98,12 @@ const PROMISES: &[Promise] = &[
         amount: ("KILLS", 0.1),
     },
     Promise {
+        name: "no order is executed twice, and no fill is lost, in simulated crashes",
+        program: ["-p", "touchline-execution", "--lib", "-q"],
+        tests: "trader::simulation::seeds",
+        amount: ("SEEDS", 10.0),
+    },
+    Promise {
         name: "killed processes recover without intervention, and no wrong book is live",
         program: LIVE,
         tests: "soak::",

@@ -14,7 +14,8 @@
 //! [`Trader::work`] is a round of the one hot thread: desk, order sessions, quotes, timers.
 //!
 //! # Tests
-//! Records and recovery beside their code; `crates/touchline/tests/system` runs simulated banks, gateways and the
+//! Records and recovery beside their code; a simulation of the whole by seeds, with broken variants
+//! (`src/trader/simulation.rs`); `crates/touchline/tests/system` runs simulated banks, gateways and the
 //! command, kills it with orders out, and compares positions with the banks' books.
 
 #![forbid(unsafe_code)]
