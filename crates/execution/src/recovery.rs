@@ -323,11 +323,15 @@ impl Reading {
         Ok(())
     }
 
-    /// Keeps what the last record told of executions. Timers are told when they run, which was before.
+    /// Keeps what the last record told of executions, and of parents that ended by them. Timers are told when they run, which was before.
     fn note_untold(&mut self) {
         let is_execution = |event: &Event| match event {
             Event::Order(line) => line.what == OrderEvent::Report,
-            Event::Fill(_) | Event::Position { .. } | Event::Alarm { .. } => true,
+            Event::Fill(_)
+            | Event::Position { .. }
+            | Event::Alarm { .. }
+            | Event::Ended(_)
+            | Event::Settled(_) => true,
             _ => false,
         };
         if self
@@ -542,6 +546,8 @@ mod tests {
         assert_eq!(whole.engine.positions().of(0).units, 1_000);
         let cut = recovered(&journal[..6]);
         assert_eq!((fills(&cut), cut.next_line), (1, 2));
+        let mut events = cut.untold.iter().flat_map(|batch| &batch.events);
+        assert!(events.any(|(_, event)| matches!(event, Event::Ended(_))));
         assert_eq!(cut.engine.positions().of(0).units, 1_000);
         let order = recovered(&journal[..4]);
         let is_order =
