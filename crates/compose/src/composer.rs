@@ -98,6 +98,8 @@ struct Core<P> {
     failed: Option<io::Error>,
     composites: u64,
     is_conflated: bool,
+    /// A bank was lost: its quotes leave the bus at once, also between two conflated composites.
+    is_lost: bool,
 }
 
 impl Composer<Publisher> {
@@ -144,6 +146,7 @@ impl<P: Publish> Composer<P> {
                 failed: None,
                 composites: 0,
                 is_conflated: config.conflate_ms > 0,
+                is_lost: false,
             },
             root,
             counters: Counters::default(),
@@ -225,6 +228,11 @@ impl<P: Publish> Composer<P> {
     /// Counters.
     pub fn counters(&self) -> &Counters {
         &self.counters
+    }
+
+    /// Next line for the operator: quotes of a bank that cannot be used, and what to change.
+    pub fn take_notice(&mut self) -> Option<String> {
+        self.sources.iter_mut().find_map(Source::take_notice)
     }
 
     /// Ends the composer: completes the recording, and updates the counters.
@@ -331,10 +339,13 @@ impl<P: Publish> Core<P> {
             self.failed.get_or_insert(error);
         }
         self.batch.clear();
+        let silences_ended = self.engine.silences_ended();
         self.engine.handle(now_ns, &input, &mut self.batch);
+        // mutant: compose: the end of a silence is published for one pair
+        let is_of_one = silences_ended == self.engine.silences_ended();
         let (pair, cause) = match session {
             Session::Quotes(quotes) => (
-                Some(quotes.pair),
+                Some(quotes.pair).filter(|_| is_of_one),
                 Cause {
                     receive_ns: quotes.receive_ns,
                     polled,
@@ -342,7 +353,9 @@ impl<P: Publish> Core<P> {
             ),
             _ => (None, Cause::default()),
         };
+        self.is_lost = matches!(session, Session::Down);
         self.publish(setup, pair, &cause);
+        self.is_lost = false;
         cause
     }
 
@@ -396,7 +409,11 @@ impl<P: Publish> Core<P> {
             false => Validity::Stale,
         };
         // A conflated book changes with its composite, or when it is no longer live.
-        let is_due = !self.is_conflated || is_said || validity != self.output.validity(pair);
-        is_due && self.output.refresh(&self.engine, pair, validity, cause)
+        let is_changed = is_said || validity != self.output.validity(pair);
+        // mutant: compose: a conflated composite keeps the quotes of a lost bank
+        let is_due = !self.is_conflated || is_changed || self.is_lost;
+        let is_book = is_due && self.output.refresh(&self.engine, pair, validity, cause);
+        let is_best = self.is_lost && self.output.catch_up(&self.engine, pair, cause);
+        is_book || is_best
     }
 }

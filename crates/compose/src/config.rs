@@ -112,6 +112,17 @@ impl Config {
         if !(ring.is_power_of_two() && (1 << 16..=1 << 40).contains(&ring)) {
             return wrong("ring_bytes: give a power of two from 65536 to 2^40");
         }
+        if let Some(bank) = config
+            .banks
+            .iter()
+            .find(|bank| bank.bus_name() == config.bus)
+        {
+            let text = format!(
+                "bus: \"{}\" is the bus of the gateway of bank {}; give the composite another name",
+                config.bus, bank.name
+            );
+            return wrong(&text);
+        }
         config.setup()?;
         Ok(config)
     }

@@ -207,6 +207,20 @@ impl<P: Publish> Output<P> {
         count
     }
 
+    /// Publishes the banks at the best and the costs of sizes as they are now, ahead of a conflated composite. True if they
+    /// changed.
+    pub fn catch_up(&mut self, engine: &Engine, pair: Pair, cause: &Cause) -> bool {
+        let composite = engine.composites().of(pair);
+        let published = &mut self.pairs[pair];
+        if published.tops == composite.tops && published.averages == composite.averages {
+            return false;
+        }
+        published.tops.clone_from(&composite.tops);
+        published.averages.copy_from_slice(&composite.averages);
+        self.quotes(engine.setup(), pair, cause);
+        true
+    }
+
     /// Repeats the banks and averages of every pair, for late joiners.
     pub fn repeat(&mut self, setup: &Setup) {
         for pair in 0..self.pairs.len() {
@@ -263,6 +277,7 @@ impl<P: Publish> Output<P> {
                 provider: Code::lossy(PROVIDER.as_bytes()),
                 value_date: published.value_date,
                 validity: published.validity,
+                is_unquoted: false,
             },
             quotes,
         };

@@ -11,7 +11,9 @@ use touchline_fx::setup::{Bank, Pair, Setup, ns};
 use touchline_transport::SubscriptionEvent;
 use touchline_transport::bus::Polled;
 use touchline_transport::shm::{Item, Join, Kinds, Root, Subscriber};
-use touchline_types::{InstrumentDefinition, QuoteStream, Update, Validity};
+use touchline_types::{
+    InstrumentDefinition, Quote, QuoteAction, QuoteChange, QuoteStream, Update, Validity,
+};
 
 /// Interval of attempts to join a missing bus, nanoseconds.
 const RETRY_NS: u64 = 100_000_000;
@@ -45,6 +47,12 @@ struct State {
     /// The ring has reached the position of the tables: before that the channel's state is newer than the quotes.
     is_current: bool,
     stale_ns: u64,
+    /// Whether the configuration says that its quotes are bands.
+    is_full: bool,
+    /// Whether the operator was told that the gateway says otherwise.
+    is_kind_told: bool,
+    /// A line for the operator.
+    notice: Option<String>,
 }
 
 /// Inputs of the core, at most two for a message.
@@ -67,6 +75,9 @@ impl Source {
                 is_trusted: false,
                 is_current: false,
                 stale_ns: ns(source.stale_ms),
+                is_full: setup.banks[bank].is_full,
+                is_kind_told: false,
+                notice: None,
             },
         }
     }
@@ -79,6 +90,11 @@ impl Source {
     /// Whether the bank counts.
     pub fn is_up(&self) -> bool {
         self.state.is_up
+    }
+
+    /// Next line for the operator: quotes of the bank that cannot be used, and what to change.
+    pub fn take_notice(&mut self) -> Option<String> {
+        self.state.notice.take()
     }
 
     /// Joins the bus if it exists; tries at intervals.
@@ -224,9 +240,15 @@ impl State {
                     return;
                 };
                 // A pair that is stale by itself waits for a quote message.
-                let is_stale =
-                    self.stale_ns > 0 && now_ns.saturating_sub(receive_ns) >= self.stale_ns;
+                let is_unquoted = snapshot.stream.is_unquoted;
+                let is_stale = !is_unquoted
+                    && self.stale_ns > 0
+                    && now_ns.saturating_sub(receive_ns) >= self.stale_ns;
                 if self.is_synced[pair] || is_stale {
+                    return;
+                }
+                if !self.is_of_kind(snapshot.quotes.iter(), setup) {
+                    counters.kinds_refused += 1;
                     return;
                 }
                 counters.bank_snapshots += 1;
@@ -237,6 +259,7 @@ impl State {
                 tell(Session::Quotes(BusQuotes {
                     pair,
                     receive_ns,
+                    is_unquoted,
                     quoted: Quoted::All(snapshot.quotes),
                 }));
             }
@@ -248,10 +271,22 @@ impl State {
                     counters.bank_updates_unsynced += 1;
                     return;
                 }
+                let set = |change: &&QuoteChange| change.action == QuoteAction::Set;
+                let set = update
+                    .changes
+                    .iter()
+                    .filter(set)
+                    .map(|change| &change.quote);
+                if !self.is_of_kind(set, setup) {
+                    counters.kinds_refused += 1;
+                    self.drop_pair(pair, receive_ns, tell);
+                    return;
+                }
                 counters.bank_updates += 1;
                 tell(Session::Quotes(BusQuotes {
                     pair,
                     receive_ns,
+                    is_unquoted: update.stream.is_unquoted,
                     quoted: Quoted::Changes(update.changes),
                 }));
             }
@@ -259,16 +294,44 @@ impl State {
             Update::State(state) if state.validity != Validity::Live => {
                 let pair = self.pairs.get(state.instrument.index()).copied().flatten();
                 if let Some(pair) = pair.filter(|pair| self.is_synced[*pair]) {
-                    self.is_synced[pair] = false;
-                    tell(Session::Quotes(BusQuotes {
-                        pair,
-                        receive_ns: now_ns,
-                        quoted: Quoted::All(&[]),
-                    }));
+                    self.drop_pair(pair, now_ns, tell);
                 }
             }
             _ => {}
         }
+    }
+
+    /// The quotes of a pair are not known any more, until its next snapshot.
+    fn drop_pair(&mut self, pair: Pair, at_ns: u64, tell: &mut Tell<'_>) {
+        self.is_synced[pair] = false;
+        tell(Session::Quotes(BusQuotes {
+            pair,
+            receive_ns: at_ns,
+            is_unquoted: true,
+            quoted: Quoted::All(&[]),
+        }));
+    }
+
+    /// Whether quotes are bands exactly if the configuration says so. Bands that count as amounts would be added up.
+    fn is_of_kind<'q>(
+        &mut self,
+        mut quotes: impl Iterator<Item = &'q Quote>,
+        setup: &Setup,
+    ) -> bool {
+        // mutant: compose: bands are added up if the configuration does not say that they are bands
+        if quotes.all(|quote| quote.is_full_amount == self.is_full) {
+            return true;
+        }
+        if !std::mem::replace(&mut self.is_kind_told, true) {
+            let name = |is_full| if is_full { "full" } else { "sweep" };
+            let bank = &setup.banks[self.bank].config.name;
+            let (ours, theirs) = (name(self.is_full), name(!self.is_full));
+            self.notice = Some(format!(
+                "bank {bank}: its gateway has stream = \"{theirs}\", and kind is \"{ours}\" here: its quotes are refused; \
+                 set one of the two to the bank's kind"
+            ));
+        }
+        false
     }
 
     fn define(&mut self, definition: &InstrumentDefinition, setup: &Setup) {
@@ -303,3 +366,6 @@ impl State {
         (is_believed && is_spot).then_some(pair)
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -66,6 +66,7 @@ fn a_composer_allocates_nothing_after_its_start() {
             Session::Quotes(BusQuotes {
                 pair,
                 receive_ns,
+                is_unquoted: false,
                 quoted,
             }),
         );
@@ -87,6 +88,7 @@ fn a_composer_allocates_nothing_after_its_start() {
             let quotes = BusQuotes {
                 pair: 0,
                 receive_ns: now_ns,
+                is_unquoted: false,
                 quoted: Quoted::Changes(&changes),
             };
             composer.input(bank, now_ns, Session::Quotes(quotes));

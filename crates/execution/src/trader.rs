@@ -321,6 +321,9 @@ impl Trader {
         self.timers.control_ns = began_ns + TIMER_NS;
         self.clock.set();
         for source in &mut self.sources {
+            if let Some(why) = source.take_notice() {
+                self.core.incident(Incident::Quotes { why });
+            }
             source.join(&self.root, began_ns, &mut self.counters);
         }
         for ring in &mut self.rings {

@@ -51,9 +51,14 @@ impl QuoteBatch {
         });
     }
 
-    /// Adds all quotes of a provider: `fill` receives the receive time, and writes them.
-    pub fn add_all(&mut self, stream: QuoteStream, fill: impl FnOnce(&mut Vec<Quote>) -> u64) {
-        let receive_ns = fill(&mut self.scratch);
+    /// Adds all quotes of a provider, as of the receive time of its last quote message: `fill` writes them.
+    pub fn add_all(
+        &mut self,
+        stream: QuoteStream,
+        receive_ns: u64,
+        fill: impl FnOnce(&mut Vec<Quote>),
+    ) {
+        fill(&mut self.scratch);
         let from = self.quotes.len();
         self.quotes.extend_from_slice(&self.scratch);
         self.messages.push(QuoteMessage {

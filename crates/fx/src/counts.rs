@@ -76,7 +76,9 @@ impl Streams {
 
     /// Records a quote message of the slot.
     pub fn note_quoted(&mut self, slot: Slot, now_ns: u64) {
-        self.quoted_ns[slot] = Some(now_ns);
+        let quoted_ns = &mut self.quoted_ns[slot];
+        // A snapshot that a reader takes up may be older than what it knows.
+        *quoted_ns = (*quoted_ns).max(Some(now_ns));
     }
 
     /// Time of the bank's feed timeout without further activity.

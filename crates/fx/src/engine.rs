@@ -54,6 +54,8 @@ pub struct Engine {
     streams: Streams,
     quotes: Quotes,
     composites: Composites,
+    /// Feed timeouts of pricing sessions that have ended so far.
+    silences_ended: u64,
     /// Slots whose usable entries may have changed since the last step.
     dirty: Vec<(Bank, Slot)>,
     is_dirty: Vec<bool>,
@@ -111,6 +113,7 @@ impl Engine {
             streams: Streams::new(&setup),
             quotes: Quotes::new(&setup),
             composites: Composites::new(&setup),
+            silences_ended: 0,
             dirty: Vec::with_capacity(slots),
             is_dirty: vec![false; slots],
             slot_due_ns: vec![NEVER; slots],
@@ -164,6 +167,11 @@ impl Engine {
     /// Activity of the banks' pricing sessions.
     pub fn streams(&self) -> &Streams {
         &self.streams
+    }
+
+    /// Feed timeouts of pricing sessions that have ended so far: a message that ends one may change every pair of its bank.
+    pub fn silences_ended(&self) -> u64 {
+        self.silences_ended
     }
 
     /// Score of a bank and a pair so far.
@@ -284,7 +292,7 @@ impl Engine {
                 }
             }
             // Quotes belong to pricing sessions.
-            Session::Quotes(_) | Session::Heard => {}
+            Session::Quotes(_) | Session::TakenUp(..) | Session::Withdrawn(_) | Session::Heard => {}
         }
     }
 

@@ -27,6 +27,10 @@ pub enum Session<'a> {
     Message(&'a [u8]),
     /// Quotes of a pair from a bus; from pricing sessions only.
     Quotes(BusQuotes<'a>),
+    /// From a recording: a snapshot at which a reader of a bus took a pair up, and the time of the pair's last quote message.
+    TakenUp(u64, &'a [u8]),
+    /// From a recording: quotes that the bank withdrew singly, as a message that is no quote message.
+    Withdrawn(&'a [u8]),
     /// Activity without quotes, such as a Heartbeat.
     Heard,
 }

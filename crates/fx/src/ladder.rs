@@ -1,10 +1,8 @@
 //! Levels of a composite as a price ladder, and the difference of two ladders as steps of a book.
 
 use crate::composite::PriceLevel;
+use crate::ticks::{PRICE_DECIMALS, tick};
 use touchline_types::{BookKind, Level, LevelAction, LevelChange, Price, Quantity, Side};
-
-/// Decimals of a [`Price`].
-const PRICE_DECIMALS: u32 = 9;
 
 /// The ladder published last: both sides, best prices first.
 #[derive(Debug, Clone)]
@@ -22,7 +20,7 @@ pub struct Ladder {
 
 /// Converts a price in ticks of `10^-decimals` to a [`Price`]; [`Price::NULL`] beyond its range.
 pub fn price_of(ticks: i64, precision: u8) -> Price {
-    scaled(ticks, tick(u32::from(precision)))
+    scaled(ticks, tick(precision))
 }
 
 /// Converts a price in hundredths of a tick, rounded down to 1e-9.
@@ -49,7 +47,7 @@ impl Ladder {
             next: room(),
             changes: Vec::with_capacity(4 * levels_max),
             levels_max,
-            tick: tick(u32::from(precision)),
+            tick: tick(precision),
         }
     }
 
@@ -172,10 +170,6 @@ fn steps(side: Side, old: &[Level], new: &[Level], changes: &mut Vec<LevelChange
             changes.push(step(LevelAction::Insert, ahead + index, *level));
         }
     }
-}
-
-fn tick(precision: u32) -> i64 {
-    10_i64.pow(PRICE_DECIMALS.saturating_sub(precision))
 }
 
 fn scaled(ticks: i64, tick: i64) -> Price {

@@ -6,7 +6,7 @@ mod counters;
 mod entry;
 pub mod fields;
 
-pub use apply::{BusQuotes, Quoted};
+pub use apply::{BusQuotes, Quoted, set_at};
 pub use book::{Book, ENTRIES_MAX, Logged};
 pub use counters::Counters;
 pub use entry::{Entry, Key, NEVER};
@@ -30,6 +30,9 @@ pub struct Quotes {
 pub struct Changes {
     /// Pairs of a quote message (W, X, S, i).
     pub quoted: Vec<Pair>,
+    /// Time of the pair's last quote message, if the message is none itself: a snapshot at which a reader of a bus took the pair
+    /// up.
+    pub taken_up_ns: Option<u64>,
     /// Pairs whose entries may have changed.
     pub changed: Vec<Pair>,
 }
@@ -74,8 +77,7 @@ impl Quotes {
         now_ns: u64,
         apply: impl FnOnce(&mut Apply<'_>),
     ) -> &Changes {
-        self.changes.quoted.clear();
-        self.changes.changed.clear();
+        self.forget_changes();
         let slots = setup.slot(bank, 0)..setup.slot(bank + 1, 0);
         apply(&mut Apply {
             setup,
@@ -85,6 +87,7 @@ impl Quotes {
             age: &mut self.ages[bank],
             counters: &mut self.counters,
             quoted: &mut self.changes.quoted,
+            taken_up_ns: &mut self.changes.taken_up_ns,
             changed: &mut self.changes.changed,
         });
         &self.changes
@@ -110,7 +113,18 @@ impl Quotes {
     /// Clears the pairs of the last message.
     pub fn forget_changes(&mut self) {
         self.changes.quoted.clear();
+        self.changes.taken_up_ns = None;
         self.changes.changed.clear();
+    }
+
+    /// The last message was the snapshot of a bus at which a pair was taken up; the time of the pair's last quote message.
+    pub fn take_up(&mut self, quoted_ns: u64) {
+        self.changes.taken_up_ns = Some(quoted_ns);
+    }
+
+    /// The last message was no quote message of the bank.
+    pub fn unquote(&mut self) {
+        self.changes.quoted.clear();
     }
 
     /// Pairs of the last message.

@@ -3,6 +3,7 @@
 //! | source | payload |
 //! |---|---|
 //! | `LP03.q` | the bank's pricing session: a FIX message with `\|` as the separator, or `!up`, `!down` |
+//! | `LP03.q` | in recordings of a composer: `!taken TIME MESSAGE` and `!withdrawn MESSAGE`, which stand for what is no quote message of the bank |
 //! | `LP03.o` | the bank's order session, likewise |
 //! | `-` | a JSON object of the desk |
 
@@ -75,21 +76,37 @@ impl LineReader {
         let session = match payload.strip_prefix('!') {
             Some("up") => Session::Up,
             Some("down") => Session::Down,
-            Some(_) => return Err(LineError::Session(payload.to_owned())),
-            None => {
-                self.message.clear();
-                let bytes = payload
-                    .bytes()
-                    .map(|byte| if byte == b'|' { SOH } else { byte });
-                self.message.extend(bytes);
-                Session::Message(&self.message)
+            Some(word) => {
+                let session = self.recorded(word);
+                session.ok_or_else(|| LineError::Session(payload.to_owned()))?
             }
+            None => Session::Message(self.message(payload)),
         };
         let input = match is_pricing {
             true => Input::Pricing(bank, session),
             false => Input::Orders(bank, session),
         };
         Ok(Some((at_ns, input)))
+    }
+}
+
+impl LineReader {
+    /// What a recording says of a bus: a word, and a message.
+    fn recorded(&mut self, payload: &str) -> Option<Session<'_>> {
+        if let Some(message) = payload.strip_prefix("withdrawn ") {
+            return Some(Session::Withdrawn(self.message(message)));
+        }
+        let (time, message) = payload.strip_prefix("taken ")?.split_once(' ')?;
+        Some(Session::TakenUp(time.parse().ok()?, self.message(message)))
+    }
+
+    /// A message as received, with the separator of FIX.
+    fn message(&mut self, text: &str) -> &[u8] {
+        self.message.clear();
+        let bytes = text.bytes();
+        let bytes = bytes.map(|byte| if byte == b'|' { SOH } else { byte });
+        self.message.extend(bytes);
+        &self.message
     }
 }
 

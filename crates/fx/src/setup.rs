@@ -21,6 +21,8 @@ pub type Slot = usize;
 /// Maximum number of banks: the capacity of a [`BankSet`](crate::composite::BankSet).
 pub const BANKS_MAX: usize = 256;
 const PAIRS_MAX: usize = 1_024;
+/// Longest time between two composites: a day.
+const CONFLATE_MS_MAX: i64 = 86_400_000;
 /// Maximum penalty, tenths of a tick.
 const PENALTY_MAX: i64 = 1_000_000;
 const WEIGHT_MAX: i64 = 1_000;
@@ -106,6 +108,8 @@ impl Setup {
     /// A value is invalid; the error names its key.
     pub fn new(config: Config) -> Result<Setup, SetupError> {
         check_router(&config)?;
+        let conflate_ms = i64::try_from(config.conflate_ms).unwrap_or(i64::MAX);
+        up_to("conflate_ms", conflate_ms, CONFLATE_MS_MAX)?;
         let prefix = identifier("prefix", &config.prefix, PREFIX_MAX)?;
         let account = identifier("account", &config.account, 64)?;
         identifier("date", &config.date, 8)?;
@@ -204,7 +208,10 @@ fn pair_setup(config: PairConfig) -> Result<PairSetup, SetupError> {
     if config.precision > 9 {
         return Err(wrong(of("precision"), "give 0 to 9 decimals"));
     }
-    identifier(&of("spot_date"), &config.spot_date, 8)?;
+    if !is_date(&config.spot_date) {
+        let problem = format!("'{}' is not a date; give YYYYMMDD", config.spot_date);
+        return Err(wrong(of("spot_date"), problem));
+    }
     let positive = [
         ("lot", config.lot),
         ("usd_e6", config.usd_e6),
@@ -222,6 +229,10 @@ fn pair_setup(config: PairConfig) -> Result<PairSetup, SetupError> {
     }
     for size in &config.sizes {
         within(&of("sizes"), *size, 1)?;
+        if size % config.lot != 0 {
+            let problem = format!("{size} is not a multiple of the lot, {}", config.lot);
+            return Err(wrong(of("sizes"), problem));
+        }
     }
     Ok(PairSetup { base, config })
 }
@@ -282,6 +293,22 @@ fn check_router(config: &Config) -> Result<(), SetupError> {
     }
 }
 
+/// Whether a text is a day of the calendar, `YYYYMMDD`.
+fn is_date(text: &str) -> bool {
+    let is_number = text.len() == 8 && text.bytes().all(|byte| byte.is_ascii_digit());
+    let number: u32 = text.parse().unwrap_or(0);
+    let (year, month, day) = (number / 10_000, number / 100 % 100, number % 100);
+    let is_leap = year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400));
+    let days = match month {
+        4 | 6 | 9 | 11 => 30,
+        2 if is_leap => 29,
+        2 => 28,
+        1..=12 => 31,
+        _ => 0,
+    };
+    is_number && year >= 1_970 && (1..=days).contains(&day)
+}
+
 fn up_to(key: &str, value: i64, most: i64) -> Result<(), SetupError> {
     match (0..=most).contains(&value) {
         true => Ok(()),
@@ -333,5 +360,41 @@ fn place(text: &str, error: &toml::de::Error) -> String {
             format!("line {line}: {message}")
         }
         None => message.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Settings that could never work, each with its fix.
+    #[test]
+    fn settings_that_can_never_work_are_refused() {
+        let text = "date = \"20260105\"\nprefix = \"T\"\naccount = \"D\"\nconflate_ms = 0\n\
+                    [[pairs]]\nsymbol = \"EUR/USD\"\nprecision = 5\nspot_date = \"20260107\"\n\
+                    sizes = [1000]\n[[banks]]\nname = \"A\"\npairs = [\"EUR/USD\"]\n";
+        assert!(Setup::parse(text).is_ok());
+        for (right, wrong, fix) in [
+            ("20260107", "2026-1-7", "give YYYYMMDD"),
+            ("20260107", "99999999", "give YYYYMMDD"),
+            ("20260107", "20260229", "give YYYYMMDD"),
+            (
+                "[1000]",
+                "[1500]",
+                "1500 is not a multiple of the lot, 1000",
+            ),
+            (
+                "conflate_ms = 0",
+                "conflate_ms = 99999999999999999",
+                "give 0 to 86400000",
+            ),
+        ] {
+            let error = Setup::parse(&text.replace(right, wrong)).expect_err(wrong);
+            assert!(error.to_string().contains(fix), "{wrong}: {error}");
+        }
+        assert!(
+            Setup::parse(&text.replace("20260107", "20280229")).is_ok(),
+            "a leap day"
+        );
     }
 }

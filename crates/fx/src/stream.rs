@@ -4,14 +4,13 @@ use crate::composite::Composites;
 use crate::engine::Engine;
 use crate::event::Batch;
 use crate::input::{Input, Session};
+use crate::ladder::price_of;
 use crate::quotes::{Counters, Entry, Logged, NEVER};
 use crate::setup::{Pair, Setup, ns};
-use touchline_types::{Price, Quantity, Quote, QuoteAction, QuoteChange};
+use touchline_types::{Quantity, Quote, QuoteAction, QuoteChange};
 
 /// The only bank.
 const BANK: usize = 0;
-/// Decimals of a [`Price`].
-const PRICE_DECIMALS: u32 = 9;
 
 /// Books of one bank, and the changes of its last message.
 #[derive(Debug, Clone)]
@@ -19,7 +18,7 @@ pub struct BankStream {
     engine: Engine,
     batch: Batch,
     changes: Vec<QuoteChange>,
-    /// Receive time of the last quote message of each pair; 0 before the first.
+    /// Receive time of the last quote message of each pair since the logon; 0 before the first.
     quoted_ns: Vec<u64>,
 }
 
@@ -39,11 +38,13 @@ impl BankStream {
 
     /// Sets the session up, with empty books.
     pub fn up(&mut self, at_ns: u64) {
+        self.quoted_ns.fill(0);
         self.handle(at_ns, Session::Up);
     }
 
     /// Sets the session down, and removes every quote.
     pub fn down(&mut self, at_ns: u64) {
+        self.quoted_ns.fill(0);
         self.handle(at_ns, Session::Down);
     }
 
@@ -73,27 +74,35 @@ impl BankStream {
         self.engine.next_timeout_ns()
     }
 
+    /// Whether the last message was a quote message of a pair: W, X, S or i.
+    pub fn is_quoted(&self, pair: Pair) -> bool {
+        self.engine.quotes().changes().quoted.contains(&pair)
+    }
+
+    /// Receive time of the last quote message of a pair since the logon; 0 before the first.
+    pub fn quoted_ns(&self, pair: Pair) -> u64 {
+        self.quoted_ns[pair]
+    }
+
     /// Changes of a pair's quotes by the last message; `None` if the message was of other pairs.
     pub fn take_changes(&mut self, pair: Pair) -> Option<&[QuoteChange]> {
         self.changes.clear();
         let slot = self.engine.setup().slot(BANK, pair);
-        let quotes = self.engine.quotes();
-        let is_quoted = quotes.changes().quoted.contains(&pair);
-        for logged in quotes.book(slot).log() {
+        let is_quoted = self.is_quoted(pair);
+        for logged in self.engine.quotes().book(slot).log() {
             self.changes.push(self.change(pair, logged));
         }
         self.engine.quotes_mut().clear_log(slot);
         (is_quoted || !self.changes.is_empty()).then_some(&self.changes)
     }
 
-    /// All quotes of a pair, oldest first, and the receive time of its last quote message.
-    pub fn all(&self, pair: Pair, into: &mut Vec<Quote>) -> u64 {
+    /// All quotes of a pair, oldest first.
+    pub fn all(&self, pair: Pair, into: &mut Vec<Quote>) {
         into.clear();
         let slot = self.engine.setup().slot(BANK, pair);
         let entries = self.engine.quotes().book(slot).numbered();
         into.extend(entries.map(|(place, entry)| self.quote(pair, place, entry)));
         into.sort_unstable_by_key(|quote| quote.priority);
-        self.quoted_ns[pair]
     }
 
     /// The bank's best prices and offers.
@@ -133,7 +142,8 @@ impl BankStream {
         QuoteChange {
             action: logged.action,
             quote: match is_set {
-                true => quote,
+                // It was set by this message.
+                true => Quote { set_ns: 0, ..quote },
                 false => Quote {
                     entry: logged.place,
                     side: quote.side,
@@ -145,12 +155,10 @@ impl BankStream {
 
     fn quote(&self, pair: Pair, place: u32, entry: &Entry) -> Quote {
         let setup = self.engine.setup();
-        let precision = u32::from(setup.pairs[pair].config.precision);
-        let tick = 10_i64.pow(PRICE_DECIMALS - precision);
         Quote {
             entry: place,
             side: entry.side,
-            price: entry.price.checked_mul(tick).map_or(Price::NULL, Price),
+            price: price_of(entry.price, setup.pairs[pair].config.precision),
             quantity: Quantity(entry.size),
             // Without a minimum of the bank the reader's minimum applies.
             quantity_min: match entry.minimum {
@@ -162,6 +170,7 @@ impl BankStream {
                 expires_ns => expires_ns,
             },
             priority: entry.age,
+            set_ns: entry.set_ns,
             tier: None,
             is_indicative: !entry.is_firm,
             is_full_amount: setup.banks[BANK].is_full,

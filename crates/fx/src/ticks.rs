@@ -2,15 +2,30 @@
 
 use touchline_wire::fix::decimal;
 
-/// Largest price, in ticks: sums of costs then fit 128 bits with room to spare.
+/// Decimals of a [`touchline_types::Price`].
+pub const PRICE_DECIMALS: u32 = 9;
+/// Largest price, in ticks: sums of costs then fit 128 bits with room to spare. A price must also be representable as a
+/// [`touchline_types::Price`].
 pub const PRICE_MAX: i64 = 1_000_000_000_000_000;
 /// Largest quantity, in units.
 pub const QUANTITY_MAX: i64 = 1_000_000_000_000_000;
 
-/// A price in ticks of `10^-precision`: positive, exact, within [`PRICE_MAX`]. Zeros after the last tick are accepted.
+/// A price in ticks of `10^-precision`: positive, exact, within [`PRICE_MAX`], and below 9.2e9, the end of
+/// [`touchline_types::Price`]. Zeros after the last tick are accepted.
 pub fn price(text: &[u8], precision: u8) -> Option<i64> {
     let ticks = decimal(text).ok()?.scaled(precision).ok()?;
-    (1..=PRICE_MAX).contains(&ticks).then_some(ticks)
+    let is_price = (1..=PRICE_MAX).contains(&ticks) && ticks.checked_mul(tick(precision)).is_some();
+    is_price.then_some(ticks)
+}
+
+/// A tick of `10^-precision` in units of 1e-9; 1 beyond nine decimals.
+pub fn tick(precision: u8) -> i64 {
+    10_i64.pow(PRICE_DECIMALS.saturating_sub(u32::from(precision)))
+}
+
+/// Whether a number is zero, written in any way.
+pub fn is_zero(text: &[u8]) -> bool {
+    decimal(text).is_ok_and(|decimal| decimal.scaled(0) == Ok(0))
 }
 
 /// A size in whole units: positive, within [`QUANTITY_MAX`].
@@ -122,6 +137,9 @@ mod tests {
             Some(110_000),
             "zeros behind the last tick"
         );
+        assert_eq!(price(b"9223372036.85477", 5), Some(922_337_203_685_477));
+        assert_eq!(price(b"9223372036.85478", 5), None, "no Price is larger");
+        assert_eq!(price(b"9223372037", 0), None);
         assert_eq!(size(b"1000.0"), Some(1000));
         for wrong in ["1000.5", "0", "-3", "1000000000000001", "nan"] {
             assert_eq!(size(wrong.as_bytes()), None, "{wrong}");

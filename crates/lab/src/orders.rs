@@ -37,6 +37,7 @@ pub fn quote_stream(random: &mut Random) -> QuoteStream {
         provider: fixed_text(random),
         value_date: word(random) as u32,
         validity: validity(random),
+        is_unquoted: random.chance(0.5),
     }
 }
 
@@ -53,7 +54,11 @@ pub fn quote_changes(random: &mut Random, max: usize) -> Vec<QuoteChange> {
     (0..count)
         .map(|_| QuoteChange {
             action: *random.pick(&ACTIONS),
-            quote: quote(random),
+            // A change was set by its message.
+            quote: Quote {
+                set_ns: 0,
+                ..quote(random)
+            },
         })
         .collect()
 }
@@ -67,6 +72,7 @@ fn quote(random: &mut Random) -> Quote {
         quantity_min: Quantity(number(random)),
         expiry_ns: word(random),
         priority: word(random),
+        set_ns: word(random),
         tier: small(random),
         is_indicative: random.chance(0.5),
         is_full_amount: random.chance(0.5),

@@ -10,6 +10,8 @@ mod run;
 
 use crate::output::Failure;
 use clap::{Args, Subcommand};
+use std::io::ErrorKind;
+use std::path::Path;
 
 /// FX: a composite price from banks' quotes, and orders on it.
 #[derive(Debug, Args)]
@@ -50,4 +52,16 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         Command::Resolve(arguments) => desk::resolve(arguments),
         Command::Promote(arguments) => desk::promote(arguments),
     }
+}
+
+/// A configuration file that cannot be read, and what to do.
+fn unreadable(path: &Path, error: &std::io::Error) -> Failure {
+    let fix = match error.kind() {
+        ErrorKind::NotFound => "give the path of a configuration file",
+        _ => "give read permission",
+    };
+    Failure::usage(format!(
+        "{}: cannot be read ({error}); {fix}",
+        path.display()
+    ))
 }

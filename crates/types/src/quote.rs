@@ -20,6 +20,9 @@ pub struct Quote {
     pub expiry_ns: u64,
     /// Number of the last change of the quote, counted over all quotes of its provider: the lower of two is older.
     pub priority: u64,
+    /// Receive time of the message that set the quote, nanoseconds since the Unix epoch; 0 if not stated. In snapshots only:
+    /// in an update it is the time of the message.
+    pub set_ns: u64,
     /// Tier of the provider's ladder, from 0; `None` if not stated.
     pub tier: Option<u16>,
     /// Whether the quote is indicative: it cannot be traded.
@@ -40,6 +43,7 @@ impl Quote {
         quantity_min: Quantity::NULL,
         expiry_ns: 0,
         priority: 0,
+        set_ns: 0,
         tier: None,
         is_indicative: false,
         is_full_amount: false,
@@ -90,6 +94,9 @@ pub struct QuoteStream {
     pub value_date: u32,
     /// Validity of the provider's quotes.
     pub validity: Validity,
+    /// Whether it stands for no quote message of the provider: an update by a withdrawal, which does not make older quotes
+    /// fresh; a snapshot of before the first quote message.
+    pub is_unquoted: bool,
 }
 
 /// Changes of a provider's quotes of an instrument by one message.

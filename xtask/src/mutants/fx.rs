@@ -17,6 +17,42 @@ pub const FX: &[Mutant] = &[
         test: "-p touchline-fx --test fx quotes::a_snapshot_replaces_what_its_request_set_and_nothing_else",
     },
     Mutant {
+        name: "fx: a withdrawal on a bus makes quotes fresh",
+        find: "if !quotes.is_unquoted {",
+        replace: "if true {",
+        test: "-p touchline-fx --test fx joins::a_withdrawal_does_not_make_old_quotes_fresh",
+    },
+    Mutant {
+        name: "fx: a reader that joins gives quotes a new life",
+        find: "lived_from(set_at(quote, receive_ns))",
+        replace: "lived_from(receive_ns)",
+        test: "-p touchline-fx --test fx joins::a_composer_that_joins_gives_no_quote_a_new_life",
+    },
+    Mutant {
+        name: "fx: a reader that joins makes quotes fresh",
+        find: "quoted_ns.min(now_ns)",
+        replace: "now_ns.max(quoted_ns)",
+        test: "-p touchline-fx --test fx joins::a_composer_that_joins_makes_no_pair_fresh",
+    },
+    Mutant {
+        name: "compose: bands are added up if the configuration does not say that they are bands",
+        find: "quote.is_full_amount == self.is_full",
+        replace: "quote.is_full_amount == self.is_full || true",
+        test: "-p touchline-compose --lib source::tests::bands_are_refused_where_the_configuration_says_sweep",
+    },
+    Mutant {
+        name: "compose: the end of a silence is published for one pair",
+        find: "silences_ended == self.engine.silences_ended()",
+        replace: "silences_ended <= self.engine.silences_ended()",
+        test: "-p touchline-compose --test compose pairs::the_end_of_a_silence_is_published_for_every_pair",
+    },
+    Mutant {
+        name: "compose: a conflated composite keeps the quotes of a lost bank",
+        find: "|| self.is_lost",
+        replace: "",
+        test: "-p touchline-compose --test compose pairs::a_lost_bank_leaves_a_conflated_composite_at_once",
+    },
+    Mutant {
         name: "fx: a deleted entry stays",
         find: "self.books[pair].remove(&key)",
         replace: "{}",

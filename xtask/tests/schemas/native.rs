@@ -366,6 +366,8 @@ fn bits_have_the_names_and_places_of_the_schema() {
         ("fullAmount", code::FULL_AMOUNT),
     ];
     assert_eq!(choices("QuoteUpdate", "changes.quoteFlags"), bits(&quotes));
+    let streams = [("unquoted", code::UNQUOTED)];
+    assert_eq!(choices("QuoteUpdate", "streamFlags"), bits(&streams));
     let orders = [
         ("postOnly", code::POST_ONLY),
         ("reduceOnly", code::REDUCE_ONLY),

@@ -1,6 +1,7 @@
 //! A composer over real buses: banks' publishers start, stop, die and return while it reads.
 
 mod faults;
+mod pairs;
 mod stage;
 
 use stage::{BANKS, Stage};

@@ -355,6 +355,7 @@ pub fn stream() -> QuoteStream {
         provider: Code::new(b"LP").expect("a name"),
         value_date: SPOT,
         validity: Validity::Live,
+        is_unquoted: false,
     }
 }
 

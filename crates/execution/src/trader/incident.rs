@@ -71,6 +71,11 @@ pub enum Incident {
         /// Milliseconds.
         ms: u64,
     },
+    /// Quotes of a bank's bus cannot be used.
+    Quotes {
+        /// What, and what to change.
+        why: String,
+    },
 }
 
 impl Incident {
@@ -139,6 +144,7 @@ impl fmt::Display for Incident {
             Incident::Refused { client, reason } => {
                 write!(f, "command of {client} refused: {reason}")
             }
+            Incident::Quotes { why } => f.write_str(why),
             Incident::Paused { ms } => {
                 write!(
                     f,

@@ -3,7 +3,7 @@
 use super::Engine;
 use crate::composite::BankSet;
 use crate::input::Session;
-use crate::quotes::BusQuotes;
+use crate::quotes::{BusQuotes, Quotes};
 use crate::setup::{Bank, Pair, Slot};
 use touchline_types::Side;
 
@@ -12,16 +12,11 @@ impl Engine {
         match session {
             Session::Up => self.set_pricing_up(bank, true),
             Session::Down => self.set_pricing_up(bank, false),
-            Session::Message(bytes) => {
-                let is_up = self.streams.is_up(bank);
-                let Some(message) = self.accept(is_up, bytes) else {
-                    return;
-                };
-                self.hear(bank);
-                let now_ns = self.now();
-                self.quotes.apply(&self.setup, bank, &message, now_ns);
-                self.note_changes(bank);
+            Session::Message(bytes) => self.message(bank, bytes, |_| ()),
+            Session::TakenUp(quoted_ns, bytes) => {
+                self.message(bank, bytes, |quotes| quotes.take_up(*quoted_ns));
             }
+            Session::Withdrawn(bytes) => self.message(bank, bytes, Quotes::unquote),
             Session::Quotes(quotes) => self.bus_quotes(bank, quotes),
             Session::Heard => {
                 if self.is_heard_up(bank) {
@@ -29,6 +24,19 @@ impl Engine {
                 }
             }
         }
+    }
+
+    /// Handles a message; `told` corrects what it says about the age of quotes.
+    fn message(&mut self, bank: Bank, bytes: &[u8], told: impl FnOnce(&mut Quotes)) {
+        let is_up = self.streams.is_up(bank);
+        let Some(message) = self.accept(is_up, bytes) else {
+            return;
+        };
+        self.hear(bank);
+        let now_ns = self.now();
+        self.quotes.apply(&self.setup, bank, &message, now_ns);
+        told(&mut self.quotes);
+        self.note_changes(bank);
     }
 
     /// Handles quotes from the bus of the bank's gateway.
@@ -55,6 +63,7 @@ impl Engine {
         let ends_silence = self.streams.hear(bank, now_ns);
         self.wake_at(self.streams.silence_due_ns(&self.setup, bank));
         if ends_silence {
+            self.silences_ended += 1;
             self.mark_bank(bank);
         }
     }
@@ -65,8 +74,14 @@ impl Engine {
         let changes = self.quotes.changes();
         for pair in &changes.quoted {
             let slot = self.setup.slot(bank, *pair);
-            self.streams.note_quoted(slot, now_ns);
-            self.scorecard.note_quoted(slot);
+            match changes.taken_up_ns {
+                // mutant: fx: a reader that joins makes quotes fresh
+                Some(quoted_ns) => self.streams.note_quoted(slot, quoted_ns.min(now_ns)),
+                None => {
+                    self.streams.note_quoted(slot, now_ns);
+                    self.scorecard.note_quoted(slot);
+                }
+            }
         }
         for pair in &changes.changed {
             let slot = self.setup.slot(bank, *pair);

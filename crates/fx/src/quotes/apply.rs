@@ -24,7 +24,7 @@ use crate::ticks;
 use touchline_types::{Id, Side};
 use touchline_wire::fix::{Message, timestamp};
 
-pub use bus::{BusQuotes, Quoted};
+pub use bus::{BusQuotes, Quoted, set_at};
 
 /// A bank's books during the application of one message.
 pub(super) struct Apply<'a> {
@@ -38,6 +38,8 @@ pub(super) struct Apply<'a> {
     pub counters: &'a mut Counters,
     /// Pairs of the quote message.
     pub quoted: &'a mut Vec<Pair>,
+    /// Time of the pair's last quote message, of a snapshot at which the pair is taken up.
+    pub taken_up_ns: &'a mut Option<u64>,
     /// Pairs whose entries may have changed.
     pub changed: &'a mut Vec<Pair>,
 }
@@ -122,6 +124,7 @@ impl Apply<'_> {
             self.setup.banks[self.bank].is_quoted && book.get(&key).is_some_and(is_same_quote);
         *self.age += 1;
         entry.age = *self.age;
+        entry.set_ns = self.now_ns;
         if !book.set(key, entry) {
             self.counters.entries_beyond += 1;
         }
@@ -179,6 +182,7 @@ impl Apply<'_> {
             age: 0,
             quote_id,
             request: draft.request,
+            set_ns: 0,
         })
     }
 }

@@ -30,6 +30,8 @@ pub struct Book {
     entries: Vec<Entry>,
     /// Entries that are removed unless the present snapshot sets them.
     leaving: Vec<bool>,
+    /// Their number.
+    leaving_count: usize,
     /// Number of each entry, which stays until it is removed.
     places: Vec<u32>,
     /// Numbers of removed entries.
@@ -45,6 +47,7 @@ impl Default for Book {
             keys: Vec::with_capacity(ENTRIES_EXPECTED),
             entries: Vec::with_capacity(ENTRIES_EXPECTED),
             leaving: Vec::with_capacity(ENTRIES_EXPECTED),
+            leaving_count: 0,
             places: Vec::with_capacity(ENTRIES_EXPECTED),
             free: Vec::with_capacity(ENTRIES_EXPECTED),
             log: None,
@@ -85,15 +88,19 @@ impl Book {
         self.find(key).map(|at| &self.entries[at])
     }
 
-    /// Sets an entry. False if the book is full.
+    /// Sets an entry. False if the book is full; entries that the present snapshot has not set are not counted.
     pub fn set(&mut self, key: Key, entry: Entry) -> bool {
+        let is_full = self.entries.len() - self.leaving_count >= ENTRIES_MAX;
         if let Some(at) = self.find(&key) {
+            if self.leaving[at] && is_full {
+                return false;
+            }
             self.entries[at] = entry;
-            self.leaving[at] = false;
+            self.leaving_count -= usize::from(std::mem::take(&mut self.leaving[at]));
             self.note(QuoteAction::Set, self.places[at], Some(entry));
             return true;
         }
-        if self.entries.len() == ENTRIES_MAX {
+        if is_full {
             return false;
         }
         self.words.push(key.word());
@@ -124,6 +131,7 @@ impl Book {
         }
         self.entries.clear();
         self.leaving.clear();
+        self.leaving_count = 0;
         self.places.clear();
         self.free.clear();
     }
@@ -144,6 +152,7 @@ impl Book {
             let is_subscribed = !matches!(key, Key::Request(..) | Key::Mass(..));
             // mutant: fx: a snapshot of one band takes the others away
             self.leaving[at] = is_subscribed && self.entries[at].request == *request;
+            self.leaving_count += usize::from(self.leaving[at]);
         }
     }
 
@@ -179,7 +188,7 @@ impl Book {
         self.words.swap_remove(at);
         self.keys.swap_remove(at);
         let entry = self.entries.swap_remove(at);
-        self.leaving.swap_remove(at);
+        self.leaving_count -= usize::from(self.leaving.swap_remove(at));
         let place = self.places.swap_remove(at);
         self.free.push(place);
         self.note(QuoteAction::Remove, place, Some(entry));
@@ -207,5 +216,52 @@ impl Book {
             ] == [entries; 4],
             "book-lists-of-one-length"
         );
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::quotes::NEVER;
+    use touchline_types::Side;
+
+    fn entry(request: Id) -> Entry {
+        Entry {
+            price: 1,
+            size: 1,
+            whole: 1,
+            minimum: 0,
+            expires_ns: NEVER,
+            age: 1,
+            side: Side::Bid,
+            is_firm: true,
+            is_used: false,
+            quote_id: Id::EMPTY,
+            request,
+            set_ns: 0,
+        }
+    }
+
+    /// A snapshot replaces a full book: what it does not set takes no room, and the maximum holds at its end.
+    #[test]
+    fn a_snapshot_replaces_a_full_book() {
+        let (mut book, most) = (Book::default(), ENTRIES_MAX as u32);
+        let one = entry(Id::EMPTY);
+        // Entries of which each is found at once: a search of a full book is long.
+        for number in 0..most {
+            book.words.push(Key::Number(number).word());
+            book.keys.push(Key::Number(number));
+            book.entries.push(one);
+            book.leaving.push(false);
+            book.places.push(number);
+        }
+        assert!(!book.set(Key::Number(most), one), "it is full");
+        book.begin_snapshot(&Id::EMPTY);
+        for number in [most, most + 1, 0] {
+            assert!(book.set(Key::Number(number), one));
+        }
+        book.end_snapshot();
+        assert_eq!(book.entries().len(), 3);
+        book.check();
     }
 }

@@ -28,6 +28,8 @@ pub struct Entry {
     pub quote_id: Id,
     /// MDReqID (262) of the entry; empty if there is none.
     pub request: Id,
+    /// Time of its setting, nanoseconds since 1970.
+    pub set_ns: u64,
 }
 
 /// Time that is never reached.

@@ -13,8 +13,13 @@ use touchline_types::{Id, Side};
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum DeskError {
     /// Not a JSON object.
-    #[error("not a JSON object of the desk: {0}")]
-    Json(String),
+    #[error(
+        "not a JSON object of the desk (column {column}); give a command, as {{\"op\":\"end\"}}"
+    )]
+    Json {
+        /// Column of the error, from 1.
+        column: usize,
+    },
     /// No known `op`.
     #[error(
         "'{0}' is not a command; give parent, cancel, kill, lift, enable, resolve, restart or end"
@@ -28,7 +33,9 @@ pub enum DeskError {
 /// The command is invalid.
 pub fn read(setup: &Setup, text: &str) -> Result<Desk, DeskError> {
     let fields: Map<String, Value> =
-        serde_json::from_str(text).map_err(|error| DeskError::Json(error.to_string()))?;
+        serde_json::from_str(text).map_err(|error| DeskError::Json {
+            column: error.column(),
+        })?;
     let text = |key: &str| fields.get(key).and_then(Value::as_str);
     let id = |key: &str| text(key).map(|text| Id::lossy(text.as_bytes()));
     let bank = text("bank").and_then(|name| setup.bank(name));

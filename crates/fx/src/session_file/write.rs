@@ -1,20 +1,37 @@
 //! Inputs of a live process as lines of a session file: a replay of it gives the same composites.
 //!
 //! Quotes of a bus are written as equivalent snapshots (W) and increments (X), each entry under its number (278). A message
-//! without changes is written as an increment that deletes an absent entry.
+//! without changes is written as an increment that deletes an absent entry. What was no quote message of the bank has a word
+//! before it: `!taken TIME` for a snapshot at which the reader took a pair up, with the time of the pair's last quote message, and
+//! `!withdrawn` for quotes that the bank withdrew singly.
 
 use crate::input::{Input, Session};
-use crate::quotes::{BusQuotes, NEVER, Quoted};
+use crate::quotes::{BusQuotes, NEVER, Quoted, set_at};
 use crate::setup::{Bank, Setup, ns};
-use crate::ticks;
+use crate::ticks::{self, PRICE_DECIMALS};
 use std::fmt::Write;
 use touchline_types::{Quote, QuoteAction, QuoteChange, Side};
 use touchline_wire::fix::{Precision, SOH, write_timestamp};
 
 /// Entry number that no quote has.
 const NO_ENTRY: &str = "none";
-/// Decimals of a [`touchline_types::Price`].
-const PRICE_DECIMALS: u32 = 9;
+
+/// Lifetime of quotes from when they were set.
+#[derive(Debug, Clone, Copy)]
+struct Lifetime {
+    ttl_ns: u64,
+    receive_ns: u64,
+}
+
+impl Lifetime {
+    /// End of a quote's lifetime; [`NEVER`] if it is unlimited.
+    fn until(&self, quote: &Quote) -> u64 {
+        match self.ttl_ns {
+            0 => NEVER,
+            ttl_ns => set_at(quote, self.receive_ns).saturating_add(ttl_ns),
+        }
+    }
+}
 
 /// Writer of lines with reusable memory.
 #[derive(Debug, Clone, Default)]
@@ -37,12 +54,14 @@ impl LineWriter {
             Session::Down => out.push_str("!down"),
             Session::Heard => self.message("0", |_| (), out),
             Session::Quotes(quotes) => self.quotes(setup, *bank, quotes, out),
-            Session::Message(bytes) => {
-                let text = String::from_utf8_lossy(bytes);
-                out.extend(
-                    text.chars()
-                        .map(|letter| if letter == SOH as char { '|' } else { letter }),
-                );
+            Session::Message(bytes) => text(bytes, out),
+            Session::TakenUp(quoted_ns, bytes) => {
+                let _ = write!(out, "!taken {quoted_ns} ");
+                text(bytes, out);
+            }
+            Session::Withdrawn(bytes) => {
+                out.push_str("!withdrawn ");
+                text(bytes, out);
             }
         }
         out.push('\n');
@@ -50,19 +69,26 @@ impl LineWriter {
 
     fn quotes(&mut self, setup: &Setup, bank: Bank, quotes: &BusQuotes<'_>, out: &mut String) {
         let symbol = setup.pairs[quotes.pair].config.symbol.as_str();
-        let ttl_ns = ns(setup.banks[bank].config.ttl_ms);
-        let lives_until = match ttl_ns {
-            0 => NEVER,
-            ttl_ns => quotes.receive_ns.saturating_add(ttl_ns),
+        let lifetime = Lifetime {
+            ttl_ns: ns(setup.banks[bank].config.ttl_ms),
+            receive_ns: quotes.receive_ns,
         };
+        if quotes.is_cleared() {
+            let body = |body: &mut String| {
+                let _ = write!(body, "117=*|298=1|295=1|55={symbol}|");
+            };
+            self.message("Z", body, out);
+            return;
+        }
         match quotes.quoted {
-            Quoted::Changes([change]) if change.action == QuoteAction::Clear => {
-                let body = |body: &mut String| {
-                    let _ = write!(body, "117=*|298=1|295=1|55={symbol}|");
-                };
-                self.message("Z", body, out);
+            Quoted::All(_) => {
+                let _ = write!(out, "!taken {} ", quotes.receive_ns);
             }
-            Quoted::All(quotes) => self.snapshot(symbol, lives_until, quotes.iter(), out),
+            Quoted::Changes(_) if quotes.is_unquoted => out.push_str("!withdrawn "),
+            Quoted::Changes(_) => {}
+        }
+        match quotes.quoted {
+            Quoted::All(quotes) => self.snapshot(symbol, lifetime, quotes.iter(), out),
             Quoted::Changes(changes) => {
                 let last_clear = changes
                     .iter()
@@ -74,14 +100,9 @@ impl LineWriter {
                             .iter()
                             .enumerate()
                             .filter(|(at, change)| is_left(rest, *at, change));
-                        self.snapshot(
-                            symbol,
-                            lives_until,
-                            left.map(|(_, change)| &change.quote),
-                            out,
-                        );
+                        self.snapshot(symbol, lifetime, left.map(|(_, change)| &change.quote), out);
                     }
-                    None => self.increment(symbol, lives_until, changes, out),
+                    None => self.increment(symbol, lifetime, changes, out),
                 }
             }
         }
@@ -90,14 +111,14 @@ impl LineWriter {
     fn snapshot<'q>(
         &mut self,
         symbol: &str,
-        lives_until: u64,
+        lifetime: Lifetime,
         quotes: impl Iterator<Item = &'q Quote>,
         out: &mut String,
     ) {
         let (mut entries, mut count) = (String::new(), 0);
         for quote in quotes {
             let _ = write!(entries, "269={}|278={}|", side(quote.side), quote.entry);
-            entry(quote, lives_until, &mut entries);
+            entry(quote, lifetime, &mut entries);
             count += 1;
         }
         let body = |body: &mut String| {
@@ -109,7 +130,7 @@ impl LineWriter {
     fn increment(
         &mut self,
         symbol: &str,
-        lives_until: u64,
+        lifetime: Lifetime,
         changes: &[QuoteChange],
         out: &mut String,
     ) {
@@ -123,7 +144,7 @@ impl LineWriter {
             if *action == QuoteAction::Set {
                 let side = side(quote.side);
                 let _ = write!(entries, "279=0|278={}|269={side}|55={symbol}|", quote.entry);
-                entry(quote, lives_until, &mut entries);
+                entry(quote, lifetime, &mut entries);
                 count += 1;
             }
         }
@@ -151,6 +172,13 @@ impl LineWriter {
     }
 }
 
+/// A message with `|` as the separator.
+fn text(bytes: &[u8], out: &mut String) {
+    let text = String::from_utf8_lossy(bytes);
+    let letters = text.chars();
+    out.extend(letters.map(|letter| if letter == SOH as char { '|' } else { letter }));
+}
+
 /// Whether a change after a clear is still valid at the end of its message.
 fn is_left(changes: &[QuoteChange], at: usize, change: &QuoteChange) -> bool {
     let is_same = |other: &QuoteChange| other.quote.entry == change.quote.entry;
@@ -170,7 +198,7 @@ fn quote_id(quote: &Quote) -> &str {
 }
 
 /// The fields of an entry behind its number and side.
-fn entry(quote: &Quote, lives_until: u64, out: &mut String) {
+fn entry(quote: &Quote, lifetime: Lifetime, out: &mut String) {
     out.push_str("270=");
     ticks::write(out, i128::from(quote.price.0), PRICE_DECIMALS);
     let _ = write!(out, "|271={}|", quote.quantity.0);
@@ -184,7 +212,7 @@ fn entry(quote: &Quote, lives_until: u64, out: &mut String) {
         0 => NEVER,
         expiry_ns => expiry_ns,
     };
-    let ends_ns = own.min(lives_until);
+    let ends_ns = own.min(lifetime.until(quote));
     if ends_ns != NEVER {
         let mut room = [0; 27];
         let text = write_timestamp(ends_ns, Precision::Nanoseconds, &mut room);

@@ -86,7 +86,7 @@ impl World {
                 self.input(at_ns, bank, Session::Down);
             }
             Session::Message(bytes) => self.message(at_ns, bank, bytes),
-            Session::Quotes(_) | Session::Heard => unreachable!("sessions are of messages"),
+            _ => unreachable!("sessions are of messages"),
         }
     }
 
@@ -111,9 +111,11 @@ impl World {
             };
             any = true;
             let changes = changes.to_vec();
+            let is_unquoted = !self.gateways[bank].is_quoted(pair);
             let quotes = BusQuotes {
                 pair,
                 receive_ns: at_ns,
+                is_unquoted,
                 quoted: Quoted::Changes(&changes),
             };
             self.input(at_ns, bank, Session::Quotes(quotes));

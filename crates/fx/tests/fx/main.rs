@@ -2,6 +2,7 @@
 
 mod bus;
 mod composites;
+mod joins;
 mod limits;
 mod orders;
 mod plans;

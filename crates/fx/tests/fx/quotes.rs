@@ -50,6 +50,44 @@ fn an_increment_keeps_what_it_leaves_out_and_deletes() {
     assert_eq!(world.replay.engine().counters().entries_unknown, 2);
 }
 
+/// What is legal, and was counted as an error.
+#[test]
+fn a_side_of_zero_and_an_increment_without_entries_are_no_errors() {
+    let mut world = World::up("", &[("A", "stale_ms = 100")]);
+    world.quote(
+        "A",
+        "35=S|131=R|117=Q|55=EUR/USD|132=1.1|134=1000000|133=1.10002|135=1000000",
+    );
+    world.quote(
+        "A",
+        "35=S|131=R|117=Q|55=EUR/USD|132=1.1|134=1000000|133=0.000|135=1000000",
+    );
+    assert_eq!(world.tops(), [Some((0, 1000)), None]);
+    world.at(99).quote("A", "35=X|262=R|268=0|55=EUR/USD");
+    world.wait(150);
+    assert_eq!(
+        world.tops(),
+        [Some((0, 1000)), None],
+        "it is a quote message"
+    );
+    world.quote("A", "35=S|131=R|117=Q|55=EUR/USD|132=1.1|134=0");
+    assert_eq!(world.tops(), [None, None]);
+    let counters = world.replay.engine().counters();
+    assert_eq!((counters.entries_refused, counters.entries_unknown), (0, 0));
+}
+
+/// A price that the bus cannot hold.
+#[test]
+fn a_price_beyond_the_type_of_prices_is_refused() {
+    let mut world = World::up("", &[A]);
+    let quote = |price: &str| format!("35=W|262=R|55=EUR/USD|268=1|269=0|270={price}|271=1000000");
+    world.quote("A", &quote("9223372036.85477"));
+    assert!(world.tops()[0].is_some());
+    world.quote("A", &quote("9223372036.85478"));
+    assert_eq!(world.tops(), [None, None]);
+    assert_eq!(world.replay.engine().counters().entries_refused, 1);
+}
+
 #[test]
 fn a_side_that_a_quote_leaves_out_goes_away() {
     let mut world = World::up("", &[A]);

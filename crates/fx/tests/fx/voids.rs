@@ -156,6 +156,7 @@ impl World {
             Session::Quotes(BusQuotes {
                 pair,
                 receive_ns: self.now_ns,
+                is_unquoted: false,
                 quoted: Quoted::Changes(&changes),
             }),
         );

@@ -37,6 +37,9 @@ struct Reader {
     quotes: BTreeMap<u32, BTreeMap<u32, Quote>>,
     /// Number of updates of a pair's quotes or book.
     told: BTreeMap<u32, usize>,
+    /// State of each pair's book, and whether its last snapshot says that the bank has not quoted it.
+    books: BTreeMap<u32, Validity>,
+    is_unquoted: BTreeMap<u32, bool>,
     channel: Option<Validity>,
 }
 
@@ -53,6 +56,7 @@ impl Subscribe for Reader {
             Update::QuoteSnapshot(snapshot) => {
                 let all = snapshot.quotes.iter().map(|quote| (quote.entry, *quote));
                 let pair = snapshot.stream.instrument.0;
+                self.is_unquoted.insert(pair, snapshot.stream.is_unquoted);
                 self.quotes.insert(pair, all.collect());
                 pair
             }
@@ -68,7 +72,15 @@ impl Subscribe for Reader {
                 }
                 pair
             }
-            Update::Book(update) => update.instrument.0,
+            Update::Book(update) => {
+                let pair = update.instrument.0;
+                self.books.insert(pair, update.validity);
+                pair
+            }
+            Update::State(state) => {
+                self.books.insert(state.instrument.0, state.validity);
+                return;
+            }
             _ => return,
         };
         *self.told.entry(pair).or_default() += 1;
@@ -78,12 +90,19 @@ impl Subscribe for Reader {
 struct Stage {
     path: Pipeline<FxBankFeed, Local<Reader>>,
     bank: Session<Memory>,
+    now: ReceiveTime,
 }
 
 impl Stage {
     fn new() -> Stage {
-        let config =
-            Config::<FxBankVenue>::from_text("lp01.toml", CONFIG).expect("a configuration");
+        let mut stage = Stage::logged_on(CONFIG);
+        stage.quote_both();
+        stage
+    }
+
+    /// Logged on, without a quote.
+    fn logged_on(text: &str) -> Stage {
+        let config = Config::<FxBankVenue>::from_text("lp01.toml", text).expect("a configuration");
         let opened = FxBankVenue::open(&config).expect("nothing to open");
         let mut settings = Settings::new(Role::Acceptor, "LP01", "US");
         settings.reset_on_logon = true;
@@ -92,16 +111,25 @@ impl Stage {
         let mut stage = Stage {
             path: Pipeline::new(opened.feed, Local::new(Reader::default()), opened.limits),
             bank: Session::new(settings, Memory::default()),
+            now: NOW,
         };
-        stage.connect();
+        stage.log_on();
         stage
     }
 
     /// Connects, and quotes both pairs.
     fn connect(&mut self) {
-        self.bank.connected(NOW);
-        self.path.connected(NOW);
+        self.log_on();
+        self.quote_both();
+    }
+
+    fn log_on(&mut self) {
+        self.bank.connected(self.now);
+        self.path.connected(self.now);
         self.exchange(|bytes| bytes);
+    }
+
+    fn quote_both(&mut self) {
         self.quote(&snapshot("EUR/USD", &GOOD));
         self.quote(&snapshot(
             "USD/JPY",
@@ -115,14 +143,18 @@ impl Stage {
 
     /// Sends a quote whose bytes `way` changes.
     fn quote_as(&mut self, body: &str, way: impl Fn(Vec<u8>) -> Vec<u8>) {
-        let sent = self.bank.send(b"W", NOW, |message| {
+        self.send(b"W", body);
+        self.exchange(way);
+    }
+
+    fn send(&mut self, kind: &[u8], body: &str) {
+        let sent = self.bank.send(kind, self.now, |message| {
             for field in body.split_terminator('|') {
                 let (tag, value) = field.split_once('=').expect("a field");
                 message.bytes(tag.parse().expect("a tag"), value.as_bytes());
             }
         });
         sent.expect("the bank is up");
-        self.exchange(way);
     }
 
     fn exchange(&mut self, way: impl Fn(Vec<u8>) -> Vec<u8>) {
@@ -130,14 +162,14 @@ impl Stage {
         self.bank.transmitted(self.bank.poll_transmit().len());
         loop {
             if !to_feed.is_empty() {
-                self.path.packet_at((), &to_feed, NOW, 0);
+                self.path.packet_at((), &to_feed, self.now, 0);
             }
-            self.path.advance_at(NOW);
+            self.path.advance_at(self.now);
             let to_bank = self.path.feed().outgoing().to_vec();
-            self.path.sent(to_bank.len(), NOW);
+            self.path.sent(to_bank.len(), self.now);
             let mut rest = &to_bank[..];
             while !rest.is_empty() {
-                rest = &rest[self.bank.handle(rest, NOW)..];
+                rest = &rest[self.bank.handle(rest, self.now)..];
                 while let Some(event) = self.bank.poll() {
                     assert!(!matches!(event, Event::Invalid(_)), "we are never wrong");
                 }
@@ -267,6 +299,43 @@ fn a_malformed_entry_is_absent_and_counted_and_nothing_else_moves() {
         stage.quote(&snapshot("EUR/USD", &GOOD));
         assert_eq!(stage.shown(0), [BID_SHOWN, ASK_SHOWN], "{what}");
     }
+}
+
+/// A pair without a quote message is not live: after a logon, when the bank rejects its request, and after a silence.
+#[test]
+fn a_pair_that_the_bank_does_not_quote_is_not_live() {
+    let text = CONFIG.replace("dialect =", "silence_ms = 1000\ndialect =");
+    let mut stage = Stage::logged_on(&text);
+    let unquoted = |stage: &mut Stage| stage.reader().is_unquoted.clone();
+    assert_eq!(unquoted(&mut stage), BTreeMap::from([(0, true), (1, true)]));
+    stage.quote(&snapshot("EUR/USD", &GOOD));
+    // A reject of the second request, and a withdrawal of one quote: neither is a quote message.
+    stage.send(b"Y", "262=TL-2|281=0|");
+    stage.send(b"Z", "298=5|117=none|");
+    stage.exchange(|bytes| bytes);
+    let books = BTreeMap::from([(0, Validity::Live), (1, Validity::Closed)]);
+    assert_eq!(stage.reader().books, books);
+    let later = |now: ReceiveTime, ms: u64| ReceiveTime {
+        wall_ns: now.wall_ns + ms * 1_000_000,
+        mono_ns: now.mono_ns + ms * 1_000_000,
+    };
+    stage.now = later(stage.now, 1_500);
+    stage.path.advance_at(stage.now);
+    assert_eq!(
+        stage.reader().channel,
+        Some(Validity::Stale),
+        "it is silent"
+    );
+    stage.now = later(stage.now, 100);
+    stage.send(b"0", "");
+    stage.exchange(|bytes| bytes);
+    assert_eq!(stage.reader().channel, Some(Validity::Live));
+    assert_eq!(stage.reader().books, books, "as before the silence");
+    assert_eq!(
+        unquoted(&mut stage),
+        BTreeMap::from([(0, false), (1, true)])
+    );
+    assert_eq!(stage.shown(0), [BID_SHOWN, ASK_SHOWN]);
 }
 
 #[test]

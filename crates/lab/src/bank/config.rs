@@ -335,14 +335,17 @@ impl Config {
                     "bank {name}: orders: give shares from 0 to 1, hold_ms as [shortest, longest], and reject_codes"
                 ));
             }
-            let is_ladder = (1..=64).contains(&bank.tiers.len())
-                && bank.tiers.iter().all(|size| *size > 0)
-                && bank.spread_ticks >= 0
-                && bank.tier_ticks >= 0;
+            let is_ladder =
+                (1..=64).contains(&bank.tiers.len()) && bank.tiers.iter().all(|size| *size > 0);
             if !is_ladder {
-                return Err(format!(
-                    "bank {name}: give 1 to 64 tiers above 0, and a spread and a step from 0"
-                ));
+                return Err(format!("bank {name}: tiers: give 1 to 64 sizes above 0"));
+            }
+            let ticks = [
+                ("spread_ticks", bank.spread_ticks),
+                ("tier_ticks", bank.tier_ticks),
+            ];
+            if let Some((key, _)) = ticks.iter().find(|(_, ticks)| *ticks < 0) {
+                return Err(format!("bank {name}: {key}: give 0 or more"));
             }
         }
         Ok(())

@@ -176,6 +176,7 @@ impl Bench {
             let quotes = BusQuotes {
                 pair: 0,
                 receive_ns: bench.now_ns,
+                is_unquoted: false,
                 quoted: Quoted::All(&quotes),
             };
             bench
@@ -229,6 +230,7 @@ impl Bench {
         let quotes = BusQuotes {
             pair: 0,
             receive_ns: self.now_ns,
+            is_unquoted: false,
             quoted: Quoted::Changes(&self.changes),
         };
         self.composer

@@ -52,8 +52,7 @@ Exit status:
 /// Composes until it is stopped.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let path = &arguments.config;
-    let text = std::fs::read_to_string(path)
-        .map_err(|error| Failure::usage(format!("{}: cannot be read ({error})", path.display())))?;
+    let text = std::fs::read_to_string(path).map_err(|error| super::unreadable(path, &error))?;
     let mut config = Config::parse(&text)
         .map_err(|error| Failure::usage(format!("{}: {error}", path.display())))?;
     if let Some(dir) = &arguments.dir {
@@ -88,6 +87,11 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         idler.idle(composer.work().map_err(failed)?.messages);
         // A clock and a flag, not in each round.
         rounds = rounds.wrapping_add(1);
+        if rounds.is_multiple_of(64)
+            && let Some(notice) = composer.take_notice()
+        {
+            eprintln!("touchline: {notice}");
+        }
         let is_over = interrupt.is_asked()
             || rounds.is_multiple_of(64) && end.is_some_and(|end| start.elapsed() >= end);
         if is_over {

@@ -19,8 +19,7 @@ pub struct Source {
 
 /// Reads the configuration of an engine; relative paths begin at its folder.
 pub fn configuration(path: &PathBuf, dir: Option<&PathBuf>) -> Result<Config, Failure> {
-    let text = std::fs::read_to_string(path)
-        .map_err(|error| Failure::usage(format!("{}: cannot be read ({error})", path.display())))?;
+    let text = std::fs::read_to_string(path).map_err(|error| super::unreadable(path, &error))?;
     let mut config = Config::parse(&text)
         .map_err(|error| Failure::usage(format!("{}: {error}", path.display())))?;
     if let Some(dir) = dir {

@@ -338,6 +338,7 @@ impl Fields {
         self.put("securityId", stream.security_id);
         self.put("provider", stream.provider);
         self.put("valueDate", stream.value_date);
+        self.set("streamFlags", stream.is_unquoted.into(), &["unquoted"]);
     }
 
     fn status(&mut self, status: &TradingStatus) -> &'static str {
@@ -448,8 +449,9 @@ impl Fields {
         self.name("side", Some(quote.side));
         let bits = u8::from(quote.is_indicative) | u8::from(quote.is_full_amount) << 1;
         self.set("quoteFlags", bits, &["indicative", "fullAmount"]);
-        if action.is_some() {
-            self.name("action", action);
+        match action {
+            Some(_) => self.name("action", action),
+            None => self.word("setNs", quote.set_ns),
         }
         self.put("quoteId", quote.quote_id);
     }

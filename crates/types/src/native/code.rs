@@ -16,6 +16,9 @@ pub const INDICATIVE: u8 = 1 << 0;
 /// Bit of QuoteFlags of the schema: one ticket of at most the amount.
 pub const FULL_AMOUNT: u8 = 1 << 1;
 
+/// Bit of StreamFlags of the schema: for no quote message of the provider.
+pub const UNQUOTED: u8 = 1 << 0;
+
 /// Bit of OrderFlags of the schema: the order must not trade at once.
 pub const POST_ONLY: u8 = 1 << 0;
 /// Bit of OrderFlags of the schema: the order may only reduce a position.

@@ -47,6 +47,7 @@ impl<'a, E: Entry> QuotesView<'a, E> {
             provider: provider.expect("a provider is checked when its message is parsed"),
             value_date: self.stream.value_date.get(),
             validity: self.validity,
+            is_unquoted: self.stream.stream_flags & code::UNQUOTED != 0,
         }
     }
 }
@@ -144,6 +145,7 @@ fn layout_of(stream: &QuoteStream) -> layout::QuoteStream {
         security_id: stream.security_id.into(),
         provider: Text(stream.provider.bytes()),
         value_date: stream.value_date.into(),
+        stream_flags: bit(stream.is_unquoted, code::UNQUOTED),
         reserved: Zeros::NEW,
     }
 }
@@ -204,7 +206,7 @@ impl Entry for layout::Quote {
             tier: quote.tier.unwrap_or(NO_TIER).into(),
             side: quote.side as u8,
             quote_flags: flags(quote),
-            reserved: Zeros::NEW,
+            set_ns: quote.set_ns.into(),
             quote_id: Text(quote.quote_id.bytes()),
         }
     }
@@ -223,6 +225,7 @@ impl Entry for layout::Quote {
             quantity_min: Quantity(self.quantity_min.get()),
             expiry_ns: self.expiry_ns.get(),
             priority: self.priority.get(),
+            set_ns: self.set_ns.get(),
             tier: Some(self.tier.get()).filter(|tier| *tier != NO_TIER),
             is_indicative: self.quote_flags & code::INDICATIVE != 0,
             is_full_amount: self.quote_flags & code::FULL_AMOUNT != 0,
@@ -293,7 +296,7 @@ impl layout::QuoteChange {
             tier,
             side,
             quote_flags,
-            reserved: Zeros::NEW,
+            set_ns: 0.into(),
             quote_id,
         }
     }
@@ -302,7 +305,10 @@ impl layout::QuoteChange {
 /// Stands for no tier on the wire.
 const NO_TIER: u16 = u16::MAX;
 
+fn bit(set: bool, bit: u8) -> u8 {
+    if set { bit } else { 0 }
+}
+
 fn flags(quote: &Quote) -> u8 {
-    let bit = |set: bool, bit: u8| if set { bit } else { 0 };
     bit(quote.is_indicative, code::INDICATIVE) | bit(quote.is_full_amount, code::FULL_AMOUNT)
 }

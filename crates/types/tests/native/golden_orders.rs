@@ -45,6 +45,7 @@ fn quote(entry: u32) -> Quote {
         quantity_min: Quantity::NULL,
         expiry_ns: 0x3333_0000_0000_0001,
         priority: 0x77,
+        set_ns: 0,
         tier: (entry > 0).then_some(3),
         is_indicative: entry > 1,
         is_full_amount: entry > 0,
@@ -62,6 +63,7 @@ const STREAM: QuoteStream = QuoteStream {
     provider: Code::EMPTY,
     value_date: 20_260_107,
     validity: Validity::Stale,
+    is_unquoted: false,
 };
 
 fn route() -> OrderRoute {
@@ -276,6 +278,45 @@ fn quotes() {
     };
     assert_eq!((view.stream(), read.timestamps()), (stream, TIMESTAMPS));
     assert!(view.quotes.iter().eq(quotes));
+}
+
+/// What was reserved in quotes: an older message reads as one of a quote message, without times of setting.
+#[test]
+fn quotes_with_what_was_reserved() {
+    let stream = QuoteStream {
+        is_unquoted: true,
+        ..STREAM
+    };
+    let one = Quote {
+        set_ns: 0x0102_0304_0506_0708,
+        ..quote(1)
+    };
+    for (is_unquoted, set_ns) in [(false, 0), (true, one.set_ns)] {
+        let stream = QuoteStream {
+            is_unquoted,
+            ..stream
+        };
+        let quotes = [Quote { set_ns, ..one }];
+        let snapshot = QuoteSnapshot {
+            stream,
+            quotes: &quotes,
+        };
+        let mut bytes = [0xEE; 512];
+        let length = encode_quote_snapshot(&snapshot, 1, FLAGS, &TIMESTAMPS, &mut bytes).unwrap();
+        // Header, block, dimension.
+        let (flags, set) = (8 + 108, 8 + 116 + 4 + 48);
+        assert_eq!(
+            bytes[flags..flags + 8],
+            [u8::from(is_unquoted), 0, 0, 0, 0, 0, 0, 0]
+        );
+        assert_eq!(bytes[set..set + 8], set_ns.to_le_bytes());
+        let read = Message::parse(&bytes[..length]).unwrap();
+        let Body::QuoteSnapshot(view) = read.body else {
+            panic!("another message")
+        };
+        assert_eq!(view.stream(), stream);
+        assert!(view.quotes.iter().eq(quotes));
+    }
 }
 
 /// The text of an order that we rejected, with our reason.

@@ -5,19 +5,20 @@ use super::Apply;
 use crate::config::PairConfig;
 use crate::plan::whole_lots;
 use crate::setup::{Pair, ns};
-use crate::ticks::{PRICE_MAX, QUANTITY_MAX};
+use crate::ticks::{PRICE_MAX, QUANTITY_MAX, tick};
 use touchline_types::{Id, Quote, QuoteAction, QuoteChange};
-
-/// Decimals of a [`touchline_types::Price`].
-const PRICE_DECIMALS: u32 = 9;
 
 /// Quotes of a bank's pair.
 #[derive(Debug, Clone, Copy)]
 pub struct BusQuotes<'a> {
     /// The pair.
     pub pair: Pair,
-    /// Receive time of the bank's message at the gateway, nanoseconds since 1970.
+    /// Receive time of the bank's message at the gateway, nanoseconds since 1970; of all quotes, that of the pair's last quote
+    /// message.
     pub receive_ns: u64,
+    /// Whether it stands for no quote message of the pair: quotes that the bank withdrew, or a pair without any quote message so
+    /// far.
+    pub is_unquoted: bool,
     /// The change.
     pub quoted: Quoted<'a>,
 }
@@ -27,29 +28,53 @@ pub struct BusQuotes<'a> {
 pub enum Quoted<'a> {
     /// Changes, in order; empty if a quote message of the pair changed nothing.
     Changes(&'a [QuoteChange]),
-    /// All quotes of the pair, oldest first.
+    /// All quotes of the pair, oldest first: a reader takes the pair up.
     All(&'a [Quote]),
 }
 
+impl BusQuotes<'_> {
+    /// Whether the pair has no quotes afterwards, and it is no quote message.
+    pub fn is_cleared(&self) -> bool {
+        match self.quoted {
+            Quoted::Changes([change]) => change.action == QuoteAction::Clear,
+            Quoted::Changes(_) => false,
+            Quoted::All(_) => self.is_unquoted,
+        }
+    }
+}
+
+/// Time at which a quote was set, in a message of this receive time.
+pub fn set_at(quote: &Quote, receive_ns: u64) -> u64 {
+    match quote.set_ns {
+        0 => receive_ns,
+        set_ns => set_ns,
+    }
+}
+
 impl Apply<'_> {
-    /// Applies quotes from a bus. They count as a quote message of the pair.
+    /// Applies quotes from a bus.
     pub(in crate::quotes) fn bus_quotes(&mut self, quotes: &BusQuotes<'_>) {
         let BusQuotes {
             pair, receive_ns, ..
         } = *quotes;
-        self.counters.quotes += 1;
-        self.note_changed(pair);
         match quotes.quoted {
-            Quoted::Changes([change]) if change.action == QuoteAction::Clear => {
-                self.books[pair].clear();
-                return;
-            }
+            _ if !quotes.is_unquoted => self.counters.quotes += 1,
+            Quoted::Changes(_) => self.counters.withdrawals += 1,
+            Quoted::All(_) => {}
+        }
+        self.note_changed(pair);
+        if quotes.is_cleared() {
+            self.books[pair].clear();
+            return;
+        }
+        match quotes.quoted {
             Quoted::Changes(changes) => {
                 for change in changes {
                     self.bus_change(pair, receive_ns, change);
                 }
             }
             Quoted::All(quotes) => {
+                *self.taken_up_ns = Some(receive_ns);
                 self.books[pair].begin_snapshot(&Id::EMPTY);
                 for quote in quotes {
                     self.bus_quote(pair, receive_ns, quote);
@@ -57,7 +82,10 @@ impl Apply<'_> {
                 self.books[pair].end_snapshot();
             }
         }
-        self.note_quoted(pair);
+        // mutant: fx: a withdrawal on a bus makes quotes fresh
+        if !quotes.is_unquoted {
+            self.note_quoted(pair);
+        }
     }
 
     fn bus_change(&mut self, pair: Pair, receive_ns: u64, change: &QuoteChange) {
@@ -83,7 +111,7 @@ impl Apply<'_> {
     fn bus_entry(&self, pair: Pair, receive_ns: u64, quote: &Quote) -> Option<Entry> {
         let bank = &self.setup.banks[self.bank].config;
         let PairConfig { precision, lot, .. } = self.setup.pairs[pair].config;
-        let nanos = 10_i64.pow(PRICE_DECIMALS - u32::from(precision));
+        let nanos = tick(precision);
         let (price, size) = (quote.price.0 / nanos, quote.quantity.0);
         let minimum = match quote.quantity_min.is_null() {
             true => bank.min_qty,
@@ -106,11 +134,13 @@ impl Apply<'_> {
             whole: whole_lots(size, lot),
             minimum,
             expires_ns: end_of(quote)
-                .min(lived_from(receive_ns))
+                // mutant: fx: a reader that joins gives quotes a new life
+                .min(lived_from(set_at(quote, receive_ns)))
                 .min(lived_from(self.now_ns)),
             age: 0,
             quote_id: quote.quote_id,
             request: Id::EMPTY,
+            set_ns: 0,
         })
     }
 }

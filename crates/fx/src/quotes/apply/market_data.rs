@@ -3,6 +3,7 @@
 use super::super::fields::{Raw, first, id, is_spot, tag};
 use super::{Apply, Draft, Key};
 use crate::setup::Pair;
+use crate::ticks::is_zero;
 use touchline_types::{Id, Side};
 use touchline_wire::fix::Message;
 
@@ -109,13 +110,17 @@ impl Apply<'_> {
     pub(super) fn increment(&mut self, message: &Message<'_>) {
         self.counters.quotes += 1;
         let request = first(message, tag::MD_REQ_ID);
-        let mut symbol = None;
-        walk(message, |head, entry| {
+        let (mut symbol, mut is_empty) = (None, true);
+        let head = walk(message, |head, entry| {
+            is_empty = false;
             symbol = entry.symbol.or(symbol).or(head.symbol);
             if let Some(pair) = self.quoted_pair(symbol) {
                 self.increment_entry(pair, request, head, entry);
             }
         });
+        if is_empty && head.symbol.is_some() {
+            self.quoted_pair(head.symbol);
+        }
     }
 
     fn increment_entry(
@@ -189,16 +194,16 @@ impl Apply<'_> {
     }
 }
 
-/// Calls `each` with the fields before the group and those of each entry. The field after NoMDEntries (268) starts each
-/// entry.
-fn walk<'a>(message: &Message<'a>, mut each: impl FnMut(&Fields<'a>, &Fields<'a>)) {
+/// Calls `each` with the fields outside the group and those of each entry. The field after NoMDEntries (268) starts each
+/// entry; after `268=0` there is no entry. Returns the fields outside the group.
+fn walk<'a>(message: &Message<'a>, mut each: impl FnMut(&Fields<'a>, &Fields<'a>)) -> Fields<'a> {
     let (mut head, mut entry) = (Fields::default(), None);
     let (mut counted, mut delimiter) = (false, None);
     for field in message.fields().filter_map(Result::ok) {
         match delimiter {
             None if counted => delimiter = Some(field.tag),
             None => {
-                counted = field.tag == tag::NO_MD_ENTRIES;
+                counted = field.tag == tag::NO_MD_ENTRIES && !is_zero(field.value);
                 head.take(field.tag, field.value);
                 continue;
             }
@@ -215,4 +220,5 @@ fn walk<'a>(message: &Message<'a>, mut each: impl FnMut(&Fields<'a>, &Fields<'a>
     if let Some(entry) = entry {
         each(&head, &entry);
     }
+    head
 }

@@ -2,6 +2,7 @@
 
 use super::super::fields::{Raw, first, id, is_spot, tag};
 use super::{Apply, Draft, Key};
+use crate::ticks::is_zero;
 use touchline_types::Side;
 use touchline_wire::fix::Message;
 
@@ -28,8 +29,9 @@ impl Apply<'_> {
                 Side::Ask => (tag::OFFER_PX, tag::OFFER_SIZE),
             };
             let key = Key::Request(side, request);
-            let price: Raw<'_> = first(message, price);
-            if price.is_none() {
+            let (price, size): (Raw<'_>, Raw<'_>) = (first(message, price), first(message, size));
+            // A price or size of zero takes the side away, as an absent price does.
+            if price.is_none_or(is_zero) || size.is_some_and(is_zero) {
                 // mutant: fx: a side absent from a quote stays
                 self.books[pair].remove(&key);
                 continue;
@@ -37,7 +39,7 @@ impl Apply<'_> {
             let draft = Draft {
                 side,
                 price,
-                size: first(message, size),
+                size,
                 minimum: first(message, tag::MIN_QTY),
                 expires: first(message, tag::VALID_UNTIL),
                 // mutant: fx: an indicative quote is firm

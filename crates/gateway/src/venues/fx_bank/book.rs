@@ -11,8 +11,18 @@ use touchline_types::{
 #[derive(Debug)]
 pub struct Books {
     ladders: Vec<Ladder>,
-    /// Whether a quote message of the pair was received since the session logged on.
-    is_quoted: Vec<bool>,
+    known: Vec<Known>,
+}
+
+/// What is known of a pair since the session logged on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Known {
+    /// No quote message yet.
+    Nothing,
+    /// The bank rejected the request.
+    Closed,
+    /// A quote message was received.
+    Quoted,
 }
 
 impl Books {
@@ -22,7 +32,7 @@ impl Books {
             |pair: &touchline_fx::setup::PairSetup| Ladder::new(levels_max, pair.config.precision);
         Books {
             ladders: pairs.iter().map(ladder).collect(),
-            is_quoted: vec![false; pairs.len()],
+            known: vec![Known::Nothing; pairs.len()],
         }
     }
 
@@ -30,14 +40,41 @@ impl Books {
     pub fn empty(&mut self, validity: Validity, events: &mut Vec<Event>) {
         for (pair, ladder) in self.ladders.iter_mut().enumerate() {
             ladder.replace([Some(&[]), Some(&[])]);
-            self.is_quoted[pair] = false;
+            self.known[pair] = Known::Nothing;
             events.push(Event::BookLost(Instrument(pair as u32), validity));
         }
     }
 
+    /// The session timed out: the quotes are kept, and unusable until it is active again.
+    pub fn pause(&mut self, events: &mut Vec<Event>) {
+        for (pair, ladder) in self.ladders.iter_mut().enumerate() {
+            ladder.replace([Some(&[]), Some(&[])]);
+            if self.known[pair] == Known::Quoted {
+                let instrument = Instrument(pair as u32);
+                events.push(Event::BookLost(instrument, Validity::Recovering));
+            }
+        }
+    }
+
+    /// The session is active again after a pause: books of quoted pairs are known as before.
+    pub fn resume(&mut self, stream: &BankStream, events: &mut Vec<Event>) {
+        for pair in 0..self.ladders.len() {
+            if self.known[pair] == Known::Quoted {
+                events.push(Event::Validity(Instrument(pair as u32), Validity::Live));
+                self.refresh(stream, pair, events);
+            }
+        }
+    }
+
+    /// The bank rejected the request of the pair.
+    pub fn close(&mut self, pair: Pair, events: &mut Vec<Event>) {
+        self.known[pair] = Known::Closed;
+        events.push(Event::Validity(Instrument(pair as u32), Validity::Closed));
+    }
+
     /// Records a quote message of the pair: its book is known.
     pub fn note_quoted(&mut self, pair: Pair, events: &mut Vec<Event>) {
-        if !std::mem::replace(&mut self.is_quoted[pair], true) {
+        if std::mem::replace(&mut self.known[pair], Known::Quoted) != Known::Quoted {
             events.push(Event::Validity(Instrument(pair as u32), Validity::Live));
         }
     }

@@ -82,8 +82,10 @@ enum Pending {
     Start,
     /// Logged on.
     Up,
-    /// The session was lost or timed out.
+    /// The session was lost.
     Away,
+    /// The session timed out: its quotes are unusable until it is active again.
+    Silent,
     /// Activity of the session after a feed timeout.
     Back,
     /// Activity without quotes.
@@ -118,7 +120,7 @@ impl FxBankFeed {
         self.settings.stream.setup().pairs.len()
     }
 
-    fn stream_of(&self, pair: usize) -> QuoteStream {
+    fn stream_of(&self, pair: usize, is_unquoted: bool) -> QuoteStream {
         let setup = self.settings.stream.setup();
         QuoteStream {
             instrument: Instrument(pair as u32),
@@ -129,6 +131,7 @@ impl FxBankFeed {
                 true => Validity::Live,
                 false => Validity::Stale,
             },
+            is_unquoted,
         }
     }
 
@@ -160,6 +163,10 @@ impl FxBankFeed {
                 events.push(stale(Validity::Stale));
                 self.books.empty(Validity::Recovering, events);
             }
+            Pending::Silent => {
+                events.push(stale(Validity::Stale));
+                self.books.pause(events);
+            }
             Pending::Up => {
                 self.books.empty(Validity::Recovering, events);
                 events.push(stale(Validity::Live));
@@ -170,10 +177,7 @@ impl FxBankFeed {
             Pending::Back => {
                 events.push(stale(Validity::Live));
                 self.snapshots(&mut batch.quotes);
-                for pair in 0..self.pairs() {
-                    self.books.note_quoted(pair, events);
-                    self.books.refresh(&self.settings.stream, pair, events);
-                }
+                self.books.resume(&self.settings.stream, events);
                 events.push(Event::EndOfEvent { transact_ns: 0 });
             }
             Pending::Heard => events.push(stale(Validity::Live)),
@@ -194,15 +198,14 @@ impl FxBankFeed {
 
     fn snapshot(&mut self, pair: usize, into: &mut QuoteBatch) {
         self.counters.snapshots += 1;
-        let stream = self.stream_of(pair);
-        let now_ns = self.time.wall_ns;
-        let settings = &self.settings;
-        into.add_all(stream, |quotes| {
-            match settings.stream.all(pair, quotes) {
-                // No quote message yet: the empty snapshot is as of now.
-                0 => now_ns,
-                quoted_ns => quoted_ns,
-            }
+        let bank = &self.settings.stream;
+        // Before the first quote message the empty snapshot is as of now, and says so.
+        let (is_unquoted, receive_ns) = match bank.quoted_ns(pair) {
+            0 => (true, self.time.wall_ns),
+            quoted_ns => (false, quoted_ns),
+        };
+        into.add_all(self.stream_of(pair, is_unquoted), receive_ns, |quotes| {
+            bank.all(pair, quotes);
         });
     }
 
@@ -217,6 +220,7 @@ impl FxBankFeed {
             reason,
             time,
             pending,
+            books,
             ..
         } = self;
         let mut refused = None;
@@ -257,10 +261,7 @@ impl FxBankFeed {
             Said::Logon(_) | Said::LoggedOut(_) => {}
         }
         if let Some(pair) = refused {
-            let instrument = Instrument(pair as u32);
-            batch
-                .events
-                .push(Event::Validity(instrument, Validity::Closed));
+            books.close(pair, &mut batch.events);
         }
         let (pairs, now) = (settings.stream.setup().pairs.len(), *time);
         if let Some(id) = acknowledge {
@@ -279,7 +280,8 @@ impl FxBankFeed {
 
     /// Changes of a pair's quotes by the last message.
     fn pass_on(&mut self, pair: usize, batch: &mut Batch) {
-        let stream = self.stream_of(pair);
+        let is_quoted = self.settings.stream.is_quoted(pair);
+        let stream = self.stream_of(pair, !is_quoted);
         let receive_ns = self.time.wall_ns;
         // After a logon or a loss, snapshots of all pairs follow.
         let is_told = self.pending != Pending::Nothing;
@@ -290,7 +292,9 @@ impl FxBankFeed {
             return;
         }
         batch.quotes.add_changes(stream, changes, receive_ns);
-        self.books.note_quoted(pair, &mut batch.events);
+        if is_quoted {
+            self.books.note_quoted(pair, &mut batch.events);
+        }
         if self
             .books
             .refresh(&self.settings.stream, pair, &mut batch.events)
@@ -481,7 +485,7 @@ impl Feed for FxBankFeed {
         if self.is_up && !self.is_silent && silence_ns > 0 && quiet_ns >= silence_ns {
             self.is_silent = true;
             self.counters.silences += 1;
-            self.pending = Pending::Away;
+            self.pending = Pending::Silent;
         }
         if self.is_up && now.mono_ns >= self.snapshot_due_ns {
             self.snapshot_due_ns = now.mono_ns.saturating_add(self.settings.snapshot_ns);

@@ -205,5 +205,6 @@ fn stream() -> QuoteStream {
         provider: Code::lossy(b"LP"),
         value_date: 20_260_107,
         validity: Validity::Live,
+        is_unquoted: false,
     }
 }

@@ -14,8 +14,10 @@ fields! {
         8 provider: Text<16>,
         /// Value date as `YYYYMMDD`; 0 where the instrument has but one.
         24 value_date: U32,
+        /// StreamFlags of the schema.
+        28 stream_flags: u8,
         /// Not used.
-        28 reserved: Zeros<8>,
+        29 reserved: Zeros<7>,
     }
 }
 
@@ -64,8 +66,8 @@ fields! {
         46 side: u8,
         /// QuoteFlags of the schema.
         47 quote_flags: u8,
-        /// Not used.
-        48 reserved: Zeros<8>,
+        /// Receive time of the message that set it, nanoseconds since the Unix epoch; 0 if not stated.
+        48 set_ns: U64,
         /// The provider's id of the quote.
         56 quote_id: Text<64>,
     }

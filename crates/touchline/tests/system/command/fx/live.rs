@@ -263,6 +263,7 @@ fn quote((_, publisher): (usize, &mut Publisher)) {
         provider: Code::lossy(b"LP"),
         value_date: 20_260_107,
         validity: Validity::Live,
+        is_unquoted: false,
     };
     let snapshot = QuoteSnapshot {
         stream,

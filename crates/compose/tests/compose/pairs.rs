@@ -1,0 +1,107 @@
+//! What a message of one pair, or the end of one session, changes beside its own pair.
+
+use std::fs;
+use std::os::unix::fs::DirBuilderExt;
+use std::path::PathBuf;
+use touchline_compose::{Composer, Config};
+use touchline_fx::input::Session;
+use touchline_fx::quotes::{BusQuotes, Quoted};
+use touchline_transport::shm::Publisher;
+use touchline_types::{Price, Quantity, Quote, Side, Validity};
+
+const MS: u64 = 1_000_000;
+
+/// A composer of two pairs and two banks that reads no bus.
+struct World {
+    folder: PathBuf,
+    composer: Composer<Publisher>,
+}
+
+impl World {
+    fn open(name: &str, extra: &str, bank: &str) -> World {
+        let folder = std::env::temp_dir().join(format!("pairs-{name}-{}", std::process::id()));
+        let _ = fs::remove_dir_all(&folder);
+        let mut builder = fs::DirBuilder::new();
+        builder.mode(0o700).create(&folder).expect("a folder");
+        let mut text =
+            format!("bus = \"fx\"\nring_bytes = 65536\n{extra}\ndirectory = {folder:?}\n");
+        for symbol in ["EUR/USD", "GBP/USD"] {
+            text += &format!(
+                "[[pairs]]\nsymbol = \"{symbol}\"\nprecision = 5\nspot_date = \"20260107\"\n"
+            );
+        }
+        text += &format!("[[banks]]\nname = \"LP0\"\n{bank}\n[[banks]]\nname = \"LP1\"\n{bank}\n");
+        let config = Config::parse(&text).expect("a configuration");
+        let composer = Composer::open(&config, None).expect("a composer");
+        World { folder, composer }
+    }
+
+    /// A bank's only quote of a pair.
+    fn quote(&mut self, at_ms: u64, bank: usize, pair: usize, ticks: i64) {
+        let quote = Quote {
+            side: Side::Bid,
+            price: Price(ticks * 10_000),
+            quantity: Quantity(1_000_000),
+            ..Quote::NULL
+        };
+        let quotes = BusQuotes {
+            pair,
+            receive_ns: at_ms * MS,
+            is_unquoted: false,
+            quoted: Quoted::All(&[quote]),
+        };
+        self.input(at_ms, bank, Session::Quotes(quotes));
+    }
+
+    fn input(&mut self, at_ms: u64, bank: usize, session: Session<'_>) {
+        self.composer.input(bank, at_ms * MS, session);
+    }
+
+    /// Published state and best bid of a pair, ticks.
+    fn shown(&self, pair: usize) -> (Validity, Option<i64>) {
+        let output = self.composer.output();
+        let best = output.ladder(pair).levels(Side::Bid).first();
+        (
+            output.validity(pair),
+            best.map(|level| level.price.0 / 10_000),
+        )
+    }
+}
+
+impl Drop for World {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.folder);
+    }
+}
+
+/// A bank was silent for the composer alone: any message of it brings every pair back, on the bus too.
+#[test]
+fn the_end_of_a_silence_is_published_for_every_pair() {
+    let mut world = World::open("silence", "", "silence_ms = 100");
+    world.input(1_000, 0, Session::Up);
+    world.quote(1_000, 0, 0, 110_000);
+    world.quote(1_000, 0, 1, 130_000);
+    assert_eq!(world.shown(1), (Validity::Live, Some(130_000)));
+    // Another bank's message, so that time passes.
+    world.input(1_200, 1, Session::Up);
+    assert_eq!(world.shown(1), (Validity::Stale, None));
+    world.quote(1_300, 0, 0, 110_001);
+    assert_eq!(world.shown(0), (Validity::Live, Some(110_001)));
+    assert_eq!(world.shown(1), (Validity::Live, Some(130_000)));
+}
+
+/// Composites are conflated; the quotes of a lost bank leave all the same.
+#[test]
+fn a_lost_bank_leaves_a_conflated_composite_at_once() {
+    let mut world = World::open("conflated", "conflate_ms = 1000", "");
+    for bank in 0..2 {
+        world.input(1_100, bank, Session::Up);
+        world.quote(1_100, bank, 0, 110_000 + bank as i64);
+    }
+    world.input(2_000, 0, Session::Heard);
+    assert_eq!(world.shown(0), (Validity::Live, Some(110_001)));
+    world.quote(2_100, 1, 0, 110_002);
+    assert_eq!(world.shown(0), (Validity::Live, Some(110_001)), "conflated");
+    world.input(2_300, 1, Session::Down);
+    assert_eq!(world.shown(0), (Validity::Live, Some(110_000)));
+}

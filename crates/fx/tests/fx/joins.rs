@@ -1,0 +1,205 @@
+//! The age of quotes by way of a bus: neither a withdrawal nor a composer that joins makes them fresh.
+
+use crate::world::{START_NS, config, fix};
+use touchline_fx::input::{Input, Session};
+use touchline_fx::lines::Files;
+use touchline_fx::quotes::{BusQuotes, Quoted};
+use touchline_fx::session_file::LineWriter;
+use touchline_fx::{BankStream, Batch, Engine, Replay, Setup};
+use touchline_types::Side;
+
+const MS: u64 = 1_000_000;
+
+/// One bank with its gateway, whose configuration has no limits, and a composer.
+struct World {
+    setup: Setup,
+    gateway: BankStream,
+    engine: Engine,
+    batch: Batch,
+    files: Files,
+    writer: LineWriter,
+    recorded: String,
+}
+
+impl World {
+    /// The bank's settings at the composer. The gateway is logged on.
+    fn new(settings: &str) -> World {
+        let setup = Setup::parse(&config("", &[("LP01", settings)])).expect("a composer");
+        let alone = Setup::parse(&config("", &[("LP01", "")])).expect("a gateway");
+        let mut gateway = BankStream::new(alone);
+        gateway.up(START_NS);
+        World {
+            engine: Engine::new(setup.clone()),
+            setup,
+            gateway,
+            batch: Batch::default(),
+            files: Files::default(),
+            writer: LineWriter::default(),
+            recorded: String::new(),
+        }
+    }
+
+    fn input(&mut self, at_ms: u64, session: Session<'_>) {
+        let (at_ns, input) = (START_NS + at_ms * MS, Input::Pricing(0, session));
+        self.writer
+            .write(&self.setup, at_ns, &input, &mut self.recorded);
+        self.batch.clear();
+        self.engine.handle(at_ns, &input, &mut self.batch);
+        self.files.write(&self.setup, &self.batch);
+    }
+
+    fn wake(&mut self, at_ms: u64) {
+        self.batch.clear();
+        self.engine
+            .handle_timeout(START_NS + at_ms * MS, &mut self.batch);
+        self.files.write(&self.setup, &self.batch);
+    }
+
+    /// The composer joins, or joins again: all quotes of each pair, as the gateway repeats them.
+    fn join(&mut self, at_ms: u64) {
+        self.input(at_ms, Session::Up);
+        let mut quotes = Vec::new();
+        for pair in 0..self.setup.pairs.len() {
+            self.gateway.all(pair, &mut quotes);
+            let quoted_ns = self.gateway.quoted_ns(pair);
+            let snapshot = BusQuotes {
+                pair,
+                receive_ns: quoted_ns,
+                is_unquoted: quoted_ns == 0,
+                quoted: Quoted::All(&quotes),
+            };
+            self.input(at_ms, Session::Quotes(snapshot));
+        }
+    }
+
+    /// A message of the bank, for the gateway alone.
+    fn quote(&mut self, at_ms: u64, body: &str) {
+        let message = fix(body).replace('|', "\u{1}");
+        self.gateway
+            .message(START_NS + at_ms * MS, message.as_bytes());
+    }
+
+    /// What the gateway publishes of its last message, to the composer.
+    fn pass_on(&mut self, at_ms: u64) {
+        for pair in 0..self.setup.pairs.len() {
+            let changes = self.gateway.take_changes(pair).map(<[_]>::to_vec);
+            let Some(changes) = changes else {
+                continue;
+            };
+            let quotes = BusQuotes {
+                pair,
+                receive_ns: START_NS + at_ms * MS,
+                is_unquoted: !self.gateway.is_quoted(pair),
+                quoted: Quoted::Changes(&changes),
+            };
+            self.input(at_ms, Session::Quotes(quotes));
+        }
+    }
+
+    /// Best prices of EUR/USD, ticks.
+    fn tops(&self) -> [Option<i64>; 2] {
+        let tops = &self.engine.composites().of(0).tops;
+        [0, 1].map(|side| tops[side].map(|top| top.price))
+    }
+
+    /// A replay of what a composer records writes the same composites.
+    fn check_replay(mut self, at_ms: u64) {
+        self.wake(at_ms);
+        self.recorded += &format!("{} - {{\"op\":\"end\"}}\n", START_NS + at_ms * MS);
+        let mut replay = Replay::new(self.setup);
+        for line in self.recorded.lines() {
+            let read = replay.line(line);
+            read.unwrap_or_else(|error| panic!("{line}: {error}"));
+        }
+        assert_eq!(replay.finish().0.composite, self.files.composite);
+    }
+}
+
+fn increment(side: Side, id: &str, price: &str) -> String {
+    let side = side.index();
+    format!("35=X|268=1|279=0|278={id}|269={side}|55=EUR/USD|270={price}|271=1000000|299=q{id}")
+}
+
+/// Only a quote message of the pair ends its staleness.
+#[test]
+fn a_withdrawal_does_not_make_old_quotes_fresh() {
+    for withdrawal in ["35=Z|298=5|117=qb", "35=AI|297=5|117=qb"] {
+        let mut world = World::new("stale_ms = 600");
+        world.join(0);
+        world.quote(0, &increment(Side::Bid, "a", "1.1"));
+        world.pass_on(0);
+        world.quote(1, &increment(Side::Ask, "b", "1.2"));
+        world.pass_on(1);
+        assert_eq!(world.tops(), [Some(110_000), Some(120_000)]);
+        world.quote(1_500, withdrawal);
+        world.pass_on(1_500);
+        assert_eq!((world.tops(), world.engine.is_live(0)), ([None; 2], false));
+        assert_eq!(world.engine.score(0, 0).quotes, 2, "{withdrawal}");
+        // A quote message does, and what was withdrawn is gone.
+        world.quote(1_600, &increment(Side::Ask, "c", "1.3"));
+        world.pass_on(1_600);
+        assert_eq!(world.tops(), [Some(110_000), Some(130_000)]);
+        assert!(world.recorded.contains("LP01.q !withdrawn 8=FIX.4.4|"));
+        world.check_replay(3_000);
+    }
+}
+
+/// Each quote lives `ttl_ms` from when the bank set it, whenever the composer joins.
+#[test]
+fn a_composer_that_joins_gives_no_quote_a_new_life() {
+    let mut world = World::new("ttl_ms = 1000");
+    world.quote(0, &increment(Side::Bid, "a", "1.1"));
+    for number in 1..=12 {
+        world.quote(250 * number, &increment(Side::Ask, "b", "1.2"));
+    }
+    world.join(3_100);
+    assert_eq!(world.tops(), [None, Some(120_000)]);
+    world.wake(3_999);
+    assert_eq!(world.tops(), [None, Some(120_000)]);
+    world.wake(4_000);
+    assert_eq!(world.tops(), [None; 2]);
+    assert_eq!(
+        world.engine.score(0, 0).quotes,
+        0,
+        "it received no quote message"
+    );
+    world.check_replay(5_000);
+}
+
+/// A pair is stale `stale_ms` after its last quote message, whenever the composer joins.
+#[test]
+fn a_composer_that_joins_makes_no_pair_fresh() {
+    let mut world = World::new("stale_ms = 600");
+    world.quote(0, &increment(Side::Bid, "a", "1.1"));
+    world.join(500);
+    assert_eq!(
+        (world.tops(), world.engine.is_live(0)),
+        ([Some(110_000), None], true)
+    );
+    world.wake(600);
+    assert_eq!((world.tops(), world.engine.is_live(0)), ([None; 2], false));
+    assert!(
+        world
+            .recorded
+            .contains(&format!("LP01.q !taken {START_NS} 8=FIX"))
+    );
+    world.check_replay(2_000);
+}
+
+/// A bank is not live in a pair that it has not quoted since its logon.
+#[test]
+fn a_pair_without_a_quote_message_is_not_live() {
+    let mut world = World::new("");
+    world.quote(0, &increment(Side::Bid, "a", "1.1"));
+    world.join(10);
+    assert!(world.engine.is_live(0) && !world.engine.is_live(1));
+    // A withdrawal is none either, and a new session starts without any.
+    world.quote(20, "35=Z|298=4");
+    world.pass_on(20);
+    assert!(world.engine.is_live(0) && !world.engine.is_live(1));
+    world.gateway.down(START_NS + 30 * MS);
+    world.gateway.up(START_NS + 40 * MS);
+    world.join(50);
+    assert!(!world.engine.is_live(0) && !world.engine.is_live(1));
+    world.check_replay(100);
+}
