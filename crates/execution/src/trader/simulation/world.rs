@@ -417,6 +417,7 @@ impl World {
                         let quotes = BusQuotes {
                             pair,
                             receive_ns: time.wall_ns,
+                            is_unquoted: false,
                             quoted: Quoted::All(&quotes),
                         };
                         core.quotes(time, place, Session::Quotes(quotes));
