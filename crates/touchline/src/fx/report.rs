@@ -46,7 +46,7 @@ pub struct Arguments {
     /// Write the files into this directory
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
-    /// Follow the engine until Ctrl-C: serve the clients of [report], and keep the files of --out up to date
+    /// Follow the engine until Ctrl-C: serve the back offices of section report, and keep the files of --out up to date
     #[arg(long)]
     follow: bool,
     /// Stop when standard input is closed, for a process that starts this as a child
