@@ -5,6 +5,7 @@
 use crate::options::root;
 use crate::{Error, error};
 use std::path::Path;
+use touchline_transport::bus::{FOREIGN_SCHEMA, schema_of};
 use touchline_transport::shm::Root;
 pub use touchline_transport::shm::{
     CountersView, Description, HistogramView, Holder, Liveness, Origin, Overview, ProcessView,
@@ -30,13 +31,20 @@ impl Monitor {
         self.root.path()
     }
 
-    /// Names of the buses, sorted.
+    /// Names of the buses of market data, sorted. Those of a trading engine, its drop copy and its clients' commands, are left out:
+    /// its counters are among [`Monitor::processes`].
     ///
     /// # Errors
     /// The directory cannot be read.
     pub fn buses(&self) -> Result<Vec<String>, Error> {
         let buses = self.root.buses();
-        buses.map_err(|error| error::of_segment(&self.root, "", error))
+        let mut buses = buses.map_err(|error| error::of_segment(&self.root, "", error))?;
+        // One that cannot be read is listed: its overview says why.
+        buses.retain(|bus| {
+            let schema = schema_of(&self.root, bus);
+            schema.map_or(true, |schema| schema < FOREIGN_SCHEMA)
+        });
+        Ok(buses)
     }
 
     /// Overview of a bus, and its named readers.

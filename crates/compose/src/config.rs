@@ -92,12 +92,7 @@ impl Config {
     /// # Errors
     /// The error and its fix.
     pub fn parse(text: &str) -> Result<Config, ConfigError> {
-        let config: Config = toml::from_str(text).map_err(|error| {
-            let line = error.span().and_then(|span| text.get(..span.start));
-            let line = line.map_or(1, |before| before.matches('\n').count() + 1);
-            let what = error.message().lines().next().unwrap_or("not TOML");
-            ConfigError::Syntax(format!("line {line}: {what}"))
-        })?;
+        let config: Config = fx::read_toml(text).map_err(ConfigError::Syntax)?;
         let wrong = |text: &str| Err(ConfigError::Value(text.to_owned()));
         if !(1..=1_000).contains(&config.levels) {
             return wrong("levels: give 1 to 1000");

@@ -134,16 +134,24 @@ impl<L: Link> OrderSession<L> {
         self.journaled = numbers;
     }
 
-    /// Connects, and reads what came. Call [`OrderSession::poll`] until it says nothing.
-    pub fn read(&mut self, time: ReceiveTime) {
+    /// Connects, and reads what came. Call [`OrderSession::poll`] until it says nothing. True: the socket may have more.
+    pub fn read(&mut self, time: ReceiveTime) -> bool {
         self.connect(time);
         if self.state != Connection::Made {
-            return;
+            return false;
         }
-        match self.link.receive(self.session.room()) {
-            Ok(0) => {}
-            Ok(bytes) => self.session.filled(bytes, time),
-            Err(Lost) => self.close(),
+        let room = self.session.room();
+        let length = room.len();
+        match self.link.receive(room) {
+            Ok(0) => false,
+            Ok(bytes) => {
+                self.session.filled(bytes, time);
+                bytes == length
+            }
+            Err(Lost) => {
+                self.close();
+                false
+            }
         }
     }
 

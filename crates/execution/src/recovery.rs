@@ -503,7 +503,7 @@ mod tests {
     }
 
     fn recovered(records: &[(u16, Vec<u8>)]) -> Recovered {
-        let config: config::Config = toml::from_str(CONFIG).expect("a configuration");
+        let config: config::Config = config::read_toml(CONFIG).expect("a configuration");
         let setup = Setup::new(config).expect("a setup");
         let read = recover_from(&setup, |each| {
             for (kind, body) in records {

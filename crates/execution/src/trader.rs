@@ -4,19 +4,23 @@
 mod broken;
 mod carry;
 mod commands;
+mod counts;
 mod incident;
+mod path;
 mod run;
 #[cfg(test)]
 mod simulation;
 
 pub(crate) use commands::answer_line;
 pub use incident::{Incident, Totals};
+pub use path::Path;
 
 use crate::active::Active;
 use crate::config::{ClientConfig, Config, ConfigError};
 use crate::desk::{Command, Ring};
 use crate::edge::{Host, Socket};
 use crate::recovery::{Recovered, RecoveryError, recover};
+use crate::statistics::Statistics;
 use carry::Core;
 use std::time::{SystemTime, UNIX_EPOCH};
 use thiserror::Error;
@@ -25,8 +29,9 @@ use touchline_fx::Engine;
 use touchline_fx::input::Session;
 use touchline_fx::setup::Setup;
 use touchline_journal::StartReport;
+use touchline_transport::boot_ns;
 use touchline_transport::bus::{self, Activity, Damage, Holder, Root};
-use touchline_transport::{boot_ns, clock::Clock};
+use touchline_transport::clock::{Clock, ticks};
 use touchline_types::ReceiveTime;
 
 /// Most messages of one bus in a round.
@@ -35,6 +40,8 @@ const ROUND_MAX: usize = 256;
 const TIMER_NS: u64 = 1_000_000;
 /// Interval of the liveness check of the banks' gateways, nanoseconds.
 const LOOK_NS: u64 = 10_000_000;
+/// Interval at which the counters are written, nanoseconds.
+const SHOW_NS: u64 = 100_000_000;
 /// Interval of the check for the files of the bus, nanoseconds.
 const INTACT_NS: u64 = 250_000_000;
 /// Time without activity after which readers of the drop copy count the engine as stalled.
@@ -102,6 +109,7 @@ pub struct Trader {
     commands: Vec<Command>,
     counters: Counters,
     clock: WallClock,
+    statistics: Statistics,
     timers: Timers,
     pause_max_ns: u64,
     /// Start of the last round.
@@ -116,6 +124,7 @@ struct Timers {
     control_ns: u64,
     look_ns: u64,
     intact_ns: u64,
+    show_ns: u64,
     scores_ns: u64,
 }
 
@@ -149,7 +158,9 @@ impl Trader {
             let last = recovered.requests.get(&client.name).copied().unwrap_or(0);
             Ring::new(client, &root, &config.run.bus, last)
         });
-        let mut clock = WallClock::new(Clock::calibrated());
+        let fine = Clock::calibrated();
+        let statistics = Statistics::create(&root, &config.run.bus, fine, &setup)?;
+        let mut clock = WallClock::new(fine);
         let now_ns = clock.now_ns().max(recovered.last_ns);
         let host = Host { journal, drop_copy };
         let links = config.banks.iter().map(|bank| {
@@ -165,12 +176,14 @@ impl Trader {
             root,
             counters: Counters::default(),
             clock,
+            statistics,
             timers: Timers::default(),
             pause_max_ns: config.run.pause_max_ms * 1_000_000,
             round_ns: 0,
             start,
             recovered: counts,
         };
+        trader.core.prepare(ticks);
         let time = trader.core.time(boot_ns(), now_ns);
         trader.core.begin(config, trader.start.epoch, time)?;
         Ok(trader)
@@ -209,6 +222,16 @@ impl Trader {
         &self.core.totals
     }
 
+    /// Paths of the last round: inputs of which orders were sent, in ticks of the host's fine clock.
+    pub fn paths(&self) -> &[Path] {
+        &self.core.paths
+    }
+
+    /// When the last cancel was handed to the kernel, in ticks of the host's fine clock; 0 before the first.
+    pub fn last_canceled(&self) -> u64 {
+        self.core.last_canceled
+    }
+
     /// Next incident for the log.
     pub fn next_incident(&mut self) -> Option<Incident> {
         self.core.incidents.pop_front()
@@ -220,6 +243,7 @@ impl Trader {
     /// The files of the bus were changed.
     pub fn work(&mut self) -> Result<usize, Error> {
         let began_ns = boot_ns();
+        self.core.paths.clear();
         self.watch_pause(began_ns);
         let mut count = self.desk(began_ns);
         let clock = &mut self.clock;
@@ -238,6 +262,8 @@ impl Trader {
         if began_ns >= self.timers.control_ns {
             self.control(began_ns)?;
         }
+        self.statistics
+            .record(&self.core.paths, self.clock.now_ns(), ticks());
         self.round_ns = boot_ns();
         Ok(count)
     }
@@ -260,6 +286,7 @@ impl Trader {
     pub fn finish(mut self) -> Result<(), Error> {
         let at_ns = self.time(boot_ns()).wall_ns;
         self.core.tell_scores(at_ns);
+        self.show_counters();
         self.core.out.journal.close(wall_ns())?;
         Ok(())
     }
@@ -269,6 +296,7 @@ impl Trader {
         let pause_ns = began_ns.saturating_sub(self.round_ns);
         if self.round_ns > 0 && pause_ns > self.pause_max_ns && !self.core.engine.is_held() {
             self.core.engine.hold(true);
+            self.core.totals.rounds_late += 1;
             self.timers.look_ns = 0;
             let ms = pause_ns / 1_000_000;
             self.core.incident(Incident::Paused { ms });
@@ -282,14 +310,16 @@ impl Trader {
     fn desk(&mut self, began_ns: u64) -> usize {
         let mut count = 0;
         for place in 0..self.rings.len() {
-            self.rings[place].poll(&mut self.commands);
-            for command in std::mem::take(&mut self.commands) {
+            let mut commands = std::mem::take(&mut self.commands);
+            self.rings[place].poll(&mut commands);
+            for command in commands.drain(..) {
                 let time = self.time(began_ns);
                 let ring = &mut self.rings[place];
                 let admitted = ring.admit(command.request, time.wall_ns);
                 self.core.command(time, &ring.client, &command, admitted);
                 count += 1;
             }
+            self.commands = commands;
         }
         count
     }
@@ -337,6 +367,10 @@ impl Trader {
             at_ns: began_ns.max(1),
             timeout_ns: STALLED_NS,
         });
+        if began_ns >= self.timers.show_ns {
+            self.timers.show_ns = began_ns + SHOW_NS;
+            self.show_counters();
+        }
         if began_ns >= self.timers.intact_ns {
             self.timers.intact_ns = began_ns + INTACT_NS;
             self.core.out.drop_copy.check()?;

@@ -1,7 +1,21 @@
 //! `config.toml`: settings of the FX core. `docs/venues/fx-banks.md` lists every key.
 
 use serde::Deserialize;
+use serde::de::DeserializeOwned;
 use std::collections::BTreeMap;
+
+/// Reads a TOML file.
+///
+/// # Errors
+/// The line and what is wrong with it.
+pub fn read_toml<T: DeserializeOwned>(text: &str) -> Result<T, String> {
+    toml::from_str(text).map_err(|error| {
+        let before = error.span().and_then(|span| text.get(..span.start));
+        let line = before.map_or(1, |before| before.matches('\n').count() + 1);
+        let what = error.message().lines().next().unwrap_or("not TOML");
+        format!("line {line}: {what}")
+    })
+}
 
 /// The configuration file. Unknown keys are refused.
 #[derive(Debug, Clone, Deserialize)]

@@ -34,6 +34,7 @@ use crate::quotes::{Counters, NEVER, Quotes};
 use crate::risk::Risk;
 use crate::scorecard::Scorecard;
 use crate::setup::{Bank, Setup, Slot};
+use crate::stages::Stage;
 use crate::window::LastSecond;
 use touchline_wire::fix::{Frame, Message, frame};
 
@@ -41,6 +42,9 @@ pub use restore::RestoreError;
 
 /// Maximum size of a message, bytes.
 pub const MESSAGE_MAX: usize = 4 << 20;
+
+/// Offers of one side of a pair for which [`Engine::reserve`] takes memory.
+const OFFERS_ROOM: usize = 4_096;
 
 /// State of the core.
 #[derive(Debug, Clone)]
@@ -62,14 +66,15 @@ pub struct Engine {
     /// Time at which the next entry of a slot becomes unusable.
     slot_due_ns: Vec<u64>,
     counting: Counting,
-    /// Last published composites.
-    published: Vec<Option<Composite>>,
+    /// Last published composites, and whether there was one.
+    published: Vec<(Composite, bool)>,
     /// Pairs whose composites were computed again since they were published.
     is_fresh: Vec<bool>,
 
     parents: Parents,
     planner: Planner,
     offers: Vec<Offer>,
+    routing: route::Routing,
     orders: Orders,
     executions: Executions,
     order_sessions: Vec<OrderSession>,
@@ -106,23 +111,28 @@ struct Numbers {
 impl Engine {
     /// Initial state.
     pub fn new(setup: Setup) -> Engine {
-        let slots = setup.slots();
+        let (slots, composites) = (setup.slots(), Composites::new(&setup));
+        let pairs = 0..setup.pairs.len();
+        let published = pairs
+            .map(|pair| (composites.of(pair).clone(), false))
+            .collect();
         Engine {
             now_ns: None,
             wake_ns: NEVER,
             streams: Streams::new(&setup),
             quotes: Quotes::new(&setup),
-            composites: Composites::new(&setup),
+            composites,
             silences_ended: 0,
             dirty: Vec::with_capacity(slots),
             is_dirty: vec![false; slots],
             slot_due_ns: vec![NEVER; slots],
             counting: Counting::default(),
-            published: vec![None; setup.pairs.len()],
+            published,
             is_fresh: vec![true; setup.pairs.len()],
             parents: Parents::new(&setup),
             planner: Planner::new(setup.banks.len()),
             offers: Vec::new(),
+            routing: route::Routing::new(&setup),
             orders: Orders::new(&setup),
             executions: Executions::default(),
             order_sessions: vec![OrderSession::default(); setup.banks.len()],
@@ -137,6 +147,21 @@ impl Engine {
             scorecard: Scorecard::new(&setup),
             setup,
         }
+    }
+
+    /// Takes memory for this many further orders, so that they need none on the path.
+    pub fn reserve(&mut self, orders: usize) {
+        self.orders.reserve(orders);
+        self.executions.reserve(orders);
+        self.scorecard.reserve(orders);
+        self.planner.reserve();
+        self.offers.reserve(OFFERS_ROOM);
+        for (session, bank) in self.order_sessions.iter_mut().zip(&self.setup.banks) {
+            let rate = bank.config.max_orders_per_s.min(orders);
+            session.rate.reserve(rate);
+        }
+        self.rejects
+            .reserve(self.setup.risk.kill_rejects_per_s.min(orders));
     }
 
     /// The configuration.
@@ -182,6 +207,11 @@ impl Engine {
         self.scorecard.so_far(slot)
     }
 
+    /// Score of a slot so far, without the time since its last change.
+    pub fn score_so_far(&self, slot: Slot) -> &crate::scorecard::Score {
+        self.scorecard.so_far(slot)
+    }
+
     /// Time that a bank's pricing session was up so far.
     pub fn up_ns(&self, bank: Bank) -> u64 {
         self.scorecard.up_ns(bank, self.now())
@@ -195,6 +225,11 @@ impl Engine {
             let slot = self.setup.slot(bank, pair);
             self.streams.is_live(&self.setup, (bank, slot), now_ns)
         })
+    }
+
+    /// Whether the order session of a bank is up.
+    pub fn is_order_session_up(&self, bank: Bank) -> bool {
+        self.order_sessions[bank].is_up
     }
 
     /// All orders.
@@ -231,6 +266,7 @@ impl Engine {
             Input::Orders(bank, session) => self.order_session(*bank, session, out),
             Input::Desk(command) => self.desk(command, out),
         }
+        out.stages.lap(Stage::Quotes);
         self.step(out);
         debug_assert!(self.wake_ns <= self.earliest_ns(), "nothing-is-due-before");
     }
@@ -264,8 +300,10 @@ impl Engine {
     /// Updates composites, runs the router, publishes composites.
     fn step(&mut self, out: &mut Batch) {
         self.refresh_composites();
+        out.stages.lap(Stage::Composite);
         self.route(out);
         self.publish_changes(out);
+        out.stages.lap(Stage::Orders);
     }
 
     fn now(&self) -> u64 {

@@ -8,6 +8,7 @@ use crate::positions::{Position, WorstCase};
 use crate::risk::Refusal;
 use crate::scorecard::Score;
 use crate::setup::{Bank, Pair};
+use crate::stages::Stopwatch;
 use std::ops::Range;
 use touchline_types::{Id, Side};
 
@@ -20,6 +21,8 @@ pub struct Batch {
     pub legs: Vec<PlanLeg>,
     /// Average prices of composites, hundredths of a tick, by the side that is taken.
     pub averages: Vec<[Option<i64>; 2]>,
+    /// Stopwatch of the path, with the clock of the owner.
+    pub stages: Stopwatch,
 }
 
 impl Batch {

@@ -36,8 +36,11 @@ pub mod risk;
 pub mod scorecard;
 pub mod session_file;
 pub mod setup;
+pub mod short_text;
+pub mod stages;
 mod stream;
 pub mod ticks;
+mod touched;
 mod window;
 
 pub use engine::{Engine, MESSAGE_MAX, RestoreError};

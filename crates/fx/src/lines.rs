@@ -328,7 +328,13 @@ impl Writer<'_> {
         put_code(out, line.code);
         out.push_str(",\"fix\":");
         match &line.message {
-            Some(message) => put_text(out, &body(self.setup, message)),
+            Some(message) => {
+                out.push('"');
+                let from = out.len();
+                body(self.setup, message, out);
+                escape(out, from);
+                out.push('"');
+            }
             None => out.push_str("null"),
         }
     }
@@ -559,6 +565,19 @@ fn put_text(out: &mut String, text: &str) {
         out.push(character);
     }
     out.push('"');
+}
+
+/// Escapes what was appended from a place on; texts of banks and desks hardly ever need it.
+fn escape(out: &mut String, from: usize) {
+    if out[from..].contains(['"', '\\']) {
+        let text = out.split_off(from);
+        for character in text.chars() {
+            if matches!(character, '"' | '\\') {
+                out.push('\\');
+            }
+            out.push(character);
+        }
+    }
 }
 
 fn put_decimal(out: &mut String, value: Option<i128>, decimals: u32) {

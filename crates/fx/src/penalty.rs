@@ -38,12 +38,13 @@ impl Outcome {
 impl Penalties {
     /// No outcomes.
     pub fn new(setup: &Setup) -> Penalties {
-        let window = Window {
+        // A clone would have no memory of its own yet.
+        let window = |_| Window {
             outcomes: VecDeque::with_capacity(setup.router.window),
             ..Window::default()
         };
         Penalties {
-            slots: vec![window; setup.slots()],
+            slots: (0..setup.slots()).map(window).collect(),
         }
     }
 

@@ -15,6 +15,9 @@ use sweep::Sweep;
 pub(crate) use sweep::whole_lots;
 use touchline_types::Side;
 
+/// Legs of a plan for which [`Planner::reserve`] takes memory.
+const LEGS_ROOM: usize = 1_024;
+
 /// An available entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Offer {
@@ -164,6 +167,13 @@ impl Planner {
             sweep: Sweep::new(banks),
             ..Planner::default()
         }
+    }
+
+    /// Takes memory, so that a plan needs none.
+    pub fn reserve(&mut self) {
+        self.sweep.legs.reserve(LEGS_ROOM);
+        self.legs.reserve(LEGS_ROOM);
+        self.bands.reserve(LEGS_ROOM);
     }
 
     /// The plan for a request, from offers in [`sweep_order`]; none if no offer can be used.

@@ -148,14 +148,24 @@ pub fn cap(setup: &Setup, orders: &Orders, bank: Bank, pair: Pair) -> i64 {
         .map(|pair| usd(setup, pair, i128::from(orders.used(bank, pair))))
         .sum();
     let left = (i128::from(config.credit_usd) - used).max(0);
-    let units = left * 1_000_000 / i128::from(setup.pairs[pair].config.usd_e6);
+    let units = scaled(left, 1_000_000, setup.pairs[pair].config.usd_e6);
     // mutant: fx: a bank's credit is not checked
     i64::try_from(units).unwrap_or(i64::MAX).min(config.max_qty)
 }
 
 /// Base units in whole dollars.
 fn usd(setup: &Setup, pair: Pair, units: i128) -> i128 {
-    units * i128::from(setup.pairs[pair].config.usd_e6) / 1_000_000
+    scaled(units, setup.pairs[pair].config.usd_e6, 1_000_000)
+}
+
+/// `value * by / of`, rounded towards zero.
+fn scaled(value: i128, by: i64, of: i64) -> i128 {
+    // Nearly every product has 64 bits, and a division of 128 takes several times as long.
+    let short = i64::try_from(value).ok();
+    match short.and_then(|value| value.checked_mul(by)) {
+        Some(product) => i128::from(product / of),
+        None => value * i128::from(by) / i128::from(of),
+    }
 }
 
 /// The worst case of a pair, with a new parent if there is one.

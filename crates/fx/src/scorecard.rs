@@ -100,6 +100,15 @@ impl Scorecard {
         }
     }
 
+    /// Takes memory for this many further orders, twice the share of each slot.
+    pub fn reserve(&mut self, orders: usize) {
+        let share = (2 * orders).div_ceil(self.scores.len().max(1));
+        for score in &mut self.scores {
+            score.holds_ns.reserve(share);
+        }
+        self.markouts.reserve(orders);
+    }
+
     /// Records a pricing session up or down.
     pub fn set_up(&mut self, bank: Bank, is_up: bool, now_ns: u64) {
         let (sum_ns, since_ns) = &mut self.up[bank];

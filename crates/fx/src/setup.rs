@@ -5,6 +5,7 @@
 
 use crate::config::{
     BankConfig, Config, OrderStyle, PairConfig, Recover, RiskConfig, RouterConfig, StreamKind,
+    read_toml,
 };
 use crate::orders::RejectCode;
 use crate::ticks::QUANTITY_MAX;
@@ -97,8 +98,7 @@ impl Setup {
     /// # Errors
     /// The file is invalid; the text names place and problem.
     pub fn parse(text: &str) -> Result<Setup, SetupError> {
-        let config: Config =
-            toml::from_str(text).map_err(|error| SetupError::Syntax(place(text, &error)))?;
+        let config: Config = read_toml(text).map_err(SetupError::Syntax)?;
         Setup::new(config)
     }
 
@@ -346,20 +346,6 @@ fn wrong(key: impl Into<String>, problem: impl Into<String>) -> SetupError {
     SetupError::Value {
         key: key.into(),
         problem: problem.into(),
-    }
-}
-
-/// The parser's message with the line of the file.
-fn place(text: &str, error: &toml::de::Error) -> String {
-    let message = error.message().lines().next().unwrap_or("not TOML");
-    match error.span() {
-        Some(span) => {
-            let line = text
-                .get(..span.start)
-                .map_or(1, |before| before.matches('\n').count() + 1);
-            format!("line {line}: {message}")
-        }
-        None => message.to_owned(),
     }
 }
 

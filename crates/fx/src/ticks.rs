@@ -1,5 +1,6 @@
 //! Exact numbers: prices as ticks, quantities as whole units, and their shortest decimal text.
 
+use std::fmt::Write;
 use touchline_wire::fix::decimal;
 
 /// Decimals of a [`touchline_types::Price`].
@@ -39,28 +40,39 @@ pub fn quantity(text: &[u8]) -> Option<i64> {
     (0..=QUANTITY_MAX).contains(&units).then_some(units)
 }
 
-/// Appends `value * 10^-decimals` as the shortest plain decimal: `1.1`, `150`, `-0.5`, `0`.
-pub fn write(out: &mut String, value: i128, decimals: u32) {
-    let scale = 10_u128.pow(decimals);
+/// Appends `value * 10^-decimals` as the shortest plain decimal: `1.1`, `150`, `-0.5`, `0`. At most 19 decimals.
+pub fn write(out: &mut impl Write, value: i128, decimals: u32) {
+    let scale = 10_u64.pow(decimals);
     let magnitude = value.unsigned_abs();
     if value < 0 {
-        out.push('-');
+        push(out, "-");
     }
-    let (whole, mut fraction) = (magnitude / scale, magnitude % scale);
-    push(out, whole);
+    // Nearly every value has 64 bits, and a division of 128 takes several times as long.
+    let mut fraction = match u64::try_from(magnitude) {
+        Ok(magnitude) => {
+            let mut room = [0; DIGITS_MAX];
+            push(out, digits(magnitude / scale, &mut room));
+            magnitude % scale
+        }
+        Err(_) => {
+            let scale = u128::from(scale);
+            // Writing into a string does not fail.
+            let _ = write!(out, "{}", magnitude / scale);
+            (magnitude % scale) as u64
+        }
+    };
     if fraction == 0 {
         return;
     }
-    let mut width = decimals;
+    let mut width = decimals as usize;
     while fraction.is_multiple_of(10) {
         fraction /= 10;
         width -= 1;
     }
-    out.push('.');
-    for place in (0..width).rev() {
-        let digit = fraction / 10_u128.pow(place) % 10;
-        out.push(char::from(b'0' + digit as u8));
-    }
+    let mut room = [b'0'; DIGITS_MAX];
+    let _ = digits(fraction, &mut room);
+    push(out, ".");
+    push(out, text_of(&room[DIGITS_MAX - width..]));
 }
 
 /// [`write()`] into a new string.
@@ -91,10 +103,30 @@ pub fn average(cost: i128, quantity: i64, is_buy: bool) -> i64 {
     i64::try_from(rounded).unwrap_or(i64::MAX)
 }
 
-fn push(out: &mut String, value: u128) {
-    use std::fmt::Write;
+/// Digits of the largest number of 64 bits.
+pub const DIGITS_MAX: usize = 20;
+
+/// The digits of a number, at the end of the room. What lies before them is unchanged.
+pub fn digits(value: u64, room: &mut [u8; DIGITS_MAX]) -> &str {
+    let (mut rest, mut start) = (value, DIGITS_MAX);
+    loop {
+        start -= 1;
+        room[start] = b'0' + (rest % 10) as u8;
+        rest /= 10;
+        if rest == 0 {
+            return text_of(&room[start..]);
+        }
+    }
+}
+
+fn text_of(digits: &[u8]) -> &str {
+    // Digits are ASCII.
+    std::str::from_utf8(digits).unwrap_or("")
+}
+
+fn push(out: &mut impl Write, text: &str) {
     // Writing into a string does not fail.
-    let _ = write!(out, "{value}");
+    let _ = out.write_str(text);
 }
 
 #[cfg(test)]
@@ -111,6 +143,8 @@ mod tests {
             (-201, 5, "-0.00201"),
             (1_000_001, 6, "1.000001"),
             (7, 0, "7"),
+            (i128::MAX, 2, "1701411834604692317316873037158841057.27"),
+            (i128::from(u64::MAX), 19, "1.8446744073709551615"),
         ] {
             assert_eq!(text(value, decimals), expected);
         }

@@ -1,6 +1,7 @@
 //! Benchmark harness: statistics from full histograms, and the conditions of the measurement.
 
 pub mod conditions;
+pub mod dealers;
 pub mod endless;
 pub mod feed;
 pub mod ipc;

@@ -5,6 +5,7 @@ mod decode_fix;
 mod event;
 mod feed;
 mod fx_compose;
+mod fx_trade;
 mod hash;
 pub mod ipc;
 mod ipc_rtt;
@@ -46,6 +47,8 @@ enum Bench {
     FeedSender(feed::SenderArguments),
     /// A bank's changed quote in memory → composite published.
     FxCompose(fx_compose::Arguments),
+    /// A bank's quote → composite → decision → limits → journal → order handed to the kernel; the kill switch.
+    FxTrade(fx_trade::Arguments),
     /// Keyed hash of an order's key, compared with other hashes and with a change of an order.
     Hash(hash::Arguments),
     /// A round trip of a message between two processes, through shared memory.
@@ -77,6 +80,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         Bench::FeedGateway(arguments) => feed::run_gateway(arguments),
         Bench::FeedSender(arguments) => feed::run_sender(arguments),
         Bench::FxCompose(arguments) => fx_compose::run(arguments),
+        Bench::FxTrade(arguments) => fx_trade::run(arguments),
         Bench::Hash(arguments) => hash::run(arguments),
         Bench::IpcRtt(arguments) => ipc_rtt::run(arguments),
         Bench::IpcThroughput(arguments) => ipc_throughput::run(arguments),

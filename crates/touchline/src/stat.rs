@@ -53,6 +53,7 @@ Examples:
   touchline stat cme-340 --watch
   touchline stat cme-340 --filter gap
   touchline stat cme-340 --json | jq .counters.packets_lost
+  touchline stat fx-run --filter journal
   touchline stat --prune
 
 What to look at:
@@ -133,7 +134,20 @@ fn one(
     past: Option<&mut Past>,
 ) -> Result<String, Failure> {
     let refused = |error: Error| missing::refused_at(monitor.path(), bus, error);
-    let (overview, readers) = monitor.overview(bus).map_err(refused)?;
+    let seen = match monitor.overview(bus) {
+        Ok(seen) => seen,
+        // An engine has a name like that of a bus, and no market data.
+        Err(error) => {
+            let mut processes = monitor.processes().unwrap_or_default();
+            processes.retain(|process| process.name == bus);
+            let process = processes.pop().ok_or_else(|| refused(error))?;
+            return Ok(match as_json {
+                true => json::process(&process, shown),
+                false => text::process(&process, shown),
+            });
+        }
+    };
+    let (overview, readers) = seen;
     let of_bus = format!("relay-{bus}-");
     let mut relays = monitor.processes().unwrap_or_default();
     relays.retain(|process| process.name.starts_with(&of_bus));
@@ -156,8 +170,11 @@ fn all(monitor: &Monitor, as_json: bool) -> Result<String, Failure> {
         Err(error) => Err((bus, error)),
     };
     let rows: Vec<Row> = buses.into_iter().map(row).collect();
+    let mut processes = monitor.processes().unwrap_or_default();
+    // Those of relays are shown with their bus.
+    processes.retain(|process| !process.name.starts_with("relay-"));
     Ok(match as_json {
-        true => json::list(&rows),
-        false => text::list(monitor.path(), &rows),
+        true => json::list(&rows) + &json::processes(&processes),
+        false => text::list(monitor.path(), &rows) + &text::processes(&processes),
     })
 }

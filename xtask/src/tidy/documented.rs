@@ -5,13 +5,14 @@ use super::{Finding, Repository, source};
 const CONFIGURATION: &str = "docs/configuration.md";
 const METRICS: &str = "docs/metrics.md";
 
-/// Each setting of the gateway's configuration is described on the configuration page, in back-ticks.
+/// Each setting of a gateway and of the trading engine is described on the configuration page, in back-ticks.
 pub fn settings(repository: &Repository) -> Vec<Finding> {
     let is_configuration = |path: &str| {
         let places = [
             "crates/gateway/src/config.rs",
             "crates/gateway/src/config/",
             "crates/gateway/src/venues/",
+            "crates/execution/src/config.rs",
         ];
         places.iter().any(|place| path.starts_with(place))
     };

@@ -33,7 +33,7 @@ impl Drop for Office {
 fn config() -> ReportConfig {
     let text = "listen = \"127.0.0.1:0\"\nnumbers = \"n\"\n[[clients]]\ntarget = \"OPS\"\n[[clients]]\ntarget = \"RISK\"\n\
                 from = [\"127.0.0.9\"]";
-    toml::from_str(text).expect("a section")
+    touchline_fx::config::read_toml(text).expect("a section")
 }
 
 fn reports(count: usize) -> Reports {

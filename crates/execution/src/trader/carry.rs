@@ -1,9 +1,10 @@
 //! What the core decides is carried out: the journal first, then the sessions, then the drop copy.
 
-use super::{Incident, Quotes, Totals};
+use super::{Incident, Path, Quotes, Totals};
 use crate::edge::{Link, Output};
 use crate::order_session::{OrderSession, Said};
 use crate::records::{self, Order, Record};
+use crate::statistics::BankCounts;
 use crate::variant::Variant;
 use std::collections::VecDeque;
 use touchline_fx::event::{Event, Message, OrderEvent, OrderLine};
@@ -11,6 +12,7 @@ use touchline_fx::input::{Desk, Input, Session};
 use touchline_fx::lines::{LineKind, body, each_line, fields, msg_type};
 use touchline_fx::orders::Terms;
 use touchline_fx::setup::Bank;
+use touchline_fx::stages::Stage;
 use touchline_fx::{Batch, Engine};
 use touchline_journal::{Appended, Record as Entry, Refused, State};
 use touchline_types::{Id, ReceiveTime, Side};
@@ -19,6 +21,8 @@ use touchline_types::{Id, ReceiveTime, Side};
 const INCIDENTS_MAX: usize = 1_024;
 /// Largest record of lines; more lines become another record.
 const LINES_BYTES_MAX: usize = 48 << 10;
+/// Most paths that a round keeps.
+pub(super) const PATHS_MAX: usize = 4_096;
 
 /// The core, and what it acts on.
 pub(super) struct Core<O, L> {
@@ -44,7 +48,18 @@ pub(super) struct Core<O, L> {
     pub next_line: u64,
     /// Reason of the last refused parent.
     pub refusal: Option<String>,
+    /// Counts of each bank.
+    pub banks: Vec<BankCounts>,
+    /// Banks whose sessions have messages of the present batch.
+    pub is_filled: Vec<bool>,
+    /// Paths of this round that sent something.
+    pub paths: Vec<Path>,
+    /// When the last cancel was handed to the kernel, in ticks.
+    pub last_canceled: u64,
+    /// Orders of the present batch, by bank.
+    pub ahead: Vec<u64>,
     pub body: Vec<u8>,
+    pub text: String,
     pub lines: Vec<u8>,
     pub line: String,
 }
@@ -77,7 +92,25 @@ impl<O: Output, L: Link> Core<O, L> {
 
     /// A quote of a bank, or its session. Quotes are not in the journal.
     pub fn quotes(&mut self, time: ReceiveTime, bank: Bank, session: Quotes<'_>) {
+        let receive_ns = match &session {
+            Session::Quotes(quotes) => quotes.receive_ns,
+            _ => time.wall_ns,
+        };
+        let orders = self.totals.orders;
+        self.batch.stages.begin();
         self.handle(time, &Input::Pricing(bank, session));
+        let orders = self.totals.orders - orders;
+        if orders > 0 && self.paths.len() < PATHS_MAX {
+            let stages = &self.batch.stages;
+            let (began, ended) = stages.span();
+            self.paths.push(Path {
+                receive_ns,
+                began,
+                ended,
+                spent: *stages.spent(),
+                orders,
+            });
+        }
     }
 
     /// What an order session says.
@@ -97,6 +130,7 @@ impl<O: Output, L: Link> Core<O, L> {
             Said::Down(why) => {
                 let bank_name = name(self);
                 let is_asked = self.sessions[bank].is_stopping();
+                self.totals.sessions_lost += u64::from(!is_asked);
                 self.incident(Incident::SessionDown {
                     bank: bank_name,
                     why,
@@ -149,6 +183,7 @@ impl<O: Output, L: Link> Core<O, L> {
     fn report(&mut self, bank: Bank, time: ReceiveTime) {
         self.wake(time);
         self.totals.reports += 1;
+        self.banks[bank].reports += 1;
         let at_ns = time.wall_ns;
         let message = std::mem::take(self.sessions[bank].message_mut());
         let record = Record::Report {
@@ -221,8 +256,9 @@ impl<O: Output, L: Link> Core<O, L> {
 
     /// Adds an incident for the log.
     pub fn incident(&mut self, incident: Incident) {
-        if self.incidents.len() < INCIDENTS_MAX {
-            self.incidents.push_back(incident);
+        match self.incidents.len() < INCIDENTS_MAX {
+            true => self.incidents.push_back(incident),
+            false => self.totals.incidents_dropped += 1,
         }
     }
 
@@ -231,12 +267,18 @@ impl<O: Output, L: Link> Core<O, L> {
             return;
         }
         let mut batch = std::mem::take(&mut self.batch);
+        let cancels = self.totals.cancels;
         if Variant::SentBeforeJournaled.is_on() {
             self.send_decisions(&batch, None, time);
         }
         let failed = self.journal_decisions(&batch);
+        batch.stages.lap(Stage::Journal);
         if !Variant::SentBeforeJournaled.is_on() {
             self.send_decisions(&batch, failed.as_ref().map(|(count, _)| *count), time);
+        }
+        batch.stages.lap(Stage::Sent);
+        if self.totals.cancels > cancels {
+            (_, self.last_canceled) = batch.stages.span();
         }
         self.tell(&batch, time.wall_ns);
         batch.clear();
@@ -254,6 +296,7 @@ impl<O: Output, L: Link> Core<O, L> {
         for (_, event) in &batch.events {
             let Event::Order(line) = event else { continue };
             let Some(message) = sent(line) else { continue };
+            self.is_filled[line.bank] = true;
             match message {
                 Message::Order(terms) => {
                     let is_journaled = journaled.is_none_or(|count| orders < count);
@@ -263,12 +306,14 @@ impl<O: Output, L: Link> Core<O, L> {
                 _ => self.send_other(line.bank, message, time),
             }
         }
+        self.flush_filled(time);
     }
 
     /// Journals the decisions of a batch, its orders among them. On failure: how many orders are in the journal, and why
     /// the next is not.
     fn journal_decisions(&mut self, batch: &Batch) -> Option<(usize, String)> {
-        let mut ahead = vec![0; self.sessions.len()];
+        let mut ahead = std::mem::take(&mut self.ahead);
+        ahead.fill(0);
         let (mut count, mut last) = (0, None);
         let mut failed = self
             .is_journal_dead
@@ -318,6 +363,7 @@ impl<O: Output, L: Link> Core<O, L> {
                 }
             }
         }
+        self.ahead = ahead;
         if let Some(last) = last.filter(|_| self.is_disk && count > 0)
             && !self.out.wait_until_safe(&last, self.sync_wait_ns)
         {
@@ -367,14 +413,15 @@ impl<O: Output, L: Link> Core<O, L> {
                 self.totals.orders += 1;
                 // The record of the order has its number.
                 session.note_journaled(session.numbers());
-                self.flush(terms.bank, time);
             }
             Err(_) => self.totals.unsent += 1,
         }
     }
 
     fn send_other(&mut self, bank: Bank, message: &Message, time: ReceiveTime) {
-        let text = body(self.engine.setup(), message);
+        let mut text = std::mem::take(&mut self.text);
+        text.clear();
+        body(self.engine.setup(), message, &mut text);
         let (at_ns, sequence) = (time.wall_ns, self.sessions[bank].next_out());
         let record = Record::Message {
             at_ns,
@@ -384,6 +431,7 @@ impl<O: Output, L: Link> Core<O, L> {
         };
         // Cancels and questions make no position: they leave even if the journal cannot be written.
         let appended = self.append(at_ns, &record);
+        self.text = text;
         let setup = self.engine.setup();
         let session = &mut self.sessions[bank];
         let sent = session.send(msg_type(message), time, |encoder| {
@@ -391,10 +439,20 @@ impl<O: Output, L: Link> Core<O, L> {
                 encoder.bytes(tag, value.as_bytes());
             });
         });
+        let is_cancel = matches!(message, Message::Cancel { .. });
+        self.totals.cancels += u64::from(is_cancel && sent.is_ok());
         if sent.is_ok() && appended.is_ok() {
             session.note_journaled(session.numbers());
         }
-        self.flush(bank, time);
+    }
+
+    /// Hands the messages of a batch to the kernel, with one call for each bank: a kill cancels a thousand orders.
+    fn flush_filled(&mut self, time: ReceiveTime) {
+        for bank in 0..self.is_filled.len() {
+            if std::mem::take(&mut self.is_filled[bank]) {
+                self.flush(bank, time);
+            }
+        }
     }
 
     /// Hands the bytes of a session to the kernel, its numbers first to the journal.
@@ -446,6 +504,7 @@ impl<O: Output, L: Link> Core<O, L> {
                     incidents.push(Incident::Alarm { line });
                 }
                 Some(Event::Kill { .. }) => {
+                    totals.kills += 1;
                     let line = text.to_owned();
                     incidents.push(Incident::Killed { line });
                 }
@@ -460,21 +519,24 @@ impl<O: Output, L: Link> Core<O, L> {
             }
             put(number_of(kind), text);
         });
-        full.push((first, lines));
-        for (first, lines) in full.iter().filter(|(_, lines)| !lines.is_empty()) {
+        let all = full.iter().map(|(first, lines)| (*first, lines));
+        for (first, lines) in all.chain([(first, &lines)]) {
+            if lines.is_empty() {
+                continue;
+            }
             let record = Record::Lines {
                 at_ns,
-                first: *first,
+                first,
                 lines,
             };
             if Variant::PublishedBeforeJournaled.is_on() {
-                self.publish(*first, lines, true);
+                self.publish(first, lines, true);
             }
             // A journal that fails at this is found at the next order, or by its state.
             let appended = self.append(at_ns, &record);
-            self.publish(*first, lines, appended.is_ok());
+            self.publish(first, lines, appended.is_ok());
         }
-        self.lines = full.pop().map(|(_, lines)| lines).unwrap_or_default();
+        self.lines = lines;
         self.line = line;
         for incident in incidents {
             self.incident(incident);

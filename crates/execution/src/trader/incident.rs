@@ -160,6 +160,8 @@ impl fmt::Display for Incident {
 pub struct Totals {
     /// Orders handed to the kernel.
     pub orders: u64,
+    /// Cancels handed to the kernel.
+    pub cancels: u64,
     /// Orders that were in the journal and could not be sent.
     pub unsent: u64,
     /// Messages of banks about orders.
@@ -172,4 +174,12 @@ pub struct Totals {
     pub refused: u64,
     /// Alarms.
     pub alarms: u64,
+    /// Times that the kill switch was set.
+    pub kills: u64,
+    /// Order sessions that were lost.
+    pub sessions_lost: u64,
+    /// Rounds that began late, after which no orders were made until all quotes were read.
+    pub rounds_late: u64,
+    /// Incidents that found no room in the queue for the log.
+    pub incidents_dropped: u64,
 }

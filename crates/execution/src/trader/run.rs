@@ -1,17 +1,29 @@
 //! A run of the core: made from what was recovered, begun, its rounds of order sessions, and the logouts.
 
 use super::Totals;
-use super::carry::Core;
+use super::carry::{Core, PATHS_MAX};
 use crate::config::{Config, SyncMode};
 use crate::edge::{Link, Output};
 use crate::order_session::{OrderSession, Said};
 use crate::records::{self, Record, Run};
 use crate::recovery::Recovered;
+use crate::statistics::BankCounts;
 use std::collections::VecDeque;
 use touchline_fx::Batch;
 use touchline_fx::input::{Desk, Input};
+use touchline_fx::setup::Bank;
+use touchline_fx::stages::Stopwatch;
 use touchline_journal::Refused;
 use touchline_types::{Id, ReceiveTime};
+
+/// Orders of a run for which memory is taken at the start; further ones may wait for it.
+const ORDERS_ROOM: usize = 50_000;
+/// Events of one input for which memory is taken at the start: a kill cancels a thousand orders.
+const EVENTS_ROOM: usize = 4_096;
+/// Orders of the plans of one input for which memory is taken at the start.
+const LEGS_ROOM: usize = 1_024;
+/// Most reads of one order session in a round: each fills the session's room.
+const READS_MAX: usize = 4;
 
 impl<O: Output, L: Link> Core<O, L> {
     /// The core of a run that continues what was recovered; `links` has one link for each bank.
@@ -47,10 +59,28 @@ impl<O: Output, L: Link> Core<O, L> {
             untold: recovered.untold,
             next_line,
             refusal: None,
+            banks: vec![BankCounts::default(); config.banks.len()],
+            is_filled: vec![false; config.banks.len()],
+            paths: Vec::new(),
+            last_canceled: 0,
+            ahead: vec![0; config.banks.len()],
+            text: String::with_capacity(4 << 10),
             body: Vec::with_capacity(64 << 10),
             lines: Vec::with_capacity(64 << 10),
             line: String::with_capacity(4 << 10),
         }
+    }
+
+    /// Takes the memory of the path, and measures its stages by a clock. A simulation does neither.
+    pub fn prepare(&mut self, clock: fn() -> u64) {
+        self.engine.reserve(ORDERS_ROOM);
+        self.batch.events.reserve(EVENTS_ROOM);
+        self.batch.legs.reserve(LEGS_ROOM);
+        let sizes = self.engine.setup().pairs.iter();
+        let sizes = sizes.map(|pair| pair.config.sizes.len()).sum();
+        self.batch.averages.reserve(sizes);
+        self.batch.stages = Stopwatch::of(clock);
+        self.paths.reserve(PATHS_MAX);
     }
 
     /// Writes the start of the run, tells what the run before could not, then ends what it left.
@@ -109,20 +139,30 @@ impl<O: Output, L: Link> Core<O, L> {
         let mut count = 0;
         for bank in 0..self.sessions.len() {
             let time = self.time(mono_ns, wall_ns());
-            self.sessions[bank].read(time);
-            loop {
-                let said = self.sessions[bank].poll(time);
-                if said == Said::Nothing {
+            for _ in 0..READS_MAX {
+                let has_more = self.sessions[bank].read(time);
+                count += self.heard(bank, mono_ns, &mut wall_ns);
+                if !has_more {
                     break;
                 }
-                count += 1;
-                let time = self.time(mono_ns, wall_ns());
-                self.said(bank, said, time);
             }
             self.sessions[bank].tick(time);
             self.flush(bank, time);
         }
         count
+    }
+
+    /// Handles what a session says of the bytes that it has. Returns the number.
+    fn heard(&mut self, bank: Bank, mono_ns: u64, wall_ns: &mut impl FnMut() -> u64) -> usize {
+        let mut count = 0;
+        loop {
+            let time = self.time(mono_ns, wall_ns());
+            match self.sessions[bank].poll(time) {
+                Said::Nothing => return count,
+                said => self.said(bank, said, time),
+            }
+            count += 1;
+        }
     }
 
     /// Sends the logouts, and makes no order any more.

@@ -28,14 +28,11 @@ impl Engine {
                     tops: composite.tops,
                     averages: from..out.averages.len(),
                 };
-                match &mut self.published[pair] {
-                    // Copied in place: a clone would allocate memory for the averages.
-                    Some(published) => {
-                        published.tops = composite.tops;
-                        published.averages.clone_from(&composite.averages);
-                    }
-                    published => *published = Some(composite.clone()),
-                }
+                // Copied in place: a clone would allocate memory for the averages.
+                let (published, is_published) = &mut self.published[pair];
+                published.tops = composite.tops;
+                published.averages.clone_from(&composite.averages);
+                *is_published = true;
                 self.push(event, out);
             }
         }
@@ -55,6 +52,7 @@ impl Engine {
     }
 
     fn is_unpublished(&self, pair: Pair) -> bool {
-        self.published[pair].as_ref() != Some(self.composites.of(pair))
+        let (published, is_published) = &self.published[pair];
+        !is_published || published != self.composites.of(pair)
     }
 }

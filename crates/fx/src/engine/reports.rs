@@ -159,7 +159,7 @@ impl Engine {
             return;
         };
         let expected = crate::lines::request_id(&self.setup, 'M', request);
-        if report.mass_status_req_id != Some(expected.as_bytes()) {
+        if report.mass_status_req_id != Some(expected.as_str().as_bytes()) {
             return;
         }
         let by_id = self.orders.find(bank, report.cl_ord_id);

@@ -8,10 +8,35 @@ use crate::parents::{EndReason, Lifetime, WaitReason};
 use crate::plan::{Offer, Plan, PlanKind, Want, bank_of, is_within, sweep_order};
 use crate::quotes::NEVER;
 use crate::risk;
-use crate::setup::{Bank, Pair, ns};
+use crate::setup::{Bank, Pair, Setup, ns};
+use crate::short_text::ShortText;
+use crate::stages::Stage;
 use crate::ticks::average;
 use crate::window::SECOND_NS;
 use touchline_types::{Id, Side};
+
+/// Memory of the router, by bank where not stated otherwise.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Routing {
+    caps: Vec<i64>,
+    /// Weighted penalty, tenths of a tick; none if the bank may have no order.
+    penalties: Vec<Option<i64>>,
+    is_quoted: Vec<bool>,
+    /// Orders of a plan.
+    drafts: Vec<Draft>,
+}
+
+impl Routing {
+    pub fn new(setup: &Setup) -> Routing {
+        let banks = setup.banks.len();
+        Routing {
+            caps: vec![0; banks],
+            penalties: vec![None; banks],
+            is_quoted: setup.banks.iter().map(|bank| bank.is_quoted).collect(),
+            drafts: Vec::with_capacity(64),
+        }
+    }
+}
 
 /// An order of a plan.
 #[derive(Debug, Clone, Copy)]
@@ -52,7 +77,7 @@ impl Engine {
             return;
         }
         while self.may_send(at) {
-            match self.look(at) {
+            match self.look(at, out) {
                 Ok(plan) => self.carry_out(at, &plan, out),
                 Err(reason) => {
                     self.wait(at, reason, out);
@@ -91,7 +116,7 @@ impl Engine {
     }
 
     /// A plan for the open quantity, or the reason why there is none.
-    fn look(&mut self, at: usize) -> Result<Plan, WaitReason> {
+    fn look(&mut self, at: usize, out: &mut Batch) -> Result<Plan, WaitReason> {
         let parent = self.parents.get(at);
         let (terms, open) = (parent.terms, parent.open());
         let pair = &self.setup.pairs[terms.pair].config;
@@ -113,41 +138,42 @@ impl Engine {
             return Err(WaitReason::Crossed);
         }
         let mid2 = bid.price + ask.price;
-        let caps = self.offers_for(terms.pair, takes, terms.urgency, mid2);
-        let is_quoted: Vec<bool> = self.setup.banks.iter().map(|bank| bank.is_quoted).collect();
+        self.offers_for(terms.pair, takes, terms.urgency, mid2);
+        out.stages.lap(Stage::Limits);
         let want = Want {
             takes,
             quantity: open,
             limit: terms.limit,
             lot: self.setup.pairs[terms.pair].config.lot,
-            caps: &caps,
-            is_quoted: &is_quoted,
+            caps: &self.routing.caps,
+            is_quoted: &self.routing.is_quoted,
             style: terms.style,
             parts: terms.partial && terms.lifetime != Lifetime::AllOrNothing,
             combine: self.setup.router.combine,
         };
-        self.planner
-            .plan(&self.offers, &want)
-            .ok_or(WaitReason::NoPrice)
+        let plan = self.planner.plan(&self.offers, &want);
+        out.stages.lap(Stage::Plan);
+        plan.ok_or(WaitReason::NoPrice)
     }
 
-    /// Collects the available offers in the order of a sweep, and returns the caps of the banks.
-    fn offers_for(&mut self, pair: Pair, takes: Side, urgency: usize, mid2: i64) -> Vec<i64> {
+    /// Collects the available offers in the order of a sweep, and the caps of the banks.
+    fn offers_for(&mut self, pair: Pair, takes: Side, urgency: usize, mid2: i64) {
         let collar2 = 2 * self.setup.pairs[pair].config.collar_ticks;
         let weight = self.setup.router.weight[urgency];
-        let mut caps = vec![0; self.setup.banks.len()];
-        let mut penalties = vec![None; self.setup.banks.len()];
         for bank in 0..self.setup.banks.len() {
+            let (mut cap, mut penalty) = (0, None);
             if self.is_routable(bank, pair) {
                 let slot = self.setup.slot(bank, pair);
-                caps[bank] = risk::cap(&self.setup, &self.orders, bank, pair);
-                penalties[bank] = Some(weight * self.penalties.of(&self.setup, slot));
+                cap = risk::cap(&self.setup, &self.orders, bank, pair);
+                penalty = Some(weight * self.penalties.of(&self.setup, slot));
             }
+            self.routing.caps[bank] = cap;
+            self.routing.penalties[bank] = penalty;
         }
         self.offers.clear();
         for offer in self.composites.offers(pair, takes) {
             let bank = usize::from(offer.bank);
-            let Some(penalty) = penalties[bank] else {
+            let Some(penalty) = self.routing.penalties[bank] else {
                 continue;
             };
             let slot = self.setup.slot(bank, pair);
@@ -161,7 +187,6 @@ impl Engine {
         }
         self.offers
             .sort_unstable_by(|a, b| sweep_order(takes, a, b));
-        caps
     }
 
     /// Whether a bank may receive orders of a pair.
@@ -192,7 +217,8 @@ impl Engine {
     fn carry_out(&mut self, at: usize, plan: &Plan, out: &mut Batch) {
         let parent = self.parents.get(at);
         let (terms, open) = (parent.terms, parent.open());
-        let drafts = self.drafts(terms.pair, terms.side, plan.kind);
+        let mut drafts = std::mem::take(&mut self.routing.drafts);
+        self.drafts(terms.pair, terms.side, plan.kind, &mut drafts);
         let from = out.legs.len();
         for draft in &drafts {
             let order = self.order_id(at);
@@ -224,11 +250,13 @@ impl Engine {
             let terms = self.terms(at, id, draft, mid2);
             self.send(&terms, out);
         }
+        self.routing.drafts = drafts;
+        out.stages.lap(Stage::Orders);
     }
 
     /// Orders of the last plan, in the order of their first use; marks its entries as used.
-    fn drafts(&mut self, pair: Pair, side: Side, kind: PlanKind) -> Vec<Draft> {
-        let mut drafts: Vec<Draft> = Vec::new();
+    fn drafts(&mut self, pair: Pair, side: Side, kind: PlanKind, drafts: &mut Vec<Draft>) {
+        drafts.clear();
         for leg in self.planner.legs() {
             let bank = bank_of(leg);
             let slot = self.setup.slot(bank, pair);
@@ -257,7 +285,6 @@ impl Engine {
                 penalty: leg.offer.penalty,
             });
         }
-        drafts
     }
 
     fn terms(&self, parent: usize, id: Id, draft: &Draft, mid2_sent: Option<i64>) -> Terms {
@@ -298,9 +325,14 @@ impl Engine {
     pub(super) fn order_id(&mut self, parent: usize) -> Id {
         let number = self.parents.next_name(parent);
         let of = self.parents.get(parent).terms.id;
-        let text = format!("{}-{}-{number}", self.setup.prefix.as_str(), of.as_str());
         // Prefix and parent leave room for any number.
-        Id::lossy(text.as_bytes())
+        let mut text = ShortText::new();
+        text.push(self.setup.prefix.as_str());
+        text.push("-");
+        text.push(of.as_str());
+        text.push("-");
+        text.push_unsigned(number);
+        text.id()
     }
 }
 

@@ -3,20 +3,20 @@
 use crate::event::Message;
 use crate::orders::Terms;
 use crate::setup::Setup;
-use crate::ticks;
+use crate::short_text::ShortText;
 use touchline_types::{Id, Side};
 use touchline_wire::fix::{Precision, write_timestamp};
 
-/// A message, from MsgType on.
-pub fn body(setup: &Setup, message: &Message) -> String {
-    let mut text = format!("35={}", msg_type(message));
+/// Appends a message, from MsgType on.
+pub fn body(setup: &Setup, message: &Message, out: &mut String) {
+    out.push_str("35=");
+    out.push_str(msg_type(message));
     fields(setup, message, &mut |tag, value| {
-        text.push('|');
-        text.push_str(&tag.to_string());
-        text.push('=');
-        text.push_str(value);
+        out.push('|');
+        out.push_str(ShortText::unsigned(u64::from(tag)).as_str());
+        out.push('=');
+        out.push_str(value);
     });
-    text
 }
 
 /// MsgType (35).
@@ -36,11 +36,11 @@ pub fn fields(setup: &Setup, message: &Message, add: &mut dyn FnMut(u32, &str)) 
         Message::Order(terms) => order(add, setup, terms),
         Message::Cancel { id, terms, at_ns } => {
             add(11, id.as_str());
-            add(38, &terms.quantity.to_string());
+            add(38, whole(terms.quantity).as_str());
             add(41, terms.id.as_str());
             add(54, side(terms.side));
             add(55, &setup.pairs[terms.pair].config.symbol);
-            add(60, &time(*at_ns));
+            time(*at_ns, add);
         }
         Message::Status { request, terms } => {
             add(11, terms.id.as_str());
@@ -72,8 +72,13 @@ pub fn fields(setup: &Setup, message: &Message, add: &mut dyn FnMut(u32, &str)) 
 }
 
 /// OrdStatusReqID (`H`) or MassStatusReqID (`M`) of a request number.
-pub fn request_id(setup: &Setup, kind: char, number: u64) -> String {
-    format!("{}-{kind}{number}", setup.prefix.as_str())
+pub fn request_id(setup: &Setup, kind: char, number: u64) -> ShortText {
+    let mut text = ShortText::new();
+    text.push(setup.prefix.as_str());
+    text.push("-");
+    text.push(kind.encode_utf8(&mut [0; 4]));
+    text.push_unsigned(number);
+    text
 }
 
 fn order(add: &mut dyn FnMut(u32, &str), setup: &Setup, terms: &Terms) {
@@ -82,13 +87,16 @@ fn order(add: &mut dyn FnMut(u32, &str), setup: &Setup, terms: &Terms) {
     add(1, setup.account.as_str());
     add(11, terms.id.as_str());
     add(15, pair.base.as_str());
-    add(38, &terms.quantity.to_string());
+    add(38, whole(terms.quantity).as_str());
     add(40, terms.quote_id.map_or("2", |_| "D"));
-    add(44, &ticks::text(i128::from(terms.price), precision));
+    add(
+        44,
+        ShortText::decimal(i128::from(terms.price), precision).as_str(),
+    );
     add(54, side(terms.side));
     add(55, &pair.config.symbol);
     add(59, if terms.is_fok { "4" } else { "3" });
-    add(60, &time(terms.sent_ns));
+    time(terms.sent_ns, add);
     add(64, &pair.config.spot_date);
     if let Some(quote_id) = &terms.quote_id {
         add(117, Id::as_str(quote_id));
@@ -102,9 +110,15 @@ fn side(side: Side) -> &'static str {
     }
 }
 
-/// UTC, truncated to the millisecond.
-fn time(at_ns: u64) -> String {
+/// A quantity, which is positive.
+fn whole(quantity: i64) -> ShortText {
+    ShortText::decimal(i128::from(quantity), 0)
+}
+
+/// TransactTime (60): UTC, truncated to the millisecond.
+fn time(at_ns: u64, add: &mut dyn FnMut(u32, &str)) {
     let mut room = [0; 27];
     let text = write_timestamp(at_ns, Precision::Milliseconds, &mut room);
-    String::from_utf8_lossy(text).into_owned()
+    // A time is ASCII.
+    add(60, std::str::from_utf8(text).unwrap_or_default());
 }

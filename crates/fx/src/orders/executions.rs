@@ -1,6 +1,8 @@
 //! Executions: reported ExecIDs, and booked fills for later busts and corrections.
 
+use super::store::number_id;
 use crate::setup::Bank;
+use crate::touched;
 use std::collections::{HashMap, HashSet};
 use touchline_types::Id;
 
@@ -25,6 +27,23 @@ pub struct Executions {
 }
 
 impl Executions {
+    /// Takes memory for the fills of this many orders.
+    pub fn reserve(&mut self, orders: usize) {
+        self.reported.reserve(orders);
+        let sample = Execution {
+            order: 0,
+            exec_id: Id::EMPTY,
+            quantity: 0,
+            price: 0,
+        };
+        touched::map(
+            &mut self.booked,
+            orders,
+            |number| (0, number_id(number)),
+            &sample,
+        );
+    }
+
     /// Whether an ExecID of a bank is new. One that is too long is always new: CumQty limits its bookings.
     pub fn is_new(&mut self, bank: Bank, exec_id: Option<&[u8]>) -> bool {
         match exec_id.and_then(Id::new) {

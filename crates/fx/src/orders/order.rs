@@ -86,6 +86,23 @@ pub struct Terms {
     pub mid2_sent: Option<i64>,
 }
 
+impl Terms {
+    /// Terms of no order, to write memory with.
+    pub(crate) const SAMPLE: Terms = Terms {
+        id: Id::EMPTY,
+        parent: 0,
+        bank: 0,
+        pair: 0,
+        side: Side::Bid,
+        quantity: 1,
+        price: 1,
+        quote_id: None,
+        is_fok: false,
+        sent_ns: 0,
+        mid2_sent: None,
+    };
+}
+
 /// An order.
 ///
 /// Invariant: 0 <= cum <= quantity.

@@ -1,7 +1,9 @@
 //! Orders of a run: by ClOrdID, open ones by age, and the quantity that banks may still fill.
 
-use super::order::{Order, OrderState};
+use super::order::{Order, OrderState, Terms};
 use crate::setup::{Bank, Pair, Setup};
+use crate::short_text::ShortText;
+use crate::touched;
 use std::collections::HashMap;
 use touchline_types::Id;
 
@@ -35,6 +37,13 @@ impl Orders {
             used: vec![0; setup.slots()],
             pairs: setup.pairs.len(),
         }
+    }
+
+    /// Takes memory for this many further orders.
+    pub fn reserve(&mut self, orders: usize) {
+        touched::vector(&mut self.orders, orders, &Order::new(Terms::SAMPLE, 0));
+        touched::map(&mut self.by_id, orders, number_id, &0);
+        self.live.reserve(orders);
     }
 
     /// Adds an order and returns its number.
@@ -125,4 +134,9 @@ impl Orders {
     pub fn iter(&self) -> impl Iterator<Item = &Order> {
         self.orders.iter()
     }
+}
+
+/// An identifier for each number.
+pub(super) fn number_id(number: u64) -> Id {
+    ShortText::unsigned(number).id()
 }

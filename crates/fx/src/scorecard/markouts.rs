@@ -27,6 +27,10 @@ pub(super) struct Markouts {
 }
 
 impl Markouts {
+    pub fn reserve(&mut self, fills: usize) {
+        self.fills.reserve(fills);
+    }
+
     pub fn add(&mut self, now_ns: u64, slot: Slot, terms: &Terms, price: i64) {
         self.fills.push_back(Marked {
             at_ns: now_ns,

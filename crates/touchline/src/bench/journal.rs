@@ -129,12 +129,18 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
 }
 
 /// The directory on the disk; removed on drop.
-struct OnDisk(PathBuf);
+pub struct OnDisk(PathBuf);
 
 impl OnDisk {
-    fn create(path: PathBuf) -> Result<Self, Failure> {
+    /// Creates it.
+    pub fn create(path: PathBuf) -> Result<Self, Failure> {
         std::fs::create_dir(&path).map_err(|error| unusable(&path, &error))?;
         Ok(Self(path))
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.0
     }
 }
 
@@ -232,29 +238,9 @@ impl Bench<'_> {
 
     /// Measures a write of the bytes of a record and its `fdatasync`, without a journal.
     fn fdatasync(&self, clock: &Clock, into: &mut Histogram<u64>) -> Result<(), Failure> {
-        let bytes = vec![7; self.frame_bytes()? as usize];
         let path = self.place.0.join("bare");
-        let measured = (|| {
-            let file = File::options()
-                .create(true)
-                .truncate(true)
-                .write(true)
-                .open(&path)?;
-            let zeros = vec![0; HEADER_BYTES];
-            let length = self.arguments.syncs * bytes.len() as u64;
-            for offset in (0..length).step_by(zeros.len()) {
-                file.write_all_at(&zeros, offset)?;
-            }
-            file.sync_all()?;
-            for number in 0..self.arguments.syncs {
-                let begin = ticks();
-                file.write_all_at(&bytes, number * bytes.len() as u64)?;
-                file.sync_data()?;
-                into.saturating_record(clock.between_ns(begin, ticks()));
-            }
-            std::fs::remove_file(&path)
-        })();
-        measured.map_err(|error: std::io::Error| unusable(&path, &error))
+        let bytes = self.frame_bytes()? as usize;
+        bare_fdatasync(&path, bytes, self.arguments.syncs, clock, into)
     }
 
     /// Measures the start of a journal with `segments` full segments and an open one, as a kill leaves it.
@@ -303,6 +289,38 @@ impl Bench<'_> {
             ))),
         }
     }
+}
+
+/// Measures writes of so many bytes with their `fdatasync`, in a new file of zeros that is removed afterwards.
+pub fn bare_fdatasync(
+    path: &Path,
+    bytes: usize,
+    syncs: u64,
+    clock: &Clock,
+    into: &mut Histogram<u64>,
+) -> Result<(), Failure> {
+    let bytes = vec![7; bytes];
+    let measured = (|| {
+        let file = File::options()
+            .create(true)
+            .truncate(true)
+            .write(true)
+            .open(path)?;
+        let zeros = vec![0; HEADER_BYTES];
+        let length = syncs * bytes.len() as u64;
+        for offset in (0..length).step_by(zeros.len()) {
+            file.write_all_at(&zeros, offset)?;
+        }
+        file.sync_all()?;
+        for number in 0..syncs {
+            let begin = ticks();
+            file.write_all_at(&bytes, number * bytes.len() as u64)?;
+            file.sync_data()?;
+            into.saturating_record(clock.between_ns(begin, ticks()));
+        }
+        std::fs::remove_file(path)
+    })();
+    measured.map_err(|error: std::io::Error| unusable(path, &error))
 }
 
 /// Appends a record; `None` if the disk is behind.

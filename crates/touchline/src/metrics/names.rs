@@ -15,8 +15,8 @@ pub struct Shown {
     pub kind: Kind,
     /// Line of the venue that is counted, for counters of one line.
     pub line: Option<&'static str>,
-    /// Whose it is, if it is of one bank in one pair.
-    pub bank: Option<(String, String)>,
+    /// Whose it is, if it is of one bank, and the pair, if it is of one pair.
+    pub bank: Option<(String, Option<String>)>,
     /// Whether the number is the address of a receiver.
     pub is_address: bool,
     /// Its unit.
@@ -47,7 +47,7 @@ const LINES: &[(&str, &str, &str)] = &[("_a", "a", "line A"), ("_b", "b", "line 
 
 /// Name of a counter: `touchline_<name>_total`, times in seconds.
 ///
-/// One of a bank in a pair, `<name>:<bank>:<pair>`, has these as labels.
+/// One of a bank, `<name>:<bank>`, or of a bank in a pair, `<name>:<bank>:<pair>`, has these as labels.
 ///
 /// A name that ends in `_a` or `_b` counts a line: `touchline_line_<name without suffix>_total` with the line as a
 /// label, because a trailing letter of a metric name could be read as a unit. A counter whose unit ends in `now` is a
@@ -59,8 +59,8 @@ pub fn of_counter(what: &Description) -> Shown {
     };
     let mut parts = what.name.splitn(3, ':');
     let stem = parts.next().unwrap_or_default();
-    let bank = parts.next().zip(parts.next());
-    let bank = bank.map(|(bank, pair)| (bank.to_owned(), pair.to_owned()));
+    let bank = parts.next().map(str::to_owned);
+    let bank = bank.map(|bank| (bank, parts.next().map(str::to_owned)));
     let of_line = LINES.iter().find_map(|(end, label, words)| {
         let stem = stem.strip_suffix(end)?;
         Some((
@@ -121,7 +121,13 @@ mod tests {
         let shown = of_counter(&described("score_up_ns:LP01:EUR/USD", "ns"));
         assert_eq!(shown.name, "touchline_score_up_seconds_total");
         let bank = shown.bank.expect("a bank");
-        assert_eq!((bank.0.as_str(), bank.1.as_str()), ("LP01", "EUR/USD"));
+        assert_eq!(
+            (bank.0.as_str(), bank.1.as_deref()),
+            ("LP01", Some("EUR/USD"))
+        );
+        let shown = of_counter(&described("fx_bank_orders:LP01", "orders"));
+        assert_eq!(shown.name, "touchline_fx_bank_orders_total");
+        assert_eq!(shown.bank, Some(("LP01".to_owned(), None)));
         assert_eq!(of_counter(&described("gaps", "gaps")).bank, None);
     }
 

@@ -225,6 +225,7 @@ fn write_process(page: &mut Page, process: &ProcessView) {
     for (what, value) in counters_file.counters() {
         write_labelled(page, ("process", name), &names::of_counter(what), value);
     }
+    write_histograms(page, "", &[("process", name)], counters_file);
 }
 
 /// Every histogram of a counters file; `of` is the prefix of its name.
@@ -263,7 +264,8 @@ fn write_labelled(page: &mut Page, of: (&str, &str), shown: &names::Shown, value
     }
     labels.extend(shown.line.map(|line| ("line", line)));
     if let Some((bank, pair)) = &shown.bank {
-        labels.extend([("bank", bank.as_str()), ("pair", pair.as_str())]);
+        labels.push(("bank", bank.as_str()));
+        labels.extend(pair.as_ref().map(|pair| ("pair", pair.as_str())));
     }
     let labels = labels.as_slice();
     match shown.unit.is_base() {

@@ -140,6 +140,28 @@ fn of_composer() -> Vec<(String, &'static str)> {
     counters.chain(histograms).collect()
 }
 
+/// Metrics of a trading engine that other processes do not have, with their types.
+fn of_engine() -> Vec<(String, &'static str)> {
+    let described = |name: &str, unit: &str| Description {
+        name: name.to_owned(),
+        unit: unit.to_owned(),
+        help: String::new(),
+    };
+    let counters = touchline_execution::Counters::TABLE.iter();
+    let counters = counters.map(|info| (info.name.to_owned(), info.unit));
+    let banks = touchline_execution::OF_BANK.iter();
+    let banks = banks.map(|(name, unit, _)| (format!("{name}:LP01"), *unit));
+    let counters = counters.chain(banks).map(|(name, unit)| {
+        let shown = names::of_counter(&described(&name, unit));
+        (shown.name, "counter")
+    });
+    let histograms = touchline_execution::HISTOGRAMS.iter().map(|info| {
+        let name = names::of_histogram("", &described(info.name, info.unit)).0;
+        (name, "histogram")
+    });
+    counters.chain(histograms).collect()
+}
+
 /// Each metric named in a text.
 fn named(text: &str) -> BTreeSet<&str> {
     let other = |c: char| !(c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_');
@@ -164,8 +186,9 @@ fn missing<'a>(names: BTreeSet<&'a str>, families: &BTreeMap<&str, &str>) -> Vec
 #[test]
 fn dashboard_and_alerts_name_what_there_is() {
     let everything = Everything::new("named");
-    let composer = of_composer();
+    let (composer, engine) = (of_composer(), of_engine());
     let mut families = everything.families();
+    families.extend(engine.iter().map(|(name, kind)| (name.as_str(), *kind)));
     families.extend(composer.iter().map(|(name, kind)| (name.as_str(), *kind)));
     for (file, text, least) in [
         ("touchline.json", DASHBOARD, 40),

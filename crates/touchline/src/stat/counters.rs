@@ -53,7 +53,7 @@ pub fn write(
 }
 
 /// Returns the number of histograms left out.
-fn write_histograms(
+pub fn write_histograms(
     text: &mut String,
     counters_file: &CountersView,
     shown: &Shown,

@@ -5,7 +5,7 @@ use super::{Bus, Row, Shown};
 use crate::counted::{self, Freshness};
 use serde_json::{Map, Value, json};
 use touchline_client::monitor::{
-    CountersView, Description, Overview, ReaderView, RegisteredReader,
+    CountersView, Description, Overview, ProcessView, ReaderView, RegisteredReader,
 };
 
 /// One line for each bus.
@@ -15,6 +15,32 @@ pub fn list(rows: &[Row]) -> String {
         Err((bus, error)) => json!({"bus": bus, "error": error.to_string()}),
     };
     rows.iter().map(|row| format!("{}\n", line(row))).collect()
+}
+
+/// One line for each process that counts apart from any bus.
+pub fn processes(processes: &[ProcessView]) -> String {
+    let line = |process: &ProcessView| {
+        let pid = process.process.as_ref().map(|process| process.pid);
+        format!("{}\n", json!({"process": process.name, "pid": pid}))
+    };
+    processes.iter().map(line).collect()
+}
+
+/// A process that counts apart from any bus.
+pub fn process(process: &ProcessView, shown: &Shown) -> String {
+    let all = Shown::All;
+    let shown = match shown {
+        Shown::With(_) => shown,
+        Shown::All | Shown::Counted => &all,
+    };
+    let file = process.counters_file.as_ref().ok().and_then(Option::as_ref);
+    let line = json!({
+        "process": process.name,
+        "pid": process.process.as_ref().map(|process| process.pid),
+        "counters": file.map_or(Value::Null, |file| by_counter(file.counters(), shown)),
+        "histograms": file.map_or(Value::Null, |file| histograms(file, shown)),
+    });
+    format!("{line}\n")
 }
 
 /// All fields of one bus; counters and histograms that match the filter, else all.

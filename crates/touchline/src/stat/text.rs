@@ -62,7 +62,7 @@ pub fn bus(bus: &Bus, shown: &Shown, past: Option<&mut Past>) -> String {
         None => text.push_str("\nno counters: the publisher of this bus writes no counters file\n"),
     }
     for relay in &bus.relays {
-        write_relay(&mut text, relay, shown, paint);
+        write_process(&mut text, relay, shown, paint);
     }
     text
 }
@@ -167,20 +167,48 @@ fn write_readers(text: &mut String, bus: &Bus, paint: Paint) {
     let _ = writeln!(text, "  {}", paint.dim(note));
 }
 
-/// A link that sends the bus to other hosts.
-fn write_relay(text: &mut String, relay: &ProcessView, shown: &Shown, paint: Paint) {
+/// Processes that count apart from any bus, one line each.
+pub fn processes(processes: &[ProcessView]) -> String {
+    let paint = Paint::for_stdout();
+    let mut text = String::new();
+    if !processes.is_empty() {
+        let _ = writeln!(text, "\n{}", paint.dim("engine"));
+    }
+    for process in processes {
+        let _ = writeln!(text, "{} {}", process.name, state_of(process, paint));
+    }
+    text
+}
+
+/// A process that counts apart from any bus: histograms and counters.
+pub fn process(process: &ProcessView, shown: &Shown) -> String {
+    let paint = Paint::for_stdout();
+    let mut text = String::new();
+    write_process(&mut text, process, shown, paint);
+    if let Ok(Some(counters_file)) = &process.counters_file {
+        counters::write_histograms(&mut text, counters_file, shown, paint);
+    }
+    text
+}
+
+fn state_of(process: &ProcessView, paint: Paint) -> String {
+    match &process.process {
+        Some(process) => process.to_string(),
+        None => paint.yellow("gone: these are its last figures"),
+    }
+}
+
+/// A process, such as a link that sends the bus to other hosts.
+fn write_process(text: &mut String, relay: &ProcessView, shown: &Shown, paint: Paint) {
     let Ok(Some(counters_file)) = &relay.counters_file else {
         return;
     };
-    let state = match &relay.process {
-        Some(process) => process.to_string(),
-        None => paint.yellow("gone: these are its last figures"),
-    };
+    let state = state_of(relay, paint);
     let _ = writeln!(text, "\n{} {state}", paint.dim(&relay.name));
     let all = counters_file.counters();
     for (what, value) in all.filter(|(what, value)| shown.has(what, *value)) {
         let value = counted::text(what, value);
-        let _ = writeln!(text, "{:<26} {value:>16} {}", what.name, what.unit);
+        let _ = writeln!(text, "{:<30} {value:>16} {}", what.name, what.unit);
     }
 }
 

@@ -2,6 +2,7 @@
 
 mod fix;
 mod journal;
+mod orders;
 mod path;
 
 use touchline_lab::frozen::Frozen;

@@ -518,6 +518,24 @@ impl<const N: usize> Reading<N> {
 }
 
 /// Checks that a ring has a layout that this program can read.
+/// Schema of the messages of a bus. Market data has versions below [`FOREIGN_SCHEMA`].
+///
+/// # Errors
+/// There is no such bus, this user may not read it, or it has no ring.
+pub fn schema_of(root: &Root, bus: &str) -> Result<u64, Error> {
+    let options = Options {
+        lock: Lock::No,
+        prefault: false,
+        ..Options::default()
+    };
+    let ring = Mapping::open(&root.open(bus)?, RING, Access::Read, &options)?;
+    readable(&ring, bus)?;
+    Ok(Format::read(ring.words()).map_or(0, |format| format.schema))
+}
+
+/// Schemas from here on are of buses without market data: drop copies and commands of an engine.
+pub const FOREIGN_SCHEMA: u64 = 900;
+
 fn readable(ring: &Mapping, bus: &str) -> Result<(), Error> {
     match Format::read(ring.words()) {
         Some(format) if !format.is_readable() => Err(Error::Format {

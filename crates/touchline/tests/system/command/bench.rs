@@ -154,6 +154,27 @@ fn bench_journal_measures_each_mode_a_bare_sync_and_starts() {
     }
 }
 
+#[test]
+fn bench_fx_trade_measures_each_stage_of_an_order_and_a_kill() {
+    let lines_of = |name: &str, arguments: &str| {
+        let arguments = format!("bench fx-trade --banks 3 --rounds 1 {arguments} --json");
+        lines(name, &arguments)
+    };
+    let path = lines_of("fx-trade", "--samples 20 --syncs 5 --pause-us 0");
+    for (prefix, count) in [("", 20), ("sync-", 5)] {
+        for stage in ["composite", "plan", "journal", "sent", "total", "burst"] {
+            let subject = format!("{prefix}{stage}");
+            assert_eq!(of(&path, &subject, "count"), count, "{subject}");
+        }
+    }
+    assert_eq!(of(&path, "fdatasync", "count"), 5);
+    // Stages are parts of the whole.
+    let p50 = |subject: &str| of(&path, subject, "p50").as_f64();
+    assert!(p50("sent") <= p50("total") && p50("total") <= p50("burst"));
+    let kill = lines_of("fx-kill", "--kill --orders 30");
+    assert_eq!(of(&kill, "kill-30", "count"), 1);
+}
+
 /// Every row has a value for each column of its head.
 #[test]
 fn tables_have_units_and_the_clock_in_their_head_and_columns_that_never_touch() {

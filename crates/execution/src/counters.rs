@@ -1,0 +1,71 @@
+//! Counters of an engine.
+
+touchline_types::counters! {
+    /// Counters of `touchline fx run`. A counter with a unit that ends in `now` is a current value.
+    pub struct Counters {
+        fx_orders_sent: "orders" = "Orders handed to the kernel.",
+        fx_orders_unsent: "orders" = "Orders that were made and not sent: not in the journal, or the session took no message; their status is requested.",
+        fx_cancels_sent: "messages" = "Cancels handed to the kernel.",
+        fx_reports: "messages" = "Messages of banks about orders.",
+        fx_fills: "fills" = "Fills, busts and corrections.",
+        fx_rejects_last_look_price: "orders" = "Orders without a fill, code A-1: last look, price check.",
+        fx_rejects_last_look_latency: "orders" = "Orders without a fill, code A-2: last look, too slow.",
+        fx_rejects_gone: "orders" = "Orders without a fill, code B: price or liquidity gone.",
+        fx_rejects_credit: "orders" = "Orders without a fill, code C: credit; the bank's pairs pause.",
+        fx_rejects_static_data: "orders" = "Orders without a fill, code D: static data, entitlement, account; the bank's pair is disabled.",
+        fx_rejects_other: "orders" = "Orders without a fill, code E: anything else.",
+        fx_rejects_unsupported: "orders" = "Orders without a fill, code F: product not supported; the bank's pair is disabled.",
+        fx_rejects_never_arrived: "orders" = "Orders without a fill, code N: the bank does not know the order.",
+        fx_outcomes_unknown: "times" = "Times that the outcome of an order became unknown.",
+        fx_orders_unknown: "orders now" = "Orders whose outcome is unknown; they count as filled.",
+        fx_orders_open: "orders now" = "Orders without a final state, unknown ones included.",
+        fx_kills: "times" = "Times that the kill switch was set.",
+        fx_killed: "switches now" = "1 while the kill switch is set.",
+        fx_alarms: "alarms" = "Alarms of the core, as in the log line fx_alarm.",
+        fx_commands: "commands" = "Commands of the desk.",
+        fx_commands_refused: "commands" = "Commands of the desk that were refused.",
+        fx_sessions: "sessions now" = "Order sessions that are logged on.",
+        fx_sessions_lost: "times" = "Order sessions that were lost; their open orders became unknown.",
+        fx_rounds_late: "times" = "Rounds that began more than pause_max_ms late: no orders until all quotes were read.",
+        fx_held: "engines now" = "1 while the engine makes no orders: before all quotes are read, or at the end of the run.",
+        fx_journal_position: "bytes now" = "Position behind the last record of the journal.",
+        fx_journal_durable: "bytes now" = "Position up to which the journal is on the disk.",
+        fx_journal_behind: "bytes now" = "Bytes of the journal that are not on the disk yet; lost with the host, not with the process.",
+        fx_journal_failed: "journals now" = "1 if the journal cannot be written: nothing is sent that makes a position.",
+        fx_incidents_dropped: "incidents" = "Incidents that were not logged: too many at once.",
+    }
+}
+
+/// Counters of each bank, named `<name>:<bank>`: name, unit, help.
+pub const OF_BANK: &[(&str, &str, &str)] = &[
+    (
+        "fx_bank_session",
+        "sessions now",
+        "1 while the bank's order session is logged on.",
+    ),
+    (
+        "fx_bank_orders",
+        "orders",
+        "Orders sent to the bank, earlier runs of the journal included.",
+    ),
+    (
+        "fx_bank_reports",
+        "messages",
+        "Messages of the bank about orders.",
+    ),
+    (
+        "fx_bank_fills",
+        "fills",
+        "Fills of the bank, earlier runs of the journal included.",
+    ),
+    (
+        "fx_bank_rejects",
+        "orders",
+        "Orders that ended without a fill, earlier runs of the journal included.",
+    ),
+    (
+        "fx_bank_outcomes_unknown",
+        "times",
+        "Times that the outcome of an order of the bank became unknown, earlier runs of the journal included.",
+    ),
+];

@@ -1,0 +1,136 @@
+//! Counters and histograms of an engine, in a counters file that has the name of its bus.
+
+use crate::counters::{Counters, OF_BANK};
+use crate::trader::Path;
+use touchline_fx::Engine;
+use touchline_fx::orders::RejectCode;
+use touchline_fx::setup::Setup;
+use touchline_transport::bus::{Error, Root};
+use touchline_transport::clock::Clock;
+use touchline_transport::shm::ProcessStats;
+use touchline_types::CounterInfo;
+
+/// Measured intervals.
+pub const HISTOGRAMS: &[CounterInfo] = &[
+    CounterInfo {
+        name: "fx_quote_to_order_ns",
+        unit: "ns",
+        help: "From a bank's quote polled from its bus to the last byte of its orders handed to the kernel.",
+    },
+    CounterInfo {
+        name: "fx_receive_to_order_ns",
+        unit: "ns",
+        help: "From a bank's quote received by its gateway to the last byte of its orders handed to the kernel.",
+    },
+];
+
+/// Counts of one bank that the core does not have.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct BankCounts {
+    /// Messages about orders.
+    pub reports: u64,
+}
+
+/// The counters file.
+#[derive(Debug)]
+pub(crate) struct Statistics {
+    stats: ProcessStats,
+    clock: Clock,
+    values: Vec<u64>,
+}
+
+impl Statistics {
+    /// Creates the file.
+    pub fn create(
+        root: &Root,
+        name: &str,
+        clock: Clock,
+        setup: &Setup,
+    ) -> Result<Statistics, Error> {
+        let banks = of_banks(setup);
+        let all = Counters::TABLE.iter().chain(&banks);
+        let stats = ProcessStats::create(root, name, clock.ns_per_tick(), all, HISTOGRAMS)?;
+        Ok(Statistics {
+            stats,
+            clock,
+            values: Vec::with_capacity(Counters::TABLE.len() + banks.len()),
+        })
+    }
+
+    /// Records the paths of a round.
+    pub fn record(&mut self, paths: &[Path], wall_ns: u64, now: u64) {
+        for path in paths {
+            let path_ns = self.clock.between_ns(path.began, path.ended);
+            // The wall clock was read after the last byte was handed over.
+            let since_ns = self.clock.between_ns(path.ended, now);
+            let ended_ns = wall_ns.saturating_sub(since_ns);
+            let file = self.stats.counters_file();
+            file.record(0, path_ns);
+            file.record(1, ended_ns.saturating_sub(path.receive_ns));
+        }
+    }
+
+    /// Updates all counters.
+    pub fn show(&mut self, counters: &Counters, banks: &[BankCounts], engine: &Engine) {
+        self.values.clear();
+        self.values.extend(counters.counts());
+        let setup = engine.setup();
+        for (bank, counts) in banks.iter().enumerate() {
+            let [orders, fills, rejects, unknown] = scores(engine, setup, bank);
+            self.values.extend([
+                u64::from(engine.is_order_session_up(bank)),
+                orders,
+                counts.reports,
+                fills,
+                rejects,
+                unknown,
+            ]);
+        }
+        let file = self.stats.counters_file();
+        file.show(self.values.iter().copied());
+    }
+}
+
+/// Orders that ended without a fill of all banks, by code.
+pub(crate) fn rejects(engine: &Engine) -> [u64; RejectCode::COUNT] {
+    let mut sum = [0; RejectCode::COUNT];
+    for slot in 0..engine.setup().slots() {
+        let of_slot = engine.score_so_far(slot).rejects;
+        sum.iter_mut().zip(of_slot).for_each(|(sum, of)| *sum += of);
+    }
+    sum
+}
+
+/// Times that an outcome became unknown, of all banks.
+pub(crate) fn unknown(engine: &Engine) -> u64 {
+    let slots = 0..engine.setup().slots();
+    slots.map(|slot| engine.score_so_far(slot).unknown).sum()
+}
+
+/// Orders, fills, rejects and unknown outcomes of a bank.
+fn scores(engine: &Engine, setup: &Setup, bank: usize) -> [u64; 4] {
+    let mut sum = [0; 4];
+    for pair in &setup.banks[bank].pairs {
+        let score = engine.score_so_far(setup.slot(bank, *pair));
+        let rejects: u64 = score.rejects.iter().sum();
+        let of_pair = [score.orders, score.fills, rejects, score.unknown];
+        sum.iter_mut().zip(of_pair).for_each(|(sum, of)| *sum += of);
+    }
+    sum
+}
+
+/// Counters of each bank. They live as long as the process, which has one engine.
+fn of_banks(setup: &Setup) -> Vec<CounterInfo> {
+    let mut all = Vec::new();
+    for bank in &setup.banks {
+        for (name, unit, help) in OF_BANK {
+            let name = format!("{name}:{}", bank.config.name);
+            all.push(CounterInfo {
+                name: name.leak(),
+                unit,
+                help,
+            });
+        }
+    }
+    all
+}

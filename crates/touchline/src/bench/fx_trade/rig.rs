@@ -1,0 +1,324 @@
+//! An engine with banks: their buses, their dealing desks, and the desk's ring, all turned by one thread.
+//!
+//! The engine is that of `touchline fx run`: quotes come over buses in shared memory, orders leave over TCP. Beside the
+//! path are the banks: [`Rig::quote`] publishes, [`Rig::settle`] answers.
+
+use std::fmt::Write as _;
+use std::path::Path;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use touchline_execution::desk::DeskClient;
+use touchline_execution::{Config, Trader};
+use touchline_lab::bench::dealers::{Answer, Dealers};
+use touchline_lab::random::Random;
+use touchline_transport::shm::{Publisher, Root, Settings};
+use touchline_transport::{Publish, boot_ns};
+use touchline_types::{
+    ChannelState, Code, Depth, Id, Instrument, InstrumentDefinition, Price, Quantity, Quote,
+    QuoteAction, QuoteChange, QuoteSnapshot, QuoteStream, QuoteUpdate, ReceiveTime, Side, Symbol,
+    Timestamps, Update, Validity,
+};
+
+/// Longest wait for sessions, buses and answers.
+const PATIENCE: Duration = Duration::from_secs(60);
+/// Mid, ticks.
+const MID: i64 = 110_000;
+/// Distance of each bank's best price from the mid, ticks. The parent's limit lies half way.
+const AWAY: i64 = 10;
+/// Units of the parent, and of the first tier: a parent has a thousand orders.
+const PARENT: i64 = 1_000_000_000;
+const ORDER: i64 = 1_000_000;
+
+/// What a rig has.
+#[derive(Debug, Clone, Copy)]
+pub struct Plan<'a> {
+    /// Banks.
+    pub banks: usize,
+    /// Tiers a side.
+    pub tiers: u32,
+    /// Directory of the buses.
+    pub buses: &'a Path,
+    /// Directory of the journal.
+    pub journal: &'a Path,
+    /// An order is sent when it is on the disk.
+    pub is_disk: bool,
+    /// Bytes of the journal's ring: half of it may wait for the disk.
+    pub tail_bytes: u64,
+}
+
+/// The engine and what is around it.
+pub struct Rig {
+    /// The engine.
+    pub trader: Trader,
+    /// The dealing desks.
+    pub dealers: Dealers,
+    banks: Vec<Publisher>,
+    desk: DeskClient,
+    random: Random,
+    tiers: u32,
+    /// Banks whose best ask is at the parent's limit or better.
+    hit: Vec<bool>,
+    parents: u64,
+}
+
+/// A failure, for people.
+pub type Failed = Box<dyn std::error::Error>;
+
+impl Rig {
+    /// Opens everything, until each session is up and each bank has quoted.
+    pub fn open(plan: &Plan<'_>, seed: u64) -> Result<Rig, Failed> {
+        let root = Root::at(plan.buses);
+        let names: Vec<String> = (0..plan.banks).map(|bank| format!("LP{bank:03}")).collect();
+        let dealers = Dealers::listen(&names, "DESK")?;
+        let settings = Settings {
+            ring_bytes: 1 << 20,
+            instruments_max: 1,
+            orders_max: 1,
+            ..Settings::default()
+        };
+        let banks = names
+            .iter()
+            .map(|name| Publisher::open(&root, &name.to_lowercase(), &settings))
+            .collect::<Result<Vec<_>, _>>()?;
+        let config = Config::parse(&config(plan, &names, &dealers))?;
+        let trader = Trader::open(&config)?;
+        let mut rig = Rig {
+            trader,
+            dealers,
+            hit: vec![false; banks.len()],
+            banks,
+            desk: DeskClient::open(&root, &config.run.bus, "desk")?,
+            random: Random::from_seed(seed),
+            tiers: plan.tiers,
+            parents: 0,
+        };
+        rig.begin()?;
+        Ok(rig)
+    }
+
+    fn begin(&mut self) -> Result<(), Failed> {
+        for bank in 0..self.banks.len() {
+            self.announce(bank);
+        }
+        let begin = Instant::now();
+        while !self.is_ready() {
+            for bank in 0..self.banks.len() {
+                self.snapshot(bank);
+            }
+            for _ in 0..20 {
+                self.trader.work()?;
+                self.dealers.turn(now());
+            }
+            if begin.elapsed() > PATIENCE {
+                return Err("sessions and buses of the banks did not come up".into());
+            }
+        }
+        self.settle()?;
+        self.parent()
+    }
+
+    /// Whether every bank quotes and its order session is up.
+    fn is_ready(&self) -> bool {
+        let engine = self.trader.engine();
+        let pair = 0;
+        let banks = 0..self.banks.len();
+        engine.is_live(pair)
+            && banks
+                .clone()
+                .all(|bank| engine.composites().own(engine.setup(), bank, pair)[0].is_some())
+            && banks.clone().all(|bank| engine.is_order_session_up(bank))
+    }
+
+    /// Sends a parent that buys what is offered at its limit.
+    fn parent(&mut self) -> Result<(), Failed> {
+        self.parents += 1;
+        let text = format!(
+            "{{\"op\":\"parent\",\"id\":\"B{}\",\"pair\":\"EUR/USD\",\"side\":\"buy\",\"qty\":{PARENT},\"limit\":\"{}\",\
+             \"deadline_ms\":3600000}}",
+            self.parents,
+            price(MID + AWAY / 2)
+        );
+        self.command(&text);
+        let (begin, before) = (Instant::now(), self.trader.totals().commands);
+        while self.trader.totals().commands == before {
+            self.trader.work()?;
+            if begin.elapsed() > PATIENCE {
+                return Err("the engine does not take commands".into());
+            }
+        }
+        match self.trader.totals().refused {
+            0 => Ok(()),
+            _ => Err(self.incidents().into()),
+        }
+    }
+
+    /// Publishes a command of the desk; the next round of the engine has it.
+    pub fn command(&mut self, text: &str) {
+        self.desk.send(now().wall_ns, text);
+    }
+
+    /// A burst: every bank changes a price; one of them, the result, goes to the parent's limit.
+    pub fn quote(&mut self) -> usize {
+        let winner = self.random.index(self.banks.len());
+        for bank in 0..self.banks.len() {
+            let (tier, better) = match (bank == winner, self.hit[bank]) {
+                (true, _) => (0, AWAY / 2 + self.random.between(0, 3)),
+                // Its offer was taken: it quotes as before.
+                (false, true) => (0, 0),
+                (false, false) => (self.random.below(u64::from(self.tiers)) as u32, 0),
+            };
+            self.hit[bank] = bank == winner;
+            let away = match bank == winner {
+                true => -better,
+                false => self.random.between(0, 3),
+            };
+            let changes = [QuoteChange {
+                action: QuoteAction::Set,
+                quote: quote_of(tier, Side::Ask, away),
+            }];
+            let update = QuoteUpdate {
+                stream: stream(),
+                changes: &changes,
+            };
+            self.publish(bank, &Update::Quotes(update));
+        }
+        winner
+    }
+
+    /// Lets the banks answer until nothing is under way; a parent that is done is followed by another.
+    pub fn settle(&mut self) -> Result<(), Failed> {
+        let begin = Instant::now();
+        let mut quiet = 0;
+        while quiet < 2 {
+            let answered = self.dealers.turn(now());
+            let worked = self.trader.work()?;
+            let is_open = self.dealers.answer == Answer::Fill
+                && !self.trader.engine().orders().live().is_empty();
+            quiet = match answered + worked > 0 || is_open {
+                true => 0,
+                false => quiet + 1,
+            };
+            if begin.elapsed() > PATIENCE {
+                return Err("orders are not answered".into());
+            }
+        }
+        while self.trader.next_incident().is_some() {}
+        let parents = self.trader.engine().parents();
+        let is_done = !parents
+            .live()
+            .iter()
+            .any(|at| parents.get(*at).is_working());
+        match is_done && self.parents > 0 && !self.trader.engine().is_killed() {
+            true => self.parent(),
+            false => Ok(()),
+        }
+    }
+
+    /// Incidents that wait for the log.
+    pub fn incidents(&mut self) -> String {
+        let mut text = String::new();
+        while let Some(incident) = self.trader.next_incident() {
+            let _ = writeln!(text, "{incident}");
+        }
+        text
+    }
+
+    fn announce(&mut self, bank: usize) {
+        let depth = Depth {
+            direct: Depth::ALL,
+            implied: 0,
+        };
+        let mut definition = InstrumentDefinition::unknown(Instrument(0), 1, depth);
+        definition.symbol = Symbol::new(b"EUR/USD");
+        definition.defined = true;
+        self.publish(bank, &Update::Definition(&definition));
+        self.publish(bank, &Update::Channel(&ChannelState::LIVE));
+    }
+
+    fn snapshot(&mut self, bank: usize) {
+        let tiers = 0..self.tiers;
+        let quotes: Vec<Quote> = tiers
+            .flat_map(|tier| Side::BOTH.map(|side| quote_of(tier, side, bank as i64 % 4)))
+            .collect();
+        let snapshot = QuoteSnapshot {
+            stream: stream(),
+            quotes: &quotes,
+        };
+        self.publish(bank, &Update::QuoteSnapshot(snapshot));
+    }
+
+    fn publish(&mut self, bank: usize, update: &Update<'_>) {
+        let mut timestamps = Timestamps::default();
+        timestamps.packet.receive_ns = now().wall_ns;
+        let publisher = &mut self.banks[bank];
+        publisher.publish(update, &timestamps);
+        publisher.commit();
+    }
+}
+
+/// The present time.
+pub fn now() -> ReceiveTime {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH);
+    ReceiveTime {
+        wall_ns: since.map_or(0, |since| since.as_nanos() as u64),
+        mono_ns: boot_ns(),
+    }
+}
+
+/// The configuration: limits that these orders do not reach.
+fn config(plan: &Plan<'_>, banks: &[String], dealers: &Dealers) -> String {
+    let mut text = format!(
+        "date = \"20260105\"\nprefix = \"T\"\naccount = \"DESK\"\n\
+         [run]\njournal = \"{}\"\ndirectory = \"{}\"\nsync = \"{}\"\nsync_wait_ms = 5000\npause_max_ms = 60000\n\
+         segment_bytes = 16777216\ntail_bytes = {}\n\
+         [[pairs]]\nsymbol = \"EUR/USD\"\nprecision = 5\nspot_date = \"20260107\"\nsizes = [1000000, 5000000]\n\
+         max_net = 1000000000000000\n\
+         [risk]\nmax_gross_usd = 1000000000000000\n\
+         [[clients]]\nname = \"desk\"\nmay = [\"send\", \"kill\"]\n",
+        plan.journal.display(),
+        plan.buses.display(),
+        if plan.is_disk { "disk" } else { "host" },
+        plan.tail_bytes,
+    );
+    for (bank, address) in banks.iter().zip(dealers.addresses()) {
+        let _ = write!(
+            text,
+            "[[banks]]\nname = \"{bank}\"\npairs = [\"EUR/USD\"]\nstatus_final = true\nanswer_ms = 60000\n\
+             max_orders_per_s = 1000000\n\
+             [[sessions]]\nbank = \"{bank}\"\nhost = \"{address}\"\nsender = \"DESK\"\nheartbeat_s = 3600\n"
+        );
+    }
+    text
+}
+
+/// A tier of a bank, so far from the best price.
+fn quote_of(tier: u32, side: Side, away: i64) -> Quote {
+    let away = AWAY + i64::from(tier) + away;
+    let ticks = match side {
+        Side::Bid => MID - away,
+        Side::Ask => MID + away,
+    };
+    Quote {
+        entry: 2 * tier + side.index() as u32,
+        side,
+        price: Price(ticks * 10_000),
+        quantity: Quantity(ORDER * (1 + i64::from(tier))),
+        priority: 1,
+        quote_id: Id::lossy(b"Q1"),
+        ..Quote::NULL
+    }
+}
+
+fn price(ticks: i64) -> String {
+    format!("{}.{:05}", ticks / 100_000, ticks % 100_000)
+}
+
+fn stream() -> QuoteStream {
+    QuoteStream {
+        instrument: Instrument(0),
+        security_id: 1,
+        provider: Code::lossy(b"LP"),
+        value_date: 20_260_107,
+        validity: Validity::Live,
+        is_unquoted: false,
+    }
+}

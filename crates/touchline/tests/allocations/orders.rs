@@ -1,0 +1,58 @@
+//! Allocations of orders: none from the quote to the order in the kernel, to its report, to the journal and the drop copy.
+//!
+//! Goal: after the start the engine of `touchline fx run` takes no memory for an order. Method: the rig of `bench fx-trade`, banks
+//! over sockets and buses; the thread is frozen for each round of the engine, and thawed while banks quote and answer. A
+//! parent order may allocate: the desk sends JSON.
+
+#[path = "../../src/bench/fx_trade/rig.rs"]
+mod rig;
+
+use rig::{Plan, Rig, now};
+use touchline_lab::frozen::{Count, Frozen};
+
+const BANKS: usize = 20;
+/// Bursts before the measured ones: buses, books and the lines of the drop copy reach their size.
+const WARM: usize = 20;
+const BURSTS: usize = 400;
+
+#[test]
+fn orders_take_no_memory() {
+    let name = format!("touchline-allocations-orders-{}", std::process::id());
+    let folder = std::env::temp_dir().join(name);
+    std::fs::create_dir_all(&folder).expect("the temporary directory is writable");
+    let plan = Plan {
+        banks: BANKS,
+        tiers: 5,
+        buses: &folder.join("buses"),
+        journal: &folder.join("journal"),
+        is_disk: false,
+        tail_bytes: 16 << 20,
+    };
+    let mut rig = Rig::open(&plan, 7).expect("sessions and buses come up");
+    for _ in 0..WARM {
+        rig.quote();
+        rig.settle().expect("orders are answered");
+    }
+    let before = *rig.trader.totals();
+    let mut count = Count::default();
+    for _ in 0..BURSTS {
+        rig.quote();
+        let mut answered = 1;
+        while answered > 0 || !rig.trader.engine().orders().live().is_empty() {
+            Frozen::freeze();
+            let worked = rig.trader.work();
+            let took = Frozen::thaw();
+            count.allocations += took.allocations;
+            count.bytes += took.bytes;
+            count.frees += took.frees;
+            answered = rig.dealers.turn(now()) + worked.expect("the engine works");
+        }
+    }
+    let after = *rig.trader.totals();
+    assert_eq!(after.orders - before.orders, BURSTS as u64);
+    assert_eq!(after.fills - before.fills, BURSTS as u64);
+    assert_eq!(count, Count::default());
+    rig.trader.finish().expect("the journal ends");
+    // The system empties its temporary folder.
+    let _ = std::fs::remove_dir_all(&folder);
+}
