@@ -6,6 +6,7 @@
 mod access_control;
 mod bus;
 mod confirmation;
+mod execution;
 mod first_use;
 mod fix;
 mod fix_session;

@@ -188,6 +188,7 @@ impl Gate {
 
     /// Checks number, age and rate of a command.
     pub(crate) fn admit(&mut self, request: u64, now_ns: u64) -> Result<(), Unfit> {
+        // mutant: execution: a command is accepted twice
         if request <= self.last_request {
             return Err(Unfit::Replayed);
         }

@@ -22,6 +22,8 @@ pub(crate) trait Output {
     fn alarm(&self) -> u64;
     /// Publishes a line on the drop copy.
     fn publish(&mut self, kind: u8, number: u64, line: &str);
+    /// Time since a time of the host's steady clock.
+    fn since_ns(&self, mono_ns: u64) -> u64;
 }
 
 /// Journal and drop copy of a process.
@@ -57,6 +59,11 @@ impl Output for Host {
 
     fn publish(&mut self, kind: u8, number: u64, line: &str) {
         self.drop_copy.publish(kind, number, line);
+    }
+
+    #[inline]
+    fn since_ns(&self, mono_ns: u64) -> u64 {
+        boot_ns().saturating_sub(mono_ns)
     }
 }
 

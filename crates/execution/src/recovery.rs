@@ -282,6 +282,7 @@ impl Reading {
         };
         let bank = named(&self.banks, order.bank)?;
         let pair = named(&self.pairs, order.pair)?;
+        // mutant: execution: the numbers of orders are used again after a restart
         self.sent(order.bank, order.sequence);
         let engine = &mut self.recovered.engine;
         let parent = engine.parents().find(&order.parent);

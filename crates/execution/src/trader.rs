@@ -10,6 +10,9 @@ mod path;
 mod run;
 #[cfg(test)]
 mod simulation;
+#[cfg(test)]
+mod stopped;
+mod watch;
 
 pub(crate) use commands::answer_line;
 pub use incident::{Incident, Totals};
@@ -22,6 +25,8 @@ use crate::edge::{Host, Socket};
 use crate::recovery::{Recovered, RecoveryError, recover};
 use crate::statistics::Statistics;
 use carry::Core;
+use std::os::unix::fs::MetadataExt;
+use std::path::PathBuf;
 use std::time::{SystemTime, UNIX_EPOCH};
 use thiserror::Error;
 use touchline_compose::{Counters, Source, WallClock};
@@ -111,11 +116,11 @@ pub struct Trader {
     clock: WallClock,
     statistics: Statistics,
     timers: Timers,
-    pause_max_ns: u64,
     /// Start of the last round.
     round_ns: u64,
     start: StartReport,
     recovered: (u64, u64),
+    directory: Directory,
 }
 
 /// Due times, by the host's clock.
@@ -150,6 +155,7 @@ impl Trader {
         let setup = config.setup().map_err(ConfigError::from)?;
         let root = config.root();
         let start = journal.report().clone();
+        let directory = Directory::at(&config.run.journal);
         recovered.skip_lost_numbers(&start);
         let counts = (recovered.records, recovered.orders);
         let banks = config.banks.iter().enumerate();
@@ -178,8 +184,8 @@ impl Trader {
             clock,
             statistics,
             timers: Timers::default(),
-            pause_max_ns: config.run.pause_max_ms * 1_000_000,
             round_ns: 0,
+            directory,
             start,
             recovered: counts,
         };
@@ -264,7 +270,6 @@ impl Trader {
         }
         self.statistics
             .record(&self.core.paths, self.clock.now_ns(), ticks());
-        self.round_ns = boot_ns();
         Ok(count)
     }
 
@@ -291,15 +296,26 @@ impl Trader {
         Ok(())
     }
 
-    /// An engine that was stopped finds old quotes first: it makes no orders until it has read everything.
+    /// An engine that was stopped, between two rounds or in the last one, finds old quotes first.
     fn watch_pause(&mut self, began_ns: u64) {
-        let pause_ns = began_ns.saturating_sub(self.round_ns);
-        if self.round_ns > 0 && pause_ns > self.pause_max_ns && !self.core.engine.is_held() {
-            self.core.engine.hold(true);
-            self.core.totals.rounds_late += 1;
+        let last_ns = std::mem::replace(&mut self.round_ns, began_ns);
+        let pause_ns = began_ns.saturating_sub(last_ns);
+        // mutant: execution: an engine that was stopped trades on the first quotes that it reads
+        if last_ns > 0 && pause_ns > self.core.pause_max_ns {
             self.timers.look_ns = 0;
-            let ms = pause_ns / 1_000_000;
-            self.core.incident(Incident::Paused { ms });
+            self.core.pause(pause_ns);
+        }
+    }
+
+    /// Without its directory a journal is written and cannot be found again: the next run would begin anew, and use the same
+    /// names for its orders.
+    fn watch_directory(&mut self, began_ns: u64) {
+        // mutant: execution: a journal that was removed is not noticed
+        if !self.directory.is_there() {
+            let time = self.time(began_ns);
+            let path = self.directory.path.display();
+            let why = format!("its directory {path} was removed or replaced");
+            self.core.journal_failed(&why, time);
         }
     }
 
@@ -374,6 +390,7 @@ impl Trader {
         if began_ns >= self.timers.intact_ns {
             self.timers.intact_ns = began_ns + INTACT_NS;
             self.core.out.drop_copy.check()?;
+            self.watch_directory(began_ns);
         }
         if began_ns >= self.timers.scores_ns {
             self.timers.scores_ns = began_ns + SCORES_NS;
@@ -381,6 +398,29 @@ impl Trader {
             self.core.tell_scores(at_ns);
         }
         Ok(())
+    }
+}
+
+/// Directory of the journal, as it was at the start: device and inode.
+struct Directory {
+    path: PathBuf,
+    id: Option<(u64, u64)>,
+}
+
+impl Directory {
+    fn at(path: &std::path::Path) -> Directory {
+        let path = path.to_owned();
+        let id = Directory::id_of(&path);
+        Directory { path, id }
+    }
+
+    fn is_there(&self) -> bool {
+        Directory::id_of(&self.path) == self.id
+    }
+
+    fn id_of(path: &std::path::Path) -> Option<(u64, u64)> {
+        let about = std::fs::metadata(path).ok()?;
+        Some((about.dev(), about.ino()))
     }
 }
 

@@ -14,7 +14,7 @@ use touchline_fx::orders::Terms;
 use touchline_fx::setup::Bank;
 use touchline_fx::stages::Stage;
 use touchline_fx::{Batch, Engine};
-use touchline_journal::{Appended, Record as Entry, Refused, State};
+use touchline_journal::{Appended, Record as Entry, Refused};
 use touchline_types::{Id, ReceiveTime, Side};
 
 /// Incidents that wait for the log at most.
@@ -31,6 +31,8 @@ pub(super) struct Core<O, L> {
     pub out: O,
     pub is_disk: bool,
     pub sync_wait_ns: u64,
+    /// A round that lasts longer was stopped.
+    pub pause_max_ns: u64,
     /// The journal cannot be written: nothing is sent that makes a position.
     pub is_journal_dead: bool,
     /// The last alarm of the journal.
@@ -92,6 +94,8 @@ impl<O: Output, L: Link> Core<O, L> {
 
     /// A quote of a bank, or its session. Quotes are not in the journal.
     pub fn quotes(&mut self, time: ReceiveTime, bank: Bank, session: Quotes<'_>) {
+        // mutant: execution: a round that was stopped trades on its quotes
+        self.watch_round(time, 0);
         let receive_ns = match &session {
             Session::Quotes(quotes) => quotes.receive_ns,
             _ => time.wall_ns,
@@ -192,6 +196,7 @@ impl<O: Output, L: Link> Core<O, L> {
             bytes: &message,
         };
         if !Variant::ReportNotJournaled.is_on() {
+            // mutant: execution: a report is not in the journal
             let appended = self.append(at_ns, &record);
             self.check(appended, time);
         }
@@ -218,40 +223,9 @@ impl<O: Output, L: Link> Core<O, L> {
     }
 
     /// Sets the kill switch by itself.
-    fn kill(&mut self, by: &str, time: ReceiveTime) {
+    pub fn kill(&mut self, by: &str, time: ReceiveTime) {
         let by = Id::new(by.as_bytes());
         self.handle(time, &Input::Desk(Desk::Kill { by }));
-    }
-
-    /// A journal that cannot be written is a kill.
-    pub fn check(&mut self, appended: Result<Appended, Refused>, time: ReceiveTime) {
-        if let Err(refused) = appended {
-            self.journal_failed(&refused.to_string(), time);
-        }
-    }
-
-    fn journal_failed(&mut self, why: &str, time: ReceiveTime) {
-        if std::mem::replace(&mut self.is_journal_dead, true) {
-            return;
-        }
-        self.incident(Incident::JournalFailed {
-            why: why.to_owned(),
-        });
-        self.kill("auto:journal", time);
-    }
-
-    /// The state of the journal thread, also when there is nothing to write.
-    pub fn watch_journal(&mut self, time: ReceiveTime) {
-        if let (State::Failed, errno) = self.out.state() {
-            self.journal_failed(&format!("error {errno} of the system"), time);
-        }
-        let alarm = self.out.alarm();
-        if alarm != self.alarm {
-            self.alarm = alarm;
-            if alarm != 0 {
-                self.incident(Incident::JournalAlarm { errno: alarm });
-            }
-        }
     }
 
     /// Adds an incident for the log.
@@ -364,6 +338,7 @@ impl<O: Output, L: Link> Core<O, L> {
             }
         }
         self.ahead = ahead;
+        // mutant: execution: an order does not wait for the disk
         if let Some(last) = last.filter(|_| self.is_disk && count > 0)
             && !self.out.wait_until_safe(&last, self.sync_wait_ns)
         {
@@ -397,12 +372,17 @@ impl<O: Output, L: Link> Core<O, L> {
         is_journaled: bool,
         time: ReceiveTime,
     ) {
-        let setup = self.engine.setup();
-        let session = &mut self.sessions[terms.bank];
-        if !is_journaled || self.is_journal_dead {
+        let disk_ns = if self.is_disk { self.sync_wait_ns } else { 0 };
+        // mutant: execution: an order that is not in the journal is sent
+        let may_leave = is_journaled && !self.is_journal_dead;
+        // Decided before the process was stopped, and its price is old.
+        // mutant: execution: an order of a round that was stopped is sent
+        if !may_leave || self.watch_round(time, disk_ns) {
             self.totals.unsent += 1;
             return;
         }
+        let setup = self.engine.setup();
+        let session = &mut self.sessions[terms.bank];
         let sent = session.send("D", time, |encoder| {
             fields(setup, message, &mut |tag, value| {
                 encoder.bytes(tag, value.as_bytes());

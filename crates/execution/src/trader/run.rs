@@ -49,6 +49,7 @@ impl<O: Output, L: Link> Core<O, L> {
             out,
             is_disk: config.run.sync == SyncMode::Disk,
             sync_wait_ns: config.run.sync_wait_ms * 1_000_000,
+            pause_max_ns: config.run.pause_max_ms * 1_000_000,
             is_journal_dead: false,
             alarm: 0,
             sessions,

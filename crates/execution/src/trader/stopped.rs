@@ -1,0 +1,151 @@
+//! Tests of an engine that is stopped in the middle of a round.
+
+use super::carry::Core;
+use crate::config::Config;
+use crate::edge::{Link, Lost, Output};
+use crate::order_session::Said;
+use crate::records::kind;
+use crate::recovery::recover_from;
+use crate::trader::Incident;
+use std::cell::Cell;
+use std::rc::Rc;
+use touchline_fx::input::{Desk, Input, Session};
+use touchline_fx::quotes::{BusQuotes, Quoted};
+use touchline_fx::session_file::read_desk;
+use touchline_journal::{Appended, Record, Refused, State};
+use touchline_types::{Price, Quantity, Quote, ReceiveTime, Side};
+
+const CONFIG: &str = "date = \"20260105\"\nprefix = \"T\"\naccount = \"D\"\n[run]\njournal = \"journal\"\n[[pairs]]\n\
+                      symbol = \"EUR/USD\"\nprecision = 5\nspot_date = \"20260107\"\n[[banks]]\nname = \"A\"\n\
+                      pairs = [\"EUR/USD\"]\nstatus_final = true\n[[sessions]]\nbank = \"A\"\nhost = \"127.0.0.1:1\"\nsender = \"T\"\n";
+const SECOND_NS: u64 = 1_000_000_000;
+
+/// When the process is stopped.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Stop {
+    Never,
+    BeforeTheQuotes,
+    /// Behind the record of the order, before the order leaves.
+    BehindTheRecord,
+}
+
+/// A journal that takes everything, and the clock.
+struct Host {
+    stop: Stop,
+    late: Rc<Cell<bool>>,
+    orders: Rc<Cell<u64>>,
+    position: u64,
+}
+
+impl Output for Host {
+    fn append(&mut self, record: &Record<'_>) -> Result<Appended, Refused> {
+        if record.kind == kind::ORDER {
+            self.orders.set(self.orders.get() + 1);
+            self.late.set(self.stop == Stop::BehindTheRecord);
+        }
+        let position = self.position;
+        self.position += 1;
+        Ok(Appended {
+            position,
+            end: self.position,
+            sequence: position,
+        })
+    }
+
+    fn wait_until_safe(&mut self, _record: &Appended, _wait_ns: u64) -> bool {
+        true
+    }
+
+    fn state(&self) -> (State, u64) {
+        (State::Running, 0)
+    }
+
+    fn alarm(&self) -> u64 {
+        0
+    }
+
+    fn publish(&mut self, _kind: u8, _number: u64, _line: &str) {}
+
+    fn since_ns(&self, _mono_ns: u64) -> u64 {
+        if self.late.get() { SECOND_NS } else { 0 }
+    }
+}
+
+/// A bank without a connection: what is handed to its session is not sent.
+struct Nothing;
+
+impl Link for Nothing {
+    fn connect(&mut self, _until_ns: u64) -> Result<(), Lost> {
+        Err(Lost)
+    }
+
+    fn is_connected(&mut self, _now_ns: u64) -> Result<bool, Lost> {
+        Err(Lost)
+    }
+
+    fn receive(&mut self, _room: &mut [u8]) -> Result<usize, Lost> {
+        Err(Lost)
+    }
+
+    fn send(&mut self, _bytes: &[u8]) -> Result<usize, Lost> {
+        Err(Lost)
+    }
+
+    fn close(&mut self) {}
+}
+
+/// Records of orders, and pauses that were noticed, of a round with a quote on which a parent is to trade.
+fn round(stop: Stop) -> (u64, usize) {
+    let config = Config::parse(CONFIG).expect("a configuration");
+    let setup = config.setup().expect("a setup");
+    let recovered = recover_from(&setup, |_| Ok(())).expect("an empty journal");
+    let (late, orders) = (Rc::new(Cell::new(false)), Rc::new(Cell::new(0)));
+    let host = Host {
+        stop,
+        late: Rc::clone(&late),
+        orders: Rc::clone(&orders),
+        position: 0,
+    };
+    let mut core = Core::new(&config, host, [Nothing], recovered, 1);
+    let time = ReceiveTime {
+        wall_ns: SECOND_NS,
+        mono_ns: SECOND_NS,
+    };
+    core.engine.hold(false);
+    core.said(0, Said::Up(false), time);
+    core.quotes(time, 0, Session::Up);
+    let quote = |side, price| Quote {
+        side,
+        price: Price(price),
+        quantity: Quantity(5_000_000),
+        entry: side as u32,
+        ..Quote::NULL
+    };
+    let show = |core: &mut Core<Host, Nothing>, ask: i64| {
+        let quotes = [quote(Side::Bid, 1_099_000_000), quote(Side::Ask, ask)];
+        let quotes = BusQuotes {
+            pair: 0,
+            receive_ns: SECOND_NS,
+            is_unquoted: false,
+            quoted: Quoted::All(&quotes),
+        };
+        core.quotes(time, 0, Session::Quotes(quotes));
+    };
+    show(&mut core, 1_100_000_000);
+    let parent = r#"{"op":"parent","id":"P1","pair":"EUR/USD","side":"buy","qty":1000,"limit":"1.0995","deadline_ms":60000}"#;
+    let parent: Desk = read_desk(&setup, parent).expect("a command");
+    core.handle(time, &Input::Desk(parent));
+    assert_eq!(orders.get(), 0, "the limit is below the ask");
+    late.set(stop == Stop::BeforeTheQuotes);
+    show(&mut core, 1_099_500_000);
+    let is_pause = |incident: &&Incident| matches!(incident, Incident::Paused { .. });
+    (orders.get(), core.incidents.iter().filter(is_pause).count())
+}
+
+/// A quote that is read after the stop makes no order; an order that was decided before it is not sent.
+#[test]
+fn a_round_that_was_stopped_makes_and_sends_no_order() {
+    assert_eq!(round(Stop::Never), (1, 0));
+    assert_eq!(round(Stop::BeforeTheQuotes), (0, 1));
+    assert_eq!(round(Stop::BehindTheRecord), (1, 1));
+}

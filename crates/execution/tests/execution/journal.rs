@@ -1,0 +1,102 @@
+//! Orders and the journal: an order that is not in it is not sent.
+
+use crate::rig::{Rig, value};
+use std::fs;
+use touchline_execution::Incident;
+
+const SMALL: &str = "segment_bytes = 1048576\ntail_bytes = 1048576";
+
+fn is_failure(incident: &Incident) -> bool {
+    matches!(incident, Incident::JournalFailed { .. })
+}
+
+/// With `sync = "disk"` an order is sent when the disk has it; if the disk takes longer than `sync_wait_ms`, the order is not
+/// sent and the kill switch is set.
+#[test]
+fn an_order_waits_for_the_disk_or_is_not_sent() {
+    let mut rig = Rig::open(
+        "sync = \"disk\"\nsync_wait_ms = 10000\nsegment_bytes = 1048576\ntail_bytes = 1048576",
+        "",
+    );
+    let order = rig.order("P1");
+    rig.bank.fill(&order, "X1");
+    rig.until("a fill", |rig| rig.trader().totals().fills == 1);
+    assert!(!rig.trader().engine().is_killed());
+    let mut rig = Rig::open(
+        "sync = \"disk\"\nsync_wait_ms = 0\nsegment_bytes = 1048576\ntail_bytes = 1048576",
+        "",
+    );
+    rig.show(110_000);
+    rig.buy("P1", 110_000);
+    rig.until("a kill", |rig| rig.trader().engine().is_killed());
+    rig.rounds(50);
+    assert_eq!(rig.bank.count("D"), 0, "{:?}", rig.bank.received);
+    assert_eq!(rig.trader().totals().unsent, 1);
+    assert!(rig.incidents.iter().any(is_failure), "{:?}", rig.incidents);
+}
+
+/// A journal whose directory is removed while the engine trades is a kill: the order of another run could have the same id.
+#[test]
+fn a_journal_that_is_removed_is_a_kill() {
+    let mut rig = Rig::open(SMALL, "");
+    let order = rig.order("P1");
+    rig.bank.fill(&order, "X1");
+    rig.until("a fill", |rig| rig.trader().totals().fills == 1);
+    fs::remove_dir_all(rig.folder.join("journal")).expect("our folder");
+    rig.until("a kill", |rig| rig.trader().engine().is_killed());
+    assert!(rig.incidents.iter().any(is_failure), "{:?}", rig.incidents);
+    rig.buy("P2", 110_000);
+    rig.until("an answer", |rig| rig.trader().totals().refused == 1);
+    rig.rounds(50);
+    assert_eq!(rig.bank.count("D"), 0, "{:?}", rig.bank.received);
+}
+
+/// When the segment is full and the next cannot be made, the order that is not in the journal is not sent, and its parent ends
+/// with the kill. What was out is still asked for and canceled.
+#[test]
+fn an_order_that_the_journal_refuses_is_not_sent() {
+    let mut rig = Rig::open("segment_bytes = 65536\ntail_bytes = 65536", "");
+    let first = rig.order("P0");
+    // A name that the next segments need.
+    for number in 3..9 {
+        let name = touchline_journal::format::segment_name(number);
+        let _ = fs::create_dir(rig.folder.join("journal").join(name));
+    }
+    let mut number = 0;
+    while !rig.trader().engine().is_killed() {
+        number += 1;
+        assert!(number < 2_000, "the journal is never full");
+        rig.quote(110_000);
+        rig.buy(&format!("P{number}"), 110_000);
+        let sent = rig.trader().totals().commands;
+        rig.until("a command", |rig| rig.trader().totals().commands > sent);
+    }
+    assert!(rig.incidents.iter().any(is_failure), "{:?}", rig.incidents);
+    rig.until("a cancel", |rig| rig.bank.count("F") > 0);
+    let canceled = rig.bank.take("F");
+    assert_eq!(value(&canceled, 41), value(&first, 11));
+    // After a restart from what the journal has, each order that the bank has is known.
+    let sent: Vec<String> = std::iter::once(&first)
+        .chain(
+            rig.bank
+                .received
+                .iter()
+                .filter(|(kind, _)| kind == "D")
+                .map(|(_, fields)| fields),
+        )
+        .map(|fields| value(fields, 11).to_owned())
+        .collect();
+    rig.crash();
+    for number in 3..9 {
+        let name = touchline_journal::format::segment_name(number);
+        let _ = fs::remove_dir(rig.folder.join("journal").join(name));
+    }
+    rig.start();
+    for id in sent {
+        let id = touchline_types::Id::lossy(id.as_bytes());
+        assert!(
+            rig.trader().engine().orders().of_id(&id).is_some(),
+            "{id:?}"
+        );
+    }
+}

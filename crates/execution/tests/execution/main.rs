@@ -1,0 +1,6 @@
+//! The engine with a bank that does what a test says: its quotes, its order session, and the desk's commands, in one thread.
+
+mod freeze;
+mod journal;
+mod restart;
+mod rig;

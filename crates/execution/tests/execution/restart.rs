@@ -1,0 +1,137 @@
+//! The engine after its death, and after that of its host.
+
+use crate::rig::{Fields, Rig, value};
+
+const SMALL: &str = "segment_bytes = 1048576\ntail_bytes = 1048576";
+
+/// The order is unknown and asked for; no message of it is sent again, and the next message has the next number.
+#[test]
+fn a_killed_engine_asks_for_its_order_and_has_its_position() {
+    let mut rig = Rig::open(SMALL, "");
+    let filled = rig.order("P1");
+    rig.bank.fill(&filled, "X1");
+    rig.until("a fill", |rig| rig.trader().totals().fills == 1);
+    let out = rig.order("P2");
+    rig.crash();
+    rig.start();
+    assert_eq!(rig.trader().engine().positions().of(0).units, 1_000_000);
+    assert_eq!(rig.trader().engine().orders().unknown(), 1);
+    rig.until("a question", |rig| rig.bank.count("H") > 0);
+    let asked = rig.bank.take("H");
+    assert_eq!(value(&asked, 11), value(&out, 11));
+    assert_eq!(rig.bank.count("D"), 0);
+    rig.bank.fill(&out, "X2");
+    // A report that comes again is booked once.
+    rig.bank.fill(&out, "X2");
+    rig.bank.fill(&filled, "X1");
+    rig.until("an outcome", |rig| {
+        rig.trader().engine().orders().unknown() == 0
+    });
+    rig.rounds(50);
+    assert_eq!(rig.trader().engine().positions().of(0).units, 2_000_000);
+    // An id of this run.
+    let next = rig.order("P3");
+    assert!(value(&next, 11).starts_with("Te2-P3-"), "{next:?}");
+}
+
+/// With `recover = "AF"` one mass status asks for all unknown orders; an order that is missing in its answer gets a question.
+#[test]
+fn one_mass_status_asks_for_all_and_a_missing_order_is_asked_for() {
+    let mut rig = Rig::open(SMALL, "recover = \"AF\"");
+    let known = rig.order("P1");
+    let missing = rig.order("P2");
+    rig.crash();
+    rig.start();
+    rig.until("a mass status", |rig| rig.bank.count("AF") > 0);
+    let asked = rig.bank.take("AF");
+    rig.rounds(50);
+    assert_eq!(rig.bank.count("H"), 0, "one question for all");
+    mass_report(&mut rig, &known, value(&asked, 584), "1");
+    rig.until("a question", |rig| rig.bank.count("H") > 0);
+    let question = rig.bank.take("H");
+    assert_eq!(value(&question, 11), value(&missing, 11));
+    assert_eq!(rig.trader().engine().positions().of(0).units, 1_000_000);
+    assert_eq!(rig.trader().engine().orders().unknown(), 1);
+    unknown_order(&mut rig, &missing, value(&question, 790));
+    rig.until("an outcome", |rig| {
+        rig.trader().engine().orders().unknown() == 0
+    });
+    assert_eq!(rig.trader().engine().positions().of(0).units, 1_000_000);
+}
+
+/// Shared memory is lost with the host: what the disk has is continued, under another epoch, and with numbers that no lost
+/// message can have used.
+#[test]
+fn after_a_restart_of_the_host_no_number_and_no_id_is_used_again() {
+    let mut rig = Rig::open(
+        &format!("sync = \"disk\"\nsync_wait_ms = 10000\n{SMALL}"),
+        "",
+    );
+    let order = rig.order("P1");
+    let number: u64 = value(&order, 34).parse().expect("a number");
+    rig.reboot();
+    rig.start();
+    assert!(rig.trader().start().is_other_boot);
+    assert_eq!(rig.trader().start().epoch, 2);
+    rig.until("a question", |rig| rig.bank.count("H") > 0);
+    let question = rig.bank.take("H");
+    assert_eq!(value(&question, 11), value(&order, 11));
+    let next: u64 = value(&question, 34).parse().expect("a number");
+    assert!(next > number + 10_000, "{next}");
+}
+
+/// A ring whose files belong to another user than the configuration says is not read.
+#[test]
+fn a_client_of_another_user_is_not_heard() {
+    let mut rig = Rig::open(SMALL, "");
+    rig.kill_as_guest();
+    assert_eq!(rig.trader().totals().commands, 0);
+    rig.command(r#"{"op":"kill"}"#);
+    rig.until("a kill", |rig| rig.trader().engine().is_killed());
+    assert_eq!(rig.trader().totals().commands, 1);
+}
+
+/// The one and last report of a mass status: the order is filled.
+fn mass_report(rig: &mut Rig, order: &Fields, request: &str, count: &str) {
+    let (quantity, price) = (value(order, 38).to_owned(), value(order, 44).to_owned());
+    rig.bank.send(
+        "8",
+        &[
+            (37, "O1"),
+            (17, "0"),
+            (150, "I"),
+            (39, "2"),
+            (11, value(order, 11)),
+            (55, value(order, 55)),
+            (54, value(order, 54)),
+            (38, &quantity),
+            (151, "0"),
+            (14, &quantity),
+            (6, &price),
+            (584, request),
+            (911, count),
+            (912, "Y"),
+        ],
+    );
+}
+
+/// "Unknown order", the answer to a question.
+fn unknown_order(rig: &mut Rig, order: &Fields, request: &str) {
+    rig.bank.send(
+        "8",
+        &[
+            (37, "NONE"),
+            (17, "0"),
+            (150, "I"),
+            (39, "8"),
+            (103, "5"),
+            (11, value(order, 11)),
+            (55, value(order, 55)),
+            (54, value(order, 54)),
+            (151, "0"),
+            (14, "0"),
+            (6, "0"),
+            (790, request),
+        ],
+    );
+}

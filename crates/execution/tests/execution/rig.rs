@@ -1,0 +1,396 @@
+//! An engine, the bus and the order session of one bank, and a client of the desk.
+
+use std::fs;
+use std::io::{ErrorKind, Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use touchline_execution::desk::DeskClient;
+use touchline_execution::{Config, Incident, Trader};
+use touchline_session::fix::{Event, Memory, Role, Session, Settings};
+use touchline_transport::Publish;
+use touchline_transport::bus::Root;
+use touchline_transport::shm::{Lock, Publisher, Settings as BusSettings};
+use touchline_types::{
+    ChannelState, Code, Depth, Instrument, InstrumentDefinition, Price, Quantity, Quote,
+    QuoteAction, QuoteChange, QuoteSnapshot, QuoteStream, QuoteUpdate, ReceiveTime, Side, Symbol,
+    Timestamps, Update, Validity,
+};
+
+/// Timeout of every step.
+const HANGS: Duration = Duration::from_secs(20);
+/// A tick of EUR/USD, in the units of a bus.
+const TICK: i64 = 10_000;
+
+/// Fields of a message, by tag.
+pub type Fields = Vec<(u32, String)>;
+
+/// The engine and what it talks to. Its folder is removed at the end.
+pub struct Rig {
+    pub folder: PathBuf,
+    settings: String,
+    quotes: Publisher,
+    pub bank: Bank,
+    desk: DeskClient,
+    pub trader: Option<Trader>,
+    pub incidents: Vec<Incident>,
+}
+
+impl Rig {
+    /// An engine with these settings of `[run]`, and these of the bank.
+    pub fn open(run: &str, bank: &str) -> Rig {
+        static COUNT: AtomicU32 = AtomicU32::new(0);
+        let number = COUNT.fetch_add(1, Ordering::Relaxed);
+        let name = format!("touchline-execution-{}-{number}", std::process::id());
+        let folder = std::env::temp_dir().join(name);
+        fs::create_dir_all(&folder).expect("a temporary folder");
+        let root = Root::at(folder.join("buses"));
+        let quotes = publisher(&root);
+        let desk = DeskClient::open(&root, "fx-run", "desk").expect("a ring of ours");
+        let listener = Bank::listen();
+        let address = listener.listener.local_addr().expect("it is bound");
+        let settings = format!(
+            "date = \"20260105\"\nprefix = \"T\"\naccount = \"D\"\n[run]\ndirectory = {:?}\njournal = {:?}\n\
+             ring_bytes = 1048576\n{run}\n\
+             [risk]\nkill_lifters = [\"desk\", \"chief\"]\n\
+             [[pairs]]\nsymbol = \"EUR/USD\"\nprecision = 5\nspot_date = \"20260107\"\n\
+             [[banks]]\nname = \"LP01\"\npairs = [\"EUR/USD\"]\nstatus_final = true\n{bank}\n\
+             [[sessions]]\nbank = \"LP01\"\nhost = \"{address}\"\nsender = \"TOUCHLINE\"\nreconnect_ms = 1\n\
+             reconnect_ms_max = 5\n\
+             [[clients]]\nname = \"desk\"\nmay = [\"send\", \"cancel\", \"kill\", \"lift\", \"enable\", \"resolve\"]\n\
+             [[clients]]\nname = \"guest\"\nuser = 4242\nmay = [\"kill\"]\n",
+            folder.join("buses"),
+            folder.join("journal"),
+        );
+        let mut rig = Rig {
+            folder,
+            settings,
+            quotes,
+            bank: listener,
+            desk,
+            trader: None,
+            incidents: Vec::new(),
+        };
+        rig.start();
+        rig
+    }
+
+    /// Starts the engine, again or for the first time, and waits for its order session.
+    pub fn start(&mut self) {
+        self.trader = None;
+        let config = Config::parse(&self.settings).expect("a configuration");
+        self.trader = Some(Trader::open(&config).expect("an engine"));
+        self.until("an order session", |rig| rig.bank.is_on);
+    }
+
+    pub fn trader(&self) -> &Trader {
+        self.trader.as_ref().expect("an engine that runs")
+    }
+
+    /// A round of the engine and of the bank.
+    pub fn round(&mut self) {
+        let trader = self.trader.as_mut().expect("an engine that runs");
+        trader.work().expect("a round");
+        while let Some(incident) = trader.next_incident() {
+            self.incidents.push(incident);
+        }
+        self.bank.work();
+    }
+
+    pub fn rounds(&mut self, count: usize) {
+        (0..count).for_each(|_| self.round());
+    }
+
+    #[track_caller]
+    pub fn until(&mut self, what: &str, is_so: impl Fn(&Rig) -> bool) {
+        let start = Instant::now();
+        while !is_so(self) {
+            assert!(
+                start.elapsed() < HANGS,
+                "{what} never came: {:?} {:?}",
+                self.bank.received,
+                self.incidents
+            );
+            self.round();
+        }
+    }
+
+    /// The bank's quotes: its ask, ticks; its bid is 10 ticks below. A snapshot for a reader that joins, and a change.
+    pub fn quote(&mut self, ask: i64) {
+        let side = |side, ticks: i64, entry| Quote {
+            side,
+            price: Price(ticks * TICK),
+            quantity: Quantity(5_000_000),
+            entry,
+            ..Quote::NULL
+        };
+        let stream = QuoteStream {
+            instrument: Instrument(0),
+            security_id: 1,
+            provider: Code::lossy(b"LP"),
+            value_date: 20_260_107,
+            validity: Validity::Live,
+            is_unquoted: false,
+        };
+        let quotes = [side(Side::Bid, ask - 10, 1), side(Side::Ask, ask, 2)];
+        let changes = quotes.map(|quote| QuoteChange {
+            action: QuoteAction::Set,
+            quote,
+        });
+        let (quotes, changes) = (&quotes, &changes);
+        let times = Timestamps::default();
+        for update in [
+            Update::QuoteSnapshot(QuoteSnapshot { stream, quotes }),
+            Update::Quotes(QuoteUpdate { stream, changes }),
+        ] {
+            self.quotes.publish(&update, &times);
+        }
+        self.quotes.commit();
+    }
+
+    /// The bank's quotes, until the engine has a price. An order uses a quote up, so there is always a new one.
+    pub fn show(&mut self, ask: i64) {
+        let start = Instant::now();
+        loop {
+            self.quote(ask);
+            self.rounds(20);
+            let mid2 = self.trader().engine().composites().of(0).mid2();
+            if mid2 == Some(2 * ask - 10) {
+                return;
+            }
+            assert!(start.elapsed() < HANGS, "the engine has no price");
+        }
+    }
+
+    /// Sends a kill over the ring that another user should have; its files are ours.
+    pub fn kill_as_guest(&mut self) {
+        let root = Root::at(self.folder.join("buses"));
+        let mut guest = DeskClient::open(&root, "fx-run", "guest").expect("a ring of ours");
+        for _ in 0..200 {
+            assert!(guest.send(wall_ns(), r#"{"op":"kill"}"#), "a short command");
+            std::thread::sleep(Duration::from_millis(1));
+            self.round();
+        }
+    }
+
+    /// Sends a command of the desk.
+    pub fn command(&mut self, text: &str) {
+        assert!(self.desk.send(wall_ns(), text), "a short command");
+    }
+
+    /// Sends a parent that buys, with a limit in ticks.
+    pub fn buy(&mut self, id: &str, limit: i64) {
+        let limit = format!("1.{:05}", limit - 100_000);
+        self.command(&format!(
+            r#"{{"op":"parent","id":"{id}","pair":"EUR/USD","side":"buy","qty":1000000,"limit":"{limit}","tif":"gtd","deadline_ms":60000}}"#
+        ));
+    }
+
+    /// A parent that buys at the bank's ask; the order that the bank receives.
+    pub fn order(&mut self, id: &str) -> Fields {
+        self.show(110_000);
+        self.buy(id, 110_000);
+        self.until("an order", |rig| rig.bank.count("D") > 0);
+        self.bank.take("D")
+    }
+
+    /// The process dies: nothing is ended in order.
+    pub fn crash(&mut self) {
+        self.trader = None;
+        self.bank.is_on = false;
+    }
+
+    /// The host is started again: its shared memory is lost, and the engine's part of it in particular.
+    pub fn reboot(&mut self) {
+        self.crash();
+        let bus = self.folder.join("buses").join("fx-run");
+        fs::remove_dir_all(bus).expect("the engine's bus");
+    }
+}
+
+impl Drop for Rig {
+    fn drop(&mut self) {
+        self.trader = None;
+        let _ = fs::remove_dir_all(&self.folder);
+    }
+}
+
+/// The order session of a bank. It answers nothing by itself.
+pub struct Bank {
+    listener: TcpListener,
+    stream: Option<TcpStream>,
+    session: Session<Memory>,
+    start: Instant,
+    pub is_on: bool,
+    /// Messages of the engine: type and fields.
+    pub received: Vec<(String, Fields)>,
+}
+
+impl Bank {
+    fn listen() -> Bank {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
+        listener.set_nonblocking(true).expect("a socket");
+        let mut settings = Settings::new(Role::Acceptor, "LP01", "TOUCHLINE");
+        settings.queue_while_down = true;
+        Bank {
+            listener,
+            stream: None,
+            session: Session::new(settings, Memory::default()),
+            start: Instant::now(),
+            is_on: false,
+            received: Vec::new(),
+        }
+    }
+
+    /// Messages of this type that were not taken.
+    pub fn count(&self, msg_type: &str) -> usize {
+        let all = self.received.iter();
+        all.filter(|(found, _)| found == msg_type).count()
+    }
+
+    /// Takes the first message of this type.
+    #[track_caller]
+    pub fn take(&mut self, msg_type: &str) -> Fields {
+        let mut all = self.received.iter();
+        let place = all.position(|(found, _)| found == msg_type);
+        self.received.remove(place.expect("such a message")).1
+    }
+
+    pub fn send(&mut self, msg_type: &str, fields: &[(u32, &str)]) {
+        let sent = self.session.send(msg_type.as_bytes(), self.time(), |body| {
+            for (tag, value) in fields {
+                body.bytes(*tag, value.as_bytes());
+            }
+        });
+        sent.expect("a session that takes messages");
+    }
+
+    /// Fills an order as it was ordered.
+    pub fn fill(&mut self, order: &Fields, exec_id: &str) {
+        self.report(order, exec_id, ("F", "2"), value(order, 38));
+    }
+
+    /// A report of an order, of this ExecType and OrdStatus, with this CumQty.
+    pub fn report(
+        &mut self,
+        order: &Fields,
+        exec_id: &str,
+        (exec_type, status): (&str, &str),
+        cum: &str,
+    ) {
+        let quantity: i64 = value(order, 38).parse().expect("units");
+        let filled: i64 = cum.parse().expect("units");
+        let leaves = match status {
+            "0" | "1" | "2" => quantity - filled,
+            _ => 0,
+        };
+        let leaves = leaves.to_string();
+        let mut fields = vec![
+            (37, "O1"),
+            (17, exec_id),
+            (150, exec_type),
+            (39, status),
+            (11, value(order, 11)),
+            (55, value(order, 55)),
+            (54, value(order, 54)),
+            (38, value(order, 38)),
+            (44, value(order, 44)),
+            (151, &leaves),
+            (14, cum),
+            (6, if filled > 0 { value(order, 44) } else { "0" }),
+        ];
+        if exec_type == "F" {
+            fields.extend([(32, cum), (31, value(order, 44))]);
+        }
+        self.send("8", &fields);
+    }
+
+    fn time(&self) -> ReceiveTime {
+        ReceiveTime {
+            wall_ns: wall_ns(),
+            mono_ns: self.start.elapsed().as_nanos() as u64,
+        }
+    }
+
+    fn work(&mut self) {
+        let time = self.time();
+        if let Ok((stream, _)) = self.listener.accept() {
+            stream.set_nonblocking(true).expect("a socket");
+            if self.stream.replace(stream).is_some() {
+                self.session.disconnected(time);
+            }
+            self.session.connected(time);
+        }
+        let Some(stream) = &mut self.stream else {
+            return;
+        };
+        let is_lost = match stream.read(self.session.room()) {
+            Ok(0) => true,
+            Ok(bytes) => {
+                self.session.filled(bytes, time);
+                false
+            }
+            Err(error) => error.kind() != ErrorKind::WouldBlock,
+        };
+        while let Some(event) = self.session.poll() {
+            match event {
+                Event::LoggedOn { .. } => self.is_on = true,
+                Event::Application(message, ..) | Event::Rejected(message) => {
+                    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+                    let fields = message.fields().filter_map(Result::ok);
+                    let fields = fields.map(|field| (field.tag, text(field.value))).collect();
+                    self.received.push((text(message.msg_type()), fields));
+                }
+                _ => {}
+            }
+        }
+        self.session.handle_timeout(time);
+        while !self.session.poll_transmit().is_empty() {
+            match stream.write(self.session.poll_transmit()) {
+                Ok(sent) => self.session.transmitted(sent),
+                Err(_) => break,
+            }
+        }
+        if is_lost {
+            self.stream = None;
+            self.is_on = false;
+            self.session.disconnected(time);
+        }
+    }
+}
+
+/// The value of a field.
+#[track_caller]
+pub fn value(fields: &Fields, tag: u32) -> &str {
+    let found = fields.iter().find(|(other, _)| *other == tag);
+    found.map_or_else(|| panic!("no field {tag}: {fields:?}"), |(_, value)| value)
+}
+
+fn publisher(root: &Root) -> Publisher {
+    let settings = BusSettings {
+        ring_bytes: 1 << 20,
+        instruments_max: 1,
+        orders_max: 1,
+        lock: Lock::No,
+        ..BusSettings::default()
+    };
+    let mut publisher = Publisher::open(root, "lp01", &settings).expect("a bus of ours");
+    let depth = Depth {
+        direct: Depth::ALL,
+        implied: 0,
+    };
+    let mut definition = InstrumentDefinition::unknown(Instrument(0), 1, depth);
+    definition.symbol = Symbol::new(b"EUR/USD");
+    definition.defined = true;
+    let times = Timestamps::default();
+    publisher.publish(&Update::Definition(&definition), &times);
+    publisher.publish(&Update::Channel(&ChannelState::LIVE), &times);
+    publisher.commit();
+    publisher
+}
+
+fn wall_ns() -> u64 {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH);
+    now.expect("after 1970").as_nanos() as u64
+}

@@ -1,0 +1,67 @@
+//! Faults of the trading engine around its rules.
+
+use super::Mutant;
+
+/// Journal before orders, recovery, an engine that was stopped, commands.
+pub const EXECUTION: &[Mutant] = &[
+    Mutant {
+        name: "execution: an order that is not in the journal is sent",
+        find: "is_journaled && !self.is_journal_dead",
+        replace: "true",
+        test: "-p touchline-execution --test execution journal::an_order_waits_for_the_disk_or_is_not_sent",
+    },
+    Mutant {
+        name: "execution: an order does not wait for the disk",
+        find: "self.is_disk && count > 0",
+        replace: "false",
+        test: "-p touchline-execution --test execution journal::an_order_waits_for_the_disk_or_is_not_sent",
+    },
+    Mutant {
+        name: "execution: a journal that failed is no kill",
+        find: "self.kill(\"auto:journal\", time);",
+        replace: "",
+        test: "-p touchline-execution --test execution journal::an_order_waits_for_the_disk_or_is_not_sent",
+    },
+    Mutant {
+        name: "execution: a journal that was removed is not noticed",
+        find: "!self.directory.is_there()",
+        replace: "false",
+        test: "-p touchline-execution --test execution journal::a_journal_that_is_removed_is_a_kill",
+    },
+    Mutant {
+        name: "execution: an engine that was stopped trades on the first quotes that it reads",
+        find: "last_ns > 0 &&",
+        replace: "false &&",
+        test: "-p touchline-execution --test execution freeze::nothing_is_sent_on_prices_of_the_time_in_which_it_was_stopped",
+    },
+    Mutant {
+        name: "execution: a round that was stopped trades on its quotes",
+        find: "self.watch_round(time, 0);",
+        replace: "",
+        test: "-p touchline-execution --lib a_round_that_was_stopped_makes_and_sends_no_order",
+    },
+    Mutant {
+        name: "execution: an order of a round that was stopped is sent",
+        find: "|| self.watch_round(time, disk_ns)",
+        replace: "",
+        test: "-p touchline-execution --lib a_round_that_was_stopped_makes_and_sends_no_order",
+    },
+    Mutant {
+        name: "execution: a report is not in the journal",
+        find: "self.append(at_ns, &record)",
+        replace: "self.append_raw(0, at_ns, &[])",
+        test: "-p touchline-execution --test execution restart::a_killed_engine_asks_for_its_order_and_has_its_position",
+    },
+    Mutant {
+        name: "execution: the numbers of orders are used again after a restart",
+        find: "self.sent(order.bank, order.sequence);",
+        replace: "",
+        test: "-p touchline-execution --test execution restart::a_killed_engine_asks_for_its_order_and_has_its_position",
+    },
+    Mutant {
+        name: "execution: a command is accepted twice",
+        find: "request <= self.last_request",
+        replace: "request < self.last_request",
+        test: "-p touchline-execution --lib a_command_is_admitted_once_and_in_its_time",
+    },
+];
