@@ -20,6 +20,9 @@ pub struct Parent {
     pub limit: Option<i64>,
 }
 
+/// When an order left, and its TransactTime (60).
+type Sent = (u64, String);
+
 /// Symbol and decimals of each pair.
 pub type Pairs = Vec<(String, u8)>;
 
@@ -34,8 +37,8 @@ pub struct Watch {
     sent: HashSet<String>,
     /// Bytes of a message that is not whole yet, by bank.
     rest: Vec<Vec<u8>>,
-    /// Times of the orders of the last second, and their limit, by bank.
-    rates: Vec<(VecDeque<u64>, usize)>,
+    /// Orders of the last second, and their limit, by bank.
+    rates: Vec<(VecDeque<Sent>, usize)>,
     /// Lines that a reader took.
     pub lines: Vec<String>,
     trace: Option<VecDeque<String>>,
@@ -148,12 +151,13 @@ impl Watch {
             self.fail(format!("order {id} is sent twice"));
         }
         let (recent, most) = &mut self.rates[bank];
-        recent.push_back(now_ns);
-        while recent[0] + SECOND_NS <= now_ns {
+        let made = field(60);
+        recent.push_back((now_ns, made.to_owned()));
+        while recent[0].0 + SECOND_NS <= now_ns {
             recent.pop_front();
         }
-        // The limit is that of plans: all orders of one leave together.
-        let before = recent.iter().filter(|at_ns| **at_ns < now_ns).count();
+        // The limit is that of plans: all orders of one are made at the same time, and may leave in several writes.
+        let before = recent.iter().filter(|(_, time)| time != made).count();
         if before >= *most {
             let (count, most) = (recent.len(), *most);
             self.fail(format!(
