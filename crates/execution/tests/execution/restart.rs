@@ -1,6 +1,7 @@
 //! The engine after its death, and after that of its host.
 
 use crate::rig::{Fields, Rig, value};
+use touchline_execution::Incident;
 
 const SMALL: &str = "segment_bytes = 1048576\ntail_bytes = 1048576";
 
@@ -20,6 +21,9 @@ fn a_killed_engine_asks_for_its_order_and_has_its_position() {
     let asked = rig.bank.take("H");
     assert_eq!(value(&asked, 11), value(&out, 11));
     assert_eq!(rig.bank.count("D"), 0);
+    // A bank rejects a Logon whose number it has had.
+    let is_down = |incident: &Incident| matches!(incident, Incident::SessionDown { .. });
+    assert!(!rig.incidents.iter().any(is_down), "{:?}", rig.incidents);
     rig.bank.fill(&out, "X2");
     // A report that comes again is booked once.
     rig.bank.fill(&out, "X2");
