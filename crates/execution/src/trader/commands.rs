@@ -25,15 +25,7 @@ impl<O: Output, L: Link> Core<O, L> {
         let at_ns = time.wall_ns;
         // One that was seen before is not written as received: its number would not ascend.
         if admitted != Err(Unfit::Replayed) {
-            let record = Record::Command {
-                at_ns,
-                request: command.request,
-                client: &client.name,
-                person: client.person(),
-                text: &command.text,
-            };
-            let appended = self.append(at_ns, &record);
-            self.check(appended, time);
+            self.journal_command(time, client, command);
         }
         let done = match admitted {
             Ok(()) => self.execute(time, client, &command.text),
@@ -64,17 +56,22 @@ impl<O: Output, L: Link> Core<O, L> {
         answer: &str,
     ) {
         let at_ns = time.wall_ns;
+        self.journal_command(time, client, command);
+        let line = answer_line(at_ns, &client.name, command.request, answer, None);
+        self.answer(at_ns, &line);
+    }
+
+    /// The command as received.
+    fn journal_command(&mut self, time: ReceiveTime, client: &ClientConfig, command: &Command) {
         let record = Record::Command {
-            at_ns,
+            at_ns: time.wall_ns,
             request: command.request,
             client: &client.name,
             person: client.person(),
             text: &command.text,
         };
-        let appended = self.append(at_ns, &record);
+        let appended = self.append(time.wall_ns, &record);
         self.check(appended, time);
-        let line = answer_line(at_ns, &client.name, command.request, answer, None);
-        self.answer(at_ns, &line);
     }
 
     fn execute(
