@@ -15,7 +15,7 @@ use touchline_fx::{Batch, Engine};
 use touchline_transport::clock::{Clock, ticks};
 use touchline_transport::shm::{self, Activity, Damage, Publisher, Root};
 use touchline_transport::{Publish, boot_ns};
-use touchline_types::{Timestamps, Validity};
+use touchline_types::{Side, Timestamps, Validity};
 
 /// Most messages of one bus in a round, so that all buses are read.
 const ROUND_MAX: usize = 256;
@@ -98,8 +98,11 @@ struct Core<P> {
     failed: Option<io::Error>,
     composites: u64,
     is_conflated: bool,
-    /// A bank was lost: its quotes leave the bus at once, also between two conflated composites.
-    is_lost: bool,
+    /// A bank was lost or withdrew quotes: they leave the bus at once, also between two conflated composites.
+    is_withdrawal: bool,
+    /// Revisions of the levels of each pair before the timers that are run: what they change are quotes that ended, which leave
+    /// at once, too. Empty between timers.
+    before: Vec<[u64; 2]>,
 }
 
 impl Composer<Publisher> {
@@ -146,7 +149,8 @@ impl<P: Publish> Composer<P> {
                 failed: None,
                 composites: 0,
                 is_conflated: config.conflate_ms > 0,
-                is_lost: false,
+                is_withdrawal: false,
+                before: Vec::with_capacity(setup.pairs.len()),
             },
             root,
             counters: Counters::default(),
@@ -353,9 +357,14 @@ impl<P: Publish> Core<P> {
             ),
             _ => (None, Cause::default()),
         };
-        self.is_lost = matches!(session, Session::Down);
+        self.is_withdrawal = match session {
+            Session::Down => true,
+            // mutant: compose: a conflated composite keeps withdrawn quotes
+            Session::Quotes(quotes) => quotes.is_unquoted,
+            _ => false,
+        };
         self.publish(setup, pair, &cause);
-        self.is_lost = false;
+        self.is_withdrawal = false;
         cause
     }
 
@@ -372,8 +381,12 @@ impl<P: Publish> Core<P> {
     fn wake(&mut self, setup: &Setup, now_ns: u64) {
         if self.engine.next_timeout_ns() <= now_ns {
             self.batch.clear();
+            let composites = self.engine.composites();
+            let revisions = |pair| Side::BOTH.map(|side| composites.revision(pair, side));
+            self.before.extend((0..setup.pairs.len()).map(revisions));
             self.engine.handle_timeout(now_ns, &mut self.batch);
             self.publish(setup, None, &Cause::default());
+            self.before.clear();
         }
     }
 
@@ -410,10 +423,22 @@ impl<P: Publish> Core<P> {
         };
         // A conflated book changes with its composite, or when it is no longer live.
         let is_changed = is_said || validity != self.output.validity(pair);
+        let is_withdrawn = self.is_withdrawal || self.is_ended(pair);
         // mutant: compose: a conflated composite keeps the quotes of a lost bank
-        let is_due = !self.is_conflated || is_changed || self.is_lost;
+        let is_due = !self.is_conflated || is_changed || is_withdrawn;
         let is_book = is_due && self.output.refresh(&self.engine, pair, validity, cause);
-        let is_best = self.is_lost && self.output.catch_up(&self.engine, pair, cause);
+        let is_best = is_withdrawn && self.output.catch_up(&self.engine, pair, cause);
         is_book || is_best
+    }
+
+    /// Whether a timer ended quotes of a pair: expired, of a silent bank, or stale.
+    fn is_ended(&self, pair: Pair) -> bool {
+        let composites = self.engine.composites();
+        let is_other = |before: &[u64; 2]| {
+            let now = Side::BOTH.map(|side| composites.revision(pair, side));
+            now != *before
+        };
+        // mutant: compose: a conflated composite keeps expired quotes
+        self.before.get(pair).is_some_and(is_other)
     }
 }

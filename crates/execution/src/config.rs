@@ -1,5 +1,7 @@
 //! The configuration of a trading engine: that of the core, and its journal, sessions and clients.
 
+use crate::desk::ring_name;
+use crate::standby::standby_bus;
 use serde::Deserialize;
 use std::net::SocketAddrV4;
 use std::path::PathBuf;
@@ -296,6 +298,7 @@ impl Config {
                 return wrong(format!("sessions: give one section for bank {name}"));
             }
         }
+        self.check_buses()?;
         for session in &self.sessions {
             let name = &session.bank;
             if !self.banks.iter().any(|bank| bank.name == *name) {
@@ -327,6 +330,27 @@ impl Config {
                 return wrong(format!(
                     "clients: {name:?}: give each a name of its own, 1 to 16 lower-case letters and digits, and not \"standby\""
                 ));
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Config {
+    /// The engine and its clients write buses of their own. A bus has one writer, so none of them may be that of a bank's gateway.
+    fn check_buses(&self) -> Result<(), ConfigError> {
+        let own = &self.run.bus;
+        let rings = self.clients.iter().map(|client| ring_name(own, &client.name));
+        let buses: Vec<String> = rings
+            .chain([own.clone(), standby_bus(own)])
+            .collect();
+        for (place, bank) in self.banks.iter().enumerate() {
+            let bus = self.source(place).bus_name();
+            if buses.contains(&bus) {
+                return Err(ConfigError::Value(format!(
+                    "run.bus: \"{own}\": the engine would write bus \"{bus}\", which is that of the gateway of bank {}; give the engine another name",
+                    bank.name
+                )));
             }
         }
         Ok(())

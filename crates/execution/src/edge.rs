@@ -5,6 +5,7 @@ use crate::drop_copy::DropCopy;
 use std::net::SocketAddrV4;
 use touchline_journal::{Appended, Journal, Record, Refused, State};
 use touchline_net::Stream;
+use touchline_net::stream::Watch;
 use touchline_transport::boot_ns;
 
 /// What the engine writes.
@@ -88,12 +89,18 @@ pub(crate) trait Link {
 /// Connections over TCP.
 pub(crate) struct Socket {
     to: SocketAddrV4,
+    watch: Watch,
     stream: Option<Stream>,
 }
 
 impl Socket {
-    pub fn new(to: SocketAddrV4) -> Socket {
-        Socket { to, stream: None }
+    /// Connections to an address, each of them watched for bytes to read.
+    pub fn new(to: SocketAddrV4, watch: Watch) -> Socket {
+        Socket {
+            to,
+            watch,
+            stream: None,
+        }
     }
 
     fn with<T>(
@@ -106,7 +113,9 @@ impl Socket {
 
 impl Link for Socket {
     fn connect(&mut self, until_ns: u64) -> Result<(), Lost> {
-        self.stream = Some(Stream::connect(self.to, until_ns).map_err(|_| Lost)?);
+        let stream = Stream::connect(self.to, until_ns).map_err(|_| Lost)?;
+        self.watch.begin(&stream).map_err(|_| Lost)?;
+        self.stream = Some(stream);
         Ok(())
     }
 

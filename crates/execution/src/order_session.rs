@@ -218,6 +218,14 @@ impl<L: Link> OrderSession<L> {
         }
     }
 
+    /// Whether it has something to do without bytes of the bank: it has no connection, bytes wait to be sent, or a timer is due.
+    pub fn is_due(&self, mono_ns: u64) -> bool {
+        let timeout_ns = self.session.next_timeout();
+        self.state != Connection::Made
+            || !self.session.poll_transmit().is_empty()
+            || timeout_ns.is_some_and(|due_ns| due_ns <= mono_ns)
+    }
+
     /// Begins to log out; it does not connect again.
     pub fn log_out(&mut self, time: ReceiveTime) {
         self.is_stopping = true;

@@ -2,8 +2,10 @@
 
 use crate::counters::{Counters, OF_BANK};
 use crate::trader::Path;
+use touchline_compose::Counters as SourceCounters;
 use touchline_fx::Engine;
 use touchline_fx::orders::RejectCode;
+use touchline_fx::quotes;
 use touchline_fx::setup::Setup;
 use touchline_transport::bus::{Error, Root};
 use touchline_transport::clock::Clock;
@@ -48,12 +50,19 @@ impl Statistics {
         setup: &Setup,
     ) -> Result<Statistics, Error> {
         let banks = of_banks(setup);
-        let all = Counters::TABLE.iter().chain(&banks);
+        let tables = [
+            Counters::TABLE,
+            SourceCounters::TABLE,
+            quotes::Counters::TABLE,
+            &banks,
+        ];
+        let all: Vec<&CounterInfo> = tables.into_iter().flatten().collect();
+        let count = all.len();
         let stats = ProcessStats::create(root, name, clock.ns_per_tick(), all, HISTOGRAMS)?;
         Ok(Statistics {
             stats,
             clock,
-            values: Vec::with_capacity(Counters::TABLE.len() + banks.len()),
+            values: Vec::with_capacity(count),
         })
     }
 
@@ -71,9 +80,17 @@ impl Statistics {
     }
 
     /// Updates all counters.
-    pub fn show(&mut self, counters: &Counters, banks: &[BankCounts], engine: &Engine) {
+    pub fn show(
+        &mut self,
+        counters: &Counters,
+        sources: &SourceCounters,
+        banks: &[BankCounts],
+        engine: &Engine,
+    ) {
         self.values.clear();
         self.values.extend(counters.counts());
+        self.values.extend(sources.counts());
+        self.values.extend(engine.counters().counts());
         let setup = engine.setup();
         for (bank, counts) in banks.iter().enumerate() {
             let [orders, fills, rejects, unknown] = scores(engine, setup, bank);

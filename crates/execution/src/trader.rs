@@ -34,6 +34,7 @@ use touchline_fx::Engine;
 use touchline_fx::input::Session;
 use touchline_fx::setup::Setup;
 use touchline_journal::StartReport;
+use touchline_net::stream::Readiness;
 use touchline_transport::boot_ns;
 use touchline_transport::bus::{self, Activity, Damage, Holder, Root};
 use touchline_transport::clock::{Clock, ticks};
@@ -99,6 +100,9 @@ pub enum Error {
     /// The journal cannot be continued.
     #[error(transparent)]
     Recovery(#[from] RecoveryError),
+    /// The sockets of the order sessions.
+    #[error("order sessions: {0}; raise the limit of open files")]
+    Sockets(touchline_net::stream::Error),
     /// The journal cannot be written.
     #[error("{0}")]
     Refused(#[from] touchline_journal::Refused),
@@ -107,6 +111,8 @@ pub enum Error {
 /// A trading engine.
 pub struct Trader {
     core: Core<Host, Socket>,
+    /// Order sessions that have bytes to read.
+    readiness: Readiness,
     setup: Setup,
     root: Root,
     sources: Vec<Source>,
@@ -169,15 +175,17 @@ impl Trader {
         let mut clock = WallClock::new(fine);
         let now_ns = clock.now_ns().max(recovered.last_ns);
         let host = Host { journal, drop_copy };
-        let links = config.banks.iter().map(|bank| {
+        let readiness = Readiness::new(config.banks.len()).map_err(Error::Sockets)?;
+        let links = config.banks.iter().enumerate().map(|(number, bank)| {
             let session = config.session(bank).expect("the configuration was checked");
-            Socket::new(session.host)
+            Socket::new(session.host, readiness.watch(number))
         });
         let mut trader = Trader {
             sources: sources.collect(),
             rings: rings.collect(),
             commands: Vec::new(),
             core: Core::new(config, host, links, recovered, start.epoch),
+            readiness,
             setup,
             root,
             counters: Counters::default(),
@@ -252,8 +260,7 @@ impl Trader {
         self.core.paths.clear();
         self.watch_pause(began_ns);
         let mut count = self.desk(began_ns);
-        let clock = &mut self.clock;
-        count += self.core.order_sessions(began_ns, || clock.now_ns());
+        count += self.order_sessions(began_ns);
         if began_ns >= self.timers.look_ns {
             self.timers.look_ns = began_ns + LOOK_NS;
             self.sources.iter_mut().for_each(Source::look);
@@ -338,6 +345,19 @@ impl Trader {
             self.commands = commands;
         }
         count
+    }
+
+    /// Sessions with bytes to read, and at intervals all of them: a system call for each in every round would be paid by the
+    /// quotes that wait behind them.
+    fn order_sessions(&mut self, began_ns: u64) -> usize {
+        self.readiness.look();
+        let is_each = began_ns >= self.timers.control_ns;
+        let (clock, readiness) = (&mut self.clock, &self.readiness);
+        self.core.order_sessions(
+            began_ns,
+            || clock.now_ns(),
+            |bank| is_each || readiness.is_ready(bank),
+        )
     }
 
     fn quotes(&mut self, began_ns: u64) -> (usize, bool) {

@@ -148,9 +148,15 @@ pub fn cap(setup: &Setup, orders: &Orders, bank: Bank, pair: Pair) -> i64 {
         .map(|pair| usd(setup, pair, i128::from(orders.used(bank, pair))))
         .sum();
     let left = (i128::from(config.credit_usd) - used).max(0);
-    let units = scaled(left, 1_000_000, setup.pairs[pair].config.usd_e6);
+    let usd_e6 = setup.pairs[pair].config.usd_e6;
+    // Nearly always the credit is enough: a product says so, without a division.
+    let most = i128::from(config.max_qty) * i128::from(usd_e6);
     // mutant: fx: a bank's credit is not checked
-    i64::try_from(units).unwrap_or(i64::MAX).min(config.max_qty)
+    let is_short = left * 1_000_000 < most;
+    match is_short {
+        true => i64::try_from(scaled(left, 1_000_000, usd_e6)).unwrap_or(i64::MAX),
+        false => config.max_qty,
+    }
 }
 
 /// Base units in whole dollars.
@@ -160,6 +166,10 @@ fn usd(setup: &Setup, pair: Pair, units: i128) -> i128 {
 
 /// `value * by / of`, rounded towards zero.
 fn scaled(value: i128, by: i64, of: i64) -> i128 {
+    // Most pairs of a bank have no orders.
+    if value == 0 {
+        return 0;
+    }
     // Nearly every product has 64 bits, and a division of 128 takes several times as long.
     let short = i64::try_from(value).ok();
     match short.and_then(|value| value.checked_mul(by)) {

@@ -4,10 +4,12 @@
 //! Buffers and clock are the caller's; names are not resolved.
 
 mod listener;
+mod readiness;
 #[allow(unsafe_code)] // a call of the kernel that takes pointers
 mod timestamp;
 
 pub use listener::Listener;
+pub use readiness::{Readiness, Watch};
 
 use crate::tls::{Client, Refusal, Server, Tls};
 use socket2::{Domain, Protocol, Socket, Type};

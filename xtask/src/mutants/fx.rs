@@ -48,9 +48,21 @@ pub const FX: &[Mutant] = &[
     },
     Mutant {
         name: "compose: a conflated composite keeps the quotes of a lost bank",
-        find: "|| self.is_lost",
+        find: "|| is_withdrawn",
         replace: "",
         test: "-p touchline-compose --test compose pairs::a_lost_bank_leaves_a_conflated_composite_at_once",
+    },
+    Mutant {
+        name: "compose: a conflated composite keeps withdrawn quotes",
+        find: "=> quotes.is_unquoted",
+        replace: "=> quotes.is_unquoted && quotes.receive_ns == 0",
+        test: "-p touchline-compose --test compose pairs::ended_quotes_leave_a_conflated_composite_at_once",
+    },
+    Mutant {
+        name: "compose: a conflated composite keeps expired quotes",
+        find: "is_some_and(is_other)",
+        replace: "is_some_and(|_| false)",
+        test: "-p touchline-compose --test compose pairs::ended_quotes_leave_a_conflated_composite_at_once",
     },
     Mutant {
         name: "fx: a deleted entry stays",
@@ -450,8 +462,8 @@ pub const FX: &[Mutant] = &[
     },
     Mutant {
         name: "fx: one bank is enough",
-        find: "banks.len() < self.setup.risk.min_banks",
-        replace: "banks.is_empty()",
+        find: "!has_banks(offers, self.setup.risk.min_banks)",
+        replace: "offers.is_empty()",
         test: "-p touchline-fx --test fx router::nothing_is_sent_into_a_market_that_is_thin_crossed_or_one_sided",
     },
     Mutant {
@@ -482,6 +494,12 @@ pub const FX: &[Mutant] = &[
         name: "fx: a bank receives more orders than its rate limit",
         find: "sent < self.setup.banks[bank].config.max_orders_per_s",
         replace: "sent <= self.setup.banks[bank].config.max_orders_per_s",
+        test: "-p touchline-fx --test fx router::a_bank_is_sent_no_more_orders_than_it_takes_in_a_second",
+    },
+    Mutant {
+        name: "fx: a bank at its rate limit is not tried again by itself",
+        find: "true => rate.due_ns(now_ns),",
+        replace: "true => NEVER,",
         test: "-p touchline-fx --test fx router::a_bank_is_sent_no_more_orders_than_it_takes_in_a_second",
     },
     Mutant {
@@ -522,8 +540,8 @@ pub const FX: &[Mutant] = &[
     },
     Mutant {
         name: "fx: a bank's credit is not checked",
-        find: "i64::try_from(units).unwrap_or(i64::MAX).min(config.max_qty)",
-        replace: "i64::try_from(units.max(0)).map_or(0, |_| config.max_qty)",
+        find: "let is_short = left * 1_000_000 < most;",
+        replace: "let is_short = false;",
         test: "-p touchline-fx --test fx router::credit_and_the_largest_quantity_are_caps",
     },
     Mutant {

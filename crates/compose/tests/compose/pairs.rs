@@ -7,7 +7,7 @@ use touchline_compose::{Composer, Config};
 use touchline_fx::input::Session;
 use touchline_fx::quotes::{BusQuotes, Quoted};
 use touchline_transport::shm::Publisher;
-use touchline_types::{Price, Quantity, Quote, Side, Validity};
+use touchline_types::{Price, Quantity, Quote, QuoteAction, QuoteChange, Side, Validity};
 
 const MS: u64 = 1_000_000;
 
@@ -104,4 +104,37 @@ fn a_lost_bank_leaves_a_conflated_composite_at_once() {
     assert_eq!(world.shown(0), (Validity::Live, Some(110_001)), "conflated");
     world.input(2_300, 1, Session::Down);
     assert_eq!(world.shown(0), (Validity::Live, Some(110_000)));
+}
+
+/// Composites are conflated; quotes that expire or that their bank withdraws leave all the same, and of their pair alone.
+#[test]
+fn ended_quotes_leave_a_conflated_composite_at_once() {
+    let mut world = World::open("ended", "conflate_ms = 1000", "ttl_ms = 700");
+    for bank in 0..2 {
+        world.input(1_100, bank, Session::Up);
+    }
+    world.quote(1_500, 0, 0, 110_000);
+    world.quote(1_800, 1, 0, 110_001);
+    world.quote(1_800, 1, 1, 130_000);
+    world.input(2_000, 0, Session::Heard);
+    assert_eq!(world.shown(0), (Validity::Live, Some(110_001)));
+    world.quote(2_100, 0, 0, 110_000);
+    world.quote(2_100, 1, 1, 130_005);
+    let withdrawn = BusQuotes {
+        pair: 0,
+        receive_ns: 2_200 * MS,
+        is_unquoted: true,
+        quoted: Quoted::Changes(&[QuoteChange {
+            action: QuoteAction::Clear,
+            quote: Quote::NULL,
+        }]),
+    };
+    world.input(2_200, 1, Session::Quotes(withdrawn));
+    assert_eq!(world.shown(0), (Validity::Live, Some(110_000)), "withdrawn");
+    assert_eq!(world.shown(1), (Validity::Live, Some(130_000)), "conflated");
+    world.input(2_799, 1, Session::Heard);
+    assert_eq!(world.shown(0), (Validity::Live, Some(110_000)));
+    // Any input runs the timers before it.
+    world.input(2_800, 1, Session::Heard);
+    assert_eq!(world.shown(0), (Validity::Live, None), "expired");
 }

@@ -283,7 +283,7 @@ impl Stage {
     }
 
     /// Ends the run; returns the folder of the recording.
-    pub fn finish(mut self) -> PathBuf {
+    pub fn finish(&mut self) -> PathBuf {
         self.composer().finish().expect("a recording");
         self.folder.join("session")
     }
@@ -291,7 +291,7 @@ impl Stage {
 
 impl Drop for Stage {
     fn drop(&mut self) {
-        let _ = fs::remove_dir_all(self.folder.join("buses"));
+        let _ = fs::remove_dir_all(&self.folder);
     }
 }
 

@@ -466,6 +466,7 @@ impl<O: Output, L: Link> Core<O, L> {
         each_line(self.engine.setup(), batch, &mut line, |kind, text| {
             let event = events.next().map(|(_, event)| event);
             if kind == LineKind::Composite {
+                totals.composites += 1;
                 drop_copy.publish(0, 0, text);
                 return;
             }

@@ -9,8 +9,12 @@ impl Trader {
     /// Writes the counters for their readers.
     pub(super) fn show_counters(&mut self) {
         let counters = self.counters();
+        let live = self.sources.iter().filter(|source| source.is_up()).count();
+        self.counters.banks_live = live as u64;
+        self.counters.composites_published = self.core.totals.composites;
         let (banks, engine) = (&self.core.banks, &self.core.engine);
-        self.statistics.show(&counters, banks, engine);
+        self.statistics
+            .show(&counters, &self.counters, banks, engine);
     }
 
     /// The counters.

@@ -172,6 +172,8 @@ pub struct Totals {
     pub commands: u64,
     /// Refused commands.
     pub refused: u64,
+    /// Composites that changed and were published.
+    pub composites: u64,
     /// Alarms.
     pub alarms: u64,
     /// Times that the kill switch was set.

@@ -135,10 +135,19 @@ impl<O: Output, L: Link> Core<O, L> {
         }
     }
 
-    /// A round of the order sessions, by the clock `wall_ns`. Returns the number of things that they said.
-    pub fn order_sessions(&mut self, mono_ns: u64, mut wall_ns: impl FnMut() -> u64) -> usize {
+    /// A round of the order sessions, by the clock `wall_ns`: those that are due, as `is_due` says or as they say themselves.
+    /// Returns the number of things that they said.
+    pub fn order_sessions(
+        &mut self,
+        mono_ns: u64,
+        mut wall_ns: impl FnMut() -> u64,
+        is_due: impl Fn(Bank) -> bool,
+    ) -> usize {
         let mut count = 0;
         for bank in 0..self.sessions.len() {
+            if !is_due(bank) && !self.sessions[bank].is_due(mono_ns) {
+                continue;
+            }
             let time = self.time(mono_ns, wall_ns());
             for _ in 0..READS_MAX {
                 let has_more = self.sessions[bank].read(time);

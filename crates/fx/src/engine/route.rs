@@ -4,15 +4,13 @@ use super::Engine;
 use crate::composite::BankSet;
 use crate::event::{Batch, Event, Message, OrderEvent, PlanLeg};
 use crate::orders::{Order, Terms};
-use crate::parents::{EndReason, Lifetime, WaitReason};
+use crate::parents::{EndReason, Lifetime, ParentTerms, WaitReason};
 use crate::plan::{Offer, Plan, PlanKind, Want, bank_of, is_within, sweep_order};
-use crate::quotes::NEVER;
 use crate::risk;
 use crate::setup::{Bank, Pair, Setup, ns};
 use crate::short_text::ShortText;
 use crate::stages::Stage;
 use crate::ticks::average;
-use crate::window::SECOND_NS;
 use touchline_types::{Id, Side};
 
 /// Memory of the router, by bank where not stated otherwise.
@@ -121,12 +119,9 @@ impl Engine {
         let (terms, open) = (parent.terms, parent.open());
         let pair = &self.setup.pairs[terms.pair].config;
         let takes = opposite(terms.side);
-        let mut banks = BankSet::default();
-        for offer in self.composites.offers(terms.pair, takes) {
-            banks.add(usize::from(offer.bank));
-        }
+        let offers = self.composites.offers(terms.pair, takes);
         // mutant: fx: one bank is enough
-        if banks.len() < self.setup.risk.min_banks {
+        if !has_banks(offers, self.setup.risk.min_banks) {
             return Err(WaitReason::Thin);
         }
         let composite = self.composites.of(terms.pair);
@@ -138,7 +133,7 @@ impl Engine {
             return Err(WaitReason::Crossed);
         }
         let mid2 = bid.price + ask.price;
-        self.offers_for(terms.pair, takes, terms.urgency, mid2);
+        self.offers_for(&terms, takes, mid2);
         out.stages.lap(Stage::Limits);
         let want = Want {
             takes,
@@ -156,11 +151,20 @@ impl Engine {
         plan.ok_or(WaitReason::NoPrice)
     }
 
-    /// Collects the available offers in the order of a sweep, and the caps of the banks.
-    fn offers_for(&mut self, pair: Pair, takes: Side, urgency: usize, mid2: i64) {
+    /// Collects the available offers within the limit in the order of a sweep, and the caps of their banks. Most quotes leave
+    /// nothing within the limit of a waiting parent: the cost of a look is that of the offers that may be used.
+    fn offers_for(&mut self, terms: &ParentTerms, takes: Side, mid2: i64) {
+        let pair = terms.pair;
         let collar2 = 2 * self.setup.pairs[pair].config.collar_ticks;
-        let weight = self.setup.router.weight[urgency];
-        for bank in 0..self.setup.banks.len() {
+        let weight = self.setup.router.weight[terms.urgency];
+        let offers = self.composites.offers(pair, takes);
+        // They are in the order of their prices, and no plan uses what is beyond the limit.
+        let within = offers.partition_point(|offer| is_within(takes, offer.price, terms.limit));
+        let mut banks = BankSet::default();
+        for offer in &offers[..within] {
+            banks.add(usize::from(offer.bank));
+        }
+        for bank in banks.iter() {
             let (mut cap, mut penalty) = (0, None);
             if self.is_routable(bank, pair) {
                 let slot = self.setup.slot(bank, pair);
@@ -171,7 +175,7 @@ impl Engine {
             self.routing.penalties[bank] = penalty;
         }
         self.offers.clear();
-        for offer in self.composites.offers(pair, takes) {
+        for offer in &self.composites.offers(pair, takes)[..within] {
             let bank = usize::from(offer.bank);
             let Some(penalty) = self.routing.penalties[bank] else {
                 continue;
@@ -315,7 +319,7 @@ impl Engine {
         self.scorecard
             .note_sent(self.setup.slot(terms.bank, terms.pair), terms.quantity);
         self.wake_at(due_ns);
-        self.wake_at(now_ns.checked_add(SECOND_NS).unwrap_or(NEVER));
+        self.wake_at(self.rate_due_ns(terms.bank));
         self.order_line(at, OrderEvent::Journal, None, None, out);
         let message = Message::Order(*terms);
         self.order_line(at, OrderEvent::Sent, None, Some(message), out);
@@ -334,6 +338,19 @@ impl Engine {
         text.push_unsigned(number);
         text.id()
     }
+}
+
+/// Whether offers are of this many banks or more.
+fn has_banks(offers: &[Offer], least: usize) -> bool {
+    let mut banks = BankSet::default();
+    let mut offers = offers.iter();
+    while banks.len() < least {
+        match offers.next() {
+            Some(offer) => banks.add(usize::from(offer.bank)),
+            None => return false,
+        }
+    }
+    true
 }
 
 /// End reason of a parent with one attempt; none for a parent with a deadline.

@@ -4,6 +4,7 @@ use super::Engine;
 use crate::event::Batch;
 use crate::parents::EndReason;
 use crate::quotes::NEVER;
+use crate::setup::Bank;
 
 impl Engine {
     /// Runs all timers up to a time, instant by instant.
@@ -79,10 +80,7 @@ impl Engine {
                 false => NEVER,
             }
         });
-        let rates = self
-            .order_sessions
-            .iter()
-            .map(|session| session.rate.due_ns(now_ns));
+        let rates = (0..self.order_sessions.len()).map(|bank| self.rate_due_ns(bank));
         let others = [
             slots,
             self.orders.due_ns(),
@@ -92,6 +90,17 @@ impl Engine {
         ];
         let all = silences.chain(parents).chain(rates).chain(others);
         all.min().unwrap_or(NEVER)
+    }
+
+    /// Time at which a bank at its rate limit may have an order again.
+    pub(super) fn rate_due_ns(&self, bank: Bank) -> u64 {
+        let (rate, now_ns) = (&self.order_sessions[bank].rate, self.now());
+        let is_at_limit = rate.count(now_ns) >= self.setup.banks[bank].config.max_orders_per_s;
+        // mutant: fx: a bank at its rate limit is not tried again by itself
+        match is_at_limit {
+            true => rate.due_ns(now_ns),
+            false => NEVER,
+        }
     }
 
     fn is_conflation(&self, now_ns: u64) -> bool {

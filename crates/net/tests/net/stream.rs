@@ -3,7 +3,7 @@
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4, TcpListener, TcpStream};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
-use touchline_net::stream::{Error, Listener, Stream};
+use touchline_net::stream::{Error, Listener, Readiness, Stream};
 
 /// Timeout of a hanging test.
 const HANGS: Duration = Duration::from_secs(30);
@@ -50,6 +50,52 @@ fn what_is_sent_arrives_and_nothing_waits() {
     assert!(received <= 4, "no more than there is room for");
     assert_eq!(room[0], b'a');
     assert_eq!(stream.receive(&mut []), Ok(0), "no room is no end");
+}
+
+/// A connection is ready while it has unread bytes and after its end, under its number; one that was replaced is not.
+#[test]
+fn readiness_says_which_connection_has_something_to_read() {
+    let mut readiness = Readiness::new(70).expect("a descriptor");
+    let mut pairs: Vec<_> = (0..70).map(|_| connected()).collect();
+    for (number, (stream, _)) in pairs.iter().enumerate() {
+        readiness.watch(number).begin(stream).expect("it is watched");
+    }
+    let ready = |readiness: &mut Readiness| -> Vec<usize> {
+        readiness.look();
+        (0..70).filter(|number| readiness.is_ready(*number)).collect()
+    };
+    assert_eq!(ready(&mut readiness), [], "nothing was sent");
+    for number in [3, 69] {
+        pairs[number].1.write_all(b"report").expect("it is sent");
+    }
+    until(|| (ready(&mut readiness) == [3, 69]).then_some(()));
+    let mut room = [0; 4];
+    assert_eq!(pairs[3].0.receive(&mut room), Ok(4));
+    assert_eq!(ready(&mut readiness), [3, 69], "two bytes are left");
+    assert_eq!(pairs[3].0.receive(&mut room), Ok(2));
+    assert_eq!(ready(&mut readiness), [69]);
+    // The end is something to read.
+    let (stream, other) = connected();
+    readiness.watch(69).begin(&stream).expect("it is watched");
+    pairs[69] = (stream, other);
+    assert_eq!(ready(&mut readiness), [], "the replaced one is gone");
+    pairs.truncate(69);
+    let (mut stream, other) = pairs.swap_remove(5);
+    drop(other);
+    until(|| (ready(&mut readiness) == [5]).then_some(()));
+    assert_eq!(stream.receive(&mut room), Err(Error::Closed));
+    // More than a call tells of: each has its turn.
+    let mut seen = [false; 70];
+    for (_, other) in &mut pairs {
+        other.write_all(b"report").expect("it is sent");
+    }
+    until(|| {
+        for number in ready(&mut readiness) {
+            seen[number] = true;
+        }
+        let all = (0..69).all(|number| seen[number]);
+        all.then_some(())
+    });
 }
 
 /// The time is that of the arrival, however late the bytes are read.

@@ -405,7 +405,7 @@ impl World {
             core.command(time, client, &command, admitted);
             watch(machine, core);
         }
-        core.order_sessions(mono_ns, || wall_ns);
+        core.order_sessions(mono_ns, || wall_ns, |_| true);
         watch(&self.machine, core);
         for (place, bank) in self.banks.iter_mut().enumerate() {
             while let Some(priced) = bank.priced(mono_ns) {

@@ -1,0 +1,85 @@
+//! Which of many connections have something to read: one system call for all of them.
+
+use super::{Error, Stream, error};
+use rustix::event::Timespec;
+use rustix::event::epoll::{self, CreateFlags, EventData, EventFlags};
+use std::mem::MaybeUninit;
+use std::os::fd::OwnedFd;
+use std::sync::Arc;
+
+/// Most connections that a call tells of. The bytes stay until they are read, so the next call tells of the others.
+const CALL_MAX: usize = 64;
+
+/// Does not wait.
+const NOW: Timespec = Timespec {
+    tv_sec: 0,
+    tv_nsec: 0,
+};
+
+/// Which connections have bytes to read, as of the last [`Readiness::look`].
+#[derive(Debug)]
+pub struct Readiness {
+    epoll: Arc<OwnedFd>,
+    is_ready: Vec<bool>,
+}
+
+/// Adds connections under one number, one after the other.
+#[derive(Debug, Clone)]
+pub struct Watch {
+    epoll: Arc<OwnedFd>,
+    number: u64,
+}
+
+impl Readiness {
+    /// For this many connections at a time. None is watched yet.
+    ///
+    /// # Errors
+    /// The process has no free file descriptors.
+    pub fn new(connections: usize) -> Result<Readiness, Error> {
+        let epoll = epoll::create(CreateFlags::CLOEXEC).map_err(|errno| error(errno.into()))?;
+        Ok(Readiness {
+            epoll: Arc::new(epoll),
+            is_ready: vec![true; connections],
+        })
+    }
+
+    /// Adds the connections of a number, below that of [`Readiness::new`].
+    pub fn watch(&self, number: usize) -> Watch {
+        Watch {
+            epoll: Arc::clone(&self.epoll),
+            number: number as u64,
+        }
+    }
+
+    /// Asks the system, without waiting.
+    pub fn look(&mut self) {
+        let mut events = [const { MaybeUninit::uninit() }; CALL_MAX];
+        match epoll::wait(&*self.epoll, &mut events, Some(&NOW)) {
+            Ok((events, _)) => {
+                self.is_ready.fill(false);
+                for event in events {
+                    self.is_ready[event.data.u64() as usize] = true;
+                }
+            }
+            // An interrupted call has no answer: then each connection is read.
+            Err(_) => self.is_ready.fill(true),
+        }
+    }
+
+    /// Whether the connection of a number has bytes, or has ended.
+    #[inline]
+    pub fn is_ready(&self, number: usize) -> bool {
+        self.is_ready[number]
+    }
+}
+
+impl Watch {
+    /// Watches a connection, until it is dropped.
+    ///
+    /// # Errors
+    /// The system has no memory for it.
+    pub fn begin(&self, stream: &Stream) -> Result<(), Error> {
+        let (data, flags) = (EventData::new_u64(self.number), EventFlags::IN);
+        epoll::add(&*self.epoll, &stream.socket, data, flags).map_err(|errno| error(errno.into()))
+    }
+}
