@@ -340,10 +340,11 @@ impl Config {
     /// The engine and its clients write buses of their own. A bus has one writer, so none of them may be that of a bank's gateway.
     fn check_buses(&self) -> Result<(), ConfigError> {
         let own = &self.run.bus;
-        let rings = self.clients.iter().map(|client| ring_name(own, &client.name));
-        let buses: Vec<String> = rings
-            .chain([own.clone(), standby_bus(own)])
-            .collect();
+        let rings = self
+            .clients
+            .iter()
+            .map(|client| ring_name(own, &client.name));
+        let buses: Vec<String> = rings.chain([own.clone(), standby_bus(own)]).collect();
         for (place, bank) in self.banks.iter().enumerate() {
             let bus = self.source(place).bus_name();
             if buses.contains(&bus) {

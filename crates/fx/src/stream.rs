@@ -5,7 +5,7 @@ use crate::engine::Engine;
 use crate::event::Batch;
 use crate::input::{Input, Session};
 use crate::ladder::price_of;
-use crate::quotes::{Counters, Entry, Logged, NEVER};
+use crate::quotes::{BusQuotes, Counters, Entry, Logged, NEVER, Quoted};
 use crate::setup::{Pair, Setup, ns};
 use touchline_types::{Quantity, Quote, QuoteAction, QuoteChange};
 
@@ -60,6 +60,22 @@ impl BankStream {
         for pair in &self.engine.quotes().changes().quoted {
             self.quoted_ns[*pair] = at_ns;
         }
+    }
+
+    /// Removes every quote of a pair: the bank rejected the request for them.
+    pub fn withdraw(&mut self, at_ns: u64, pair: Pair) {
+        self.quoted_ns[pair] = 0;
+        let clear = QuoteChange {
+            action: QuoteAction::Clear,
+            quote: Quote::NULL,
+        };
+        let withdrawn = BusQuotes {
+            pair,
+            receive_ns: at_ns,
+            is_unquoted: true,
+            quoted: Quoted::Changes(&[clear]),
+        };
+        self.handle(at_ns, Session::Quotes(withdrawn));
     }
 
     /// Runs all timers up to a time.

@@ -4,6 +4,7 @@ mod book;
 mod decode_fix;
 mod event;
 mod feed;
+mod fx_banks;
 mod fx_compose;
 mod fx_trade;
 mod hash;

@@ -65,6 +65,12 @@ pub const FX: &[Mutant] = &[
         test: "-p touchline-compose --test compose pairs::ended_quotes_leave_a_conflated_composite_at_once",
     },
     Mutant {
+        name: "gateway: quotes of a pair whose request the bank rejects stay",
+        find: "settings.stream.withdraw(time.wall_ns, pair);",
+        replace: "let _ = pair;",
+        test: "-p touchline-gateway --test gateway fx_bank_path::a_rejected_request_withdraws_the_quotes_of_its_pair",
+    },
+    Mutant {
         name: "fx: a deleted entry stays",
         find: "self.books[pair].remove(&key)",
         replace: "{}",

@@ -77,6 +77,10 @@ impl Subscribe for Reader {
                 self.books.insert(pair, update.validity);
                 pair
             }
+            Update::BookSnapshot(book) => {
+                self.books.insert(book.instrument.0, book.validity);
+                return;
+            }
             Update::State(state) => {
                 self.books.insert(state.instrument.0, state.validity);
                 return;
@@ -336,6 +340,22 @@ fn a_pair_that_the_bank_does_not_quote_is_not_live() {
         BTreeMap::from([(0, false), (1, true)])
     );
     assert_eq!(stage.shown(0), [BID_SHOWN, ASK_SHOWN]);
+}
+
+/// A bank that rejects the request of a pair which it has quoted withdraws its quotes there, and in no other pair. A later
+/// quote counts.
+#[test]
+fn a_rejected_request_withdraws_the_quotes_of_its_pair() {
+    let mut stage = Stage::new();
+    let other = stage.shown(1);
+    stage.send(b"Y", "262=TL-1|281=0|");
+    stage.exchange(|bytes| bytes);
+    assert_eq!(stage.shown(0), [] as [_; 0]);
+    assert_eq!(stage.shown(1), other);
+    assert_eq!(stage.reader().books.get(&0), Some(&Validity::Closed));
+    stage.quote(&snapshot("EUR/USD", &GOOD));
+    assert_eq!(stage.shown(0), [BID_SHOWN, ASK_SHOWN]);
+    assert_eq!(stage.reader().books.get(&0), Some(&Validity::Live));
 }
 
 #[test]

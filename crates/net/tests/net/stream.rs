@@ -58,11 +58,16 @@ fn readiness_says_which_connection_has_something_to_read() {
     let mut readiness = Readiness::new(70).expect("a descriptor");
     let mut pairs: Vec<_> = (0..70).map(|_| connected()).collect();
     for (number, (stream, _)) in pairs.iter().enumerate() {
-        readiness.watch(number).begin(stream).expect("it is watched");
+        readiness
+            .watch(number)
+            .begin(stream)
+            .expect("it is watched");
     }
     let ready = |readiness: &mut Readiness| -> Vec<usize> {
         readiness.look();
-        (0..70).filter(|number| readiness.is_ready(*number)).collect()
+        (0..70)
+            .filter(|number| readiness.is_ready(*number))
+            .collect()
     };
     assert_eq!(ready(&mut readiness), [], "nothing was sent");
     for number in [3, 69] {

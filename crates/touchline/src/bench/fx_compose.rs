@@ -5,6 +5,7 @@ mod buses;
 mod kernel;
 mod live;
 
+use super::fx_banks::{all_quotes, quote_of};
 use super::ipc::failure;
 use super::run::{Common, Run};
 use crate::output::Failure;
@@ -19,7 +20,7 @@ use touchline_lab::bench::ipc::{Folder, pin};
 use touchline_lab::random::Random;
 use touchline_transport::clock::ticks;
 use touchline_transport::shm::{Publisher, Root, Settings};
-use touchline_types::{Id, Price, Quantity, Quote, QuoteAction, QuoteChange, Side};
+use touchline_types::{Quantity, Quote, QuoteAction, QuoteChange, Side};
 
 /// Latency of a bank's changed quote, from the quote to the composite published on a bus.
 ///
@@ -70,6 +71,9 @@ pub struct Arguments {
     #[command(flatten)]
     common: Common,
 }
+
+/// Distance of a bank's best price from the mid at least, ticks.
+const BEST: i64 = 1;
 
 /// Measured change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -169,9 +173,7 @@ impl Bench {
             _folder: folder,
         };
         for bank in 0..bench.banks {
-            let quotes: Vec<Quote> = (0..arguments.tiers)
-                .flat_map(|tier| Side::BOTH.map(|side| quote_of(tier, side, bank as i64 % 4)))
-                .collect();
+            let quotes = all_quotes(arguments.tiers, BEST + bank as i64 % 4);
             bench.composer.input(bank, bench.now_ns, Session::Up);
             let quotes = BusQuotes {
                 pair: 0,
@@ -190,7 +192,7 @@ impl Bench {
         self.now_ns += 1_000;
         self.bank = self.random.index(self.banks);
         self.changes.clear();
-        let away = self.random.between(0, 3);
+        let away = BEST + self.random.between(0, 3);
         match change {
             Change::OneTier => {
                 let tier = self.random.below(u64::from(self.tiers)) as u32;
@@ -211,7 +213,7 @@ impl Bench {
                 let size = 1_000 * self.random.between(1_000, 2_000);
                 let quote = Quote {
                     quantity: Quantity(size),
-                    ..quote_of(0, side, 0)
+                    ..quote_of(0, side, BEST)
                 };
                 self.set(quote);
             }
@@ -246,22 +248,4 @@ fn config(banks: u16) -> Result<Config, Failure> {
         text += &format!("[[banks]]\nname = \"LP{bank:03}\"\n");
     }
     Config::parse(&text).map_err(Failure::run)
-}
-
-/// A tier of a bank, so far from the best price.
-fn quote_of(tier: u32, side: Side, away: i64) -> Quote {
-    let away = 1 + i64::from(tier) + away;
-    let ticks = match side {
-        Side::Bid => 110_000 - away,
-        Side::Ask => 110_000 + away,
-    };
-    Quote {
-        entry: 2 * tier + side.index() as u32,
-        side,
-        price: Price(ticks * 10_000),
-        quantity: Quantity(1_000_000 * (1 + i64::from(tier))),
-        priority: 1,
-        quote_id: Id::lossy(b"Q1"),
-        ..Quote::NULL
-    }
 }

@@ -15,6 +15,7 @@ use std::path::PathBuf;
 use touchline_gateway::replay::latency_histogram;
 use touchline_lab::bench::Statistics;
 use touchline_lab::bench::ipc::{Folder, pin};
+use touchline_lab::random::Random;
 use touchline_transport::clock::{Clock, ticks};
 
 /// Latency of an order: from a bank's quote polled from its bus to the last byte of the order handed to the kernel.
@@ -39,7 +40,7 @@ Rows:
   sent        encoded, and handed to the kernel
   total       all of it
   burst       from the first quote of the burst published to the order handed to the kernel: waits for its turn, too
-  bare-send   send of as many bytes to a TCP connection of the loopback, beside each sample
+  bare-send   send of as many bytes to one of as many TCP connections of the loopback, beside each sample
   fdatasync   pwrite of a record and fdatasync by the measuring thread, in the same directory
 A record is in shared memory before its order is sent; in rows of `sync` it is on the disk.")]
 pub struct Arguments {
@@ -115,7 +116,7 @@ fn path(arguments: &Arguments, run: &Run) -> Result<(), Failure> {
     let mut disk = Rows::new("sync-");
     let mut send = latency_histogram();
     let mut fdatasync = latency_histogram();
-    let mut bare = BareSend::open().map_err(Failure::run)?;
+    let mut bare = BareSend::open(arguments.banks).map_err(Failure::run)?;
     for round in 0..arguments.rounds {
         let seed = u64::from(round);
         let place = Place::new(arguments, "host")?;
@@ -282,28 +283,36 @@ fn failed(failed: Failed) -> Failure {
     Failure::run(failed.to_string())
 }
 
-/// The floor of the stage `sent`: a connection that nobody reads while it is measured.
+/// The floor of the stage `sent`: a connection of each bank, of which any may be next and nobody reads while it is measured.
 struct BareSend {
-    send: TcpStream,
-    receive: TcpStream,
+    connections: Vec<(TcpStream, TcpStream)>,
+    random: Random,
 }
 
 impl BareSend {
-    fn open() -> std::io::Result<BareSend> {
+    fn open(banks: u16) -> std::io::Result<BareSend> {
         let listener = TcpListener::bind("127.0.0.1:0")?;
-        let send = TcpStream::connect(listener.local_addr()?)?;
-        send.set_nodelay(true)?;
-        let (receive, _) = listener.accept()?;
-        Ok(BareSend { send, receive })
+        let connect = |_| {
+            let send = TcpStream::connect(listener.local_addr()?)?;
+            send.set_nodelay(true)?;
+            let (receive, _) = listener.accept()?;
+            Ok((send, receive))
+        };
+        Ok(BareSend {
+            connections: (0..banks).map(connect).collect::<std::io::Result<_>>()?,
+            random: Random::from_seed(0),
+        })
     }
 
     fn sample(&mut self, clock: &Clock) -> std::io::Result<u64> {
         use std::io::Read;
         let mut bytes = [7; ORDER_BYTES];
+        let next = self.random.index(self.connections.len());
+        let (send, receive) = &mut self.connections[next];
         let begin = ticks();
-        self.send.write_all(&bytes)?;
+        send.write_all(&bytes)?;
         let took = clock.between_ns(begin, ticks());
-        self.receive.read_exact(&mut bytes)?;
+        receive.read_exact(&mut bytes)?;
         Ok(took)
     }
 }

@@ -66,10 +66,14 @@ impl Books {
         }
     }
 
-    /// The bank rejected the request of the pair.
+    /// The bank rejected the request of the pair: its book is empty.
     pub fn close(&mut self, pair: Pair, events: &mut Vec<Event>) {
         self.known[pair] = Known::Closed;
-        events.push(Event::Validity(Instrument(pair as u32), Validity::Closed));
+        let (instrument, closed) = (Instrument(pair as u32), Validity::Closed);
+        events.push(match self.ladders[pair].replace([Some(&[]), Some(&[])]) {
+            true => Event::BookLost(instrument, closed),
+            false => Event::Validity(instrument, closed),
+        });
     }
 
     /// Records a quote message of the pair: its book is known.

@@ -260,6 +260,10 @@ impl FxBankFeed {
             Said::Rejected(_) => counters.requests_rejected += 1,
             Said::Logon(_) | Said::LoggedOut(_) => {}
         }
+        if let Some(pair) = refused.filter(|pair| settings.stream.quoted_ns(*pair) > 0) {
+            // mutant: gateway: quotes of a pair whose request the bank rejects stay
+            settings.stream.withdraw(time.wall_ns, pair);
+        }
         if let Some(pair) = refused {
             books.close(pair, &mut batch.events);
         }

@@ -1,6 +1,7 @@
 //! `bench fx-compose --profile buses`: many banks' buses that the composer reads, some of which change.
 
-use super::{Arguments, config, quote_of, row};
+use super::{Arguments, BEST, config, row};
+use crate::bench::fx_banks::{Banks, quote_of};
 use crate::bench::ipc::failure;
 use crate::bench::run::Run;
 use crate::output::Failure;
@@ -10,20 +11,16 @@ use touchline_compose::Composer;
 use touchline_gateway::replay::latency_histogram;
 use touchline_lab::bench::ipc::{Folder, pin};
 use touchline_lab::random::Random;
-use touchline_transport::Publish;
 use touchline_transport::clock::ticks;
 use touchline_transport::shm::{Publisher, Root, Settings};
-use touchline_types::{
-    ChannelState, Code, Depth, Instrument, InstrumentDefinition, Quote, QuoteAction, QuoteChange,
-    QuoteSnapshot, QuoteStream, QuoteUpdate, Side, Symbol, Timestamps, Update, Validity,
-};
+use touchline_types::Side;
 
 /// Maximum time of the composer to join every bus.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// The buses of all banks and the composer.
 struct Buses {
-    banks: Vec<Publisher>,
+    banks: Banks,
     composer: Composer<Publisher>,
     random: Random,
     tiers: u32,
@@ -103,67 +100,31 @@ impl Buses {
     fn open(arguments: &Arguments, seed: u64) -> Result<Buses, Failure> {
         let folder = Folder::new().map_err(failure)?;
         let root = Root::at(folder.path());
-        let settings = |ring_bytes| Settings {
-            ring_bytes,
+        let names: Vec<String> = (0..arguments.banks)
+            .map(|bank| format!("lp{bank:03}"))
+            .collect();
+        let banks = Banks::open(&root, &names, arguments.tiers).map_err(Failure::run)?;
+        let settings = Settings {
             instruments_max: 1,
             orders_max: 1,
             ..Settings::default()
         };
-        let mut banks = Vec::new();
-        for bank in 0..arguments.banks {
-            let bus = format!("lp{bank:03}");
-            let publisher = Publisher::open(&root, &bus, &settings(1 << 20));
-            banks.push(publisher.map_err(Failure::run)?);
-        }
-        let publisher = Publisher::open(&root, "fx", &settings(16 << 20)).map_err(Failure::run)?;
+        let publisher = Publisher::open(&root, "fx", &settings).map_err(Failure::run)?;
         let composer = Composer::new(&config(arguments.banks)?, root, publisher, None);
-        let mut buses = Buses {
+        Ok(Buses {
             banks,
             composer: composer.map_err(Failure::run)?,
             random: Random::from_seed(seed),
             tiers: arguments.tiers,
             folder,
-        };
-        for bank in 0..buses.banks.len() {
-            buses.announce(bank);
-        }
-        Ok(buses)
-    }
-
-    /// A bank's definition and the state of its session.
-    fn announce(&mut self, bank: usize) {
-        let depth = Depth {
-            direct: Depth::ALL,
-            implied: 0,
-        };
-        let mut definition = InstrumentDefinition::unknown(Instrument(0), 1, depth);
-        definition.symbol = Symbol::new(b"EUR/USD");
-        definition.defined = true;
-        self.publish(bank, &Update::Definition(&definition));
-        self.publish(bank, &Update::Channel(&ChannelState::LIVE));
-    }
-
-    fn publish(&mut self, bank: usize, update: &Update<'_>) {
-        let publisher = &mut self.banks[bank];
-        publisher.publish(update, &Timestamps::default());
-        publisher.commit();
+        })
     }
 
     /// Publishes quotes of every bank until the composer has joined every bus.
     fn settle(&mut self) -> Result<(), Failure> {
         let begin = Instant::now();
         while (self.composer.counters().bank_snapshots as usize) < self.banks.len() {
-            for bank in 0..self.banks.len() {
-                let tiers = 0..self.tiers;
-                let quotes: Vec<Quote> = tiers
-                    .flat_map(|tier| Side::BOTH.map(|side| quote_of(tier, side, bank as i64 % 4)))
-                    .collect();
-                let snapshot = QuoteSnapshot {
-                    stream: stream(),
-                    quotes: &quotes,
-                };
-                self.publish(bank, &Update::QuoteSnapshot(snapshot));
-            }
+            self.banks.snapshots(BEST);
             for _ in 0..10 {
                 self.round()?;
             }
@@ -181,30 +142,12 @@ impl Buses {
         let bank = self.random.index(self.banks.len());
         let tier = self.random.below(u64::from(self.tiers)) as u32;
         let side = *self.random.pick(&Side::BOTH);
-        let changes = [QuoteChange {
-            action: QuoteAction::Set,
-            quote: quote_of(tier, side, self.random.between(0, 3)),
-        }];
-        let update = QuoteUpdate {
-            stream: stream(),
-            changes: &changes,
-        };
-        self.publish(bank, &Update::Quotes(update));
+        let away = BEST + self.random.between(0, 3);
+        self.banks.change(bank, quote_of(tier, side, away));
     }
 
     #[inline(never)]
     fn round(&mut self) -> Result<usize, Failure> {
         Ok(self.composer.work().map_err(Failure::run)?.messages)
-    }
-}
-
-fn stream() -> QuoteStream {
-    QuoteStream {
-        instrument: Instrument(0),
-        security_id: 1,
-        provider: Code::lossy(b"LP"),
-        value_date: 20_260_107,
-        validity: Validity::Live,
-        is_unquoted: false,
     }
 }

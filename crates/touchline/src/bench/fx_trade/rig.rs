@@ -3,30 +3,23 @@
 //! The engine is that of `touchline fx run`: quotes come over buses in shared memory, orders leave over TCP. Beside the
 //! path are the banks: [`Rig::quote`] publishes, [`Rig::settle`] answers.
 
+use crate::bench::fx_banks::{Banks, MID, TIER_UNITS, now, quote_of};
 use std::fmt::Write as _;
 use std::path::Path;
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant};
 use touchline_execution::desk::DeskClient;
 use touchline_execution::{Config, Trader};
 use touchline_lab::bench::dealers::{Answer, Dealers};
 use touchline_lab::random::Random;
-use touchline_transport::shm::{Publisher, Root, Settings};
-use touchline_transport::{Publish, boot_ns};
-use touchline_types::{
-    ChannelState, Code, Depth, Id, Instrument, InstrumentDefinition, Price, Quantity, Quote,
-    QuoteAction, QuoteChange, QuoteSnapshot, QuoteStream, QuoteUpdate, ReceiveTime, Side, Symbol,
-    Timestamps, Update, Validity,
-};
+use touchline_transport::shm::Root;
+use touchline_types::Side;
 
 /// Longest wait for sessions, buses and answers.
 const PATIENCE: Duration = Duration::from_secs(60);
-/// Mid, ticks.
-const MID: i64 = 110_000;
 /// Distance of each bank's best price from the mid, ticks. The parent's limit lies half way.
 const AWAY: i64 = 10;
-/// Units of the parent, and of the first tier: a parent has a thousand orders.
-const PARENT: i64 = 1_000_000_000;
-const ORDER: i64 = 1_000_000;
+/// Units of the parent: it has a thousand orders of a first tier.
+const PARENT: i64 = 1_000 * TIER_UNITS;
 
 /// What a rig has.
 #[derive(Debug, Clone, Copy)]
@@ -51,7 +44,7 @@ pub struct Rig {
     pub trader: Trader,
     /// The dealing desks.
     pub dealers: Dealers,
-    banks: Vec<Publisher>,
+    banks: Banks,
     desk: DeskClient,
     random: Random,
     tiers: u32,
@@ -69,16 +62,8 @@ impl Rig {
         let root = Root::at(plan.buses);
         let names: Vec<String> = (0..plan.banks).map(|bank| format!("LP{bank:03}")).collect();
         let dealers = Dealers::listen(&names, "DESK")?;
-        let settings = Settings {
-            ring_bytes: 1 << 20,
-            instruments_max: 1,
-            orders_max: 1,
-            ..Settings::default()
-        };
-        let banks = names
-            .iter()
-            .map(|name| Publisher::open(&root, &name.to_lowercase(), &settings))
-            .collect::<Result<Vec<_>, _>>()?;
+        let buses: Vec<String> = names.iter().map(|name| name.to_lowercase()).collect();
+        let banks = Banks::open(&root, &buses, plan.tiers)?;
         let config = Config::parse(&config(plan, &names, &dealers))?;
         let trader = Trader::open(&config)?;
         let mut rig = Rig {
@@ -96,14 +81,9 @@ impl Rig {
     }
 
     fn begin(&mut self) -> Result<(), Failed> {
-        for bank in 0..self.banks.len() {
-            self.announce(bank);
-        }
         let begin = Instant::now();
         while !self.is_ready() {
-            for bank in 0..self.banks.len() {
-                self.snapshot(bank);
-            }
+            self.banks.snapshots(AWAY);
             for _ in 0..20 {
                 self.trader.work()?;
                 self.dealers.turn(now());
@@ -171,15 +151,8 @@ impl Rig {
                 true => -better,
                 false => self.random.between(0, 3),
             };
-            let changes = [QuoteChange {
-                action: QuoteAction::Set,
-                quote: quote_of(tier, Side::Ask, away),
-            }];
-            let update = QuoteUpdate {
-                stream: stream(),
-                changes: &changes,
-            };
-            self.publish(bank, &Update::Quotes(update));
+            let quote = quote_of(tier, Side::Ask, AWAY + away);
+            self.banks.change(bank, quote);
         }
         winner
     }
@@ -221,47 +194,6 @@ impl Rig {
         }
         text
     }
-
-    fn announce(&mut self, bank: usize) {
-        let depth = Depth {
-            direct: Depth::ALL,
-            implied: 0,
-        };
-        let mut definition = InstrumentDefinition::unknown(Instrument(0), 1, depth);
-        definition.symbol = Symbol::new(b"EUR/USD");
-        definition.defined = true;
-        self.publish(bank, &Update::Definition(&definition));
-        self.publish(bank, &Update::Channel(&ChannelState::LIVE));
-    }
-
-    fn snapshot(&mut self, bank: usize) {
-        let tiers = 0..self.tiers;
-        let quotes: Vec<Quote> = tiers
-            .flat_map(|tier| Side::BOTH.map(|side| quote_of(tier, side, bank as i64 % 4)))
-            .collect();
-        let snapshot = QuoteSnapshot {
-            stream: stream(),
-            quotes: &quotes,
-        };
-        self.publish(bank, &Update::QuoteSnapshot(snapshot));
-    }
-
-    fn publish(&mut self, bank: usize, update: &Update<'_>) {
-        let mut timestamps = Timestamps::default();
-        timestamps.packet.receive_ns = now().wall_ns;
-        let publisher = &mut self.banks[bank];
-        publisher.publish(update, &timestamps);
-        publisher.commit();
-    }
-}
-
-/// The present time.
-pub fn now() -> ReceiveTime {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH);
-    ReceiveTime {
-        wall_ns: since.map_or(0, |since| since.as_nanos() as u64),
-        mono_ns: boot_ns(),
-    }
 }
 
 /// The configuration: limits that these orders do not reach.
@@ -290,35 +222,6 @@ fn config(plan: &Plan<'_>, banks: &[String], dealers: &Dealers) -> String {
     text
 }
 
-/// A tier of a bank, so far from the best price.
-fn quote_of(tier: u32, side: Side, away: i64) -> Quote {
-    let away = AWAY + i64::from(tier) + away;
-    let ticks = match side {
-        Side::Bid => MID - away,
-        Side::Ask => MID + away,
-    };
-    Quote {
-        entry: 2 * tier + side.index() as u32,
-        side,
-        price: Price(ticks * 10_000),
-        quantity: Quantity(ORDER * (1 + i64::from(tier))),
-        priority: 1,
-        quote_id: Id::lossy(b"Q1"),
-        ..Quote::NULL
-    }
-}
-
 fn price(ticks: i64) -> String {
     format!("{}.{:05}", ticks / 100_000, ticks % 100_000)
-}
-
-fn stream() -> QuoteStream {
-    QuoteStream {
-        instrument: Instrument(0),
-        security_id: 1,
-        provider: Code::lossy(b"LP"),
-        value_date: 20_260_107,
-        validity: Validity::Live,
-        is_unquoted: false,
-    }
 }

@@ -298,7 +298,7 @@ fn two_people_lift_a_kill_and_a_restart_does_not() {
     assert_eq!(count("duplicates"), 0);
 }
 
-/// A bank for which nothing is said about its status answers is refused, with the fix.
+/// A bank for which nothing is said about its status answers is refused, with the fix; and an engine on a bank's bus.
 #[test]
 fn a_bank_without_status_final_is_refused() {
     let market = Market::open("fx-final", &["[banks.orders]"]);
@@ -308,4 +308,9 @@ fn a_bank_without_status_final_is_refused() {
         .write("fx/open.toml", text.replace("status_final = true\n", ""));
     let run = market.desk.run("fx run --config fx/open.toml");
     run.refused(2, &["LP01", "status_final is missing"]);
+    // A bus has one writer.
+    let text = text.replace("bus = \"fx-run\"", "bus = \"lp01\"");
+    market.desk.write("fx/bus.toml", text);
+    let run = market.desk.run("fx run --config fx/bus.toml");
+    run.refused(2, &["run.bus", "lp01", "the gateway of bank LP01"]);
 }
