@@ -3,6 +3,7 @@
 mod kill;
 mod rig;
 
+use super::fx_banks;
 use super::ipc::failure;
 use super::journal::{OnDisk, bare_fdatasync};
 use super::run::{Common, Run};

@@ -4,10 +4,13 @@
 //! over sockets and buses; the thread is frozen for each round of the engine, and thawed while banks quote and answer. A
 //! parent order may allocate: the desk sends JSON.
 
+#[path = "../../src/bench/fx_banks.rs"]
+mod fx_banks;
 #[path = "../../src/bench/fx_trade/rig.rs"]
 mod rig;
 
-use rig::{Plan, Rig, now};
+use fx_banks::now;
+use rig::{Plan, Rig};
 use touchline_lab::frozen::{Count, Frozen};
 
 const BANKS: usize = 20;

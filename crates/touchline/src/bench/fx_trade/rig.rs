@@ -3,7 +3,7 @@
 //! The engine is that of `touchline fx run`: quotes come over buses in shared memory, orders leave over TCP. Beside the
 //! path are the banks: [`Rig::quote`] publishes, [`Rig::settle`] answers.
 
-use crate::bench::fx_banks::{Banks, MID, TIER_UNITS, now, quote_of};
+use super::fx_banks::{Banks, MID, TIER_UNITS, now, quote_of};
 use std::fmt::Write as _;
 use std::path::Path;
 use std::time::{Duration, Instant};
