@@ -5,6 +5,7 @@
 
 mod access_control;
 mod bus;
+mod compose;
 mod confirmation;
 mod execution;
 mod first_use;

@@ -1,8 +1,9 @@
 //! The faults, by the broken part.
 
 use super::{
-    Mutant, access_control, bus, confirmation, execution, first_use, fix, fix_session, fix_store,
-    fx, image, journal, market, names, orders, readiness, ring, simulator, soaks, sockets, stalled,
+    Mutant, access_control, bus, compose, confirmation, execution, first_use, fix, fix_session,
+    fix_store, fx, image, journal, market, names, orders, readiness, ring, simulator, soaks,
+    sockets, stalled,
 };
 
 /// All of them. The tests need nothing from outside the repository.
@@ -40,6 +41,7 @@ pub const ALL: &[&[Mutant]] = &[
     market::SHOWN,
     fix_store::STORE,
     execution::EXECUTION,
+    compose::COMPOSE,
     fx::FX,
     journal::JOURNAL,
     soaks::SOAKS,
