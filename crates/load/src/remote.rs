@@ -176,8 +176,9 @@ impl Agent {
         let listener = TcpListener::bind(address)
             .map_err(|error| Failed(format!("cannot listen on {address}: {error}")))?;
         listener.set_nonblocking(true)?;
-        let id = std::process::id();
-        let folder = PathBuf::from(format!("/dev/shm/touchline-load-agent-{id}"));
+        // The port tells agents of one process apart.
+        let (id, port) = (std::process::id(), listener.local_addr()?.port());
+        let folder = PathBuf::from(format!("/dev/shm/touchline-load-agent-{id}-{port}"));
         let _ = remove_dir_all(&folder);
         make(&folder)?;
         Ok(Agent {

@@ -22,7 +22,9 @@ fn load_between_two_hosts_brings_every_message_and_states_the_error_of_its_clock
     agent.wait_for("listening on");
     let said = agent.said("out");
     let address = said.trim().rsplit(' ').next().expect("an address");
-    let folder = format!("/dev/shm/touchline-load-agent-{}", agent.id());
+    let port = address.rsplit(':').next().expect("a port");
+    let folder = format!("/dev/shm/touchline-load-agent-{}-{port}", agent.id());
+    assert!(std::path::Path::new(&folder).exists(), "no {folder}");
     let line = format!("load --quick --json --interface veth --peer {address}");
     let output = stage.command(Place::Exchange, &line, &[]).output();
     let output = output.expect("touchline starts");
