@@ -11,6 +11,7 @@
 mod client;
 mod config;
 mod dealer;
+mod folder;
 mod house;
 mod ladder;
 mod market;
@@ -19,6 +20,7 @@ mod shown;
 
 pub use config::{BankConfig, Config, Dialect, Kind, OrdersConfig, PairConfig, Profile};
 pub use dealer::{Book, Books, Deal, Desk};
+pub use folder::OpenError;
 pub use house::{Bank, Banks, Totals};
 pub use ladder::{Band, Ladder};
 pub use market::Market;

@@ -7,7 +7,9 @@ mod answers;
 mod books;
 mod client;
 mod connection;
+mod log;
 mod port;
+mod restart;
 
 pub use books::{Book, Books};
 pub use port::Dealer;
@@ -17,7 +19,9 @@ use super::ladder::Ladder;
 use crate::random::Random;
 use answers::{Answer, Fields, Request};
 use client::DealingClient;
-use std::collections::VecDeque;
+use log::Log;
+use serde::{Deserialize, Serialize};
+use std::collections::{BTreeSet, VecDeque};
 use touchline_types::ReceiveTime;
 
 /// Time until a bust or a correction of a fill.
@@ -40,7 +44,7 @@ pub struct Desk {
     kept: (usize, usize),
     requests: Vec<Request>,
     /// Messages that the session has not taken.
-    waiting: VecDeque<(&'static [u8], Fields)>,
+    waiting: VecDeque<(String, Fields)>,
     orders: Vec<Order>,
     /// What happens to orders by time, in no order.
     due: Vec<Due>,
@@ -49,10 +53,15 @@ pub struct Desk {
     start_ms: u64,
     executions: u64,
     books: Books,
+    /// The file that survives a kill, the orders that changed in this turn, and what the file says: executions, books,
+    /// whether messages wait.
+    log: Option<Log>,
+    changed: BTreeSet<usize>,
+    written: (u64, Books, bool),
 }
 
 /// An order as the desk knows it.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 struct Order {
     id: String,
     pair: usize,
@@ -66,6 +75,7 @@ struct Order {
     cost: i128,
     /// OrdStatus (39).
     status: u8,
+    /// By the wall clock.
     ended_ns: Option<u64>,
     /// No report of it is sent; a question is answered. Its trades stand.
     is_silent: bool,
@@ -129,6 +139,9 @@ impl Desk {
             start_ms: 0,
             executions: 0,
             books: Books::new(pairs),
+            log: None,
+            changed: BTreeSet::new(),
+            written: (0, Books::new(pairs), false),
         }
     }
 
@@ -181,7 +194,7 @@ impl Desk {
         at: ReceiveTime,
     ) -> bool {
         if self.start_ms == 0 {
-            self.start_ms = at.wall_ns / 1_000_000;
+            self.start(at);
         }
         self.send_waiting(at);
         let requests = std::mem::take(&mut self.requests);
@@ -226,13 +239,13 @@ impl Desk {
                             at,
                         );
                     }
-                    None => self.send(b"8", answers::unknown(id, request), at),
+                    None => self.send("8", answers::unknown(id, request), at),
                 }
             }
             Request::MassStatus { request } => self.mass_status(config, request, at),
             Request::DontKnow => self.books.dont_knows += 1,
             Request::Malformed { id } => {
-                self.send(b"8", answers::malformed(id, &self.bank), at);
+                self.send("8", answers::malformed(id, &self.bank), at);
             }
         }
     }
@@ -258,7 +271,7 @@ impl Desk {
         let pair = config.pairs.iter().position(|pair| pair.symbol == *symbol);
         let price_of = |pair: usize| answers::ticks(price, config.pairs[pair].precision);
         let Some((pair, price)) = pair.and_then(|pair| Some((pair, price_of(pair)?))) else {
-            self.send(b"8", answers::malformed(id, &self.bank), at);
+            self.send("8", answers::malformed(id, &self.bank), at);
             return;
         };
         let mut chance = |share: f64| !is_sound && self.random.chance(share);
@@ -284,6 +297,7 @@ impl Desk {
         });
         self.books.silent += u64::from(is_silent);
         let order = self.orders.len() - 1;
+        self.changed.insert(order);
         self.answer(config, order, &Answer::State, at);
         let [least, most] = self.config.hold_ms;
         let mut hold_ms = self.random.between(least as i64, most.max(least) as i64) as u64;
@@ -308,9 +322,9 @@ impl Desk {
             }
             Some(place) => {
                 let status = self.orders[place].status;
-                self.send(b"9", answers::cancel_reject(id, original, status, b'0'), at);
+                self.send("9", answers::cancel_reject(id, original, status, b'0'), at);
             }
-            None => self.send(b"9", answers::cancel_reject(id, original, b'8', b'1'), at),
+            None => self.send("9", answers::cancel_reject(id, original, b'8', b'1'), at),
         }
     }
 
@@ -318,12 +332,12 @@ impl Desk {
         self.books.questions += 1;
         let is_recent = |order: &Order| {
             let ended_ns = order.ended_ns.unwrap_or(u64::MAX);
-            ended_ns.saturating_add(MASS_STATUS_NS) > at.mono_ns
+            ended_ns.saturating_add(MASS_STATUS_NS) > at.wall_ns
         };
         let all = (0..self.orders.len()).filter(|place| is_recent(&self.orders[*place]));
         let all: Vec<usize> = all.collect();
         if all.is_empty() {
-            self.send(b"8", answers::no_orders(request), at);
+            self.send("8", answers::no_orders(request), at);
         }
         for (number, order) in all.iter().enumerate() {
             let mass = Some((all.len(), number + 1 == all.len()));
@@ -461,8 +475,9 @@ impl Desk {
             b'1'
         };
         if order.cum == order.quantity {
-            order.ended_ns = Some(at.mono_ns);
+            order.ended_ns = Some(at.wall_ns);
         }
+        self.changed.insert(place);
         self.trade(place, quantity, price);
         let fill = Answer::Fill {
             exec_id: &exec_id,
@@ -493,7 +508,8 @@ impl Desk {
     fn end(&mut self, place: usize, status: u8, at: ReceiveTime) {
         let order = &mut self.orders[place];
         order.status = status;
-        order.ended_ns = Some(at.mono_ns);
+        order.ended_ns = Some(at.wall_ns);
+        self.changed.insert(place);
     }
 
     fn later(&mut self, order: usize, after_ns: u64, what: What, at: ReceiveTime) {
@@ -528,11 +544,11 @@ impl Desk {
             answer,
             at,
         );
-        self.send(b"8", fields, at);
+        self.send("8", fields, at);
     }
 
-    fn send(&mut self, msg_type: &'static [u8], fields: Fields, at: ReceiveTime) {
-        self.waiting.push_back((msg_type, fields));
+    fn send(&mut self, msg_type: &str, fields: Fields, at: ReceiveTime) {
+        self.waiting.push_back((msg_type.to_owned(), fields));
         self.send_waiting(at);
     }
 
@@ -542,7 +558,7 @@ impl Desk {
             return;
         };
         while let Some((msg_type, fields)) = self.waiting.front() {
-            let sent = client.session.send(msg_type, at, |body| {
+            let sent = client.session.send(msg_type.as_bytes(), at, |body| {
                 for (tag, value) in fields {
                     body.bytes(*tag, value.as_bytes());
                 }

@@ -2,7 +2,8 @@
 
 use super::client::{Client, Delivery, Quoting};
 use super::config::{BankConfig, Config, Profile};
-use super::dealer::{Books, Dealer};
+use super::dealer::{Books, Dealer, Desk};
+use super::folder::{Folder, OpenError};
 use super::ladder::Ladder;
 use super::market::Market;
 use super::messages::Fault;
@@ -11,7 +12,7 @@ use crate::login_port::LoginPort;
 use crate::random::Random;
 use std::collections::VecDeque;
 use std::net::SocketAddrV4;
-use touchline_net::stream::Error;
+use std::path::Path;
 use touchline_session::access_control::Rules;
 use touchline_types::ReceiveTime;
 
@@ -74,24 +75,35 @@ pub struct Totals {
 }
 
 impl Banks {
-    /// Listens for every bank.
+    /// Listens for every bank. With a folder, dealing desks keep their orders, books and sessions in it, and the banks
+    /// listen on the ports that they had before.
     ///
     /// # Errors
-    /// An address is not ours, or taken.
-    pub fn listen(config: Config) -> Result<Banks, Error> {
+    /// An address is not ours, or taken; a file of the folder cannot be read or written.
+    pub fn listen(config: Config, store: Option<&Path>) -> Result<Banks, OpenError> {
+        let folder = store.map(Folder::open).transpose()?;
         let mut chance = Random::from_seed(config.seed ^ 0x000B_A4C5);
         let mut banks = Vec::new();
         for (place, bank) in config.banks.iter().enumerate() {
-            let port = match config.port {
-                0 => 0,
-                first => first + place as u16,
+            let before = folder.as_ref().and_then(|folder| folder.ports(&bank.name));
+            let port = match (config.port, before) {
+                (0, before) => before.map_or(0, |ports| ports[0]),
+                (first, _) => first + place as u16,
             };
             let address = SocketAddrV4::new(config.address, port);
             let mut random = chance.split();
             let dealer = bank.orders.as_ref().map(|orders| {
-                let address = SocketAddrV4::new(config.address, orders.port);
-                let (pairs, random) = (config.pairs.len(), random.split());
-                Dealer::listen(&bank.name, orders, address, pairs, random)
+                let port = match (orders.port, before) {
+                    (0, before) => before.map_or(0, |ports| ports[1]),
+                    (port, _) => port,
+                };
+                let desk = Desk::new(&bank.name, orders, config.pairs.len(), random.split());
+                let desk = match &folder {
+                    Some(folder) => folder.restore(&bank.name, desk)?,
+                    None => desk,
+                };
+                let address = SocketAddrV4::new(config.address, port);
+                Ok::<_, OpenError>(Dealer::listen(desk, address)?)
             });
             banks.push(Bank {
                 place,
@@ -108,12 +120,22 @@ impl Banks {
                 totals: Totals::default(),
             });
         }
-        Ok(Banks {
+        let banks = Banks {
             market: Market::open(&config),
             config,
             banks,
             is_sound: false,
-        })
+        };
+        if let Some(mut folder) = folder {
+            folder.write(&banks.banks)?;
+        }
+        Ok(banks)
+    }
+
+    /// Why a desk that keeps its books in a file has stopped: it cannot write them.
+    pub fn failure(&self) -> Option<&str> {
+        let mut dealers = self.banks.iter().filter_map(|bank| bank.dealer.as_ref());
+        dealers.find_map(Dealer::failure)
     }
 
     /// The configuration.

@@ -35,6 +35,10 @@ pub struct Arguments {
     /// Write the banks' ledgers of trades to this file at the end, a JSON object a bank.
     #[arg(long, value_name = "FILE")]
     ledger: Option<PathBuf>,
+    /// Keep orders, books and order sessions of the banks in this folder: banks that are killed and started again with it know
+    /// every order and execution, and listen on the same ports.
+    #[arg(long, value_name = "DIR")]
+    store: Option<PathBuf>,
     /// Read commands from standard input, one a line; the answers go to standard output.
     #[arg(long)]
     commands: bool,
@@ -52,6 +56,7 @@ const AFTER_HELP: &str = "\
 Examples:
   touchline sim bank --config banks.toml --write fx
   touchline sim bank --config banks.toml --seconds 60 --expected best.jsonl
+  touchline sim bank --config banks.toml --store banks
 
 Commands of --commands:
   heal                     stop all faults and freeze the mids; every bank quotes once more
@@ -126,6 +131,9 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
             }
             is_over |= interrupt.is_asked() || running.is_over_time();
             running.turn();
+            if let Some(what) = running.banks.failure() {
+                return Err(Failure::run(what.to_owned()));
+            }
             clients.log(running.clients(), log);
         }
         running.close()
@@ -135,11 +143,8 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
 impl<'a> Running<'a> {
     fn open(arguments: &'a Arguments) -> Result<Running<'a>, Failure> {
         let config = files::read(&arguments.config)?;
-        let banks = Banks::listen(config).map_err(|error| {
-            Failure::run(format!(
-                "cannot listen ({error}); give an address of this host and free ports, or port = 0"
-            ))
-        })?;
+        let banks = Banks::listen(config, arguments.store.as_deref())
+            .map_err(|error| Failure::run(error.to_string()))?;
         if let Some(folder) = &arguments.write {
             files::write(folder, &banks)?;
         }

@@ -1,9 +1,10 @@
 //! Ledger of a dealing desk, and counts of its actions.
 
+use serde::{Deserialize, Serialize};
 use std::fmt::Write;
 
 /// Position of a pair, of the client.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Book {
     /// Base units.
     pub position: i64,
@@ -12,7 +13,7 @@ pub struct Book {
 }
 
 /// The books of a bank.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Books {
     /// By pair.
     pairs: Vec<Book>,
@@ -53,6 +54,11 @@ impl Books {
             pairs: vec![Book::default(); pairs],
             ..Books::default()
         }
+    }
+
+    /// Number of pairs.
+    pub(super) fn pairs(&self) -> usize {
+        self.pairs.len()
     }
 
     /// Position of a pair.

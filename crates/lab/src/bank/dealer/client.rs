@@ -1,6 +1,7 @@
 //! The client of a dealing desk: its session, over any number of connections.
 
 use super::answers::Request;
+use super::log::{Numbers, Turn};
 use touchline_session::fix::{
     Application, ApplicationId, Applications, Checks, Event, Memory, ResendPolicy, Role, Session,
     Settings,
@@ -22,14 +23,14 @@ const APPLICATION: Application<'static> = Application {
 #[derive(Debug)]
 pub struct DealingClient {
     pub name: String,
-    pub session: Session<Memory>,
+    pub session: Session<Numbers>,
     pub is_connected: bool,
     pub is_cut: bool,
 }
 
 impl DealingClient {
-    /// A client whose last messages are kept, to be sent again.
-    pub fn new(bank: &str, name: &str, messages: usize, bytes: usize) -> DealingClient {
+    /// A client whose last messages, of at most that many bytes, are kept to be sent again.
+    pub fn new(bank: &str, name: &str, memory: Memory, turn: Turn, bytes: usize) -> DealingClient {
         let mut settings = Settings::new(Role::Acceptor, bank, name);
         settings.sending_time_s = 0;
         settings.queue_while_down = true;
@@ -39,7 +40,7 @@ impl DealingClient {
         settings.limits.output_bytes = (64 * MESSAGE_BYTES_MAX).min(bytes);
         DealingClient {
             name: name.to_owned(),
-            session: Session::new(settings, Memory::new(messages, bytes)),
+            session: Session::new(settings, Numbers { memory, turn }),
             is_connected: false,
             is_cut: false,
         }

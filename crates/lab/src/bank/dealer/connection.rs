@@ -2,6 +2,8 @@
 
 use super::Desk;
 use super::client::DealingClient;
+use super::log::{Log, Record};
+use touchline_session::fix::Memory;
 use touchline_types::ReceiveTime;
 
 impl Desk {
@@ -28,9 +30,11 @@ impl Desk {
             return false;
         }
         let (bank, (messages, bytes)) = (&self.bank, self.kept);
-        let client = self
-            .client
-            .get_or_insert_with(|| DealingClient::new(bank, name, messages, bytes));
+        let turn = self.log.as_ref().map(Log::turn).unwrap_or_default();
+        let client = self.client.get_or_insert_with(|| {
+            turn.add(&Record::Client(name.into()));
+            DealingClient::new(bank, name, Memory::new(messages, bytes), turn, bytes)
+        });
         client.connected(at);
         true
     }

@@ -1,10 +1,9 @@
 //! A dealing desk on its port: the connection of the one client that deals with it.
 
-use super::super::config::{Config, OrdersConfig};
+use super::super::config::Config;
 use super::super::ladder::Ladder;
 use super::{Books, Desk};
 use crate::login_port::LoginPort;
-use crate::random::Random;
 use std::net::SocketAddrV4;
 use touchline_net::Stream;
 use touchline_net::stream::Error;
@@ -20,24 +19,21 @@ pub struct Dealer {
     desk: Desk,
     port: LoginPort,
     stream: Option<Stream>,
+    /// The file was not written: nothing is sent any more.
+    failure: Option<String>,
 }
 
 impl Dealer {
-    /// Listens for the client.
+    /// Listens for the client of a desk.
     ///
     /// # Errors
     /// The address is not ours, or taken.
-    pub fn listen(
-        bank: &str,
-        config: &OrdersConfig,
-        address: SocketAddrV4,
-        pairs: usize,
-        random: Random,
-    ) -> Result<Dealer, Error> {
+    pub fn listen(desk: Desk, address: SocketAddrV4) -> Result<Dealer, Error> {
         Ok(Dealer {
-            desk: Desk::new(bank, config, pairs, random),
+            desk,
             port: LoginPort::listen(address, Rules::default())?,
             stream: None,
+            failure: None,
         })
     }
 
@@ -49,6 +45,11 @@ impl Dealer {
     /// Ledger of the desk: its trades.
     pub fn books(&self) -> &Books {
         self.desk.books()
+    }
+
+    /// Why it has stopped.
+    pub fn failure(&self) -> Option<&str> {
+        self.failure.as_deref()
     }
 
     /// When something is due next.
@@ -85,7 +86,12 @@ impl Dealer {
         let mut is_busy = self.meet(at);
         is_busy |= self.read(at);
         is_busy |= self.desk.work(config, shown, is_sound, at);
-        self.write(at);
+        if let Err(error) = self.desk.commit() {
+            self.failure.get_or_insert(error.to_string());
+        }
+        if self.failure.is_none() {
+            self.write(at);
+        }
         is_busy
     }
 

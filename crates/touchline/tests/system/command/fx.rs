@@ -1,6 +1,8 @@
 //! `touchline fx replay`: six files or none, and errors of a session; `fx compose` in `live`.
 
 mod back_office;
+mod books;
+mod frozen;
 mod kills;
 mod live;
 mod scripted_bank;

@@ -5,14 +5,13 @@
 //! end of a session no order has come twice, each fill is a line once, and the positions of the engine, of its lines and of
 //! `fx report` are those of the ledgers, by bank and pair.
 
-mod books;
 mod desk;
 mod outcomes;
 
 use super::PAIRS;
+use super::books::{self, Books, Ledgers};
 use crate::command::deribit::Ended;
 use crate::command::{Desk, signal};
-use books::{Books, Ledgers};
 use desk::Load;
 use outcomes::Outcomes;
 use std::collections::BTreeMap;
@@ -42,10 +41,17 @@ enum Victim {
     StartingEngine,
     Gateway,
     Report,
+    /// All banks, which keep their books and sessions on disk.
+    Banks,
+    Standby,
+    /// The engine, in whose place its standby is promoted.
+    Promotion,
+    /// The engine, and then its standby while it is being promoted.
+    PromotingStandby,
 }
 
 /// Each victim, repeated by its weight.
-const VICTIMS: [Victim; 8] = [
+const VICTIMS: [Victim; 14] = [
     Victim::Engine,
     Victim::Engine,
     Victim::Engine,
@@ -54,6 +60,12 @@ const VICTIMS: [Victim; 8] = [
     Victim::Gateway,
     Victim::Gateway,
     Victim::Report,
+    Victim::Banks,
+    Victim::Banks,
+    Victim::Standby,
+    Victim::Promotion,
+    Victim::Promotion,
+    Victim::PromotingStandby,
 ];
 
 /// Totals of all sessions of a test.
@@ -75,7 +87,9 @@ struct Session {
     random: Random,
     banks: Ended,
     gateways: Vec<Ended>,
-    engine: Ended,
+    /// With the name of its output.
+    engine: (Ended, String),
+    standby: (Ended, String),
     report: Ended,
     load: Load,
     follower: Follower,
@@ -97,19 +111,19 @@ impl Session {
             ));
         }
         desk.write("banks.toml", text);
-        let line =
-            "sim bank --config banks.toml --write fx --commands --until-eof --ledger ledger.jsonl";
-        let banks = spawn(&desk, line, "banks");
+        let banks = spawn(&desk, &format!("{BANKS_LINE} --write fx"), "banks");
         wait("the engine's file", || desk.path("fx/run.toml").exists());
         let gateways = (1..=BANKS).map(|bank| gateway(&desk, bank)).collect();
         let root = Root::at(desk.path("buses"));
-        let engine = spawn(&desk, ENGINE, "engine0");
+        let engine = (spawn(&desk, ENGINE, "engine0"), "engine0".to_owned());
+        let standby = (spawn(&desk, STANDBY, "standby0"), "standby0".to_owned());
         let report = spawn(&desk, REPORT, "report");
         Session {
             random: Random::from_seed(seed),
             banks,
             gateways,
             engine,
+            standby,
             report,
             load: Load::open(&root, seed),
             follower: Follower::new(&desk.path("fx/journal"), &root, "fx-run"),
@@ -175,8 +189,21 @@ impl Session {
         match victim {
             Victim::Engine | Victim::StartingEngine => {
                 tally.with_orders_out += u64::from(self.blotter.out() > 0);
-                kill(&mut self.engine);
+                kill(&mut self.engine.0);
                 self.start_engine();
+            }
+            Victim::Banks => {
+                kill(&mut self.banks);
+                self.banks = spawn(&self.desk, BANKS_LINE, "banks");
+            }
+            Victim::Standby => {
+                kill(&mut self.standby.0);
+                self.start_standby();
+            }
+            Victim::Promotion | Victim::PromotingStandby => {
+                tally.with_orders_out += u64::from(self.blotter.out() > 0);
+                kill(&mut self.engine.0);
+                self.promote(victim == Victim::PromotingStandby)?;
             }
             Victim::Gateway => {
                 let bank = self.random.index(BANKS);
@@ -194,17 +221,59 @@ impl Session {
     fn start_engine(&mut self) {
         self.starts += 1;
         let output = format!("engine{}", self.starts);
-        self.engine = spawn(&self.desk, ENGINE, &output);
+        self.engine = (spawn(&self.desk, ENGINE, &output), output);
+    }
+
+    fn start_standby(&mut self) {
+        self.starts += 1;
+        let output = format!("standby{}", self.starts);
+        self.standby = (spawn(&self.desk, STANDBY, &output), output);
+    }
+
+    /// The engine is dead: its standby is promoted under load, or killed while it is promoted, and an engine starts.
+    fn promote(&mut self, is_killed: bool) -> Result<(), String> {
+        // One that has started a moment ago does not answer yet.
+        while self.desk.run("fx promote --check").status != 0 {
+            self.is_running(false)?;
+            self.trade(Duration::from_millis(10))?;
+        }
+        let mut promote = spawn(&self.desk, "fx promote", "promote");
+        if is_killed {
+            let moment = Duration::from_micros(self.random.below(30_000));
+            self.trade(moment)?;
+            kill(&mut self.standby.0);
+            kill(&mut promote);
+            self.start_engine();
+        } else {
+            let start = Instant::now();
+            while promote.0.try_wait().expect("our child").is_none() && start.elapsed() < HANGS {
+                self.trade(Duration::from_millis(5))?;
+            }
+            let said = self.desk.read("promote.out") + &self.desk.read("promote.err");
+            if !said.contains("promoted: epoch ") {
+                return Err(format!("a standby was not promoted: {said}"));
+            }
+            std::mem::swap(&mut self.engine, &mut self.standby);
+        }
+        self.start_standby();
+        Ok(())
     }
 
     /// No process ended by itself.
     fn is_alive(&mut self) -> Result<(), String> {
-        let engine = format!("engine{}", self.starts);
+        self.is_running(true)
+    }
+
+    /// No process ended by itself; the engine may be dead.
+    fn is_running(&mut self, has_engine: bool) -> Result<(), String> {
         let mut all = vec![
-            (&mut self.engine, engine),
+            (&mut self.standby.0, self.standby.1.clone()),
             (&mut self.banks, "banks".to_owned()),
             (&mut self.report, "report".to_owned()),
         ];
+        if has_engine {
+            all.push((&mut self.engine.0, self.engine.1.clone()));
+        }
         for (place, gateway) in self.gateways.iter_mut().enumerate() {
             all.push((gateway, format!("lp0{}", place + 1)));
         }
@@ -269,13 +338,9 @@ impl Session {
 
     fn compare(&mut self, tally: &mut Tally) -> Result<Ledgers, String> {
         self.settle()?;
-        end(&mut self.engine)?;
-        let name = format!("engine{}.out", self.starts);
-        let said = self.desk.read(&name);
-        let (summary, positions) = said.split_once('\n').ok_or("no summary")?;
-        if !summary.contains(" 0 orders unknown") {
-            return Err(summary.to_owned());
-        }
+        end(&mut self.standby.0)?;
+        end(&mut self.engine.0)?;
+        let said = self.desk.read(&format!("{}.out", self.engine.1));
         // A report that was killed begins anew; this one follows what the engine told at its end.
         kill(&mut self.report);
         let reported = self.desk.run("fx report --config fx/run.toml --out report");
@@ -286,7 +351,7 @@ impl Session {
         end(&mut self.banks)?;
         let ledgers = Ledgers::read(&self.desk.read("ledger.jsonl"));
         let by_pair = ledgers.by_pair();
-        books::is_equal("the engine", &books::positions(positions)?, &by_pair)?;
+        books::judge_end(&said, &ledgers)?;
         let by_report = books::positions(&reported.stdout)?;
         books::is_equal("fx report", &by_report.units(), &by_pair.units())?;
         let csv = Books::of_csv(&self.desk.read("report/fills.csv"))?;
@@ -302,6 +367,9 @@ impl Session {
 }
 
 const ENGINE: &str = "fx run --config fx/run.toml --until-eof";
+const STANDBY: &str = "fx run --config fx/run.toml --standby --until-eof";
+const BANKS_LINE: &str =
+    "sim bank --config banks.toml --store banks --commands --until-eof --ledger ledger.jsonl";
 const REPORT: &str = "fx report --config fx/run.toml --out followed --follow";
 
 fn gateway(desk: &Desk, bank: usize) -> Ended {

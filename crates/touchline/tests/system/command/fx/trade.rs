@@ -2,6 +2,7 @@
 
 use super::PAIRS;
 use super::back_office::{executions, free_address};
+use super::books::{Ledgers, judge_end};
 use super::live::{end, start, tell};
 use crate::command::deribit::{Ended, until};
 use crate::command::{Desk, Run, signal};
@@ -18,7 +19,7 @@ pub struct Market {
 }
 
 /// Positions by pair: base units, and cash in ticks times units.
-pub type Positions = BTreeMap<String, (i64, i128)>;
+type Positions = BTreeMap<String, (i64, i128)>;
 
 impl Market {
     /// Banks LP01 to LP0n, each with these further lines of its section.
@@ -66,24 +67,12 @@ impl Market {
         self.desk.run(&format!("fx send {order}"))
     }
 
-    /// Ends the banks: positions by their books, and a count of them by name.
-    pub fn ledgers(mut self) -> (Positions, impl Fn(&str) -> u64) {
+    /// Ends the banks: their ledgers.
+    pub fn ledgers(mut self) -> Ledgers {
         tell(&mut self.banks.0, "heal");
         self.gateways.drain(..).for_each(end);
         end(self.banks);
-        let text = self.desk.read("ledger.jsonl");
-        let banks: Vec<Value> = text.lines().map(|line| parse(line)).collect();
-        let mut positions = Positions::new();
-        for bank in &banks {
-            for (pair, book) in bank["positions"].as_object().expect("a book") {
-                let entry = positions.entry(pair.clone()).or_default();
-                entry.0 += book[0].as_i64().expect("units");
-                let cash = book[1].as_str().expect("cash");
-                entry.1 += cash.parse::<i128>().expect("cash");
-            }
-        }
-        let count = move |name: &str| banks.iter().filter_map(|bank| bank[name].as_u64()).sum();
-        (positions, count)
+        Ledgers::read(&self.desk.read("ledger.jsonl"))
     }
 }
 
@@ -92,19 +81,19 @@ fn parse(line: &str) -> Value {
     serde_json::from_str(line).unwrap_or_else(|error| panic!("{line}: {error}"))
 }
 
-/// Ends an engine in order: its summary, and its positions.
-pub fn close(engine: Ended, market: &Market, output: &str) -> (String, Positions) {
+/// Ends an engine in order: what it says, and its positions.
+fn close(engine: Ended, market: &Market, output: &str) -> (String, Positions) {
     end(engine);
-    let text = market.desk.read(output);
-    let mut lines = text.lines();
-    let summary = lines.next().expect("a summary").to_owned();
+    let said = market.desk.read(output);
+    let lines = said.lines().skip(1);
     let positions = lines.map(|line| {
         let line = parse(line);
         let cash = line["cash"].as_str().expect("cash").parse().expect("cash");
         let pair = line["pair"].as_str().expect("a pair").to_owned();
         (pair, (line["position"].as_i64().expect("units"), cash))
     });
-    (summary, positions.collect())
+    let positions = positions.collect();
+    (said, positions)
 }
 
 /// As a user trades: a parent is filled within its limit, one that cannot be is refused, and the engine's positions are
@@ -146,8 +135,7 @@ fn an_order_of_the_desk_is_filled_and_positions_are_those_of_the_banks() {
         assert!(shown.stdout.contains(text), "{text}: {}", shown.stdout);
     }
     let office = back_office(&market);
-    let (summary, own) = close(engine, &market, "engine.txt");
-    assert!(summary.contains(" 0 orders unknown"), "{summary}");
+    let (said, own) = close(engine, &market, "engine.txt");
     let report = market
         .desk
         .run("fx report --config fx/run.toml --out report")
@@ -194,13 +182,11 @@ fn an_order_of_the_desk_is_filled_and_positions_are_those_of_the_banks() {
         market.desk.read("report/scorecard.jsonl").lines().count(),
         4
     );
-    let (theirs, count) = market.ledgers();
-    assert_eq!(own, theirs);
+    judge_end(&said, &market.ledgers()).unwrap_or_else(|what| panic!("{what}: {said}"));
     assert!(
         own["EUR/USD"].0 >= 4_001_000 && own["USD/JPY"].0 == -1_000_000,
         "{own:?}"
     );
-    assert_eq!(count("duplicates"), 0);
 }
 
 /// The drop copy of a running engine, as a client of `fx report` receives it, until every fill has come.
@@ -252,13 +238,12 @@ fn an_engine_that_is_killed_with_orders_out_recovers_from_its_journal() {
     let engine = market.engine("last.txt");
     // What was unknown is asked for within a second, three times; an order in hold ends by itself.
     std::thread::sleep(Duration::from_secs(4));
-    let (summary, own) = close(engine, &market, "last.txt");
-    assert!(summary.contains(" 0 orders unknown"), "{summary}");
-    let (theirs, count) = market.ledgers();
-    assert_eq!(own, theirs, "{summary}");
-    assert_eq!(count("duplicates"), 0, "an order came twice");
+    end(engine);
+    let said = market.desk.read("last.txt");
+    let ledgers = market.ledgers();
+    judge_end(&said, &ledgers).unwrap_or_else(|what| panic!("{what}: {said}"));
     assert!(
-        count("questions") > 0,
+        ledgers.count("questions") > 0,
         "nothing was out when the engine was killed {killed} times"
     );
 }
@@ -294,8 +279,7 @@ fn two_people_lift_a_kill_and_a_restart_does_not() {
             .contains(": 1000 filled")
     });
     end(engine);
-    let (_, count) = market.ledgers();
-    assert_eq!(count("duplicates"), 0);
+    assert_eq!(market.ledgers().count("duplicates"), 0);
 }
 
 /// A bank for which nothing is said about its status answers is refused, with the fix; and an engine on a bank's bus.

@@ -176,6 +176,19 @@ impl Ledgers {
     }
 }
 
+/// What an engine says at its end, a summary and its positions: no order is unknown, no order came twice, and positions are
+/// those of the ledgers.
+pub fn judge_end(said: &str, ledgers: &Ledgers) -> Result<(), String> {
+    let (summary, lines) = said.split_once('\n').ok_or("no summary")?;
+    if !summary.contains(" 0 orders unknown") {
+        return Err(summary.to_owned());
+    }
+    if ledgers.count("duplicates") > 0 {
+        return Err("an order came twice".to_owned());
+    }
+    is_equal("the engine", &positions(lines)?, &ledgers.by_pair())
+}
+
 /// The positions are those of the ledgers, and no order came twice.
 pub fn judge(books: &Books, ledgers: &Ledgers) -> Result<(), String> {
     match ledgers.count("duplicates") {

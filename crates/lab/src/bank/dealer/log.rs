@@ -1,0 +1,157 @@
+//! What a desk keeps on disk: its orders, its books, the numbers of its session, and the messages that it may send again.
+//!
+//! The file is a log of JSON records, one a line. The records of a turn are appended with one write before a byte of the turn is
+//! sent, so a client never hears of anything that a desk, killed and started again, does not know. Records behind the
+//! last [`Record::End`] are of a write that was interrupted: nobody was told of them, and they are removed.
+
+use super::answers::Fields;
+use super::{Books, Order};
+use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
+use std::cell::RefCell;
+use std::fs::{File, OpenOptions};
+use std::io::{Error, ErrorKind, Read, Write};
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+use touchline_session::fix::{Memory, Store, StoreError};
+
+/// A record.
+#[derive(Debug, Serialize, Deserialize)]
+pub enum Record<'a> {
+    /// The one client, by its CompID.
+    Client(Cow<'a, str>),
+    /// The session sends this message under its next number; empty for one that is never sent again.
+    Sent(Cow<'a, str>),
+    /// The session expects this number.
+    Expected(u64),
+    /// The session begins at 1 again.
+    Reset,
+    /// The order of this place as it is now.
+    Order(usize, Cow<'a, Order>),
+    /// The books as they are now, and the executions so far.
+    Books(u64, Cow<'a, Books>),
+    /// The messages that the session has not taken, all of them.
+    Waiting(Cow<'a, [(String, Fields)]>),
+    /// The end of a turn.
+    End,
+}
+
+/// Records of the turn, shared by the desk and its session; a desk without a file makes none.
+#[derive(Debug, Clone, Default)]
+pub struct Turn(Option<Rc<RefCell<Vec<u8>>>>);
+
+impl Turn {
+    pub fn add(&self, record: &Record<'_>) {
+        if let Some(bytes) = &self.0 {
+            let mut bytes = bytes.borrow_mut();
+            serde_json::to_writer(&mut *bytes, record).expect("a record is JSON");
+            bytes.push(b'\n');
+        }
+    }
+}
+
+/// The file of a desk.
+#[derive(Debug)]
+pub struct Log {
+    path: PathBuf,
+    file: File,
+    turn: Turn,
+}
+
+impl Log {
+    /// Opens the file, which need not exist, and hands its records to `take` in their order.
+    ///
+    /// # Errors
+    /// The file cannot be read or written; a record before the end of the last turn cannot be read.
+    pub fn open(
+        path: &Path,
+        mut take: impl FnMut(Record<'_>) -> Result<(), String>,
+    ) -> Result<Log, Error> {
+        let mut options = OpenOptions::new();
+        let mut file = options.read(true).append(true).create(true).open(path)?;
+        let mut text = String::new();
+        file.read_to_string(&mut text)?;
+        let end = text.rfind("\"End\"\n").map_or(0, |start| start + 6);
+        for (number, line) in text[..end].lines().enumerate() {
+            let record = serde_json::from_str(line).map_err(|error| error.to_string());
+            record.and_then(&mut take).map_err(|error| {
+                let what = format!("line {} is no record of this bank ({error})", number + 1);
+                Error::new(ErrorKind::InvalidData, what)
+            })?;
+        }
+        file.set_len(end as u64)?;
+        Ok(Log {
+            path: path.to_owned(),
+            file,
+            turn: Turn(Some(Rc::default())),
+        })
+    }
+
+    pub fn turn(&self) -> Turn {
+        self.turn.clone()
+    }
+
+    /// Appends the records of the turn.
+    ///
+    /// # Errors
+    /// They may not be in the file: nothing of the turn is to be sent.
+    pub fn commit(&mut self) -> Result<(), Error> {
+        let Some(bytes) = self
+            .turn
+            .0
+            .as_ref()
+            .filter(|bytes| !bytes.borrow().is_empty())
+        else {
+            return Ok(());
+        };
+        self.turn.add(&Record::End);
+        let written = self.file.write_all(&bytes.borrow());
+        bytes.borrow_mut().clear();
+        written.map_err(|error| {
+            let what = format!(
+                "{}: {error}; free the disk and start the banks again",
+                self.path.display()
+            );
+            Error::new(error.kind(), what)
+        })
+    }
+}
+
+/// The session's store: in memory, and with a record of each change.
+#[derive(Debug)]
+pub struct Numbers {
+    pub memory: Memory,
+    pub turn: Turn,
+}
+
+impl Store for Numbers {
+    fn next_out(&self) -> u64 {
+        self.memory.next_out()
+    }
+
+    fn next_in(&self) -> u64 {
+        self.memory.next_in()
+    }
+
+    fn add(&mut self, message: &[u8]) -> Result<(), StoreError> {
+        self.memory.add(message)?;
+        // Fields of a desk are text, so nothing is lost.
+        let text = String::from_utf8_lossy(message);
+        self.turn.add(&Record::Sent(text));
+        Ok(())
+    }
+
+    fn expect(&mut self, next_in: u64) -> Result<(), StoreError> {
+        self.turn.add(&Record::Expected(next_in));
+        self.memory.expect(next_in)
+    }
+
+    fn read(&mut self, number: u64, room: &mut [u8]) -> Result<usize, StoreError> {
+        self.memory.read(number, room)
+    }
+
+    fn reset(&mut self) -> Result<(), StoreError> {
+        self.turn.add(&Record::Reset);
+        self.memory.reset()
+    }
+}
