@@ -1,41 +1,112 @@
-//! A trading engine that is frozen by a signal while quotes flow.
+//! A trading engine that is frozen by a signal for more than a second while quotes flow.
 
-use super::PAIRS;
 use super::live::{end, publisher, start};
 use super::scripted_bank::{ScriptedBank, value};
 use crate::command::deribit::until;
 use crate::command::{Desk, signal};
-use std::time::{Duration, Instant};
+use std::thread::sleep;
+use std::time::Duration;
 use touchline_transport::Publish;
 use touchline_transport::shm::{Publisher, Root};
 use touchline_types::{
-    Code, Instrument, Price, Quantity, Quote, QuoteSnapshot, QuoteStream, Side, Timestamps, Update,
-    Validity,
+    Code, Instrument, Price, Quantity, Quote, QuoteAction, QuoteChange, QuoteSnapshot, QuoteStream,
+    QuoteUpdate, Side, Timestamps, Update, Validity,
 };
 
-/// Ticks of EUR/USD as the price of an update.
+/// A tick of EUR/USD, in the units of a bus.
 const TICK: i64 = 10_000;
+/// Quotes of the time in which the engine is frozen, one each 15 ms. The ring has room for all of them: the engine reads the
+/// oldest first.
+const QUOTES: usize = 80;
 
-/// The bank quotes around a mid, now.
+/// The bank quotes, with this ask in ticks.
 fn quote(publisher: &mut Publisher, ask: i64) {
-    let side = |side, ticks: i64| Quote {
+    let side = |side, ticks: i64, entry| Quote {
         side,
         price: Price(ticks * TICK),
-        quantity: Quantity(1_000_000),
-        priority: 1,
+        quantity: Quantity(5_000_000),
+        entry,
         ..Quote::NULL
     };
-    let snapshot = QuoteSnapshot {
-        stream: QuoteStream {
-            instrument: Instrument(0),
-            security_id: 1,
-            provider: Code::lossy(b"LP01"),
-            value_date: 20_260_107,
-            validity: Validity::Live,
-            is_unquoted: false,
-        },
-        quotes: &[side(Side::Bid, ask - 20), side(Side::Ask, ask)],
+    let stream = QuoteStream {
+        instrument: Instrument(0),
+        security_id: 1,
+        provider: Code::lossy(b"LP"),
+        value_date: 20_260_107,
+        validity: Validity::Live,
+        is_unquoted: false,
     };
-    publisher.publish(&Update::QuoteSnapshot(snapshot), &Timestamps::default());
+    let quotes = [side(Side::Bid, ask - 10, 1), side(Side::Ask, ask, 2)];
+    let changes = quotes.map(|quote| QuoteChange {
+        action: QuoteAction::Set,
+        quote,
+    });
+    let (quotes, changes, times) = (&quotes, &changes, Timestamps::default());
+    for update in [
+        Update::QuoteSnapshot(QuoteSnapshot { stream, quotes }),
+        Update::Quotes(QuoteUpdate { stream, changes }),
+    ] {
+        publisher.publish(&update, &times);
+    }
     publisher.commit();
+}
+
+/// An engine with this `pause_max_ms` and a parent that buys at 1.099 or lower. The bank's ask is 1.098 for a moment while
+/// the engine is frozen, and 1.1 before and after: how many orders come when it wakes. Then the ask is 1.098 again, and an
+/// order must come.
+fn orders_on_gone_prices(pause_max_ms: u64) -> usize {
+    let desk = Desk::bare(&format!("fx-frozen-{pause_max_ms}"));
+    let mut publisher = publisher(&Root::at(desk.path("buses")), 1);
+    let bank = ScriptedBank::open("LP01");
+    std::fs::create_dir_all(desk.path("fx")).expect("our folder");
+    let text = format!(
+        "date = \"20260105\"\nprefix = \"T\"\naccount = \"D\"\n[run]\nbus = \"fx-run\"\njournal = \"journal\"\n\
+         segment_bytes = 1048576\ntail_bytes = 1048576\npause_max_ms = {pause_max_ms}\n\
+         [risk]\nkill_lifters = [\"desk\", \"chief\"]\n\
+         [[pairs]]\nsymbol = \"EUR/USD\"\nprecision = 5\nspot_date = \"20260107\"\n\
+         [[banks]]\nname = \"LP01\"\npairs = [\"EUR/USD\"]\nstatus_final = true\nsilence_ms = 60000\n\
+         [[sessions]]\nbank = \"LP01\"\nbus = \"lp001\"\nhost = \"{}\"\nsender = \"TOUCHLINE\"\nheartbeat_s = 30\n\
+         [[clients]]\nname = \"desk\"\nmay = [\"send\"]\n[[clients]]\nname = \"chief\"\nmay = [\"lift\"]\n",
+        bank.address
+    );
+    desk.write("fx/run.toml", text);
+    let line = "fx run --config fx/run.toml --until-eof";
+    let engine = start(&desk, line, "engine.txt");
+    until("an engine that takes a parent", || {
+        quote(&mut publisher, 110_000);
+        let send = "fx send EUR/USD buy 1000000 --limit 1.099 --deadline-ms 60000";
+        desk.run(send).status == 0
+    });
+    let mut flow = |asks: &mut dyn Iterator<Item = i64>| {
+        for ask in asks {
+            quote(&mut publisher, ask);
+            sleep(Duration::from_millis(15));
+        }
+    };
+    flow(&mut [110_000; 10].into_iter());
+    signal(&engine.0, "STOP");
+    flow(&mut std::iter::once(109_800).chain([110_000; QUOTES]));
+    signal(&engine.0, "CONT");
+    flow(&mut [110_000; 20].into_iter());
+    let mut count = 0;
+    while bank.within("D", Duration::from_millis(1)).is_some() {
+        count += 1;
+    }
+    if count == 0 {
+        until("an order at a price of now", || {
+            flow(&mut [109_800].into_iter());
+            let order = bank.within("D", Duration::from_millis(1));
+            order.is_some_and(|order| value(&order, 44) == "1.098")
+        });
+    }
+    end(engine);
+    count
+}
+
+/// Nothing is sent on a price that came and went while the engine was frozen. An engine that takes no pause for too long sends
+/// an order on it, so the test can see one.
+#[test]
+fn an_engine_that_wakes_sends_nothing_on_prices_that_have_gone() {
+    assert_eq!(orders_on_gone_prices(50), 0);
+    assert_eq!(orders_on_gone_prices(60_000), 1);
 }

@@ -224,7 +224,7 @@ fn two_hundred_banks_are_composed_and_listed() {
     end(composer);
 }
 
-fn publisher(root: &Root, bank: usize) -> Publisher {
+pub fn publisher(root: &Root, bank: usize) -> Publisher {
     let settings = Settings {
         ring_bytes: 65_536,
         instruments_max: 1,
