@@ -217,6 +217,11 @@ impl Parents {
         self.parents[at].named
     }
 
+    /// Number of the parent's last order or request.
+    pub fn named(&self, at: usize) -> u64 {
+        self.parents[at].named
+    }
+
     /// Records that an order of the parent has this number: later ones have higher numbers.
     pub fn note_name(&mut self, at: usize, number: u64) {
         let named = &mut self.parents[at].named;

@@ -104,6 +104,9 @@ impl<O: Output, L: Link> Core<O, L> {
         self.batch.stages.begin();
         self.handle(time, &Input::Pricing(bank, session));
         let orders = self.totals.orders - orders;
+        if orders > 0 {
+            self.engine.warm();
+        }
         if orders > 0 && self.paths.len() < PATHS_MAX {
             let stages = &self.batch.stages;
             let (began, ended) = stages.span();

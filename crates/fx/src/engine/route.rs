@@ -13,6 +13,9 @@ use crate::stages::Stage;
 use crate::ticks::average;
 use touchline_types::{Id, Side};
 
+/// Most parents whose next order is prepared.
+const WARM_MAX: usize = 4;
+
 /// Memory of the router, by bank where not stated otherwise.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Routing {
@@ -325,9 +328,23 @@ impl Engine {
         self.order_line(at, OrderEvent::Sent, None, Some(message), out);
     }
 
+    /// Prepares the memory of the next order of each of the first parents: for the time between two inputs.
+    pub fn warm(&mut self) {
+        for place in 0..self.parents.live().len().min(WARM_MAX) {
+            let parent = self.parents.live()[place];
+            let number = self.parents.named(parent) + 1;
+            let next = self.id_of(parent, number);
+            self.orders.warm(&next);
+        }
+    }
+
     /// The next ClOrdID of a parent.
     pub(super) fn order_id(&mut self, parent: usize) -> Id {
         let number = self.parents.next_name(parent);
+        self.id_of(parent, number)
+    }
+
+    fn id_of(&self, parent: usize, number: u64) -> Id {
         let of = self.parents.get(parent).terms.id;
         // Prefix and parent leave room for any number.
         let mut text = ShortText::new();
