@@ -68,12 +68,14 @@ impl Standby {
         let (root, bus) = (config.root(), standby_bus(&config.run.bus));
         let answers = DropCopy::open(&root, &bus, RING_BYTES)?;
         let rings = config.clients.iter();
+        // A command from before was for another standby: nobody has asked this one for a promotion.
+        let began_ns = wall_ns();
         Ok(Standby {
             follow: Follow::new(&config.run.journal),
             reading: Some(Reading::new(&setup)),
             answers: Some(answers),
             rings: rings
-                .map(|client| Ring::new(client, &root, &bus, 0))
+                .map(|client| Ring::new(client, &root, &bus, began_ns))
                 .collect(),
             commands: Vec::new(),
             config: config.clone(),

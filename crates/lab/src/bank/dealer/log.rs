@@ -155,3 +155,44 @@ impl Store for Numbers {
         self.memory.reset()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{Log, Record};
+    use std::io::Write;
+
+    /// Numbers that a file's records expect.
+    fn numbers(path: &std::path::Path) -> Result<(Log, Vec<u64>), std::io::Error> {
+        let mut found = Vec::new();
+        let log = Log::open(path, |record| {
+            if let Record::Expected(number) = record {
+                found.push(number);
+            }
+            Ok(())
+        })?;
+        Ok((log, found))
+    }
+
+    /// A turn is in the file as a whole or not at all, also behind one whose write was interrupted; other damage is an error.
+    #[test]
+    fn an_interrupted_turn_is_removed_and_damage_is_refused() {
+        let name = format!("touchline-bank-log-{}", std::process::id());
+        let path = std::env::temp_dir().join(name);
+        let (mut log, _) = numbers(&path).expect("a new file");
+        log.turn().add(&Record::Expected(1));
+        log.commit().expect("a disk");
+        for cut in [&b"{\"Expected\":2}\n"[..], b"{\"Expected\":2}\n\"En", b"{"] {
+            log.file.write_all(cut).expect("a disk");
+            let found;
+            (log, found) = numbers(&path).expect("what was written");
+            assert_eq!(found, [1]);
+        }
+        log.turn().add(&Record::Expected(3));
+        log.commit().expect("a disk");
+        assert_eq!(numbers(&path).expect("two turns").1, [1, 3]);
+        log.file.write_all(b"{]\n\"End\"\n").expect("a disk");
+        let error = numbers(&path).expect_err("damage").to_string();
+        assert!(error.contains("line 5 is no record"), "{error}");
+        std::fs::remove_file(&path).expect("our file");
+    }
+}

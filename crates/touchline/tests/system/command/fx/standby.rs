@@ -5,6 +5,9 @@ use super::live::{end, start};
 use super::trade::Market;
 use crate::command::deribit::until;
 use crate::command::signal;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use touchline_execution::desk::DeskClient;
+use touchline_transport::bus::Root;
 
 /// Starts a standby; it is ready when it answers.
 fn standby(market: &Market, output: &str) -> crate::command::deribit::Ended {
@@ -107,8 +110,23 @@ fn a_standby_that_ends_is_not_noticed() {
     let market = Market::open("fx-standby-ends", &["[banks.orders]"]);
     let none = market.desk.run("fx promote");
     none.refused(1, &["no engine on bus fx-run-standby", "--standby"]);
+    // Sent to a standby that died before it read the command; the next one does not take it for its own.
+    let root = Root::at(market.desk.path("buses"));
+    let mut desk = DeskClient::open(&root, "fx-run-standby", "desk").expect("a ring of ours");
+    let now = SystemTime::now().duration_since(UNIX_EPOCH);
+    let now_ns = now.expect("after 1970").as_nanos() as u64;
+    assert!(desk.send(now_ns, r#"{"op":"promote"}"#), "a short command");
+    let line = "fx run --config fx/run.toml --standby --until-eof";
+    let waiting = start(&market.desk, line, "standby.txt");
+    until("the bus of a standby", || {
+        market.desk.path("buses/fx-run-standby").exists()
+    });
+    // It joins rings each 20 ms.
+    std::thread::sleep(Duration::from_millis(200));
+    drop(desk);
+    let check = market.desk.run("fx promote --check").done();
+    assert!(check.stdout.contains("no engine is active"), "{check:?}");
     let engine = market.engine("engine.txt");
-    let waiting = standby(&market, "standby.txt");
     market
         .desk
         .run("fx promote --as chief")
