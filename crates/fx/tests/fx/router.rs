@@ -207,6 +207,8 @@ fn a_bank_is_sent_no_more_orders_than_it_takes_in_a_second() {
         .at(100)
         .book("A", &[(-2, 5000)], &[(2, 5000)])
         .parent("P1", "buy", 1_000_000, GTD);
+    // No mark-out of the fill is due when the bank may have another order.
+    world.at(150);
     world.execution(
         "A",
         "T-P1-1",
