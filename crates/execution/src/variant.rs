@@ -25,6 +25,10 @@ pub(crate) enum Variant {
     PublishedBeforeJournaled,
     /// A message waits behind a resend in a store that keeps none.
     WaitsInNumbers,
+    /// A standby starts from what it had applied before it was promoted.
+    StandbyMissesTheEnd,
+    /// A standby is promoted while the engine is frozen.
+    PromotedWithoutLock,
 }
 
 impl Variant {
@@ -40,6 +44,8 @@ impl Variant {
         Self::NumbersNotJournaled,
         Self::PublishedBeforeJournaled,
         Self::WaitsInNumbers,
+        Self::StandbyMissesTheEnd,
+        Self::PromotedWithoutLock,
     ];
 
     /// Whether this rule is broken: never, but in a test that says so.

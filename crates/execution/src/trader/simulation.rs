@@ -6,19 +6,22 @@
 
 mod banks;
 mod checks;
+mod counts;
 mod machine;
 mod network;
 mod scenario;
+mod standby;
 mod traders;
 mod watch;
 mod world;
 
 use crate::variant::Variant;
+use counts::Counts;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 use touchline_lab::random;
-use world::{Counts, World};
+use world::World;
 
 /// Seeds of a usual test run.
 const SEEDS: u64 = 200;
@@ -98,6 +101,8 @@ fn seeds_execute_nothing_twice_and_lose_no_fill() {
         counts.deaths,
         counts.power_losses,
         counts.cuts,
+        counts.promotions,
+        counts.refused_promotions,
     ];
     assert!(
         count < SEEDS || happened.iter().all(|count| *count > 0),

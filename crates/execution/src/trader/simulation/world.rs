@@ -1,15 +1,18 @@
 //! One run: the events of a seed in their order.
 
 use super::banks::{Bank, Priced};
+use super::counts::Counts;
 use super::machine::{BEGIN_NS, Machine, SimulatedHost};
 use super::network::{Line, Wire};
 use super::scenario::Scenario;
+use super::standby::Standby;
 use super::traders::Traders;
 use super::watch::Watch;
 use crate::config::SyncMode;
 use crate::desk::Gate;
 use crate::recovery::{Recovered, recover_from};
 use crate::trader::carry::Core;
+use crate::variant::Variant;
 use std::cell::RefCell;
 use std::rc::Rc;
 use touchline_fx::input::Session;
@@ -39,32 +42,6 @@ struct Process {
     has_begun: bool,
 }
 
-/// Counts of a run, to show that it was not idle.
-#[derive(Debug, Default, Clone, Copy)]
-pub struct Counts {
-    pub orders: u64,
-    pub fills: u64,
-    pub deaths: u64,
-    pub power_losses: u64,
-    pub journal_failures: u64,
-    pub cuts: u64,
-    pub resolved: u64,
-    pub simulated_ms: u64,
-}
-
-impl Counts {
-    pub fn add(&mut self, other: &Counts) {
-        self.orders += other.orders;
-        self.fills += other.fills;
-        self.deaths += other.deaths;
-        self.power_losses += other.power_losses;
-        self.journal_failures += other.journal_failures;
-        self.cuts += other.cuts;
-        self.resolved += other.resolved;
-        self.simulated_ms += other.simulated_ms;
-    }
-}
-
 /// The world of a run.
 pub struct World {
     pub scenario: Scenario,
@@ -74,6 +51,11 @@ pub struct World {
     pub banks: Vec<Bank>,
     pub counts: Counts,
     process: Option<Process>,
+    standby: Option<Standby>,
+    /// The process does nothing until then.
+    frozen_ns: u64,
+    /// A frozen process beside the one that was promoted without the lock.
+    rival: Option<Process>,
     traders: Traders,
     mids: Vec<i64>,
     now_ns: u64,
@@ -116,6 +98,9 @@ impl World {
             machine: Rc::new(RefCell::new(machine)),
             counts: Counts::default(),
             process: None,
+            standby: None,
+            frozen_ns: 0,
+            rival: None,
             traders: Traders::new(random.split()),
             now_ns: MS,
             start_ns: 0,
@@ -191,6 +176,7 @@ impl World {
         }
         if !self.is_sound && self.fault_ns <= self.now_ns {
             self.fault();
+            self.follow()?;
         }
         for bank in &mut self.banks {
             bank.work(&self.scenario.banks, &self.mids, self.is_sound, at);
@@ -203,7 +189,17 @@ impl World {
             let watch = &mut self.machine.borrow_mut().watch;
             self.traders.work(self.now_ns, &self.mids, watch);
         }
+        if self.frozen_ns <= self.now_ns
+            && let Some(rival) = self.rival.take()
+        {
+            let process = self.process.take();
+            self.round(rival);
+            self.process = process;
+        }
         match self.process.take() {
+            Some(process) if self.frozen_ns > self.now_ns && self.rival.is_none() => {
+                self.process = Some(process);
+            }
             Some(process) => self.round(process),
             None if self.start_ns <= self.now_ns => self.start()?,
             None => {}
@@ -253,7 +249,8 @@ impl World {
     fn fault(&mut self) {
         self.fault_ns = self.now_ns + 10 * MS + self.random.below(150 * MS);
         let bank = self.random.index(self.banks.len());
-        match self.random.below(8) {
+        match self.random.below(9) {
+            8 => self.freeze(),
             0..=2 => {
                 self.note(|| format!("the connection to bank {bank} is cut"));
                 self.banks[bank].line.borrow_mut().cut(self.now_ns);
@@ -276,6 +273,36 @@ impl World {
         }
     }
 
+    /// The standby follows, or another one starts.
+    fn follow(&mut self) -> Result<(), String> {
+        if self.process.is_none() || self.random.chance(0.5) {
+            return Ok(());
+        }
+        let setup = &self.setup;
+        let standby = self.standby.get_or_insert_with(|| Standby::new(setup));
+        standby.follow(&mut self.machine.borrow_mut().journal)
+    }
+
+    /// The process is frozen, and somebody tries to promote its standby: the process has the lock.
+    fn freeze(&mut self) {
+        self.frozen_ns = self.now_ns + self.random.below(300 * MS);
+        self.counts.freezes += 1;
+        self.note(|| "the process is frozen".to_owned());
+        if self.process.is_none() || self.standby.is_none() || self.rival.is_some() {
+            return;
+        }
+        if !Variant::PromotedWithoutLock.is_on() {
+            self.counts.refused_promotions += 1;
+            return;
+        }
+        self.rival = self.process.take();
+        for bank in &mut self.banks {
+            bank.line.borrow_mut().engine_died(self.now_ns, false);
+        }
+        self.machine.borrow_mut().journal.kill();
+        self.start_ns = self.now_ns;
+    }
+
     /// The process dies between two calls; the host with it, if every order was on the disk before it was sent.
     fn die(&mut self) {
         if let Some(process) = self.process.take() {
@@ -285,6 +312,7 @@ impl World {
 
     fn died(&mut self, process: Process) {
         drop(process);
+        self.frozen_ns = self.now_ns;
         let is_disk = self.scenario.engine.run.sync == SyncMode::Disk;
         let with_host = is_disk && self.random.chance(0.5);
         self.note(|| format!("the {} dies", if with_host { "host" } else { "process" }));
@@ -302,6 +330,7 @@ impl World {
             // What was not on the disk is lost, also a kill.
             machine.watch.is_killed = false;
             self.counts.power_losses += 1;
+            self.standby = None;
         } else {
             machine.journal.kill();
         }
@@ -334,10 +363,17 @@ impl World {
             }
             Err(error) => return Err(format!("a crash is taken for damage: {error}")),
         };
-        let mut recovered = recover_from(&self.setup, |each| {
-            machine.journal.read(|entry| each(entry))
-        })
-        .map_err(|error| format!("no recovery: {error}"))?;
+        let is_promoted = self.standby.is_some() && self.random.chance(0.5);
+        let mut recovered = match self.standby.take_if(|_| is_promoted) {
+            Some(standby) => {
+                self.counts.promotions += 1;
+                standby.take_over(&mut machine.journal)?
+            }
+            None => recover_from(&self.setup, |each| {
+                machine.journal.read(|entry| each(entry))
+            })
+            .map_err(|error| format!("no recovery: {error}"))?,
+        };
         recovered.skip_lost_numbers(&report);
         if machine.watch.is_killed && !recovered.engine.is_killed() {
             return Err("a kill was lost with the process".to_owned());

@@ -266,6 +266,16 @@ impl Session {
 
     /// No process ended by itself; the engine may be dead.
     fn is_running(&mut self, has_engine: bool) -> Result<(), String> {
+        let (standby, name) = &mut self.standby;
+        if standby.0.try_wait().expect("our child").is_some()
+            && self
+                .desk
+                .read(&format!("{name}.err"))
+                .contains("fx-run-standby is being written by")
+        {
+            // The one that was promoted leaves this bus a moment after its answer.
+            self.start_standby();
+        }
         let mut all = vec![
             (&mut self.standby.0, self.standby.1.clone()),
             (&mut self.banks, "banks".to_owned()),

@@ -1,0 +1,33 @@
+//! What happened in a run.
+
+/// Counts of a run, to show that it was not idle.
+#[derive(Debug, Default, Clone, Copy)]
+pub struct Counts {
+    pub orders: u64,
+    pub fills: u64,
+    pub deaths: u64,
+    pub power_losses: u64,
+    pub journal_failures: u64,
+    pub cuts: u64,
+    pub resolved: u64,
+    pub freezes: u64,
+    pub promotions: u64,
+    pub refused_promotions: u64,
+    pub simulated_ms: u64,
+}
+
+impl Counts {
+    pub fn add(&mut self, other: &Counts) {
+        self.orders += other.orders;
+        self.fills += other.fills;
+        self.deaths += other.deaths;
+        self.power_losses += other.power_losses;
+        self.journal_failures += other.journal_failures;
+        self.cuts += other.cuts;
+        self.resolved += other.resolved;
+        self.freezes += other.freezes;
+        self.promotions += other.promotions;
+        self.refused_promotions += other.refused_promotions;
+        self.simulated_ms += other.simulated_ms;
+    }
+}

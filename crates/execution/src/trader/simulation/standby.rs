@@ -1,0 +1,53 @@
+//! A standby in the simulation: it follows the journal at random moments, and may be promoted when the engine is dead.
+
+use crate::recovery::{Reading, Recovered};
+use crate::variant::Variant;
+use touchline_fx::setup::Setup;
+use touchline_journal::SimulatedJournal;
+
+/// A standby.
+pub struct Standby {
+    reading: Reading,
+    /// Entries of the journal that were applied.
+    applied: usize,
+}
+
+impl Standby {
+    pub fn new(setup: &Setup) -> Standby {
+        Standby {
+            reading: Reading::new(setup),
+            applied: 0,
+        }
+    }
+
+    /// Applies what was written since.
+    pub fn follow(&mut self, journal: &mut SimulatedJournal) -> Result<(), String> {
+        let (mut place, mut failed) = (0, None);
+        let read = journal.read(|entry| {
+            if place >= self.applied && failed.is_none() {
+                failed = self.reading.entry(entry).err();
+            }
+            place += 1;
+        });
+        if place < self.applied {
+            return Err(format!(
+                "a standby applied {} entries, the journal has {place}",
+                self.applied
+            ));
+        }
+        self.applied = place;
+        match (read, failed) {
+            (Err(error), _) => Err(format!("a standby cannot follow: {error}")),
+            (_, Some(error)) => Err(format!("a standby cannot follow: {error}")),
+            _ => Ok(()),
+        }
+    }
+
+    /// It has the lock, and the journal of the run before has ended: the state to start from.
+    pub fn take_over(mut self, journal: &mut SimulatedJournal) -> Result<Recovered, String> {
+        if !Variant::StandbyMissesTheEnd.is_on() {
+            self.follow(journal)?;
+        }
+        Ok(self.reading.recovered)
+    }
+}
