@@ -154,6 +154,9 @@ impl<L: FeedLink, P: Publish> Gateway<L, P> {
             }
             Work::Done => {}
             Work::Packet { polled, waited_ns } => {
+                if self.liveness.pause().is_some() {
+                    self.note_processed(polled, waited_ns);
+                }
                 if let Some(counters_file) = &mut self.counters_file {
                     counters_file.packet(&self.pipeline.latency_trace(polled, ticks(), waited_ns));
                 }
@@ -161,6 +164,19 @@ impl<L: FeedLink, P: Publish> Gateway<L, P> {
         }
         self.counters.rounds_busy += 1;
         Ok(1)
+    }
+
+    /// After a pause: a packet was processed in sequence, which tells how much of the backlog is.
+    #[cold]
+    fn note_processed(&mut self, polled: u64, waited_ns: Option<u64>) {
+        let now_ns = boot_ns();
+        let since_ns = self.clocks.clock().between_ns(polled, ticks());
+        let arrived_ns = waited_ns.map(|waited_ns| match waited_ns {
+            // No time at all: the host's clock was set back, and nothing is known.
+            0 => 0,
+            waited_ns => now_ns.saturating_sub(since_ns + waited_ns),
+        });
+        self.liveness.processed(now_ns, arrived_ns);
     }
 
     /// Runs due timers; each part is short.

@@ -76,4 +76,10 @@ pub const STALLED: &[Mutant] = &[
         replace: "dropped,",
         test: "-p touchline-gateway --lib a_pause_lasts_until_a_later_round",
     },
+    Mutant {
+        name: "live: a packet that waited through a pause ends it",
+        find: "arrived_ns > pause.noticed_ns",
+        replace: "arrived_ns > 0",
+        test: "-p touchline-gateway --lib a_channel_without_idle_moments",
+    },
 ];
