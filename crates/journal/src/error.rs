@@ -33,6 +33,14 @@ pub enum Error {
         /// Process id of the writer, 0 if it has not written it yet, or somebody removed the file `lock`.
         pid: u32,
     },
+    /// A copy of a journal, and what it should continue, do not fit.
+    #[error("{name}: {what}")]
+    Copy {
+        /// Directory.
+        name: String,
+        /// The reason.
+        what: String,
+    },
     /// Durable records are missing or wrong.
     #[error(
         "{name}: the journal is damaged ({what}); copy the directory, run `touchline journal verify`, and cut with \

@@ -8,10 +8,10 @@ use crate::disk::Disk;
 use crate::error::Error;
 use crate::folder::Folder;
 use crate::format::{HEADER_BYTES, SegmentHeader, kind, segment_name};
-use crate::judge::segment_indexes;
+use crate::judge::{PrefixEnd, segment_indexes};
 use crate::reader::Entry;
 use crate::records::{Begin, End};
-use crate::walk::{Cursor, Place, frame_at, is_unknown_and_required};
+use crate::walk::{Cursor, Frame, Place, frame_at, is_unknown_and_required};
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -71,6 +71,40 @@ impl Follow {
         }
     }
 
+    /// A follower of what is behind this end.
+    pub(crate) fn behind(directory: &Path, folder: Folder, end: &PrefixEnd) -> Follow {
+        let header = end.header.clone();
+        let mut follow = Follow {
+            folder: Some(folder),
+            journal: Some(header.journal),
+            epoch: header.epoch,
+            ..Follow::new(directory)
+        };
+        match end.end_crc {
+            Some(end_crc) => {
+                follow.next = Next {
+                    index: header.index + 1,
+                    base: end.position(),
+                    first: end.next_sequence(),
+                    end_crc,
+                };
+            }
+            None => {
+                let begin = Begin {
+                    base: end.base,
+                    first: end.first,
+                    end_crc: 0,
+                };
+                follow.open = Some(Open {
+                    header,
+                    begin: Some(begin),
+                    cursor: end.cursor,
+                });
+            }
+        }
+        follow
+    }
+
     /// Gives at most `most` new records with a sequence below `below` to `each`: their number.
     ///
     /// # Errors
@@ -80,6 +114,24 @@ impl Follow {
         below: u64,
         most: usize,
         mut each: impl FnMut(&Entry<'_>),
+    ) -> Result<usize, Error> {
+        self.frames(below, most, |header, begin, frame| {
+            each(&Entry {
+                segment: header.index,
+                position: Some(begin.base + frame.offset),
+                sequence: Some(begin.first + u64::from(frame.head.number)),
+                head: frame.head,
+                body: frame.body,
+            });
+        })
+    }
+
+    /// As [`Follow::poll`], with the frames as they are in their segments.
+    pub(crate) fn frames(
+        &mut self,
+        below: u64,
+        most: usize,
+        mut each: impl FnMut(&SegmentHeader, &Begin, &Frame<'_>),
     ) -> Result<usize, Error> {
         let mut count = 0;
         while count < most && self.next_sequence() < below {
@@ -133,7 +185,10 @@ impl Follow {
     }
 
     /// Reads a record: `false` if there is none yet.
-    fn step(&mut self, each: &mut impl FnMut(&Entry<'_>)) -> Result<bool, Error> {
+    fn step(
+        &mut self,
+        each: &mut impl FnMut(&SegmentHeader, &Begin, &Frame<'_>),
+    ) -> Result<bool, Error> {
         if self.open.is_none() && !self.open_next()? {
             return Ok(false);
         }
@@ -165,13 +220,7 @@ impl Follow {
             offset: frame.offset + header.alignment.round_up(u64::from(frame.head.length)),
             number: frame.head.number + 1,
         };
-        each(&Entry {
-            segment: header.index,
-            position: Some(begin.base + frame.offset),
-            sequence: Some(begin.first + u64::from(frame.head.number)),
-            head: frame.head,
-            body: frame.body,
-        });
+        each(header, &begin, &frame);
         self.epoch = header.epoch;
         if frame.head.kind != kind::END {
             open.begin = Some(begin);

@@ -36,6 +36,7 @@ mod make;
 mod model;
 mod reader;
 pub mod records;
+pub mod replica;
 mod simulated;
 mod simulated_disk;
 mod start;

@@ -3,7 +3,7 @@
 //! After each kill the end of the journal is clean or that of a crash, never damage; after the next start every record
 //! that the writer had confirmed is there, in order. `SEED` repeats a run; `KILLS` sets the number of kills.
 
-use crate::place::{Place, body, options};
+use crate::place::{Place, Random, body, options, setting};
 use crate::roles;
 use std::fs::File;
 use std::os::unix::fs::FileExt;
@@ -15,24 +15,6 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 use touchline_journal::format::{Alignment, segment_name};
 use touchline_journal::{Follow, Journal, Mode, Options, Record, Refused, Verdict, read, verify};
-
-/// SplitMix64.
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, limit: u64) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        (z ^ (z >> 31)) % limit
-    }
-}
-
-fn setting(name: &str, usual: u64) -> u64 {
-    let given = std::env::var(name).ok();
-    given.map_or(usual, |text| text.parse().expect("a number"))
-}
 
 /// Settings of writer and test: the mode by the name of a file, so that the role knows it.
 fn options_in(folder: &Path) -> Options {

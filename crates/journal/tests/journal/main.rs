@@ -7,6 +7,7 @@ mod full;
 mod golden;
 mod kills;
 mod place;
+mod replica;
 mod roles;
 mod round_trip;
 mod second_reader;

@@ -95,3 +95,22 @@ pub fn body(number: u64) -> Vec<u8> {
     body.extend((0..number * 37 % 300).map(|at| (at ^ number) as u8));
     body
 }
+
+/// A setting of the environment.
+pub fn setting(name: &str, usual: u64) -> u64 {
+    let given = std::env::var(name).ok();
+    given.map_or(usual, |text| text.parse().expect("a number"))
+}
+
+/// Random numbers of a seed.
+pub struct Random(pub u64);
+
+impl Random {
+    pub fn below(&mut self, limit: u64) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        (z ^ (z >> 31)) % limit
+    }
+}

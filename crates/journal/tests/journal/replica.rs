@@ -1,0 +1,239 @@
+//! A copy of a journal is the journal, byte by byte, wherever its source, its connection or itself ends; what does not belong to
+//! it is refused.
+
+use crate::place::{Place, Random, append, options, setting};
+use std::fs;
+use std::ops::Range;
+use std::path::Path;
+use touchline_journal::format::{segment_index, segment_name};
+use touchline_journal::replica::message::{self, Message};
+use touchline_journal::replica::{Replica, Source};
+use touchline_journal::{Error, Journal, read, verify};
+
+/// Sends what a copy lacks, at most this many bytes: whether it has everything. `spoil` changes what was sent.
+fn send(
+    journal: &Path,
+    copy: &mut Replica,
+    most: usize,
+    spoil: impl FnOnce(&mut Vec<u8>),
+) -> Result<bool, String> {
+    let end = copy.end().map_err(|error| error.to_string())?;
+    let hello = message::hello(end.as_ref());
+    let end = message::read_hello(&hello).expect("a hello");
+    let mut source = Source::new(journal, end.as_ref()).map_err(|error| error.to_string())?;
+    let mut sent = Vec::new();
+    while sent.len() < most && source.poll(7, &mut sent).expect("a journal") > 0 {}
+    let is_all = sent.len() <= most;
+    sent.truncate(most);
+    spoil(&mut sent);
+    let mut rest = &sent[..];
+    while let Some((message, length)) = message::take(rest).map_err(|_| "malformed".to_owned())? {
+        let taken = match message {
+            Message::Segment(header) => copy.segment(header),
+            Message::Frame(frame) => copy.frame(frame),
+            other => panic!("{other:?}"),
+        };
+        taken.map_err(|error| error.to_string())?;
+        rest = &rest[length..];
+    }
+    copy.sync().expect("a disk");
+    Ok(is_all)
+}
+
+/// Seeds of a test: `SEED=n` runs one alone, `SEEDS=n` that many.
+fn seeds(usual: u64) -> Range<u64> {
+    match setting("SEED", 0) {
+        0 => 1..setting("SEEDS", usual) + 1,
+        seed => seed..seed + 1,
+    }
+}
+
+fn segments(directory: &Path) -> Vec<String> {
+    let names = fs::read_dir(directory).expect("a directory");
+    let names = names.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    let mut names: Vec<String> = names.filter(|name| segment_index(name).is_some()).collect();
+    names.sort();
+    names
+}
+
+/// Every segment of the copy has the bytes of the journal's.
+fn assert_equal(journal: &Path, copy: &Path, seed: u64) {
+    let names = segments(copy);
+    assert!(!names.is_empty(), "SEED={seed}");
+    for name in names {
+        let [ours, theirs] = [journal, copy].map(|place| fs::read(place.join(&name)).unwrap());
+        assert!(ours == theirs, "SEED={seed}: {name} differs");
+    }
+}
+
+fn follows(journal: &Path, copy: &Path, seed: u64) {
+    let all = |directory: &Path| {
+        let mut all = Vec::new();
+        let report = read(directory, false, |entry| {
+            all.push((
+                entry.sequence,
+                entry.position,
+                entry.head,
+                entry.body.to_vec(),
+            ));
+        });
+        (report.expect("a journal").position, all)
+    };
+    assert!(all(journal) == all(copy), "SEED={seed}");
+}
+
+/// Runs that end well and by a kill, segments that are full, connections that end at any byte, copies that are opened again.
+#[test]
+fn a_copy_is_the_journal_wherever_a_connection_ends() {
+    for seed in seeds(12) {
+        let mut random = Random(seed);
+        let place = Place::new(&format!("replica-{seed}"));
+        let (journal, copy) = (place.journal(), place.path().join("copy"));
+        let bus = place.bus();
+        let mut replica = Replica::open(&copy).expect("a copy");
+        let mut number = 0;
+        for run in 1..=3 {
+            let mut writer = Journal::open(&journal, &bus, &options(), run).expect("a journal");
+            for _ in 0..4 {
+                for _ in 0..random.below(300) {
+                    append(&mut writer, number);
+                    number += 1;
+                }
+                let most = random.below(100_000) as usize;
+                send(&journal, &mut replica, most, |_| {}).expect("a copy of it");
+                if random.below(2) == 0 {
+                    drop(replica);
+                    replica = Replica::open(&copy).expect("a copy");
+                }
+            }
+            match random.below(2) == 0 {
+                true => writer.close(10).expect("it closes"),
+                false => drop(writer),
+            }
+        }
+        while !send(&journal, &mut replica, 50_000, |_| {}).expect("a copy of it") {}
+        drop(replica);
+        assert_equal(&journal, &copy, seed);
+        follows(&journal, &copy, seed);
+        assert!(number > 100, "SEED={seed}: only {number} records");
+    }
+}
+
+/// A forged or damaged stream changes nothing that holds.
+#[test]
+fn a_garbled_stream_is_refused_and_the_copy_stays_a_prefix() {
+    let (mut refused, mut count) = (0, 0);
+    for seed in seeds(40) {
+        let mut random = Random(seed);
+        let place = Place::new(&format!("garbled-{seed}"));
+        let (journal, copy) = (place.journal(), place.path().join("copy"));
+        let bus = place.bus();
+        let mut writer = Journal::open(&journal, &bus, &options(), 1).expect("a journal");
+        (0..300).for_each(|number| append(&mut writer, number));
+        writer.close(10).expect("it closes");
+        let mut replica = Replica::open(&copy).expect("a copy");
+        let most = 2_000 + random.below(40_000) as usize;
+        let garbled = send(&journal, &mut replica, most, |sent| {
+            let at = random.below(sent.len() as u64) as usize;
+            match random.below(3) {
+                0 => sent[at] ^= 1 << random.below(8),
+                1 => {
+                    sent.remove(at);
+                }
+                _ => sent.insert(at, 0),
+            }
+        });
+        count += 1;
+        refused += u32::from(garbled.is_err());
+        drop(replica);
+        let mut replica = Replica::open(&copy).expect("a copy");
+        while !send(&journal, &mut replica, 50_000, |_| {}).expect("a copy of it") {}
+        drop(replica);
+        assert_equal(&journal, &copy, seed);
+    }
+    // A change in the last message may leave it incomplete.
+    assert!(
+        refused * 10 >= count * 8,
+        "{refused} of {count} were refused"
+    );
+}
+
+/// A host that loses power leaves a part of a frame, and what the disk wrote behind it.
+#[test]
+fn a_torn_end_of_a_copy_comes_again() {
+    let place = Place::new("torn-copy");
+    let (journal, copy) = (place.journal(), place.path().join("copy"));
+    let bus = place.bus();
+    let mut writer = Journal::open(&journal, &bus, &options(), 1).expect("a journal");
+    (0..150).for_each(|number| append(&mut writer, number));
+    writer.close(10).expect("it closes");
+    let mut replica = Replica::open(&copy).expect("a copy");
+    send(&journal, &mut replica, 20_000, |_| {}).expect("a copy of it");
+    let position = replica.position();
+    drop(replica);
+    let name = copy.join(segment_name(1));
+    let mut bytes = fs::read(&name).unwrap();
+    let used = position as usize;
+    bytes[used - 600] ^= 1;
+    bytes[used + 64..used + 96].fill(7);
+    fs::write(&name, bytes).unwrap();
+    let mut replica = Replica::open(&copy).expect("what holds is kept");
+    assert!(replica.position() < position && replica.position() > 0);
+    while !send(&journal, &mut replica, 50_000, |_| {}).expect("a copy of it") {}
+    drop(replica);
+    assert_equal(&journal, &copy, 0);
+}
+
+/// A copy that was promoted, of another journal, or that has what the journal lost with its host is not continued; nor is one that
+/// another process writes.
+#[test]
+fn what_is_no_copy_of_the_journal_is_refused() {
+    let place = Place::new("no-copy");
+    let (journal, copy) = (place.journal(), place.path().join("copy"));
+    let bus = place.bus();
+    let mut writer = Journal::open(&journal, &bus, &options(), 1).expect("a journal");
+    (0..20).for_each(|number| append(&mut writer, number));
+    let mut replica = Replica::open(&copy).expect("a copy");
+    assert!(matches!(Replica::open(&copy), Err(Error::Locked { .. })));
+    send(&journal, &mut replica, usize::MAX, |_| {}).expect("a copy of it");
+    drop(replica);
+    drop(writer);
+
+    // Promoted: a run of another host began.
+    let promoted = Place::new("no-copy-promoted");
+    let other = promoted.bus();
+    let engine = Journal::open(&copy, &other, &options(), 2).expect("a start from a copy");
+    assert!(engine.report().is_other_boot, "the copy may lack records");
+    assert_eq!(engine.report().epoch, 2);
+    engine.close(11).expect("it closes");
+    let mut replica = Replica::open(&copy).expect("a copy");
+    let mut writer = Journal::open(&journal, &bus, &options(), 3).expect("a journal");
+    append(&mut writer, 20);
+    let refused = send(&journal, &mut replica, usize::MAX, |_| {}).unwrap_err();
+    assert!(
+        refused.contains("is not a copy of this journal"),
+        "{refused}"
+    );
+
+    // Of another journal.
+    let another = promoted.path().join("orders");
+    let engine = Journal::open(&another, &other, &options(), 2).expect("a journal");
+    let refused = send(&another, &mut replica, usize::MAX, |_| {}).unwrap_err();
+    assert!(
+        refused.contains("is not a copy of this journal"),
+        "{refused}"
+    );
+    drop(engine);
+    let before = verify(&copy).expect("a journal").position;
+    assert_eq!(before, replica.position());
+
+    // A source that sends another journal's segment.
+    let mut sent = Vec::new();
+    let mut source = Source::new(&another, None).expect("a journal");
+    source.poll(9, &mut sent).expect("a journal");
+    let Ok(Some((Message::Segment(header), _))) = message::take(&sent) else {
+        panic!("no segment first");
+    };
+    let refused = replica.segment(header).unwrap_err().to_string();
+    assert!(refused.contains("does not continue"), "{refused}");
+}
