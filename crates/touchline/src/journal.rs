@@ -1,5 +1,7 @@
-//! `touchline journal`: list, print, verify and repair a journal.
+//! `touchline journal`: list, print, verify and repair a journal, and copy it to another host.
 
+mod receive;
+mod send;
 mod text;
 
 use crate::output::{Failure, say};
@@ -10,7 +12,7 @@ use std::time::SystemTime;
 use touchline_journal::format::segment_index;
 use touchline_journal::{Error, Verdict, compress, read_from, repair, verify};
 
-/// List, print, verify, repair and compress a journal.
+/// List, print, verify, repair and compress a journal; copy it to another host.
 #[derive(Debug, clap::Args)]
 #[command(after_help = AFTER_HELP)]
 pub struct Arguments {
@@ -34,6 +36,10 @@ enum Command {
     /// Compress the closed segments with Zstandard; the writer may be running.
     #[command(after_help = COMPRESS_HELP)]
     Compress(Directory),
+    /// Give the journal to copies on other hosts, while it is written.
+    Send(send::Send),
+    /// Write a copy of a journal of another host, which a standby here may follow.
+    Receive(receive::Receive),
 }
 
 #[derive(Debug, clap::Args)]
@@ -156,6 +162,8 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         }
         Command::Repair(arguments) => run_repair(arguments),
         Command::Compress(place) => run_compress(place.checked()?),
+        Command::Send(arguments) => send::run(arguments),
+        Command::Receive(arguments) => receive::run(arguments),
     }
 }
 
