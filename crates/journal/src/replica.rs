@@ -182,7 +182,6 @@ impl Replica {
         let behind = cursor.offset + length;
         let mut padded = bytes.to_vec();
         padded.resize(length as usize, 0);
-        // mutant: journal: a copy takes a frame that does not hold
         let frame = match frame_at(&header, &padded, cursor) {
             Place::Frame(frame) if behind <= header.file_bytes => frame,
             _ => {

@@ -28,4 +28,16 @@ pub const JOURNAL: &[Mutant] = &[
         replace: "judgement.verdict == Verdict::Cut",
         test: "-p touchline-journal --lib a_break_that_moves_with_every_walk_is_a_fast_writer",
     },
+    Mutant {
+        name: "journal: a copy takes a segment of another journal",
+        find: "if !continues {",
+        replace: "if !continues && header.index == u64::MAX {",
+        test: "-p touchline-journal --test journal replica::what_is_no_copy",
+    },
+    Mutant {
+        name: "journal: a copy of another journal is continued",
+        find: "if !is_of_this {",
+        replace: "if !is_of_this && end.crc == 0 {",
+        test: "-p touchline-journal --test journal replica::what_is_no_copy",
+    },
 ];

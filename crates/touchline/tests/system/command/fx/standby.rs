@@ -1,5 +1,6 @@
 //! A standby follows the active engine, is refused while that lives, also frozen, and takes over when it is dead.
 
+use super::back_office::free_address;
 use super::books::judge_end;
 use super::live::{end, start};
 use super::trade::Market;
@@ -102,6 +103,68 @@ fn a_standby_takes_over_from_a_killed_engine_and_not_from_a_frozen_one() {
         ledgers.count("questions") > 0,
         "nothing was out when the engine was killed"
     );
+}
+
+/// The journal is copied while the engine trades, and the connection is lost once. A standby follows the copy, as on another
+/// host; it cannot be promoted while the copy is written. The source refuses a copy that was promoted.
+#[test]
+fn a_standby_of_a_copy_takes_over_the_journal_of_another_host() {
+    let market = Market::open("fx-copy", &["[banks.orders]"; 3]);
+    let desk = &market.desk;
+    desk.run("journal send fx/journal --listen 127.0.0.1:0")
+        .refused(2, &["--allow IP"]);
+    let address = free_address();
+    let line = format!("journal send fx/journal --listen {address} --allow 127.0.0.1 --until-eof");
+    let line = line.as_str();
+    let receive = format!("journal receive {address} fx/copy --every-s 1");
+    let mut source = start(desk, line, "source.txt");
+    let active = market.engine("active.txt");
+    let copy = start(desk, &format!("{receive} --until-eof"), "copy.txt");
+    let config = desk.read("fx/run.toml");
+    let config = config.replace("journal = \"journal\"", "journal = \"copy\"");
+    desk.write("fx/other.toml", config);
+    let other = "fx run --config fx/other.toml --standby --until-eof";
+    until("a copy", || desk.path("fx/copy/0000000001.tlj").exists());
+    let waiting = start(desk, other, "standby.txt");
+    until("a standby", || desk.run("fx promote --check").status == 0);
+    for round in 0..6 {
+        if round == 3 {
+            end(source);
+            source = start(desk, line, "source.txt");
+        }
+        market.send("EUR/USD buy 500000 --tif ioc --wait").done();
+    }
+    signal(&active.0, "KILL");
+    drop(active);
+    // What the journal has is on its way.
+    let position = |folder: &str| {
+        let said = desk.run(&format!("journal verify {folder}")).stdout;
+        number_behind(&said, "position=")
+    };
+    until("everything copied", || {
+        position("fx/copy") == position("fx/journal")
+    });
+    let copying = desk.run("fx promote");
+    copying.refused(1, &["another engine is active", &copy.0.id().to_string()]);
+    end(copy);
+    let promoted = desk.run("fx promote").done();
+    assert!(
+        promoted.stdout.contains("3 of 3 order sessions logged on"),
+        "{promoted:?}"
+    );
+    println!("{}", promoted.stdout);
+    until("an engine that trades", || {
+        let run = market.send("EUR/USD buy 1000 --tif ioc --wait");
+        run.status == 0 && run.stdout.contains(": 1000 filled")
+    });
+    end(waiting);
+    let refused = desk.run(&receive);
+    assert_eq!(refused.status, 1, "{refused:?}");
+    assert!(refused.stderr.contains("it was promoted"), "{refused:?}");
+    end(source);
+    let said = desk.read("standby.txt");
+    let ledgers = market.ledgers();
+    judge_end(&said, &ledgers).unwrap_or_else(|what| panic!("{what}: {said}"));
 }
 
 /// A standby that is stopped leaves the engine alone, and without a standby there is nothing to promote.
