@@ -153,9 +153,13 @@ impl<L: FeedLink, P: Publish> Gateway<L, P> {
                 return Ok(0);
             }
             Work::Done => {}
-            Work::Packet { polled, waited_ns } => {
+            Work::Packet {
+                polled,
+                waited_ns,
+                is_latest,
+            } => {
                 if self.liveness.pause().is_some() {
-                    self.note_processed(polled, waited_ns);
+                    self.note_processed(polled, waited_ns, is_latest);
                 }
                 if let Some(counters_file) = &mut self.counters_file {
                     counters_file.packet(&self.pipeline.latency_trace(polled, ticks(), waited_ns));
@@ -168,14 +172,11 @@ impl<L: FeedLink, P: Publish> Gateway<L, P> {
 
     /// After a pause: a packet was processed in sequence, which tells how much of the backlog is.
     #[cold]
-    fn note_processed(&mut self, polled: u64, waited_ns: Option<u64>) {
+    fn note_processed(&mut self, polled: u64, waited_ns: Option<u64>, is_latest: bool) {
         let now_ns = boot_ns();
         let since_ns = self.clocks.clock().between_ns(polled, ticks());
-        let arrived_ns = waited_ns.map(|waited_ns| match waited_ns {
-            // No time at all: the host's clock was set back, and nothing is known.
-            0 => 0,
-            waited_ns => now_ns.saturating_sub(since_ns + waited_ns),
-        });
+        let polled_ns = now_ns.saturating_sub(since_ns);
+        let arrived_ns = liveness::arrived_ns(polled_ns, waited_ns, is_latest);
         self.liveness.processed(now_ns, arrived_ns);
     }
 

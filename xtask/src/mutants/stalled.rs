@@ -82,4 +82,10 @@ pub const STALLED: &[Mutant] = &[
         replace: "arrived_ns > 0",
         test: "-p touchline-gateway --lib a_channel_without_idle_moments",
     },
+    Mutant {
+        name: "live: a raised timestamp ends a pause",
+        find: "_ if !is_latest => 0,",
+        replace: "",
+        test: "-p touchline-gateway --lib only_a_timestamp_of_its_own",
+    },
 ];

@@ -293,7 +293,11 @@ impl<F: SessionFeed<Source = ()>> FeedLink for ClientLink<F> {
         let time = clocks.receive_time(wall_ns);
         pipeline.packet_at((), &self.room[..received], time, polled);
         self.send(pipeline, time);
-        Ok(Work::Packet { polled, waited_ns })
+        Ok(Work::Packet {
+            polled,
+            waited_ns,
+            is_latest: true,
+        })
     }
 
     fn control<P: Publish>(&mut self, pipeline: &mut Pipeline<F, P>, now: Now) {

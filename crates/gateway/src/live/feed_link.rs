@@ -67,5 +67,8 @@ pub enum Work {
         polled: u64,
         /// Time between its timestamp and the poll, if it has a timestamp.
         waited_ns: Option<u64>,
+        /// Whether its timestamp is later than that of every packet before it. Others may have been raised to the latest one, so
+        /// that receive times do not step back between sockets: they say nothing of when the packet arrived.
+        is_latest: bool,
     },
 }

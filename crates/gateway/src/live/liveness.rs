@@ -107,6 +107,17 @@ impl Liveness {
     }
 }
 
+/// When a packet arrived that was polled at `polled_ns`, by the host's clock: 0 if its timestamp does not say; `None` without one.
+pub fn arrived_ns(polled_ns: u64, waited_ns: Option<u64>, is_latest: bool) -> Option<u64> {
+    waited_ns.map(|waited_ns| match waited_ns {
+        // No time at all: the wall clock was set back meanwhile.
+        0 => 0,
+        // mutant: live: a raised timestamp ends a pause
+        _ if !is_latest => 0,
+        waited_ns => polled_ns.saturating_sub(waited_ns),
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -188,5 +199,17 @@ mod tests {
         assert!(!liveness.pause().is_some_and(|pause| pause.is_drained));
         liveness.processed(7_000 * MS, None);
         assert!(liveness.pause().is_some_and(|pause| pause.is_drained));
+    }
+
+    #[test]
+    fn only_a_timestamp_of_its_own_tells_when_a_packet_arrived() {
+        assert_eq!(arrived_ns(1_000, Some(100), true), Some(900));
+        assert_eq!(arrived_ns(1_000, Some(100), false), Some(0), "raised");
+        assert_eq!(
+            arrived_ns(1_000, Some(0), true),
+            Some(0),
+            "a clock set back"
+        );
+        assert_eq!(arrived_ns(1_000, None, true), None);
     }
 }

@@ -21,6 +21,8 @@ pub struct Multicast<S, F: Feed, R> {
     routes: Routes<F::Source>,
     retransmission: Option<R>,
     counters: MulticastCounters,
+    /// Latest receive timestamp.
+    latest_ns: u64,
     /// Packets delivered in sequence on arrival.
     delivered: u64,
     /// Their number when the sockets were found empty after a pause.
@@ -46,6 +48,7 @@ impl<S: PacketSource, F: Feed, R: Retransmission<F>> Multicast<S, F, R> {
             routes,
             retransmission,
             counters: MulticastCounters::default(),
+            latest_ns: 0,
             delivered: 0,
             drained_at: None,
         }
@@ -75,6 +78,8 @@ impl<S: PacketSource, F: Feed, R: Retransmission<F>> FeedLink for Multicast<S, F
             return Ok(Work::None);
         };
         let polled = ticks();
+        let is_latest = packet.receive_ns > self.latest_ns;
+        self.latest_ns = packet.receive_ns;
         let Some(route) = self.routes.find(packet.destination) else {
             self.counters.packets_unrouted += 1;
             return Ok(Work::Done);
@@ -86,7 +91,11 @@ impl<S: PacketSource, F: Feed, R: Retransmission<F>> FeedLink for Multicast<S, F
         self.delivered += 1;
         let polled_ns = clocks.wall_ns(polled);
         let waited_ns = LatencyTrace::waited_ns(packet.timestamp, packet.receive_ns, polled_ns);
-        Ok(Work::Packet { polled, waited_ns })
+        Ok(Work::Packet {
+            polled,
+            waited_ns,
+            is_latest,
+        })
     }
 
     /// Requests awaited packets, and takes their answers. Keeps the groups joined.
