@@ -13,6 +13,7 @@
 //! | 54 | decided | time u64, JSON of the desk to the end: what a restart handles again |
 //! | 55 | lines | time u64, number of the first line u64; each: kind u8 ([`LINE_KINDS`]), length u32, JSON |
 //! | 56 | numbers | bank u16, next MsgSeqNum out u64, in u64 |
+//! | 57 | boot | time u64, id of the boot of the host 16 bytes, epoch u64: orders of earlier ones may be lacking; 0: none |
 
 use touchline_types::Id;
 
@@ -58,6 +59,8 @@ pub mod kind {
     pub const LINES: u16 = 55;
     /// Sequence numbers of a session.
     pub const NUMBERS: u16 = 56;
+    /// The boot of the host in which a run begins.
+    pub const BOOT: u16 = 57;
 }
 
 /// A record.
@@ -133,6 +136,15 @@ pub enum Record<'a> {
         next_out: u64,
         /// Number of the expected message.
         next_in: u64,
+    },
+    /// The boot of the host in which a run begins.
+    Boot {
+        /// Time.
+        at_ns: u64,
+        /// Id of the boot.
+        id: [u8; 16],
+        /// Orders of earlier epochs may be lacking in the journal; 0: none.
+        lacks_before: u64,
     },
 }
 
@@ -261,6 +273,16 @@ impl Record<'_> {
                 put_u64(out, *next_in);
                 kind::NUMBERS
             }
+            Record::Boot {
+                at_ns,
+                id,
+                lacks_before,
+            } => {
+                put_u64(out, *at_ns);
+                out.extend(id);
+                put_u64(out, *lacks_before);
+                kind::BOOT
+            }
         }
     }
 }
@@ -322,6 +344,11 @@ impl<'a> Record<'a> {
                 bank: rest.u16()?,
                 next_out: rest.u64()?,
                 next_in: rest.u64()?,
+            },
+            kind::BOOT => Record::Boot {
+                at_ns: rest.u64()?,
+                id: rest.take(16)?.try_into().ok()?,
+                lacks_before: rest.u64()?,
             },
             _ => return None,
         };
@@ -525,6 +552,11 @@ mod tests {
                 bank: 4,
                 next_out: 10,
                 next_in: 11,
+            },
+            Record::Boot {
+                at_ns: 11,
+                id: *b"0123456789abcdef",
+                lacks_before: 5,
             },
         ]
     }

@@ -76,14 +76,35 @@ pub struct Recovered {
     pub untold: Vec<Batch>,
     /// Epoch of the last run; 0 if there was none.
     pub epoch: u64,
+    /// Boot of the host in which the last run began, if the journal has it.
+    pub boot: Option<[u8; 16]>,
+    /// Epoch of that run; 0 if there was none.
+    boot_epoch: u64,
+    /// How the journal was found by the run that continues it.
+    pub(crate) start: StartReport,
     /// Epoch of the last run that recorded numbers, by bank.
     numbers_epochs: Vec<u64>,
 }
 
 impl Recovered {
+    /// What the start of the journal found, before the run begins.
+    pub(crate) fn note_start(&mut self, start: &StartReport) {
+        self.skip_lost_numbers(start);
+        self.start = start.clone();
+    }
+
+    /// Whether orders may have been sent that the journal lacks: after a crash of the host, a journal that failed, or a start
+    /// that did not come to its run and may have found either.
+    pub(crate) fn may_lack_orders(&self) -> bool {
+        let start = &self.start;
+        let starts = start.epoch.saturating_sub(self.boot_epoch);
+        // mutant: execution: banks are not asked for orders after a reboot
+        start.epoch > 1 && (start.is_other_boot || start.had_failed || starts > 1)
+    }
+
     /// Skips numbers of messages that left and that the journal may lack: after a crash of the host, a journal that
     /// failed, or a start that did not come to its run and may have found either.
-    pub(crate) fn skip_lost_numbers(&mut self, start: &StartReport) {
+    fn skip_lost_numbers(&mut self, start: &StartReport) {
         for (numbers, epoch) in self.numbers.iter_mut().zip(&self.numbers_epochs) {
             // Each start since may have skipped as many, and its record may be lost as well.
             let starts = start.epoch.saturating_sub(*epoch);
@@ -155,6 +176,9 @@ impl Reading {
                 last_ns: 0,
                 untold: Vec::new(),
                 epoch: 0,
+                boot: None,
+                boot_epoch: 0,
+                start: StartReport::default(),
                 numbers_epochs: vec![0; setup.banks.len()],
             },
         }
@@ -176,7 +200,7 @@ impl Reading {
     fn record(&mut self, sequence: u64, kind: u16, body: &[u8]) -> Result<(), RecoveryError> {
         let Some(record) = Record::decode(kind, body) else {
             // A later version may have more kinds.
-            let is_ours = (records::kind::RUN..=records::kind::NUMBERS).contains(&kind);
+            let is_ours = (records::kind::RUN..=records::kind::BOOT).contains(&kind);
             return match is_ours {
                 true => Err(RecoveryError::Malformed { sequence, kind }),
                 false => Ok(()),
@@ -249,6 +273,19 @@ impl Reading {
                 if let Some(bank) = self.bank(bank) {
                     self.recovered.numbers[bank] = Numbers::new(next_out, next_in);
                     self.recovered.numbers_epochs[bank] = self.recovered.epoch;
+                }
+            }
+            Record::Boot {
+                at_ns,
+                id,
+                lacks_before,
+            } => {
+                self.at(at_ns).map_err(restore)?;
+                self.recovered.boot = Some(id);
+                self.recovered.boot_epoch = self.recovered.epoch;
+                if lacks_before > 0 {
+                    let epoch = lacks_before;
+                    self.handle(at_ns, &Input::Desk(Desk::Reboot { epoch }));
                 }
             }
         }

@@ -162,7 +162,7 @@ impl Trader {
         let root = config.root();
         let start = journal.report().clone();
         let directory = Directory::at(&config.run.journal);
-        recovered.skip_lost_numbers(&start);
+        recovered.note_start(&start);
         let counts = (recovered.records, recovered.orders);
         let banks = config.banks.iter().enumerate();
         let sources = banks.map(|(bank, _)| Source::new(bank, &config.source(bank), &setup));

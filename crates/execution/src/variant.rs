@@ -29,6 +29,10 @@ pub(crate) enum Variant {
     StandbyMissesTheEnd,
     /// A standby is promoted while the engine is frozen.
     PromotedWithoutLock,
+    /// Banks are not asked for orders that a loss of power took from the journal.
+    NotAskedAfterReboot,
+    /// A report of an order that the journal lost is refused.
+    LostOrderRefused,
 }
 
 impl Variant {
@@ -46,6 +50,8 @@ impl Variant {
         Self::WaitsInNumbers,
         Self::StandbyMissesTheEnd,
         Self::PromotedWithoutLock,
+        Self::NotAskedAfterReboot,
+        Self::LostOrderRefused,
     ];
 
     /// Whether this rule is broken: never, but in a test that says so.

@@ -119,6 +119,10 @@ pub struct BankConfig {
     /// Recovery of orders after a reconnect.
     #[serde(default)]
     pub recover: Recover,
+    /// Whether the bank answers a mass status request (35=AF), by which it is asked for orders that a loss of power took from the
+    /// journal.
+    #[serde(default = "yes")]
+    pub mass_status: bool,
     /// Gross credit for the run, dollars.
     #[serde(default = "billion")]
     pub credit_usd: i64,
@@ -307,12 +311,17 @@ impl BankConfig {
             status_ms: status_ms(),
             status_tries: status_tries(),
             recover: Recover::default(),
+            mass_status: yes(),
             credit_usd: billion(),
             max_orders_per_s: thousand(),
             reject_map: BTreeMap::new(),
             status_final: None,
         }
     }
+}
+
+fn yes() -> bool {
+    true
 }
 
 fn lot() -> i64 {

@@ -8,6 +8,7 @@
 //!
 //! Timers run before an input of the same time. Additional wake-ups change nothing.
 
+mod adopt;
 mod desk;
 mod fills;
 mod outcome;
@@ -81,6 +82,7 @@ pub struct Engine {
     numbers: Numbers,
     /// The router makes no orders.
     is_held: bool,
+    lost: adopt::Lost,
 
     cooldowns: Cooldowns,
     penalties: Penalties,
@@ -95,8 +97,9 @@ pub struct Engine {
 #[derive(Debug, Clone, Default)]
 struct OrderSession {
     is_up: bool,
-    /// The unanswered mass status request.
-    mass_status: Option<u64>,
+    /// The first and the last unanswered mass status request: an answer to any of them is one.
+    mass_status: Option<(u64, u64)>,
+    inquiry: adopt::Inquiry,
     /// Orders of the last second.
     rate: LastSecond,
 }
@@ -138,6 +141,7 @@ impl Engine {
             order_sessions: vec![OrderSession::default(); setup.banks.len()],
             numbers: Numbers::default(),
             is_held: false,
+            lost: adopt::Lost::new(setup.prefix),
             cooldowns: Cooldowns::new(&setup),
             penalties: Penalties::new(&setup),
             positions: Positions::new(&setup),

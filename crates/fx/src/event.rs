@@ -216,6 +216,12 @@ pub enum Alarm {
     Correct,
     /// A trade that is not known was reversed or corrected.
     UnknownExec,
+    /// An order that the journal lost was taken over.
+    Adopted,
+    /// A report of an order that the journal lost does not describe it: nothing is booked.
+    NotAdopted,
+    /// A bank does not say which orders it has: it gets none until the desk enables a pair of it.
+    NoMassStatus(Bank),
 }
 
 /// Event of an order.

@@ -73,6 +73,11 @@ pub enum Desk {
     },
     /// The process starts again from its journal.
     Restart,
+    /// The host starts again: as [`Desk::Restart`], and the end of the journal may be lost with orders that were sent.
+    Reboot {
+        /// Orders of earlier epochs may be lost.
+        epoch: u64,
+    },
     /// The session ends.
     End,
 }

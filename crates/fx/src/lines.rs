@@ -5,7 +5,8 @@
 mod fix_body;
 mod score;
 
-pub use fix_body::{body, fields, msg_type, request_id};
+pub(crate) use fix_body::request_number;
+pub use fix_body::{body, fields, msg_type};
 
 use crate::composite::{BankSet, State, Top};
 use crate::event::{Alarm, Batch, Event, FillLine, OrderEvent, OrderLine, ParentEnd};
@@ -245,6 +246,9 @@ impl Writer<'_> {
                 }
                 out.push('"');
                 put_id(out, "clordid", order.as_ref());
+                if let Alarm::NoMassStatus(bank) = what {
+                    put!(out, ",\"bank\":\"{}\"", self.bank(*bank));
+                }
             }
             _ => {}
         }
@@ -510,6 +514,9 @@ fn alarm_name(alarm: Alarm) -> &'static str {
         Alarm::Bust => "bust",
         Alarm::Correct => "correct",
         Alarm::UnknownExec => "unknown_exec",
+        Alarm::Adopted => "adopted",
+        Alarm::NotAdopted => "not_adopted",
+        Alarm::NoMassStatus(_) => "no_mass_status",
     }
 }
 

@@ -9,7 +9,7 @@ mod report;
 mod store;
 
 pub use asking::{Asking, Question};
-pub use booking::{Booking, FillKind, bookings, resolved_exec_id};
+pub use booking::{Booking, FillKind, average_price, bookings, resolved_exec_id};
 pub use code::RejectCode;
 pub use executions::{Execution, Executions};
 pub use order::{Order, OrderState, Terms};

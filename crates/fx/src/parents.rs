@@ -6,6 +6,7 @@ pub use exposure::Exposure;
 
 use crate::plan::Style;
 use crate::setup::{Pair, Setup};
+use crate::short_text::ShortText;
 use std::collections::HashMap;
 use touchline_types::{Id, Side};
 
@@ -99,6 +100,8 @@ pub struct Parent {
     named: u64,
     /// Filled quantity and cost, net of busts.
     net: (i64, i128),
+    /// Whether it stands for one adopted order.
+    is_adopted: bool,
 }
 
 impl Parent {
@@ -115,6 +118,11 @@ impl Parent {
     /// Whether it has ended and its settlement was reported.
     pub fn is_done(&self) -> bool {
         !self.is_working && !self.is_unsettled
+    }
+
+    /// Whether a cancel of the desk does anything: it works, or its one order was adopted and may still be filled.
+    pub fn may_cancel(&self) -> bool {
+        self.is_working || (self.is_adopted && self.exposure.out() > 0)
     }
 
     /// Quantity for new orders, units.
@@ -202,7 +210,40 @@ impl Parents {
             is_unsettled: false,
             named: 0,
             net: (0, 0),
+            is_adopted: false,
         });
+        at
+    }
+
+    /// Adds the parent of one adopted order, all of which may be filled: it has ended, so nothing more is sent of it. Its
+    /// name is its own, whatever the desk's parents are called.
+    pub fn adopt(&mut self, pair: Pair, side: Side, quantity: i64, limit: i64) -> usize {
+        let mut number = self.parents.len() as u64;
+        let name = |number: u64| {
+            let mut text = ShortText::new();
+            text.push("adopted-");
+            text.push_unsigned(number);
+            text.id()
+        };
+        while self.has(&name(number)) {
+            number += 1;
+        }
+        let terms = ParentTerms {
+            id: name(number),
+            pair,
+            side,
+            quantity,
+            limit: Some(limit),
+            lifetime: Lifetime::Immediate,
+            deadline_ms: 0,
+            urgency: 0,
+            style: Style::Best,
+            partial: true,
+        };
+        let at = self.add(terms, None);
+        self.parents[at].is_adopted = true;
+        self.send(at, quantity);
+        self.end(at);
         at
     }
 

@@ -42,6 +42,8 @@ pub struct StartReport {
     pub cut_files: Vec<String>,
     /// The host was started again since the run before: records above the durable position may be lost.
     pub is_other_boot: bool,
+    /// Id of this boot of the host.
+    pub boot: [u8; 16],
     /// The run before could not write its journal to the end: what it did after that is not in it.
     pub had_failed: bool,
 }
@@ -69,6 +71,7 @@ pub(crate) fn start<D: Disk, W: Words>(
         what: "a header has the largest epoch, and none follows it".to_owned(),
     })?;
     report.epoch = epoch;
+    report.boot = boot;
     report.is_other_boot =
         journal.is_some() && tail.is_none_or(|tail| tail.identity().boot != boot);
     report.had_failed = tail.is_some_and(|tail| tail.state().0 == State::Failed);

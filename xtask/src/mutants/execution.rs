@@ -59,6 +59,12 @@ pub const EXECUTION: &[Mutant] = &[
         test: "-p touchline-execution --test execution restart::a_killed_engine_asks_for_its_order_and_has_its_position",
     },
     Mutant {
+        name: "execution: banks are not asked for orders after a reboot",
+        find: "start.epoch > 1 &&",
+        replace: "false &&",
+        test: "-p touchline-execution --test execution restart::an_order_that_a_loss_of_power_took_from_the_journal_is_adopted",
+    },
+    Mutant {
         name: "execution: a command is accepted twice",
         find: "request <= self.last_request",
         replace: "request < self.last_request",

@@ -413,6 +413,36 @@ pub const FX: &[Mutant] = &[
         test: "-p touchline-fx --test fx router::what_is_far_from_the_mid_is_not_traded",
     },
     Mutant {
+        name: "fx: a bank that was not asked for lost orders receives more",
+        find: "session.inquiry.is_released()",
+        replace: "true",
+        test: "-p touchline-fx --test fx adopt::a_bank_gets_no_order_before_it_has_said_which_orders_it_has",
+    },
+    Mutant {
+        name: "fx: an unknown order of this run is adopted",
+        find: "epoch < self.before",
+        replace: "epoch <= self.before",
+        test: "-p touchline-fx --test fx adopt::only_an_order_of_an_earlier_epoch_is_adopted_and_only_after_a_reboot",
+    },
+    Mutant {
+        name: "fx: an order that the journal lost is refused",
+        find: "self.lost.may_have(id) &&",
+        replace: "false &&",
+        test: "-p touchline-fx --test fx adopt::an_order_that_the_journal_lost_is_taken_over_with_its_fills",
+    },
+    Mutant {
+        name: "fx: the desk is not called for a bank that does not answer a mass status request",
+        find: "before == config.status_tries",
+        replace: "false",
+        test: "-p touchline-fx --test fx adopt::a_bank_that_does_not_answer_waits_for_the_desk",
+    },
+    Mutant {
+        name: "fx: a mass status request after a reboot is sent once",
+        find: "self.inquire(bank, &[], out);",
+        replace: "self.order_sessions[bank].inquiry = Inquiry::OfDesk;",
+        test: "-p touchline-fx --test fx adopt::a_bank_that_does_not_answer_waits_for_the_desk",
+    },
+    Mutant {
         name: "fx: a bank with an unknown order receives more orders",
         find: "self.orders.is_in_doubt(bank)",
         replace: "self.orders.is_in_doubt(bank) && false",

@@ -24,6 +24,19 @@ const LINES_BYTES_MAX: usize = 48 << 10;
 /// Most paths that a round keeps.
 pub(super) const PATHS_MAX: usize = 4_096;
 
+/// What a run finds of its host.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Boot {
+    /// Its id.
+    pub id: [u8; 16],
+    /// That of the run before, if the journal has it.
+    pub before: Option<[u8; 16]>,
+    /// The journal may lack orders.
+    pub lacks: bool,
+    /// The shared memory of the run before is not there.
+    pub is_tail_lost: bool,
+}
+
 /// The core, and what it acts on.
 pub(super) struct Core<O, L> {
     pub engine: Engine,
@@ -46,6 +59,8 @@ pub(super) struct Core<O, L> {
     pub accepted: Option<String>,
     /// What the run before could not tell, until this one begins.
     pub untold: Vec<Batch>,
+    /// The boot of the host, until this run begins.
+    pub boot: Boot,
     /// Number of the next line.
     pub next_line: u64,
     /// Reason of the last refused parent.

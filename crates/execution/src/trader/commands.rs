@@ -148,7 +148,7 @@ impl<O: Output, L: Link> Core<O, L> {
         let is_void = match desk {
             Desk::Cancel { id } => {
                 let found = id.as_ref().and_then(|id| self.engine.parents().find(id));
-                found.is_none_or(|at| !self.engine.parents().get(at).is_working())
+                found.is_none_or(|at| !self.engine.parents().get(at).may_cancel())
             }
             Desk::Enable { bank, pair } => bank.is_none() || pair.is_none(),
             Desk::Resolve { id, .. } => {

@@ -59,6 +59,15 @@ pub enum Incident {
         /// Error number of the system.
         errno: u64,
     },
+    /// The end of the journal may be lost, with orders that were sent.
+    Rebooted {
+        /// Boot of the host in which the run before began, if the journal has it.
+        before: Option<[u8; 16]>,
+        /// This boot.
+        now: [u8; 16],
+        /// The shared memory of the run before is not there.
+        is_tail_lost: bool,
+    },
     /// A command was refused.
     Refused {
         /// Client.
@@ -141,6 +150,28 @@ impl fmt::Display for Incident {
                     "the next segment of the journal cannot be made: error {errno}; make room on its disk"
                 )
             }
+            Incident::Rebooted {
+                before,
+                now,
+                is_tail_lost,
+            } => {
+                let why = match (*is_tail_lost, *before == Some(*now)) {
+                    (true, true) => {
+                        "the directory of buses (`--dir`) is not that of the last run, or was emptied"
+                    }
+                    (true, false) => {
+                        "the host was started again, or the journal is that of another host"
+                    }
+                    (false, _) => "the last run could not write it, or died while it began",
+                };
+                let before = before.map_or("unknown".to_owned(), |id| hex(&id));
+                let now = hex(now);
+                write!(
+                    f,
+                    "the end of the journal may be lost: last run in boot {before}, this one in boot {now}: {why}; each bank is \
+                     asked for all its orders, and gets none before it has answered"
+                )
+            }
             Incident::Refused { client, reason } => {
                 write!(f, "command of {client} refused: {reason}")
             }
@@ -153,6 +184,11 @@ impl fmt::Display for Incident {
             }
         }
     }
+}
+
+/// An id of a boot, as the system writes it without its hyphens.
+fn hex(id: &[u8; 16]) -> String {
+    format!("{:032x}", u128::from_be_bytes(*id))
 }
 
 /// Totals of a run.

@@ -1,13 +1,15 @@
 //! A run of the core: made from what was recovered, begun, its rounds of order sessions, and the logouts.
 
+use super::Incident;
 use super::Totals;
-use super::carry::{Core, PATHS_MAX};
+use super::carry::{Boot, Core, PATHS_MAX};
 use crate::config::{Config, SyncMode};
 use crate::edge::{Link, Output};
 use crate::order_session::{OrderSession, Said};
 use crate::records::{self, Record, Run};
 use crate::recovery::Recovered;
 use crate::statistics::BankCounts;
+use crate::variant::Variant;
 use std::collections::VecDeque;
 use touchline_fx::Batch;
 use touchline_fx::input::{Desk, Input};
@@ -40,6 +42,12 @@ impl<O: Output, L: Link> Core<O, L> {
             OrderSession::new(session, *numbers, link)
         });
         let sessions = sessions.collect();
+        let boot = Boot {
+            id: recovered.start.boot,
+            before: recovered.boot,
+            is_tail_lost: recovered.start.is_other_boot,
+            lacks: recovered.may_lack_orders() && !Variant::NotAskedAfterReboot.is_on(),
+        };
         let (mut engine, next_line) = (recovered.engine, recovered.next_line);
         let prefix = format!("{}e{epoch}", config.prefix);
         engine.set_prefix(Id::lossy(prefix.as_bytes()));
@@ -58,6 +66,7 @@ impl<O: Output, L: Link> Core<O, L> {
             command: None,
             accepted: None,
             untold: recovered.untold,
+            boot,
             next_line,
             refusal: None,
             banks: vec![BankCounts::default(); config.banks.len()],
@@ -123,7 +132,48 @@ impl<O: Output, L: Link> Core<O, L> {
         for batch in std::mem::take(&mut self.untold) {
             self.tell(&batch, now_ns);
         }
-        self.handle(time, &Input::Desk(Desk::Restart));
+        // The run before ended with its last record, as a later start will read it: none of its timers runs after that.
+        if let Some(last_ns) = self.engine.now_ns() {
+            let last = ReceiveTime {
+                wall_ns: last_ns,
+                ..time
+            };
+            self.handle(last, &Input::Desk(Desk::Restart));
+        }
+        // What is due since is done before, so that the records have the order of their times.
+        self.wake(time);
+        self.begin_boot(epoch, now_ns)?;
+        let desk = match self.boot.lacks {
+            // Asked, and none of its orders is adopted.
+            true if Variant::LostOrderRefused.is_on() => Desk::Reboot { epoch: 0 },
+            true => Desk::Reboot { epoch },
+            false => Desk::Restart,
+        };
+        self.handle(time, &Input::Desk(desk));
+        Ok(())
+    }
+
+    /// Writes the boot of the host. A run that dies before this record is there has sent nothing, and the next one asks.
+    fn begin_boot(&mut self, epoch: u64, at_ns: u64) -> Result<(), Refused> {
+        let Boot {
+            id,
+            before,
+            lacks,
+            is_tail_lost,
+        } = self.boot;
+        let record = Record::Boot {
+            at_ns,
+            id,
+            lacks_before: if lacks { epoch } else { 0 },
+        };
+        self.append(at_ns, &record)?;
+        if lacks {
+            self.incident(Incident::Rebooted {
+                before,
+                now: id,
+                is_tail_lost,
+            });
+        }
         Ok(())
     }
 

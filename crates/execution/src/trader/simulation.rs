@@ -100,6 +100,7 @@ fn seeds_execute_nothing_twice_and_lose_no_fill() {
         counts.fills,
         counts.deaths,
         counts.power_losses,
+        counts.adopted,
         counts.cuts,
         counts.promotions,
         counts.refused_promotions,

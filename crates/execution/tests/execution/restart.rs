@@ -1,7 +1,9 @@
 //! The engine after its death, and after that of its host.
 
-use crate::rig::{Fields, Rig, value};
-use touchline_execution::Incident;
+use crate::rig::{Fields, Rig, copy, value};
+use std::fs;
+use touchline_execution::{Incident, records};
+use touchline_journal::Entry;
 
 const SMALL: &str = "segment_bytes = 1048576\ntail_bytes = 1048576";
 
@@ -82,6 +84,65 @@ fn after_a_restart_of_the_host_no_number_and_no_id_is_used_again() {
     assert_eq!(value(&question, 11), value(&order, 11));
     let next: u64 = value(&question, 34).parse().expect("a number");
     assert!(next > number + 10_000, "{next}");
+}
+
+/// What the disk did not have is lost with the host, an order among it: the bank is asked for all its orders, gets none before
+/// it has answered, and the order is adopted; also after a further death of the process.
+#[test]
+fn an_order_that_a_loss_of_power_took_from_the_journal_is_adopted() {
+    let mut rig = Rig::open(SMALL, "");
+    let (journal, old) = (rig.folder.join("journal"), rig.folder.join("old"));
+    rig.order("P0");
+    // What the disk has, as soon as it has this order.
+    rig.until("an order on the disk", |_| {
+        copy(&journal, &old);
+        let mut orders = 0;
+        let count = |entry: &Entry<'_>| {
+            orders += u32::from(entry.head.kind == records::kind::ORDER);
+        };
+        touchline_journal::read(&old, false, count).is_ok() && orders == 1
+    });
+    let lost = rig.order("P1");
+    rig.reboot();
+    fs::remove_dir_all(&journal).expect("our folder");
+    copy(&old, &journal);
+    rig.start();
+    let is_told = |incident: &Incident| {
+        let text = incident.to_string();
+        matches!(incident, Incident::Rebooted { .. })
+            && text.matches("in boot ").count() == 2
+            && text.contains("--dir")
+    };
+    rig.until("a mass status", |rig| rig.bank.count("AF") > 0);
+    assert!(rig.incidents.iter().any(is_told), "{:?}", rig.incidents);
+    rig.bank.take("AF");
+    // The process dies before the answer: its successor has its shared memory, and asks all the same.
+    rig.crash();
+    rig.start();
+    rig.until("a mass status", |rig| rig.bank.count("AF") > 0);
+    let asked = rig.bank.take("AF");
+    rig.show(110_000);
+    rig.buy("P2", 110_000);
+    rig.rounds(100);
+    assert_eq!(rig.bank.count("D"), 0, "before it has answered");
+    let question = rig.bank.take("H");
+    unknown_order(&mut rig, &question.clone(), value(&question, 790));
+    mass_report(&mut rig, &lost, value(&asked, 584), "1");
+    rig.until("an order", |rig| rig.bank.count("D") > 0);
+    let is_adopted = |incident: &Incident| {
+        let text = incident.to_string();
+        text.contains("adopted") && text.contains(value(&lost, 11))
+    };
+    assert!(rig.incidents.iter().any(is_adopted), "{:?}", rig.incidents);
+    let out = rig.bank.take("D");
+    assert_eq!(rig.trader().engine().positions().of(0).units, 1_000_000);
+    // It is in the journal as everything else.
+    rig.bank.fill(&out, "X9");
+    rig.until("a fill", |rig| rig.trader().totals().fills > 1);
+    rig.crash();
+    rig.start();
+    assert_eq!(rig.trader().engine().positions().of(0).units, 2_000_000);
+    assert!(rig.trader().engine().has_said_all(0));
 }
 
 /// A ring whose files belong to another user than the configuration says is not read.

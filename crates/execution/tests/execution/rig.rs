@@ -3,7 +3,7 @@
 use std::fs;
 use std::io::{ErrorKind, Read, Write};
 use std::net::{TcpListener, TcpStream};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use touchline_execution::desk::DeskClient;
@@ -206,6 +206,17 @@ impl Rig {
         self.crash();
         let bus = self.folder.join("buses").join("fx-run");
         fs::remove_dir_all(bus).expect("the engine's bus");
+    }
+}
+
+/// Copies a folder of files.
+pub fn copy(from: &Path, to: &Path) {
+    fs::create_dir_all(to).expect("our folder");
+    for entry in fs::read_dir(from).expect("a folder") {
+        let entry = entry.expect("an entry");
+        if entry.file_type().expect("a type").is_file() {
+            fs::copy(entry.path(), to.join(entry.file_name())).expect("a file of ours");
+        }
     }
 }
 

@@ -20,6 +20,7 @@ impl Engine {
             Desk::Enable { bank, pair } => {
                 if let (Some(bank), Some(pair)) = (*bank, *pair) {
                     self.cooldowns.enable(self.setup.slot(bank, pair));
+                    self.desk_has_asked(bank);
                     self.push(Event::Enabled { bank, pair }, out);
                 }
             }
@@ -27,6 +28,7 @@ impl Engine {
                 self.resolve(id.as_ref(), *cum, price.as_ref(), out)
             }
             Desk::Restart => self.restart(out),
+            Desk::Reboot { epoch } => self.reboot(*epoch, out),
             Desk::End => {}
         }
     }
@@ -70,10 +72,12 @@ impl Engine {
 
     fn cancel(&mut self, id: Option<&Id>, out: &mut Batch) {
         let found = id.and_then(|id| self.parents.find(id));
-        let Some(parent) = found.filter(|at| self.parents.get(*at).is_working()) else {
+        let Some(parent) = found.filter(|at| self.parents.get(*at).may_cancel()) else {
             return;
         };
-        self.end_parent(parent, EndReason::Cancel, out);
+        if self.parents.get(parent).is_working() {
+            self.end_parent(parent, EndReason::Cancel, out);
+        }
         let live = self.orders.live().to_vec();
         for at in live {
             if self.orders.get(at).terms.parent == parent {
@@ -128,7 +132,7 @@ impl Engine {
     }
 
     /// Simulates a crash and a restart from the journal.
-    fn restart(&mut self, out: &mut Batch) {
+    pub(super) fn restart(&mut self, out: &mut Batch) {
         for bank in 0..self.setup.banks.len() {
             self.set_pricing_up(bank, false);
         }

@@ -19,8 +19,10 @@ impl Engine {
         let terms = order.terms;
         let improve = improvement(terms.side, terms.price, price);
         let slot = self.setup.slot(terms.bank, terms.pair);
-        self.scorecard
-            .note_fill(slot, order, quantity, price, improve, now_ns);
+        if !order.is_adopted() {
+            self.scorecard
+                .note_fill(slot, order, quantity, price, improve, now_ns);
+        }
         self.parents.fill(terms.parent, quantity, price, is_late);
         self.positions.book(terms.pair, terms.side, quantity, price);
         self.keep(at, booking.exec_id, quantity, price);

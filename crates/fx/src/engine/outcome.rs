@@ -19,7 +19,9 @@ impl Engine {
         let is_free = order.was_unknown() || order.is_cancel_asked();
         let slot = self.setup.slot(terms.bank, terms.pair);
         let mid2 = self.composites.of(terms.pair).mid2();
-        self.scorecard.note_end(slot, order, code, mid2, now_ns);
+        if !order.is_adopted() {
+            self.scorecard.note_end(slot, order, code, mid2, now_ns);
+        }
         let unfilled = terms.quantity - cum;
         if unfilled > 0 {
             self.parents.release(terms.parent, unfilled);

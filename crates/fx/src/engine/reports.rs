@@ -3,6 +3,7 @@
 
 use super::Engine;
 use crate::event::{Alarm, Batch, DontKnow, Event, Message, OrderEvent, OrderLine};
+use crate::lines::request_number;
 use crate::orders::{Dispute, OrderState, RejectCode, Report, ReportKind, bookings};
 use crate::setup::Bank;
 use touchline_types::Id;
@@ -32,7 +33,8 @@ impl Engine {
             return;
         }
         let by_id = self.orders.find(bank, report.cl_ord_id);
-        match by_id.or_else(|| self.orders.find(bank, report.orig_cl_ord_id)) {
+        let known = by_id.or_else(|| self.orders.find(bank, report.orig_cl_ord_id));
+        match known.or_else(|| self.adopt(bank, report, out)) {
             None => self.foreign_report(bank, report, out),
             Some(at) => self.own_report(at, report, out),
         }
@@ -155,11 +157,12 @@ impl Engine {
     }
 
     fn mass_status_report(&mut self, bank: Bank, report: &Report<'_>, out: &mut Batch) {
-        let Some(request) = self.order_sessions[bank].mass_status else {
+        let Some((first, last)) = self.order_sessions[bank].mass_status else {
             return;
         };
-        let expected = crate::lines::request_id(&self.setup, 'M', request);
-        if report.mass_status_req_id != Some(expected.as_str().as_bytes()) {
+        let named = report.mass_status_req_id;
+        let number = named.and_then(|id| request_number(&self.setup, 'M', id));
+        if !number.is_some_and(|number| (first..=last).contains(&number)) {
             return;
         }
         let by_id = self.orders.find(bank, report.cl_ord_id);
@@ -189,6 +192,9 @@ impl Engine {
 
     /// j: the bank's session rejected the order message.
     fn business_reject(&mut self, bank: Bank, report: &Report<'_>, out: &mut Batch) {
+        if report.ref_msg_type == Some(b"AF") {
+            self.mass_status_refused(bank, out);
+        }
         let found = self.orders.find(bank, report.ref_id);
         let is_order = report.ref_msg_type == Some(b"D");
         let Some(at) = found.filter(|at| is_order && !self.orders.get(*at).state().is_end()) else {

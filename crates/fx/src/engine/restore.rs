@@ -47,6 +47,7 @@ impl Engine {
 
     /// Makes further identifiers with another prefix: each run has its own.
     pub fn set_prefix(&mut self, prefix: Id) {
+        self.lost.note_prefix(prefix);
         self.setup.prefix = prefix;
     }
 

@@ -205,7 +205,9 @@ impl Engine {
         // mutant: fx: a bank receives more orders than its rate limit
         let is_within_rate = sent < self.setup.banks[bank].config.max_orders_per_s;
         let may_deal = self.cooldowns.may_deal(self.setup.slot(bank, pair), now_ns);
-        session.is_up && may_deal && !is_in_doubt && is_within_rate
+        // mutant: fx: a bank that was not asked for lost orders receives more
+        let is_known = session.inquiry.is_released();
+        session.is_up && may_deal && !is_in_doubt && is_within_rate && is_known
     }
 
     fn wait(&mut self, at: usize, reason: WaitReason, out: &mut Batch) {

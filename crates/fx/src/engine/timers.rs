@@ -31,6 +31,7 @@ impl Engine {
         self.now_ns = Some(now_ns);
         self.scorecard.take_markouts(&self.composites, now_ns);
         self.order_timers(out);
+        self.inquiry_timers(out);
         self.deadlines(out);
         let publishes = self.is_conflation(now_ns);
         self.mark_due(now_ns);
@@ -87,6 +88,7 @@ impl Engine {
             self.cooldowns.due_ns(now_ns),
             self.scorecard.due_ns(),
             self.conflation_due_ns(),
+            self.inquiry_due_ns(),
         ];
         let all = silences.chain(parents).chain(rates).chain(others);
         all.min().unwrap_or(NEVER)

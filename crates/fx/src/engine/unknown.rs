@@ -77,6 +77,7 @@ impl Engine {
         let session = &mut self.order_sessions[bank];
         session.is_up = false;
         session.mass_status = None;
+        session.inquiry.interrupt();
         for at in self.live_of(bank) {
             match self.orders.get(at).state() {
                 OrderState::Disputed => {}
@@ -96,11 +97,14 @@ impl Engine {
         for at in &unknown {
             self.orders.change(*at, |order| order.asking.restart());
         }
-        if unknown.is_empty() {
-            return;
-        }
-        if self.setup.banks[bank].asks_for_all() {
+        let is_asked_for_all = self.setup.banks[bank].asks_for_all();
+        if !self.order_sessions[bank].inquiry.is_over() {
+            let mentioned = if is_asked_for_all { &unknown[..] } else { &[] };
+            self.inquire(bank, mentioned, out);
+        } else if is_asked_for_all && !unknown.is_empty() {
             self.ask_for_all(bank, &unknown, out);
+        }
+        if is_asked_for_all {
             return;
         }
         for at in unknown {
@@ -110,7 +114,9 @@ impl Engine {
 
     /// Handles the last report of a mass status request: orders missing from it get a request each.
     pub(super) fn mass_status_ended(&mut self, bank: Bank, out: &mut Batch) {
-        self.order_sessions[bank].mass_status = None;
+        let session = &mut self.order_sessions[bank];
+        session.mass_status = None;
+        session.inquiry.end();
         for at in self.unknown_of(bank) {
             if self.orders.get(at).asking.is_awaited() {
                 self.orders.change(at, |order| order.asking.mention());
@@ -119,10 +125,11 @@ impl Engine {
         }
     }
 
-    fn ask_for_all(&mut self, bank: Bank, unknown: &[usize], out: &mut Batch) {
+    pub(super) fn ask_for_all(&mut self, bank: Bank, unknown: &[usize], out: &mut Batch) {
         self.numbers.mass_status += 1;
         let request = self.numbers.mass_status;
-        self.order_sessions[bank].mass_status = Some(request);
+        let asked = &mut self.order_sessions[bank].mass_status;
+        *asked = Some((asked.map_or(request, |(first, _)| first), request));
         for at in unknown {
             self.orders
                 .change(*at, |order| order.asking.await_mention());

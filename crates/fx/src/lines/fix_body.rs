@@ -72,13 +72,24 @@ pub fn fields(setup: &Setup, message: &Message, add: &mut dyn FnMut(u32, &str)) 
 }
 
 /// OrdStatusReqID (`H`) or MassStatusReqID (`M`) of a request number.
-pub fn request_id(setup: &Setup, kind: char, number: u64) -> ShortText {
+fn request_id(setup: &Setup, kind: char, number: u64) -> ShortText {
     let mut text = ShortText::new();
     text.push(setup.prefix.as_str());
     text.push("-");
     text.push(kind.encode_utf8(&mut [0; 4]));
     text.push_unsigned(number);
     text
+}
+
+/// The number of a request, from its OrdStatusReqID or MassStatusReqID.
+pub fn request_number(setup: &Setup, kind: char, id: &[u8]) -> Option<u64> {
+    let text = std::str::from_utf8(id).ok()?;
+    let rest = text
+        .strip_prefix(setup.prefix.as_str())?
+        .strip_prefix('-')?;
+    let number = rest.strip_prefix(kind)?.parse().ok()?;
+    // Only the name that we gave.
+    (request_id(setup, kind, number).as_str() == text).then_some(number)
 }
 
 fn order(add: &mut dyn FnMut(u32, &str), setup: &Setup, terms: &Terms) {

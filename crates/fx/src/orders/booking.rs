@@ -90,6 +90,12 @@ fn status_exec_id(report: &Report<'_>) -> Id {
     prefixed(b"S", name.unwrap_or_default())
 }
 
+/// The price that AvgPx states for all that was filled, rounded to the tick.
+pub fn average_price(report: &Report<'_>, precision: u8) -> Option<i64> {
+    let cum = report.cum().filter(|cum| *cum > 0)?;
+    implied_price(report.avg_px, cum, 0, cum, precision)
+}
+
 /// ExecID of a fill that the desk states: `R-` and the ClOrdID.
 pub fn resolved_exec_id(order: &Id) -> Id {
     prefixed(b"R-", order.as_str().as_bytes())

@@ -121,6 +121,8 @@ pub struct Order {
     was_unknown: bool,
     /// Whether the penalty has counted it.
     is_counted: bool,
+    /// Whether only its bank's reports tell of it: the journal lost it.
+    is_adopted: bool,
 }
 
 impl Order {
@@ -137,7 +139,24 @@ impl Order {
             is_cancel_asked: false,
             was_unknown: false,
             is_counted: false,
+            is_adopted: false,
         }
+    }
+
+    /// An order that the journal lost, as a report of its bank describes it. When it was sent is not known, so neither cool-down,
+    /// penalty nor scorecard count it.
+    pub fn adopted(terms: Terms, answer_due_ns: u64) -> Order {
+        Order {
+            was_unknown: true,
+            is_counted: true,
+            is_adopted: true,
+            ..Order::new(terms, answer_due_ns)
+        }
+    }
+
+    /// Whether it was adopted.
+    pub fn is_adopted(&self) -> bool {
+        self.is_adopted
     }
 
     /// Its state.

@@ -29,6 +29,10 @@ pub struct Report<'a> {
     pub cum_qty: Raw<'a>,
     /// LeavesQty (151).
     pub leaves_qty: Raw<'a>,
+    /// OrderQty (38).
+    pub order_qty: Raw<'a>,
+    /// Price (44).
+    pub limit: Raw<'a>,
     /// LastQty (32).
     pub last_qty: Raw<'a>,
     /// LastPx (31).
@@ -128,6 +132,11 @@ impl<'a> Report<'a> {
         self.cum_qty.and_then(ticks::quantity)
     }
 
+    /// LeavesQty, units.
+    pub fn leaves(&self) -> Option<i64> {
+        self.leaves_qty.and_then(ticks::quantity)
+    }
+
     /// LastQty, units, if there is any.
     pub fn last(&self) -> Option<i64> {
         self.last_qty.and_then(ticks::size)
@@ -140,7 +149,7 @@ impl<'a> Report<'a> {
 
     /// Whether LeavesQty is 0.
     pub fn is_rest_dead(&self) -> bool {
-        self.leaves_qty.and_then(ticks::quantity) == Some(0)
+        self.leaves() == Some(0)
     }
 
     /// Whether it answers a status request with "unknown order".
@@ -190,6 +199,8 @@ impl<'a> Report<'a> {
             39 => &mut self.ord_status,
             14 => &mut self.cum_qty,
             151 => &mut self.leaves_qty,
+            38 => &mut self.order_qty,
+            44 => &mut self.limit,
             32 => &mut self.last_qty,
             31 => &mut self.last_px,
             6 => &mut self.avg_px,

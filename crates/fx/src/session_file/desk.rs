@@ -22,7 +22,7 @@ pub enum DeskError {
     },
     /// No known `op`.
     #[error(
-        "'{0}' is not a command; give parent, cancel, kill, lift, enable, resolve, restart or end"
+        "'{0}' is not a command; give parent, cancel, kill, lift, enable, resolve, restart, reboot or end"
     )]
     Op(String),
 }
@@ -57,6 +57,9 @@ pub fn read(setup: &Setup, text: &str) -> Result<Desk, DeskError> {
             price: id("price"),
         },
         "restart" => Desk::Restart,
+        "reboot" => Desk::Reboot {
+            epoch: fields.get("epoch").and_then(Value::as_u64).unwrap_or(0),
+        },
         "end" => Desk::End,
         other => return Err(DeskError::Op(other.to_owned())),
     })

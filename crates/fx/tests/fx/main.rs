@@ -1,5 +1,6 @@
 //! Rules of the FX core one by one, and invariants under any behaviour of banks.
 
+mod adopt;
 mod bus;
 mod composites;
 mod joins;

@@ -188,9 +188,6 @@ fn started(trader: &Trader) -> String {
     if trader.engine().is_killed() {
         text.push_str(", the kill switch is set");
     }
-    if start.is_other_boot {
-        text.push_str(", the host was started again since the last run");
-    }
     if start.bytes_set_aside > 0 {
         text.push_str(&format!(
             ", {} bytes behind a crash set aside",

@@ -7,6 +7,8 @@ pub struct Counts {
     pub fills: u64,
     pub deaths: u64,
     pub power_losses: u64,
+    /// Orders that a loss of power took from the journal, and that were adopted.
+    pub adopted: u64,
     pub journal_failures: u64,
     pub cuts: u64,
     pub resolved: u64,
@@ -22,6 +24,7 @@ impl Counts {
         self.fills += other.fills;
         self.deaths += other.deaths;
         self.power_losses += other.power_losses;
+        self.adopted += other.adopted;
         self.journal_failures += other.journal_failures;
         self.cuts += other.cuts;
         self.resolved += other.resolved;

@@ -29,6 +29,8 @@ const RING_BYTES: u64 = 128 << 10;
 const STEP_NS: u64 = 20 * MS;
 /// The same without faults.
 const CALM_STEP_NS: u64 = 100 * MS;
+/// Time until a host that lost power starts again: more than the second of a bank's rate.
+const BOOT_NS: u64 = 1_000 * MS;
 /// Longest time from the end of all faults until everything is settled.
 const SETTLED_NS: u64 = 30_000 * MS;
 
@@ -60,6 +62,8 @@ pub struct World {
     mids: Vec<i64>,
     now_ns: u64,
     start_ns: u64,
+    /// When faults end.
+    end_ns: u64,
     fault_ns: u64,
     /// When a session was not whole last.
     whole_ns: u64,
@@ -104,6 +108,7 @@ impl World {
             traders: Traders::new(random.split()),
             now_ns: MS,
             start_ns: 0,
+            end_ns: 0,
             fault_ns: 50 * MS,
             whole_ns: 0,
             is_sound: false,
@@ -115,8 +120,8 @@ impl World {
 
     /// Runs with faults, then without, until everything is settled.
     pub fn run(&mut self) -> Result<(), String> {
-        let end_ns = (300 + self.random.below(900)) * MS;
-        while self.now_ns < end_ns {
+        self.end_ns = (300 + self.random.below(900)) * MS;
+        while self.now_ns < self.end_ns {
             self.step()?;
         }
         self.heal();
@@ -128,6 +133,8 @@ impl World {
             }
             self.step()?;
         }
+        let orders = self.engine().orders().iter();
+        self.counts.adopted = orders.filter(|order| order.is_adopted()).count() as u64;
         self.counts.simulated_ms = self.now_ns / MS;
         Ok(())
     }
@@ -303,7 +310,7 @@ impl World {
         self.start_ns = self.now_ns;
     }
 
-    /// The process dies between two calls; the host with it, if every order was on the disk before it was sent.
+    /// The process dies between two calls, and the host with it or not.
     fn die(&mut self) {
         if let Some(process) = self.process.take() {
             self.died(process);
@@ -313,8 +320,7 @@ impl World {
     fn died(&mut self, process: Process) {
         drop(process);
         self.frozen_ns = self.now_ns;
-        let is_disk = self.scenario.engine.run.sync == SyncMode::Disk;
-        let with_host = is_disk && self.random.chance(0.5);
+        let with_host = self.random.chance(0.5);
         self.note(|| format!("the {} dies", if with_host { "host" } else { "process" }));
         for bank in &mut self.banks {
             bank.line.borrow_mut().engine_died(self.now_ns, with_host);
@@ -335,7 +341,9 @@ impl World {
             machine.journal.kill();
         }
         self.counts.deaths += 1;
-        self.start_ns = self.now_ns + self.random.below(40 * MS);
+        let boot_ns = if with_host { BOOT_NS } else { 0 };
+        self.end_ns += boot_ns;
+        self.start_ns = self.now_ns + boot_ns + self.random.below(40 * MS);
     }
 
     fn start(&mut self) -> Result<(), String> {
@@ -374,7 +382,7 @@ impl World {
             })
             .map_err(|error| format!("no recovery: {error}"))?,
         };
-        recovered.skip_lost_numbers(&report);
+        recovered.note_start(&report);
         if machine.watch.is_killed && !recovered.engine.is_killed() {
             return Err("a kill was lost with the process".to_owned());
         }

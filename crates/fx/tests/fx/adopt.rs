@@ -1,0 +1,223 @@
+//! After a reboot of the host: banks are asked for all their orders, and those that the journal lost are adopted.
+
+use crate::world::{World, value, values};
+
+const AT: &str = "|55=EUR/USD|54=1|38=1000000|44=1.10002|6=1.10001";
+
+/// Banks A and B after a reboot in which epoch 3 began, with quotes and without order sessions.
+fn rebooted(a: &str, b: &str) -> World {
+    let mut world = World::up("", &[("A", a), ("B", b)]);
+    world.at(10).desk("{\"op\":\"reboot\",\"epoch\":3}");
+    world.line("A.q !up").line("B.q !up");
+    world.book("A", &[(-2, 5000)], &[(2, 5000)]);
+    world.orders();
+    world.decisions();
+    world
+}
+
+fn no_orders(world: &mut World, bank: &str, request: &str) {
+    let more = format!("|584={request}|911=0|912=Y");
+    world.execution(bank, "NONE", ("0", "I", "8", 0), &more);
+}
+
+fn alarms(world: &mut World) -> Vec<String> {
+    let lines = world.decisions();
+    let alarms = lines.iter().filter(|line| line.contains("\"alarm\""));
+    alarms
+        .map(|line| value(line, "what").trim_matches('"').to_owned())
+        .collect()
+}
+
+fn position(world: &World) -> (i64, i128) {
+    let position = world.replay.engine().positions().of(0);
+    (position.units, position.cash)
+}
+
+#[test]
+fn a_bank_gets_no_order_before_it_has_said_which_orders_it_has() {
+    for recover in ["", "recover = \"AF\""] {
+        let mut world = rebooted(recover, "");
+        world.at(20).line("A.o !up");
+        let lines = world.orders();
+        assert!(
+            lines.len() == 1 && lines[0].contains("35=AF|584=T-M1|585=7"),
+            "{lines:?}"
+        );
+        world.parent("P1", "buy", 1_000_000, ",\"deadline_ms\":60000");
+        assert_eq!(world.sent(), 0);
+        // What was asked on a session that is lost is asked again.
+        world.at(30).line("A.o !down").line("A.o !up");
+        no_orders(&mut world, "A", "T-M1");
+        assert_eq!(world.sent(), 0, "the answer to another question");
+        no_orders(&mut world, "A", "T-M2");
+        assert_eq!(world.sent(), 1);
+        // It has answered: the next reconnect asks nothing.
+        world.execution("A", "T-P1-1", ("E", "4", "4", 0), "");
+        world.orders();
+        world.at(40).line("A.o !down").line("A.o !up");
+        assert!(world.orders().iter().all(|line| !line.contains("35=AF")));
+    }
+}
+
+#[test]
+fn a_bank_that_does_not_answer_waits_for_the_desk() {
+    let enable = "{\"op\":\"enable\",\"bank\":\"A\",\"pair\":\"EUR/USD\"}";
+    let buy = |world: &mut World| {
+        world.parent("P1", "buy", 1_000_000, ",\"deadline_ms\":60000");
+        world.decisions();
+    };
+    // It answers nothing: the desk is called at the end of all tries, and not released before.
+    let mut world = rebooted("status_ms = 50\nstatus_tries = 2", "");
+    world.at(20).line("A.o !up");
+    buy(&mut world);
+    world.desk(enable).wait(119);
+    assert_eq!((alarms(&mut world), world.sent()), (vec![], 0));
+    world.wait(120);
+    let lines = world.decisions();
+    assert_eq!(values(&lines, &["what", "bank"]), ["no_mass_status A"]);
+    world.orders();
+    world.wait(1_000);
+    let asked = world.orders();
+    assert!(asked.len() > 5 && asked.iter().all(|line| line.contains("35=AF")));
+    assert_eq!((alarms(&mut world), world.sent()), (vec![], 0));
+    // A late answer still counts.
+    let mut late = rebooted("status_ms = 50\nstatus_tries = 2", "");
+    late.at(20).line("A.o !up");
+    buy(&mut late);
+    late.wait(1_000);
+    no_orders(&mut late, "A", "T-M01");
+    assert_eq!(late.sent(), 0, "a name that no question had");
+    no_orders(&mut late, "A", "T-M1");
+    assert_eq!(late.sent(), 1);
+    // The desk has asked.
+    world.desk(enable);
+    assert_eq!(world.sent(), 1);
+    // The bank refuses the question, or its settings say that it would.
+    let mut refused = rebooted("", "mass_status = false");
+    refused.at(20).line("A.o !up");
+    buy(&mut refused);
+    refused.report("A", "35=j|372=AF|380=3");
+    assert_eq!(alarms(&mut refused), ["no_mass_status"]);
+    refused.orders();
+    refused.line("B.o !up");
+    assert_eq!(alarms(&mut refused), ["no_mass_status"]);
+    assert!(refused.orders().is_empty(), "not asked");
+    refused.desk(enable);
+    assert_eq!(refused.sent(), 1);
+}
+
+#[test]
+fn an_order_that_the_journal_lost_is_taken_over_with_its_fills() {
+    let mut world = rebooted("answer_ms = 100", "");
+    world.at(20).line("A.o !up").orders();
+    let more = format!("{AT}|151=600000|584=T-M1|911=1|912=Y");
+    world.execution("A", "Te2-P9-1", ("0", "I", "1", 400_000), &more);
+    assert_eq!(alarms(&mut world), ["adopted"]);
+    assert_eq!(world.order(0), ("Partial".into(), 400_000, 600_000));
+    assert_eq!(position(&world), (400_000, -400_000 * 110_001));
+    let fills = world.fills();
+    assert_eq!(
+        values(&fills, &["clordid", "parent", "kind", "exec_id"]),
+        ["Te2-P9-1 adopted-0 status ST-M1"]
+    );
+    let positions = world.positions();
+    assert_eq!(values(&positions, &["worst_long"]), ["1000000"]);
+    // The original of that fill comes again, and then a new one.
+    let trade = |world: &mut World, exec_id: &str, cum: i64, last: i64| {
+        let more = format!("{AT}|32={last}|31=1.10001");
+        world.execution("A", "Te2-P9-1", (exec_id, "F", "1", cum), &more);
+    };
+    trade(&mut world, "E1", 400_000, 400_000);
+    assert_eq!(position(&world).0, 400_000);
+    trade(&mut world, "E2", 500_000, 100_000);
+    assert_eq!(position(&world).0, 500_000);
+    // It is canceled by the name of its parent, is asked for, and is resolved, as any order; nothing more is sent of it.
+    world.orders();
+    world.desk("{\"op\":\"cancel\",\"id\":\"adopted-0\"}");
+    let lines = world.orders();
+    assert!(
+        lines[0].contains("35=F|11=T-adopted-0-1|38=1000000|41=Te2-P9-1"),
+        "{lines:?}"
+    );
+    world.wait(200);
+    assert!(
+        world
+            .orders()
+            .iter()
+            .any(|line| line.contains("35=H|11=Te2-P9-1"))
+    );
+    world.desk("{\"op\":\"resolve\",\"clordid\":\"Te2-P9-1\",\"cum\":500000}");
+    assert_eq!(world.order(0), ("Canceled".into(), 500_000, 0));
+    let lines = world.decisions();
+    assert!(
+        lines
+            .iter()
+            .any(|line| line.contains("\"settled\",\"parent\":\"adopted-0\"")),
+        "{lines:?}"
+    );
+    world.wait(5_000);
+    assert_eq!(world.sent(), 1);
+}
+
+#[test]
+fn only_an_order_of_an_earlier_epoch_is_adopted_and_only_after_a_reboot() {
+    let trade = |world: &mut World, id: &str| {
+        let more = format!("{AT}|32=1000000|31=1.10001");
+        world.execution("A", id, ("E1", "F", "2", 1_000_000), &more);
+        alarms(world)
+    };
+    // Without a reboot nothing can be lost.
+    let mut world = World::up("", &[("A", ""), ("B", "")]);
+    assert_eq!(trade(&mut world.at(10), "Te2-P9-1"), ["dk_D"]);
+    for (id, alarm) in [
+        ("Te2-P9-1", "adopted"),
+        // The report of a cancel names the order in 41; here the names that no order can have.
+        ("Te3-P9-1", "dk_D"),
+        ("Te30-P9-1", "dk_D"),
+        ("T-P9-1", "dk_D"),
+        ("Ue2-P9-1", "dk_D"),
+        ("Te2-P9", "dk_D"),
+        ("Te2-P9-x", "dk_D"),
+        ("Te-P9-1", "dk_D"),
+    ] {
+        let mut world = rebooted("", "");
+        world.at(20).line("A.o !up");
+        assert_eq!(trade(&mut world, id), [alarm], "{id}");
+        let units = if alarm == "adopted" { 1_000_000 } else { 0 };
+        assert_eq!(position(&world).0, units, "{id}");
+    }
+    // The report of a cancel has the name in 41.
+    let mut world = rebooted("", "");
+    world.at(20).line("A.o !up");
+    let more = format!("{AT}|41=Te2-P9-1");
+    world.execution("A", "Te2-P9-2", ("E1", "4", "4", 0), &more);
+    assert_eq!(alarms(&mut world), ["adopted"]);
+    assert_eq!(world.order(0), ("Canceled".into(), 0, 0));
+    // "Unknown order" is no order.
+    let more = "|55=EUR/USD|54=1|103=5";
+    world.execution("A", "Te2-P8-1", ("0", "I", "8", 0), more);
+    assert_eq!((alarms(&mut world), world.sent()), (vec![], 1));
+    // A report that does not describe its order, or one beyond it.
+    let bad = [
+        "|54=1|38=1000000",
+        "|55=GBP/USD|54=1",
+        "|55=EUR/USD",
+        "|55=EUR/USD|54=1|38=10|44=1.1",
+    ];
+    for more in bad {
+        world.execution("A", "Te2-P7-1", ("0", "I", "2", 1_000_000), more);
+        assert_eq!(
+            (alarms(&mut world), world.sent()),
+            (vec!["not_adopted".to_owned()], 1),
+            "{more}"
+        );
+    }
+    // Another bank's order is not adopted a second time.
+    world.line("B.o !up");
+    let more = format!("{AT}|32=1000000|31=1.10001");
+    world.execution("B", "Te2-P9-1", ("E1", "F", "2", 1_000_000), &more);
+    assert_eq!(
+        (alarms(&mut world), world.sent()),
+        (vec!["dk_D".to_owned()], 1)
+    );
+}
