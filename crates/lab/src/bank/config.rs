@@ -175,6 +175,8 @@ pub struct OrdersConfig {
     pub disconnect: f64,
     /// How long other connections are refused then, milliseconds.
     pub outage_ms: u64,
+    /// How long an order that has ended is part of a mass status, milliseconds.
+    pub mass_status_ms: u64,
 }
 
 impl Default for OrdersConfig {
@@ -196,6 +198,7 @@ impl Default for OrdersConfig {
             correct: 0.0,
             disconnect: 0.0,
             outage_ms: 200,
+            mass_status_ms: 10_000,
         }
     }
 }

@@ -28,8 +28,6 @@ use touchline_types::ReceiveTime;
 const REVERSAL_NS: u64 = 30_000_000;
 /// Time until a fill of an order that was rejected.
 const AFTER_END_NS: u64 = 15_000_000;
-/// Orders whose end is longer ago are left out of a mass status.
-const MASS_STATUS_NS: u64 = 10_000_000_000;
 
 /// Messages that a desk keeps to send them again, and their bytes.
 const KEPT: (usize, usize) = (65_536, 16 << 20);
@@ -330,9 +328,10 @@ impl Desk {
 
     fn mass_status(&mut self, config: &Config, request: &str, at: ReceiveTime) {
         self.books.questions += 1;
+        let reach_ns = self.config.mass_status_ms.saturating_mul(1_000_000);
         let is_recent = |order: &Order| {
             let ended_ns = order.ended_ns.unwrap_or(u64::MAX);
-            ended_ns.saturating_add(MASS_STATUS_NS) > at.wall_ns
+            ended_ns.saturating_add(reach_ns) > at.wall_ns
         };
         let all = (0..self.orders.len()).filter(|place| is_recent(&self.orders[*place]));
         let all: Vec<usize> = all.collect();

@@ -91,6 +91,8 @@ impl Scenario {
         orders.hold_ms = [hold_ms / 3, hold_ms];
         orders.late_ms = 50 + random.below(400);
         orders.outage_ms = random.below(200);
+        // What a bank neither reports nor lists cannot be known.
+        orders.mass_status_ms = 3_600_000;
         orders.last_look_ticks = random.below(4) as i64;
     }
 }
