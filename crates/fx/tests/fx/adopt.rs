@@ -168,7 +168,7 @@ fn only_an_order_of_an_earlier_epoch_is_adopted_and_only_after_a_reboot() {
     };
     // Without a reboot nothing can be lost.
     let mut world = World::up("", &[("A", ""), ("B", "")]);
-    assert_eq!(trade(&mut world.at(10), "Te2-P9-1"), ["dk_D"]);
+    assert_eq!(trade(world.at(10), "Te2-P9-1"), ["dk_D"]);
     for (id, alarm) in [
         ("Te2-P9-1", "adopted"),
         // The report of a cancel names the order in 41; here the names that no order can have.
