@@ -11,6 +11,7 @@
 mod adopt;
 mod desk;
 mod fills;
+mod inquiry;
 mod outcome;
 mod pricing;
 mod publish;
@@ -99,7 +100,7 @@ struct OrderSession {
     is_up: bool,
     /// The first and the last unanswered mass status request: an answer to any of them is one.
     mass_status: Option<(u64, u64)>,
-    inquiry: adopt::Inquiry,
+    inquiry: inquiry::Inquiry,
     /// Orders of the last second.
     rate: LastSecond,
 }

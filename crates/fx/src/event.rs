@@ -220,7 +220,7 @@ pub enum Alarm {
     Adopted,
     /// A report of an order that the journal lost does not describe it: nothing is booked.
     NotAdopted,
-    /// A bank does not say which orders it has: it gets none until the desk enables a pair of it.
+    /// A bank does not say which orders it has: no order leaves until it does, or the desk enables a pair of it.
     NoMassStatus(Bank),
 }
 

@@ -216,8 +216,14 @@ impl Parents {
     }
 
     /// Adds the parent of one adopted order, all of which may be filled: it has ended, so nothing more is sent of it. Its
-    /// name is its own, whatever the desk's parents are called.
-    pub fn adopt(&mut self, pair: Pair, side: Side, quantity: i64, limit: i64) -> usize {
+    /// name is its own; the name of the parent that the order was made for is not accepted again.
+    pub fn adopt(
+        &mut self,
+        of: Id,
+        (pair, side): (Pair, Side),
+        quantity: i64,
+        limit: i64,
+    ) -> usize {
         let mut number = self.parents.len() as u64;
         let name = |number: u64| {
             let mut text = ShortText::new();
@@ -242,6 +248,8 @@ impl Parents {
         };
         let at = self.add(terms, None);
         self.parents[at].is_adopted = true;
+        // mutant: fx: the name of a parent whose orders were lost is accepted again
+        self.by_id.entry(of).or_insert(at);
         self.send(at, quantity);
         self.end(at);
         at

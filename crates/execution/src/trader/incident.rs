@@ -169,7 +169,7 @@ impl fmt::Display for Incident {
                 write!(
                     f,
                     "the end of the journal may be lost: last run in boot {before}, this one in boot {now}: {why}; each bank is \
-                     asked for all its orders, and gets none before it has answered"
+                     asked for all its orders, and no order leaves before all have answered"
                 )
             }
             Incident::Refused { client, reason } => {

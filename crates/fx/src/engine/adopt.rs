@@ -6,7 +6,7 @@
 use super::Engine;
 use crate::event::{Alarm, Batch};
 use crate::orders::{Order, Report, Terms, average_price};
-use crate::quotes::NEVER;
+use crate::parents::EndReason;
 use crate::setup::{Bank, ns};
 use crate::ticks;
 use touchline_types::{Id, Side};
@@ -17,7 +17,9 @@ pub(super) struct Lost {
     /// Prefixes of all runs, without their epochs.
     prefixes: Vec<Id>,
     /// Orders of earlier epochs may be lacking; 0: none.
-    before: u64,
+    pub before: u64,
+    /// A bank has not said yet which orders it has: none leaves, as it may be of a parent whose orders are lost.
+    pub is_asking: bool,
 }
 
 impl Lost {
@@ -26,6 +28,7 @@ impl Lost {
         let mut lost = Lost {
             prefixes: Vec::new(),
             before: 0,
+            is_asking: false,
         };
         lost.note_prefix(prefix);
         lost
@@ -42,159 +45,21 @@ impl Lost {
         }
     }
 
-    /// Whether an order of this name may have been sent and is not in the journal.
-    fn may_have(&self, id: &Id) -> bool {
-        let epochs = self.prefixes.iter().filter_map(|prefix| {
+    /// The parent's name in the name of an order that may have been sent and is not in the journal.
+    fn parent_of(&self, id: &Id) -> Option<Id> {
+        self.prefixes.iter().find_map(|prefix| {
             let rest = id.as_str().strip_prefix(prefix.as_str())?;
             let (epoch, order) = rest.strip_prefix('e')?.split_once('-')?;
             let (parent, number) = order.rsplit_once('-')?;
             let is_order = !parent.is_empty() && number.parse::<u64>().is_ok();
-            epoch.parse::<u64>().ok().filter(|_| is_order)
-        });
-        // mutant: fx: an unknown order of this run is adopted
-        epochs.into_iter().any(|epoch| epoch < self.before)
-    }
-}
-
-/// Whether a bank has said which orders it has.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) enum Inquiry {
-    /// It has, or no order is lost.
-    #[default]
-    Over,
-    /// It must be asked.
-    Due,
-    /// It was asked so often, and is asked again at this time: a question may be lost in a resend that covers it.
-    Asked {
-        tries: u32,
-        again_ns: u64,
-        is_released: bool,
-    },
-    /// It cannot be asked: the desk must ask, and enables the bank.
-    OfDesk,
-}
-
-impl Inquiry {
-    /// Whether the bank need not be asked.
-    pub fn is_over(self) -> bool {
-        self == Inquiry::Over
-    }
-
-    /// Whether the bank may have orders.
-    pub fn is_released(self) -> bool {
-        match self {
-            Inquiry::Over => true,
-            Inquiry::Asked { is_released, .. } => is_released,
-            Inquiry::Due | Inquiry::OfDesk => false,
-        }
-    }
-
-    /// The session was lost: what was asked is asked again.
-    pub fn interrupt(&mut self) {
-        if !self.is_over() {
-            *self = Inquiry::Due;
-        }
-    }
-
-    /// The bank has said all.
-    pub fn end(&mut self) {
-        *self = Inquiry::Over;
-    }
-
-    fn again_ns(self) -> u64 {
-        match self {
-            Inquiry::Asked { again_ns, .. } => again_ns,
-            _ => NEVER,
-        }
+            let epoch = epoch.parse::<u64>().ok().filter(|_| is_order)?;
+            // mutant: fx: an unknown order of this run is adopted
+            (epoch < self.before).then(|| Id::lossy(parent.as_bytes()))
+        })
     }
 }
 
 impl Engine {
-    /// A start after which the journal may lack orders of earlier epochs.
-    pub(super) fn reboot(&mut self, epoch: u64, out: &mut Batch) {
-        self.restart(out);
-        self.lost.before = self.lost.before.max(epoch);
-        for session in &mut self.order_sessions {
-            session.inquiry = Inquiry::Due;
-        }
-    }
-
-    /// Whether a bank has said which orders it has, since the journal may lack some.
-    pub fn has_said_all(&self, bank: Bank) -> bool {
-        self.order_sessions[bank].inquiry.is_over()
-    }
-
-    /// Asks a bank for all its orders, again and again until it answers. Its answer also tells of `unknown` ones.
-    pub(super) fn inquire(&mut self, bank: Bank, unknown: &[usize], out: &mut Batch) {
-        let config = &self.setup.banks[bank].config;
-        if !config.mass_status {
-            self.order_sessions[bank].inquiry = Inquiry::OfDesk;
-            self.call_desk(bank, out);
-            return;
-        }
-        let (before, is_released) = match self.order_sessions[bank].inquiry {
-            Inquiry::Asked {
-                tries, is_released, ..
-            } => (tries, is_released),
-            _ => (0, false),
-        };
-        let again_ns = self.now().saturating_add(ns(config.status_ms.max(1)));
-        // mutant: fx: the desk is not called for a bank that does not answer a mass status request
-        if before == config.status_tries {
-            self.call_desk(bank, out);
-        }
-        let tries = before.saturating_add(1);
-        self.order_sessions[bank].inquiry = Inquiry::Asked {
-            tries,
-            again_ns,
-            is_released,
-        };
-        self.wake_at(again_ns);
-        self.ask_for_all(bank, unknown, out);
-    }
-
-    /// The bank refused the question.
-    pub(super) fn mass_status_refused(&mut self, bank: Bank, out: &mut Batch) {
-        let inquiry = &mut self.order_sessions[bank].inquiry;
-        if let Inquiry::Asked { .. } = *inquiry {
-            *inquiry = Inquiry::OfDesk;
-            self.call_desk(bank, out);
-        }
-    }
-
-    /// The desk enables a bank for which it was called: the bank may have orders. It is still asked, if it can be.
-    pub(super) fn desk_has_asked(&mut self, bank: Bank) {
-        let tries_max = self.setup.banks[bank].config.status_tries;
-        match &mut self.order_sessions[bank].inquiry {
-            inquiry @ Inquiry::OfDesk => inquiry.end(),
-            Inquiry::Asked {
-                tries, is_released, ..
-            } => *is_released |= *tries > tries_max,
-            Inquiry::Over | Inquiry::Due => {}
-        }
-    }
-
-    /// Earliest time at which a bank is asked again.
-    pub(super) fn inquiry_due_ns(&self) -> u64 {
-        let sessions = self.order_sessions.iter();
-        let due = sessions.map(|session| session.inquiry.again_ns());
-        due.min().unwrap_or(NEVER)
-    }
-
-    /// Asks each bank again that has not answered.
-    pub(super) fn inquiry_timers(&mut self, out: &mut Batch) {
-        for bank in 0..self.order_sessions.len() {
-            if self.order_sessions[bank].inquiry.again_ns() <= self.now() {
-                // mutant: fx: a mass status request after a reboot is sent once
-                self.inquire(bank, &[], out);
-            }
-        }
-    }
-
-    fn call_desk(&self, bank: Bank, out: &mut Batch) {
-        self.alarm(Alarm::NoMassStatus(bank), None, out);
-    }
-
     /// Takes over the order of a report, if the journal may have lost it. Its fills are booked by the report itself, as those of
     /// any order.
     pub(super) fn adopt(
@@ -207,7 +72,10 @@ impl Engine {
         let names = [report.orig_cl_ord_id, report.cl_ord_id];
         let mut ids = names.into_iter().flatten().filter_map(Id::new);
         // mutant: fx: an order that the journal lost is refused
-        let id = ids.find(|id| self.lost.may_have(id) && self.orders.of_id(id).is_none())?;
+        let (id, parent) = ids.find_map(|id| {
+            let parent = self.lost.parent_of(&id)?;
+            self.orders.of_id(&id).is_none().then_some((id, parent))
+        })?;
         if report.says_never_arrived() {
             return None;
         }
@@ -215,6 +83,7 @@ impl Engine {
             self.alarm(Alarm::NotAdopted, Some(id), out);
             return None;
         };
+        self.end_accepted_again(&parent, out);
         let Terms {
             pair,
             side,
@@ -222,12 +91,21 @@ impl Engine {
             price,
             ..
         } = terms;
-        terms.parent = self.parents.adopt(pair, side, quantity, price);
+        terms.parent = self.parents.adopt(parent, (pair, side), quantity, price);
         let answer_ns = ns(self.setup.banks[bank].config.answer_ms);
         let due_ns = self.now().saturating_add(answer_ns);
         self.wake_at(due_ns);
         self.alarm(Alarm::Adopted, Some(id), out);
         Some(self.orders.add(Order::adopted(terms, due_ns)))
+    }
+
+    /// The parent of an adopted order was accepted, and lost, or accepted again since: it ends, and its name is not accepted once more.
+    fn end_accepted_again(&mut self, parent: &Id, out: &mut Batch) {
+        let found = self.parents.find(parent);
+        // mutant: fx: a parent whose orders were lost is traded again
+        if let Some(at) = found.filter(|at| self.parents.get(*at).is_working()) {
+            self.end_parent(at, EndReason::Restart, out);
+        }
     }
 
     /// The order that a report describes; its parent is not known.

@@ -113,6 +113,8 @@ impl Engine {
             && self.now() >= parent.retry_ns
             && !self.kill.is_killed()
             && !self.is_held
+            // mutant: fx: orders leave before all banks were asked for lost ones
+            && !self.lost.is_asking
             && !has_had_its_attempt
     }
 
@@ -205,9 +207,7 @@ impl Engine {
         // mutant: fx: a bank receives more orders than its rate limit
         let is_within_rate = sent < self.setup.banks[bank].config.max_orders_per_s;
         let may_deal = self.cooldowns.may_deal(self.setup.slot(bank, pair), now_ns);
-        // mutant: fx: a bank that was not asked for lost orders receives more
-        let is_known = session.inquiry.is_released();
-        session.is_up && may_deal && !is_in_doubt && is_within_rate && is_known
+        session.is_up && may_deal && !is_in_doubt && is_within_rate
     }
 
     fn wait(&mut self, at: usize, reason: WaitReason, out: &mut Batch) {

@@ -77,7 +77,7 @@ impl Engine {
         let session = &mut self.order_sessions[bank];
         session.is_up = false;
         session.mass_status = None;
-        session.inquiry.interrupt();
+        session.inquiry.stop();
         for at in self.live_of(bank) {
             match self.orders.get(at).state() {
                 OrderState::Disputed => {}
@@ -98,7 +98,7 @@ impl Engine {
             self.orders.change(*at, |order| order.asking.restart());
         }
         let is_asked_for_all = self.setup.banks[bank].asks_for_all();
-        if !self.order_sessions[bank].inquiry.is_over() {
+        if self.order_sessions[bank].inquiry.is_open() {
             let mentioned = if is_asked_for_all { &unknown[..] } else { &[] };
             self.inquire(bank, mentioned, out);
         } else if is_asked_for_all && !unknown.is_empty() {
@@ -114,9 +114,8 @@ impl Engine {
 
     /// Handles the last report of a mass status request: orders missing from it get a request each.
     pub(super) fn mass_status_ended(&mut self, bank: Bank, out: &mut Batch) {
-        let session = &mut self.order_sessions[bank];
-        session.mass_status = None;
-        session.inquiry.end();
+        self.order_sessions[bank].mass_status = None;
+        self.inquiry_ended(bank);
         for at in self.unknown_of(bank) {
             if self.orders.get(at).asking.is_awaited() {
                 self.orders.change(at, |order| order.asking.mention());

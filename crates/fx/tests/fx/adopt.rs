@@ -4,12 +4,16 @@ use crate::world::{World, value, values};
 
 const AT: &str = "|55=EUR/USD|54=1|38=1000000|44=1.10002|6=1.10001";
 
-/// Banks A and B after a reboot in which epoch 3 began, with quotes and without order sessions.
+/// Banks A and B after a reboot in which epoch 3 began, with quotes and without order sessions; B without settings has answered.
 fn rebooted(a: &str, b: &str) -> World {
     let mut world = World::up("", &[("A", a), ("B", b)]);
     world.at(10).desk("{\"op\":\"reboot\",\"epoch\":3}");
     world.line("A.q !up").line("B.q !up");
     world.book("A", &[(-2, 5000)], &[(2, 5000)]);
+    if b.is_empty() {
+        world.line("B.o !up");
+        no_orders(&mut world, "B", "T-M1");
+    }
     world.orders();
     world.decisions();
     world
@@ -34,22 +38,26 @@ fn position(world: &World) -> (i64, i128) {
 }
 
 #[test]
-fn a_bank_gets_no_order_before_it_has_said_which_orders_it_has() {
+fn no_order_leaves_before_each_bank_has_said_which_orders_it_has() {
     for recover in ["", "recover = \"AF\""] {
         let mut world = rebooted(recover, "");
         world.at(20).line("A.o !up");
         let lines = world.orders();
         assert!(
-            lines.len() == 1 && lines[0].contains("35=AF|584=T-M1|585=7"),
+            lines.len() == 1 && lines[0].contains("35=AF|584=T-M2|585=7"),
             "{lines:?}"
         );
         world.parent("P1", "buy", 1_000_000, ",\"deadline_ms\":60000");
         assert_eq!(world.sent(), 0);
         // What was asked on a session that is lost is asked again.
         world.at(30).line("A.o !down").line("A.o !up");
-        no_orders(&mut world, "A", "T-M1");
-        assert_eq!(world.sent(), 0, "the answer to another question");
         no_orders(&mut world, "A", "T-M2");
+        assert_eq!(
+            world.sent(),
+            0,
+            "the answer to a question of the session before"
+        );
+        no_orders(&mut world, "A", "T-M3");
         assert_eq!(world.sent(), 1);
         // It has answered: the next reconnect asks nothing.
         world.execution("A", "T-P1-1", ("E", "4", "4", 0), "");
@@ -70,9 +78,9 @@ fn a_bank_that_does_not_answer_waits_for_the_desk() {
     let mut world = rebooted("status_ms = 50\nstatus_tries = 2", "");
     world.at(20).line("A.o !up");
     buy(&mut world);
-    world.desk(enable).wait(119);
+    world.desk(enable).wait(109);
     assert_eq!((alarms(&mut world), world.sent()), (vec![], 0));
-    world.wait(120);
+    world.wait(110);
     let lines = world.decisions();
     assert_eq!(values(&lines, &["what", "bank"]), ["no_mass_status A"]);
     world.orders();
@@ -85,9 +93,9 @@ fn a_bank_that_does_not_answer_waits_for_the_desk() {
     late.at(20).line("A.o !up");
     buy(&mut late);
     late.wait(1_000);
-    no_orders(&mut late, "A", "T-M01");
+    no_orders(&mut late, "A", "T-M02");
     assert_eq!(late.sent(), 0, "a name that no question had");
-    no_orders(&mut late, "A", "T-M1");
+    no_orders(&mut late, "A", "T-M2");
     assert_eq!(late.sent(), 1);
     // The desk has asked.
     world.desk(enable);
@@ -103,14 +111,27 @@ fn a_bank_that_does_not_answer_waits_for_the_desk() {
     assert_eq!(alarms(&mut refused), ["no_mass_status"]);
     assert!(refused.orders().is_empty(), "not asked");
     refused.desk(enable);
+    assert_eq!(refused.sent(), 0, "nobody has asked B");
+    refused.desk(&enable.replace("\"A\"", "\"B\""));
     assert_eq!(refused.sent(), 1);
+    // A bank whose session does not come up.
+    let mut absent = rebooted("status_ms = 50\nstatus_tries = 2", "");
+    absent.book("B", &[(-2, 5000)], &[(2, 5000)]);
+    buy(&mut absent);
+    absent.wait(1_000);
+    assert_eq!(
+        (alarms(&mut absent), absent.sent()),
+        (vec!["no_mass_status".to_owned()], 0)
+    );
+    absent.desk(enable);
+    assert_eq!(absent.sent(), 1);
 }
 
 #[test]
 fn an_order_that_the_journal_lost_is_taken_over_with_its_fills() {
     let mut world = rebooted("answer_ms = 100", "");
     world.at(20).line("A.o !up").orders();
-    let more = format!("{AT}|151=600000|584=T-M1|911=1|912=Y");
+    let more = format!("{AT}|151=600000|584=T-M2|911=1|912=Y");
     world.execution("A", "Te2-P9-1", ("0", "I", "1", 400_000), &more);
     assert_eq!(alarms(&mut world), ["adopted"]);
     assert_eq!(world.order(0), ("Partial".into(), 400_000, 600_000));
@@ -118,7 +139,7 @@ fn an_order_that_the_journal_lost_is_taken_over_with_its_fills() {
     let fills = world.fills();
     assert_eq!(
         values(&fills, &["clordid", "parent", "kind", "exec_id"]),
-        ["Te2-P9-1 adopted-0 status ST-M1"]
+        ["Te2-P9-1 adopted-0 status ST-M2"]
     );
     let positions = world.positions();
     assert_eq!(values(&positions, &["worst_long"]), ["1000000"]);
@@ -220,4 +241,36 @@ fn only_an_order_of_an_earlier_epoch_is_adopted_and_only_after_a_reboot() {
         (alarms(&mut world), world.sent()),
         (vec!["dk_D".to_owned()], 1)
     );
+}
+
+/// The desk sends again what it has no answer to: its name is that of orders that were executed.
+#[test]
+fn a_parent_whose_orders_were_lost_is_not_traded_again() {
+    let mut world = rebooted("", "");
+    let buy = |world: &mut World, id: &str| {
+        world.parent(id, "buy", 1_000_000, ",\"deadline_ms\":60000");
+        values(&world.decisions()[..1], &["event", "parent"])
+    };
+    assert_eq!(
+        buy(&mut world, "P9"),
+        ["accepted P9"],
+        "its order is not known"
+    );
+    world.at(20).line("A.o !up");
+    for id in ["Te2-P9-1", "Te2-P8-1"] {
+        let more = format!("{AT}|32=1000000|31=1.10001");
+        world.execution("A", id, (id, "F", "2", 1_000_000), &more);
+    }
+    let lines = world.decisions();
+    assert!(
+        lines
+            .iter()
+            .any(|line| line.contains("\"ended\",\"parent\":\"P9\"") && line.contains("restart")),
+        "{lines:?}"
+    );
+    no_orders(&mut world, "A", "T-M2");
+    world.wait(5_000).decisions();
+    assert_eq!(buy(&mut world, "P8"), ["refused P8"]);
+    assert_eq!(world.sent(), 2);
+    assert_eq!(buy(&mut world, "P7"), ["accepted P7"]);
 }

@@ -436,6 +436,12 @@ impl World {
         }
         let core = &mut process.core;
         while let Some((client, command)) = self.traders.waiting.pop_front() {
+            // The desk would have to ask a bank itself before it enables one that has not listed its orders.
+            let mut banks = 0..core.sessions.len();
+            if command.text.contains("enable") && !banks.all(|bank| core.engine.has_said_all(bank))
+            {
+                continue;
+            }
             let time = core.time(mono_ns, wall_ns);
             let admitted = process.gates[client].admit(command.request, time.wall_ns);
             let machine = &self.machine;
