@@ -4,17 +4,22 @@
 use crate::drop_copy::decode;
 use crate::records::{self, Record};
 use std::path::{Path, PathBuf};
+use touchline_journal::Follow;
 use touchline_transport::bus::{Polled, Root, Subscription};
 
 /// A reader of the lines of all runs, in order.
 pub struct Follower {
     journal: PathBuf,
+    /// The journal, read once from its begin on.
+    follow: Follow,
+    /// The journal was there, and held to its end.
+    is_verified: bool,
     root: Root,
     bus: String,
     drop_copy: Option<Subscription<0>>,
     /// Number of the next line.
     next: u64,
-    /// Lines are missing that the drop copy does not have any more.
+    /// The drop copy does not continue the lines that were passed on: the journal is read until it does.
     is_behind: bool,
 }
 
@@ -26,6 +31,8 @@ impl Follower {
     pub fn new(journal: &Path, root: &Root, bus: &str) -> Follower {
         Follower {
             journal: journal.to_owned(),
+            follow: Follow::new(journal),
+            is_verified: false,
             root: root.clone(),
             bus: bus.to_owned(),
             drop_copy: None,
@@ -46,16 +53,20 @@ impl Follower {
     /// The journal cannot be read, or is damaged.
     pub fn poll(&mut self, each: &mut Each<'_>) -> Result<usize, touchline_journal::Error> {
         if self.drop_copy.is_none() {
-            // Before the journal is read, so that nothing falls between the two.
             self.drop_copy = Subscription::join(&self.root, &self.bus, [], false).ok();
             self.is_behind = true;
         }
-        let mut count = 0;
-        if std::mem::take(&mut self.is_behind) {
-            count += self.read_journal(each)?;
+        let count = self.read_drop_copy(each);
+        match self.is_behind {
+            true => Ok(count + self.read_journal(each)?),
+            false => Ok(count),
         }
+    }
+
+    fn read_drop_copy(&mut self, each: &mut Each<'_>) -> usize {
+        let mut count = 0;
         let Some(drop_copy) = &mut self.drop_copy else {
-            return Ok(count);
+            return count;
         };
         loop {
             let next = self.next;
@@ -67,20 +78,24 @@ impl Follower {
                 Some(number)
             });
             match polled {
-                Ok(Polled::Given(Some(number))) if number == next => {
-                    self.next += 1;
-                    count += 1;
+                // A composite.
+                Ok(Polled::Given(Some(0))) => {}
+                Ok(Polled::Given(Some(number))) => {
+                    if number == next {
+                        self.next += 1;
+                        count += 1;
+                    }
+                    // Lost, or a line that was too long: the journal has it, in its files a moment later.
+                    self.is_behind = match number + 1 {
+                        end if end == self.next => false,
+                        end => self.is_behind || end > self.next,
+                    };
                 }
-                // Lost, or a line that was too long: the journal has it.
-                Ok(Polled::Given(Some(number))) if number > next => {
-                    self.is_behind = true;
-                    return Ok(count);
-                }
-                Ok(Polled::Given(_) | Polled::Passed(_)) => {}
-                Ok(Polled::Nothing) => return Ok(count),
+                Ok(Polled::Given(None) | Polled::Passed(_)) => {}
+                Ok(Polled::Nothing) => return count,
                 Err(_) => {
                     self.is_behind = true;
-                    return Ok(count);
+                    return count;
                 }
             }
         }
@@ -90,9 +105,14 @@ impl Follower {
         if !self.journal.exists() {
             return Ok(0);
         }
+        if !self.is_verified {
+            // A follower waits behind damage at the end; only the walk of a reader knows it.
+            touchline_journal::read(&self.journal, false, |_| {})?;
+            self.is_verified = true;
+        }
         let mut count = 0;
         let next = &mut self.next;
-        touchline_journal::read(&self.journal, false, |entry| {
+        self.follow.poll(u64::MAX, usize::MAX, |entry| {
             if entry.head.stream != records::STREAM {
                 return;
             }
@@ -109,5 +129,168 @@ impl Follower {
             }
         })?;
         Ok(count)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::drop_copy::DropCopy;
+    use std::os::unix::fs::FileExt;
+    use std::time::{Duration, Instant};
+    use touchline_journal::format::segment_name;
+    use touchline_journal::{Error, Journal, Options};
+
+    /// An engine's journal and drop copy.
+    struct Engine {
+        folder: PathBuf,
+        journal: Option<Journal>,
+        drop_copy: DropCopy,
+    }
+
+    impl Engine {
+        fn open(name: &str) -> Engine {
+            let name = format!("touchline-follower-{name}-{}", std::process::id());
+            let folder = std::env::temp_dir().join(name);
+            let _ = std::fs::remove_dir_all(&folder);
+            std::fs::create_dir_all(&folder).expect("our folder");
+            let root = Root::at(folder.join("bus"));
+            let drop_copy = DropCopy::open(&root, "engine", 1 << 20).expect("a bus");
+            let options = Options {
+                segment_bytes: 64 << 10,
+                ring_bytes: 64 << 10,
+                write_zeros: false,
+                ..Options::orders("test")
+            };
+            let directory = folder.join("journal");
+            let journal = Journal::open(&directory, drop_copy.lock(), &options, 1);
+            Engine {
+                journal: Some(journal.expect("a journal")),
+                folder,
+                drop_copy,
+            }
+        }
+
+        fn follower(&self) -> Follower {
+            let root = Root::at(self.folder.join("bus"));
+            Follower::new(&self.folder.join("journal"), &root, "engine")
+        }
+
+        fn append(&mut self, number: u64) {
+            let mut lines = Vec::new();
+            records::put_line(&mut lines, records::ANSWERS, &number.to_string());
+            let mut body = Vec::new();
+            let record = Record::Lines {
+                at_ns: number,
+                first: number,
+                lines: &lines,
+            };
+            let record = touchline_journal::Record {
+                stream: records::STREAM,
+                kind: record.encode(&mut body),
+                time_ns: number,
+                body: &body,
+            };
+            let journal = self.journal.as_mut().expect("it is open");
+            journal.append(&record).expect("room");
+        }
+
+        fn publish(&mut self, number: u64) {
+            let text = number.to_string();
+            self.drop_copy.publish(records::ANSWERS, number, &text);
+        }
+    }
+
+    impl Drop for Engine {
+        fn drop(&mut self) {
+            let _ = std::fs::remove_dir_all(&self.folder);
+        }
+    }
+
+    fn poll(follower: &mut Follower, found: &mut Vec<u64>) {
+        let mut each = |_: u8, text: &str| found.push(text.parse().expect("a number"));
+        follower.poll(&mut each).expect("a journal");
+    }
+
+    /// Polls until the line of this number was passed on.
+    fn until(follower: &mut Follower, found: &mut Vec<u64>, last: u64) {
+        let end = Instant::now() + Duration::from_secs(20);
+        while found.last() != Some(&last) {
+            assert!(Instant::now() < end, "only {found:?} of {last}");
+            poll(follower, found);
+        }
+    }
+
+    /// Each line comes once and in order: from before the follower joined, from the drop copy, and those that the drop
+    /// copy lost, also if the files of the journal have them later than the drop copy tells of it, and nothing follows.
+    #[test]
+    fn a_line_that_the_drop_copy_lost_comes_from_the_journal() {
+        let mut engine = Engine::open("lost");
+        let (mut follower, mut found) = (engine.follower(), Vec::new());
+        for number in 1..=2 {
+            engine.append(number);
+            engine.publish(number);
+        }
+        until(&mut follower, &mut found, 2);
+        engine.append(3);
+        engine.publish(3);
+        until(&mut follower, &mut found, 3);
+        // Of line 4 the drop copy has nothing, and the files have neither line when line 5 is noticed.
+        engine.publish(5);
+        poll(&mut follower, &mut found);
+        poll(&mut follower, &mut found);
+        assert_eq!(found, [1, 2, 3]);
+        engine.append(4);
+        engine.append(5);
+        until(&mut follower, &mut found, 5);
+        // The drop copy continues the lines: the journal is not needed.
+        engine.publish(6);
+        poll(&mut follower, &mut found);
+        engine.publish(7);
+        poll(&mut follower, &mut found);
+        assert_eq!(found, [1, 2, 3, 4, 5, 6, 7]);
+        assert!(!follower.is_behind);
+        engine.append(6);
+        engine.append(7);
+        engine.append(8);
+        engine.publish(9);
+        engine.append(9);
+        until(&mut follower, &mut found, 9);
+        assert_eq!(found, (1..=9).collect::<Vec<_>>());
+        let mut late = Vec::new();
+        until(&mut engine.follower(), &mut late, 9);
+        assert_eq!(late, found);
+    }
+
+    /// A journal that is damaged before its end is an error, and no line of it is passed on.
+    #[test]
+    fn a_damaged_journal_is_an_error() {
+        let mut engine = Engine::open("damaged");
+        // The last one states that the disk had those before.
+        for number in 1..=9 {
+            engine.append(number);
+            let journal = engine.journal.as_ref().expect("it is open");
+            while journal.durable() < journal.position() {
+                std::thread::sleep(Duration::from_millis(1));
+            }
+        }
+        engine.journal = None;
+        let directory = engine.folder.join("journal");
+        let mut position = 0;
+        touchline_journal::read(&directory, false, |entry| {
+            if entry.head.time_ns == 4 && entry.head.stream == records::STREAM {
+                position = entry.position.unwrap_or(0);
+            }
+        })
+        .expect("a journal");
+        assert!(position > 0, "the fourth line has a place");
+        let file = directory.join(segment_name(1));
+        let file = std::fs::OpenOptions::new().write(true).open(file);
+        let file = file.expect("the segment");
+        file.write_all_at(&[0xff; 8], position + 40).expect("room");
+        let mut lines = 0;
+        let polled = engine.follower().poll(&mut |_, _| lines += 1);
+        assert!(matches!(polled, Err(Error::Damaged { .. })), "{polled:?}");
+        assert_eq!(lines, 0);
     }
 }
