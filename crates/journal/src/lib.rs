@@ -32,6 +32,7 @@ mod journal;
 mod judge;
 mod lock;
 mod make;
+mod mark;
 #[cfg(test)]
 mod model;
 mod reader;

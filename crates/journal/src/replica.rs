@@ -18,6 +18,7 @@ use crate::format::{
 use crate::judge::{Judgement, PrefixEnd, Verdict, judge_recent};
 use crate::lock::Lock;
 use crate::make::make_segment;
+use crate::mark;
 use crate::records::{Begin, End};
 use crate::walk::{Cursor, Place, frame_at, is_unknown_and_required};
 use std::path::{Path, PathBuf};
@@ -101,6 +102,7 @@ impl Replica {
         let within = |error: Error| error.within(directory);
         let mut folder = Folder::create_directory(directory).map_err(Error::io("create", &name))?;
         let lock = Lock::acquire(directory)?;
+        mark::set(&mut folder).map_err(within)?;
         let judgement = judge_recent(&mut folder).map_err(within)?;
         clear(&mut folder, &judgement).map_err(within)?;
         Ok(Replica {

@@ -10,6 +10,7 @@ use crate::format::{
 };
 use crate::judge::{Judgement, Verdict, judge_recent};
 use crate::make::make_segment;
+use crate::mark;
 use crate::records::{Begin, End};
 use crate::tail::{State, Tail};
 use crate::variant::Variant;
@@ -40,7 +41,7 @@ pub struct StartReport {
     pub bytes_set_aside: u64,
     /// Files that have them.
     pub cut_files: Vec<String>,
-    /// The host was started again since the run before: records above the durable position may be lost.
+    /// The host was started again since the run before, or that run was on another host: records may be lost.
     pub is_other_boot: bool,
     /// Id of this boot of the host.
     pub boot: [u8; 16],
@@ -66,14 +67,18 @@ pub(crate) fn start<D: Disk, W: Words>(
     let tail = old_tail.filter(|tail| Some(tail.identity().journal) == journal);
     let epoch = tail.map_or(0, |tail| tail.identity().epoch);
     let epoch = epoch.max(judgement.epoch).max(epoch_of_cuts(disk)?);
-    let epoch = epoch.checked_add(1).ok_or_else(|| Error::Damaged {
+    let is_copy = mark::is_copy(disk)?;
+    // mutant: journal: a promoted copy takes the next epoch
+    let step = if is_copy { mark::EPOCHS_ELSEWHERE } else { 0 } + 1;
+    let epoch = epoch.checked_add(step).ok_or_else(|| Error::Damaged {
         name: "journal".to_owned(),
         what: "a header has the largest epoch, and none follows it".to_owned(),
     })?;
     report.epoch = epoch;
     report.boot = boot;
-    report.is_other_boot =
-        journal.is_some() && tail.is_none_or(|tail| tail.identity().boot != boot);
+    // mutant: journal: a tail of this host speaks for the source of a copy
+    let is_elsewhere = is_copy || tail.is_none_or(|tail| tail.identity().boot != boot);
+    report.is_other_boot = journal.is_some() && is_elsewhere;
     report.had_failed = tail.is_some_and(|tail| tail.state().0 == State::Failed);
     report.sectors_rewritten = cut::settle(disk, &judgement)?;
     let same_boot = |tail: &&Tail<W>| tail.identity().boot == boot;
@@ -105,6 +110,9 @@ pub(crate) fn start<D: Disk, W: Words>(
         alignment: form.alignment,
     };
     make_segment(disk, &header, form.write_zeros)?;
+    if is_copy {
+        mark::remove(disk)?;
+    }
     let begin = Begin {
         base: judgement.position(),
         first: last.map_or(0, |end| end.next_sequence()),

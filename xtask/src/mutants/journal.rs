@@ -40,4 +40,16 @@ pub const JOURNAL: &[Mutant] = &[
         replace: "if !is_of_this && end.crc == 0 {",
         test: "-p touchline-journal --test journal replica::what_is_no_copy",
     },
+    Mutant {
+        name: "journal: a promoted copy takes the next epoch",
+        find: "let step = if is_copy { mark::EPOCHS_ELSEWHERE } else { 0 } + 1;",
+        replace: "let step = if is_copy { 0 } else { 0 } + 1;",
+        test: "-p touchline-journal --test journal replica::a_promoted_copy",
+    },
+    Mutant {
+        name: "journal: a tail of this host speaks for the source of a copy",
+        find: "let is_elsewhere = is_copy || tail.is_none_or(",
+        replace: "let is_elsewhere = tail.is_none_or(",
+        test: "-p touchline-journal --test journal replica::a_copy_that_comes_back",
+    },
 ];

@@ -9,6 +9,7 @@ use touchline_journal::format::{segment_index, segment_name};
 use touchline_journal::replica::message::{self, Message};
 use touchline_journal::replica::{Replica, Source};
 use touchline_journal::{Error, Journal, read, verify};
+use touchline_shm::segment::{Root, WriterLock};
 
 /// Sends what a copy lacks, at most this many bytes: whether it has everything. `spoil` changes what was sent.
 fn send(
@@ -204,7 +205,11 @@ fn what_is_no_copy_of_the_journal_is_refused() {
     let other = promoted.bus();
     let engine = Journal::open(&copy, &other, &options(), 2).expect("a start from a copy");
     assert!(engine.report().is_other_boot, "the copy may lack records");
-    assert_eq!(engine.report().epoch, 2);
+    assert_eq!(
+        engine.report().epoch,
+        1_002,
+        "epochs are left to its source"
+    );
     engine.close(11).expect("it closes");
     let mut replica = Replica::open(&copy).expect("a copy");
     let mut writer = Journal::open(&journal, &bus, &options(), 3).expect("a journal");
@@ -236,4 +241,66 @@ fn what_is_no_copy_of_the_journal_is_refused() {
     };
     let refused = replica.segment(header).unwrap_err().to_string();
     assert!(refused.contains("does not continue"), "{refused}");
+}
+
+/// The lock of an engine's bus on one of two hosts.
+fn bus_of(place: &Place, host: &str) -> WriterLock {
+    let root = Root::at(place.path().join(host));
+    WriterLock::acquire(root.create("engine").expect("a bus")).expect("its lock")
+}
+
+fn copy_all(from: &Path, to: &Path) {
+    let mut replica = Replica::open(to).expect("a copy");
+    while !send(from, &mut replica, 50_000, |_| {}).expect("a copy of it") {}
+}
+
+/// Runs of the first host that never reached the copy have epochs, too: they are in its orders, and none comes twice.
+#[test]
+fn a_promoted_copy_has_an_epoch_that_no_run_of_its_source_had() {
+    let place = Place::new("epochs");
+    let (journal, copy) = (place.journal(), place.path().join("copy"));
+    let bus = bus_of(&place, "first");
+    let mut last = 0;
+    for run in 1..=5 {
+        let mut writer = Journal::open(&journal, &bus, &options(), run).expect("a journal");
+        append(&mut writer, run);
+        last = writer.report().epoch;
+        writer.close(10).expect("it closes");
+        // The link is down from the second run on.
+        if run == 1 {
+            copy_all(&journal, &copy);
+        }
+    }
+    let other = bus_of(&place, "second");
+    let promoted = Journal::open(&copy, &other, &options(), 9).expect("a journal");
+    let report = promoted.report();
+    assert!(report.epoch > last, "{report:?}, the source had {last}");
+    assert!(report.is_other_boot, "{report:?}");
+}
+
+/// A host that had the journal before still has the tail of its own run. That tail does not show that nothing was lost on the
+/// host between.
+#[test]
+fn a_copy_that_comes_back_is_one_whose_end_may_be_lost() {
+    let place = Place::new("back");
+    let (journal, copy) = (place.journal(), place.path().join("copy"));
+    let (first, second) = (bus_of(&place, "first"), bus_of(&place, "second"));
+    let mut writer = Journal::open(&journal, &first, &options(), 1).expect("a journal");
+    append(&mut writer, 1);
+    writer.close(2).expect("it closes");
+    copy_all(&journal, &copy);
+    let mut writer = Journal::open(&copy, &second, &options(), 3).expect("a journal");
+    append(&mut writer, 2);
+    writer.close(4).expect("it closes");
+    let back = place.path().join("back");
+    copy_all(&copy, &back);
+    let writer = Journal::open(&back, &first, &options(), 5).expect("a journal");
+    let promoted = writer.report().clone();
+    assert!(promoted.is_other_boot, "{promoted:?}");
+    writer.close(6).expect("it closes");
+    // From then on it is this host's journal.
+    let writer = Journal::open(&back, &first, &options(), 7).expect("a journal");
+    let report = writer.report();
+    assert!(!report.is_other_boot, "{report:?}");
+    assert_eq!(report.epoch, promoted.epoch + 1, "{report:?}");
 }
