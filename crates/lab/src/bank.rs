@@ -8,6 +8,7 @@
 //!
 //! The session beneath is the one that gateways use; what is quoted, and how it is written, is of the lab alone.
 
+pub mod bus;
 mod client;
 mod config;
 mod dealer;

@@ -3,7 +3,6 @@
 mod gateway;
 mod reader;
 
-use crate::stage::SPOT;
 use gateway::{Gateway, Issues};
 use reader::Reader;
 use std::fs;
@@ -11,6 +10,7 @@ use std::os::unix::fs::DirBuilderExt;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 use touchline_compose::{Composer, Config};
+use touchline_lab::bank::bus::SPOT;
 use touchline_lab::random::{Random, at_once, seeds};
 use touchline_transport::boot_ns;
 use touchline_transport::shm::{Publisher, Root};

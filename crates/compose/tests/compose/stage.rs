@@ -6,19 +6,16 @@ use std::os::unix::fs::DirBuilderExt;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 use touchline_compose::{Composer, Config, Recorder};
+use touchline_lab::bank::bus::{self, SPOT, TICK};
 use touchline_lab::random::Random;
 use touchline_transport::Publish;
 use touchline_transport::shm::{Images, Publisher, Root, Settings};
 use touchline_types::{
-    ChannelState, Code, Depth, Id, Instrument, InstrumentDefinition, Level, PacketInfo, Price,
-    Quantity, Quote, QuoteAction, QuoteChange, QuoteSnapshot, QuoteStream, QuoteUpdate, Side,
-    Symbol, Timestamps, Update, Validity,
+    ChannelState, Id, Instrument, Level, PacketInfo, Price, Quantity, Quote, QuoteAction,
+    QuoteChange, QuoteSnapshot, QuoteUpdate, Side, Timestamps, Update, Validity,
 };
 
 pub const BANKS: usize = 3;
-pub const SPOT: u32 = 20_260_107;
-/// A tick of five decimals.
-pub const TICK: i64 = 10_000;
 /// Longest reaction time of the composer.
 const PATIENCE: Duration = Duration::from_secs(20);
 
@@ -119,7 +116,7 @@ impl Stage {
         let publisher = Publisher::open(&self.root, &format!("lp{bank}"), &settings);
         one.publisher = Some(publisher.expect("a bus that nobody publishes"));
         one.publish(&Update::Channel(&stale()));
-        one.publish(&Update::Definition(&define()));
+        one.publish(&Update::Definition(&bus::definition()));
         one.commit();
         self.up(bank);
         self.change(bank, random);
@@ -206,7 +203,7 @@ impl Stage {
         }
         let changes = [QuoteChange { action, quote }];
         one.publish(&Update::Quotes(QuoteUpdate {
-            stream: stream(),
+            stream: bus::stream(),
             changes: &changes,
         }));
     }
@@ -312,7 +309,7 @@ impl Bank {
         let mut quotes: Vec<Quote> = self.quotes.values().copied().collect();
         quotes.sort_unstable_by_key(|quote| quote.priority);
         self.publish(&Update::QuoteSnapshot(QuoteSnapshot {
-            stream: stream(),
+            stream: bus::stream(),
             quotes: &quotes,
         }));
     }
@@ -325,18 +322,6 @@ impl Bank {
     }
 }
 
-/// The pair.
-pub fn define() -> InstrumentDefinition {
-    let depth = Depth {
-        direct: Depth::ALL,
-        implied: 0,
-    };
-    let mut definition = InstrumentDefinition::unknown(Instrument(0), 1, depth);
-    definition.symbol = Symbol::new(b"EUR/USD");
-    definition.defined = true;
-    definition
-}
-
 /// Received now.
 pub fn stamped() -> Timestamps {
     Timestamps {
@@ -345,17 +330,6 @@ pub fn stamped() -> Timestamps {
             ..PacketInfo::default()
         },
         ..Timestamps::default()
-    }
-}
-
-pub fn stream() -> QuoteStream {
-    QuoteStream {
-        instrument: Instrument(0),
-        security_id: 1,
-        provider: Code::new(b"LP").expect("a name"),
-        value_date: SPOT,
-        validity: Validity::Live,
-        is_unquoted: false,
     }
 }
 

@@ -8,20 +8,15 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use touchline_execution::desk::DeskClient;
 use touchline_execution::{Config, Incident, Trader};
+use touchline_lab::bank::bus;
 use touchline_session::fix::{Event, Memory, Role, Session, Settings};
 use touchline_transport::Publish;
 use touchline_transport::bus::Root;
 use touchline_transport::shm::{Lock, Publisher, Settings as BusSettings};
-use touchline_types::{
-    ChannelState, Code, Depth, Instrument, InstrumentDefinition, Price, Quantity, Quote,
-    QuoteAction, QuoteChange, QuoteSnapshot, QuoteStream, QuoteUpdate, ReceiveTime, Side, Symbol,
-    Timestamps, Update, Validity,
-};
+use touchline_types::{ReceiveTime, Timestamps};
 
 /// Timeout of every step.
 const HANGS: Duration = Duration::from_secs(20);
-/// A tick of EUR/USD, in the units of a bus.
-const TICK: i64 = 10_000;
 
 /// Fields of a message, by tag.
 pub type Fields = Vec<(u32, String)>;
@@ -118,34 +113,8 @@ impl Rig {
 
     /// The bank's quotes: its ask, ticks; its bid is 10 ticks below. A snapshot for a reader that joins, and a change.
     pub fn quote(&mut self, ask: i64) {
-        let side = |side, ticks: i64, entry| Quote {
-            side,
-            price: Price(ticks * TICK),
-            quantity: Quantity(5_000_000),
-            entry,
-            ..Quote::NULL
-        };
-        let stream = QuoteStream {
-            instrument: Instrument(0),
-            security_id: 1,
-            provider: Code::lossy(b"LP"),
-            value_date: 20_260_107,
-            validity: Validity::Live,
-            is_unquoted: false,
-        };
-        let quotes = [side(Side::Bid, ask - 10, 1), side(Side::Ask, ask, 2)];
-        let changes = quotes.map(|quote| QuoteChange {
-            action: QuoteAction::Set,
-            quote,
-        });
-        let (quotes, changes) = (&quotes, &changes);
-        let times = Timestamps::default();
-        for update in [
-            Update::QuoteSnapshot(QuoteSnapshot { stream, quotes }),
-            Update::Quotes(QuoteUpdate { stream, changes }),
-        ] {
-            self.quotes.publish(&update, &times);
-        }
+        let quotes = &mut self.quotes;
+        bus::quote(ask, |update| quotes.publish(update, &Timestamps::default()));
         self.quotes.commit();
     }
 
@@ -387,16 +356,7 @@ fn publisher(root: &Root) -> Publisher {
         ..BusSettings::default()
     };
     let mut publisher = Publisher::open(root, "lp01", &settings).expect("a bus of ours");
-    let depth = Depth {
-        direct: Depth::ALL,
-        implied: 0,
-    };
-    let mut definition = InstrumentDefinition::unknown(Instrument(0), 1, depth);
-    definition.symbol = Symbol::new(b"EUR/USD");
-    definition.defined = true;
-    let times = Timestamps::default();
-    publisher.publish(&Update::Definition(&definition), &times);
-    publisher.publish(&Update::Channel(&ChannelState::LIVE), &times);
+    bus::announce(|update| publisher.publish(update, &Timestamps::default()));
     publisher.commit();
     publisher
 }

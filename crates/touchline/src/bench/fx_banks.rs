@@ -1,12 +1,12 @@
 //! Banks of the FX benchmarks: a bus in shared memory for each, whose quotes lie around one mid.
 
 use std::time::{SystemTime, UNIX_EPOCH};
+use touchline_lab::bank::bus;
 use touchline_transport::shm::{Error, Publisher, Root, Settings};
 use touchline_transport::{Publish, boot_ns};
 use touchline_types::{
-    ChannelState, Code, Depth, Id, Instrument, InstrumentDefinition, Price, Quantity, Quote,
-    QuoteAction, QuoteChange, QuoteSnapshot, QuoteStream, QuoteUpdate, ReceiveTime, Side, Symbol,
-    Timestamps, Update, Validity,
+    Id, Price, Quantity, Quote, QuoteAction, QuoteChange, QuoteSnapshot, QuoteUpdate, ReceiveTime,
+    Side, Timestamps, Update,
 };
 
 /// Mid, ticks.
@@ -48,15 +48,7 @@ impl Banks {
     }
 
     fn announce(&mut self, bank: usize) {
-        let depth = Depth {
-            direct: Depth::ALL,
-            implied: 0,
-        };
-        let mut definition = InstrumentDefinition::unknown(Instrument(0), 1, depth);
-        definition.symbol = Symbol::new(b"EUR/USD");
-        definition.defined = true;
-        self.publish(bank, &Update::Definition(&definition));
-        self.publish(bank, &Update::Channel(&ChannelState::LIVE));
+        bus::announce(|update| self.publish(bank, update));
     }
 
     /// All quotes of each bank; the best of a bank is `away` from the mid, or up to three ticks more.
@@ -65,7 +57,7 @@ impl Banks {
             let away = away + bank as i64 % 4;
             let quotes = all_quotes(self.tiers, away);
             let snapshot = QuoteSnapshot {
-                stream: stream(),
+                stream: bus::stream(),
                 quotes: &quotes,
             };
             self.publish(bank, &Update::QuoteSnapshot(snapshot));
@@ -79,7 +71,7 @@ impl Banks {
             quote,
         }];
         let update = QuoteUpdate {
-            stream: stream(),
+            stream: bus::stream(),
             changes: &changes,
         };
         self.publish(bank, &Update::Quotes(update));
@@ -110,7 +102,7 @@ pub fn quote_of(tier: u32, side: Side, away: i64) -> Quote {
     Quote {
         entry: 2 * tier + side.index() as u32,
         side,
-        price: Price(ticks * 10_000),
+        price: Price(ticks * bus::TICK),
         quantity: Quantity(TIER_UNITS * (1 + i64::from(tier))),
         priority: 1,
         quote_id: Id::lossy(b"Q1"),
@@ -124,16 +116,5 @@ pub fn now() -> ReceiveTime {
     ReceiveTime {
         wall_ns: since.map_or(0, |since| since.as_nanos() as u64),
         mono_ns: boot_ns(),
-    }
-}
-
-fn stream() -> QuoteStream {
-    QuoteStream {
-        instrument: Instrument(0),
-        security_id: 1,
-        provider: Code::lossy(b"LP"),
-        value_date: 20_260_107,
-        validity: Validity::Live,
-        is_unquoted: false,
     }
 }

@@ -1,8 +1,9 @@
 //! A bank's gateway as seen on its bus, and the end of each of its quotes.
 
 use super::GATEWAY_NS;
-use crate::stage::{TICK, define, stale, stamped, stream};
+use crate::stage::{stale, stamped};
 use std::collections::BTreeMap;
+use touchline_lab::bank::bus::{self, TICK};
 use touchline_lab::random::Random;
 use touchline_transport::Publish;
 use touchline_transport::boot_ns;
@@ -94,7 +95,7 @@ impl Gateway {
         self.publisher = Some(publisher.expect("a bus that nobody publishes"));
         self.is_frozen = false;
         self.publish(&Update::Channel(&stale()));
-        self.publish(&Update::Definition(&define()));
+        self.publish(&Update::Definition(&bus::definition()));
         self.work();
         self.connect(issues, random);
     }
@@ -223,7 +224,7 @@ impl Gateway {
     fn change(&mut self, action: QuoteAction, quote: Quote) {
         let changes = [QuoteChange { action, quote }];
         self.publish(&Update::Quotes(QuoteUpdate {
-            stream: stream(),
+            stream: bus::stream(),
             changes: &changes,
         }));
         self.commit();
@@ -232,7 +233,7 @@ impl Gateway {
     fn snapshot(&mut self) {
         let quotes: Vec<Quote> = self.quotes.values().copied().collect();
         self.publish(&Update::QuoteSnapshot(QuoteSnapshot {
-            stream: stream(),
+            stream: bus::stream(),
             quotes: &quotes,
         }));
         self.commit();

@@ -6,48 +6,20 @@ use crate::command::deribit::until;
 use crate::command::{Desk, signal};
 use std::thread::sleep;
 use std::time::Duration;
+use touchline_lab::bank::bus;
 use touchline_transport::Publish;
 use touchline_transport::shm::{Publisher, Root};
-use touchline_types::{
-    Code, Instrument, Price, Quantity, Quote, QuoteAction, QuoteChange, QuoteSnapshot, QuoteStream,
-    QuoteUpdate, Side, Timestamps, Update, Validity,
-};
+use touchline_types::Timestamps;
 
-/// A tick of EUR/USD, in the units of a bus.
-const TICK: i64 = 10_000;
 /// Quotes of the time in which the engine is frozen, one each 15 ms. The ring has room for all of them: the engine reads the
 /// oldest first.
 const QUOTES: usize = 80;
 
 /// The bank quotes, with this ask in ticks.
 fn quote(publisher: &mut Publisher, ask: i64) {
-    let side = |side, ticks: i64, entry| Quote {
-        side,
-        price: Price(ticks * TICK),
-        quantity: Quantity(5_000_000),
-        entry,
-        ..Quote::NULL
-    };
-    let stream = QuoteStream {
-        instrument: Instrument(0),
-        security_id: 1,
-        provider: Code::lossy(b"LP"),
-        value_date: 20_260_107,
-        validity: Validity::Live,
-        is_unquoted: false,
-    };
-    let quotes = [side(Side::Bid, ask - 10, 1), side(Side::Ask, ask, 2)];
-    let changes = quotes.map(|quote| QuoteChange {
-        action: QuoteAction::Set,
-        quote,
+    bus::quote(ask, |update| {
+        publisher.publish(update, &Timestamps::default())
     });
-    let (quotes, changes, times) = (&quotes, &changes, Timestamps::default());
-    for update in [
-        Update::QuoteSnapshot(QuoteSnapshot { stream, quotes }),
-        Update::Quotes(QuoteUpdate { stream, changes }),
-    ] {
-        publisher.publish(&update, &times);
-    }
     publisher.commit();
 }
 

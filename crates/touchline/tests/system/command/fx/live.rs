@@ -9,12 +9,10 @@ use std::fs;
 use std::io::Write;
 use std::path::Path;
 use std::process::{Child, Stdio};
+use touchline_lab::bank::bus;
 use touchline_transport::Publish;
 use touchline_transport::shm::{Lock, Publisher, Root, Settings};
-use touchline_types::{
-    ChannelState, Code, Depth, Instrument, InstrumentDefinition, Price, Quantity, Quote,
-    QuoteSnapshot, QuoteStream, Side, Symbol, Timestamps, Update, Validity,
-};
+use touchline_types::{Price, Quantity, Quote, QuoteSnapshot, Side, Timestamps, Update};
 
 const BANKS: &str = r#"
 [[banks]]
@@ -234,16 +232,7 @@ pub fn publisher(root: &Root, bank: usize) -> Publisher {
     };
     let bus = format!("lp{bank:03}");
     let mut publisher = Publisher::open(root, &bus, &settings).expect("a bus of ours");
-    let depth = Depth {
-        direct: Depth::ALL,
-        implied: 0,
-    };
-    let mut definition = InstrumentDefinition::unknown(Instrument(0), 1, depth);
-    definition.symbol = Symbol::new(b"EUR/USD");
-    definition.defined = true;
-    let times = Timestamps::default();
-    publisher.publish(&Update::Definition(&definition), &times);
-    publisher.publish(&Update::Channel(&ChannelState::LIVE), &times);
+    bus::announce(|update| publisher.publish(update, &Timestamps::default()));
     publisher.commit();
     publisher
 }
@@ -257,16 +246,8 @@ fn quote((_, publisher): (usize, &mut Publisher)) {
         priority: 1,
         ..Quote::NULL
     };
-    let stream = QuoteStream {
-        instrument: Instrument(0),
-        security_id: 1,
-        provider: Code::lossy(b"LP"),
-        value_date: 20_260_107,
-        validity: Validity::Live,
-        is_unquoted: false,
-    };
     let snapshot = QuoteSnapshot {
-        stream,
+        stream: bus::stream(),
         quotes: &[quote],
     };
     publisher.publish(&Update::QuoteSnapshot(snapshot), &Timestamps::default());
