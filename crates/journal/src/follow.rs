@@ -216,10 +216,7 @@ impl Follow {
             Some(begin) => begin,
             None => self.next.check(&name, Begin::decode(frame.body))?,
         };
-        let behind = Cursor {
-            offset: frame.offset + header.alignment.round_up(u64::from(frame.head.length)),
-            number: frame.head.number + 1,
-        };
+        let behind = Cursor::behind(header, &frame);
         each(header, &begin, &frame);
         self.epoch = header.epoch;
         if frame.head.kind != kind::END {

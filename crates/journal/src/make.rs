@@ -16,7 +16,7 @@ const ZERO_BYTES: usize = 256 << 10;
 pub(crate) fn make_segment<D: Disk>(
     disk: &mut D,
     header: &SegmentHeader,
-    write_zeros: bool,
+    is_zeroed: bool,
 ) -> Result<(), Error> {
     let name = segment_name(header.index);
     let unfinished = format!("{name}.new");
@@ -27,7 +27,7 @@ pub(crate) fn make_segment<D: Disk>(
     }
     disk.create(&unfinished, header.file_bytes)
         .map_err(Error::io("create", &unfinished))?;
-    let filled = fill(disk, &unfinished, header, write_zeros);
+    let filled = fill(disk, &unfinished, header, is_zeroed);
     if filled.is_err() {
         // The space is needed again; the error says what failed.
         let _ = disk.remove(&unfinished);
@@ -46,19 +46,30 @@ fn fill<D: Disk>(
     disk: &mut D,
     name: &str,
     header: &SegmentHeader,
-    write_zeros: bool,
+    is_zeroed: bool,
 ) -> Result<(), Error> {
-    if write_zeros {
-        let zeros = vec![0; ZERO_BYTES];
-        let mut offset = HEADER_BYTES as u64;
-        while offset < header.file_bytes {
-            let count = (header.file_bytes - offset).min(ZERO_BYTES as u64);
-            disk.write(name, offset, &zeros[..count as usize])
-                .map_err(Error::io("write zeros to", name))?;
-            offset += count;
-        }
+    if is_zeroed {
+        write_zeros(disk, name, HEADER_BYTES as u64, header.file_bytes)?;
     }
     disk.write(name, 0, &header.encode())
         .map_err(Error::io("write the header of", name))?;
     disk.sync(name).map_err(Error::io("sync", name))
+}
+
+/// Writes zeros to a part of a file.
+pub(crate) fn write_zeros<D: Disk>(
+    disk: &mut D,
+    name: &str,
+    from: u64,
+    to: u64,
+) -> Result<(), Error> {
+    let zeros = vec![0; ZERO_BYTES];
+    let mut offset = from;
+    while offset < to {
+        let count = (to - offset).min(ZERO_BYTES as u64);
+        disk.write(name, offset, &zeros[..count as usize])
+            .map_err(Error::io("write zeros to", name))?;
+        offset += count;
+    }
+    Ok(())
 }

@@ -13,11 +13,12 @@ use crate::disk::{Disk, SEGMENT_BYTES_MAX};
 use crate::error::Error;
 use crate::folder::Folder;
 use crate::format::{
-    BODY_BYTES_MAX, HEAD_BYTES, HEADER_BYTES, SegmentHeader, kind, segment_name, u32_at, u64_at,
+    BODY_BYTES_MAX, HEAD_BYTES, HEADER_BYTES, POSITION_MAX, SegmentHeader, kind, segment_name,
+    u32_at, u64_at,
 };
 use crate::judge::{Judgement, PrefixEnd, Verdict, judge_recent};
 use crate::lock::Lock;
-use crate::make::make_segment;
+use crate::make::{make_segment, write_zeros};
 use crate::mark;
 use crate::records::{Begin, End};
 use crate::walk::{Cursor, Place, frame_at, is_unknown_and_required};
@@ -78,12 +79,14 @@ impl ReplicaEnd {
             offset: u64_at(rest, 16),
             number: u32_at(rest, 24),
         };
+        let (base, first) = (u64_at(rest, 0), u64_at(rest, 8));
         let is_inside = (Cursor::FIRST.offset..=header.file_bytes).contains(&cursor.offset);
-        (is_inside && header.file_bytes <= SEGMENT_BYTES_MAX).then(|| ReplicaEnd {
+        let is_bounded = header.file_bytes <= SEGMENT_BYTES_MAX && base.max(first) <= POSITION_MAX;
+        (is_inside && is_bounded).then(|| ReplicaEnd {
             end: PrefixEnd {
                 header,
-                base: u64_at(rest, 0),
-                first: u64_at(rest, 8),
+                base,
+                first,
                 cursor,
                 end_crc: (u32_at(rest, 32) != 0).then_some(u32_at(rest, 28)),
             },
@@ -95,15 +98,28 @@ impl ReplicaEnd {
 impl Replica {
     /// Continues the copy in a directory, or begins one. What does not hold at its end is cleared; it comes again.
     ///
+    /// A closed journal may become a copy, such as the one of a host that comes back. One whose end does not hold may not: what
+    /// is there is in no other place.
+    ///
     /// # Errors
-    /// [`Error::Locked`]: another process writes there; a file cannot be read or written.
+    /// [`Error::Locked`]: another process writes there; [`Error::Copy`]: a journal that is no copy must be repaired first; a file
+    /// cannot be read or written.
     pub fn open(directory: &Path) -> Result<Replica, Error> {
         let name = directory.display().to_string();
         let within = |error: Error| error.within(directory);
         let mut folder = Folder::create_directory(directory).map_err(Error::io("create", &name))?;
         let lock = Lock::acquire(directory)?;
-        mark::set(&mut folder).map_err(within)?;
+        let is_copy = mark::is_copy(&mut folder).map_err(within)?;
         let judgement = judge_recent(&mut folder).map_err(within)?;
+        // mutant: journal: the end of a journal that is no copy is cleared
+        if !is_copy && judgement.verdict != Verdict::Clean {
+            let what = format!(
+                "a journal that is no copy, and whose end does not hold: run `touchline journal repair {name}`, or copy into an \
+                 empty directory"
+            );
+            return Err(Error::Copy { name, what });
+        }
+        mark::set(&mut folder).map_err(within)?;
         clear(&mut folder, &judgement).map_err(within)?;
         Ok(Replica {
             folder,
@@ -181,11 +197,10 @@ impl Replica {
             _ => return Err(self.refused("a frame without a segment")),
         };
         let length = header.alignment.round_up(bytes.len() as u64);
-        let behind = cursor.offset + length;
         let mut padded = bytes.to_vec();
         padded.resize(length as usize, 0);
         let frame = match frame_at(&header, &padded, cursor) {
-            Place::Frame(frame) if behind <= header.file_bytes => frame,
+            Place::Frame(frame) if cursor.offset + length <= header.file_bytes => frame,
             _ => {
                 let what = format!("a frame that does not hold at offset {}", cursor.offset);
                 return Err(self.refused(&what));
@@ -198,10 +213,7 @@ impl Replica {
             kind::BEGIN => self.begun(&header, frame.body)?,
             _ => self.end.clone().expect("a frame behind a Begin"),
         };
-        end.cursor = Cursor {
-            offset: behind,
-            number: frame.head.number + 1,
-        };
+        end.cursor = Cursor::behind(&header, &frame);
         if frame.head.kind == kind::END {
             let is_right = End::decode(frame.body).is_some_and(|record| {
                 record.position == end.position() && record.next == end.next_sequence()
@@ -287,10 +299,7 @@ fn clear(folder: &mut Folder, judgement: &Judgement) -> Result<(), Error> {
     }
     if let Some(end) = &judgement.end {
         let name = segment_name(last);
-        let length = end.header.file_bytes.saturating_sub(end.cursor.offset);
-        folder
-            .write(&name, end.cursor.offset, &vec![0; length as usize])
-            .map_err(Error::io("write", &name))?;
+        write_zeros(folder, &name, end.cursor.offset, end.header.file_bytes)?;
         folder.sync(&name).map_err(Error::io("sync", &name))?;
     }
     folder

@@ -44,6 +44,14 @@ impl Cursor {
         offset: HEADER_BYTES as u64,
         number: 0,
     };
+
+    /// Behind a frame of a segment with this header.
+    pub fn behind(header: &SegmentHeader, frame: &Frame<'_>) -> Cursor {
+        Cursor {
+            offset: frame.offset + header.alignment.round_up(u64::from(frame.head.length)),
+            number: frame.head.number.wrapping_add(1),
+        }
+    }
 }
 
 /// Bytes of a segment with its header.
@@ -70,10 +78,7 @@ impl<'a> SegmentBytes<'a> {
 
     /// The cursor behind a frame.
     pub fn behind(&self, frame: &Frame<'_>) -> Cursor {
-        Cursor {
-            offset: frame.offset + self.header.alignment.round_up(u64::from(frame.head.length)),
-            number: frame.head.number.wrapping_add(1),
-        }
+        Cursor::behind(self.header, frame)
     }
 
     /// Heads that hold at `from` or behind it, at any multiple of the alignment: checked for place, not for number or

@@ -29,6 +29,12 @@ pub const JOURNAL: &[Mutant] = &[
         test: "-p touchline-journal --lib a_break_that_moves_with_every_walk_is_a_fast_writer",
     },
     Mutant {
+        name: "journal: the end of a journal that is no copy is cleared",
+        find: "if !is_copy && judgement.verdict != Verdict::Clean {",
+        replace: "if !is_copy && judgement.verdict == Verdict::Damaged {",
+        test: "-p touchline-journal --test journal replica::a_journal_that_is_no_copy",
+    },
+    Mutant {
         name: "journal: a copy takes a segment of another journal",
         find: "if !continues {",
         replace: "if !continues && header.index == u64::MAX {",

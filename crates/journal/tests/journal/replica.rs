@@ -5,9 +5,9 @@ use crate::place::{Place, Random, append, options, setting};
 use std::fs;
 use std::ops::Range;
 use std::path::Path;
-use touchline_journal::format::{segment_index, segment_name};
+use touchline_journal::format::{POSITION_MAX, segment_index, segment_name};
 use touchline_journal::replica::message::{self, Message};
-use touchline_journal::replica::{Replica, Source};
+use touchline_journal::replica::{Replica, ReplicaEnd, Source};
 use touchline_journal::{Error, Journal, read, verify};
 use touchline_shm::segment::{Root, WriterLock};
 
@@ -159,30 +159,81 @@ fn a_garbled_stream_is_refused_and_the_copy_stays_a_prefix() {
     );
 }
 
+/// A closed journal with these records.
+fn written(place: &Place, records: u64) {
+    let writer = Journal::open(&place.journal(), &place.bus(), &options(), 1);
+    let mut writer = writer.expect("a journal");
+    (0..records).for_each(|number| append(&mut writer, number));
+    writer.close(10).expect("it closes");
+}
+
+/// Damages the last record and writes behind the end, which is at this position: what a host leaves that loses power.
+fn tear(segment: &Path, position: u64) {
+    let mut bytes = fs::read(segment).unwrap();
+    let used = position as usize;
+    bytes[used - 600] ^= 1;
+    bytes[used + 64..used + 96].fill(7);
+    fs::write(segment, bytes).unwrap();
+}
+
 /// A host that loses power leaves a part of a frame, and what the disk wrote behind it.
 #[test]
 fn a_torn_end_of_a_copy_comes_again() {
     let place = Place::new("torn-copy");
     let (journal, copy) = (place.journal(), place.path().join("copy"));
-    let bus = place.bus();
-    let mut writer = Journal::open(&journal, &bus, &options(), 1).expect("a journal");
-    (0..150).for_each(|number| append(&mut writer, number));
-    writer.close(10).expect("it closes");
+    written(&place, 150);
     let mut replica = Replica::open(&copy).expect("a copy");
     send(&journal, &mut replica, 20_000, |_| {}).expect("a copy of it");
     let position = replica.position();
     drop(replica);
-    let name = copy.join(segment_name(1));
-    let mut bytes = fs::read(&name).unwrap();
-    let used = position as usize;
-    bytes[used - 600] ^= 1;
-    bytes[used + 64..used + 96].fill(7);
-    fs::write(&name, bytes).unwrap();
+    tear(&copy.join(segment_name(1)), position);
     let mut replica = Replica::open(&copy).expect("what holds is kept");
     assert!(replica.position() < position && replica.position() > 0);
     while !send(&journal, &mut replica, 50_000, |_| {}).expect("a copy of it") {}
     drop(replica);
     assert_equal(&journal, &copy, 0);
+}
+
+/// What the end of a journal had is in no other place: it is not cleared. A closed journal becomes a copy.
+#[test]
+fn a_journal_that_is_no_copy_and_has_a_torn_end_stays_as_it_is() {
+    let place = Place::new("torn-journal");
+    let journal = place.journal();
+    let writer = Journal::open(&journal, &place.bus(), &options(), 1);
+    let mut writer = writer.expect("a journal");
+    (0..20).for_each(|number| append(&mut writer, number));
+    drop(writer);
+    let report = verify(&journal).expect("a journal");
+    let segment = journal.join(segment_name(1));
+    tear(&segment, report.position);
+    let before = fs::read(&segment).unwrap();
+    let refused = Replica::open(&journal).unwrap_err().to_string();
+    assert!(refused.contains("touchline journal repair"), "{refused}");
+    assert!(before == fs::read(&segment).unwrap(), "it was changed");
+    assert!(!journal.join("copy").exists(), "it was marked");
+
+    let place = Place::new("closed-journal");
+    written(&place, 20);
+    let position = verify(&place.journal()).expect("a journal").position;
+    let replica = Replica::open(&place.journal()).expect("a journal that holds");
+    assert_eq!(replica.position(), position);
+}
+
+/// Positions and numbers beyond what any journal has would overflow.
+#[test]
+fn an_end_beyond_every_journal_is_refused() {
+    let place = Place::new("far-end");
+    written(&place, 5);
+    let mut replica = Replica::open(&place.journal()).expect("a journal that holds");
+    let end = replica.end().expect("a journal").expect("records");
+    let bytes = end.encode();
+    assert_eq!(ReplicaEnd::decode(&bytes), Some(end));
+    for at in [0, 8] {
+        let mut far = bytes.clone();
+        let at = ReplicaEnd::BYTES - 40 + at;
+        far[at..at + 8].copy_from_slice(&(POSITION_MAX + 1).to_le_bytes());
+        assert_eq!(ReplicaEnd::decode(&far), None, "at {at}");
+    }
 }
 
 /// A copy that was promoted, of another journal, or that has what the journal lost with its host is not continued; nor is one that

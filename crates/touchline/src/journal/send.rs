@@ -152,8 +152,8 @@ fn accept(
     let is_allowed = tls.is_some() || arguments.allow.contains(from.ip());
     if !is_allowed || count >= COPIES_MAX {
         let why = match is_allowed {
-            true => "there are 8 copies already",
-            false => "not in --allow",
+            true => format!("there are {COPIES_MAX} copies already"),
+            false => "not in --allow".to_owned(),
         };
         eprintln!("touchline: a copy at {from} was refused: {why}");
         return None;
