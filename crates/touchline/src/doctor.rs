@@ -1,5 +1,6 @@
 //! `touchline doctor`: checks this host for low and steady latency and names fixes.
 
+mod aeron;
 mod cpu_list;
 mod host;
 mod memory;

@@ -73,27 +73,6 @@ pub fn swap(host: &Host, _: &Asked) -> Look {
     })
 }
 
-/// Folders of media drivers of relays: `touchline-aeron-relay-PID`.
-const AERON_FOLDERS: &str = "touchline-aeron-relay-";
-
-pub fn aeron_drivers(host: &Host, _: &Asked) -> Look {
-    // A host that hides its mounts may hide the folders as well.
-    host.text("/proc/mounts")?;
-    let names = host.names("/dev/shm");
-    let folders = names.iter().filter_map(|name| {
-        let pid = name.strip_prefix(AERON_FOLDERS)?.parse::<u32>().ok()?;
-        Some((name, host.has_directory(&format!("/proc/{pid}"))))
-    });
-    let (alive, dead): (Vec<_>, Vec<_>) = folders.partition(|(_, is_alive)| *is_alive);
-    Ok(match dead.as_slice() {
-        [] => Finding::ok(format!("{} in use", alive.len())),
-        [(first, _), ..] => Finding::warn(
-            format!("{} left by killed relays", dead.len()),
-            format!("rm -r /dev/shm/{first}"),
-        ),
-    })
-}
-
 pub fn shm(host: &Host, _: &Asked) -> Look {
     let mounts = host.text("/proc/mounts")?;
     let of_shm = |line: &str| {

@@ -56,11 +56,7 @@ pub fn usable(host: &Host, asked: &Asked) -> Look {
             format!("choose others, or `chcpu -e {offline}`"),
         ));
     }
-    let status = host.text("/proc/self/status")?;
-    let mut lines = status.lines();
-    let allowed = lines.find_map(|line| line.strip_prefix("Cpus_allowed_list:"));
-    let allowed = allowed.and_then(CpuList::of_kernel);
-    let allowed = allowed.ok_or_else(|| Unknown::because("/proc/self/status does not say"))?;
+    let allowed = allowed_cpus(host, "self")?;
     let forbidden = cpus.without(&allowed);
     Ok(match forbidden.is_empty() {
         true => Finding::ok(format!("{cpus} online and allowed")),
@@ -71,6 +67,16 @@ pub fn usable(host: &Host, asked: &Asked) -> Look {
             ),
         ),
     })
+}
+
+/// CPUs that a process may use; `self` is this one.
+pub fn allowed_cpus(host: &Host, process: &str) -> Result<CpuList, Unknown> {
+    let path = format!("/proc/{process}/status");
+    let status = host.text(&path)?;
+    let mut lines = status.lines();
+    let allowed = lines.find_map(|line| line.strip_prefix("Cpus_allowed_list:"));
+    let allowed = allowed.and_then(CpuList::of_kernel);
+    allowed.ok_or_else(|| Unknown::because(format!("{path} does not say")))
 }
 
 pub fn governor(host: &Host, asked: &Asked) -> Look {

@@ -1,7 +1,7 @@
 //! Table of the checks and their reasons.
 
 use super::host::{Host, Unknown};
-use super::{Asked, memory, network, processors};
+use super::{Asked, aeron, memory, network, processors};
 
 /// Result of a check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -174,8 +174,13 @@ pub const RULES: &[Rule] = &[
     ),
     rule(
         "aeron_drivers",
-        memory::aeron_drivers,
+        aeron::drivers,
         "a media driver that was killed leaves its folder of some 40 MiB in /dev/shm until the next relay starts",
+    ),
+    rule(
+        "aeron_threads",
+        aeron::threads,
+        "driver threads that share a CPU with the relay or with readers delay every message by time slices of the scheduler",
     ),
     rule(
         "nic_stamps",

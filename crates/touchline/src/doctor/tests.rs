@@ -89,7 +89,14 @@ const WELL: &[(&str, &str)] = &[
     ("proc/sys/net/ipv4/conf/eth0/rp_filter", "2\n"),
     ("proc/sys/net/ipv4/igmp_max_memberships", "20\n"),
     ("proc/sys/net/core/wmem_max", "4194304\n"),
-    ("proc/71/.keep", ""),
+    (
+        "proc/71/status",
+        "Name:\ttouchline\nCpus_allowed_list:\t0-4\n",
+    ),
+    ("proc/71/task/71/comm", "touchline\n"),
+    ("proc/71/task/72/comm", "conductor\n"),
+    ("proc/71/task/73/comm", "sender\n"),
+    ("proc/71/task/74/comm", "receiver\n"),
     ("dev/shm/touchline-aeron-relay-71/cnc.dat", ""),
 ];
 
@@ -298,6 +305,13 @@ const BROKEN: &[(&str, Status, &str, &str, &str)] = &[
         "dev/shm/touchline-aeron-relay-72/cnc.dat",
         "",
         "rm -r /dev/shm/touchline-aeron-relay-72",
+    ),
+    (
+        "aeron_threads",
+        Status::Warn,
+        "proc/71/status",
+        "Name:\ttouchline\nCpus_allowed_list:\t0-3\n",
+        "remove driver = \"threads\"",
     ),
 ];
 
