@@ -17,21 +17,23 @@ use std::{
 struct Promise {
     name: &'static str,
     /// Arguments of `cargo test` that select the test program.
-    program: [&'static str; 4],
+    program: &'static [&'static str],
     tests: &'static str,
     /// Environment variable of the amount, and the amount for each seed.
     amount: (&'static str, f64),
 }
 
 /// The tests of `crates/touchline/tests/system`: whole sessions, and the command.
-const TOUCHLINE: [&str; 4] = ["-p", "touchline", "--test", "system"];
+const TOUCHLINE: &[&str] = &["-p", "touchline", "--test", "system"];
 /// The tests of `crates/shm/tests/shm/broadcast`.
-const RING: [&str; 4] = ["-p", "touchline-shm", "--test", "shm"];
+const RING: &[&str] = &["-p", "touchline-shm", "--test", "shm"];
 /// The tests of `crates/lab/tests/lab/ring_processes`.
-const PROCESSES: [&str; 4] = ["-p", "touchline-lab", "--test", "lab"];
+const PROCESSES: &[&str] = &["-p", "touchline-lab", "--test", "lab"];
 
 /// The tests of `crates/touchline/tests/live`.
-const LIVE: [&str; 4] = ["-p", "touchline", "--test", "live"];
+const LIVE: &[&str] = &["-p", "touchline", "--test", "live"];
+
+const LIVE_AERON: &[&str] = &["-p", "touchline", "--features", "aeron", "--test", "live"];
 
 const PROMISES: &[Promise] = &[
     Promise {
@@ -99,7 +101,7 @@ const PROMISES: &[Promise] = &[
     },
     Promise {
         name: "no order is executed twice, and no fill is lost, in simulated crashes",
-        program: ["-p", "touchline-execution", "--lib", "-q"],
+        program: &["-p", "touchline-execution", "--lib", "-q"],
         tests: "trader::simulation::seeds",
         amount: ("SEEDS", 10.0),
     },
@@ -114,6 +116,12 @@ const PROMISES: &[Promise] = &[
         name: "no wrong book is live after a stop, and neither memory nor descriptors grow",
         program: LIVE,
         tests: "stops::",
+        amount: ("SOAK_SECONDS", 0.36),
+    },
+    Promise {
+        name: "memory, descriptors and drivers' files of busy relays do not grow, over TCP and Aeron",
+        program: LIVE_AERON,
+        tests: "relay::a_busy_relay",
         amount: ("SOAK_SECONDS", 0.36),
     },
 ];
@@ -265,7 +273,7 @@ fn publish_cost(root: &Path, seeds: u64) -> Result<bool> {
 
 /// Builds first: a build failure is not a violated property.
 fn build(root: &Path) -> Result<()> {
-    for tests in [TOUCHLINE, RING, PROCESSES, LIVE] {
+    for tests in [TOUCHLINE, RING, PROCESSES, LIVE, LIVE_AERON] {
         let status = program(root, tests).arg("--no-run").status();
         if !status
             .context("cannot run cargo test; is cargo on the PATH?")?
@@ -277,7 +285,7 @@ fn build(root: &Path) -> Result<()> {
     Ok(())
 }
 
-fn program(root: &Path, tests: [&str; 4]) -> Command {
+fn program(root: &Path, tests: &[&str]) -> Command {
     let mut command = cargo(root);
     command.args(["test", "--quiet", "--release"]).args(tests);
     command

@@ -1,6 +1,8 @@
 //! Messages arrive complete and in order over every medium.
 
 use crate::{client, free_port, settings};
+use std::fs;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use touchline_aeron::{
     Client, ClientSettings, CounterKind, Driver, DriverSettings, ExclusivePublication, Refused,
@@ -90,6 +92,48 @@ fn messages_arrive_over_multicast() {
         |_| 70,
     );
     assert!(client.system_counter(SystemCounter::BytesSent) > 5_000 * 70);
+}
+
+/// Names and sizes of the files of a folder, and of the folders in it.
+fn files(folder: &Path) -> Vec<(PathBuf, u64)> {
+    let mut files = Vec::new();
+    for entry in fs::read_dir(folder).expect("a folder of ours") {
+        let path = entry.expect("an entry").path();
+        match path.is_dir() {
+            true => files.extend(self::files(&path)),
+            false => files.push((path.clone(), fs::metadata(&path).expect("a file").len())),
+        }
+    }
+    files.sort();
+    files
+}
+
+/// Hours of a busy stream: a position that 32 bits cannot hold, thousands of terms, and no more memory than at the start.
+#[test]
+fn a_stream_continues_past_2_gib_in_the_memory_that_it_had() {
+    const BYTES: u64 = 1 << 31;
+    let (client, folder) = client("long");
+    let channel = format!("aeron:udp?endpoint=127.0.0.1:{}", free_port());
+    let mut subscription = client.subscription(&channel, 7).expect("a subscription");
+    let mut publication = client
+        .exclusive_publication(&channel, 7)
+        .expect("a publication");
+    let longest = publication.message_bytes_max();
+    let mut send = |messages| {
+        send_all(
+            &[&client],
+            &mut publication,
+            &mut subscription,
+            messages,
+            |_| longest,
+        );
+    };
+    send(100);
+    let before = files(&folder);
+    // In parts: each has a deadline.
+    (0..8).for_each(|_| send(BYTES / 8 / longest as u64));
+    assert_eq!(files(&folder), before);
+    assert!(publication.position() > BYTES as i64);
 }
 
 #[test]

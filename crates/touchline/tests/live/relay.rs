@@ -1,11 +1,16 @@
-//! Relays of two hosts with an Ethernet between them: kill -9 of either, a link that is down, a receiver that is stopped.
+//! Relays of two hosts with an Ethernet between them: kill -9 of either, a link that is down, a receiver that is stopped, and a
+//! steady flow for hours.
 //!
 //! Books at B are stale while something is wrong, and those of A again afterwards.
 
 use crate::cast::{Actor, Place, Stage};
 use crate::namespaces::Namespaces;
 use crate::relay_books::{Gateway, joined, until};
+use crate::resources::{SAMPLES_MIN, Watch};
+use crate::soak::seconds;
 use crate::together;
+use std::fs;
+use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant};
 use touchline_transport::shm::Root;
@@ -52,6 +57,26 @@ fn relays_of_two_hosts_over_an_aeron_group() {
         "group",
         &format!("--to {group}"),
         &format!("--from {group}"),
+    );
+}
+
+#[test]
+fn a_busy_relay_over_tcp_does_not_grow() {
+    does_not_grow(
+        "tcp-soak",
+        "--to tcp://10.77.0.1:7340",
+        "--from tcp://10.77.0.1:7340",
+    );
+}
+
+#[cfg(feature = "aeron")]
+#[test]
+fn a_busy_relay_over_aeron_does_not_grow() {
+    let control = "--control aeron:udp?endpoint=10.77.0.1:40457";
+    does_not_grow(
+        "aeron-soak",
+        &format!("--to aeron:udp?endpoint=10.77.0.2:40456 {control}"),
+        &format!("--from aeron:udp?endpoint=10.77.0.2:40456 {control}"),
     );
 }
 
@@ -109,6 +134,47 @@ fn survives(name: &str, send: &str, receive: &str) {
     pair.is_right("the link is up again");
     assert!(pair.send.runs(), "{}", pair.send.said("err"));
     assert!(pair.receive.runs(), "{}", pair.receive.said("err"));
+}
+
+/// A steady flow for `SOAK_SECONDS`: books stay equal, and memory, descriptors and the driver's files do not grow.
+fn does_not_grow(name: &str, send: &str, receive: &str) {
+    let Some(namespaces) = Namespaces::create() else {
+        println!("skipped: network namespaces are not allowed here");
+        return;
+    };
+    let _together = together();
+    let stage = Stage::within(&format!("relay-{name}"), namespaces.prefixes());
+    let mut pair = Pair::start(name, stage, send, receive);
+    pair.is_right("at the start");
+    let (mut watch, mut files) = (Watch::default(), Vec::new());
+    let start = Instant::now();
+    while start.elapsed() < Duration::from_secs(seconds(5)) || files.len() < SAMPLES_MIN {
+        for _ in 0..20 {
+            pair.gateway.publish(100);
+            thread::sleep(Duration::from_millis(20));
+        }
+        pair.is_right("under a steady flow");
+        let pids = [pair.send.id(), pair.receive.id()];
+        watch.note("sending relay", pids[0]);
+        watch.note("receiving relay", pids[1]);
+        files.push(pids.map(driver_bytes));
+    }
+    println!("{}files of drivers: {:?}", watch.describe(), files.last());
+    assert_eq!(watch.leaks(), Vec::<String>::new());
+    assert_eq!(files.first(), files.last(), "bytes of the drivers' files");
+}
+
+/// Bytes of the files of a relay's media driver in shared memory; 0 if it has none.
+fn driver_bytes(pid: u32) -> u64 {
+    fn bytes(folder: &Path) -> u64 {
+        let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+        let of = |entry: fs::DirEntry| match entry.path() {
+            path if path.is_dir() => bytes(&path),
+            path => fs::metadata(path).map_or(0, |file| file.len()),
+        };
+        entries.map(of).sum()
+    }
+    bytes(Path::new(&format!("/dev/shm/touchline-aeron-relay-{pid}")))
 }
 
 impl Pair {
