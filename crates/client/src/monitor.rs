@@ -5,7 +5,7 @@
 use crate::options::root;
 use crate::{Error, error};
 use std::path::Path;
-use touchline_transport::bus::{FOREIGN_SCHEMA, schema_of};
+use touchline_transport::bus::{DROP_COPY_SCHEMA, FOREIGN_SCHEMA, schema_of};
 use touchline_transport::shm::Root;
 pub use touchline_transport::shm::{
     CountersView, Description, HistogramView, Holder, Liveness, Origin, Overview, ProcessView,
@@ -32,19 +32,39 @@ impl Monitor {
     }
 
     /// Names of the buses of market data, sorted. Those of a trading engine, its drop copy and its clients' commands, are left out:
-    /// its counters are among [`Monitor::processes`].
+    /// see [`Monitor::engines`].
     ///
     /// # Errors
     /// The directory cannot be read.
     pub fn buses(&self) -> Result<Vec<String>, Error> {
-        let buses = self.root.buses();
-        let mut buses = buses.map_err(|error| error::of_segment(&self.root, "", error))?;
+        let mut buses = self.all_buses()?;
         // One that cannot be read is listed: its overview says why.
         buses.retain(|bus| {
             let schema = schema_of(&self.root, bus);
             schema.map_or(true, |schema| schema < FOREIGN_SCHEMA)
         });
         Ok(buses)
+    }
+
+    /// Names of the trading engines and their standbys, sorted, also of those that have ended. Their counters are among
+    /// [`Monitor::processes`].
+    ///
+    /// # Errors
+    /// The directory cannot be read.
+    pub fn engines(&self) -> Result<Vec<String>, Error> {
+        let mut buses = self.all_buses()?;
+        buses.retain(|bus| self.is_engine(bus));
+        Ok(buses)
+    }
+
+    /// Whether a bus is that of a trading engine or of a standby: it has a drop copy and no market data.
+    pub fn is_engine(&self, bus: &str) -> bool {
+        schema_of(&self.root, bus).is_ok_and(|schema| schema == u64::from(DROP_COPY_SCHEMA))
+    }
+
+    fn all_buses(&self) -> Result<Vec<String>, Error> {
+        let buses = self.root.buses();
+        buses.map_err(|error| error::of_segment(&self.root, "", error))
     }
 
     /// Overview of a bus, and its named readers.

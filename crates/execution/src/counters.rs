@@ -1,4 +1,4 @@
-//! Counters of an engine.
+//! Counters of an engine, and of its standby.
 
 touchline_types::counters! {
     /// Counters of `touchline fx run`. A counter with a unit that ends in `now` is a current value.
@@ -19,6 +19,7 @@ touchline_types::counters! {
         fx_outcomes_unknown: "times" = "Times that the outcome of an order became unknown.",
         fx_orders_unknown: "orders now" = "Orders whose outcome is unknown; they count as filled.",
         fx_orders_open: "orders now" = "Orders without a final state, unknown ones included.",
+        fx_parents_open: "parents now" = "Parents that trade, or that have ended with orders without a final state.",
         fx_kills: "times" = "Times that the kill switch was set.",
         fx_killed: "switches now" = "1 while the kill switch is set.",
         fx_alarms: "alarms" = "Alarms of the core, as in the log line fx_alarm.",
@@ -28,11 +29,23 @@ touchline_types::counters! {
         fx_sessions_lost: "times" = "Order sessions that were lost; their open orders became unknown.",
         fx_rounds_late: "times" = "Rounds that began more than pause_max_ms late: no orders until all quotes were read.",
         fx_held: "engines now" = "1 while the engine makes no orders: before all quotes are read, or at the end of the run.",
+        fx_asking: "engines now" = "1 while the engine makes no orders because a bank has not listed its own, after a start whose journal may lack some.",
         fx_journal_position: "bytes now" = "Position behind the last record of the journal.",
         fx_journal_durable: "bytes now" = "Position up to which the journal is on the disk.",
         fx_journal_behind: "bytes now" = "Bytes of the journal that are not on the disk yet; lost with the host, not with the process.",
         fx_journal_failed: "journals now" = "1 if the journal cannot be written: nothing is sent that makes a position.",
         fx_incidents_dropped: "incidents" = "Incidents that were not logged: too many at once.",
+    }
+}
+
+touchline_types::counters! {
+    /// Counters of `touchline fx run --standby` until it is promoted.
+    pub struct StandbyCounters {
+        fx_standby_epoch: "epochs now" = "Epoch of the journal that the standby follows.",
+        fx_standby_position: "bytes now" = "Position behind the last record that was applied; the engine's is fx_journal_position.",
+        fx_standby_records: "records" = "Records of the journal that were applied.",
+        fx_standby_orders: "orders now" = "Orders of the journal.",
+        fx_standby_orders_unknown: "orders now" = "Orders without an outcome, which a promotion asks for.",
     }
 }
 

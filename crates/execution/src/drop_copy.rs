@@ -5,11 +5,10 @@
 //! messages, notices by the numbers, and finds them in the journal ([`crate::Follower`]).
 
 use touchline_transport::bus::{
-    Activity, Damage, END_OF_BATCH, Error, Layout, Lock, Publication, Root, WriterLock,
+    Activity, DROP_COPY_SCHEMA, Damage, END_OF_BATCH, Error, Layout, Lock, Publication, Root,
+    WriterLock,
 };
 
-/// Schema of the bus.
-pub const SCHEMA: u16 = 900;
 /// Longest line, bytes; a longer one is left out of the drop copy.
 const LINE_BYTES_MAX: usize = 60_000;
 
@@ -28,7 +27,7 @@ impl DropCopy {
         let layout = Layout {
             ring_bytes,
             message_bytes_min: LINE_BYTES_MAX + 9,
-            schema: SCHEMA,
+            schema: DROP_COPY_SCHEMA,
             tables: [],
             lossless: None,
             huge_pages: false,

@@ -39,8 +39,8 @@ mod trader;
 mod variant;
 
 pub use config::{Config, ConfigError};
-pub use counters::{Counters, OF_BANK};
-pub use drop_copy::{DropCopy, SCHEMA, decode};
+pub use counters::{Counters, OF_BANK, StandbyCounters};
+pub use drop_copy::{DropCopy, decode};
 pub use follower::Follower;
 pub use recovery::{Recovered, RecoveryError};
 pub use standby::{Promotion, Standby, Step, standby_bus};

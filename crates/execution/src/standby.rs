@@ -6,6 +6,7 @@
 
 use crate::active::{Active, other};
 use crate::config::{ClientConfig, CommandKind, Config, ConfigError};
+use crate::counters::StandbyCounters;
 use crate::desk::{Command, Ring};
 use crate::drop_copy::DropCopy;
 use crate::records;
@@ -15,6 +16,8 @@ use serde_json::Value;
 use std::time::{SystemTime, UNIX_EPOCH};
 use touchline_journal::Follow;
 use touchline_transport::boot_ns;
+use touchline_transport::bus::Root;
+use touchline_transport::shm::ProcessStats;
 
 /// Most records in a round.
 const ROUND_MAX: usize = 1_024;
@@ -22,6 +25,8 @@ const ROUND_MAX: usize = 1_024;
 const RING_BYTES: u64 = 1 << 20;
 /// Longest wait for the order sessions before a promotion is answered.
 const SESSIONS_NS: u64 = 5_000_000_000;
+/// Interval at which the counters are written, nanoseconds.
+const SHOW_NS: u64 = 100_000_000;
 
 /// Bus of the standby of an engine: its lock makes it the only one, and its answers are on it.
 pub fn standby_bus(engine: &str) -> String {
@@ -36,6 +41,9 @@ pub struct Standby {
     answers: Option<DropCopy>,
     rings: Vec<Ring>,
     commands: Vec<Command>,
+    stats: ProcessStats,
+    /// When the counters are written next.
+    show_ns: u64,
 }
 
 /// What a round of a standby leads to.
@@ -78,6 +86,8 @@ impl Standby {
                 .map(|client| Ring::new(client, &root, &bus, began_ns))
                 .collect(),
             commands: Vec::new(),
+            stats: counters_file(&root, &bus)?,
+            show_ns: 0,
             config: config.clone(),
         })
     }
@@ -89,6 +99,10 @@ impl Standby {
     pub fn work(&mut self) -> Result<Step, Error> {
         let mut count = self.apply(u64::MAX)?;
         let now_ns = boot_ns();
+        if now_ns >= self.show_ns {
+            self.show_ns = now_ns + SHOW_NS;
+            self.show_counters();
+        }
         for place in 0..self.rings.len() {
             self.rings[place].join(now_ns);
             self.rings[place].poll(&mut self.commands);
@@ -117,6 +131,21 @@ impl Standby {
             self.follow.epoch(),
             self.follow.position(),
         )
+    }
+
+    /// Writes the counters for their readers.
+    fn show_counters(&mut self) {
+        let Some(Reading { recovered, .. }) = &self.reading else {
+            return;
+        };
+        let counters = StandbyCounters {
+            fx_standby_epoch: self.follow.epoch(),
+            fx_standby_position: self.follow.position(),
+            fx_standby_records: recovered.records,
+            fx_standby_orders: recovered.orders,
+            fx_standby_orders_unknown: recovered.engine.orders().unknown() as u64,
+        };
+        self.stats.counters_file().show(counters.counts());
     }
 
     /// Applies new records below a sequence.
@@ -262,6 +291,18 @@ impl Promotion {
         self.answers.publish(records::ANSWERS, 0, &line);
         Some(text)
     }
+}
+
+/// The counters file, under the name of the standby's bus.
+fn counters_file(root: &Root, bus: &str) -> Result<ProcessStats, Error> {
+    // No histogram: the length of a tick is of no use.
+    Ok(ProcessStats::create(
+        root,
+        bus,
+        1.0,
+        StandbyCounters::TABLE,
+        [],
+    )?)
 }
 
 fn wall_ns() -> u64 {

@@ -19,7 +19,7 @@ use std::time::{Duration, Instant};
 use touchline_client::monitor::Monitor;
 
 /// Watch a bus on a screen: instruments with prices as traders quote them, the ladder of one of them, the state of
-/// publisher and readers.
+/// publisher and readers; of a trading engine whether it trades, its sessions, orders, rejects and journal.
 ///
 /// top reads the bus like any other reader; the publisher never waits for it. When the publisher ends, top reports it
 /// and continues with the next one. Readers are shown if they registered a name, as `tail --name` does.
@@ -61,6 +61,7 @@ Examples:
   touchline top
   touchline top cme-340 --symbol ESU4
   touchline top cme-340 --once --size 120x40
+  touchline top fx-run
 
 Keys:
   q quit; up and down choose an instrument; / filter by typing; s sort, S reverse;
@@ -208,7 +209,7 @@ impl Screen {
 
     fn look(&mut self) {
         self.looked = Some(Instant::now());
-        self.buses = self.monitor.buses().unwrap_or_default();
+        self.buses = listed(&self.monitor).unwrap_or_default();
         if self.model.is_none()
             && let Some(bus) = first_bus(&self.monitor, &self.buses)
         {
@@ -309,6 +310,13 @@ impl Screen {
     }
 }
 
+/// Buses of market data, then trading engines.
+fn listed(monitor: &Monitor) -> Result<Vec<String>, touchline_client::Error> {
+    let mut buses = monitor.buses()?;
+    buses.extend(monitor.engines()?);
+    Ok(buses)
+}
+
 /// The first bus that has a publisher, else the first.
 fn first_bus(monitor: &Monitor, buses: &[String]) -> Option<String> {
     let is_alive = |bus: &&String| matches!(monitor.publisher(bus), Ok(Some(_)));
@@ -325,7 +333,7 @@ fn terminal_failed(error: std::io::Error) -> Failure {
 
 /// Takes two samples and prints one frame as text.
 fn once(arguments: &Arguments, monitor: &Monitor) -> Result<(), Failure> {
-    let buses = monitor.buses().map_err(Failure::run)?;
+    let buses = listed(monitor).map_err(Failure::run)?;
     let bus = arguments.bus.clone().or_else(|| first_bus(monitor, &buses));
     let bus = bus.ok_or_else(|| {
         Failure::run(format!(

@@ -27,7 +27,7 @@ mod watch;
 
 pub use damage::Damage;
 pub(crate) use files::{CURSORS, Reading};
-pub use files::{Error, FOREIGN_SCHEMA, TableReader, TableWriter, schema_of};
+pub use files::{DROP_COPY_SCHEMA, Error, FOREIGN_SCHEMA, TableReader, TableWriter, schema_of};
 pub use flow_control::FlowCounts;
 pub use frame::Frame;
 pub use liveness::Liveness;

@@ -64,4 +64,22 @@ pub const USERS: &[Mutant] = &[
         replace: "let is_live = true;",
         test: "-p touchline --bin touchline what_is_bad_is_red",
     },
+    Mutant {
+        name: "top: an engine that does not write its counters is shown as trading",
+        find: "Freshness::Late(_) => EngineState::Stalled,",
+        replace: "Freshness::Late(_) if false => EngineState::Stalled,",
+        test: "-p touchline --bin touchline old_counters_are_not_a_trading_engine",
+    },
+    Mutant {
+        name: "top: the last session of an engine that has ended is shown as up",
+        find: "is_up: is_current.then(|| of(\"session\") > 0),",
+        replace: "is_up: Some(of(\"session\") > 0),",
+        test: "-p touchline --bin touchline old_counters_are_not_a_trading_engine",
+    },
+    Mutant {
+        name: "metrics: counters of a stopped engine are current",
+        find: "let is_stale = u64::from(!freshness.is_fresh());",
+        replace: "let is_stale = u64::from(process.process.is_none());",
+        test: "-p touchline --bin touchline counters_of_a_stopped_process_are_stale",
+    },
 ];

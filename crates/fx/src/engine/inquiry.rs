@@ -76,6 +76,11 @@ impl Engine {
         !self.order_sessions[bank].inquiry.is_open
     }
 
+    /// Whether no order leaves because a bank has not said which orders it has.
+    pub fn is_asking(&self) -> bool {
+        self.lost.is_asking
+    }
+
     /// Asks a bank for all its orders, again and again until it answers. Its answer also tells of `unknown` ones.
     pub(super) fn inquire(&mut self, bank: Bank, unknown: &[usize], out: &mut Batch) {
         let config = &self.setup.banks[bank].config;

@@ -90,6 +90,29 @@ mod of_bus {
     );
 }
 
+/// Metrics of the exporter about a process with counters of its own.
+mod of_process {
+    use super::Kind;
+
+    type Row = (&'static str, Kind, &'static str);
+
+    pub const UP: Row = (
+        "touchline_process_up",
+        Kind::Gauge,
+        "1 while a process lives that counts apart from any bus.",
+    );
+    pub const COUNTERS_AGE: Row = (
+        "touchline_process_counters_age_seconds",
+        Kind::Gauge,
+        "Time since the process wrote its counters.",
+    );
+    pub const COUNTERS_STALE: Row = (
+        "touchline_process_counters_stale",
+        Kind::Gauge,
+        "1 if the process has ended, or has not written its counters for 2 s: the values are its last ones.",
+    );
+}
+
 /// The page of a directory of buses. An unreadable bus is a metric, never an error.
 pub fn of(monitor: &Monitor) -> String {
     let mut page = Page::default();
@@ -215,13 +238,20 @@ fn write_counters_file(page: &mut Page, overview: &Overview, counters_file: &Cou
 /// Counters of a process that belong to no bus.
 fn write_process(page: &mut Page, process: &ProcessView) {
     let name = process.name.as_str();
-    let help = "1 while a process lives that counts apart from any bus.";
-    if let Some(mut samples) = page.family("touchline_process_up", Kind::Gauge, help) {
-        samples.add(&[("process", name)], u64::from(process.process.is_some()));
-    }
+    let is_up = u64::from(process.process.is_some());
+    write_of_process(page, of_process::UP, name, is_up);
     let Ok(Some(counters_file)) = &process.counters_file else {
         return;
     };
+    let age = counters_file.age();
+    let freshness = Freshness::of(age, process.process.is_some());
+    // mutant: metrics: counters of a stopped engine are current
+    let is_stale = u64::from(!freshness.is_fresh());
+    write_of_process(page, of_process::COUNTERS_STALE, name, is_stale);
+    if let Some(age) = age {
+        let age = age.as_secs_f64();
+        write_of_process(page, of_process::COUNTERS_AGE, name, age);
+    }
     for (what, value) in counters_file.counters() {
         write_labelled(page, ("process", name), &names::of_counter(what), value);
     }
@@ -283,5 +313,16 @@ fn write(
 ) {
     if let Some(mut samples) = page.family(name, kind, help) {
         samples.add(&[("bus", bus)], value);
+    }
+}
+
+fn write_of_process(
+    page: &mut Page,
+    (name, kind, help): (&str, Kind, &str),
+    process: &str,
+    value: impl std::fmt::Display,
+) {
+    if let Some(mut samples) = page.family(name, kind, help) {
+        samples.add(&[("process", process)], value);
     }
 }

@@ -1,6 +1,7 @@
 //! Dashboard, alerts and documents match the metrics of the page.
 
 use super::{names, page};
+use crate::counted::LATE_AFTER;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -147,7 +148,8 @@ fn of_engine() -> Vec<(String, &'static str)> {
         unit: unit.to_owned(),
         help: String::new(),
     };
-    let counters = touchline_execution::Counters::TABLE.iter();
+    let standby = touchline_execution::StandbyCounters::TABLE.iter();
+    let counters = touchline_execution::Counters::TABLE.iter().chain(standby);
     let counters = counters.map(|info| (info.name.to_owned(), info.unit));
     let banks = touchline_execution::OF_BANK.iter();
     let banks = banks.map(|(name, unit, _)| (format!("{name}:LP01"), *unit));
@@ -232,6 +234,33 @@ fn what_the_exporter_adds_is_documented() {
     }
 }
 
+/// A process that lives and does not write its counters is up and stale, as the alert of a stopped engine needs it.
+#[test]
+fn counters_of_a_stopped_process_are_stale() {
+    let folder =
+        std::env::temp_dir().join(format!("touchline-metrics-stale-{}", std::process::id()));
+    let root = Root::at(&folder);
+    let table = touchline_execution::Counters::TABLE;
+    let stats = ProcessStats::create(&root, "fx-run", 1.0, table, []);
+    let mut stats = stats.expect("a free name");
+    let mut page_after = |since| {
+        stats.counters_file().show(table.iter().map(|_| 0));
+        std::thread::sleep(since);
+        page::of(&Monitor::new(Some(root.path())))
+    };
+    let current = page_after(Duration::ZERO);
+    let stopped = page_after(LATE_AFTER + Duration::from_millis(10));
+    for (text, stale) in [(&current, 0), (&stopped, 1)] {
+        for line in [
+            "touchline_process_up{process=\"fx-run\"} 1\n".to_owned(),
+            format!("touchline_process_counters_stale{{process=\"fx-run\"}} {stale}\n"),
+        ] {
+            assert!(text.contains(&line), "{line}: {text}");
+        }
+    }
+    std::fs::remove_dir_all(&folder).expect("our folder");
+}
+
 /// A hundred thousand instruments are one number, not one series each.
 #[test]
 fn instruments_do_not_make_series() {
@@ -300,9 +329,14 @@ fn the_dashboard_is_whole() {
         for target in panel["targets"].as_array().expect("queries") {
             assert_eq!(target["datasource"]["uid"], "${datasource}");
             let query = target["expr"].as_str().expect("a query");
-            // Counters of a relay that sends have its own name, in which that of the bus stands.
-            let of_a_relay = query.contains("{process=~\"relay-($bus)-.*\"}");
-            assert!(of_a_relay || query.contains("{bus=~\"$bus\"}"), "{query}");
+            // Counters of a relay that sends have its own name, which contains that of the bus; those of an engine have its.
+            let selectors = [
+                "{bus=~\"$bus\"}",
+                "{process=~\"relay-($bus)-.*\"}",
+                "{process=~\"$engine\"}",
+            ];
+            let is_selected = selectors.into_iter().any(|text| query.contains(text));
+            assert!(is_selected, "{query}");
             queries += 1;
         }
     }
@@ -311,7 +345,7 @@ fn the_dashboard_is_whole() {
         .as_array()
         .expect("variables");
     let names: Vec<_> = variables.iter().map(|variable| &variable["name"]).collect();
-    assert_eq!(names, ["datasource", "bus"]);
+    assert_eq!(names, ["datasource", "bus", "engine"]);
 }
 
 /// Each alert has a summary that says what to do.

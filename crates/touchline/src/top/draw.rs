@@ -1,6 +1,7 @@
 //! Draws a picture as a frame of the terminal. A part that does not fit is left out completely. This module does not
 //! read the bus.
 
+mod engine;
 mod market;
 mod parts;
 mod table;
@@ -9,6 +10,7 @@ mod tests;
 
 use super::model::{Picture, State};
 use crate::format::bytes;
+use engine::{draw_engine, engine_style};
 use market::{Parts, draw_ladder, draw_list, ladder_width, list_height};
 use parts::{books_line, latency_rows, line_rows, rate_rows, reader_rows, score_rows, totals_line};
 use ratatui::Frame;
@@ -43,10 +45,10 @@ pub struct Around {
 /// Page of the screen.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Page {
-    /// Instruments and the selected one.
+    /// Instruments and the selected one; banks first of an engine.
     #[default]
     Market,
-    /// Rates, lines and gaps, latencies, readers.
+    /// Rates, lines and gaps, latencies, readers; flow first of an engine.
     Publisher,
 }
 
@@ -114,12 +116,13 @@ fn draw_all(frame: &mut Frame<'_>, area: Rect, picture: &Picture, around: &Aroun
         .into_iter()
         .map(|line| Line::styled(line, CARE));
     frame.render_widget(Paragraph::new(lines.collect::<Vec<_>>()), above);
-    match (&picture.last_error, &picture.overview) {
-        (Some(last_error), _) => frame.render_widget(said(last_error), body),
-        (None, None) => {}
-        (None, Some(_)) => draw_body(frame, body, picture, around),
+    match (&picture.last_error, &picture.engine, &picture.overview) {
+        (Some(last_error), ..) => frame.render_widget(said(last_error), body),
+        (None, Some(engine), _) => draw_engine(frame, body, (picture, engine), around),
+        (None, None, Some(_)) => draw_body(frame, body, picture, around),
+        (None, None, None) => {}
     }
-    frame.render_widget(footing(around, area.width), foot);
+    frame.render_widget(footing(picture, around, area.width), foot);
     if around.help {
         draw_help(frame, body);
     }
@@ -281,16 +284,21 @@ fn publisher_height(picture: &Picture, width: u16, around: &Around) -> u16 {
 }
 
 fn heading(picture: &Picture, around: &Around, width: u16) -> Line<'static> {
-    let style = match picture.state {
-        State::Ready => GOOD,
-        State::Recovering | State::Starting => CARE,
-        State::Gone | State::Stalled | State::Unseen => BAD,
+    let (state, style) = match (&picture.engine, picture.state) {
+        (Some(engine), _) => (engine.state.name(), engine_style(engine.state)),
+        (None, state @ State::Ready) => (state.name(), GOOD),
+        (None, state @ (State::Recovering | State::Starting)) => (state.name(), CARE),
+        (None, state) => (state.name(), BAD),
     };
     let mut parts = Parts::new(width);
     parts.add(picture.bus.clone(), BOLD);
-    parts.add(picture.state.name().to_owned(), style.patch(BOLD));
+    parts.add(state.to_owned(), style.patch(BOLD));
     if around.is_paused {
         parts.add("paused".to_owned(), CARE);
+    }
+    if let Some(engine) = picture.engine.as_ref().filter(|engine| engine.pid > 0) {
+        let up = uptime(picture.uptime_ns);
+        parts.add(format!("process {}, up {up}", engine.pid), Style::new());
     }
     if let Some(overview) = &picture.overview {
         let who = match &overview.publisher {
@@ -322,7 +330,7 @@ fn uptime(ns: u64) -> String {
     }
 }
 
-fn footing(around: &Around, width: u16) -> Line<'static> {
+fn footing(picture: &Picture, around: &Around, width: u16) -> Line<'static> {
     let mut parts = Parts::new(width);
     if let Some(typed) = &around.typing {
         parts.add(format!("symbols with: {typed}_"), BOLD);
@@ -330,13 +338,19 @@ fn footing(around: &Around, width: u16) -> Line<'static> {
         parts.add("Esc shows all".to_owned(), DIM);
         return parts.line();
     }
-    let page = match around.page {
-        Page::Market => "Enter publisher",
-        Page::Publisher => "Enter instruments",
+    let is_engine = picture.engine.is_some();
+    let page = match (around.page, is_engine) {
+        (Page::Market, false) => "Enter publisher",
+        (Page::Publisher, false) => "Enter instruments",
+        (Page::Market, true) => "Enter flow",
+        (Page::Publisher, true) => "Enter banks",
     };
     // Most important first; the rest is left out.
     let mut hints = vec!["q quit".to_owned(), "? keys".to_owned(), page.to_owned()];
-    hints.extend(["/ filter", "s sort", "Up Down choose", "p pause"].map(str::to_owned));
+    if !is_engine {
+        hints.extend(["/ filter", "s sort", "Up Down choose"].map(str::to_owned));
+    }
+    hints.push("p pause".to_owned());
     if around.place.1 > 1 {
         hints.push("Tab next bus".to_owned());
     }

@@ -3,6 +3,7 @@
 //!
 //! Publisher and readers never wait for the model, and it writes nothing to their memory.
 
+mod engine;
 mod list;
 mod market;
 mod readers;
@@ -11,6 +12,7 @@ mod scores;
 #[cfg(test)]
 mod tests;
 
+pub use engine::{Engine, EngineBank, EngineState, Standby};
 pub use list::{InstrumentRow, List, Quoted, ShownList, Sort};
 pub use market::Ladder;
 #[cfg(test)]
@@ -78,6 +80,8 @@ pub struct Picture {
     pub ladder: Option<Ladder>,
     /// Scores of the banks in the selected instrument, of a composite.
     pub scores: Vec<BankScore>,
+    /// A trading engine or its standby: the bus has no market data.
+    pub engine: Option<Engine>,
 }
 
 /// A receiver of a relay that most bytes wait for, or that was disconnected for being slow.
@@ -120,14 +124,14 @@ pub struct Rate {
     pub per_second: f64,
     /// Total.
     pub total: u64,
-    /// Rates of the last intervals, latest last.
+    /// Rates of the last intervals, latest last, per 1,000 seconds.
     pub past: VecDeque<u64>,
     /// Counters whose sum is shown.
     pub counters: &'static [&'static str],
 }
 
 /// A count.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Count {
     /// Name.
     pub name: String,
@@ -290,6 +294,9 @@ impl Model {
     }
 
     fn try_look(&mut self) -> Result<(), String> {
+        if self.monitor.is_engine(&self.bus) {
+            return self.look_at_engine();
+        }
         // mutant: top: buses are not listed for one that does not exist
         let words = |error| missing::words_at(self.monitor.path(), &self.bus, error);
         let (overview, readers) = self.monitor.overview(&self.bus).map_err(words)?;
@@ -321,8 +328,8 @@ impl Model {
             state: state(&overview, &books),
             uptime_ns: uptime_ns(&overview, sample.as_ref()),
             is_since_reset: self.base.is_some(),
-            rates: self.rates(sample.as_ref(), seconds),
-            lines: self.lines(sample.as_ref()),
+            rates: self.rates(sample.as_ref(), seconds, &RATES),
+            lines: self.lines(sample.as_ref(), &LINES),
             books,
             latencies: self.latencies(sample.as_ref()),
             unnamed_readers: readers::unnamed(&overview, &readers),
@@ -367,13 +374,19 @@ impl Model {
         sample.counter(counter).saturating_sub(base)
     }
 
-    fn rates(&mut self, sample: Option<&Sample>, seconds: f64) -> Vec<Rate> {
+    fn rates(
+        &mut self,
+        sample: Option<&Sample>,
+        seconds: f64,
+        table: &[(&'static str, &'static [&'static str])],
+    ) -> Vec<Rate> {
         let Some(sample) = sample else {
             return Vec::new();
         };
         if self.rates.is_empty() {
             let known = |(_, counters): &(_, &[&str])| counters.iter().any(|name| sample.has(name));
-            self.rates = RATES.into_iter().filter(known).map(Rate::new).collect();
+            let known = table.iter().copied().filter(known);
+            self.rates = known.map(Rate::new).collect();
         }
         let mut rates = std::mem::take(&mut self.rates);
         for rate in &mut rates {
@@ -385,29 +398,35 @@ impl Model {
                 if rate.past.len() == PAST_MAX {
                     rate.past.pop_front();
                 }
-                rate.past.push_back(rate.per_second as u64);
+                rate.past.push_back((1e3 * rate.per_second) as u64);
             }
         }
         self.rates = rates.clone();
         rates
     }
 
-    fn lines(&self, sample: Option<&Sample>) -> Vec<Count> {
+    fn lines(&self, sample: Option<&Sample>, table: &[(&str, &str, bool)]) -> Vec<Count> {
         let Some(sample) = sample else {
             return Vec::new();
         };
-        let count = |counter: &str, name: &str, is_bad: bool| Count {
+        let known = table.iter().filter(|line| sample.has(line.0));
+        let known = known.map(|line| self.count(sample, *line));
+        // Any counter of drops by the kernel or the network card.
+        let is_listed = |name: &str| table.iter().any(|line| line.0 == name);
+        let dropped = sample.names().filter(|name| name.contains("drop"));
+        let dropped = dropped.filter(|name| !is_listed(name));
+        let dropped = dropped.map(|name| self.count(sample, (name, &name.replace('_', " "), true)));
+        known.chain(dropped).collect()
+    }
+
+    /// A counter with its label, and whether an increase is a fault.
+    fn count(&self, sample: &Sample, (counter, name, is_bad): (&str, &str, bool)) -> Count {
+        Count {
             name: name.to_owned(),
             total: self.total(sample, counter),
             recent: self.recent(sample, counter),
             is_bad,
-        };
-        let known = LINES.into_iter().filter(|line| sample.has(line.0));
-        let known = known.map(|(counter, name, is_bad)| count(counter, name, is_bad));
-        // Any counter of drops by the kernel or the network card.
-        let dropped = sample.names().filter(|name| name.contains("drop"));
-        let dropped = dropped.map(|name| count(name, &name.replace('_', " "), true));
-        known.chain(dropped).collect()
+        }
     }
 
     fn latencies(&self, sample: Option<&Sample>) -> Vec<Latency> {

@@ -536,6 +536,9 @@ pub fn schema_of(root: &Root, bus: &str) -> Result<u64, Error> {
 /// Schemas from here on are of buses without market data: drop copies and commands of an engine.
 pub const FOREIGN_SCHEMA: u64 = 900;
 
+/// Schema of the drop copy of a trading engine, and of the answers of its standby.
+pub const DROP_COPY_SCHEMA: u16 = FOREIGN_SCHEMA as u16;
+
 fn readable(ring: &Mapping, bus: &str) -> Result<(), Error> {
     match Format::read(ring.words()) {
         Some(format) if !format.is_readable() => Err(Error::Format {

@@ -79,7 +79,8 @@ fn write_losses(parts: &mut Parts, picture: &Picture) {
     }
 }
 
-fn bad_style(recent: u64, total: u64) -> Style {
+/// Style of a fault: red if there were some in the last interval.
+pub fn bad_style(recent: u64, total: u64) -> Style {
     match (recent, total) {
         (1.., _) => BAD,
         (0, 1..) => CARE,
@@ -143,7 +144,7 @@ pub fn rate_rows(picture: &Picture, width: u16) -> Vec<Line<'static>> {
     for rate in &picture.rates {
         let (per_second, total) = match rate.name {
             "bytes" => (bytes(rate.per_second as u64), bytes(rate.total)),
-            _ => (count(rate.per_second as u64), count(rate.total)),
+            _ => (per_second(rate.per_second), count(rate.total)),
         };
         table.push(
             Style::new(),
@@ -169,10 +170,23 @@ pub fn rate_rows(picture: &Picture, width: u16) -> Vec<Line<'static>> {
     lines
 }
 
+/// A rate, with a decimal if it is small.
+fn per_second(rate: f64) -> String {
+    match rate {
+        0.05..9.95 => format!("{rate:.1}"),
+        _ => count(rate as u64),
+    }
+}
+
 /// Packets of the lines, and losses.
 pub fn line_rows(picture: &Picture, width: u16) -> Vec<Line<'static>> {
+    count_rows("lines and gaps", picture, width)
+}
+
+/// Counts of the last interval and in total, under this head.
+pub fn count_rows(head: &str, picture: &Picture, width: u16) -> Vec<Line<'static>> {
     let mut table = Table::new(vec![
-        Column::left("lines and gaps", 0),
+        Column::left(head, 0),
         Column::right("now", 2).at_least(7),
         Column::right("total", 1).at_least(11),
     ]);

@@ -1,5 +1,7 @@
 //! Golden frames, reviewed by a person, and properties of every frame.
 
+mod engine;
+
 use super::{Around, Page, draw};
 use crate::top::model::{
     Condition, Count, InstrumentRow, Ladder, LadderLevel, Latency, List, Picture, Points, Quoted,

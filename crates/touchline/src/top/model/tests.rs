@@ -1,5 +1,7 @@
 //! Models of buses that the tests publish.
 
+mod engine;
+
 use super::{Condition, Ladder, Model, Picture, STATES, State};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering};

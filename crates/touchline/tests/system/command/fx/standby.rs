@@ -54,6 +54,10 @@ fn a_standby_takes_over_from_a_killed_engine_and_not_from_a_frozen_one() {
             .desk
             .run("fx run --config fx/run.toml --standby --until-eof");
         second.refused(1, &["fx-run-standby", "is being written by"]);
+        let top = market.desk.run("top fx-run-standby --once --size 80x24");
+        for words in ["standby", "behind the engine", "engine fx-run  trading"] {
+            assert!(top.stdout.contains(words), "{words}: {top:?}");
+        }
         let active_pid = active.0.id().to_string();
         for (number, side) in ["buy", "sell", "buy", "sell"].iter().enumerate() {
             let pair = ["EUR/USD", "USD/JPY"][number % 2];

@@ -253,13 +253,29 @@ fn an_engine_that_is_killed_with_orders_out_recovers_from_its_journal() {
 fn two_people_lift_a_kill_and_a_restart_does_not() {
     let market = Market::open("fx-kill", &["[banks.orders]"]);
     let engine = market.engine("first.txt");
+    let shows = |words: &[&str]| {
+        let top = market.desk.run("top fx-run --once --size 80x24").done();
+        let shown = &top.stdout;
+        assert!(
+            words.iter().all(|word| shown.contains(word)),
+            "{words:?}: {shown}"
+        );
+    };
+    shows(&[
+        "trading",
+        "sessions 1 of 1 up",
+        "orders open 0",
+        "unknown 0",
+    ]);
     market.desk.run("fx kill").done();
     market.send("EUR/USD buy 1000").refused(1, &["kill"]);
+    shows(&["kill switch set", "fx lift"]);
     market.desk.run("fx lift").done();
     market.desk.run("fx lift").done();
     market.send("EUR/USD buy 1000").refused(1, &["kill"]);
     signal(&engine.0, "KILL");
     drop(engine);
+    shows(&["died", "last values"]);
     let engine = start(
         &market.desk,
         "fx run --config fx/run.toml --until-eof",
@@ -279,6 +295,7 @@ fn two_people_lift_a_kill_and_a_restart_does_not() {
             .contains(": 1000 filled")
     });
     end(engine);
+    shows(&["ended", "No engine runs"]);
     assert_eq!(market.ledgers().count("duplicates"), 0);
 }
 

@@ -1,0 +1,312 @@
+//! A trading engine: its state and the reason for it, what is open, banks, flow, events, latency, rejects by code.
+
+use super::market::Parts;
+use super::parts::{bad_style, count_rows, latency_rows, rate_rows};
+use super::table::{Column, Table};
+use super::{
+    Around, BAD, BOLD, CARE, DIM, GAPS_WIDTH, GOOD, Page, TWO_COLUMNS, WIDE, below, rows_of,
+    wrapped,
+};
+use crate::format::{age, bytes, count, share};
+use crate::top::model::{Engine, EngineBank, EngineState, Picture, Standby};
+use ratatui::Frame;
+use ratatui::layout::{Constraint, Layout, Rect};
+use ratatui::style::Style;
+use ratatui::text::{Line, Span};
+use ratatui::widgets::Paragraph;
+
+/// Bytes of the journal that are not on the disk, from which an operator should look at the disk; the alert has the
+/// same number.
+const BEHIND_BYTES: u64 = 16 << 20;
+
+/// Tables that are drawn side by side, or one below the other on a narrow screen.
+type Section = Vec<Vec<Line<'static>>>;
+
+/// Draws an engine below the heading.
+pub fn draw_engine(
+    frame: &mut Frame<'_>,
+    area: Rect,
+    (picture, engine): (&Picture, &Engine),
+    around: &Around,
+) {
+    let mut lines = explanation(&picture.bus, engine, area.width);
+    match &engine.standby {
+        Some(standby) => lines.extend(standby_lines(standby, engine, area.width)),
+        None if engine.age.is_some() => lines.extend(open_lines(engine, area.width)),
+        None => {}
+    }
+    let height = lines.len() as u16;
+    frame.render_widget(Paragraph::new(lines), rows_of(area, height));
+    if engine.standby.is_none() && engine.age.is_some() {
+        let sections = sections(picture, engine, area.width, around);
+        draw_sections(frame, below(area, height), sections);
+    }
+}
+
+/// Style of a state.
+pub fn engine_style(state: EngineState) -> Style {
+    match state {
+        EngineState::Trading | EngineState::Standby => GOOD,
+        EngineState::Asking | EngineState::Held => CARE,
+        EngineState::Ended
+        | EngineState::Died
+        | EngineState::Stalled
+        | EngineState::JournalFailed
+        | EngineState::Killed
+        | EngineState::NoSession => BAD,
+    }
+}
+
+/// What the state means, and what to do.
+fn explanation(bus: &str, engine: &Engine, width: u16) -> Vec<Line<'static>> {
+    let old = engine.age.map_or(String::new(), |since| {
+        age(u64::try_from(since.as_nanos()).unwrap_or(u64::MAX))
+    });
+    let (up, all) = engine.sessions();
+    let is_standby = bus.ends_with("-standby");
+    let text = match engine.state {
+        EngineState::Ended if is_standby => {
+            "No standby runs; `touchline fx run --config FILE --standby` starts one.".to_owned()
+        }
+        EngineState::Ended => "No engine runs; `touchline fx run --config FILE` starts one.".to_owned(),
+        EngineState::Died if is_standby => format!(
+            "The standby died {old} ago; `touchline fx run --config FILE --standby` starts another."
+        ),
+        EngineState::Died => format!(
+            "The engine died {old} ago; these are its last values. `touchline fx run` continues from the journal."
+        ),
+        EngineState::Stalled => format!(
+            "Counters were written {old} ago: the process is stopped or hangs; these are its last values."
+        ),
+        EngineState::JournalFailed => {
+            "The journal cannot be written: no order is sent. Repair the disk, then start the engine again.".to_owned()
+        }
+        EngineState::Killed => {
+            "No order is sent, every parent has ended. Two people lift it with `touchline fx lift`.".to_owned()
+        }
+        EngineState::Asking => {
+            "No order is sent before every bank has listed its orders: the journal may lack some.".to_owned()
+        }
+        EngineState::Held => "No order is sent before all quotes are read.".to_owned(),
+        EngineState::NoSession => {
+            "No order session is logged on; the log lines fx_session have the reasons.".to_owned()
+        }
+        EngineState::Trading if up < all => {
+            format!("Orders are sent to {up} of {all} banks; the log lines fx_session have the reasons.")
+        }
+        EngineState::Trading => "Orders are sent to all banks.".to_owned(),
+        EngineState::Standby => "Applies the journal of the engine and sends nothing before `touchline fx promote`.".to_owned(),
+    };
+    let style = match engine.state {
+        EngineState::Trading if up < all => CARE,
+        state => engine_style(state),
+    };
+    let lines = wrapped(&text, width).into_iter();
+    lines.map(|line| Line::styled(line, style)).collect()
+}
+
+/// Sessions, what is open, and the journal.
+fn open_lines(engine: &Engine, width: u16) -> [Line<'static>; 2] {
+    let mut open = Parts::new(width);
+    let (up, all) = engine.sessions();
+    if engine.state.is_current() {
+        let style = if up < all { BAD } else { GOOD };
+        open.add(format!("sessions {up} of {all} up"), style);
+    } else {
+        open.add("at the last count:".to_owned(), DIM);
+    }
+    let plain = |count: u64| if count > 0 { BOLD } else { DIM };
+    let parents = engine.parents_open;
+    open.add(format!("parents open {}", count(parents)), plain(parents));
+    let orders = engine.orders_open;
+    open.add(format!("orders open {}", count(orders)), plain(orders));
+    let unknown = engine.orders_unknown;
+    let style = if unknown > 0 { BAD.patch(BOLD) } else { DIM };
+    open.add(format!("unknown {}", count(unknown)), style);
+    let mut journal = Parts::new(width);
+    let behind = engine.journal_behind_bytes;
+    let style = match behind {
+        0 => DIM,
+        1..=BEHIND_BYTES => Style::new(),
+        _ => BAD,
+    };
+    let text = format!(
+        "journal {}, not on the disk {}",
+        bytes(engine.journal_bytes),
+        bytes(behind)
+    );
+    journal.add(text, style);
+    let alarms = &engine.alarms;
+    let style = bad_style(alarms.recent, alarms.total);
+    journal.add(format!("alarms {}", count(alarms.total)), style);
+    [open.line(), journal.line()]
+}
+
+fn standby_lines(standby: &Standby, engine: &Engine, width: u16) -> Vec<Line<'static>> {
+    let mut position = Parts::new(width);
+    position.add(format!("journal {}", bytes(standby.position)), BOLD);
+    if let Some(behind) = standby.behind_bytes {
+        let style = if behind > BEHIND_BYTES {
+            BAD
+        } else {
+            Style::new()
+        };
+        position.add(format!("behind the engine {}", bytes(behind)), style);
+    }
+    position.add(format!("epoch {}", standby.epoch), DIM);
+    position.add(format!("{} records applied", count(standby.records)), DIM);
+    let mut orders = Parts::new(width);
+    orders.add(format!("orders {}", count(standby.orders)), BOLD);
+    let unknown = engine.orders_unknown;
+    let style = if unknown > 0 { CARE } else { DIM };
+    orders.add(format!("without outcome {}", count(unknown)), style);
+    let mut other = Parts::new(width);
+    other.add(format!("engine {}", standby.engine), BOLD);
+    let state = standby.engine_state;
+    other.add(state.name().to_owned(), engine_style(state).patch(BOLD));
+    let lines = [position, orders, other];
+    lines.map(Parts::line).into()
+}
+
+/// Tables, the most important first.
+fn sections(picture: &Picture, engine: &Engine, width: u16, around: &Around) -> Vec<Section> {
+    let (left, right) = match width {
+        WIDE.. => (width / 2, width / 2 - 1),
+        TWO_COLUMNS.. => (width - GAPS_WIDTH - 1, GAPS_WIDTH),
+        _ => (width, width),
+    };
+    let flow = vec![
+        rate_rows(picture, left),
+        count_rows("events", picture, right),
+    ];
+    let latency = latency_rows(picture, width, around.totals);
+    let (banks, rejects) = (&engine.banks, &engine.rejects);
+    let banks_and_rejects = match width {
+        WIDE.. => vec![vec![
+            bank_rows(banks, engine.state, left),
+            reject_rows(rejects, right),
+        ]],
+        _ => vec![
+            vec![bank_rows(banks, engine.state, width)],
+            vec![reject_rows(rejects, width)],
+        ],
+    };
+    let mut banks_and_rejects = banks_and_rejects.into_iter();
+    let first = banks_and_rejects.next().into_iter();
+    let middle = [flow, vec![latency]].into_iter();
+    match around.page {
+        Page::Market => first.chain(middle).chain(banks_and_rejects).collect(),
+        Page::Publisher => middle.chain(banks_and_rejects).chain(first).collect(),
+    }
+}
+
+/// Draws what fits, with a blank row between if all fit with it; only the first table is shortened.
+fn draw_sections(frame: &mut Frame<'_>, area: Rect, sections: Vec<Section>) {
+    let mut sections: Vec<Section> = match area.width {
+        TWO_COLUMNS.. => sections,
+        _ => sections
+            .into_iter()
+            .flatten()
+            .map(|one| vec![one])
+            .collect(),
+    };
+    let height = |section: &Section| section.iter().map(Vec::len).max().unwrap_or(0) as u16;
+    if let Some([first, ..]) = sections.first_mut().map(Vec::as_mut_slice) {
+        shorten(first, area.height);
+    }
+    let rows: u16 = sections.iter().map(height).sum();
+    let gap = u16::from(rows + sections.len() as u16 <= area.height);
+    let mut rest = below(area, gap);
+    for section in sections {
+        let rows = height(&section);
+        if rows > rest.height {
+            continue;
+        }
+        draw_section(frame, rows_of(rest, rows), section);
+        rest = below(rest, rows + gap);
+    }
+}
+
+fn draw_section(frame: &mut Frame<'_>, area: Rect, section: Section) {
+    let areas: Vec<Rect> = match (section.len(), area.width) {
+        (2, WIDE..) => Layout::horizontal([Constraint::Fill(1), Constraint::Fill(1)])
+            .spacing(1)
+            .split(area)
+            .to_vec(),
+        (2, _) => Layout::horizontal([Constraint::Fill(1), Constraint::Length(GAPS_WIDTH)])
+            .spacing(1)
+            .split(area)
+            .to_vec(),
+        _ => vec![area],
+    };
+    for (lines, area) in section.into_iter().zip(areas) {
+        frame.render_widget(Paragraph::new(lines), area);
+    }
+}
+
+/// Leaves out rows without room, and writes their number.
+fn shorten(lines: &mut Vec<Line<'static>>, height: u16) {
+    let height = usize::from(height);
+    if lines.len() > height && height > 1 {
+        let hidden = lines.len() - (height - 1);
+        lines.truncate(height - 1);
+        lines.push(Line::styled(
+            format!(" {} more rows", count(hidden as u64)),
+            DIM,
+        ));
+    }
+}
+
+/// Banks, those without a session first.
+fn bank_rows(banks: &[EngineBank], state: EngineState, width: u16) -> Vec<Line<'static>> {
+    let mut table = Table::new(vec![
+        Column::left("bank, all runs", 0),
+        Column::left("session", 0),
+        Column::right("orders", 1).at_least(9),
+        Column::right("fills", 1).at_least(9),
+        Column::right("rejects", 2).at_least(8),
+        Column::right("share", 4).at_least(7),
+        Column::right("unknown", 3),
+    ]);
+    for bank in banks {
+        let (session, style) = match bank.is_up {
+            Some(true) => ("up", GOOD),
+            Some(false) => ("down", BAD.patch(BOLD)),
+            None => ("-", DIM),
+        };
+        let rest = if state.is_current() {
+            Style::new()
+        } else {
+            DIM
+        };
+        let mut cells = vec![
+            Span::styled(bank.name.clone(), rest),
+            Span::styled(session, style),
+        ];
+        let numbers = [
+            count(bank.orders),
+            count(bank.fills),
+            count(bank.rejects),
+            share(bank.rejects, bank.orders),
+            count(bank.unknown),
+        ];
+        cells.extend(numbers.map(|text| Span::styled(text, rest)));
+        table.push(Style::new(), cells);
+    }
+    table.lines(width)
+}
+
+/// Rejects by code.
+fn reject_rows(rejects: &[(&'static str, &'static str, u64)], width: u16) -> Vec<Line<'static>> {
+    let mut table = Table::new(vec![
+        Column::left("rejects, all runs", 0),
+        Column::right("orders", 0).at_least(9),
+        Column::left("meaning", 1),
+    ]);
+    for (code, meaning, orders) in rejects {
+        let style = if *orders == 0 { DIM } else { Style::new() };
+        let cells = [(*code).to_owned(), count(*orders), (*meaning).to_owned()];
+        table.push(style, cells.map(Span::raw).to_vec());
+    }
+    table.lines(width)
+}

@@ -1,0 +1,219 @@
+//! Models of trading engines and standbys, from counters files that the tests write.
+
+use super::{Stage, looked};
+use crate::counted::Freshness;
+use crate::top::model::engine::Engine;
+use crate::top::model::{EngineState, Model, Sample};
+use std::time::Duration;
+use touchline_client::monitor::CountersView;
+use touchline_execution::{Counters, DropCopy, OF_BANK, StandbyCounters};
+use touchline_transport::shm::ProcessStats;
+use touchline_types::CounterInfo;
+
+/// A drop copy and a counters file of two banks, as an engine has them.
+struct Running {
+    _drop_copy: DropCopy,
+    stats: ProcessStats,
+}
+
+impl Running {
+    fn engine(stage: &Stage) -> Running {
+        let mut table: Vec<CounterInfo> = Counters::TABLE.to_vec();
+        for bank in ["LP01", "LP02"] {
+            let of_bank = OF_BANK.iter().map(|(name, unit, help)| CounterInfo {
+                name: format!("{name}:{bank}").leak(),
+                unit,
+                help,
+            });
+            table.extend(of_bank);
+        }
+        Running::with(stage, "fx-run", &table)
+    }
+
+    fn with(stage: &Stage, bus: &str, table: &[CounterInfo]) -> Running {
+        let drop_copy = DropCopy::open(&stage.root(), bus, 1 << 20).expect("a free bus");
+        let stats = ProcessStats::create(&stage.root(), bus, 1.0, table, []);
+        Running {
+            _drop_copy: drop_copy,
+            stats: stats.expect("a free name"),
+        }
+    }
+
+    /// Shows these counters; of each bank session, orders, reports, fills, rejects and unknown.
+    fn show(&mut self, counters: &Counters, banks: [[u64; 6]; 2]) {
+        let all = counters
+            .counts()
+            .into_iter()
+            .chain(banks.into_iter().flatten());
+        self.stats.counters_file().show(all);
+    }
+}
+
+const UP: [[u64; 6]; 2] = [[1, 10, 20, 7, 2, 1], [1, 4, 8, 4, 0, 0]];
+
+fn trading() -> Counters {
+    Counters {
+        fx_orders_sent: 14,
+        fx_sessions: 2,
+        fx_orders_open: 3,
+        fx_orders_unknown: 1,
+        fx_parents_open: 2,
+        fx_journal_position: 5_000,
+        fx_journal_durable: 4_000,
+        fx_journal_behind: 1_000,
+        ..Counters::default()
+    }
+}
+
+/// The state is the first reason for which no order is sent; sessions and what is open are those of the counters.
+#[test]
+fn the_state_of_an_engine_follows_from_its_counters() {
+    let stage = Stage::new();
+    let mut running = Running::engine(&stage);
+    let mut model = Model::of(&stage.monitor(), "fx-run");
+    running.show(&trading(), UP);
+    let engine = looked(&mut model).engine.clone().expect("an engine");
+    assert_eq!(
+        (engine.state, engine.sessions()),
+        (EngineState::Trading, (2, 2))
+    );
+    assert_eq!(
+        (
+            engine.parents_open,
+            engine.orders_open,
+            engine.orders_unknown
+        ),
+        (2, 3, 1)
+    );
+    assert_eq!(
+        (engine.journal_bytes, engine.journal_behind_bytes),
+        (5_000, 1_000)
+    );
+    assert_eq!(engine.pid, std::process::id());
+    let bank = &engine.banks[0];
+    assert_eq!(
+        (
+            bank.name.as_str(),
+            bank.is_up,
+            bank.orders,
+            bank.fills,
+            bank.rejects,
+            bank.unknown
+        ),
+        ("LP01", Some(true), 10, 7, 2, 1)
+    );
+    let one_down = [[1, 10, 20, 7, 2, 1], [0, 4, 8, 4, 0, 0]];
+    running.show(
+        &Counters {
+            fx_sessions: 1,
+            ..trading()
+        },
+        one_down,
+    );
+    let engine = looked(&mut model).engine.clone().expect("an engine");
+    assert_eq!(
+        (engine.state, engine.sessions()),
+        (EngineState::Trading, (1, 2))
+    );
+    assert_eq!(
+        (engine.banks[0].name.as_str(), engine.banks[0].is_up),
+        ("LP02", Some(false))
+    );
+    let mut counters = Counters {
+        fx_sessions: 0,
+        ..trading()
+    };
+    for (set, state) in [
+        ((|_| {}) as fn(&mut Counters), EngineState::NoSession),
+        (|counters| counters.fx_held = 1, EngineState::Held),
+        (|counters| counters.fx_asking = 1, EngineState::Asking),
+        (|counters| counters.fx_killed = 1, EngineState::Killed),
+        (
+            |counters| counters.fx_journal_failed = 1,
+            EngineState::JournalFailed,
+        ),
+    ] {
+        set(&mut counters);
+        running.show(&counters, one_down);
+        let engine = looked(&mut model).engine.as_ref().expect("an engine");
+        assert_eq!(engine.state, state);
+    }
+    drop(running.stats);
+    let engine = looked(&mut model).engine.as_ref().expect("an engine");
+    assert_eq!(
+        (engine.state, engine.pid, engine.banks.len()),
+        (EngineState::Ended, 0, 0)
+    );
+}
+
+/// Whatever the counters say, an engine whose process has ended or does not write them is not shown as trading, and the
+/// sessions of its banks are not known.
+#[test]
+fn old_counters_are_not_a_trading_engine() {
+    let stage = Stage::new();
+    let mut running = Running::engine(&stage);
+    running.show(&trading(), UP);
+    let processes = stage.monitor().processes().expect("the folder");
+    let view: &Option<CountersView> = processes[0].counters_file.as_ref().expect("readable");
+    let sample = Sample::take(view.as_ref().expect("a file"));
+    let age = Duration::from_secs(3);
+    for (freshness, state) in [
+        (Freshness::Late(age), EngineState::Stalled),
+        (Freshness::Gone(Some(age)), EngineState::Died),
+        (Freshness::Gone(None), EngineState::Died),
+    ] {
+        for is_standby in [false, true] {
+            let engine = Engine::of(&sample, freshness, is_standby);
+            assert_eq!((engine.state, engine.sessions().0), (state, 0));
+            assert!(engine.banks.iter().all(|bank| bank.is_up.is_none()));
+        }
+    }
+}
+
+/// A standby shows what it has applied, and how far that is behind the engine, whose state is shown as well.
+#[test]
+fn a_standby_shows_its_distance_from_the_engine() {
+    let stage = Stage::new();
+    let mut engine = Running::engine(&stage);
+    engine.show(&trading(), UP);
+    let mut standby = Running::with(&stage, "fx-run-standby", StandbyCounters::TABLE);
+    let counters = StandbyCounters {
+        fx_standby_epoch: 3,
+        fx_standby_position: 4_900,
+        fx_standby_records: 70,
+        fx_standby_orders: 14,
+        fx_standby_orders_unknown: 2,
+    };
+    standby.stats.counters_file().show(counters.counts());
+    let mut model = Model::of(&stage.monitor(), "fx-run-standby");
+    let shown = looked(&mut model).engine.clone().expect("a standby");
+    assert_eq!(
+        (shown.state, shown.orders_unknown),
+        (EngineState::Standby, 2)
+    );
+    let of_standby = shown.standby.expect("what it has applied");
+    assert_eq!(
+        (
+            of_standby.engine.as_str(),
+            of_standby.engine_state,
+            of_standby.behind_bytes
+        ),
+        ("fx-run", EngineState::Trading, Some(100))
+    );
+    assert_eq!(
+        (of_standby.epoch, of_standby.records, of_standby.orders),
+        (3, 70, 14)
+    );
+    drop(engine);
+    let shown = looked(&mut model).engine.clone().expect("a standby");
+    let of_standby = shown.standby.expect("what it has applied");
+    assert_eq!(
+        (of_standby.engine_state, of_standby.behind_bytes),
+        (EngineState::Ended, None)
+    );
+    assert_eq!(
+        stage.monitor().engines().expect("the folder"),
+        ["fx-run", "fx-run-standby"]
+    );
+    assert_eq!(stage.monitor().buses().expect("the folder"), [""; 0]);
+}
