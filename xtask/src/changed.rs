@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn what_changed_since_the_last_tag_or_the_base_is_seen() {
+    fn changes_since_the_last_tag_or_the_base_are_found() {
         let Some(root) = repository("tags") else {
             return;
         };
@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn what_git_does_not_know_counts_as_changed() {
+    fn untracked_files_count_as_changed() {
         let Some(root) = repository("unknown") else {
             return;
         };

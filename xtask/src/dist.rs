@@ -286,7 +286,7 @@ mod tests {
     }
 
     #[test]
-    fn the_units_of_a_tarball_start_what_it_unpacks() {
+    fn the_units_of_a_tarball_start_its_own_program() {
         let mut usr = Tree::default();
         for unit in UNITS {
             let text = fs::read(crate::root().join("ops/systemd").join(unit)).unwrap();
@@ -303,7 +303,7 @@ mod tests {
     }
 
     #[test]
-    fn pages_have_a_place_each() {
+    fn each_page_has_an_install_path() {
         assert_eq!(
             place_of_page("touchline-sim-cme.1").unwrap(),
             "share/man/man1/touchline-sim-cme.1"
@@ -312,7 +312,7 @@ mod tests {
     }
 
     #[test]
-    fn a_hash_is_the_one_of_the_standard() {
+    fn hashes_equal_the_standards_test_vectors() {
         // FIPS 180-4, of the empty message.
         assert_eq!(
             sha256(b""),

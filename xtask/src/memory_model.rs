@@ -261,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn a_test_that_fails_is_not_passed_over() {
+    fn a_failing_test_fails_the_run() {
         let run = |program| Run {
             about: String::new(),
             command: Command::new(program),

@@ -307,7 +307,7 @@ fn counts() {
     }
 
     #[test]
-    fn each_outcome_is_told_from_the_others() {
+    fn the_outcomes_are_distinguished() {
         let mutants = [
             mutant("n > to", "n"),
             mutant("n < to", "n + 1 < to"),
@@ -339,14 +339,14 @@ fn counts() {
     }
 
     #[test]
-    fn a_test_that_never_ends_has_noticed() {
+    fn a_test_that_does_not_end_detects_the_mutant() {
         let mutants = [mutant("n += 1", "n += 0")];
         let outcomes = outcomes("hang", Duration::from_secs(2), &mutants).unwrap();
         assert_eq!(outcomes, [Outcome::Hung]);
     }
 
     #[test]
-    fn every_unnoticed_mutant_is_counted() {
+    fn every_undetected_mutant_is_counted() {
         let mutants = [
             mutant("n < to", "n <= to"),
             mutant("{ true }", "{ false }"),
@@ -401,7 +401,7 @@ fn counts() {
 
     /// As cheap: where the test of a mutant went elsewhere, the run would end before it tries anything.
     #[test]
-    fn the_test_of_every_mutant_is_where_it_says() {
+    fn the_test_of_every_mutant_exists() {
         for mutant in all() {
             let words: Vec<&str> = mutant.test.split(' ').collect();
             let package = words.iter().position(|word| *word == "-p").unwrap() + 1;

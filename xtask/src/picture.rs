@@ -171,7 +171,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn arguments_are_read_and_mistakes_named() {
+    fn arguments_are_read_and_errors_named() {
         let options =
             Options::parse(&["out.svg", "--lines", "3-9", "--", "touchline", "demo"]).unwrap();
         assert_eq!(options.lines, 3..=9);
@@ -193,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn words_reach_the_shell_whole() {
+    fn arguments_are_quoted_for_the_shell() {
         let command = ["/a/b/touchline", "x y", "it's", ""].map(str::to_owned);
         assert_eq!(prompt(&command), r"touchline 'x y' 'it'\''s' ''");
     }

@@ -336,7 +336,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_differs_is_named() {
+    fn a_difference_is_named() {
         assert!(same("x", "A 1\nB 2\n", "A 1\nB 2\n").is_ok());
         let error = same("x", "A 1\nB 2\n", "A 1\nB 3\n")
             .unwrap_err()

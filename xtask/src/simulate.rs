@@ -87,7 +87,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_seed_is_repeated_and_many_begin_at_it() {
+    fn seed_and_seeds_select_the_first_seed_and_their_number() {
         let parse = |arguments: &[&str]| Options::parse(arguments).ok();
         let options = |seed, seeds, threads| {
             Some(Options {

@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn code_is_left_alone_and_the_contents_move_to_the_top() {
+    fn code_is_not_changed_and_the_contents_move_to_the_top() {
         let code = "```\n[x](../gone.rs)\n```\n";
         assert_eq!(rewritten("docs/a.md", code, &pages()), code);
         let contents = "- [Start](../README.md)\n  - [B](design/b.md)\n";

@@ -324,7 +324,7 @@ mod tests {
     }
 
     #[test]
-    fn every_promise_is_tested_also_with_few_seeds() {
+    fn every_soak_test_runs_also_with_few_seeds() {
         for promise in PROMISES {
             assert!(promise.amount(1) >= 1, "{}", promise.name);
         }
@@ -344,7 +344,7 @@ mod tests {
     }
 
     #[test]
-    fn the_failing_seed_is_found_in_what_the_tests_say() {
+    fn the_failing_seed_is_found_in_the_output_of_the_tests() {
         for (line, seed) in [
             ("books, seed 63, line 7:", Some(63)),
             ("seed 5, update 18874:", Some(5)),

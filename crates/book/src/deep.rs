@@ -347,7 +347,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_fit_is_applied_as_far_as_it_makes_sense_and_told() {
+    fn changes_that_contradict_the_book_are_applied_where_possible_and_reported() {
         use ApplyResult::{Expected, Unexpected};
         let (text, fits) = applied(
             Side::Ask,
@@ -429,7 +429,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cleared_side_knows_no_horizon() {
+    fn a_cleared_side_is_complete_to_any_depth() {
         let mut side = DeepLevels::with_room(Side::Bid, 1);
         let none = &mut |_, _, _| {};
         let _ = side.apply(New, level(10, 1), none);
@@ -441,7 +441,7 @@ mod tests {
     }
 
     #[test]
-    fn room_is_taken_at_once_and_touched_as_levels_come() {
+    fn memory_is_reserved_at_once_and_written_as_levels_are_added() {
         for (levels_max, few) in [(8_192, 30), (40, 30), (1, 1)] {
             let mut side = DeepLevels::with_room(Side::Bid, levels_max);
             let taken = (side.room.as_ptr(), side.room.capacity());
@@ -464,7 +464,7 @@ mod tests {
 
     /// A whole book in either order moves no level once its memory was touched.
     #[test]
-    fn a_book_that_comes_in_order_moves_little() {
+    fn levels_added_in_order_move_no_other_level() {
         for best_first in [true, false] {
             let mut side = DeepLevels::with_room(Side::Ask, 4_096);
             for price in 0..4_096 {

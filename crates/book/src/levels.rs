@@ -366,7 +366,7 @@ mod tests {
     }
 
     #[test]
-    fn deletes_move_up_and_nothing_comes_in_below() {
+    fn deletes_move_levels_up_and_leave_the_last_one_empty() {
         check("abc", 3, Delete, 1, "bc");
         check("??c", 3, Delete, 1, "?c");
         check("a?c", 3, Delete, 3, "a");
@@ -388,7 +388,7 @@ mod tests {
     }
 
     #[test]
-    fn a_step_that_does_not_fit_is_refused() {
+    fn an_action_that_contradicts_the_book_is_refused() {
         let mut book = list("ab", 3);
         assert!(!book.apply_delta(LevelAction::Insert, 3, level('x')));
         assert!(!book.apply_delta(LevelAction::Replace, 2, level('x')));

@@ -265,7 +265,7 @@ mod tests {
     }
 
     #[test]
-    fn orders_stand_by_price_then_priority() {
+    fn orders_are_sorted_by_price_then_priority() {
         let mut books = OrderBooks::new(4, 8);
         let mut changes = Vec::new();
         for (id, price, priority) in [(1, 100, 5), (2, 101, 9), (3, 100, 4), (4, -7, 1)] {
@@ -303,7 +303,7 @@ mod tests {
     }
 
     #[test]
-    fn unknown_orders() {
+    fn updates_of_unknown_orders_add_them_and_deletions_do_nothing() {
         let mut books = OrderBooks::new(4, 8);
         let mut changes = Vec::new();
         books
@@ -317,7 +317,7 @@ mod tests {
     }
 
     #[test]
-    fn a_full_pool_is_said_and_changes_nothing() {
+    fn a_full_pool_is_an_error_and_changes_nothing() {
         let mut books = OrderBooks::new(4, 1);
         let mut changes = Vec::new();
         books
@@ -336,7 +336,7 @@ mod tests {
     /// With a known secret one chain is full: its next order is refused as if there were no room, and the books are
     /// unchanged. Orders of another chain have room.
     #[test]
-    fn a_full_chain_is_said_and_changes_nothing() {
+    fn a_full_chain_is_an_error_and_changes_nothing() {
         let keys = HashKeys::from_seed(1);
         let mut books = OrderBooks::with_keys(4, 1024, keys);
         let chain = |id: u64| keys.hash([id, 3]) >> (64 - 10);
@@ -372,7 +372,7 @@ mod tests {
 
     /// Content and order of the books do not depend on the secret.
     #[test]
-    fn the_secret_is_not_seen() {
+    fn books_do_not_depend_on_the_hash_secret() {
         let of = |seed| {
             let mut books = OrderBooks::with_keys(4, 64, HashKeys::from_seed(seed));
             let mut changes = Vec::new();
@@ -394,7 +394,7 @@ mod tests {
 
     /// Random orders compared with a sorted map, with clears in between.
     #[test]
-    fn a_map_says_the_same() {
+    fn order_books_equal_a_sorted_map() {
         let mut books = OrderBooks::new(4, 512);
         let mut model: BTreeMap<u64, (i64, u64)> = BTreeMap::new();
         let mut random = 7_u64;

@@ -213,7 +213,7 @@ mod tests {
 
     /// Few orders are removed one by one, many with the whole table; later ones find nothing of them.
     #[test]
-    fn nothing_is_left_of_few_orders_or_of_many() {
+    fn an_emptied_index_has_no_entry_of_few_or_many_orders() {
         for orders in [1, 100, 4_096] {
             let mut pool = OrderPool::new(4_096);
             let mut index = OrderIndex::new(4_096, HashKeys::from_seed(orders));
@@ -230,7 +230,7 @@ mod tests {
 
     /// Orders inserted and removed at any place of a chain leave the others unchanged.
     #[test]
-    fn orders_are_taken_out_of_the_middle_of_a_chain() {
+    fn orders_are_removed_from_the_middle_of_a_chain() {
         let mut pool = OrderPool::new(8);
         let mut index = OrderIndex::new(2, HashKeys::from_seed(1));
         let mut same = (0..).filter(|id| index.chain(0, *id) == index.chain(0, 0));

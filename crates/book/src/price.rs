@@ -387,7 +387,7 @@ mod tests {
     }
 
     #[test]
-    fn locked_and_crossed_are_seen() {
+    fn locked_and_crossed_books_are_detected() {
         let mut book = PriceBook::new(DEPTH);
         let mut changes = Vec::new();
         assert_eq!(book.spread(), Spread::OneSided);
@@ -401,7 +401,7 @@ mod tests {
     }
 
     #[test]
-    fn an_implied_price_through_the_direct_book_is_seen() {
+    fn an_implied_price_that_crosses_the_direct_book_is_detected() {
         let mut book = PriceBook::new(DEPTH);
         let mut changes = Vec::new();
         for (side, kind, price, expected) in [
@@ -416,7 +416,7 @@ mod tests {
     }
 
     #[test]
-    fn clearing_says_which_lists_had_something() {
+    fn clearing_returns_the_lists_that_were_not_empty() {
         let mut book = PriceBook::new(DEPTH);
         let mut changes = Vec::new();
         let _ = book.apply(&new(Side::Ask, BookKind::Direct, 10), &mut changes);

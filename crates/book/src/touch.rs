@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn the_better_book_is_the_touch_and_one_price_is_the_sum() {
+    fn the_better_price_of_direct_and_implied_is_the_touch_and_equal_prices_are_summed() {
         use TouchSource::{Direct, Implied, Merged};
         for (side, direct, implied, expected) in [
             (Side::Bid, Some((10, 5)), None, Some((10, 5, Direct))),

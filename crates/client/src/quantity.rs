@@ -112,7 +112,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_quantity_prints_as_people_write_it() {
+    fn a_quantity_prints_as_a_plain_decimal() {
         let of = |mantissa, exponent| Quantity::of(touchline_types::Quantity(mantissa), exponent);
         assert_eq!(of(12, 0).to_string(), "12");
         assert_eq!(of(150_000_000, -8).to_string(), "1.5");

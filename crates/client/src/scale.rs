@@ -77,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn a_price_is_quoted_by_its_factor_and_goes_back() {
+    fn a_price_is_scaled_by_its_display_factor_and_back() {
         let cents = scale(1, 100);
         let (venue, quoted, tick) = (
             Price(450_025_000_000_000),
@@ -95,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_a_count_of_a_billionth_is_rounded_and_still_goes_back_on_its_tick() {
+    fn prices_finer_than_a_billionth_are_rounded_and_convert_back_to_their_tick() {
         let third = scale(1, 3);
         for (venue, quoted) in [(1, 0), (2, 1), (-1, 0), (-2, -1), (100, 33)] {
             assert_eq!(third.price(Price(venue)), Price(quoted), "{venue}");
@@ -108,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_fit_is_no_price() {
+    fn a_price_out_of_range_is_none() {
         assert_eq!(scale(1_000, 1).price(Price(i64::MAX / 2)), Price::NULL);
         assert_eq!(scale(1, 1_000).venue(Price(i64::MAX / 2), Price(1)), None);
     }

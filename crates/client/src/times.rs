@@ -152,7 +152,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_recording_has_no_time_on_the_wire_and_the_present_has() {
+    fn network_latency_is_absent_for_recordings_and_present_for_live_data() {
         let times = Times {
             receive_ns: 1_000,
             published: Ticks(ticks()),

@@ -54,7 +54,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_are_grouped_and_things_counted() {
+    fn numbers_have_thousands_separators_and_nouns_a_plural() {
         assert_eq!(count(0), "0");
         assert_eq!(count(999), "999");
         assert_eq!(count(18_204), "18,204");
@@ -64,7 +64,7 @@ mod tests {
     }
 
     #[test]
-    fn the_nearest_name_is_meant_and_a_strange_one_none() {
+    fn the_nearest_similar_name_is_suggested() {
         let names = ["ESU4", "NQU4", "ZNZ4"];
         assert_eq!(nearest("ESU5", names.into_iter()), Some("ESU4"));
         assert_eq!(nearest("esu4", names.into_iter()), Some("ESU4"));

@@ -216,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn it_shows_what_the_system_shows() {
+    fn wall_time_equals_the_system_clock() {
         let mut time = HostTime::new(Clock::calibrated());
         for _ in 0..3 {
             let before = SystemTime::now();

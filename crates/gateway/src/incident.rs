@@ -108,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn a_slow_log_loses_incidents_and_the_path_does_not_wait() {
+    fn a_slow_log_drops_incidents_and_does_not_block_the_path() {
         let (sender, incidents) = incidents();
         for first in 0..1_000 {
             sender.send(Incident::Gap(GapReport::after(None, first, first)));

@@ -250,7 +250,7 @@ mod tests {
 
     /// Books of a channel that is not live do not count, and count again when it is.
     #[test]
-    fn of_a_silent_channel_no_book_is_live() {
+    fn no_book_of_a_channel_in_feed_timeout_is_live() {
         let mut states = PublishedStates::new(1);
         states.note(&state(0, Validity::Live));
         let stale = ChannelState {

@@ -151,7 +151,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_line_has_every_figure_of_the_contract() {
+    fn a_result_line_has_every_required_field() {
         let mut histogram = Histogram::new(3).unwrap();
         for value in 1..=1000 {
             histogram.record(value).unwrap();
@@ -177,13 +177,13 @@ mod tests {
     }
 
     #[test]
-    fn every_processor_of_the_host_counts() {
+    fn every_processor_of_the_host_is_counted() {
         let text = "processor\t: 0\nmodel name\t: x\n\nprocessor\t: 1\nmodel name\t: x\n";
         assert_eq!((cores(text), cores("")), (2, 1));
     }
 
     #[test]
-    fn columns_never_touch_however_large_the_figures() {
+    fn columns_stay_separated_for_large_numbers() {
         let mut histogram = Histogram::new(3).unwrap();
         histogram
             .record_n(60_000_000_000, 1_000_000_000_000)

@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_half_written_is_left() {
+    fn an_interrupted_write_leaves_no_file() {
         let path =
             std::env::temp_dir().join(format!("touchline-lab-long-{}.pcap", std::process::id()));
         let payload = vec![0; 70_000];

@@ -286,7 +286,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_have_the_contract_form() {
+    fn rows_have_the_documented_format() {
         let level = |price, orders| {
             Some(Level {
                 price: Some(price),

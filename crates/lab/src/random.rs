@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn draws_stay_in_their_range_and_reach_its_ends() {
+    fn random_values_cover_their_range() {
         let mut random = Random::from_seed(7);
         let mut seen = [0u32; 7];
         for _ in 0..7_000 {

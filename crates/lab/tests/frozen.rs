@@ -52,7 +52,7 @@ fn other_threads_are_not_counted() {
 const VICTIM: &str = "TOUCHLINE_FROZEN_VICTIM";
 
 #[test]
-fn an_allocation_ends_the_process_where_that_is_asked_for() {
+fn an_allocation_aborts_the_process_if_configured() {
     if std::env::var_os(VICTIM).is_some() {
         Frozen::freeze_and_abort();
         black_box(vec![0u8; 1_234]);
@@ -63,7 +63,7 @@ fn an_allocation_ends_the_process_where_that_is_asked_for() {
     let output = Command::new(program)
         .args([
             "--exact",
-            "an_allocation_ends_the_process_where_that_is_asked_for",
+            "an_allocation_aborts_the_process_if_configured",
             "--nocapture",
         ])
         .env(VICTIM, "1")

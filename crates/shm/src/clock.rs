@@ -20,7 +20,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn it_goes_forward_as_fast_as_time() {
+    fn the_clock_advances_with_real_time() {
         let (start, before) = (std::time::Instant::now(), boot_ns());
         std::thread::sleep(std::time::Duration::from_millis(5));
         let passed = boot_ns() - before;

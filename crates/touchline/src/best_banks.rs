@@ -79,7 +79,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn many_names_are_cut_and_counted() {
+    fn names_without_room_are_counted() {
         let names: Vec<String> = (1..=10).map(|bank| format!("LP{bank:02}")).collect();
         assert_eq!(listed(&names[..2]), "LP01, LP02");
         assert_eq!(

@@ -68,7 +68,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_line_of_maps_is_of_a_bus_by_its_whole_folder() {
+    fn a_mapping_belongs_to_a_bus_by_its_complete_path() {
         let directory = Path::new("/dev/shm/a place/lab");
         let line = |path: &str| format!("7f00-7f01 r--s 00000000 00:1a 2178    {path}");
         for (path, is_of_it) in [

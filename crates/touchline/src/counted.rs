@@ -103,7 +103,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_address_is_a_number_in_a_counter_and_a_text_for_people() {
+    fn an_address_counter_is_printed_as_address_and_port() {
         let what = |unit: &str| Description {
             name: "relay_slow_receiver".to_owned(),
             unit: unit.to_owned(),
@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn counters_are_believed_while_their_process_lives_and_writes() {
+    fn counters_are_fresh_while_their_process_lives_and_writes() {
         let age = |ms| Some(Duration::from_millis(ms));
         for (age, is_written, is_fresh, text) in [
             (age(100), true, true, "written 100 ms ago"),

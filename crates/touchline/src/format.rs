@@ -111,7 +111,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn figures_read_well() {
+    fn numbers_durations_and_sizes_are_formatted() {
         let counts = [0, 12, 999, 1_000, 1_234_567, 100_000].map(count);
         assert_eq!(counts, ["0", "12", "999", "1,000", "1,234,567", "100,000"]);
         assert_eq!(

@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn a_book_that_is_locked_or_crossed_says_so_also_where_a_side_is_implied() {
+    fn locked_and_crossed_books_are_marked_also_by_implied_prices() {
         for (bid, word) in [(9, "live\n"), (10, ", LOCKED\n"), (11, ", CROSSED\n")] {
             let (bid, ask) = ([level(bid)], [level(10)]);
             let direct = drawn("direct", &bid, &ask, &[]);

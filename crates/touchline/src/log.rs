@@ -216,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn a_change_of_state_is_never_left_out() {
+    fn a_change_of_state_is_always_logged() {
         let mut log = Log::in_memory();
         let now = Instant::now();
         for line in ["A", "B"] {
@@ -235,7 +235,7 @@ mod tests {
 
     #[test]
     #[should_panic(expected = "gap has no banana")]
-    fn a_field_that_is_not_in_the_table_is_a_mistake_of_ours() {
+    fn a_field_that_is_not_in_the_table_panics() {
         Log::in_memory().write(&events::GAP, [("banana", Value::from(1))]);
     }
 }

@@ -175,13 +175,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_arguments_contradict_each_other_nowhere() {
+    fn the_definitions_of_arguments_are_consistent() {
         Arguments::command().debug_assert();
     }
 
     /// The commands that `ops/` starts, in units and in containers, exist in this version.
     #[test]
-    fn the_commands_of_units_and_containers_are_understood() {
+    fn the_commands_of_units_and_containers_parse() {
         let ops = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../ops");
         let read = |name: &str| std::fs::read_to_string(ops.join(name)).expect(name);
         let mut commands = Vec::new();

@@ -292,7 +292,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_appears_whole_or_not_at_all() {
+    fn an_output_file_is_written_atomically() {
         let folder = folder("whole");
         let path = folder.join("books");
         std::fs::write(&path, "old").expect("our folder");
@@ -311,7 +311,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_killed_run_left_is_removed_and_a_living_one_s_is_not() {
+    fn temporary_files_of_killed_runs_are_removed_and_those_of_others_kept() {
         let folder = folder("abandoned");
         // Beyond the maximum process id; process 1 lives.
         let (dead, living) = ("books.4294967294.partial", "books.1.partial");
@@ -339,7 +339,7 @@ mod tests {
     }
 
     #[test]
-    fn a_place_that_cannot_be_written_is_said_with_the_fix() {
+    fn an_unwritable_path_is_reported_with_the_fix() {
         for path in ["/nowhere/books", "/tmp", "/dev/null/books", ".."] {
             let failure = Output::open(Path::new(path)).expect_err(path);
             let Failure::Run(what) = failure else {

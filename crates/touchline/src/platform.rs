@@ -88,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn a_counter_that_is_not_steady_is_named() {
+    fn an_unstable_time_stamp_counter_is_reported() {
         let missing = unsteady("processor : 0\nflags\t: fpu tsc nonstop_tsc\n");
         assert_eq!(missing.as_deref(), Some("constant_tsc"));
         assert_eq!(unsteady("flags : fpu tsc constant_tsc\n"), None);

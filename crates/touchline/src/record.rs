@@ -314,7 +314,7 @@ mod tests {
     }
 
     #[test]
-    fn the_ending_says_the_form_and_another_is_refused_with_what_to_do() {
+    fn the_file_extension_selects_the_format_and_others_are_refused() {
         assert_eq!(Form::of(Path::new("a/q.csv")), Ok(Form::Csv));
         assert_eq!(Form::of(Path::new("q.b.jsonl")), Ok(Form::JsonLines));
         for other in ["q.json", "q", "-", "q.CSV", ".csv", "csv"] {
@@ -324,7 +324,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_there_is_empty_or_null_and_names_of_venues_are_quoted() {
+    fn missing_values_are_empty_or_null_and_venue_names_are_quoted() {
         let write = |form| {
             let mut line = String::new();
             let mut record = Record::new(&mut line, form);
@@ -366,7 +366,7 @@ mod tests {
     }
 
     #[test]
-    fn a_best_level_may_lack_anything() {
+    fn each_field_of_a_best_level_may_be_absent() {
         let level = Level {
             price: Price(250_000_000),
             quantity: Quantity::NULL,
@@ -391,7 +391,7 @@ mod tests {
     }
 
     #[test]
-    fn lists_hold_lists_and_objects() {
+    fn lists_may_contain_lists_and_objects() {
         let mut line = String::new();
         let mut record = Record::json(&mut line);
         record.list("l", |list| {

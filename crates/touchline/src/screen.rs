@@ -100,7 +100,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_line_ends_with_a_word_and_colours_take_no_room() {
+    fn a_line_is_cut_at_a_word_and_colours_have_no_width() {
         assert_eq!(fitting("packets lost", 12), "packets lost");
         assert_eq!(fitting("packets lost", 11), "packets\x1b[0m");
         let dim = "\x1b[2mpackets lost\x1b[0m";

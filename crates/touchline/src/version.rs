@@ -20,7 +20,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_long_version_has_the_commit_where_that_is_known() {
+    fn the_long_version_has_the_commit_if_known() {
         let build = LONG.strip_prefix(VERSION).expect("the version first");
         let build = build
             .strip_prefix(" (")

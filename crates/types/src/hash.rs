@@ -72,7 +72,7 @@ mod tests {
     use super::*;
     /// Keys that share their highest bits under one secret share them under another only by chance.
     #[test]
-    fn what_collides_under_one_secret_does_not_under_another() {
+    fn keys_that_collide_under_one_secret_do_not_under_another() {
         const BITS: u32 = 10;
         let (one, other) = (HashKeys::from_seed(1), HashKeys::from_seed(2));
         let place = |keys: &HashKeys<2>, id| keys.hash([id, 3]) >> (64 - BITS);
@@ -90,7 +90,7 @@ mod tests {
     /// For some secrets, multiples of a number have adjacent hashes, or few different ones. Consecutive ids have
     /// ordinary chains there, too.
     #[test]
-    fn ids_in_a_row_return_to_no_place_whatever_the_secret() {
+    fn consecutive_ids_have_ordinary_chains_under_any_secret() {
         const BITS: u32 = 10;
         // The inverse modulo 2^64, by Newton's method: each step doubles the number of correct
         // bits.
@@ -114,7 +114,7 @@ mod tests {
 
     /// Each word of a key, and each bit of a word, changes the hash.
     #[test]
-    fn every_bit_of_a_key_matters() {
+    fn every_bit_of_a_key_changes_the_hash() {
         let keys = HashKeys::<3>::from_seed(1);
         for word in 0..3 {
             for bit in 0..64 {

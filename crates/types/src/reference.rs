@@ -379,7 +379,7 @@ mod tests {
     }
 
     #[test]
-    fn legs_that_are_not_kept_are_counted() {
+    fn legs_beyond_the_limit_are_counted() {
         let leg = |security_id| Leg {
             security_id,
             ratio: 1,

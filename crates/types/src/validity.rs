@@ -51,7 +51,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_channel_makes_live_books_doubtful_and_heals_none() {
+    fn the_channel_state_can_only_lower_the_validity_of_a_book() {
         use Validity::{Gapped, Live, Natural, Recovering, Stale};
         for (own, channel, seen) in [
             (Live, Live, Live),

@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn names_that_are_no_names_are_refused() {
+    fn invalid_names_are_refused() {
         for name in ["", "word!", "1st", "_", "invalid field name"] {
             assert!(check(name).is_err(), "{name}");
         }

@@ -222,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_linked_is_read_with_what_it_needs() {
+    fn linked_packages_are_read_with_their_dependencies() {
         let package = |name: &str, licence: &str| {
             json!({"id": format!("id of {name}"), "name": name, "version": "1.0.0", "license": licence,
                 "manifest_path": "/nowhere/Cargo.toml"})
@@ -259,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn each_licence_text_stands_once() {
+    fn each_licence_text_is_written_once() {
         let package = Package {
             name: "linked".to_owned(),
             version: "1.0.0".to_owned(),

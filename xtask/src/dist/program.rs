@@ -93,7 +93,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_highest_version_that_is_asked_for_counts() {
+    fn the_highest_required_version_is_used() {
         let text = "\
 Dynamic Section:
   NEEDED               libm.so.6

@@ -86,7 +86,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_package_is_a_component_and_each_need_leads_to_one() {
+    fn each_package_is_a_component_and_each_dependency_refers_to_one() {
         let of = |name: &str, checksum: Option<&str>, needs: &[&str]| Package {
             name: name.to_owned(),
             version: "1.0.0+x".to_owned(),

@@ -120,7 +120,7 @@ mod tests {
     use std::io::Read;
 
     #[test]
-    fn an_archive_holds_what_was_added_and_is_always_the_same() {
+    fn an_archive_contains_the_added_files_and_is_reproducible() {
         let mut tree = Tree::default();
         tree.program("usr/bin/touchline", "a program");
         tree.file("usr/share/text", "a text");

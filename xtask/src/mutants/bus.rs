@@ -14,7 +14,7 @@ pub const USERS: &[Mutant] = &[
         name: "bus: the last counts are not shown",
         find: "pipeline.finish();\n        show(counters_file, pipeline, ticks());",
         replace: "pipeline.finish();",
-        test: "-p touchline --test system what_is_counted_can_be_read_after_the_end",
+        test: "-p touchline --test system counters_can_be_read_after_the_end",
     },
     Mutant {
         name: "bus: a reset that was published already empties price books",
@@ -26,13 +26,13 @@ pub const USERS: &[Mutant] = &[
         name: "bus: the book of a publisher that has ended is live",
         find: "(self.publisher.is_none() || ",
         replace: "(",
-        test: "-p touchline --test system a_finished_bus_can_be_looked_at",
+        test: "-p touchline --test system a_bus_without_publisher_can_be_read",
     },
     Mutant {
         name: "bus: an ended publisher is reported twice",
         find: "self.watch.gone_notified = true;",
         replace: "",
-        test: "-p touchline --test system a_tail_s_books_are_those_that_replay_writes",
+        test: "-p touchline --test system the_books_of_tail_equal_those_of_replay",
     },
     Mutant {
         name: "bus: the end of a restart is not reported",
@@ -44,7 +44,7 @@ pub const USERS: &[Mutant] = &[
         name: "bus: books are not reloaded after a loss",
         find: "broadcast::RingEvent::Overrun(overrun) => {\n                self.resync();",
         replace: "            broadcast::RingEvent::Overrun(overrun) => {",
-        test: "-p touchline --test system a_reader_that_is_overrun",
+        test: "-p touchline --test system an_overrun_reader_has_correct_books_in_the_end",
     },
     Mutant {
         name: "bus: a reader's overrun is not detected",
@@ -56,13 +56,13 @@ pub const USERS: &[Mutant] = &[
         name: "top: the last interval is all of it",
         find: "Points::of(&view.since(before))",
         replace: "Points::of(view)",
-        test: "-p touchline --bin touchline rates_and_latencies_are_of_the_time_between",
+        test: "-p touchline --bin touchline rates_and_latencies_cover_the_time_between_two_samples",
     },
     Mutant {
         name: "top: a book that is not live is displayed as live",
         find: "let is_live = ladder.state == Some(BookState::Live);",
         replace: "let is_live = true;",
-        test: "-p touchline --bin touchline what_is_bad_is_red",
+        test: "-p touchline --bin touchline faults_are_red_and_books_that_are_not_live_are_dim_and_labelled",
     },
     Mutant {
         name: "top: an engine that does not write its counters is shown as trading",

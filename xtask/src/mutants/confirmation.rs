@@ -210,7 +210,7 @@ pub const SNAPSHOTS: &[Mutant] = &[
         name: "feed: a cycle with a future time hides the others",
         find: "if !is_of_now(cycle.start_ns()) {",
         replace: "if false {",
-        test: "-p touchline-gateway --test gateway a_loop_from_the_future_hides_no_other",
+        test: "-p touchline-gateway --test gateway a_snapshot_cycle_from_the_future_does_not_block_the_next",
     },
     Mutant {
         name: "feed: a snapshot cycle continues after a reset",
@@ -402,7 +402,7 @@ pub const SNAPSHOTS: &[Mutant] = &[
         name: "feed: snapshots of an unconfirmed epoch are used",
         find: "|| is_of_next",
         replace: "",
-        test: "SEED=6315 -p touchline --test system whoever_lies",
+        test: "SEED=6315 -p touchline --test system under_forged_packets_no_wrong_book_is_live_and_two_cycles_recover_all",
     },
     Mutant {
         name: "feed: snapshots are rejected after a small step back of the clock",
@@ -426,7 +426,7 @@ pub const SNAPSHOTS: &[Mutant] = &[
         name: "feed: buffered snapshots survive a conflict",
         find: "self.early.clear();",
         replace: "",
-        test: "SEED=3948 -p touchline --test system whoever_lies",
+        test: "SEED=3948 -p touchline --test system under_forged_packets_no_wrong_book_is_live_and_two_cycles_recover_all",
     },
     Mutant {
         name: "feed: an instrument first seen after a conflict is empty",

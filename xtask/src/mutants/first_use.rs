@@ -45,7 +45,7 @@ pub const FIRST_USE: &[Mutant] = &[
         find: "BACKOFF
                 .saturating_mul(1 << self.in_vain.min(16))",
         replace: "BACKOFF.saturating_mul(1)",
-        test: "-p touchline --test system an_initiator_says_why_it_is_refused",
+        test: "-p touchline --test system an_initiator_reports_refused_connections_and_retries_with_backoff",
     },
     Mutant {
         name: "fix initiator: answers to its orders are sent back",
@@ -57,7 +57,7 @@ pub const FIRST_USE: &[Mutant] = &[
         name: "fix initiator: the text of a refusal is lost",
         find: "Event::LoggedOut(message) => self.text = text(&message),",
         replace: "Event::LoggedOut(_) => {}",
-        test: "-p touchline --test system an_initiator_says_why_its_logon_is_refused",
+        test: "-p touchline --test system an_initiator_reports_why_its_logon_was_refused",
     },
     Mutant {
         name: "config: a misspelt key has no suggestion",
@@ -81,6 +81,6 @@ pub const FIRST_USE: &[Mutant] = &[
         name: "bus: existing buses are not listed",
         find: "Ok(buses) if buses.iter().all(|other| other != bus) =>",
         replace: "Ok(buses) if buses.iter().all(|other| other != bus) && false =>",
-        test: "-p touchline --test system what_is_no_bus_is_said",
+        test: "-p touchline --test system a_path_that_is_not_a_bus_is_reported",
     },
 ];

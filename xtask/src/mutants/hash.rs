@@ -32,7 +32,7 @@ pub const TABLES: &[Mutant] = &[
         name: "hash: consecutive ids map to consecutive chains",
         find: "(high ^ (high >> 32)).wrapping_mul(SPREAD)",
         replace: "high.wrapping_mul(SPREAD)",
-        test: "-p touchline-types --lib ids_in_a_row_return_to_no_place_whatever_the_secret",
+        test: "-p touchline-types --lib consecutive_ids_have_ordinary_chains_under_any_secret",
     },
     Mutant {
         name: "hash: the key of an order omits the instrument",
@@ -44,7 +44,7 @@ pub const TABLES: &[Mutant] = &[
         name: "hash: a chain of orders has no length limit",
         find: "(_, Err(CHAIN_MAX..)) =>",
         replace: "(_, Err(usize::MAX)) if CHAIN_MAX > 0 =>",
-        test: "-p touchline-book --lib a_full_chain_is_said_and_changes_nothing",
+        test: "-p touchline-book --lib a_full_chain_is_an_error_and_changes_nothing",
     },
     Mutant {
         name: "hash: a chain of instruments has no length limit",
@@ -56,12 +56,12 @@ pub const TABLES: &[Mutant] = &[
         name: "hash: a chain keeps removed orders",
         find: "self.heads[chain.0] = NONE;",
         replace: "let _ = chain;",
-        test: "-p touchline-book --lib nothing_is_left_of_few_orders_or_of_many",
+        test: "-p touchline-book --lib an_emptied_index_has_no_entry_of_few_or_many_orders",
     },
     Mutant {
         name: "hash: removal of an order removes the rest of its chain",
         find: "pool.set_next(place.before, next);",
         replace: "pool.set_next(place.before, next | NONE);",
-        test: "-p touchline-book --lib orders_are_taken_out_of_the_middle_of_a_chain",
+        test: "-p touchline-book --lib orders_are_removed_from_the_middle_of_a_chain",
     },
 ];

@@ -26,13 +26,13 @@ pub const PROTOCOL: &[Mutant] = &[
         name: "image: a writer does not mark a slot as changing",
         find: "head[STAMP].store(stamp, Ordering::Relaxed);",
         replace: "",
-        test: "-p touchline-shm --lib a_table_is_whole_or_busy",
+        test: "-p touchline-shm --lib a_slot_is_complete_or_busy_after_a_crash_at_any_store",
     },
     Mutant {
         name: "image: a dead writer's stamp is even during the change of its successor",
         find: "let stamp = head[STAMP].load(Ordering::Relaxed) | 1;",
         replace: "let stamp = head[STAMP].load(Ordering::Relaxed) + 1;",
-        test: "-p touchline-shm --lib a_table_is_whole_or_busy",
+        test: "-p touchline-shm --lib a_slot_is_complete_or_busy_after_a_crash_at_any_store",
     },
     Mutant {
         name: "image: a slot is counted after its first change",
@@ -47,20 +47,20 @@ pub const PROTOCOL: &[Mutant] = &[
         }
         Some(changed)
 ",
-        test: "-p touchline-shm --lib a_table_is_whole_or_busy",
+        test: "-p touchline-shm --lib a_slot_is_complete_or_busy_after_a_crash_at_any_store",
     },
     Mutant {
         name: "image: used slots are forgotten before they are empty",
         find: "(0..used as usize).for_each(|slot| writer.empty(slot));",
         replace: "        writer.memory.words()[place::USED].store(0, Ordering::Release);
         (0..used as usize).for_each(|slot| writer.empty(slot));\n",
-        test: "-p touchline-shm --lib a_table_is_whole_or_busy",
+        test: "-p touchline-shm --lib a_slot_is_complete_or_busy_after_a_crash_at_any_store",
     },
     Mutant {
         name: "image: a table that is being emptied belongs to its last epoch",
         find: "words[place::GENERATION].store(0, Ordering::Relaxed);",
         replace: "",
-        test: "-p touchline-shm --lib a_table_is_whole_or_busy",
+        test: "-p touchline-shm --lib a_slot_is_complete_or_busy_after_a_crash_at_any_store",
     },
 ];
 
@@ -70,25 +70,25 @@ pub const ORDERINGS: &[Mutant] = &[
         name: "image ordering: the odd stamp has no fence behind it",
         find: "fence(Ordering::Release);",
         replace: "",
-        test: "RUSTFLAGS=--cfg=loom -p touchline-shm --test loom last_value::one_reader_during",
+        test: "RUSTFLAGS=--cfg=loom -p touchline-shm --test loom last_value::a_reader_during_two_changes_gets_complete_content",
     },
     Mutant {
         name: "image ordering: the even stamp may be seen before the change",
         find: "head[STAMP].store(stamp.wrapping_add(1), Ordering::Release)",
         replace: "head[STAMP].store(stamp.wrapping_add(1), Ordering::Relaxed)",
-        test: "RUSTFLAGS=--cfg=loom -p touchline-shm --test loom last_value::one_reader_during",
+        test: "RUSTFLAGS=--cfg=loom -p touchline-shm --test loom last_value::a_reader_during_two_changes_gets_complete_content",
     },
     Mutant {
         name: "image ordering: the content may be read before the stamp",
         find: "let stamp = head[STAMP].load(Ordering::Acquire);",
         replace: "let stamp = head[STAMP].load(Ordering::Relaxed);",
-        test: "RUSTFLAGS=--cfg=loom -p touchline-shm --test loom last_value::one_reader_during",
+        test: "RUSTFLAGS=--cfg=loom -p touchline-shm --test loom last_value::a_reader_during_two_changes_gets_complete_content",
     },
     Mutant {
         name: "image ordering: the second check may happen before the copy",
         find: "fence(Ordering::Acquire);",
         replace: "",
-        test: "RUSTFLAGS=--cfg=loom -p touchline-shm --test loom last_value::one_reader_during",
+        test: "RUSTFLAGS=--cfg=loom -p touchline-shm --test loom last_value::a_reader_during_two_changes_gets_complete_content",
     },
     Mutant {
         name: "image ordering: a generation may be visible before its message in the ring",
@@ -106,7 +106,7 @@ pub const ORDERINGS: &[Mutant] = &[
         name: "image ordering: slots may be unused before their epoch is over",
         find: "[place::USED].load(Ordering::Acquire)",
         replace: "[place::USED].load(Ordering::Relaxed)",
-        test: "RUSTFLAGS=--cfg=loom -p touchline-shm --test loom last_value::a_successor",
+        test: "RUSTFLAGS=--cfg=loom -p touchline-shm --test loom last_value::the_next_writer_empties_slots_left_in_a_change",
     },
 ];
 
@@ -140,7 +140,7 @@ pub const READERS: &[Mutant] = &[
                 break;
             }
 ",
-        test: "-p touchline-transport --lib changes_that_end_at_once",
+        test: "-p touchline-transport --lib the_number_of_retries_on_short_changes_is_limited",
     },
     Mutant {
         name: "image: each slot of a dead writer is waited for",
@@ -182,13 +182,13 @@ pub const READERS: &[Mutant] = &[
         name: "bus: a piece of a message begins at the next whole word",
         find: "word.store((self.part | value << bits).to_le(), Ordering::Relaxed);",
         replace: "word.store((self.part | value).to_le(), Ordering::Relaxed);",
-        test: "-p touchline-transport --lib pieces_of_any_length",
+        test: "-p touchline-transport --lib parts_of_any_length_yield_the_words_of_their_bytes",
     },
     Mutant {
         name: "select: events of unselected kinds are delivered",
         find: "if is_in(self.left_out) {",
         replace: "if false && is_in(self.left_out) {",
-        test: "-p touchline-transport --test bus selecting::kinds_that_are_left_out",
+        test: "-p touchline-transport --test bus selecting::deselected_kinds_of_messages_are_skipped",
     },
     Mutant {
         name: "channel: suppressed live books are not published when the channel is live again",
@@ -216,19 +216,19 @@ pub const READERS: &[Mutant] = &[
         name: "image: joining retries a book without end",
         find: "!is_gone && !joining.busy.is_over(Instant::now())",
         replace: "!is_gone",
-        test: "-p touchline-transport --lib joining_goes_on_without_an_image",
+        test: "-p touchline-transport --lib joining_continues_without_a_busy_slot_after_the_time_limit",
     },
     Mutant {
         name: "image: joining retries a book of an ended publisher",
         find: "!is_gone && !joining.busy.is_over(Instant::now())",
         replace: "is_gone | !joining.busy.is_over(Instant::now())",
-        test: "-p touchline-transport --test bus a_writer_that_died_during_a_change_of_a_deep_book_blocks_no_reader",
+        test: "-p touchline-transport --test bus a_writer_killed_during_a_change_of_a_deep_book_blocks_no_reader",
     },
     Mutant {
         name: "image: joining never retries",
         find: "!is_gone && !joining.busy.is_over(Instant::now())",
         replace: "is_gone && joining.busy.is_over(Instant::now())",
-        test: "-p touchline-transport --test bus an_image_that_is_being_changed",
+        test: "-p touchline-transport --test bus a_slot_that_is_being_changed_is_read_by_a_later_poll",
     },
     Mutant {
         name: "image: a reset in progress is ignored",
@@ -248,6 +248,6 @@ pub const READERS: &[Mutant] = &[
         name: "image: a book from the ring of a dead publisher stays live",
         find: "self.watch.gone_seen |= self.watch.is_gone;",
         replace: "",
-        test: "-p touchline-transport --test bus a_torn_book_that_the_ring_brings",
+        test: "-p touchline-transport --test bus a_partly_written_book_is_stale_after_the_ring_is_read",
     },
 ];

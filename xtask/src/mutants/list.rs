@@ -65,19 +65,19 @@ const BOOKS: &[Mutant] = &[
         name: "book: an unknown level at the end stays",
         find: "self.trim(steps);",
         replace: "",
-        test: "-p touchline-book --lib deletes_move_up_and_nothing_comes_in_below",
+        test: "-p touchline-book --lib deletes_move_levels_up_and_leave_the_last_one_empty",
     },
     Mutant {
         name: "book: orders of a price stay in order of arrival",
         find: "(price, priority, order_id)",
         replace: "(price, priority & 0, order_id)",
-        test: "-p touchline-gateway --test gateway orders_of_a_price_stand_by_their_priority",
+        test: "-p touchline-gateway --test gateway orders_of_a_price_are_sorted_by_priority",
     },
     Mutant {
         name: "book: removal of the first order removes the list",
         find: "NONE => *head = behind,",
         replace: "NONE => *head = NONE,",
-        test: "-p touchline-book --lib a_map_says_the_same",
+        test: "-p touchline-book --lib order_books_equal_a_sorted_map",
     },
     Mutant {
         name: "book: a null quantity overwrites",
@@ -99,7 +99,7 @@ const DEEP_BOOKS: &[Mutant] = &[
         name: "deep book: its memory is allocated as it grows",
         find: "room: Vec::with_capacity(levels_max * 2),",
         replace: "            room: Vec::new(),\n",
-        test: "-p touchline-book --lib room_is_taken_at_once",
+        test: "-p touchline-book --lib memory_is_reserved_at_once_and_written_as_levels_are_added",
     },
     Mutant {
         name: "deep book: a rejected level does not set the truncation price",
@@ -117,19 +117,19 @@ const DEEP_BOOKS: &[Mutant] = &[
         name: "deep book: a quantity of zero is a level",
         find: "if level.quantity == Quantity::ZERO {",
         replace: "if false {",
-        test: "-p touchline-book --lib what_does_not_fit_is_applied_as_far_as_it_makes_sense_and_told",
+        test: "-p touchline-book --lib changes_that_contradict_the_book_are_applied_where_possible_and_reported",
     },
     Mutant {
         name: "deep book: a level found far from the best is its neighbour",
         find: "levels.len() - worse - usize::from(found)",
         replace: "levels.len() - worse",
-        test: "-p touchline-transport --test bus a_book_by_price_equals_the_slow_reference",
+        test: "-p touchline-transport --test bus a_book_by_price_equals_a_simple_implementation",
     },
     Mutant {
         name: "native: a deep position is truncated to a byte",
         find: "self.deep_index.get().max(self.index.into())",
         replace: "self.index.into()",
-        test: "-p touchline-types --test native every_update_comes_back_from_one_message",
+        test: "-p touchline-types --test native every_update_is_read_back_from_one_message",
     },
     Mutant {
         name: "bus: a joining reader receives a download twice",
@@ -205,7 +205,7 @@ const PACKETS: &[Mutant] = &[
         name: "gateway: a dead replay server has no reconnect backoff",
         find: "backoff_ns\n",
         replace: "backoff_ns * 0\n",
-        test: "-p touchline-gateway --test gateway a_dead_server_is_not_stormed",
+        test: "-p touchline-gateway --test gateway connection_attempts_to_a_dead_server_are_limited",
     },
 ];
 
@@ -273,7 +273,7 @@ const ORDERS: &[Mutant] = &[
         name: "feed: an order snapshot from before the loss is used",
         find: "snapshot_sequence >= self.lost.max(self.reset_at)",
         replace: "snapshot_sequence >= self.reset_at",
-        test: "-p touchline-gateway --test gateway a_snapshot_from_before_the_loss_is_of_no_use",
+        test: "-p touchline-gateway --test gateway a_snapshot_from_before_the_loss_is_not_used",
     },
     Mutant {
         name: "feed: TransactTime of an order snapshot is ignored",
@@ -295,25 +295,25 @@ const VISIBILITY: &[Mutant] = &[
         name: "gateway: changes are seen before the end of the event",
         find: "self.event_open = !end_of_event;",
         replace: "self.event_open = false;",
-        test: "-p touchline-gateway --test gateway nothing_is_seen_before_the_end_of_the_event",
+        test: "-p touchline-gateway --test gateway nothing_is_published_before_the_end_of_the_event",
     },
     Mutant {
         name: "gateway: a truncated event counts as complete",
         find: "whole: reason == FlushReason::EndOfEvent,",
         replace: "whole: true,",
-        test: "-p touchline-gateway --test gateway a_lost_packet_cuts_the_open_event_short",
+        test: "-p touchline-gateway --test gateway a_lost_packet_truncates_the_open_event",
     },
     Mutant {
         name: "gateway: a truncated book stays live",
         find: "(FlushReason::Gap, Validity::Live) => Validity::Gapped,",
         replace: "(FlushReason::Gap, Validity::Live) => Validity::Live,",
-        test: "-p touchline-gateway --test gateway a_lost_packet_cuts_the_open_event_short",
+        test: "-p touchline-gateway --test gateway a_lost_packet_truncates_the_open_event",
     },
     Mutant {
         name: "gateway: implied levels alone make a top",
         find: "touched.direct |= level.book == BookKind::Direct;",
         replace: "touched.direct = true;",
-        test: "-p touchline-gateway --test gateway an_event_of_implied_levels_alone_says_so",
+        test: "-p touchline-gateway --test gateway an_event_of_implied_levels_only_is_marked",
     },
     Mutant {
         name: "gateway: a recovered book is seen in the middle of an event",
@@ -329,13 +329,13 @@ const SESSIONS: &[Mutant] = &[
         name: "sessions: a lost packet is not reported",
         find: "out.push(Event::Lost { first, last });",
         replace: "",
-        test: "SEEDS=5 -p touchline --test system no_wrong_book_is_ever_called_live",
+        test: "SEEDS=5 -p touchline --test system no_wrong_book_is_ever_live",
     },
     Mutant {
         name: "sessions: queued entries are lost",
         find: "out.push(Event::RebuildOrder(order));",
         replace: "let _ = order;",
-        test: "SEEDS=5 -p touchline --test system recovery::books_are_healed_and_nothing_false_was_shown",
+        test: "SEEDS=5 -p touchline --test system recovery::books_recover_and_no_wrong_book_is_published",
     },
     Mutant {
         name: "sessions: packets behind a gap do not wait",
@@ -347,7 +347,7 @@ const SESSIONS: &[Mutant] = &[
         name: "sessions: RptSeq is not checked",
         find: "rpt_seq == self.last_rpt.wrapping_add(1)",
         replace: "rpt_seq > self.last_rpt",
-        test: "SEEDS=5 -p touchline --test system the_reference_says_the_same_under_every_fault",
+        test: "SEEDS=5 -p touchline --test system the_reference_implementation_agrees_under_every_fault",
     },
 ];
 
@@ -405,7 +405,7 @@ const SEGMENTS: &[Mutant] = &[
         name: "shm: counters are read beyond their mapping",
         find: ".is_none_or(|end| end > words)",
         replace: ".is_none_or(|_| false)",
-        test: "-p touchline-shm --lib no_cut_table_is_read_beyond_its_end",
+        test: "-p touchline-shm --lib a_truncated_table_is_not_read_beyond_its_end",
     },
     Mutant {
         name: "shm: buckets are wider than documented",

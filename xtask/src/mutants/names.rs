@@ -8,7 +8,7 @@ pub const NAMES: &[Mutant] = &[
         name: "names: the directory has no lock",
         find: "if flock::try_lock(&folder).map_err(failed())? {",
         replace: "if flock::try_lock(&folder).map_err(failed())? || true {",
-        test: "-p touchline-shm --test shm names::no_process_wins_a_vanished_lock_file_while_the_writer_lives",
+        test: "-p touchline-shm --test shm names::a_removed_lock_file_is_not_locked_again_while_the_writer_lives",
     },
     Mutant {
         name: "names: a removed lock file counts as held",
@@ -74,12 +74,12 @@ pub const NAMES: &[Mutant] = &[
         name: "names: the gateway does not check that its bus exists",
         find: "self.pipeline.publisher().check()?;",
         replace: "",
-        test: "-p touchline --test system names::a_gateway_that_loses_a_name",
+        test: "-p touchline --test system names::a_gateway_whose_files_are_removed_ends_and_the_next_one_starts",
     },
     Mutant {
         name: "names: a replay does not check that its bus exists",
         find: "pipeline.publisher().check()?;",
         replace: "",
-        test: "-p touchline --test system names::a_replay_that_loses_its_bus",
+        test: "-p touchline --test system names::a_replay_whose_bus_is_removed_ends_with_an_error",
     },
 ];

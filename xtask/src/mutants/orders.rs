@@ -20,7 +20,7 @@ pub const ORDERS: &[Mutant] = &[
         name: "orders: a joining reader gets no order books",
         find: "self.go_on(Part::Orders(OrderPart::Begin));",
         replace: "self.end_orders();",
-        test: "-p touchline-transport --test bus an_order_keeps_a_row",
+        test: "-p touchline-transport --test bus an_order_reuses_a_row_that_was_freed_in_the_same_batch",
     },
     Mutant {
         name: "orders: a change contained in a slot is delivered again",
@@ -38,7 +38,7 @@ pub const ORDERS: &[Mutant] = &[
         name: "orders: the row of a removed order is emptied whatever order uses it",
         find: "OrderAction::Delete if held == Some(number) =>",
         replace: "OrderAction::Delete if held.is_some() =>",
-        test: "-p touchline-transport --test bus an_order_keeps_a_row",
+        test: "-p touchline-transport --test bus an_order_reuses_a_row_that_was_freed_in_the_same_batch",
     },
     Mutant {
         name: "orders: an order takes the row of a newer one",

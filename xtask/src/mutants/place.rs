@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_text_behind_the_marker_counts_in_whatever_file_and_format() {
+    fn the_first_match_behind_the_marker_is_used_in_any_file_and_format() {
         let text =
             "a + b;\n    // mutant: m\n    // why\n    a  +\n        // and\n        b;\na + b;\n";
         let place = sources(&["", text]).place(&mutant("a + b")).unwrap();
@@ -203,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn a_place_that_is_not_certain_is_refused() {
+    fn an_ambiguous_place_is_refused() {
         let once = "// mutant: m\na\n";
         let no_place = |texts: &[&str], find| sources(texts).place(&mutant(find)).unwrap_err();
         assert_eq!(no_place(&["a\n"], "a"), NoPlace::Markers(0));
@@ -217,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn a_text_of_nothing_is_nowhere() {
+    fn an_empty_text_matches_nothing() {
         assert!(find_behind("a\n", 0, " \n").is_none());
     }
 }

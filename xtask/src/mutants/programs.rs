@@ -223,7 +223,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_test_says_variables_program_and_name() {
+    fn a_test_has_variables_program_and_name() {
         let test =
             Selection::of("SEED=7 RUSTFLAGS=--cfg=loom -p touchline-shm --test loom ring::ends");
         assert_eq!(test.variables, "SEED=7 RUSTFLAGS=--cfg=loom");
@@ -258,7 +258,7 @@ mod tests {
     }
 
     #[test]
-    fn programs_are_found_in_what_cargo_says() {
+    fn programs_are_found_in_the_output_of_cargo() {
         let messages = r#"
 {"reason":"compiler-artifact","package_id":"path+file:///a/crates/feed#touchline-feed@0.1.0","manifest_path":"/a/crates/feed/Cargo.toml","target":{"kind":["lib"],"name":"touchline_feed"},"profile":{"test":true},"executable":"/b/feed-1"}
 {"reason":"compiler-artifact","package_id":"path+file:///a/crates/touchline#0.1.0","manifest_path":"/a/crates/touchline/Cargo.toml","target":{"kind":["bin"],"name":"touchline"},"profile":{"test":false},"executable":"/b/touchline"}

@@ -19,7 +19,7 @@ pub const READINESS: &[Mutant] = &[
         name: "readiness: a channel without packets is ready",
         find: "Update::Channel(state) => self.channel = **state,",
         replace: "",
-        test: "-p touchline-gateway --lib of_a_silent_channel",
+        test: "-p touchline-gateway --lib no_book_of_a_channel_in_feed_timeout_is_live",
     },
     Mutant {
         name: "readiness: a lost book stays counted",

@@ -36,7 +36,7 @@ pub const PROTOCOL: &[Mutant] = &[
         replace: "        data[self.geometry.index(begin)].store(head.word(), Ordering::Release);
         data[self.geometry.index(end)].store(0, Ordering::Relaxed);
 ",
-        test: "-p touchline-shm --lib a_writer_may_die_between_any_two_stores",
+        test: "-p touchline-shm --lib the_ring_is_consistent_after_two_crashes_between_any_stores",
     },
     Mutant {
         name: "ring: the head behind a frame is not announced",
@@ -88,13 +88,13 @@ pub const PROTOCOL: &[Mutant] = &[
         find: "let writer = Writer::begin(memory, geometry, first, (first, 0, 0), None)?;",
         replace: "        geometry.write_header(memory.words());
         let writer = Writer::begin(memory, geometry, first, (first, 0, 0), None)?;",
-        test: "-p touchline-shm --lib a_writer_may_die_between_any_two_stores",
+        test: "-p touchline-shm --lib the_ring_is_consistent_after_two_crashes_between_any_stores",
     },
     Mutant {
         name: "ring: a join point is counted before it is written",
         find: "fence(Ordering::Release);",
         replace: "        words[JOIN_POINTS].store(count, Ordering::Release);\n",
-        test: "-p touchline-shm --lib a_writer_may_die_between_any_two_stores",
+        test: "-p touchline-shm --lib the_ring_is_consistent_after_two_crashes_between_any_stores",
     },
     Mutant {
         name: "ring: a cursor is ahead of the reader",
@@ -163,7 +163,7 @@ pub const ORDERINGS: &[Mutant] = &[
         find: "fence(Ordering::Release);
         let mut writer = Writer {",
         replace: "        let mut writer = Writer {",
-        test: "RUSTFLAGS=--cfg=loom -p touchline-shm --test loom a_successor_overwrites",
+        test: "RUSTFLAGS=--cfg=loom -p touchline-shm --test loom the_next_writer_overwrites_the_announcement_of_a_dead_one",
     },
     Mutant {
         name: "ring ordering: a join point may be read after the check of its count",

@@ -8,7 +8,7 @@ pub const SOAKS: &[Mutant] = &[
         name: "soak: books stay live after the feed timeout",
         find: "self.health.raise(Condition::FeedTimeout);",
         replace: "",
-        test: "-p touchline --test live whatever_is_stopped",
+        test: "-p touchline --test live stopped_processes_recover_and_no_wrong_book_is_live",
     },
     Mutant {
         name: "soak: the feed timeout is measured by a clock that a busy host slows down",
@@ -20,7 +20,7 @@ pub const SOAKS: &[Mutant] = &[
         name: "soak: a subscriber leaks memory with each read",
         find: "Next::Event(event) => stored.event(&bus, &event),",
         replace: "                Next::Event(event) => {\n                    stored.event(&bus, &event);\n                    std::mem::forget(std::hint::black_box(vec![1_u8; 4096]));\n                }",
-        test: "-p touchline --test live whatever_is_stopped",
+        test: "-p touchline --test live stopped_processes_recover_and_no_wrong_book_is_live",
     },
     Mutant {
         name: "demo: the bus is not removed",
@@ -32,13 +32,13 @@ pub const SOAKS: &[Mutant] = &[
         name: "demo: a foreign bus is removed",
         find: "Ok(Some(_)) | Err(_) => return,",
         replace: "Ok(Some(_)) | Err(_) => return drop(std::fs::remove_dir_all(root.path().join(&self.bus))),",
-        test: "-p touchline --bin touchline a_bus_goes_when_nobody",
+        test: "-p touchline --bin touchline a_left_bus_is_removed_once_it_has_no_publisher",
     },
     Mutant {
         name: "gateway: a missing interface is a configuration error",
         find: "if error.may_come_up() =>",
         replace: "if error.may_come_up() && false =>",
-        test: "-p touchline --test system what_cannot_work_is_refused",
+        test: "-p touchline --test system invalid_configurations_are_refused_in_one_line",
     },
     Mutant {
         name: "top: buses are not listed for one that does not exist",
@@ -50,6 +50,6 @@ pub const SOAKS: &[Mutant] = &[
         name: "simulator: an order with a price level changes no order book of the expected books",
         find: "let index = index_of(&self.instruments, entry.security_id);\n                    self.changed_orders.insert(index);",
         replace: "let index = index_of(&self.instruments, entry.security_id);",
-        test: "-p touchline-lab --lib the_end_is_heartbeats",
+        test: "-p touchline-lab --lib the_exchange_ends_with_heartbeats_and_complete_cycles",
     },
 ];

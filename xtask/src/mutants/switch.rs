@@ -248,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn a_body_stands_behind_its_broken_ones() {
+    fn the_original_body_follows_its_mutants() {
         let mutant = |find, replace| Mutant {
             name: "m",
             find,

@@ -175,7 +175,7 @@ mod tests {
 
     /// Parses the drawing as XML: each span of text with its position and fill.
     #[test]
-    fn what_was_printed_stands_in_the_drawing() {
+    fn the_drawing_contains_the_output() {
         let drawing = svg("a <b>", &film(&["  x &\x1b[31m y<z  \x1b[0m\n\nend"]));
         let document = Document::parse(&drawing).expect("well-formed");
         let texts: Vec<_> = document
@@ -203,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn a_row_that_changes_is_in_each_frame_and_one_that_does_not_stands_still() {
+    fn changed_rows_are_in_each_frame_and_unchanged_ones_drawn_once() {
         let drawing = svg("top", &film(&["head\n1", "head\n2", "head\n3"]));
         let document = Document::parse(&drawing).expect("well-formed");
         let of = |class: &str| {

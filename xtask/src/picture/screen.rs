@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn colours_begin_and_end_where_the_command_says() {
+    fn colours_follow_the_escape_sequences() {
         let rows = rows("a\x1b[1;32mb\r\nc\x1b[0md\x1b[2me").unwrap();
         assert_eq!(plain(&rows), ["ab", "cde"]);
         let looks: Vec<_> = rows.concat().iter().map(|span| span.look).collect();
@@ -187,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn what_moves_the_cursor_is_refused() {
+    fn cursor_movements_are_refused() {
         for printed in [
             "a\x1b[2Kb",
             "\x1b[1A",
@@ -200,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_left_out_is_marked() {
+    fn omitted_rows_are_marked() {
         let rows = rows("1\n2\n345678\n4\n5").unwrap();
         let shown = |lines, columns| plain(&excerpt(rows.clone(), &lines, columns));
         assert_eq!(shown(1..=usize::MAX, 6), ["1", "2", "345678", "4", "5"]);

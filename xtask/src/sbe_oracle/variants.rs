@@ -172,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn the_swapped_schema_has_two_fields_in_each_others_place() {
+    fn the_swapped_schema_exchanges_two_fields() {
         let (old, new) = schemas(swapped);
         let offset = |schema: &Schema, message: &str, field: &str| {
             let message = schema.messages.iter().find(|m| m.name == message).unwrap();

@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn a_circle_is_found_however_it_is_written() {
+    fn a_cycle_is_found_in_every_form_of_import() {
         let circle = [
             ("venue", "mod a;\nmod b;\n"),
             (
@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn declaring_a_child_and_testing_it_is_no_use() {
+    fn module_declarations_and_tests_are_not_imports() {
         let tree = [
             ("lib", "mod venue;\npub use venue::One;\n"),
             ("venue", "mod a;\nmod b;\npub use a::One;\n"),

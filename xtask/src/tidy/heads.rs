@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn a_complete_head_is_fine() {
+    fn a_complete_head_has_no_finding() {
         assert_eq!(count(GOOD), 0);
     }
 
@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn codecs_and_vocabulary_do_without_std() {
+    fn types_and_wire_must_be_no_std() {
         let with = |path, text| no_std(&Repository::of(&[(path, text)])).len();
         assert_eq!(with("crates/wire/src/lib.rs", "//! Codecs. #![no_std]"), 1);
         assert_eq!(with("crates/wire/src/lib.rs", "#![no_std]"), 0);

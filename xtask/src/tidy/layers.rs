@@ -276,7 +276,7 @@ mod tests {
     }
 
     #[test]
-    fn the_table_itself_points_down() {
+    fn every_edge_of_the_table_points_to_a_lower_layer() {
         for package in PACKAGES {
             for known in package.may_know {
                 let below = PACKAGES
@@ -343,7 +343,7 @@ mod tests {
     }
 
     #[test]
-    fn a_package_without_a_place_is_found() {
+    fn a_package_without_a_layer_is_found() {
         let findings = with_edge("touchline-attic", "touchline-types", false);
         assert!(findings[0].what.contains("no place"), "{findings:?}");
     }

@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn links_that_lead_somewhere_are_fine() {
+    fn valid_links_have_no_finding() {
         for line in [
             "[b](../b.md), [b](../b.md#of-b-what), [a](a.md)",
             "[first](../b.md#twice) [second](../b.md#twice-1)",
@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn links_that_lead_nowhere_are_found() {
+    fn broken_links_are_found() {
         for line in [
             "[b](b.md)",
             "[b](../../../b.md)",

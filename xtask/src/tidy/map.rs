@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn files_that_exist_are_fine() {
+    fn existing_files_have_no_finding() {
         for row in [
             "| `one`, `one/inner`, `other` | x |",
             "| `one`, `inner`, `one/*` | x `gone` |",
@@ -108,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn files_that_do_not_exist_are_found() {
+    fn missing_files_are_found() {
         for row in ["| `gone` | x |", "| `one/gone` | x |", "| `inner` | x |"] {
             assert_eq!(count(row), 1, "{row}");
         }

@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn this_repository_is_read_without_what_was_built() {
+    fn build_output_is_not_read() {
         let repository = Repository::load(&crate::root()).unwrap();
         assert!(
             repository

@@ -65,7 +65,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn empty_names_are_found_in_paths_and_modules() {
+    fn names_without_meaning_are_found_in_paths_and_modules() {
         let broken = [
             ("crates/a/src/util.rs", ""),
             ("crates/a/src/common/x.rs", ""),

@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn code_is_kept_without_comments_and_strings() {
+    fn comments_and_strings_are_removed_from_code() {
         for (text, expected) in [
             ("let a = 1; // unsafe", "let a = 1;"),
             ("a /* unsafe /* nested */ */ b", "a b"),
@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn a_word_is_whole() {
+    fn words_match_completely() {
         assert_eq!(find_word("unsafe_code unsafe", "unsafe"), Some(12));
         assert_eq!(find_word("is_unsafe", "unsafe"), None);
     }

@@ -49,7 +49,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn books_that_ask_their_feed_are_found() {
+    fn use_of_the_feed_by_books_is_found() {
         let asks = "fn flush(&mut self, feed: &impl Feed) {}";
         let repository = Repository::of(&[
             ("crates/gateway/src/books/updates.rs", asks),

@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn an_old_name_is_refused_with_the_term_that_took_its_place() {
+    fn a_forbidden_term_is_reported_with_its_replacement() {
         for (old, term) in OLD {
             let findings = found("crates/a/src/b.rs", &format!("\nlet a: {old} = 1;"));
             assert_eq!(findings.len(), 1, "{old}");
@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn other_names_and_other_words_are_not() {
+    fn allowed_names_have_no_finding() {
         for text in [
             "fn whole(holder: Holder, marks: u8) {}",
             "// A hole, and the Board of `Stages`.",

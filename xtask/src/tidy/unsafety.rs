@@ -143,14 +143,14 @@ mod tests {
     }
 
     #[test]
-    fn rivals_owe_a_proof_too() {
+    fn unsafe_in_competitors_needs_a_safety_comment() {
         let rival = [("competitors/src/bin/rival.rs", "unsafe { f() }")];
         assert_eq!(places(&Repository::of(&rival)), []);
         assert_eq!(reasons(&Repository::of(&rival)).len(), 1);
     }
 
     #[test]
-    fn unsafe_without_a_proof_is_found() {
+    fn unsafe_without_a_safety_comment_is_found() {
         for (text, count) in [
             (PROVEN, 0),
             (

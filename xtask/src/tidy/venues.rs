@@ -77,7 +77,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn code_for_any_venue_that_names_one_is_found() {
+    fn a_venue_named_in_general_code_is_found() {
         for text in [
             "use touchline_feed::cme::Join;",
             "fn f(feed: &CmeFeed) {}",
@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn other_words_are_none() {
+    fn words_that_are_not_venues_have_no_finding() {
         for text in [
             "let fix = ConfigError { fix: \"fix it\" };",
             "fn fixed(prefix: Fixed) -> Fix {}",

@@ -224,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn folders_outside_and_ticket_numbers_are_found() {
+    fn local_paths_and_ticket_numbers_are_found() {
         let neighbour = format!("data={NEIGHBOUR}/data");
         assert_eq!(banned(&Repository::of(&[("a.sh", &neighbour)])).len(), 1);
         assert_eq!(banned(&Repository::of(&[(".ci/run", &neighbour)])), []);

@@ -38,7 +38,7 @@ fn every_byte_is_where_the_schema_says() {
 
 /// What the comparison is worth: each of these changes must be noticed, where it is.
 #[test]
-fn a_schema_that_says_otherwise_is_noticed() {
+fn a_changed_schema_is_detected() {
     let text = std::fs::read_to_string(xtask::root().join("schemas/touchline.xml")).unwrap();
     let field = r#"<field name="bidPrice" id="40" type="Price" offset="30"/>"#;
     let deep = r#"<field name="deepIndex" id="67" type="DeepIndex" offset="24" sinceVersion="1"/>"#;

@@ -43,7 +43,7 @@ fn read(bus: &mut Bus, told: &mut [u64; 3]) -> Count {
 }
 
 #[test]
-fn nothing_is_allocated_after_join() {
+fn polling_allocates_nothing_after_the_join() {
     let stage = Stage::new();
     let mut publisher = stage.publisher();
     for index in 0..8 {

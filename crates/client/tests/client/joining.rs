@@ -30,7 +30,7 @@ fn joining_gives_definition_top_and_book_of_each_instrument_then_caught_up() {
 }
 
 #[test]
-fn a_top_comes_before_the_book_change_that_caused_it_and_the_last_event_of_a_packet_says_so() {
+fn a_top_precedes_its_book_change_and_the_last_event_of_a_packet_is_marked() {
     let stage = Stage::new();
     let mut publisher = stage.publisher();
     define(&mut publisher, 0, "ESU4", 100);
@@ -121,7 +121,7 @@ fn kept_values_are_as_of_the_last_returned_event() {
 }
 
 #[test]
-fn prices_are_those_that_traders_quote_and_go_back_to_the_venues() {
+fn prices_are_in_display_format_and_convert_back() {
     let stage = Stage::new();
     let mut publisher = stage.publisher();
     define(&mut publisher, 0, "ESU4", 100);
@@ -198,7 +198,7 @@ fn a_late_joiner_has_the_last_trade_as_a_kept_value_only() {
 
 /// Skipped messages do not end a poll: a reader of few kinds gets its next event from the same poll.
 #[test]
-fn a_poll_reads_on_over_what_gives_no_event() {
+fn a_poll_skips_messages_without_an_event() {
     let stage = Stage::new();
     let settings = Settings {
         ring_bytes: 1 << 20,

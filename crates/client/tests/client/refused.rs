@@ -15,7 +15,7 @@ fn refused(options: Options, bus: &str) -> Error {
 }
 
 #[test]
-fn a_bus_that_is_not_there_is_named_with_those_that_are() {
+fn the_error_for_a_missing_bus_lists_existing_ones() {
     let stage = Stage::new();
     let none = refused(stage.options(), "cme-31");
     assert!(
@@ -36,7 +36,7 @@ fn a_bus_that_is_not_there_is_named_with_those_that_are() {
 }
 
 #[test]
-fn an_instrument_that_is_not_there_is_answered_with_the_nearest() {
+fn the_error_for_an_unknown_instrument_suggests_the_nearest() {
     let stage = Stage::new();
     let mut publisher = stage.publisher();
     define(&mut publisher, 0, "ESU4", 100);
@@ -73,7 +73,7 @@ fn a_bus_that_does_not_wait_refuses_a_lossless_reader() {
 }
 
 #[test]
-fn a_name_is_of_one_reader() {
+fn a_reader_name_cannot_be_used_twice() {
     let stage = Stage::new();
     let _publisher = stage.publisher();
     let _reader = stage.join(stage.options().name("recorder"));
@@ -94,7 +94,7 @@ fn a_bus_that_others_may_write_is_not_trusted() {
 }
 
 #[test]
-fn a_bus_of_another_format_says_both() {
+fn the_error_for_another_layout_has_both_versions() {
     use std::io::{Seek, SeekFrom, Write};
     let stage = Stage::new();
     let _publisher = stage.publisher();

@@ -5,7 +5,7 @@ use touchline_client::{Buses, Error};
 use touchline_transport::Publish;
 
 #[test]
-fn each_bus_gets_its_turn_and_a_handle_knows_its_bus() {
+fn buses_are_polled_in_turn_and_a_handle_belongs_to_one_bus() {
     let stage = Stage::new();
     let mut publishers = ["one", "two"].map(|bus| stage.publisher_with(bus, &small()));
     let mut buses = Buses::new();

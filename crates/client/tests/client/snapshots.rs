@@ -81,7 +81,7 @@ fn a_changed_definition_is_seen_at_the_next_refresh() {
 }
 
 #[test]
-fn a_monitor_lists_buses_and_says_who_publishes() {
+fn a_monitor_lists_buses_and_their_publishers() {
     let stage = Stage::new();
     let mut publisher = stage.publisher();
     define(&mut publisher, 0, "ESU4", 100);

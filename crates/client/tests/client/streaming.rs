@@ -31,7 +31,7 @@ fn block_on<F: Future>(future: F) -> F::Output {
 }
 
 #[test]
-fn a_stream_gives_events_conflates_tops_and_says_which_trades_were_dropped() {
+fn a_stream_conflates_tops_and_reports_dropped_trades() {
     let stage = Stage::new();
     // Room for everything: the thread must not be overrun on a busy host.
     let settings = Settings {

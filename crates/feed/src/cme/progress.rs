@@ -79,7 +79,7 @@ mod tests {
 
     #[test]
     #[should_panic(expected = "packet-numbers-of-cme-have-32-bits")]
-    fn a_number_is_never_cut() {
+    fn a_packet_number_beyond_32_bits_panics() {
         Progress::default().begin(packet(1 << 32));
     }
 }

@@ -220,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn the_oldest_of_five_is_replaced() {
+    fn the_oldest_of_five_snapshots_in_assembly_is_replaced() {
         let mut assembler = SnapshotAssembler::new(8);
         for instrument in 1..=5 {
             assert_eq!(send(&mut assembler, chunk(instrument, 2), 1), None);

@@ -133,7 +133,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_first_cause_stays() {
+    fn the_first_cause_is_kept() {
         let mut failure = Failure::default();
         assert!(failure.give_up(Cause::Skipped));
         assert!(!failure.give_up(Cause::LeftOut));

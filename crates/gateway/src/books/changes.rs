@@ -234,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn changes_come_out_by_venue_id_in_their_order() {
+    fn changes_are_returned_by_security_id_in_order() {
         let mut event_changes = EventChanges::new(8, 8);
         let live = Validity::Live;
         event_changes
@@ -270,7 +270,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_no_room_makes_its_book_one_to_publish_whole() {
+    fn changes_beyond_the_limit_cause_a_snapshot_of_the_book() {
         let mut event_changes = EventChanges::new(2, 8);
         let live = Validity::Live;
         event_changes.add(&definition(0, 10), live, |changes| changes.push('a'));
@@ -295,7 +295,7 @@ mod tests {
     }
 
     #[test]
-    fn one_instrument_alone_keeps_what_came_after_it_was_forgotten() {
+    fn clearing_one_instrument_keeps_its_later_changes() {
         let mut event_changes = EventChanges::new(8, 8);
         event_changes.add(&definition(1, 7), Validity::Live, |changes| {
             changes.extend(['a', 'b'])

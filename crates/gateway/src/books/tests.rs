@@ -129,7 +129,7 @@ fn an_event_over_two_packets_is_one_update() {
 }
 
 #[test]
-fn what_a_loss_cuts_is_shown_behind_the_gap_and_not_as_live() {
+fn an_event_truncated_by_a_loss_is_published_behind_the_gap_and_not_live() {
     let mut bench = Bench::new(DEPTH);
     let new = bid(Place::Position(1), UpdateAction::New, 100);
     bench.apply(&[new], true);

@@ -280,7 +280,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_printed_is_the_same_configuration_wherever_it_is_saved() {
+    fn a_printed_configuration_is_equivalent_in_any_folder() {
         for text in [CME, CME_FULL, FIX, DERIBIT] {
             let here = std::env::current_dir().expect("a folder");
             let original = parse(&here.join("a/gateway.toml"), text);
@@ -312,7 +312,7 @@ mod tests {
     }
 
     #[test]
-    fn every_key_that_can_be_set_stands_in_it_with_words_of_its_own() {
+    fn every_key_is_printed_with_its_own_description() {
         let [cme, fix] = [&CmeVenue::GUIDE, &FixVenue::GUIDE];
         for (text, guide) in [(CME, cme), (FIX, fix), (DERIBIT, fix)] {
             let printed = parse(Path::new("f"), text).to_file();
@@ -348,7 +348,7 @@ mod tests {
     }
 
     #[test]
-    fn words_unit_and_default_stand_above_a_key() {
+    fn description_unit_and_default_are_printed_above_a_key() {
         let printed = parse(Path::new("/f"), CME).to_file();
         let expected = "# how long packets behind a gap wait before the gap is declared lost and recovery starts. Values: 0\n\
                         # to 10,000 ms. Default: 20.\nwait_ms = 20\n";

@@ -14,7 +14,7 @@ fn least() -> Config<CmeVenue> {
 }
 
 #[test]
-fn the_least_that_works_has_the_documented_defaults() {
+fn a_minimal_configuration_has_the_documented_defaults() {
     let config = least();
     assert_eq!(config.bus, "cme-340");
     let expected = CmeVenue {
@@ -33,7 +33,7 @@ fn the_least_that_works_has_the_documented_defaults() {
 }
 
 #[test]
-fn every_setting_is_read_and_written_as_it_was() {
+fn every_setting_is_read_back_as_written() {
     let text = r#"bus = "b.1"
 
 [venue]
@@ -99,7 +99,7 @@ wait_ms = 250
 }
 
 #[test]
-fn a_file_that_is_not_there_is_said() {
+fn a_missing_file_is_named() {
     let missing = Config::<CmeVenue>::read("/nowhere/gateway.toml").expect_err("there is none");
     assert!(
         missing
@@ -127,7 +127,7 @@ fn a_configuration_with_a_secret_in_it_is_refused_before_anything_of_it_is_shown
 }
 
 #[test]
-fn a_file_that_is_no_configuration_is_refused() {
+fn a_file_without_a_configuration_is_refused() {
     let folder = std::env::temp_dir().join(format!("touchline-config-{}", std::process::id()));
     std::fs::create_dir_all(&folder).expect("a temporary folder");
     let path = folder.join("gateway.toml");
@@ -154,7 +154,7 @@ fn a_file_that_is_no_configuration_is_refused() {
 }
 
 #[test]
-fn patterns_admit_what_they_should() {
+fn patterns_select_the_matching_symbols() {
     assert!(Symbols::default().admit("ESU4"));
     for (pattern, symbol, admitted) in [
         ("ESU4", "ESU4", true),

@@ -131,7 +131,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_least_is_an_empty_table_and_what_is_written_is_read_again() {
+    fn an_empty_table_is_valid_and_settings_are_read_back() {
         let least: Tls = toml::from_str("").expect("an empty table");
         assert_eq!(least, Tls::default());
         assert!(least.client("fix.venue.example").is_ok());

@@ -127,7 +127,7 @@ fn a_venue_without_orders_publishes_none() {
 }
 
 #[test]
-fn nobody_reads_an_old_book_by_a_new_definition() {
+fn an_old_book_is_not_readable_under_a_new_definition() {
     let mut stage = Stage::new();
     stage.send("y", LIST);
     stage.send("W", BOOK);

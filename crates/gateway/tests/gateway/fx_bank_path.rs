@@ -237,7 +237,7 @@ fn changed(
 }
 
 #[test]
-fn a_malformed_entry_is_absent_and_counted_and_nothing_else_moves() {
+fn a_malformed_entry_is_absent_and_counted_and_changes_nothing_else() {
     let long = format!("269=0|270=1.10001|271=1000000|299={}|", "X".repeat(100));
     let bid = |price: &str, size: &str| format!("269=0|270={price}|271={size}|299=a|");
     for (what, entry, counter) in [
@@ -359,7 +359,7 @@ fn a_rejected_request_withdraws_the_quotes_of_its_pair() {
 }
 
 #[test]
-fn of_one_id_twice_the_second_entry_holds() {
+fn the_second_entry_of_a_repeated_id_is_used() {
     let mut stage = Stage::new();
     let before = stage.counters();
     let first = "269=0|270=1.10002|271=5000000|299=a|";
@@ -369,7 +369,7 @@ fn of_one_id_twice_the_second_entry_holds() {
 }
 
 #[test]
-fn ten_thousand_entries_are_taken_and_go_with_the_next_quote() {
+fn ten_thousand_entries_are_accepted_and_replaced_by_the_next_quote() {
     let mut stage = Stage::new();
     let (before, other) = (stage.counters(), stage.shown(1));
     let entries: Vec<String> = (0..10_000)

@@ -253,7 +253,7 @@ impl Bench {
 }
 
 #[test]
-fn a_whole_answer_fills_the_gap() {
+fn a_complete_answer_fills_the_gap() {
     let (server, requests) = serve(&[Mood::Right, Mood::Right]);
     let mut bench = Bench::new(&[server]);
     let wanted = bench.lose(40);
@@ -347,7 +347,7 @@ fn when_all_fail_the_gap_is_lost() {
 }
 
 #[test]
-fn a_refusal_is_kept_in_the_words_of_the_venue() {
+fn a_refusal_is_reported_with_the_text_of_the_venue() {
     let (server, _) = serve(&[Mood::Refuses, Mood::Refuses, Mood::Refuses]);
     let mut bench = Bench::new(&[server]);
     bench.lose(1);
@@ -359,7 +359,7 @@ fn a_refusal_is_kept_in_the_words_of_the_venue() {
 
 /// A host without an answer gets its share of the time; the feed's limit ends the request.
 #[test]
-fn silence_ends_within_the_limit() {
+fn a_server_that_does_not_answer_times_out() {
     let (server, requests) = serve(&[Mood::Silent, Mood::Silent, Mood::Silent]);
     let mut bench = Bench::new(&[server]);
     bench.lose(1);
@@ -385,7 +385,7 @@ fn silence_ends_within_the_limit() {
 
 /// A late copy on a line fills the gap; the connection is closed, and this is not a failure.
 #[test]
-fn a_late_copy_ends_the_conversation() {
+fn a_late_copy_of_the_packet_ends_the_replay_session() {
     let (server, requests) = serve(&[Mood::Silent]);
     let mut bench = Bench::new(&[server]);
     bench.lose(1);
@@ -411,7 +411,7 @@ fn a_late_copy_ends_the_conversation() {
 
 /// Ten minutes of a dead server and a gap each tenth of a second.
 #[test]
-fn a_dead_server_is_not_stormed() {
+fn connection_attempts_to_a_dead_server_are_limited() {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a free port");
     let Ok(SocketAddr::V4(dead)) = listener.local_addr() else {
         panic!("no address");
@@ -435,7 +435,7 @@ fn a_dead_server_is_not_stormed() {
 
 /// The day's budget of connections is enforced, and renewed.
 #[test]
-fn a_day_has_so_many_requests_and_no_more() {
+fn the_number_of_requests_of_a_day_is_limited() {
     const FOUR: &[Mood] = &[Mood::Right; 4];
     let (server, requests) = serve(FOUR);
     let mut bench = Bench::new(&[server]);

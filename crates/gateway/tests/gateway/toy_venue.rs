@@ -129,7 +129,7 @@ impl Drop for Folder {
 
 /// A gateway of the test venue, from its configuration to its bus.
 #[test]
-fn a_venue_is_its_files_and_a_line_of_the_table() {
+fn a_venue_needs_only_its_files_and_a_table_entry() {
     let folder = std::env::temp_dir().join(format!("touchline-toy-{}", std::process::id()));
     let folder = Folder(folder);
     let text = format!("{LEAST}[publication]\nring_bytes = 65536\nlock_memory = \"no\"\n");
@@ -199,7 +199,7 @@ fn best_bids(root: &Root) -> [i64; 2] {
 /// Errors in its configuration are reported as for any venue, and errors of other venues know its
 /// settings.
 #[test]
-fn its_settings_are_its_own() {
+fn a_venue_has_its_own_settings() {
     let said = |text: &str| {
         let read = WITH_TOY.from_text("toy.toml", text);
         read.expect_err(text).to_string()

@@ -175,7 +175,7 @@ mod tests {
     const STAT: &str = "cpu  100 0 50 800 10 0 20 20 5 5\ncpu0 1 2 3\n";
 
     #[test]
-    fn what_the_kernel_counts_is_read() {
+    fn kernel_counters_are_read() {
         let status = "Name:\tx\nvoluntary_ctxt_switches:\t7\nnonvoluntary_ctxt_switches:\t31\n";
         assert_eq!(
             (involuntary_switches(status), involuntary_switches("")),
@@ -187,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn a_run_is_disturbed_beyond_each_limit_and_says_by_what() {
+    fn a_run_beyond_a_limit_is_reported_as_disturbed_with_the_reason() {
         let at = Instant::now();
         let load = |seconds, involuntary_switches, total, stolen| Load {
             at: at + Duration::from_secs(seconds),
@@ -208,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn the_clock_moves_and_takes_time_to_read() {
+    fn the_clock_advances_and_its_cost_is_measured() {
         let resolution = Resolution::measure(&Clock::calibrated());
         assert!((1..100_000).contains(&resolution.step_ns), "{resolution}");
         assert!(resolution.reading_ns < 1_000_000, "{resolution}");

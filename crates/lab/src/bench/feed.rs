@@ -167,7 +167,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_sent_are_packets_that_follow_each_other_without_a_seam() {
+    fn repeated_sessions_have_consecutive_packet_numbers() {
         let mut stretch = stretch(1);
         let sequence = |bytes: &[u8]| u32::from_le_bytes(bytes[..4].try_into().expect("a head"));
         let mut last = None;
@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn a_run_has_groups_of_its_own_and_its_configuration_names_them() {
+    fn each_run_has_separate_multicast_groups_in_its_configuration() {
         let (xml, usual) = (config_xml(77), config::config_xml());
         assert!(
             xml.contains(&format!("<ip>{}</ip>", group(77).ip())),

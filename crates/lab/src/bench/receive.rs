@@ -239,7 +239,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_way_of_receiving_gets_every_packet() {
+    fn every_receive_method_receives_every_packet() {
         let plan = Plan {
             interface: "lo".to_owned(),
             payload_bytes: 200,

@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn sets_of_groups_have_nothing_in_common() {
+    fn sets_of_multicast_groups_are_disjoint() {
         let mut all = HashSet::new();
         for set in [0, 1, 2, 255, 4_096, GROUP_SETS - 1] {
             let xml = config_xml_of(set, None, None);

@@ -158,7 +158,7 @@ mod tests {
     type Lists = [Vec<(i64, i64, i64)>; 4];
 
     #[test]
-    fn a_hash_tells_every_difference_that_a_subscriber_would_show() {
+    fn a_hash_covers_everything_that_a_subscriber_shows() {
         let book = [
             vec![(5, 1, 2), (4, 1, 1)],
             vec![(6, 2, 1)],
@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn a_hash_of_orders_tells_price_quantity_id_side_and_rank() {
+    fn a_hash_of_orders_covers_price_quantity_id_side_and_rank() {
         let books = [
             [vec![(5, 1, 10), (5, 2, 11)], vec![(6, 1, 12)]],
             [vec![(5, 2, 11), (5, 1, 10)], vec![(6, 1, 12)]],

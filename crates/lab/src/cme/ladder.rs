@@ -313,7 +313,7 @@ mod tests {
     }
 
     #[test]
-    fn bulk_actions_stand_where_they_are_natural() {
+    fn bulk_deletes_are_used_where_the_venue_uses_them() {
         check(&[9, 8, 7], &[7], &[(DELETE_THRU, 2, 8)], Some(1));
         check(&[9, 8, 7], &[9], &[(DELETE_FROM, 2, 8)], Some(1));
         check(&[9, 7, 5], &[9, 6, 5], &[(OVERLAY, 2, 6)], Some(1));

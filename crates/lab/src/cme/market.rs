@@ -215,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn orders_stand_by_price_then_priority() {
+    fn orders_are_sorted_by_price_then_priority() {
         let mut market = Market::default();
         for resting in [
             order(3, Side::Bid, 10, 1),

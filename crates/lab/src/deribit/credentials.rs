@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn only_the_user_with_the_secret_is_let_in_and_once() {
+    fn only_a_logon_with_the_secret_is_accepted_and_once() {
         let mut credentials = Credentials::new("user", "secret".into());
         let nonce = [7; 32];
         let right = proof("user", "secret", NOW_MS, &nonce);
@@ -262,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn the_user_is_let_in_from_the_right_address_alone() {
+    fn a_logon_is_accepted_only_from_a_listed_address() {
         let mut credentials = here_alone();
         let right = proof("user", "secret", NOW_MS, &[7; 32]);
         let elsewhere = credentials.check(&right, ELSEWHERE, NOW_MS);
@@ -274,7 +274,7 @@ mod tests {
     /// Medians of many alternating tries, by the clock. A load of the host affects all reasons alike; a difference
     /// would show in each round.
     #[test]
-    fn a_refusal_takes_as_long_whatever_is_wrong() {
+    fn a_refusal_takes_constant_time() {
         let mut credentials = here_alone();
         let cases = [
             (proof("user", "Secret", NOW_MS, &[7; 32]), HERE),
@@ -303,7 +303,7 @@ mod tests {
     }
 
     #[test]
-    fn a_made_secret_is_never_the_same() {
+    fn generated_secrets_differ() {
         let (one, other) = (Credentials::made("u"), Credentials::made("u"));
         assert_eq!(one.secret().len(), 32);
         assert_ne!(one.secret(), other.secret());

@@ -76,7 +76,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn books_are_written_as_everybody_writes_them() {
+    fn books_are_written_in_the_common_format() {
         assert_eq!(shortest(60_000_500_000_000, 9), "60000.5");
         assert_eq!(shortest(30_000_000_000, 9), "30");
         assert_eq!(shortest(10_000_000, 8), "0.1");

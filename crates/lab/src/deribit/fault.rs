@@ -286,7 +286,7 @@ mod tests {
     }
 
     #[test]
-    fn each_damage_is_the_one_that_it_is_called() {
+    fn each_kind_of_damage_does_what_its_name_says() {
         assert!(matches!(frame(&right(), 1_000), Ok(Frame::Whole(_))));
         let has = |bytes: &[u8], part: &[u8]| position(bytes, part).is_some();
         for (malform, is_framed, part) in [
@@ -305,7 +305,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_is_read_and_what_is_none_is_refused() {
+    fn faults_are_read_back_and_invalid_ones_refused() {
         for (text, fault, share) in [
             ("skip 0.5", Fault::Skip, 0.5),
             ("malform count 1", Fault::Malform(Malform::Count), 1.0),
@@ -328,7 +328,7 @@ mod tests {
     }
 
     #[test]
-    fn a_share_is_a_share_and_is_counted() {
+    fn faults_occur_at_their_share_and_are_counted() {
         let settings = vec![Setting {
             fault: Fault::Skip,
             share: 0.25,

@@ -448,7 +448,7 @@ mod tests {
     }
 
     #[test]
-    fn a_seed_is_a_market_and_another_seed_is_another() {
+    fn the_market_depends_only_on_the_seed() {
         let run = |seed| {
             let mut market = market(seed);
             let all: Vec<Happening> = (0..2_000).map(|_| market.step()).collect();
@@ -459,7 +459,7 @@ mod tests {
     }
 
     #[test]
-    fn books_are_quoted_closely_never_crossed_or_empty_and_changes_say_what_became_of_them() {
+    fn books_are_never_crossed_or_empty_and_changes_lead_from_one_to_the_next() {
         for seed in crate::random::seeds(4) {
             let mut market = market(seed);
             let mut kept = market.books.clone();

@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_recorded_is_written_under_a_new_header() {
+    fn recorded_messages_are_written_with_a_new_header() {
         let bytes = [
             message("0", "34=1"),
             message("W", "34=2|52=x|55=A|262=9|268=1|269=0|270=1.5|271=2|10=7"),

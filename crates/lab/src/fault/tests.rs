@@ -119,7 +119,7 @@ fn counts_add_up() {
 }
 
 #[test]
-fn what_is_lost_on_both_lines_is_known() {
+fn packets_lost_on_both_lines_are_reported() {
     let session = session();
     let faults = [
         Fault::Drop { share: 0.2 },

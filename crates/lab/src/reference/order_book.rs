@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn orders_stand_by_price_then_priority() {
+    fn orders_are_sorted_by_price_then_priority() {
         let mut book = OrderBook::default();
         book.apply(0, 1, order(Side::Bid, 10, 5, 7));
         book.apply(0, 2, order(Side::Bid, 11, 5, 9));
@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn an_update_keeps_what_it_does_not_say() {
+    fn an_update_keeps_the_fields_that_it_omits() {
         let mut book = OrderBook::default();
         book.apply(0, 1, order(Side::Bid, 10, 5, 7));
         book.apply(1, 1, order(Side::Bid, None, 2, None));

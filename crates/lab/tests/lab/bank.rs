@@ -40,7 +40,7 @@ fn mids(config: &Config, count: usize) -> Vec<i64> {
 }
 
 #[test]
-fn the_mid_is_that_of_recorded_ticks_forth_and_back() {
+fn the_mid_follows_recorded_ticks_forward_and_backward() {
     let ticks = b"20260105 1,1.10000,1.10002,0\n20260105 2,1.10004,1.10006,0\n20260105 3,1.1,1.1\n";
     let config = loaded("forth", ticks).expect("ticks");
     assert_eq!(

@@ -182,7 +182,7 @@ fn the_same_seed_is_the_same_bytes() {
 /// The snapshots are ten times what may wait for a client. They come as it takes them, each before the changes
 /// behind it, and no client is disconnected; a client that reads slowly gets all of them, too.
 #[test]
-fn whoever_asks_for_hundreds_of_books_at_once_has_them_all() {
+fn hundreds_of_books_requested_at_once_are_all_sent() {
     for bytes_per_ms in [usize::MAX, 50_000] {
         let mut stage = Stage::of(market_of(1, 400, 300), 1, &[]);
         stage.bytes_per_ms = bytes_per_ms;
@@ -204,7 +204,7 @@ fn whoever_asks_for_hundreds_of_books_at_once_has_them_all() {
 }
 
 #[test]
-fn whoever_is_not_the_user_is_refused_in_the_same_words() {
+fn every_failed_logon_gets_the_same_text() {
     let refused_at = |from: &str, user: &str, secret: &str| {
         let mut stage = Stage::new(1, &[]);
         let addresses = Addresses::of(vec![from.parse().expect("a block")]);
@@ -227,7 +227,7 @@ fn whoever_is_not_the_user_is_refused_in_the_same_words() {
 }
 
 #[test]
-fn a_proof_of_yesterday_is_refused() {
+fn a_logon_with_an_old_timestamp_is_refused() {
     let mut stage = Stage::new(1, &[]);
     let old = ReceiveTime::at(START_NS - 3_600_000 * MS);
     stage
@@ -280,7 +280,7 @@ fn requests_that_cannot_be_served_are_refused_with_their_reason() {
 }
 
 #[test]
-fn parts_of_books_come_whole_and_nothing_comes_that_is_not_wanted_any_more() {
+fn parts_of_books_are_sent_completely_and_unsubscribed_books_not_at_all() {
     let mut stage = Stage::new(1, &[]);
     stage
         .customer

@@ -178,7 +178,7 @@ e3,DISCONNECT
 /// Unauthenticated connections send nothing, a byte now and then, or the header of a long message. Logged-on clients
 /// get their heartbeats on time, and the other connections are closed after their timeout. `UNAUTHENTICATED` is their number.
 #[test]
-fn unauthenticated_connections_cost_nobody_anything() {
+fn unauthenticated_connections_do_not_slow_other_sessions() {
     let count = amount("UNAUTHENTICATED", 200) as usize;
     let rules = Rules {
         logon_wait_ns: 4_000_000_000,
@@ -295,7 +295,7 @@ fn unauthenticated_connections_of_one_address_have_a_limit() {
 
 /// The answer to a Logon of an unknown identity is the same as with a wrong name of ours: none, and at once.
 #[test]
-fn whoever_is_unknown_learns_nothing() {
+fn an_unknown_counterparty_gets_no_information() {
     let mut host = Host::start(vec![settings("TW44")], Rules::default());
     for (sender, target) in [("NOBODY", "ISLD"), ("TW44", "WHO"), ("NOBODY", "WHO")] {
         let mut stream = host.connect();

@@ -13,7 +13,7 @@ use touchline_wire::mdp3::{Message, Packet};
 use touchline_wire::sbe::{Value, Visitor};
 
 #[test]
-fn every_field_that_a_book_needs_is_read_alike() {
+fn both_decoders_read_the_same_fields_of_books() {
     let mut compared = 0;
     for session in sessions() {
         for sent in &session.packets {
@@ -40,7 +40,7 @@ fn every_field_that_a_book_needs_is_read_alike() {
 }
 
 #[test]
-fn damaged_packets_are_refused_alike() {
+fn both_decoders_refuse_the_same_damaged_packets() {
     let mut refused = 0;
     for (seed, session) in (0..).zip(sessions()) {
         let plan = FaultPlan::all_feeds([

@@ -47,7 +47,7 @@ fn clean_sessions_are_reproduced_exactly() {
 
 /// Loss on one line costs nothing: whatever one line lacks, the other has in time.
 #[test]
-fn faults_that_the_other_line_makes_good_change_nothing() {
+fn faults_on_one_line_only_change_nothing() {
     for seed in seeds(40) {
         let session = generate(&Options::varied(seed), seed);
         let mut plan = FaultPlan::all_feeds([
@@ -88,7 +88,7 @@ fn faults_that_the_other_line_makes_good_change_nothing() {
 }
 
 #[test]
-fn faults_that_need_recovery_end_right_and_show_nothing_wrong_on_the_way() {
+fn books_are_correct_during_and_after_recovery() {
     let mut lost = 0;
     for seed in seeds(200) {
         // Definitions are known from the start: a book without one is kept to the default depth, which may be wrong.
@@ -109,7 +109,7 @@ fn faults_that_need_recovery_end_right_and_show_nothing_wrong_on_the_way() {
 }
 
 #[test]
-fn definitions_that_come_late_end_right_too() {
+fn books_are_correct_after_late_definitions() {
     for seed in seeds(100) {
         let session = generate(&Options::varied(seed), seed);
         let delivery = deliver(&session, &hard_plan(seed, &Feed::ALL), seed);
@@ -121,7 +121,7 @@ fn definitions_that_come_late_end_right_too() {
 
 /// What is called live is something that the market really had, and not longer ago than what was processed.
 #[test]
-fn nothing_live_is_ever_wrong() {
+fn a_live_book_is_never_wrong() {
     let mut checked = 0;
     for seed in seeds(30) {
         let options = Options {
@@ -227,7 +227,7 @@ fn live_rows(picture: &Picture) -> Vec<String> {
 
 /// Lost resets are noticed, unless RptSeq happens to go on at the old number; on these seeds it does not.
 #[test]
-fn lost_resets_end_right_too() {
+fn books_are_correct_after_lost_resets() {
     for seed in seeds(60) {
         let options = Options {
             spare_resets: false,
@@ -242,7 +242,7 @@ fn lost_resets_end_right_too() {
 }
 
 #[test]
-fn natural_refresh_ends_right_too() {
+fn books_are_correct_after_natural_refresh() {
     for seed in seeds(40) {
         let session = generate(&Options::varied(seed), seed);
         let delivery = deliver(&session, &hard_plan(seed, &BOOK_FEEDS), seed);
@@ -258,7 +258,7 @@ fn natural_refresh_ends_right_too() {
 }
 
 #[test]
-fn a_forged_sequence_does_not_blind_the_channel() {
+fn a_forged_sequence_number_does_not_stop_the_channel() {
     for seed in seeds(20) {
         let session = generate(&Options::varied(seed), seed);
         for ahead in [1 << 31, 5_000] {
@@ -277,7 +277,7 @@ fn a_forged_sequence_does_not_blind_the_channel() {
 
 /// The comparisons above would notice a broken handler.
 #[test]
-fn each_flaw_is_noticed_on_some_seed() {
+fn each_injected_defect_is_detected_on_some_seed() {
     for flaw in Flaw::ALL {
         let settings = Settings {
             flaw: Some(flaw),

@@ -10,7 +10,7 @@ use touchline_lab::reference::cme::packet::{self, Packet};
 const SEEDS: u64 = 12;
 
 #[test]
-fn every_template_is_there() {
+fn generated_sessions_contain_every_template() {
     let old = [
         4, 12, 30, 37, 46, 47, 48, 49, 50, 51, 52, 53, 54, 55, 56, 199,
     ];
@@ -33,7 +33,7 @@ fn every_template_is_there() {
 }
 
 #[test]
-fn every_action_and_every_depth_is_there() {
+fn generated_sessions_contain_every_action_and_depth() {
     let mut actions = BTreeSet::new();
     let mut order_actions = BTreeSet::new();
     let mut deepest = BTreeMap::new();
@@ -98,7 +98,7 @@ fn events_span_packets_and_packets_hold_several_events() {
 }
 
 #[test]
-fn snapshots_are_behind_and_ahead_of_the_incremental_feed_and_come_in_parts() {
+fn snapshots_are_behind_and_ahead_of_the_incremental_feed_and_have_parts() {
     let (mut behind, mut level, mut ahead, mut parts) = (0, 0, 0, 0);
     for session in sessions(Version::V9) {
         let mut shown = 0;
@@ -134,7 +134,7 @@ fn snapshots_are_behind_and_ahead_of_the_incremental_feed_and_come_in_parts() {
 }
 
 #[test]
-fn numbers_start_again_and_prices_are_negative_somewhere() {
+fn generated_sessions_contain_sequence_resets_and_negative_prices() {
     let (mut restarts, mut negative) = (0, 0);
     for session in sessions(Version::V9) {
         let packets = read(&session, Feed::Incremental);

@@ -22,7 +22,7 @@ fn a_clean_session_is_reproduced_exactly() {
 }
 
 #[test]
-fn a_damaged_session_ends_right_and_shows_nothing_wrong_on_the_way() {
+fn books_of_a_damaged_session_are_correct_during_and_after_recovery() {
     for name in ["v9-lossy", "v9-gaps", "v9-late", "v9-all", "v13-gaps"] {
         let Some(session) = session(name) else { return };
         let picture = cme::run(&session.arrivals, Settings::default());
@@ -31,7 +31,7 @@ fn a_damaged_session_ends_right_and_shows_nothing_wrong_on_the_way() {
 }
 
 #[test]
-fn each_flaw_is_noticed_on_some_session() {
+fn each_injected_defect_is_detected_on_some_session() {
     for flaw in Flaw::ALL {
         let mut noticed = Vec::new();
         for name in ["v9-clean", "v9-gaps", "v13-gaps", "v9-all"] {
@@ -62,7 +62,7 @@ fn line_of(destination: &str) -> Line {
 
 /// A recording of a real channel, both lines, from the middle of its session.
 #[test]
-fn a_real_capture_has_no_gap_and_no_byte_left_over() {
+fn a_recorded_capture_has_no_gap_and_no_trailing_byte() {
     let Some(packets) = packets("cme-mdp3/mdp3-v6_ch340-feedAB_2016-11-12_part1_6000frames.pcap")
     else {
         return;

@@ -93,7 +93,7 @@ mod tests {
 
     /// Shorter, equal and longer input: each word is that of the bytes, and bytes beyond the length are ignored.
     #[test]
-    fn a_message_is_written_whatever_its_length() {
+    fn messages_of_every_length_are_written() {
         let geometry = Geometry::new(1024).expect("a power of two");
         let mut writer = Writer::create(zeroed(geometry.words()), geometry).expect("room");
         let bytes: Vec<u8> = (1..=100).collect();

@@ -181,7 +181,7 @@ fn two_crashes(
 
 /// At each instant the ring is a chain of committed frames that ends in a zero head.
 #[test]
-fn a_writer_may_die_between_any_two_stores_and_so_may_the_next() {
+fn the_ring_is_consistent_after_two_crashes_between_any_stores() {
     // Miri is slow, and its task here is orderings: a sample of the crashes suffices.
     let (capacities, firsts, step): (&[u64], _, _) = if cfg!(miri) {
         (&[64], &FIRST[1..2], 61)
@@ -214,7 +214,7 @@ fn a_writer_may_die_between_any_two_stores_and_so_may_the_next() {
 
 /// A new writer never overruns a registered reader, however often writers die.
 #[test]
-fn a_lossless_publication_stays_lossless_when_writers_die() {
+fn a_lossless_publication_stays_lossless_after_crashes_of_writers() {
     let geometry = Geometry::new(256).unwrap();
     let (memory, cursors) = (
         zeroed(geometry.words()),

@@ -127,7 +127,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn buckets_follow_each_other_without_gap_and_are_narrow() {
+    fn buckets_are_contiguous_and_narrow() {
         let mut next = 0;
         for bucket in 0..BUCKETS {
             let values = values_of(bucket);
@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn extremes_are_told() {
+    fn minimum_and_maximum_are_reported() {
         let mut buckets = vec![0; BUCKETS];
         buckets[bucket_of(u64::MAX)] = u64::MAX;
         buckets[bucket_of(0)] = 1;

@@ -82,7 +82,7 @@ fn check(reader: &Reader<Arc<[AtomicU64]>>) {
 }
 
 #[test]
-fn a_reader_finds_its_way_in_the_table_of_a_later_program() {
+fn a_reader_skips_unknown_parts_of_a_later_tables_layout() {
     check(&Reader::attach(filled(Layout::new(3, 2))).unwrap());
     // A longer header, longer descriptors, and data behind the buckets.
     let later = Layout::with_sizes(3, 2, 100, 50, BUCKETS + 40);
@@ -94,7 +94,7 @@ fn a_reader_finds_its_way_in_the_table_of_a_later_program() {
 }
 
 #[test]
-fn a_layout_that_would_be_misread_is_refused() {
+fn an_incompatible_layout_is_refused() {
     let memory = filled(Layout::new(3, 2));
     memory[1].store(2, Ordering::Relaxed);
     let error = Reader::attach(memory).unwrap_err();
@@ -104,7 +104,7 @@ fn a_layout_that_would_be_misread_is_refused() {
 }
 
 #[test]
-fn no_cut_table_is_read_beyond_its_end() {
+fn a_truncated_table_is_not_read_beyond_its_end() {
     let memory = filled(Layout::new(3, 2));
     assert_eq!(memory.len(), words_needed(3, 2));
     for words in 0..memory.len() {
@@ -119,7 +119,7 @@ fn copy(word: &AtomicU64) -> AtomicU64 {
 
 /// Flips bits, most of them in header and descriptors, and reads everything.
 #[test]
-fn damaged_memory_is_refused_or_read_and_nothing_else() {
+fn damaged_memory_is_refused_or_read_without_a_panic() {
     for seed in seeds(1) {
         println!("SEED={seed}");
         let mut damage = Damage::new(seed);

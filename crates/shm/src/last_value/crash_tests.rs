@@ -120,7 +120,7 @@ fn two_crashes(first_life: u64, second_life: u64) -> (bool, bool) {
 
 /// At each instant a slot holds the last finished change, or nothing, or is busy.
 #[test]
-fn a_table_is_whole_or_busy_whichever_store_was_the_writers_last() {
+fn a_slot_is_complete_or_busy_after_a_crash_at_any_store() {
     // Miri is slow, and its task here is orderings: a sample of the crashes suffices.
     let step = if cfg!(miri) { 7 } else { 1 };
     let mut crashes = 0;
@@ -145,7 +145,7 @@ fn a_table_is_whole_or_busy_whichever_store_was_the_writers_last() {
 /// A writer starts a change in the middle of a reader's copy and dies after any of its stores: the copy
 /// is handed out only if no store of the change was made.
 #[test]
-fn a_copy_is_discarded_when_the_writer_dies_in_the_middle_of_it() {
+fn a_copy_is_discarded_if_the_writer_crashes_during_it() {
     for life in 0.. {
         let memory = zeroed(SHAPE.words());
         crash_injection::live();

@@ -540,7 +540,7 @@ mod tests {
 
     /// The replacement for a system call that older kernels lack.
     #[test]
-    fn touching_takes_every_page_and_changes_none() {
+    fn prefaulting_maps_every_page_and_changes_none() {
         let place = format!("/dev/shm/touchline-touch-{}", std::process::id());
         let lock = WriterLock::acquire(Root::at(&place).create("bus").unwrap()).unwrap();
         let draft = Mapping::create(&lock, "ring", 16 * 4096, &Options::sparse()).unwrap();

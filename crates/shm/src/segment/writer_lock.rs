@@ -333,7 +333,7 @@ mod tests {
     }
 
     #[test]
-    fn a_command_is_its_program_and_subcommand_and_nothing_secret() {
+    fn the_command_of_a_holder_has_no_arguments() {
         assert_eq!(
             command(&["/opt/touchline", "gateway", "--key", "s3cret"]),
             "touchline gateway"
@@ -348,7 +348,7 @@ mod tests {
     }
 
     #[test]
-    fn a_holder_reads_back_and_a_spoilt_signature_does_not() {
+    fn a_holder_is_read_back_and_one_with_a_damaged_signature_is_not() {
         let holder = Holder {
             pid: u32::MAX,
             command: "touchline gateway".to_owned(),
@@ -367,7 +367,7 @@ mod tests {
     }
 
     #[test]
-    fn a_holder_is_told_with_its_date() {
+    fn a_holder_is_printed_with_its_date() {
         let told = |since_unix_s| {
             let command = "touchline gateway".to_owned();
             let holder = Holder {

@@ -50,7 +50,7 @@ fn read(reader: &Reader<Memory>, slot: usize) -> Option<u64> {
 
 /// Torn or older than an earlier read: the writer changes the slot during the copy.
 #[test]
-fn one_reader_during_two_changes() {
+fn a_reader_during_two_changes_gets_complete_content() {
     check("one reader during two changes", || {
         let (mut writer, reader) = table(SHAPE);
         change(&mut writer, 0, 8);
@@ -68,7 +68,7 @@ fn one_reader_during_two_changes() {
 
 /// No word is copied during a change, and words of two changes are never returned together.
 #[test]
-fn two_readers() {
+fn two_readers_get_complete_content() {
     check("two readers of an image", || {
         let (mut writer, reader) = table(SHAPE);
         let other = Reader::attach(reader.memory().clone()).unwrap();
@@ -105,7 +105,7 @@ fn the_first_change_of_a_slot() {
 /// A successor empties the slots that a dead writer left in a change. No reader treats one as a book, and a reader of
 /// an emptied slot sees another generation of the table.
 #[test]
-fn a_successor_of_a_writer_that_died_in_a_change() {
+fn the_next_writer_empties_slots_left_in_a_change() {
     check("a successor of a writer that died in a change", || {
         let (mut writer, reader) = table(SHAPE);
         change(&mut writer, 0, 8);

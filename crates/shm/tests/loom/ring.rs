@@ -202,7 +202,7 @@ fn attaching_while_the_writer_makes_marks() {
 /// A writer announces a frame that overruns the reader, and dies before it writes it. Its successor writes the frame
 /// under that announcement. An empty message puts its first frame over the reader's payload.
 #[test]
-fn a_successor_overwrites_what_a_dead_writer_announced() {
+fn the_next_writer_overwrites_the_announcement_of_a_dead_one() {
     check("a successor of the dead", || {
         let (memory, mut writer) = ring();
         let mut judge = Judge::attach(&memory);

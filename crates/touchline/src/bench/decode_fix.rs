@@ -248,7 +248,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn both_ways_give_all_entries_of_made_messages_of_the_right_length() {
+    fn both_decoders_return_all_entries_of_generated_messages() {
         for (entries, length) in [(1, 239), (5, 749)] {
             let (bytes, mut last) = (made(entries), LastSecond::default());
             assert!(bytes.len().abs_diff(length) <= 8, "{} bytes", bytes.len());

@@ -77,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_reads_back_and_a_part_of_one_is_nothing() {
+    fn a_line_is_read_back_and_a_truncated_one_is_ignored() {
         let left = left(Path::new("/dev/shm/a place"), 4711);
         let line = left.to_line();
         assert_eq!(line, "4711 demo /dev/shm/a place\n");
@@ -89,7 +89,7 @@ mod tests {
 
     /// This process publishes, as the demo's gateway or as another process.
     #[test]
-    fn a_bus_goes_when_nobody_publishes_it_and_not_before() {
+    fn a_left_bus_is_removed_once_it_has_no_publisher() {
         let name = format!("touchline-left-bus-{}", std::process::id());
         let directory = std::env::temp_dir().join(name);
         std::fs::create_dir_all(&directory).expect("a temporary folder");

@@ -374,14 +374,14 @@ fn only(checks: &[Check], name: &str, status: Status) -> Check {
 }
 
 #[test]
-fn a_good_host_is_well() {
+fn a_well_configured_host_has_no_finding() {
     for check in MadeUp::new("well").check() {
         assert_eq!((check.status, &check.fix), (Status::Ok, &None), "{check:?}");
     }
 }
 
 #[test]
-fn what_is_broken_is_found_and_nothing_else() {
+fn each_fault_is_found_without_other_findings() {
     for (number, (name, status, path, text, fix)) in BROKEN.iter().enumerate() {
         let host = MadeUp::new(&format!("broken-{number}"));
         host.write(path, text);
@@ -417,7 +417,7 @@ fn every_rule_is_documented() {
 }
 
 #[test]
-fn a_card_without_stamps_is_found() {
+fn a_network_card_without_timestamps_is_found() {
     let host = MadeUp::new("stamps");
     let timestamps = |hardware, software| Answers {
         timestamps: Some(Timestamps {
@@ -470,7 +470,7 @@ fn a_group_that_is_routed_elsewhere_is_found() {
 }
 
 #[test]
-fn an_interface_that_is_not_there_is_found_and_those_that_are_named() {
+fn a_missing_interface_is_found_and_existing_ones_are_listed() {
     let checks = MadeUp::new("interface").check_with(ANSWERS, Some("eth7"));
     let found = checks
         .iter()
@@ -485,7 +485,7 @@ fn an_interface_that_is_not_there_is_found_and_those_that_are_named() {
 
 /// Capabilities replace limits.
 #[test]
-fn limits_do_not_bind_who_may_do_anything() {
+fn resource_limits_are_not_checked_for_privileged_users() {
     let host = MadeUp::new("rights");
     host.write(
         STATUS,
@@ -504,7 +504,7 @@ fn limits_do_not_bind_who_may_do_anything() {
 
 /// Unreadable facts are unknown, in one line, and not failures.
 #[test]
-fn what_cannot_be_seen_is_unknown() {
+fn unreadable_values_are_unknown() {
     let mut seen_unknown = BTreeMap::new();
     for (number, (path, _)) in WELL.iter().enumerate() {
         let host = MadeUp::new(&format!("unseen-{number}"));
@@ -537,7 +537,7 @@ fn what_cannot_be_seen_is_unknown() {
 
 /// Random file content: every check ends with one-line results.
 #[test]
-fn nonsense_is_survived() {
+fn invalid_input_causes_no_panic() {
     let host = MadeUp::new("nonsense");
     for seed in seeds(40) {
         let mut random = Random::from_seed(seed);

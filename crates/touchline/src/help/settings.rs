@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn words_choose_settings() {
+    fn settings_are_selected_by_words() {
         let replay = of(&["attempts_max"]).expect("there is one");
         assert!(
             replay.starts_with("[venue.replay] of kind cme\n  attempts_max\n"),

@@ -338,7 +338,7 @@ mod tests {
     }
 
     #[test]
-    fn names_are_words_that_a_grep_finds() {
+    fn event_names_can_be_found_by_grep() {
         let mut names = BTreeSet::new();
         for event in EVENTS {
             assert!(names.insert(event.name), "{} stands twice", event.name);

@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn journald_reads_the_priority_and_has_a_time_of_its_own() {
+    fn lines_for_journald_have_a_priority_and_no_time() {
         let fields = [("first", Value::from(1))];
         let said = |event, format| {
             let line = Line {
@@ -229,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn text_in_a_field_ends_neither_the_field_nor_the_line() {
+    fn field_text_is_escaped() {
         for (text, written) in [
             ("eth0", "eth0"),
             ("239.0.0.1:5000", "239.0.0.1:5000"),

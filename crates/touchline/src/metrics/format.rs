@@ -123,7 +123,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_family_is_whole_and_stands_once() {
+    fn the_samples_of_a_family_are_written_together_once() {
         let mut page = Page::default();
         for bus in ["b", "a"] {
             for name in ["z_total", "y_total"] {
@@ -146,7 +146,7 @@ z_total{bus=\"a\"} 7
     }
 
     #[test]
-    fn what_would_break_the_page_is_refused() {
+    fn invalid_names_and_labels_are_refused() {
         let mut page = Page::default();
         for name in ["", "1a", "a b", "a{", "a\n", "A", "_a", "a:b", "ä"] {
             assert!(page.family(name, Kind::Gauge, "").is_none(), "{name:?}");

@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn names_say_what_they_are_in_base_units() {
+    fn metric_names_have_kind_and_base_unit() {
         for (name, unit, metric, kind, of_a_second) in [
             ("gaps", "gaps", "touchline_gaps_total", Kind::Counter, 1.0),
             ("sent", "bytes", "touchline_sent_total", Kind::Counter, 1.0),

@@ -87,7 +87,7 @@ mod tests {
     use touchline_lab::random::{Random, seeds};
 
     #[test]
-    fn two_paths_one_method() {
+    fn only_get_of_two_paths_is_answered() {
         for (head, expected) in [
             ("GET /metrics HTTP/1.1\r\n\r\n", Ok(Wanted::Metrics)),
             (
@@ -112,7 +112,7 @@ mod tests {
 
     /// A split request gets the same answer, and no answer before its end.
     #[test]
-    fn a_request_may_come_in_pieces() {
+    fn a_request_may_arrive_in_parts() {
         let head = b"GET /metrics HTTP/1.1\r\nHost: a\r\nAccept: */*\r\n\r\n";
         for end in 0..head.len() {
             assert_eq!(judge(&head[..end]), None, "{end}");
@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn long_heads_are_refused() {
+    fn long_request_headers_are_refused() {
         let many = format!(
             "GET /metrics HTTP/1.1\r\n{}",
             "A: b\r\n".repeat(HEADERS_MAX + 1)
@@ -140,7 +140,7 @@ mod tests {
 
     /// Random input: the answer is that of the shortest prefix with an answer, and there is always one.
     #[test]
-    fn nonsense_is_answered() {
+    fn invalid_requests_are_answered_with_an_error() {
         let good = b"GET /metrics?a=b HTTP/1.1\r\nHost: here:9464\r\nAccept: text/plain\r\n\r\n";
         let seeds = seeds(5_000);
         let is_one = seeds.end - seeds.start == 1;

@@ -186,7 +186,7 @@ fn missing<'a>(names: BTreeSet<&'a str>, families: &BTreeMap<&str, &str>) -> Vec
 }
 
 #[test]
-fn dashboard_and_alerts_name_what_there_is() {
+fn dashboard_and_alerts_name_existing_metrics() {
     let everything = Everything::new("named");
     let (composer, engine) = (of_composer(), of_engine());
     let mut families = everything.families();
@@ -307,7 +307,7 @@ fn instruments_do_not_make_series() {
 }
 
 #[test]
-fn the_dashboard_is_whole() {
+fn every_panel_of_the_dashboard_is_complete() {
     let dashboard: Value = serde_json::from_str(DASHBOARD).expect("JSON");
     let panels = dashboard["panels"].as_array().expect("panels");
     let mut numbers = BTreeSet::new();

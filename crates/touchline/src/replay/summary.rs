@@ -301,7 +301,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_name_is_one_of_a_counter() {
+    fn every_name_in_the_summary_is_a_counter() {
         let tables = ARBITRATION.iter().chain(&RECOVERY).map(|(name, _)| *name);
         for name in tables.chain(ALWAYS).chain(ELSEWHERE) {
             let known = Counters::TABLE.iter().any(|info| info.name == name);

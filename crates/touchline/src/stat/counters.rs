@@ -204,7 +204,7 @@ mod tests {
     use std::time::Duration;
 
     #[test]
-    fn rates_are_of_one_process_and_of_the_time_between_two_looks() {
+    fn rates_cover_the_time_between_two_samples_of_one_process() {
         let start = Instant::now();
         let values = |after_ms, start_unix_ns, packets| Values {
             at: start + Duration::from_millis(after_ms),
@@ -220,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn a_filter_is_of_name_or_meaning_and_shows_zeros() {
+    fn a_filter_matches_name_or_meaning_and_shows_zeros() {
         let what = Description {
             name: "packets_lost".to_owned(),
             unit: "packets".to_owned(),

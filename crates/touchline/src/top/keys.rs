@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_are_wishes_and_while_typing_letters_of_a_filter() {
+    fn keys_are_commands_or_while_typing_letters_of_a_filter() {
         let mut keys = Keys::default();
         let filter = |text: &str| Some(Wish::Filter(text.to_owned()));
         assert_eq!(press(&mut keys, KeyCode::Char('q')), Some(Wish::Quit));
@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn the_list_is_sorted_reversed_and_gone_through_by_keys() {
+    fn keys_sort_reverse_and_scroll_the_list() {
         let mut keys = Keys::default();
         assert_eq!(press(&mut keys, KeyCode::Char('s')), Some(Wish::Sort));
         assert_eq!(press(&mut keys, KeyCode::Char('S')), Some(Wish::Reverse));
@@ -172,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn ctrl_c_leaves_whatever_is_being_done_and_a_release_is_no_press() {
+    fn ctrl_c_always_quits_and_key_releases_are_ignored() {
         let mut keys = Keys::default();
         press(&mut keys, KeyCode::Char('/'));
         let control_c = KeyEvent::new(KeyCode::Char('c'), KeyModifiers::CONTROL);

@@ -16,7 +16,7 @@ use touchline_types::Instrument;
 const CHANGES: usize = 5_000;
 
 #[test]
-fn changes_of_a_deep_book_take_no_memory() {
+fn changes_of_a_deep_book_do_not_allocate() {
     for seed in 0..4 {
         let (path, count) = counted(seed, Local::new(()));
         assert_eq!(count, Count::default(), "seed {seed}");
@@ -25,7 +25,7 @@ fn changes_of_a_deep_book_take_no_memory() {
 }
 
 #[test]
-fn changes_that_are_published_on_a_bus_take_no_memory() {
+fn changes_published_on_a_bus_do_not_allocate() {
     let name = format!("touchline-allocations-fix-{}", std::process::id());
     let folder = std::env::temp_dir().join(name);
     let bus = Settings {
@@ -44,7 +44,7 @@ fn changes_that_are_published_on_a_bus_take_no_memory() {
 }
 
 #[test]
-fn an_allocation_would_be_noticed() {
+fn an_allocation_is_detected() {
     Frozen::freeze();
     drop(std::hint::black_box(Box::new(7_u32)));
     let count = Frozen::thaw();
@@ -96,7 +96,7 @@ const QUOTED: &str = "bus = \"quoted\"\n[venue]\nkind = \"fix\"\nhosts = [\"loca
 /// Mass quotes of this number of entries, each of which moves both sides of a quote, to one price and back: the most
 /// events per byte of any message.
 #[test]
-fn a_message_of_the_shortest_entries_takes_no_memory() {
+fn a_message_of_the_shortest_entries_does_not_allocate() {
     const QUOTES: usize = 20;
     let config = Config::<FixVenue>::from_text("the test's own", QUOTED).expect("it is right");
     let mut path = fix::pipeline(&config, Local::new(())).expect("it can be built");

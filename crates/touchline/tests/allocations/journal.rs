@@ -9,7 +9,7 @@ use touchline_lab::frozen::{Count, Frozen};
 const RECORDS: u64 = 20_000;
 
 #[test]
-fn appending_takes_no_memory() {
+fn appending_does_not_allocate() {
     let folder = std::env::temp_dir().join(format!("touchline-journal-{}", std::process::id()));
     std::fs::create_dir_all(&folder).expect("a temporary folder");
     let root = Root::at(folder.join("bus"));

@@ -19,7 +19,7 @@ const WARM: usize = 20;
 const BURSTS: usize = 400;
 
 #[test]
-fn orders_take_no_memory() {
+fn order_messages_do_not_allocate() {
     let name = format!("touchline-allocations-orders-{}", std::process::id());
     let folder = std::env::temp_dir().join(name);
     std::fs::create_dir_all(&folder).expect("the temporary directory is writable");

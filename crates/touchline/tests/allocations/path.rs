@@ -26,7 +26,7 @@ use touchline_transport::shm::{self, Lock, Publisher, Root};
 use touchline_transport::{Envelope, Local, Mirror, Publish, Subscribe};
 
 #[test]
-fn a_clean_session_takes_no_memory() {
+fn a_clean_session_does_not_allocate() {
     for seed in 0..8 {
         let arrivals = deliver(&long(seed), &FaultPlan::default(), seed).arrivals;
         for join in [Join::Snapshot, Join::Natural] {
@@ -39,7 +39,7 @@ fn a_clean_session_takes_no_memory() {
 
 /// Every kind of recovery, many times.
 #[test]
-fn a_session_full_of_faults_takes_no_memory() {
+fn a_session_with_faults_does_not_allocate() {
     let (mut recovered, mut restarted) = (0, 0);
     for seed in 0..16 {
         let arrivals = deliver(&long(seed), &hardest(), seed).arrivals;
@@ -60,7 +60,7 @@ fn a_session_full_of_faults_takes_no_memory() {
 /// Gaps that wait for replay: filled, given up in time, or given up because the server lacks the
 /// packets.
 #[test]
-fn a_session_that_asks_for_what_it_lost_takes_no_memory() {
+fn a_session_with_tcp_replay_does_not_allocate() {
     let (mut asked, mut filled, mut failed) = (0, 0, 0);
     for seed in 0..8 {
         let arrivals = deliver(&long(seed), &hardest(), seed).arrivals;
@@ -84,7 +84,7 @@ fn a_session_that_asks_for_what_it_lost_takes_no_memory() {
 
 /// Input beyond a limit is dropped and counted, without an allocation.
 #[test]
-fn limits_that_are_reached_take_no_memory() {
+fn reached_limits_do_not_allocate() {
     let (mut queue, mut instruments, mut orders, mut cut) = (0, 0, 0, 0);
     for seed in 0..16 {
         let arrivals = deliver(&long(seed), &hardest(), seed).arrivals;
@@ -109,7 +109,7 @@ fn limits_that_are_reached_take_no_memory() {
 
 /// A subscriber that keeps books allocates at start only, too.
 #[test]
-fn a_mirror_takes_no_memory() {
+fn a_mirror_does_not_allocate() {
     for seed in 0..8 {
         let arrivals = deliver(&long(seed), &hardest(), seed).arrivals;
         let mirror = Local::new(Mirror::new(INSTRUMENTS_MAX, 16_384));
@@ -125,7 +125,7 @@ fn a_mirror_takes_no_memory() {
 /// Publishing on a bus uses memory allocated when it was opened: tops, parts, last-value tables,
 /// definitions, and input beyond their limits.
 #[test]
-fn a_bus_takes_no_memory() {
+fn publishing_on_a_bus_does_not_allocate() {
     let (mut messages, mut cut, mut refused) = (0, 0, 0);
     for seed in 0..12 {
         let arrivals = deliver(&long(seed), &hardest(), seed).arrivals;
@@ -151,7 +151,7 @@ fn a_bus_takes_no_memory() {
 
 /// From a file, with a gateway's default limits, also with a bus and its reader stats.
 #[test]
-fn a_replayed_capture_takes_no_memory() {
+fn a_replayed_capture_does_not_allocate() {
     let place = Place::new("replay");
     std::fs::create_dir_all(&place.folder).expect("the temporary directory is writable");
     let file = |name| place.folder.join(name);
@@ -170,7 +170,7 @@ fn a_replayed_capture_takes_no_memory() {
 }
 
 #[test]
-fn a_recorded_capture_takes_no_memory() {
+fn a_recorded_capture_does_not_allocate() {
     let folder = |name| std::env::var_os(name).map(PathBuf::from);
     let (Some(captures), Some(schemas)) =
         (folder("TOUCHLINE_CAPTURES"), folder("TOUCHLINE_SCHEMAS"))
@@ -192,7 +192,7 @@ fn a_recorded_capture_takes_no_memory() {
 
 /// The same harness over a subscriber that allocates once in a session.
 #[test]
-fn an_allocation_would_be_noticed() {
+fn an_allocation_is_detected() {
     struct Once(u32);
     impl Subscribe for Once {
         fn update(&mut self, _: &Envelope<'_>) {

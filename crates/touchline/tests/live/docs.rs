@@ -48,7 +48,7 @@ fn collect(folder: &Path, deep: bool, pages: &mut Vec<PathBuf>) {
 }
 
 #[test]
-fn the_commands_of_the_documents_do_what_the_documents_say() {
+fn the_commands_of_the_documents_succeed() {
     let _together = together();
     if shell::ran_in_a_network_of_its_own() {
         return;
@@ -90,7 +90,7 @@ fn the_commands_of_the_documents_do_what_the_documents_say() {
 
 /// Tools of `cargo xtask` that the documents name exist.
 #[test]
-fn the_chores_of_the_documents_exist() {
+fn the_xtask_commands_of_the_documents_exist() {
     let usage = std::fs::read_to_string(root().join("xtask/src/main.rs")).expect("the chores");
     let mut named = 0;
     for page in pages() {
@@ -111,7 +111,7 @@ fn the_chores_of_the_documents_exist() {
 }
 
 #[test]
-fn a_command_that_fails_and_an_option_that_is_not_there_are_noticed() {
+fn a_failing_command_and_an_unknown_option_are_detected() {
     let fails = |text: &str| {
         let block = markdown::blocks(text).expect("blocks").remove(0);
         let shell = || {

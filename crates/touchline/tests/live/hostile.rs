@@ -60,7 +60,7 @@ const LOOPS_MAX: u64 = 8;
 const EFFECT: Duration = Duration::from_millis(400);
 
 #[test]
-fn whoever_sends_what_no_false_book_is_live_and_two_loops_heal_everything() {
+fn under_forged_packets_no_wrong_book_is_live_and_two_cycles_recover_all() {
     let _together = together();
     for seed in seeds(1) {
         let stage = Stage::new("hostile");
@@ -78,7 +78,7 @@ fn whoever_sends_what_no_false_book_is_live_and_two_loops_heal_everything() {
 
 /// The gateway listens before the exchange opens, and receives other packets first.
 #[test]
-fn what_comes_before_the_exchange_does_not_blind_the_gateway() {
+fn packets_before_the_start_of_the_exchange_do_not_stop_the_gateway() {
     let _together = together();
     for first in [
         "forge a 5000000 -120",

@@ -6,7 +6,7 @@ use crate::together;
 use serde_json::Value;
 
 #[test]
-fn load_between_two_hosts_brings_every_message_and_states_the_error_of_its_clocks() {
+fn load_between_two_hosts_transports_every_message_and_states_its_clock_error() {
     let namespaces = Namespaces::create();
     let (stage, agent_host) = match &namespaces {
         Some(namespaces) => (Stage::within("load", namespaces.prefixes()), "10.77.0.2"),

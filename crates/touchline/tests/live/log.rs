@@ -59,7 +59,7 @@ fn count(gateway: &Actor) -> usize {
 }
 
 #[test]
-fn what_happens_to_a_channel_is_a_line_each() {
+fn each_event_of_a_channel_is_a_log_line() {
     let _together = crate::together();
     let stage = Stage::new("log");
     let mut exchange = exchange(&stage);
@@ -128,7 +128,7 @@ fn what_happens_to_a_channel_is_a_line_each() {
 }
 
 #[test]
-fn a_program_reads_every_line_as_json() {
+fn every_log_line_is_valid_json() {
     let _together = crate::together();
     let stage = Stage::new("log-json");
     let mut exchange = exchange(&stage);

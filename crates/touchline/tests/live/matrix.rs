@@ -10,7 +10,7 @@ use touchline_lab::random::{Random, seeds};
 
 /// Each packet arrives on at least one line: no packet is lost, and every book stays live.
 #[test]
-fn loss_on_one_line_costs_nothing() {
+fn loss_on_one_line_changes_no_book() {
     let _together = together();
     let mut struck = 0;
     for seed in seeds(3) {
@@ -24,7 +24,7 @@ fn loss_on_one_line_costs_nothing() {
 
 /// Loss on both lines, with all other faults: detected, reported, recovered.
 #[test]
-fn loss_on_both_lines_is_healed() {
+fn loss_on_both_lines_is_recovered() {
     let _together = together();
     let mut gaps = 0;
     for seed in seeds(5) {
@@ -36,7 +36,7 @@ fn loss_on_both_lines_is_healed() {
 
 /// The same with an Ethernet between exchange and gateway.
 #[test]
-fn over_a_pair_of_ethernet_devices_as_well() {
+fn loss_is_recovered_over_a_pair_of_ethernet_devices() {
     let Some(namespaces) = Namespaces::create() else {
         println!("skipped: network namespaces are not allowed here");
         return;

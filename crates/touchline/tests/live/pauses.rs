@@ -21,7 +21,7 @@ const TIMEOUT: Duration = Duration::from_millis(200);
 const PAUSES: usize = 6;
 
 #[test]
-fn a_gateway_that_is_stopped_has_no_live_book_and_none_that_is_wrong_when_it_goes_on() {
+fn a_stopped_gateway_has_no_live_book_and_no_wrong_one_after_it_resumes() {
     // No limit of time but the age of a heartbeat, which grows whoever else computes.
     let _together = together();
     for seed in seeds(2) {

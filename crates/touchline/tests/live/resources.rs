@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn a_process_that_leaks_descriptors_is_noticed() {
+    fn a_leak_of_file_descriptors_is_detected() {
         let leaks = watched("eval \"exec $i</dev/null\"");
         let [leak] = leaks.as_slice() else {
             panic!("{leaks:?}");
@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn a_process_that_leaks_memory_is_noticed() {
+    fn a_leak_of_memory_is_detected() {
         let leaks = watched("kept=\"$kept$(head -c 2000000 /dev/zero | tr '\\0' a)\"");
         let [leak] = leaks.as_slice() else {
             panic!("{leaks:?}");
@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn a_process_that_works_and_keeps_nothing_is_not() {
+    fn a_process_without_leaks_passes() {
         let opened = "exec 3</dev/null; exec 3<&-; kept=$(head -c 1000000 /dev/zero | tr '\\0' a)";
         assert_eq!(watched(opened), [""; 0]);
     }

@@ -22,7 +22,7 @@ pub fn seconds(usual: u64) -> u64 {
 const SUBSCRIBERS: usize = 3;
 
 #[test]
-fn whatever_is_killed_comes_back_and_no_wrong_book_is_called_live() {
+fn killed_processes_recover_and_no_wrong_book_is_live() {
     let _together = together();
     for seed in seeds(1) {
         let stage = Stage::new("soak");

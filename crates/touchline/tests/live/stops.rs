@@ -39,7 +39,7 @@ const WHOLE_MAX: Duration = Duration::from_secs(15);
 const SUBSCRIBERS: usize = 3;
 
 #[test]
-fn whatever_is_stopped_no_false_book_is_live_and_everything_is_back_soon() {
+fn stopped_processes_recover_and_no_wrong_book_is_live() {
     let _alone = alone();
     for seed in seeds(1) {
         let stage = Stage::new("stops");

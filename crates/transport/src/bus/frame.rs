@@ -104,7 +104,7 @@ mod tests {
 
     /// Pieces of any length yield the words of their bytes.
     #[test]
-    fn pieces_of_any_length_lie_one_behind_the_other() {
+    fn parts_of_any_length_yield_the_words_of_their_bytes() {
         for seed in touchline_lab::random::seeds(200) {
             let mut random = touchline_lab::random::Random::from_seed(seed);
             let pieces: Vec<Vec<u8>> = (0..random.below(9))

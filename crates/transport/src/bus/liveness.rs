@@ -54,7 +54,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_publisher_is_stalled_once_its_timeout_is_over() {
+    fn a_publisher_is_stalled_after_its_timeout() {
         let at = |at_ns| Activity {
             at_ns,
             timeout_ns: 20,

@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_there_takes_one_attempt_and_no_clock() {
+    fn a_readable_slot_takes_one_attempt_and_no_clock_read() {
         let (_writer, reader, _) = table();
         let read = read(&ReadRetry::default(), &reader, 1);
         assert_eq!(read, (Found::Content { position: 8 }, 1, 0));
@@ -179,7 +179,7 @@ mod tests {
 
     /// A writer that died in a change is waited for once, within the limit; with its successor reads succeed again.
     #[test]
-    fn a_change_that_never_ends_is_waited_for_once() {
+    fn the_timeout_of_a_change_that_never_ends_is_spent_once() {
         let (writer, reader, stamps) = table();
         let stop = |slot: usize| {
             let stamp = &writer.memory()[stamps[slot]];
@@ -226,7 +226,7 @@ mod tests {
 
     /// A slot with another change at each attempt is given up.
     #[test]
-    fn changes_that_end_at_once_are_not_waited_for_without_end() {
+    fn the_number_of_retries_on_short_changes_is_limited() {
         let (mut writer, reader, _) = table();
         let (looks, mut attempts) = (Cell::new(0), 0);
         let found = ReadRetry::default().read_by(&reader, clock(&looks), |table| {

@@ -320,7 +320,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_image_of_so_many_words_has_so_many_rows() {
+    fn the_number_of_rows_follows_from_the_number_of_words() {
         assert_eq!(words(16), HEAD + 4 * 16 * ROW);
         for rows in 1..200 {
             assert_eq!(levels_max(words(rows)), rows);

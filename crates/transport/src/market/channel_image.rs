@@ -149,7 +149,7 @@ mod tests {
     };
 
     #[test]
-    fn it_survives_the_image() {
+    fn a_channel_state_is_read_back_from_its_slot() {
         for image in [
             ChannelImage::default(),
             ChannelImage {
@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn an_older_image_is_what_reset_and_loss_made_of_it() {
+    fn the_validity_of_an_older_slot_includes_later_resets_and_gaps() {
         let state = ChannelImage {
             reset: Some(80),
             gap: Some((160, GAP)),

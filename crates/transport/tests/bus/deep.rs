@@ -160,7 +160,7 @@ fn copied<'a>(book: &PriceBook, side: Side, room: &'a mut Vec<Level>) -> &'a [Le
 
 /// More than a million events; the book matches the slow reference, and a mirror of the steps matches the book.
 #[test]
-fn a_book_by_price_equals_the_slow_reference() {
+fn a_book_by_price_equals_a_simple_implementation() {
     let mut seen = [0; 3];
     let mut deepest = 0;
     for seed in seeds(11) {

@@ -47,7 +47,7 @@ fn drain(subscriber: &mut touchline_transport::shm::Subscriber, mirror: &mut Mir
 }
 
 #[test]
-fn books_that_are_not_live_are_withheld_and_come_back_whole() {
+fn books_that_are_not_live_are_withheld_and_sent_completely_later() {
     for seed in touchline_lab::random::seeds(16) {
         let stage = Stage::new();
         let mut publisher = stage.publisher();
@@ -75,7 +75,7 @@ fn books_that_are_not_live_are_withheld_and_come_back_whole() {
 }
 
 #[test]
-fn who_joins_late_sees_live_books_alone() {
+fn a_late_joiner_receives_only_live_books() {
     for seed in touchline_lab::random::seeds(16) {
         let stage = Stage::new();
         let mut publisher = stage.publisher();

@@ -79,7 +79,7 @@ fn a_registered_reader_that_stops_for_too_long_is_overrun_and_notified() {
 }
 
 #[test]
-fn who_has_left_is_not_waited_for() {
+fn the_publisher_does_not_wait_for_a_reader_that_left() {
     let stage = Stage::new();
     let settings = lossless(Duration::from_secs(60));
     let mut publisher = Publisher::open(&stage.root(), "test", &settings).unwrap();
@@ -90,7 +90,7 @@ fn who_has_left_is_not_waited_for() {
 }
 
 #[test]
-fn there_is_no_name_on_a_lossy_bus_and_no_place_beyond_the_last() {
+fn registration_fails_on_a_lossy_bus_and_beyond_the_last_slot() {
     let stage = Stage::new();
     let publisher = stage.publisher();
     let refused = Subscriber::join(&stage.root(), "test", named())

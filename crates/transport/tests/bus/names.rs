@@ -52,7 +52,7 @@ impl Deed {
 /// Every file and folder, every action, in random order. Readers of counters see their age, whether
 /// the process lives or not.
 #[test]
-fn counters_say_how_old_they_are() {
+fn counters_state_their_age() {
     const COUNTERS: [CounterInfo; 1] = [CounterInfo {
         name: "packets",
         unit: "packets",

@@ -85,7 +85,7 @@ fn joined(stage: &Stage, join: Join) -> (Validity, usize) {
 
 /// More orders than a message may contain, best first, in one piece.
 #[test]
-fn a_book_of_a_hundred_thousand_orders_is_there_at_once() {
+fn a_late_joiner_has_a_book_of_a_hundred_thousand_orders_at_once() {
     const ORDERS: u64 = 100_000;
     let settings = Settings {
         orders_max: ORDERS as usize,
@@ -330,7 +330,7 @@ fn a_change_that_was_not_live_is_in_the_image_that_follows() {
 
 /// In one batch an order is removed and a new order takes its row; the removal is published after the new order.
 #[test]
-fn an_order_keeps_a_row_that_another_left_in_the_same_batch() {
+fn an_order_reuses_a_row_that_was_freed_in_the_same_batch() {
     let stage = Stage::new();
     let mut publisher = stage.publisher();
     for index in 0..2 {

@@ -25,7 +25,7 @@ fn only(stage: &Stage) -> ProcessView {
 }
 
 #[test]
-fn a_process_counts_under_its_own_name_and_takes_that_with_it() {
+fn the_counters_of_a_process_are_removed_when_it_ends() {
     let stage = Stage::new();
     let none = ProcessView::all(&stage.root()).expect("no folder is an empty one");
     assert!(none.is_empty());

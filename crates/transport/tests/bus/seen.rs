@@ -186,7 +186,7 @@ fn a_name_that_is_being_removed_is_free_afterwards() {
 }
 
 #[test]
-fn a_name_has_one_reader_and_a_bus_so_many() {
+fn a_name_has_one_reader_and_the_number_of_readers_is_limited() {
     let stage = Stage::new();
     let _publisher = stage.publisher();
     let first = named(&stage, "one");
@@ -238,7 +238,7 @@ fn a_name_has_one_reader_and_a_bus_so_many() {
 }
 
 #[test]
-fn of_a_waited_for_reader_the_place_is_known() {
+fn the_slot_of_a_registered_reader_is_known() {
     let stage = Stage::new();
     let lossless = Settings {
         lossless: Some(Lossless::default()),
@@ -325,7 +325,7 @@ fn a_hostile_counters_file_is_reported_and_affects_no_other_reader() {
 
 /// A killed reader is shown as dead; the next of its name takes over, and old dead ones are removed.
 #[test]
-fn a_reader_that_is_killed_is_seen_as_dead_until_the_next_of_its_name() {
+fn a_killed_reader_is_reported_as_dead_until_another_takes_its_name() {
     let stage = Stage::new();
     let _publisher = stage.publisher();
     let player = Player::start(stage.root().path());

@@ -60,7 +60,7 @@ fn of(kinds: Kinds) -> Join {
 }
 
 #[test]
-fn kinds_that_are_left_out_are_passed_over() {
+fn deselected_kinds_of_messages_are_skipped() {
     let stage = Stage::new();
     let mut publisher = stage.publisher();
     let mut market = Market::new(3, 4);
@@ -113,7 +113,7 @@ fn a_late_joiner_for_tops_gets_the_top_of_each_book() {
 }
 
 #[test]
-fn instruments_that_are_not_wanted_are_passed_over() {
+fn deselected_instruments_are_skipped() {
     let stage = Stage::new();
     let mut publisher = stage.publisher();
     let mut market = Market::new(9, 4);

@@ -12,7 +12,7 @@ const fn is_shared<T: Send + Sync>() {}
 /// Readers are `Send` and `Sync`, as a Python class requires; the compiler checks that. The writing side
 /// belongs to one thread.
 #[test]
-fn what_readers_hold_may_be_shared_between_threads() {
+fn values_of_readers_may_be_shared_between_threads() {
     const {
         is_shared::<Subscriber>();
         is_shared::<Subscription<2>>();

@@ -248,7 +248,7 @@ fn joining_a_stalled_bus_gives_stale_books_and_live_ones_later() {
 
 /// A subscriber of live books receives no change of a stalled one, and each book whole when it is live again.
 #[test]
-fn live_books_alone_come_back_whole() {
+fn a_reader_of_live_books_receives_complete_books_after_a_stall() {
     let stage = Stage::new();
     let (mut publisher, mut market, ..) = begun(&stage);
     let join = Join {
@@ -276,7 +276,7 @@ fn live_books_alone_come_back_whole() {
 }
 
 #[test]
-fn images_and_overview_say_that_the_publisher_is_stalled() {
+fn snapshots_and_overview_report_a_stalled_publisher() {
     let stage = Stage::new();
     let (mut publisher, ..) = begun(&stage);
     let mut images = Images::open(&stage.root(), "test").expect("the bus is there");
@@ -301,7 +301,7 @@ fn images_and_overview_say_that_the_publisher_is_stalled() {
 
 /// The statement of the last publisher does not apply to the next one, which may make none.
 #[test]
-fn a_publisher_that_states_nothing_is_never_stalled() {
+fn a_publisher_without_activity_statements_is_never_stalled() {
     let stage = Stage::new();
     let (mut publisher, ..) = begun(&stage);
     let (mut subscriber, mut reader) = (stage.join(Join::default()), reader());

@@ -171,7 +171,7 @@ fn publish_book(publisher: &mut Publisher, instrument: Instrument, levels: i64) 
 
 /// The deepest books: a read finds the torn one at once, and a joining subscriber does not block in any poll.
 #[test]
-fn a_writer_that_died_during_a_change_of_a_deep_book_blocks_no_reader() {
+fn a_writer_killed_during_a_change_of_a_deep_book_blocks_no_reader() {
     let settings = Settings {
         ring_bytes: 1 << 20,
         image_levels_max: LEVELS as usize,
@@ -221,7 +221,7 @@ fn a_writer_that_died_during_a_change_of_a_deep_book_blocks_no_reader() {
 
 /// The ring still has a whole book of the torn slot: it is handed out, and then the end of the publisher.
 #[test]
-fn a_torn_book_that_the_ring_brings_is_stale_in_the_end() {
+fn a_partly_written_book_is_stale_after_the_ring_is_read() {
     let (stage, mut publisher, mut market) = begun(2);
     market.natural(&mut publisher);
     publish_book(&mut publisher, Instrument(0), 5);
@@ -241,7 +241,7 @@ fn a_torn_book_that_the_ring_brings_is_stale_in_the_end() {
 /// A change that ends is retried over several polls, and nothing is lost: neither the channel's
 /// state, nor a definition, nor a book.
 #[test]
-fn an_image_that_is_being_changed_is_taken_by_a_later_poll() {
+fn a_slot_that_is_being_changed_is_read_by_a_later_poll() {
     for (table, slot, before) in [
         ("images", CHANNEL, ""),
         ("definitions", 1, "db"),
@@ -263,7 +263,7 @@ fn an_image_that_is_being_changed_is_taken_by_a_later_poll() {
 
 /// A publisher stopped for longer delays one book, which arrives with its next change.
 #[test]
-fn a_book_whose_publisher_is_stopped_comes_when_it_changes_next() {
+fn a_book_of_a_stopped_publisher_arrives_with_its_next_change() {
     let (stage, mut publisher, mut market) = begun(3);
     let stamp = Stamp::of(&stage, "images", FIRST_BOOK + 1);
     stamp.stop_in_a_change();

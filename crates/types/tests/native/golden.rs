@@ -75,7 +75,7 @@ fn bytes_of(hex: &[&str]) -> Vec<u8> {
 
 /// What a writer of version 0 wrote, byte for byte, where later versions have added something.
 #[test]
-fn version_0_is_read() {
+fn messages_of_version_0_are_read() {
     let change = |index, action| LevelChange {
         level: level(100, 5, 2),
         book: BookKind::Direct,
@@ -146,7 +146,7 @@ fn version_0_is_read() {
 
 /// What a writer of version 1 wrote of an instrument: no reference data.
 #[test]
-fn version_1_is_read() {
+fn messages_of_version_1_are_read() {
     let definition = InstrumentDefinition {
         instrument: INSTRUMENT,
         security_id: 0x44,

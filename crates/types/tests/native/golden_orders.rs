@@ -282,7 +282,7 @@ fn quotes() {
 
 /// What was reserved in quotes: an older message reads as one of a quote message, without times of setting.
 #[test]
-fn quotes_with_what_was_reserved() {
+fn reserved_fields_of_older_quotes_have_their_defaults() {
     let stream = QuoteStream {
         is_unquoted: true,
         ..STREAM
@@ -321,7 +321,7 @@ fn quotes_with_what_was_reserved() {
 
 /// The text of an order that we rejected, with our reason.
 #[test]
-fn a_check_of_ours_is_no_reason_of_the_venue() {
+fn an_order_rejected_by_our_check_has_our_reason() {
     let message = OrderMessage::Rejected(OrderRejected {
         risk_check: Some(RiskCheck::NoSession),
         reject_code: None,

@@ -62,7 +62,7 @@ fn every_truncation_and_every_extension_is_refused() {
 }
 
 #[test]
-fn room_that_is_too_short_is_told_and_never_overrun() {
+fn a_buffer_that_is_too_short_is_an_error_and_not_overrun() {
     for kind in 0..KINDS {
         let mut updates = RandomUpdates::from_seed(kind as u64 + 1, 6);
         let update = updates.of_kind(kind);
@@ -76,7 +76,7 @@ fn room_that_is_too_short_is_told_and_never_overrun() {
 }
 
 #[test]
-fn each_fault_of_the_frame_has_its_name() {
+fn each_fault_of_the_frame_has_its_own_error() {
     let good = book_update(&[]);
     assert!(Message::parse(&good).is_ok());
     assert_eq!(refusal(&good[..7]), Malformed::HeaderCut);
@@ -102,7 +102,7 @@ fn each_fault_of_the_frame_has_its_name() {
 
 /// Every byte that has a code, and the error for an invalid code.
 #[test]
-fn codes_that_stand_for_nothing_are_refused() {
+fn undefined_codes_are_refused() {
     let mut updates = RandomUpdates::from_seed(1, 1);
     let mut one = |kind, offset: usize, code: u8, field| {
         // An update with one entry, where it has entries.
@@ -149,7 +149,7 @@ fn codes_that_stand_for_nothing_are_refused() {
 }
 
 #[test]
-fn a_message_of_an_instrument_names_one() {
+fn a_message_of_an_instrument_without_an_index_is_refused() {
     for kind in [0, 1, 2, 3, 4, 5, 7, 8] {
         let mut updates = RandomUpdates::from_seed(3, 2);
         let bytes = bytes_of(&updates.of_kind(kind));
@@ -164,7 +164,7 @@ fn a_message_of_an_instrument_names_one() {
 
 /// Damage anywhere: refused, or a message whose update can be written and read again as it is.
 #[test]
-fn damaged_messages_are_refused_or_whole() {
+fn damaged_messages_are_refused_or_completely_decoded() {
     let mut accepted = 0;
     for seed in seeds(30) {
         let mut random = Random::from_seed(seed);
@@ -297,7 +297,7 @@ fn parts_that_do_not_belong_together_are_refused() {
 }
 
 #[test]
-fn lists_of_a_snapshot_that_grow_out_of_turn_are_refused() {
+fn lists_of_a_snapshot_in_the_wrong_order_are_refused() {
     let mut updates = RandomUpdates::from_seed(5, 40);
     let (bids, asks) = loop {
         if let Update::BookSnapshot(snapshot) = updates.of_kind(2)
@@ -354,7 +354,7 @@ fn an_update_for_which_there_is_no_room_is_refused() {
 
 /// The small values are given by the message itself; this is what a reader without a decoder sees.
 #[test]
-fn small_messages_are_values() {
+fn small_messages_are_read_without_a_decoder() {
     let gap = Gap {
         first: 1,
         last: 2,

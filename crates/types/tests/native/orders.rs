@@ -25,7 +25,7 @@ fn order_in(bytes: &[u8]) -> Result<Option<OrderMessage>, Malformed> {
 }
 
 #[test]
-fn every_order_comes_back() {
+fn every_order_message_is_read_back_as_written() {
     for seed in seeds(200) {
         let mut random = Random::from_seed(seed);
         for kind in 0..ORDER_KINDS {
@@ -47,7 +47,7 @@ fn every_order_comes_back() {
 }
 
 #[test]
-fn truncated_and_extended_orders_are_refused_and_short_room_is_told() {
+fn truncated_and_extended_orders_are_refused_and_a_short_buffer_is_an_error() {
     let mut random = Random::from_seed(1);
     for kind in 0..ORDER_KINDS {
         let message = order_of_kind(&mut random, kind);
@@ -78,7 +78,7 @@ fn truncated_and_extended_orders_are_refused_and_short_room_is_told() {
 
 /// Each code with an invalid value, and each text with an invalid byte.
 #[test]
-fn values_that_stand_for_nothing_are_refused() {
+fn undefined_values_are_refused() {
     let mut random = Random::from_seed(1);
     let mut one = |kind: usize, offset: usize, value: u8, field: &'static str| {
         let mut bytes = bytes_of(&order_of_kind(&mut random, kind));
@@ -131,7 +131,7 @@ fn values_that_stand_for_nothing_are_refused() {
 
 /// Damage anywhere: refused, or a message that can be written and read again as it is.
 #[test]
-fn damaged_orders_are_refused_or_whole() {
+fn damaged_orders_are_refused_or_completely_decoded() {
     let mut accepted = 0;
     for seed in seeds(30) {
         let mut random = Random::from_seed(seed);
@@ -157,7 +157,7 @@ fn damaged_orders_are_refused_or_whole() {
 
 /// Whole and cut to any length: the parts together say what the whole says.
 #[test]
-fn quotes_come_back_whole_and_from_parts() {
+fn quotes_are_read_back_from_one_message_and_from_parts() {
     let mut most_parts = 0;
     for seed in seeds(60) {
         let random = &mut Random::from_seed(seed);
@@ -221,7 +221,7 @@ fn quotes_come_back_whole_and_from_parts() {
 }
 
 #[test]
-fn quotes_with_codes_that_stand_for_nothing_are_refused() {
+fn quotes_with_undefined_codes_are_refused() {
     let random = &mut Random::from_seed(1);
     let stream = quote_stream(random);
     let changes = std::iter::repeat_with(|| quote_changes(random, 2))

@@ -13,7 +13,7 @@ use touchline_types::{
 
 /// An update, its stamps, its number and its flags come back from one message as they were.
 #[test]
-fn every_update_comes_back_from_one_message() {
+fn every_update_is_read_back_from_one_message() {
     for seed in seeds(200) {
         let mut updates = RandomUpdates::from_seed(seed, 400);
         let mut reader = Reader::with_room(1_600);
@@ -42,7 +42,7 @@ fn every_update_comes_back_from_one_message() {
 
 /// Parts of any length together have the contents of the whole; no part is published before the last.
 #[test]
-fn every_update_comes_back_from_its_parts() {
+fn every_update_is_read_back_from_its_parts() {
     let mut most_parts = 0;
     for seed in seeds(100) {
         let mut updates = RandomUpdates::from_seed(seed, 400);
@@ -77,7 +77,7 @@ fn every_update_comes_back_from_its_parts() {
 
 /// An order book with more orders than a group of one message can count, in the largest messages there are.
 #[test]
-fn a_huge_order_book_comes_back() {
+fn a_large_order_book_is_read_back() {
     let orders: Vec<OrderChange> = (0..100_000)
         .map(|order_id| OrderChange {
             order_id,

@@ -63,7 +63,7 @@ fn longer_blocks_longer_entries_and_more_groups_are_skipped() {
 
 /// A writer of our own version has nothing to add: what follows is damage.
 #[test]
-fn what_follows_the_groups_of_our_own_version_is_refused() {
+fn bytes_behind_the_groups_of_this_version_are_refused() {
     let bytes = of_newer_writer(&bytes_of(&Update::Reset), 0, 0, &[1]);
     assert!(Message::parse(&bytes).is_ok());
     let mut ours = bytes.clone();
@@ -73,7 +73,7 @@ fn what_follows_the_groups_of_our_own_version_is_refused() {
 
 /// A template that is new is skipped, and its head still counts: the sequence has no gap.
 #[test]
-fn a_template_that_is_not_known_has_a_head() {
+fn an_unknown_template_has_a_readable_header() {
     let known = |id| {
         let mut messages = layout::MESSAGES.iter();
         messages.any(|message| message.template_id == id)

@@ -148,7 +148,7 @@ mod tests {
 
     /// Whatever a field begins with, the table is right.
     #[test]
-    fn names_are_those_of_their_tags() {
+    fn each_tag_has_its_name() {
         let mut plain = 0;
         for tag in 1..100_000_u32 {
             for value in ["", "=", "x", "1", "\u{1}"] {
@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_tag_has_no_name() {
+    fn an_unknown_tag_has_no_name() {
         for a in 0..=255_u8 {
             for text in [
                 [a, b'5', b'=', b'x'],

@@ -258,7 +258,7 @@ mod tests {
 
     /// Each byte in each place of numbers of each length, with a point and without one.
     #[test]
-    fn words_say_what_bytes_say() {
+    fn parsing_by_words_equals_parsing_by_bytes() {
         let digits = b"98765432101234567";
         for length in 1..=digits.len() {
             let plain = digits[..length].to_vec();

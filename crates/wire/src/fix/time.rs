@@ -280,7 +280,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_has_read_nothing_knows_the_epoch_alone() {
+    fn a_new_time_parser_has_cached_only_the_epoch() {
         let read = |text: &[u8]| LastSecond::default().read(text);
         assert_eq!(read(b"19700101-00:00:00.001"), Ok(1_000_000));
         let nothing = [0, 0, 0, 0, 0, 0, 0, 0, b'-', 0, 0, 0, 0, 0, 0, 0, 0];

@@ -67,7 +67,7 @@ mod tests {
 
     /// Every day from 1970 to the last year that 64 bits of nanoseconds reach, counted by hand.
     #[test]
-    fn every_day_follows_the_one_before() {
+    fn consecutive_day_numbers_are_consecutive_dates() {
         let mut days = 0;
         for year in 1970..=2554 {
             let leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);

@@ -79,7 +79,7 @@ mod tests {
     use std::string::ToString;
 
     #[test]
-    fn the_shortest_plain_decimal() {
+    fn decimals_print_in_the_shortest_plain_form() {
         assert_eq!(Decimal::<-9>::new(0).to_string(), "0");
         assert_eq!(Decimal::<-9>::new(250_000_000).to_string(), "0.25");
         assert_eq!(Decimal::<-9>::new(-1).to_string(), "-0.000000001");

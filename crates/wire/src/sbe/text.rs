@@ -70,7 +70,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_in_a_field_disturbs_a_terminal() {
+    fn control_characters_of_a_field_are_escaped() {
         let text = Text::new(b"a\x1b[2J\\ \x7f\xff\n");
         assert_eq!(text.to_string(), r"a\x1b[2J\x5c \x7f\xff\x0a");
         assert_eq!(format!("{text:?}"), format!("\"{text}\""));

@@ -166,7 +166,7 @@ mod tests {
     use std::string::ToString;
 
     #[test]
-    fn values_print_as_a_person_reads_them() {
+    fn values_print_as_text_numbers_and_dates() {
         let choices: &[(u8, &str)] = &[(0, "A"), (7, "B")];
         for (value, expected) in [
             (Value::Null, "-"),

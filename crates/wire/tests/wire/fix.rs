@@ -63,7 +63,7 @@ fn real_messages(captures: &Path) -> Vec<Vec<u8>> {
 
 /// Every real message is read, and written again as it was.
 #[test]
-fn real_messages_come_back_byte_by_byte() {
+fn recorded_messages_are_written_again_byte_for_byte() {
     let Some(captures) = captures() else {
         println!("SKIPPED: TOUCHLINE_CAPTURES is not set, no real message is read");
         return;
@@ -83,7 +83,7 @@ fn real_messages_come_back_byte_by_byte() {
 }
 
 #[test]
-fn days_and_back() {
+fn dates_convert_to_days_and_back() {
     for ns in (0..9_000_000_000_000_000_000_u64).step_by(86_399_123_456_789_000 / 7) {
         let mut room = [0; 27];
         let text = write_timestamp(ns, Precision::Nanoseconds, &mut room);
@@ -93,7 +93,7 @@ fn days_and_back() {
 
 /// As another engine has it: a length that is too large takes everything up to the next checksum with it.
 #[test]
-fn what_is_garbled_by_a_length_that_is_too_large_takes_the_next_message_with_it() {
+fn a_body_length_that_is_too_large_also_garbles_the_next_message() {
     let one = b"8=FIX.4.4\x019=30\x0135=0\x0149=A\x0156=B\x0110=000\x01";
     let two = b"8=FIX.4.4\x019=15\x0135=0\x0149=A\x0156=B\x0110=000\x01";
     let mut bytes = one.to_vec();

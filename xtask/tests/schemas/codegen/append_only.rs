@@ -5,7 +5,7 @@ use xtask::codegen::read::from_texts;
 use xtask::codegen::schema::Schema;
 
 #[test]
-fn what_was_appended_is_merged() {
+fn appended_fields_are_merged() {
     let old = version(
         1,
         "<field name=\"a\" id=\"1\" type=\"uint32\"/>",
@@ -36,7 +36,7 @@ fn what_was_appended_is_merged() {
 }
 
 #[test]
-fn what_was_changed_is_refused() {
+fn changed_fields_are_refused() {
     let field = "<field name=\"a\" id=\"1\" type=\"uint32\"/>";
     let old = || {
         version(

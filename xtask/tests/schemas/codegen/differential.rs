@@ -37,7 +37,7 @@ fn random_messages_of_every_template() {
 
 /// What is shorter than its template, cut off, or left over, is refused in every template.
 #[test]
-fn messages_that_lie_about_their_size_are_refused() {
+fn messages_with_a_wrong_size_are_refused() {
     let Some(schemas) = folder("TOUCHLINE_SCHEMAS", "messages that lie about their size") else {
         return;
     };
@@ -398,7 +398,7 @@ impl Random {
 
 /// The oracle itself can see a difference.
 #[test]
-fn a_difference_is_noticed() {
+fn a_difference_is_detected() {
     let field = |value| Item::Field("a".to_owned(), value);
     assert!(same(
         &field(Value::Enum(7, None)),

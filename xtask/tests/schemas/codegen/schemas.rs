@@ -109,7 +109,7 @@ fn only_generated_files_are_replaced() {
 }
 
 #[test]
-fn refusals_say_what_is_wrong() {
+fn errors_name_their_cause() {
     let nothing = "";
     let one = |types: &str, message: &str| {
         schema(

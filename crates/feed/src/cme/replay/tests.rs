@@ -74,7 +74,7 @@ fn said(session: &mut Session) -> String {
 }
 
 #[test]
-fn a_complete_session_with_any_split() {
+fn a_complete_session_is_read_however_its_bytes_are_split() {
     let whole = [
         logon(),
         heartbeat(2),

@@ -31,7 +31,7 @@ impl Drop for Folder {
 }
 
 #[test]
-fn a_secret_comes_from_a_file_of_ours_alone() {
+fn a_secret_file_must_be_readable_by_its_owner_only() {
     let folder = Folder::new("file");
     for (content, mode) in [
         (SENTINEL.to_owned(), 0o600),
@@ -78,7 +78,7 @@ fn a_secret_comes_from_a_file_of_ours_alone() {
 }
 
 #[test]
-fn a_key_has_lines_and_is_held_to_the_same_rules() {
+fn a_private_key_has_several_lines_and_the_same_rules() {
     let folder = Folder::new("key");
     let key = format!("-----BEGIN PRIVATE KEY-----\n{SENTINEL}\n-----END PRIVATE KEY-----");
     let read = folder.file(&format!("{key}\n"), 0o600).read_key();
@@ -100,7 +100,7 @@ fn a_key_has_lines_and_is_held_to_the_same_rules() {
 }
 
 #[test]
-fn what_is_no_file_is_refused_and_nothing_waits() {
+fn a_secret_path_that_is_not_a_regular_file_is_refused_without_blocking() {
     let folder = Folder::new("kinds");
     let refused = |path: PathBuf| {
         let read = SecretSource::File(path).read();
@@ -115,7 +115,7 @@ fn what_is_no_file_is_refused_and_nothing_waits() {
 }
 
 #[test]
-fn a_variable_has_it_where_it_is_named() {
+fn a_secret_is_read_from_a_named_environment_variable() {
     let source = SecretSource::Env("VENUE_SECRET".to_owned());
     let set = source.read_with(SECRET_BYTES_MAX, |name| {
         (name == "VENUE_SECRET").then(|| SENTINEL.into())
@@ -142,7 +142,7 @@ fn a_process_that_read_a_secret_writes_no_core_file() {
 type Holder = BTreeMap<String, SecretSource>;
 
 #[test]
-fn a_configuration_shows_where_it_is_and_nothing_else() {
+fn a_printed_configuration_has_the_place_of_a_secret_only() {
     for (text, shown) in [
         ("[key]\nfile = \"a/b\"\n", "file a/b"),
         ("[key]\nenv = \"VENUE_KEY\"\n", "variable VENUE_KEY"),

@@ -50,7 +50,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_address_has_its_turn() {
+    fn each_address_is_tried_in_turn() {
         let found = || {
             let texts = ["[::1]:5", "10.0.0.1:5", "10.0.0.2:5", "[::2]:5"];
             texts

@@ -460,7 +460,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_said_with_its_line() {
+    fn an_error_has_its_line() {
         let swap = |old: &str, new: &str| FILE.replacen(old, new, 1);
         let twice = swap("id=\"310\"", "id=\"7\"");
         let same = swap(
@@ -528,7 +528,7 @@ mod tests {
 
     /// Channels of CME's published files, if available.
     #[test]
-    fn cme_s_own_files_are_read_whole() {
+    fn every_channel_of_cmes_files_is_read() {
         let Some(folder) = std::env::var_os("TOUCHLINE_SCHEMAS") else {
             println!("SKIPPED: TOUCHLINE_SCHEMAS is not set, CME's config.xml is not read");
             return;
@@ -570,7 +570,7 @@ mod tests {
     }
 
     #[test]
-    fn a_generated_session_s_file_is_read_whole() {
+    fn the_file_of_a_generated_session_is_completely_read() {
         let Some(folder) = std::env::var_os("TOUCHLINE_CAPTURES") else {
             println!("SKIPPED: TOUCHLINE_CAPTURES is not set, no generated config.xml is read");
             return;

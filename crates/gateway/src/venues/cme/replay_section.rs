@@ -192,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_file_the_environment_is_asked() {
+    fn without_a_file_the_environment_variable_is_used() {
         let error = replay(None)
             .credentials()
             .expect_err("it is not set")

@@ -254,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn the_least_that_works_is_printed_and_read_again() {
+    fn a_minimal_section_is_printed_and_read_back() {
         let config = read(LEAST).expect("the least that works");
         assert_eq!(config.venue.target, "DERIBITSERVER");
         assert_eq!((config.venue.depth, config.venue.heartbeat_s), (0, 30));
@@ -262,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_said() {
+    fn invalid_settings_are_refused_with_the_reason() {
         for (more, said) in [
             (
                 "depth = 10001",

@@ -40,7 +40,7 @@ fn under_natural_refresh_the_emptied_book_is_filled_again() {
 }
 
 #[test]
-fn every_entry_takes_a_number_also_one_without_a_price() {
+fn every_entry_has_an_rptseq_also_one_without_a_price() {
     let mut bench = Bench::new();
     bench.packet(1, &[book(&[bid(1, NEW, 1, 100)])]);
     bench.packet(2, &[volume(2)]);
@@ -63,7 +63,7 @@ fn a_restarted_rptseq_empties_the_book() {
 }
 
 #[test]
-fn a_new_level_pushes_the_last_one_out() {
+fn a_new_level_removes_the_last_one() {
     let mut bench = Bench::new();
     bench.definitions(1, &[definition(ID, 2)]);
     let levels = [bid(1, NEW, 1, 100), bid(2, NEW, 2, 99), bid(3, NEW, 1, 101)];
@@ -89,7 +89,7 @@ fn a_new_depth_of_a_book_in_use_starts_its_recovery() {
 
 /// Entries queued behind a gap do not depend on the depth: an older snapshot still matches them.
 #[test]
-fn a_new_depth_of_a_book_in_recovery_keeps_what_waits() {
+fn a_new_depth_of_a_book_in_recovery_keeps_its_queue() {
     let mut bench = Bench::new();
     bench.definitions(1, &[definition(ID, 10)]);
     bench.packet(1, &[book(&[bid(1, NEW, 1, 100)])]);
@@ -112,7 +112,7 @@ fn implied_and_direct_books_are_kept_apart() {
 
 /// Implied levels are part of the top of book.
 #[test]
-fn a_book_that_is_crossed_by_what_is_implied_is_counted() {
+fn a_book_crossed_by_implied_prices_is_counted() {
     let mut bench = Bench::new();
     let ask = |rpt_seq, price| LevelEntry {
         entry_type: b'1',

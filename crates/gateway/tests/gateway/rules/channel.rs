@@ -105,7 +105,7 @@ fn a_channel_reset_empties_every_book_and_numbers_run_from_one() {
 }
 
 #[test]
-fn a_channel_reset_heals_what_was_missing() {
+fn a_channel_reset_recovers_gapped_books() {
     let mut bench = Bench::new();
     bench.packet(1, &[book(&[bid(2, NEW, 1, 100)])]);
     bench.book(ID, "recovering |");
@@ -129,7 +129,7 @@ fn a_sequence_reset_empties_every_book() {
 
 /// A packet that breaks the packet rules is dropped; its other copy is used.
 #[test]
-fn an_invalid_packet_is_as_good_as_lost() {
+fn an_invalid_packet_counts_as_lost() {
     let mut bench = Bench::new();
     let message = book(&[bid(1, NEW, 1, 100)]);
     let cut = message[..message.len() - 1].to_vec();

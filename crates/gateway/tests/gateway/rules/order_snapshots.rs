@@ -43,7 +43,7 @@ fn what_a_snapshot_contains_is_not_applied_again() {
 }
 
 #[test]
-fn a_snapshot_from_before_the_loss_is_of_no_use() {
+fn a_snapshot_from_before_the_loss_is_not_used() {
     let mut bench = unknown();
     bench.order_snapshots(1, &[order_chunk(1, 10, (1, 1), &[A])]);
     bench.orders(ID, "recovering |");
@@ -92,7 +92,7 @@ fn a_complete_cycle_without_the_instrument_means_that_it_has_no_orders() {
 
 /// The orders of packet 9 are published after packet 9 only: a reset rolls no book back.
 #[test]
-fn a_reset_takes_no_order_book_back_behind_its_snapshot() {
+fn a_late_reset_does_not_revert_a_newer_order_snapshot() {
     let mut bench = unknown();
     bench.order_snapshots(1, &[order_chunk(9, 90, (1, 1), &[A, B])]);
     bench.orders(ID, "recovering |");
@@ -105,7 +105,7 @@ fn a_reset_takes_no_order_book_back_behind_its_snapshot() {
 
 /// A line that is a complete cycle behind delivers an older snapshot after a loss.
 #[test]
-fn after_a_loss_an_older_snapshot_sets_no_order_book_back() {
+fn an_older_snapshot_does_not_revert_an_order_book_after_a_loss() {
     let mut bench = unknown();
     bench.order_snapshots(1, &[order_chunk(4, 40, (1, 1), &[A, B])]);
     bench.orders(ID, "live 1:5@100 2:6@100 |");

@@ -6,7 +6,7 @@ use touchline_lab::cme::encode::incremental::OrderEntry;
 
 /// CME client systems wiki, "MBOFD Book Management".
 #[test]
-fn orders_of_a_price_stand_by_their_priority() {
+fn orders_of_a_price_are_sorted_by_priority() {
     let mut bench = Bench::new();
     let (first, second) = (order(NEW, 1, 30, 5, 100), order(NEW, 2, 10, 6, 100));
     bench.packet(1, &[orders(0, &[first, second, order(NEW, 3, 20, 7, 101)])]);

@@ -175,7 +175,7 @@ fn a_snapshot_from_before_the_first_packet_holds_nothing_of_it() {
 
 /// A snapshot with a time in the far future does not hide later cycles.
 #[test]
-fn a_loop_from_the_future_hides_no_other() {
+fn a_snapshot_cycle_from_the_future_does_not_block_the_next() {
     let mut bench = Bench::new();
     bench.definitions(1, &[definition(ID, 10), definition(8, 10)]);
     bench.sent_at(
@@ -220,7 +220,7 @@ fn a_snapshot_confirms_a_book_after_a_gap() {
 }
 
 #[test]
-fn a_snapshot_brings_what_a_gap_took() {
+fn a_snapshot_restores_levels_lost_in_a_gap() {
     let mut bench = Bench::new();
     bench.packet(1, &[book(&[bid(1, NEW, 1, 100)])]);
     bench.packet(3, &[heartbeat()]);

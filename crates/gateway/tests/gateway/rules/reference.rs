@@ -118,7 +118,7 @@ fn of(definition: Definition) -> ReferenceData {
 const MATURITY: [u8; 5] = [0xE8, 0x07, 9, 255, 255];
 
 #[test]
-fn of_a_future() {
+fn reference_data_of_a_future() {
     let future = |kind: &[u8]| {
         definition(54, 216, kind, b"FFIXSX")
             .put(71, &MATURITY)
@@ -148,7 +148,7 @@ fn of_a_future() {
 }
 
 #[test]
-fn of_an_option() {
+fn reference_data_of_an_option() {
     let option = |right: u8, strike: i64| {
         definition(55, 213, b"OOF", b"OCAFPS")
             .put(71, &[right])
@@ -184,7 +184,7 @@ fn of_an_option() {
 }
 
 #[test]
-fn of_a_spread() {
+fn reference_data_of_a_spread() {
     let leg = |security_id: i32, side: u8, ratio: i8| {
         let mut leg = [0; 18];
         leg[..4].copy_from_slice(&security_id.to_le_bytes());
@@ -251,7 +251,7 @@ fn the_venue_is_known_before_the_definition() {
 
 /// Changed limits are published: the instrument is defined again, and its book continues.
 #[test]
-fn other_limits_define_an_instrument_anew() {
+fn changed_price_limits_are_published_as_a_new_definition() {
     let future = |high: i64| {
         definition(54, 216, b"FUT", b"FFIXSX")
             .i64(99, 10_000_000)

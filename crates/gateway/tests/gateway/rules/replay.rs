@@ -41,7 +41,7 @@ fn while_packets_are_awaited_no_book_is_shown_as_live() {
 }
 
 #[test]
-fn what_replay_brings_goes_on_where_it_was_lost() {
+fn books_continue_from_the_gap_after_replay() {
     let mut bench = awaiting();
     bench.published(&["channel gapped gapped"]);
     bench.sent_at(FeedType::Replay, 3, 3, &missing());
@@ -63,7 +63,7 @@ fn what_replay_brings_goes_on_where_it_was_lost() {
 }
 
 #[test]
-fn a_copy_that_a_line_brings_late_is_as_good() {
+fn a_late_copy_from_a_line_fills_the_gap_too() {
     let mut bench = awaiting();
     bench.sent_at(FeedType::Incremental, 3, 3, &missing());
     bench.sent_at(FeedType::Replay, 3, 3, &missing());
@@ -74,7 +74,7 @@ fn a_copy_that_a_line_brings_late_is_as_good() {
 }
 
 #[test]
-fn what_is_refused_or_does_not_come_in_time_is_lost() {
+fn refused_or_late_replays_are_losses() {
     for refused in [true, false] {
         let mut bench = awaiting();
         bench.published(&["channel gapped gapped"]);
@@ -127,7 +127,7 @@ fn a_book_recovered_during_replay_is_not_live_before_the_others() {
 /// Half of an event is in the books when its other half is lost: subscribers keep the book from
 /// before the event as gapped, and receive the event whole.
 #[test]
-fn an_event_with_a_gap_in_it_is_seen_whole() {
+fn an_event_with_a_filled_gap_is_published_completely() {
     let mut bench = Bench::asking();
     bench.sent_at(FeedType::Incremental, 1, 1, &[book(&[bid(1, NEW, 1, 100)])]);
     bench.sent_at(
@@ -145,7 +145,7 @@ fn an_event_with_a_gap_in_it_is_seen_whole() {
 
 /// After a sequence reset, the old epoch's gap is dropped.
 #[test]
-fn a_new_epoch_awaits_nothing_of_the_old_one() {
+fn a_sequence_reset_ends_the_wait_for_old_packets() {
     let mut bench = awaiting();
     bench.published(&["channel gapped gapped"]);
     bench.both(1, &[book(&[bid(1, NEW, 1, 50)])]);
@@ -158,7 +158,7 @@ fn a_new_epoch_awaits_nothing_of_the_old_one() {
 /// The packets behind the gap were in conflict and dropped; then a line delivers an awaited packet, and TCP delivers it
 /// again.
 #[test]
-fn what_is_awaited_counts_also_where_nothing_waits_behind_it() {
+fn books_are_not_live_during_replay_without_buffered_packets() {
     let mut bench = awaiting();
     let other = book(&[bid(3, NEW, 1, 777), bid(4, NEW, 2, 776)]);
     bench.sent_at(FeedType::Incremental, 4, 4, &[other]);

@@ -14,7 +14,7 @@ fn live() -> Bench {
 }
 
 #[test]
-fn a_silent_channel_is_stale_until_its_next_packet() {
+fn a_channel_in_feed_timeout_is_stale_until_its_next_packet() {
     let mut bench = live();
     bench.silence(99);
     bench.published(&[]);
@@ -43,7 +43,7 @@ fn an_unpublished_book_is_not_live_when_a_feed_timeout_ends() {
 }
 
 #[test]
-fn a_heartbeat_is_a_sign_of_life() {
+fn a_heartbeat_prevents_a_feed_timeout() {
     let mut bench = live();
     for packet in 3..6 {
         bench.silence(60);

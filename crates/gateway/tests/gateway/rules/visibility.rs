@@ -4,7 +4,7 @@ use crate::rules::bench::Bench;
 use crate::rules::messages::*;
 
 #[test]
-fn nothing_is_seen_before_the_end_of_the_event() {
+fn nothing_is_published_before_the_end_of_the_event() {
     let mut bench = Bench::new();
     bench.packet(1, &[heartbeat()]);
     bench.published(&["reset"]);
@@ -63,7 +63,7 @@ fn an_event_shows_its_instruments_by_their_ids() {
 
 /// The best direct bid and ask did not change: an update, and no top.
 #[test]
-fn an_event_of_implied_levels_alone_says_so() {
+fn an_event_of_implied_levels_only_is_marked() {
     let mut bench = Bench::new();
     bench.packet(1, &[book(&[bid(1, NEW, 1, 100)])]);
     bench.packet(2, &[book(&[implied_bid(2, NEW, 1, 101)])]);
@@ -75,7 +75,7 @@ fn an_event_of_implied_levels_alone_says_so() {
 }
 
 #[test]
-fn a_lost_packet_cuts_the_open_event_short() {
+fn a_lost_packet_truncates_the_open_event() {
     let mut bench = Bench::new();
     bench.packet(1, &[open_book(&[bid(1, NEW, 1, 100)])]);
     bench.published(&["reset"]);
@@ -105,7 +105,7 @@ fn after_a_lost_packet_a_book_is_gapped_until_it_is_confirmed() {
 
 /// After a loss in an event, the published book contains half of the event until its end.
 #[test]
-fn the_rest_of_a_cut_event_is_called_live_at_its_end() {
+fn the_rest_of_a_truncated_event_is_live_at_its_end() {
     let mut bench = Bench::new();
     bench.packet(1, &[open_book(&[bid(1, NEW, 1, 100)])]);
     bench.packet(3, &[open_book(&[bid(2, NEW, 1, 101)])]);
@@ -179,7 +179,7 @@ fn a_book_that_is_defined_first_is_live_at_once() {
 /// A book in the middle of an event never existed at the exchange: it is not published, not even
 /// when the buffer is full.
 #[test]
-fn an_event_with_more_changes_than_there_is_room_for_is_shown_whole_at_its_end() {
+fn changes_beyond_the_limit_are_published_as_snapshots_at_the_end_of_the_event() {
     let mut bench = Bench::new();
     bench.packet(1, &[book(&[bid(1, NEW, 1, 100)])]);
     bench.published(&["reset", "1: book 7 live 100 | -"]);
@@ -201,7 +201,7 @@ fn an_event_with_more_changes_than_there_is_room_for_is_shown_whole_at_its_end()
 
 /// Orders, whose changes arrive one by one.
 #[test]
-fn order_changes_without_room_become_a_whole_order_book() {
+fn order_changes_beyond_the_limit_are_published_as_an_order_snapshot() {
     let mut bench = Bench::new();
     bench.packet(1, &[orders(0, &[order(NEW, 1, 30, 5, 100)])]);
     bench.published(&["reset", "1: orders live"]);

@@ -250,7 +250,7 @@ mod tests {
     use touchline_shm::Words;
 
     #[test]
-    fn the_longest_letter_fits_the_smallest_ring_of_the_benchmarks() {
+    fn the_longest_message_fits_the_smallest_ring_of_the_benchmarks() {
         let geometry = Geometry::new(ECHO_RING_BYTES).expect("a power of two");
         assert!(geometry.message_max() >= PAYLOAD_BYTES_MAX);
         let memory = touchline_shm::zeroed(geometry.words());

@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_rival_prints_is_taken_or_refused_in_one_line() {
+    fn the_output_of_a_competitor_is_parsed_or_refused_in_one_line() {
         let line = r#"{"values":[[100,3],[200,1]],"value":2.5e6,"lost":0}"#;
         let folder = rivals("good", &format!("echo '{line}'"));
         let found = Rival::find(&folder, &["all".into()]).unwrap();
@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn a_rival_that_fails_is_quoted() {
+    fn the_error_of_a_failed_competitor_is_quoted() {
         let folder = rivals("bad", "echo no driver >&2; exit 1");
         let found = Rival::find(&folder, &["script-ipc".into()]).unwrap();
         let failed = found[0].stream(&[]).unwrap_err();

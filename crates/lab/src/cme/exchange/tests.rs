@@ -20,7 +20,7 @@ struct Seen {
 }
 
 #[test]
-fn books_are_never_crossed_by_what_is_implied_and_quoted_closely_about_their_price() {
+fn books_are_never_crossed_by_implied_prices_and_stay_near_the_mid() {
     let mut seen = Seen::default();
     for seed in crate::random::seeds(24) {
         let options = Options {

@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn states_may_be_missed_and_seen_again_and_nothing_else() {
+    fn states_may_be_skipped_or_repeated_and_nothing_else() {
         assert_eq!(check(&[1, 2, 3, 4], &[1, 2, 3, 4]), (4, 0));
         assert_eq!(check(&[1, 2, 3, 4], &[2, 2, 4, 4, 4]), (5, 0));
         assert_eq!(
@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn instruments_are_apart_and_the_first_wrong_book_is_named() {
+    fn instruments_are_checked_separately_and_the_first_wrong_book_is_named() {
         let mut checker = Checker::new(10);
         checker.expected(state(1, 5));
         checker.expected(state(2, 6));
@@ -210,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn a_book_that_is_there_before_its_expected_books_waits_for_it_but_not_for_ever() {
+    fn a_book_ahead_of_the_expected_books_waits_a_limited_time() {
         let mut checker = Checker::new(10);
         checker.seen(1, 3);
         checker.seen(1, 99);
@@ -252,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn any_part_of_an_exchange_s_states_is_right_in_any_interleaving_and_one_false_one_is_found() {
+    fn any_subset_of_states_is_accepted_and_one_wrong_state_is_found() {
         for seed in crate::random::seeds(20) {
             let mut random = Random::from_seed(seed);
             let expected_books = exchange(seed);

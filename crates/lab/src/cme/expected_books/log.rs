@@ -54,7 +54,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_line_reads_back_and_a_part_of_one_does_not() {
+    fn a_line_is_read_back_and_a_truncated_one_is_not() {
         let state = BookState {
             sequence: 12,
             security_id: -7,

@@ -55,7 +55,7 @@ fn orders(rows: &[OrderRow]) -> Vec<(i64, i64, u64)> {
 }
 
 #[test]
-fn events_keep_their_rate_and_loops_their_second() {
+fn events_and_snapshot_cycles_keep_their_rate() {
     for (instruments, rate) in [(1, 50.0), (10, 2_000.0), (64, 300.0)] {
         let mut live = Live::new(&options(instruments), rate, 3);
         let mut loops = [0; 4];
@@ -77,7 +77,7 @@ fn events_keep_their_rate_and_loops_their_second() {
 }
 
 #[test]
-fn sending_times_are_now() {
+fn sending_times_are_the_current_time() {
     let mut live = Live::new(&options(8), 5_000.0, 1);
     let mut sent = 0;
     while live.due_ns() < 2 * SECOND_NS {
@@ -254,7 +254,7 @@ fn a_quiet_feed_has_heartbeats() {
 }
 
 #[test]
-fn who_stood_still_does_not_catch_up_for_hours() {
+fn a_stopped_exchange_skips_the_events_of_the_pause() {
     let mut live = Live::new(&options(3), 1_000.0, 1);
     run(&mut live, SECOND_NS, drop);
     let before = live.events();
@@ -265,7 +265,7 @@ fn who_stood_still_does_not_catch_up_for_hours() {
 }
 
 #[test]
-fn the_end_is_heartbeats_and_whole_loops() {
+fn the_exchange_ends_with_heartbeats_and_complete_cycles() {
     let mut live = Live::new(&options(20), 2_000.0, 9);
     live.keep_states();
     live.keep_order_states();

@@ -83,7 +83,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_message_is_taken_when_it_is_whole() {
+    fn a_message_is_processed_when_it_is_complete() {
         let whole = message("35=A|553=CME|554=secret|");
         let mut received = Vec::new();
         for &byte in &whole[..whole.len() - 1] {
@@ -102,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn what_can_be_no_message_is_refused() {
+    fn bytes_that_cannot_start_a_message_are_refused() {
         let good = String::from_utf8(message("35=V|1182=5|")).expect("text");
         for (bytes, words) in [
             ("8=FIX.4.4", "BodyLength"),

@@ -56,7 +56,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_last_packets_are_there_whole_or_not_at_all() {
+    fn only_complete_ranges_of_stored_packets_are_served() {
         let mut stored = StoredPackets::new(3);
         assert_eq!(stored.range(0, 0), None);
         assert_eq!(stored.describe(), "no packet was sent yet");

@@ -101,7 +101,7 @@ fn the_packets_asked_for_come_between_logon_and_logout() {
 }
 
 #[test]
-fn what_cannot_be_served_is_refused_with_the_reason() {
+fn requests_that_cannot_be_served_are_refused_with_the_reason() {
     let server = server();
     for (asked, words) in [
         (request(10, 12), "10 to 12: 11 to 3010 are kept"),
@@ -138,7 +138,7 @@ fn what_cannot_be_served_is_refused_with_the_reason() {
 }
 
 #[test]
-fn it_misbehaves_as_it_is_told() {
+fn the_server_injects_the_configured_faults() {
     let server = server();
     server.behave(Behaviour::Refuse);
     let refused = ask(&server, &request(11, 20));

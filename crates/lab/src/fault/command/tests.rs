@@ -153,7 +153,7 @@ fn each_injection_is_understood() {
 }
 
 #[test]
-fn a_wrong_line_is_answered_with_what_is_wrong_and_what_is_right() {
+fn an_invalid_command_is_answered_with_the_error_and_the_valid_form() {
     for (line, words) in [
         ("", "an empty line"),
         ("drp a 0.1", "there is no command `drp`"),
@@ -212,7 +212,7 @@ fn a_wrong_line_is_answered_with_what_is_wrong_and_what_is_right() {
 }
 
 #[test]
-fn any_text_is_answered() {
+fn any_text_gets_an_answer_without_a_panic() {
     for seed in crate::random::seeds(2_000) {
         let mut random = crate::random::Random::from_seed(seed);
         let words = [

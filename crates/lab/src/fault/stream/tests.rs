@@ -100,14 +100,14 @@ fn alone(fault: Fault) -> (FaultStream, Vec<Out>) {
 }
 
 #[test]
-fn without_a_fault_everything_goes_out_at_once() {
+fn without_faults_every_packet_is_sent_at_once() {
     let (stream, outs) = alone(Fault::Drop { share: 0.0 });
     assert_eq!(numbers(&outs, Line::A), numbers(&outs, Line::B));
     assert_eq!(struck(&stream, DROP), 0);
 }
 
 #[test]
-fn losses_are_those_that_are_counted() {
+fn lost_packets_equal_the_count() {
     let begin = Begin {
         share: 0.02,
         packets_max: 9,
@@ -150,7 +150,7 @@ fn losses_on_both_lines_are_the_same_packets() {
 }
 
 #[test]
-fn duplicates_and_damage_are_those_that_are_counted() {
+fn duplicated_and_damaged_packets_equal_their_counts() {
     let (stream, outs) = alone(Fault::Duplicate { share: 0.1 });
     let twice = numbers(&outs, Line::A)
         .windows(2)
@@ -165,7 +165,7 @@ fn duplicates_and_damage_are_those_that_are_counted() {
 }
 
 #[test]
-fn overtaken_packets_come_behind_as_many_as_were_asked_for() {
+fn reordered_packets_are_delayed_by_the_requested_number() {
     let (stream, outs) = alone(Fault::Reorder {
         share: 0.05,
         by_max: 3,
@@ -196,7 +196,7 @@ fn overtaken_packets_come_behind_as_many_as_were_asked_for() {
 }
 
 #[test]
-fn late_packets_are_as_late_as_was_asked_for() {
+fn late_packets_have_the_requested_delay() {
     let (min_ns, max_ns) = (2_000_000, 9_000_000);
     let (stream, outs) = alone(Fault::Delay {
         share: 0.1,
@@ -217,7 +217,7 @@ fn late_packets_are_as_late_as_was_asked_for() {
 }
 
 #[test]
-fn a_lane_is_not_moved_by_the_faults_of_another() {
+fn faults_of_one_stream_do_not_affect_another() {
     let drop = on_a(Fault::Drop { share: 0.2 });
     let mut more = on_a(Fault::Corrupt { share: 0.5 });
     more.lines = vec![Line::B];
@@ -226,7 +226,7 @@ fn a_lane_is_not_moved_by_the_faults_of_another() {
 }
 
 #[test]
-fn spared_packets_pass_everything() {
+fn exempt_packets_pass_every_fault() {
     let mut stream = FaultStream::new(1);
     let begin = Begin {
         share: 1.0,
@@ -258,7 +258,7 @@ fn spared_packets_pass_everything() {
 }
 
 #[test]
-fn what_is_held_back_is_bounded_and_goes_out_when_faults_are_lifted() {
+fn delayed_packets_are_limited_and_sent_when_faults_end() {
     let mut stream = FaultStream::new(1);
     let hour_ns = 3_600_000_000_000;
     let both = |fault| Setting {
@@ -302,7 +302,7 @@ fn what_is_held_back_is_bounded_and_goes_out_when_faults_are_lifted() {
 }
 
 #[test]
-fn under_any_faults_the_books_add_up() {
+fn under_any_faults_sent_and_lost_packets_add_up() {
     for seed in crate::random::seeds(40) {
         let mut random = Random::from_seed(seed);
         let begin = |random: &mut Random| Begin {

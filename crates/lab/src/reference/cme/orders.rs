@@ -232,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn a_snapshot_is_joined_to_what_came_behind_it() {
+    fn later_changes_are_applied_to_a_snapshot() {
         check(&[chunk((1, 1), 5, 50, &[1])], Some(&[1, 10, 11, 12]));
         check(
             &[chunk((1, 1), 6, 61, &[1, 10, 11])],
@@ -248,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn a_snapshot_is_whole_with_all_its_parts() {
+    fn a_snapshot_is_complete_with_all_its_parts() {
         check(
             &[chunk((2, 2), 5, 50, &[2]), chunk((1, 2), 5, 50, &[1])],
             Some(&[1, 2, 10, 11, 12]),

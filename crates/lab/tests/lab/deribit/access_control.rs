@@ -137,7 +137,7 @@ impl Answer {
 }
 
 #[test]
-fn the_user_is_let_in_from_his_addresses() {
+fn logons_are_accepted_from_listed_addresses() {
     let mut host = Host::start(&["127.0.0.2", "127.0.0.8/30"]);
     for last in [2, 8, 11] {
         assert!(host.lets_in(last), "{last}");
@@ -149,7 +149,7 @@ fn the_user_is_let_in_from_his_addresses() {
 
 /// A connection from an unlisted address is closed before it sends a byte, and blocks no other however often it comes.
 #[test]
-fn whoever_is_not_on_the_list_takes_no_place() {
+fn connections_from_unlisted_addresses_take_no_slot() {
     let mut host = Host::start(&["127.0.0.2"]);
     let mut silent: Vec<TcpStream> = (0..64).map(|_| host.connect(9)).collect();
     for _ in 0..20 {
@@ -209,7 +209,7 @@ fn an_address_whose_logons_fail_waits() {
 
 /// His own Logons between them make the wrong ones no fewer, or he could try secrets for ever.
 #[test]
-fn whoever_knows_a_secret_guesses_no_more_than_others() {
+fn a_valid_user_has_the_same_limit_of_failed_logons() {
     let mut host = Host::start(&[]);
     for _ in 0..3 {
         assert!(host.lets_in(2));
@@ -220,7 +220,7 @@ fn whoever_knows_a_secret_guesses_no_more_than_others() {
 
 /// A connection that was made before the pause does not go round it.
 #[test]
-fn a_pause_is_for_connections_that_stand_already() {
+fn a_throttle_also_applies_to_open_connections() {
     let mut host = Host::start(&[]);
     let mut early = host.connect(2);
     host.refuses(2, 3);
@@ -236,7 +236,7 @@ fn a_pause_is_for_connections_that_stand_already() {
 
 /// A fault that rejects correct logons is not a failed logon: a gateway may log on again.
 #[test]
-fn a_refusal_by_a_fault_is_no_failure() {
+fn a_refusal_by_an_injected_fault_is_not_a_failed_logon() {
     let mut host = Host::start(&[]);
     let fault = "refuse-logon 1".parse().expect("a fault");
     host.exchange.venue_mut().faults.add(fault);

@@ -3,7 +3,7 @@
 use super::{MS, Stage, proof};
 
 #[test]
-fn skipped_and_garbled_messages_are_gaps_that_the_session_asks_for_again() {
+fn skipped_and_garbled_messages_are_requested_again() {
     for fault in ["skip 0.02", "malform checksum 0.02", "malform length 0.02"] {
         let mut stage = Stage::new(1, &[]);
         stage.download();
@@ -23,7 +23,7 @@ fn skipped_and_garbled_messages_are_gaps_that_the_session_asks_for_again() {
 }
 
 #[test]
-fn damage_inside_a_right_frame_comes_through_to_whoever_reads_it() {
+fn damage_inside_a_valid_frame_reaches_the_decoder() {
     for (fault, part) in [
         ("malform tag 0.1", &b"\x01x5=1\x01"[..]),
         ("malform header 0.1", b"\x0149=TWICE\x01"),
@@ -55,7 +55,7 @@ fn damage_inside_a_right_frame_comes_through_to_whoever_reads_it() {
 }
 
 #[test]
-fn a_connection_is_closed_without_a_word() {
+fn a_connection_is_closed_without_a_logout() {
     let mut stage = Stage::new(1, &[]);
     stage.download();
     stage
@@ -70,7 +70,7 @@ fn a_connection_is_closed_without_a_word() {
 }
 
 #[test]
-fn silence_is_silence_and_then_everything_comes() {
+fn messages_are_sent_after_an_injected_silence() {
     let mut stage = Stage::new(1, &[]);
     stage.download();
     stage
@@ -111,7 +111,7 @@ fn a_slow_exchange_reads_nothing_and_sends_byte_by_byte() {
 }
 
 #[test]
-fn snapshots_come_late_or_never() {
+fn snapshots_are_delayed_or_omitted() {
     let mut stage = Stage::new(1, &["snapshot-late 1 300"]);
     stage.download();
     stage.steps(200);
@@ -132,7 +132,7 @@ fn snapshots_come_late_or_never() {
 }
 
 #[test]
-fn right_logons_and_requests_are_refused_on_request() {
+fn valid_logons_and_requests_are_refused_by_a_fault() {
     let mut stage = Stage::new(1, &["refuse-logon 1"]);
     stage
         .customer
@@ -149,7 +149,7 @@ fn right_logons_and_requests_are_refused_on_request() {
 }
 
 #[test]
-fn a_client_that_takes_nothing_is_let_go() {
+fn a_client_that_does_not_read_is_disconnected() {
     let mut stage = Stage::new(1, &[]);
     stage.download();
     stage

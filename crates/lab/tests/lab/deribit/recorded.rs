@@ -15,7 +15,7 @@ fn recorded(name: &str) -> Option<Vec<u8>> {
 }
 
 #[test]
-fn a_real_snapshot_is_played_to_a_client_of_today() {
+fn a_recorded_snapshot_is_sent_with_current_times() {
     let names = [
         "deribit-fix44_2019-11-29_BTC-PERPETUAL_35W-snapshot_2282-entries.fix",
         "deribit-fix44_2019-11-29_BTC-PERPETUAL_35X-incremental.fix",

@@ -135,7 +135,7 @@ fn several_clients_have_the_exchanges_books() {
 }
 
 #[test]
-fn unauthenticated_connections_are_turned_away_and_whoever_goes_is_gone() {
+fn unauthenticated_connections_are_closed_and_closed_ones_removed() {
     let pacer = Pacer::start();
     let mut exchange = exchange(&pacer);
     let connect = |exchange: &mut Exchange, words: &[u8]| {

@@ -80,7 +80,7 @@ impl Host {
 
 /// A correct Logon from another address is answered like one of an unknown identity: not by a byte.
 #[test]
-fn whoever_comes_from_elsewhere_learns_no_more_than_nobody() {
+fn a_logon_from_an_unlisted_address_gets_no_information() {
     let connections = vec![connection("TW44", &["127.0.0.2"]), connection("OTHER", &[])];
     let mut host = Host::of(connections, Rules::default());
     let nothing = (Heard::End, Vec::new());
@@ -138,7 +138,7 @@ fn an_address_whose_logons_fail_waits() {
 
 /// His own Logons between them make the wrong ones no fewer, or he could try names for ever.
 #[test]
-fn whoever_has_a_seat_guesses_no_more_than_others() {
+fn a_logged_on_address_has_the_same_limit_of_failed_logons() {
     let mut host = Host::start(vec![settings("TW44")], hasty());
     for _ in 0..3 {
         assert!(host.lets_in(2));
@@ -154,7 +154,7 @@ fn whoever_has_a_seat_guesses_no_more_than_others() {
 
 /// A connection from an unlisted address is closed before it sends a byte, and blocks no other however often it comes.
 #[test]
-fn whoever_is_on_no_list_takes_no_place() {
+fn connections_from_unlisted_addresses_take_no_slot() {
     let rules = Rules {
         unauthenticated_max: 64,
         unauthenticated_per_address: 64,
@@ -175,7 +175,7 @@ fn whoever_is_on_no_list_takes_no_place() {
 
 /// A right name from the address of another session is a failure, too.
 #[test]
-fn whoever_tries_from_elsewhere_waits() {
+fn logons_from_unlisted_addresses_are_throttled() {
     let connections = vec![
         connection("TW44", &["127.0.0.2"]),
         connection("OTHER", &["127.0.0.3"]),
@@ -192,7 +192,7 @@ fn whoever_tries_from_elsewhere_waits() {
 
 /// Connections that were made before the pause do not go round it.
 #[test]
-fn a_pause_is_for_connections_that_stand_already() {
+fn a_throttle_also_applies_to_open_connections() {
     let mut host = Host::start(vec![settings("TW44")], hasty());
     let mut early: Vec<TcpStream> = (0..4).map(|_| host.connect_from(here(2))).collect();
     host.works(20);
@@ -216,7 +216,7 @@ fn a_pause_is_for_connections_that_stand_already() {
 
 /// A connection that sends nothing, or no Logon, is not a failed Logon.
 #[test]
-fn silence_and_noise_are_no_failures() {
+fn silent_and_invalid_connections_are_not_failed_logons() {
     let rules = Rules {
         logon_wait_ns: SECOND_NS,
         ..hasty()

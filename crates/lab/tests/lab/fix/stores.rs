@@ -61,7 +61,7 @@ impl Store for Failing {
 /// the
 /// end of the connection does not hide what went wrong.
 #[test]
-fn a_failure_of_the_store_outlives_the_connection() {
+fn a_store_failure_persists_after_a_reconnect() {
     let fails = Rc::new(Cell::new(false));
     let store = Failing {
         memory: Memory::default(),

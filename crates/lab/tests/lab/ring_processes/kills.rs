@@ -67,7 +67,7 @@ fn start_reader(place: &Place) -> Player {
 /// Writer and readers are killed and started again; no reader ever sees a torn, repeated, reordered or
 /// invented message, and what each receives and loses adds up over all restarts.
 #[test]
-fn killed_at_random_instants() {
+fn ring_survives_kills_at_random_times() {
     let (kills, seed) = (amount("KILLS", 200), amount("SEED", 1));
     println!("{kills} kills, SEED={seed}");
     let mut random = Random::from_seed(seed);
@@ -130,7 +130,7 @@ fn killed_at_random_instants() {
 
 /// A message that its writer left incomplete is never read; a committed one is.
 #[test]
-fn killed_at_chosen_points() {
+fn ring_survives_kills_at_chosen_points() {
     let place = Place::new();
     let mut published = 0;
     let mut reader: Option<StreamVerifier<Mapping>> = None;
@@ -163,7 +163,7 @@ fn killed_at_chosen_points() {
 
 /// The tests are tested: a reader that believes what it reads before the ring has validated it.
 #[test]
-fn a_reader_that_does_not_validate_is_caught() {
+fn a_reader_without_validation_is_detected() {
     let place = Place::new();
     let (writer, _) = start_writer(&place, None);
     let mut reader = Player::start("credulous reader", place.folder());

@@ -24,7 +24,7 @@ fn wait_for(watch: &Reader<Mapping>, target: u64) -> Duration {
 }
 
 #[test]
-fn a_dead_reader_holds_nobody_up_and_a_living_one_loses_nothing() {
+fn a_dead_reader_does_not_block_the_writer_and_a_live_one_loses_nothing() {
     let place = Place::new();
     let writer = Player::start("writer", place.folder());
     let watch = bus::attach(place.folder());

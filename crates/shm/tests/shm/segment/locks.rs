@@ -108,7 +108,7 @@ fn a_lock_removed_during_acquisition_has_one_holder() {
 }
 
 #[test]
-fn of_many_threads_that_start_at_once_one_wins() {
+fn one_of_many_concurrent_threads_gets_the_lock() {
     const STARTERS: usize = 8;
     for _ in 0..200 {
         let place = Place::new();
@@ -142,7 +142,7 @@ pub fn play_starter(folder: &Path) {
 }
 
 #[test]
-fn of_many_processes_that_start_at_once_one_wins() {
+fn one_of_many_concurrent_processes_gets_the_lock() {
     for _ in 0..5 {
         let place = Place::new();
         let starters: Vec<_> = thread::scope(|scope| {

@@ -44,7 +44,7 @@ fn a_lock_file_that_is_removed_or_replaced_admits_no_second_writer() {
 
 /// Many processes start at the moment at which the lock file is removed.
 #[test]
-fn no_process_wins_a_vanished_lock_file_while_the_writer_lives() {
+fn a_removed_lock_file_is_not_locked_again_while_the_writer_lives() {
     const STARTERS: usize = 8;
     let place = Place::new();
     let owner = acquire(&place).unwrap();

@@ -261,14 +261,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn rows_stand_below_their_head() {
+    fn columns_are_aligned_with_their_head() {
         let mut histogram = latency_histogram();
         histogram.record(250).expect("it is in range");
         assert_eq!(line("x", &histogram).len(), HEAD.len());
     }
 
     #[test]
-    fn cases_have_names_of_their_own() {
+    fn cases_have_unique_names() {
         let names = [0, 10_000, 5_000_000].map(|ns| case_name(Duration::from_nanos(ns)));
         assert_eq!(names, ["stream", "100000ps", "pause5000us"]);
     }

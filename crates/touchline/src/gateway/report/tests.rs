@@ -52,7 +52,7 @@ fn a_gap_has_its_lines_numbers_and_what_recovers_the_books() {
 }
 
 #[test]
-fn what_became_of_a_connection_has_its_host_and_reason() {
+fn a_connection_event_has_its_host_and_reason() {
     let mut log = Log::in_memory();
     for incident in [
         Incident::Connected {
@@ -112,7 +112,7 @@ fn the_counters_of_the_table_exist() {
 }
 
 #[test]
-fn a_line_is_silent_after_five_looks_while_the_other_is_not() {
+fn a_line_is_silent_after_five_samples_while_the_other_receives() {
     let (mut log, mut reporter) = (Log::in_memory(), Reporter::new(CME));
     let mut look = |a: u64, b: u64, log: &mut Log<Vec<u8>>| {
         reporter.look_at(&BTreeMap::from([("packets_a", a), ("packets_b", b)]), log);
@@ -128,7 +128,7 @@ fn a_line_is_silent_after_five_looks_while_the_other_is_not() {
 }
 
 #[test]
-fn readiness_and_groups_are_told_when_they_change() {
+fn readiness_and_groups_are_logged_when_they_change() {
     let (mut log, mut reporter) = (Log::in_memory(), Reporter::new(CME));
     let mut look = |ready, live, lost, log: &mut Log<Vec<u8>>| {
         let values = [

@@ -146,7 +146,7 @@ fn reference_data_of_a_definition() {
 /// Every field of the native format's messages and group entries is present in the lines of that message: a missing one
 /// would be lost to readers.
 #[test]
-fn every_field_of_the_layout_stands_in_the_lines() {
+fn every_field_of_the_layout_is_in_the_lines() {
     let mut stage = Stage::new("layout");
     stage.drain();
     let mut updates = RandomUpdates::from_seed(1, 3);

@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn columns_without_room_go_by_their_rank_and_nothing_is_cut() {
+    fn columns_without_room_are_left_out_by_rank_and_no_cell_is_cut() {
         let columns = vec![
             Column::left("name", 0),
             Column::right("lag", 2),
@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn a_part_has_columns_as_wide_as_all_rows_need() {
+    fn a_part_of_a_table_has_the_column_widths_of_all_rows() {
         let mut table = Table::new(vec![
             Column::left("name", 0),
             Column::right("rate", 1).at_least(6),

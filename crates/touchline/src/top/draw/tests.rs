@@ -249,7 +249,7 @@ fn around() -> Around {
 const SIZES: [(u16, u16); 3] = [(80, 24), (120, 40), (200, 60)];
 
 #[test]
-fn frames_are_those_that_were_looked_at() {
+fn frames_equal_the_reviewed_files() {
     let (picture, around) = (picture(500), around());
     let help = Around {
         help: true,
@@ -306,7 +306,7 @@ fn words(buffer: &Buffer) -> BTreeSet<String> {
 
 /// Each word of a frame is a word of a frame with room for everything: none is cut, and no two touch.
 #[test]
-fn no_word_is_cut_and_no_two_touch_at_any_size() {
+fn words_are_neither_cut_nor_joined_at_any_size() {
     for instruments in [0, 1, 5, 500] {
         let picture = picture(instruments);
         for page in [Page::Market, Page::Publisher] {
@@ -357,7 +357,7 @@ fn a_small_screen_has_totals_instruments_and_the_ladder() {
 }
 
 #[test]
-fn the_chosen_instrument_is_on_the_screen_wherever_it_is_in_the_list() {
+fn the_selected_instrument_is_always_visible() {
     let mut list = List::default();
     list.set((0..500).map(instrument).collect());
     for place in [0, 1, 250, 498, 499] {
@@ -380,7 +380,7 @@ fn the_chosen_instrument_is_on_the_screen_wherever_it_is_in_the_list() {
 }
 
 #[test]
-fn a_filter_without_a_match_says_how_to_see_all_again() {
+fn a_filter_without_a_match_shows_how_to_clear_it() {
     let mut list = List::default();
     list.set((0..5).map(instrument).collect());
     list.filter("XYZ");
@@ -397,7 +397,7 @@ fn a_filter_without_a_match_says_how_to_see_all_again() {
 }
 
 #[test]
-fn a_screen_that_is_too_small_says_which_size_it_needs() {
+fn a_screen_that_is_too_small_shows_the_minimum_size() {
     for (width, height) in [(59, 15), (60, 14), (30, 5)] {
         let drawn = text(&frame(width, height, &picture(5), &around()));
         let words: Vec<_> = drawn.split_whitespace().collect();
@@ -423,7 +423,7 @@ fn style_of(buffer: &Buffer, words: &str) -> (Color, Modifier) {
 }
 
 #[test]
-fn what_is_bad_is_red_and_what_is_not_live_is_grey_and_said() {
+fn faults_are_red_and_books_that_are_not_live_are_dim_and_labelled() {
     let live = frame(200, 60, &picture(500), &around());
     assert_eq!(style_of(&live, "slow: risk-with").0, Color::Red);
     assert_eq!(
@@ -490,7 +490,7 @@ fn every_size_can_be_drawn() {
 }
 
 #[test]
-fn an_introduction_stands_above_everything_in_whole_words() {
+fn an_introduction_is_wrapped_above_all_other_parts() {
     let around = Around {
         introduction: Some(
             "This is a demo. Enter shows latencies and readers; q ends the demo.".to_owned(),
@@ -511,7 +511,7 @@ fn an_introduction_stands_above_everything_in_whole_words() {
 }
 
 #[test]
-fn without_colours_nothing_has_one_and_what_matters_is_still_marked() {
+fn without_colours_faults_are_still_marked() {
     let plain = Around {
         no_colour: true,
         ..around()
@@ -533,7 +533,7 @@ fn without_colours_nothing_has_one_and_what_matters_is_still_marked() {
 }
 
 #[test]
-fn latencies_of_a_slim_screen_are_of_either_window() {
+fn a_narrow_screen_shows_latencies_of_one_window() {
     let around = Around {
         totals: true,
         page: Page::Publisher,

@@ -268,7 +268,7 @@ mod tests {
     }
 
     #[test]
-    fn each_order_is_by_its_column_and_then_by_symbol() {
+    fn rows_are_sorted_by_a_column_and_then_by_symbol() {
         let mut list = list();
         let mut orders = vec![symbols(&list).join(" ")];
         for _ in 1..Sort::ALL.len() {
@@ -289,7 +289,7 @@ mod tests {
     }
 
     #[test]
-    fn a_filter_leaves_rows_out_and_keeps_the_chosen_one() {
+    fn a_filter_removes_rows_and_keeps_the_selected_one() {
         let mut list = list();
         assert_eq!(list.chosen(), Some(1), "the busiest one");
         list.filter("z");
@@ -311,7 +311,7 @@ mod tests {
     }
 
     #[test]
-    fn steps_end_at_the_ends_and_a_choice_survives_another_order() {
+    fn the_selection_stops_at_the_ends_and_survives_sorting() {
         let mut list = list();
         list.step(10);
         assert_eq!(list.chosen(), Some(3));
@@ -322,7 +322,7 @@ mod tests {
     }
 
     #[test]
-    fn an_instrument_is_chosen_by_symbol_id_or_a_part_and_awaited_before_it_is_there() {
+    fn an_instrument_is_selected_by_symbol_id_or_part_also_before_it_is_defined() {
         let mut list = list();
         assert!(list.choose("esz") && list.chosen() == Some(2));
         assert!(list.choose("103") && list.chosen() == Some(3));

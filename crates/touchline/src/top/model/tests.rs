@@ -134,7 +134,7 @@ fn books(picture: &Picture, state: BookState) -> usize {
 }
 
 #[test]
-fn rates_and_latencies_are_of_the_time_between_two_looks() {
+fn rates_and_latencies_cover_the_time_between_two_samples() {
     let stage = Stage::new();
     let publisher = stage.publisher();
     let mut counters_file = counters_file(&publisher);
@@ -202,7 +202,7 @@ fn a_bus_that_does_not_exist_is_shown_with_those_that_do() {
 }
 
 #[test]
-fn a_publisher_that_goes_and_one_that_comes_are_seen() {
+fn the_end_and_the_start_of_a_publisher_are_shown() {
     let stage = Stage::new();
     let mut model = Model::of(&stage.monitor(), "test");
     model.look();
@@ -259,7 +259,7 @@ fn a_publisher_that_goes_and_one_that_comes_are_seen() {
 }
 
 #[test]
-fn a_reader_that_is_overtaken_is_shown_by_its_name_and_first() {
+fn an_overrun_reader_is_listed_first() {
     let stage = Stage::new();
     let mut publisher = stage.publisher();
     define(&mut publisher, &["AAA"]);
@@ -376,7 +376,7 @@ fn the_ladder_is_that_of_the_chosen_instrument() {
 
 /// A venue states 450025 with a display factor of 0.01; traders quote 4500.25.
 #[test]
-fn prices_are_those_that_traders_quote() {
+fn prices_are_in_display_format() {
     let stage = Stage::new();
     let mut publisher = stage.publisher();
     let depth = Depth {
@@ -453,7 +453,7 @@ fn prices_are_those_that_traders_quote() {
 }
 
 #[test]
-fn changes_are_counted_for_each_instrument_by_itself() {
+fn changes_are_counted_by_instrument() {
     let stage = Stage::new();
     let mut publisher = stage.publisher();
     define(&mut publisher, &["AAA", "BBB"]);

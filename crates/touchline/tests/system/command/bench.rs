@@ -91,7 +91,7 @@ fn bench_relay_path_brings_every_message_from_bus_to_bus() {
 }
 
 #[test]
-fn a_line_of_json_says_when_which_build_how_and_where() {
+fn a_json_line_has_time_build_arguments_and_host() {
     let arguments = "bench hash --orders 1000 --samples 50 --rounds 1 --json";
     for line in lines("json", arguments) {
         let words: Vec<&str> = arguments.split(' ').collect();
@@ -177,7 +177,7 @@ fn bench_fx_trade_measures_each_stage_of_an_order_and_a_kill() {
 
 /// Every row has a value for each column of its head.
 #[test]
-fn tables_have_units_and_the_clock_in_their_head_and_columns_that_never_touch() {
+fn tables_have_units_clock_and_separated_columns() {
     let desk = Desk::bare("tables");
     for (name, arguments) in [
         ("hash", "--orders 1000 --samples 50 --rounds 1"),

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 /// Joined before a session: the new publisher is reported, and all of the session's books are
 /// correct.
 #[test]
-fn a_tail_s_books_are_those_that_replay_writes() {
+fn the_books_of_tail_equal_those_of_replay() {
     let desk = Desk::new("bus-tail");
     desk.publish("").done();
     let mut tail = Tail::of(desk.start("tail lab --json"));
@@ -46,7 +46,7 @@ fn a_tail_that_joins_in_the_middle_has_the_same_books_in_the_end() {
 }
 
 #[test]
-fn a_finished_bus_can_be_looked_at() {
+fn a_bus_without_publisher_can_be_read() {
     let desk = Desk::new("bus-after");
     desk.publish("--books books").done();
     let written = written_books(&desk.read("books"));
@@ -84,7 +84,7 @@ fn a_finished_bus_can_be_looked_at() {
 }
 
 #[test]
-fn what_is_counted_can_be_read_after_the_end() {
+fn counters_can_be_read_after_the_end() {
     let desk = Desk::new("bus-stat");
     assert!(desk.run("stat").done().stdout.starts_with("no bus in "));
     desk.publish("").done();
@@ -180,7 +180,7 @@ fn a_killed_publisher_leaves_a_bus_that_can_be_joined() {
 }
 
 #[test]
-fn a_second_publisher_is_told_who_is_the_first() {
+fn a_second_publisher_is_refused_with_the_process_of_the_first() {
     let desk = Desk::new("bus-busy");
     let replay = "replay --config bus.toml --pcap session.pcap --publish --quiet";
     let mut first = desk.start(&format!("{replay} --speed {}", desk.speed_for(60.0)));
@@ -198,7 +198,7 @@ fn a_second_publisher_is_told_who_is_the_first() {
 }
 
 #[test]
-fn a_lossless_bus_says_who_is_behind() {
+fn a_lossless_bus_names_the_reader_that_lags() {
     let desk = Desk::new("bus-named");
     let lossless = "[publication.lossless]\nreaders_max = 3\nwait_ms = 60000\n";
     let config = desk.read("bus.toml") + lossless;
@@ -222,7 +222,7 @@ fn a_lossless_bus_says_who_is_behind() {
 
 /// Shown by name while it reads, and not after it left.
 #[test]
-fn a_reader_that_gives_a_name_is_seen_by_stat_and_top() {
+fn a_named_reader_is_shown_by_stat_and_top() {
     let desk = Desk::new("bus-seen");
     desk.publish("").done();
     let mut tail = Tail::of(desk.start("tail lab --json --name risk-1"));
@@ -263,7 +263,7 @@ fn a_reader_that_gives_a_name_is_seen_by_stat_and_top() {
 }
 
 #[test]
-fn top_prints_a_frame_and_draws_on_nothing_but_a_terminal() {
+fn top_prints_one_frame_and_draws_only_on_a_terminal() {
     let desk = Desk::new("bus-top");
     desk.run("top --once")
         .refused(1, &["no bus in", "replay --publish"]);
@@ -302,7 +302,7 @@ fn top_prints_a_frame_and_draws_on_nothing_but_a_terminal() {
 }
 
 #[test]
-fn a_tail_says_only_what_it_was_asked_for() {
+fn tail_prints_only_the_selected_events() {
     let desk = Desk::new("bus-asked");
     desk.publish("").done();
     let all = desk.run("tail lab --count 12").done().stdout;
@@ -332,7 +332,7 @@ fn a_tail_says_only_what_it_was_asked_for() {
 
 /// Like `head`.
 #[test]
-fn a_tail_whose_reader_goes_ends_well() {
+fn tail_ends_quietly_when_its_pipe_is_closed() {
     let desk = Desk::new("bus-pipe");
     desk.publish("").done();
     let mut tail = desk.start("tail lab");
@@ -343,7 +343,7 @@ fn a_tail_whose_reader_goes_ends_well() {
 }
 
 #[test]
-fn what_is_no_bus_is_said() {
+fn a_path_that_is_not_a_bus_is_reported() {
     let desk = Desk::new("bus-refused");
     let fix = "buses does not exist, and there is no other bus; start a gateway, `touchline gateway --config FILE` or \
                `touchline demo`, as the same user and with the same --dir";
@@ -413,7 +413,7 @@ fn what_is_no_bus_is_said() {
 }
 
 #[test]
-fn what_somebody_planted_is_not_touched() {
+fn untrusted_files_are_refused_and_not_changed() {
     let desk = Desk::new("bus-planted");
     desk.publish("").done();
     let (buses, lab) = (desk.path("buses"), desk.path("buses/lab"));

@@ -64,7 +64,7 @@ fn is_key(text: &str) -> bool {
 }
 
 #[test]
-fn what_is_wrong_with_a_file_is_one_line_with_the_fix() {
+fn an_error_in_a_file_is_one_line_with_the_fix() {
     let desk = Desk::bare("config-wrong");
     let example = desk.run("config --example cme").done().stdout;
     let with = |from: &str, to: &str| {

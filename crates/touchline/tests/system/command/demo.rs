@@ -55,7 +55,7 @@ fn every_book_of_the_subscriber_equals_the_exchange_s() {
 }
 
 #[test]
-fn ctrl_c_ends_it_in_order_with_a_summary() {
+fn ctrl_c_ends_the_demo_with_a_summary() {
     let _alone = alone();
     let desk = Desk::bare("demo-interrupted");
     let (mut child, mut reader) = running(&desk, "demo");

@@ -183,7 +183,7 @@ fn who_may_log_on_comes_from_a_file_that_nobody_else_reads() {
 }
 
 #[test]
-fn a_gateway_from_elsewhere_is_told_nothing() {
+fn a_gateway_from_an_unlisted_address_gets_no_information() {
     let desk = Desk::bare("deribit-from");
     let exchange = Exchange::start(&desk, "--write sim --instruments 2 --from 127.0.0.2");
     let log = std::fs::File::create(desk.path("log")).expect("our folder");
@@ -201,7 +201,7 @@ fn a_gateway_from_elsewhere_is_told_nothing() {
 }
 
 #[test]
-fn arguments_that_cannot_be_are_refused() {
+fn invalid_arguments_are_refused() {
     let desk = Desk::bare("deribit-arguments");
     for (arguments, word) in [
         ("--write sim --levels 2", "2 is not in"),
@@ -224,7 +224,7 @@ fn arguments_that_cannot_be_are_refused() {
 
 /// An established, a lost and a failed connection are a line each, with host and reason.
 #[test]
-fn what_happens_to_a_session_is_a_line_each() {
+fn each_event_of_a_session_is_a_log_line() {
     let desk = Desk::bare("deribit-log");
     let exchange = Exchange::start(&desk, "--write sim --instruments 2");
     let log = std::fs::File::create(desk.path("log")).expect("our folder");

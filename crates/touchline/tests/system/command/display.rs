@@ -182,7 +182,7 @@ fn screens_show_prices_as_traders_quote_them_and_words_for_codes() {
 
 /// A pattern without a match is reported with suggestions; no output would look like a quiet market.
 #[test]
-fn a_tail_says_that_no_instrument_fits() {
+fn tail_reports_that_no_instrument_matches() {
     use std::io::{BufRead, BufReader};
     let desk = Desk::bare("nothing-fits");
     published(&desk);

@@ -4,7 +4,7 @@ use super::Desk;
 use serde_json::Value;
 
 #[test]
-fn this_host_is_looked_at() {
+fn doctor_checks_this_host() {
     let desk = Desk::bare("doctor-this");
     let run = desk.run("doctor --json");
     let checks: Vec<Value> = run
@@ -54,7 +54,7 @@ fn this_host_is_looked_at() {
 }
 
 #[test]
-fn a_host_that_is_not_fit_is_said_to_be() {
+fn an_unfit_host_is_reported() {
     let desk = Desk::bare("doctor-bad");
     let clock = "host/sys/devices/system/clocksource/clocksource0";
     std::fs::create_dir_all(desk.path(clock)).expect("our folder");
@@ -73,7 +73,7 @@ fn a_host_that_is_not_fit_is_said_to_be() {
 }
 
 #[test]
-fn what_is_no_processor_or_interface_is_refused() {
+fn unknown_processors_and_interfaces_are_refused() {
     let desk = Desk::bare("doctor-refused");
     desk.run("doctor --cpus x")
         .refused(2, &["not a list of processors", "2,3"]);

@@ -314,7 +314,7 @@ fn a_lossless_recorder_prints_what_the_page_shows_and_is_refused_elsewhere() {
 
 /// Like `head`: the program ends without output.
 #[test]
-fn an_example_whose_reader_has_gone_ends_quietly() {
+fn an_example_exits_quietly_when_its_pipe_is_closed() {
     build_examples();
     let desk = published("gone");
     let mut child = Command::new(example("top_of_book"))

@@ -161,7 +161,7 @@ eDISCONNECT
 ";
 
 #[test]
-fn an_acceptor_and_an_initiator_talk_and_say_what_they_did() {
+fn an_acceptor_and_an_initiator_log_on_and_print_their_counts() {
     let desk = Desk::bare("fix-pair");
     let acceptor = Running::start(&desk, "sim fix-acceptor --listen 127.0.0.1:0");
     assert!(
@@ -201,7 +201,7 @@ fn initiator(desk: &Desk, arguments: &str) -> (Running, Lines<BufReader<ChildStd
 }
 
 #[test]
-fn an_initiator_says_why_it_is_refused_and_tries_again_less_and_less_often() {
+fn an_initiator_reports_refused_connections_and_retries_with_backoff() {
     let desk = Desk::bare("fix-refused");
     let free = TcpListener::bind("127.0.0.1:0").expect("a free port");
     let address = free.local_addr().expect("a bound socket");
@@ -253,7 +253,7 @@ fn event(lines: &mut Lines<BufReader<ChildStderr>>) -> String {
 
 /// The counterparty's reason is printed, and without one the possible causes.
 #[test]
-fn an_initiator_says_why_its_logon_is_refused() {
+fn an_initiator_reports_why_its_logon_was_refused() {
     let desk = Desk::bare("fix-refused-logon");
     let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
     let address = listener.local_addr().expect("a bound socket");
@@ -328,7 +328,7 @@ fn an_initiator_sends_an_order_a_second_and_counts_the_answers() {
 
 /// The tester comes from 127.0.0.1.
 #[test]
-fn an_acceptor_takes_logons_from_the_addresses_that_it_is_told() {
+fn an_acceptor_accepts_logons_from_listed_addresses_only() {
     let turned_away = "\
 iCONNECT
 I8=FIX.4.4|35=A|34=1|49=TW44|52=<TIME>|56=ISLD|98=0|108=30|
@@ -353,7 +353,7 @@ eDISCONNECT
 }
 
 #[test]
-fn what_cannot_be_listened_to_is_refused_in_one_line() {
+fn an_address_that_cannot_be_bound_is_refused_in_one_line() {
     let desk = Desk::bare("fix-refusal");
     let running = Running::start(&desk, "sim fix-acceptor --listen 127.0.0.1:0");
     let taken = format!("sim fix-acceptor --listen {}", running.address());

@@ -373,12 +373,12 @@ fn kill_again_and_again(role: Role) {
 }
 
 #[test]
-fn a_killed_acceptor_neither_forgets_nor_repeats() {
+fn a_killed_acceptor_neither_loses_nor_repeats_messages() {
     kill_again_and_again(Role::Acceptor);
 }
 
 #[test]
-fn a_killed_initiator_neither_forgets_nor_repeats() {
+fn a_killed_initiator_neither_loses_nor_repeats_messages() {
     kill_again_and_again(Role::Initiator);
 }
 
@@ -406,7 +406,7 @@ fn a_full_disk_ends_the_session_and_loses_nothing() {
 
 /// A test of the test: damaged stores are detected, by the check of the store and by the counterparty alone.
 #[test]
-fn a_store_that_forgets_is_caught() {
+fn a_store_that_loses_messages_is_detected() {
     let wholly: fn(&Trial) = |trial| {
         let _ = std::fs::remove_dir_all(trial.desk.path("store"));
     };

@@ -84,7 +84,7 @@ fn a_damaged_store_is_refused() {
 
 /// Deribit resets its numbers with each Logon, so a store has no use.
 #[test]
-fn a_venue_that_begins_anew_takes_no_store() {
+fn a_venue_that_resets_numbers_refuses_a_store() {
     let desk = Desk::bare("fix-store-deribit");
     let toml = gateway_toml("127.0.0.1:1").replace("\"fix\"", "\"deribit\"");
     desk.write("gateway.toml", toml);

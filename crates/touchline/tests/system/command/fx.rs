@@ -39,7 +39,7 @@ fn desk(name: &str, config: &str, session: &str) -> Desk {
 }
 
 #[test]
-fn a_session_becomes_six_files() {
+fn a_replayed_session_writes_six_files() {
     let desk = desk(
         "fx-six",
         CONFIG,
@@ -66,7 +66,7 @@ fn a_session_becomes_six_files() {
 }
 
 #[test]
-fn a_line_that_is_no_input_is_named_and_nothing_is_written() {
+fn an_invalid_input_line_is_named_and_nothing_is_written() {
     for (session, said) in [
         ("5 A.q !up\nx", "line 2: not 'time source payload'"),
         ("5 A.q !up\n4 A.q !down", "line 2: time falls from 5 to 4"),

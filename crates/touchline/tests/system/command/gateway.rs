@@ -40,7 +40,7 @@ impl Desk {
 }
 
 #[test]
-fn a_signal_ends_it_cleanly_and_the_bus_stays_as_stale() {
+fn a_signal_ends_the_gateway_and_its_books_become_stale() {
     let desk = Desk::bare("gateway-ends");
     for name in ["TERM", "INT"] {
         let mut child = desk.gateway();
@@ -68,7 +68,7 @@ fn a_signal_ends_it_cleanly_and_the_bus_stays_as_stale() {
 }
 
 #[test]
-fn a_second_gateway_on_one_bus_is_told_of_the_first() {
+fn a_second_gateway_is_refused_with_the_process_of_the_first() {
     let desk = Desk::bare("gateway-second");
     let mut child = desk.gateway();
     let pid = child.id().to_string();
@@ -79,7 +79,7 @@ fn a_second_gateway_on_one_bus_is_told_of_the_first() {
 }
 
 #[test]
-fn what_cannot_work_is_refused_in_one_line() {
+fn invalid_configurations_are_refused_in_one_line() {
     let desk = Desk::bare("gateway-refused");
     for (more, status, words) in [
         (
@@ -118,7 +118,7 @@ fn what_cannot_work_is_refused_in_one_line() {
 }
 
 #[test]
-fn a_processor_that_is_not_there_ends_it_with_those_that_are() {
+fn a_missing_processor_is_refused_with_the_existing_ones() {
     let desk = Desk::bare("gateway-processor");
     desk.gateway_toml("wrong.toml", "[gateway]\nloop_cpu_affinity = 4000\n");
     desk.run("gateway --config wrong.toml")
@@ -127,7 +127,7 @@ fn a_processor_that_is_not_there_ends_it_with_those_that_are() {
 
 /// A unicast feed whose port another program has bound.
 #[test]
-fn a_port_that_is_taken_is_named() {
+fn a_port_in_use_is_named() {
     let desk = Desk::bare("gateway-port");
     let taken = UdpSocket::bind("127.0.0.1:0").expect("loopback");
     let port = taken.local_addr().expect("its own").port();
@@ -143,7 +143,7 @@ fn a_port_that_is_taken_is_named() {
 }
 
 #[test]
-fn the_effective_configuration_reads_back() {
+fn the_effective_configuration_is_read_back() {
     let desk = Desk::bare("gateway-print");
     desk.gateway_toml("live.toml", "[gateway]\nidle = \"spin\"\n");
     let shown = desk

@@ -64,7 +64,7 @@ fn used_bytes(desk: &Desk) -> usize {
 }
 
 #[test]
-fn a_good_journal_is_listed_printed_and_clean() {
+fn a_valid_journal_is_listed_printed_and_verified() {
     let desk = written("journal-good", 2);
     let listed = desk.run("journal ls orders").done().stdout;
     let rows: Vec<Vec<&str>> = listed

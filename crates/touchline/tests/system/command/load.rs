@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 #[test]
-fn load_quick_brings_every_message_through_every_transport() {
+fn load_quick_transports_every_message_by_every_transport() {
     let desk = Desk::bare("load");
     let run = desk
         .run("load --quick --json --output rows.jsonl --hlog rows.hlog --report load.html")
@@ -172,7 +172,7 @@ fn load_serves_its_latest_steps() {
 }
 
 #[test]
-fn load_refuses_what_is_not_there_in_one_line() {
+fn load_refuses_unknown_arguments_in_one_line() {
     let desk = Desk::bare("load-refusal");
     for (arguments, said) in [
         (

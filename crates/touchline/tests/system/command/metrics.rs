@@ -9,7 +9,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 #[test]
-fn the_page_has_what_the_buses_count() {
+fn the_page_has_the_counters_of_the_buses() {
     let desk = Desk::new("metrics-page");
     desk.publish("").done();
     desk.publish("--bus other").done();
@@ -55,7 +55,7 @@ fn the_page_has_what_the_buses_count() {
 
 /// Readers by name while they read, and after they died.
 #[test]
-fn readers_are_seen_by_name() {
+fn readers_are_exported_by_name() {
     let desk = Desk::new("metrics-readers");
     desk.publish("").done();
     let mut readers = ["quick", "slow"].map(|name| {
@@ -109,7 +109,7 @@ fn readers_are_seen_by_name() {
 }
 
 #[test]
-fn what_cannot_be_read_is_a_number() {
+fn unreadable_buses_are_exported_as_a_gauge() {
     let desk = Desk::new("metrics-unreadable");
     let page = desk.page();
     assert_eq!(
@@ -188,7 +188,7 @@ fn the_page_has_a_limit_of_buses_and_no_symbol() {
 
 /// `promtool check metrics` reports no problem. Without promtool the test reports that.
 #[test]
-fn promtool_finds_nothing() {
+fn promtool_accepts_the_page() {
     let desk = Desk::new("metrics-promtool");
     desk.publish("").done();
     let page = desk.run("metrics --print").done().stdout;
@@ -205,7 +205,7 @@ fn promtool_finds_nothing() {
 }
 
 #[test]
-fn it_is_served_until_it_is_stopped() {
+fn the_page_is_served_until_a_signal() {
     let desk = Desk::new("metrics-served");
     desk.publish("").done();
     let mut server = Served::start(&desk);
@@ -265,7 +265,7 @@ fn other_requests_are_refused() {
 
 /// Clients that send nothing, one byte at a time, or never read delay no other client.
 #[test]
-fn slow_clients_give_way() {
+fn slow_clients_are_disconnected_when_a_new_one_connects() {
     let desk = Desk::new("metrics-slow");
     desk.publish("").done();
     let server = Served::start(&desk);
@@ -303,7 +303,7 @@ fn slow_clients_give_way() {
 
 /// A slow client without competition has five seconds: then it is disconnected.
 #[test]
-fn a_request_has_to_come_in_time() {
+fn a_slow_request_times_out() {
     let desk = Desk::bare("metrics-time");
     let server = Served::start(&desk);
     let mut client = server.connect();

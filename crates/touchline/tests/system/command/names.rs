@@ -51,7 +51,7 @@ fn remove(path: &Path) {
 }
 
 #[test]
-fn a_gateway_that_loses_a_name_says_which_and_ends_and_the_next_one_begins() {
+fn a_gateway_whose_files_are_removed_ends_and_the_next_one_starts() {
     let desk = Desk::bare("names-gateway");
     let toml = desk.read("bus.toml").replace(
         "config_xml = \"config.xml\"\n",
@@ -86,7 +86,7 @@ fn a_gateway_that_loses_a_name_says_which_and_ends_and_the_next_one_begins() {
 }
 
 #[test]
-fn a_replay_that_loses_its_bus_says_so_and_ends() {
+fn a_replay_whose_bus_is_removed_ends_with_an_error() {
     let desk = Desk::new("names-replay");
     let speed = desk.speed_for(600.0);
     let replay =

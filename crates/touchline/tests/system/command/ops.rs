@@ -10,7 +10,7 @@ fn ops() -> PathBuf {
 }
 
 #[test]
-fn alerts_fire_when_they_should() {
+fn alerts_fire_as_their_tests_specify() {
     let folder = ops().join("prometheus");
     let path = |name: &str| folder.join(name).to_str().expect("a plain path").to_owned();
     for arguments in [
@@ -46,7 +46,7 @@ fn alerts_fire_when_they_should() {
 
 /// `systemd-analyze verify` reports no problem in the units, and reports one in a wrong unit.
 #[test]
-fn units_are_understood() {
+fn systemd_units_are_valid() {
     let folder = std::env::temp_dir().join(format!("touchline-units-{}", std::process::id()));
     std::fs::create_dir_all(&folder).expect("a temporary folder");
     let unit = |name: &str| {

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use touchline_lab::capture::Feed;
 
 #[test]
-fn books_orders_and_tops_are_the_exchange_s_own() {
+fn books_orders_and_tops_equal_those_of_the_exchange() {
     let desk = Desk::new("truth");
     desk.replay("--quiet --books books --orders orders --tops tops")
         .done();
@@ -18,7 +18,7 @@ fn books_orders_and_tops_are_the_exchange_s_own() {
 }
 
 #[test]
-fn a_replay_gives_the_same_bytes_again_at_any_speed() {
+fn a_replay_writes_the_same_bytes_at_any_speed() {
     let desk = Desk::new("again");
     let outputs = |run: u8, arguments: &str| {
         let names = ["books", "orders", "tops"].map(|kind| format!("{kind}{run}"));
@@ -76,7 +76,7 @@ fn an_existing_output_is_replaced_and_a_link_stays_one() {
 }
 
 #[test]
-fn a_killed_run_leaves_no_output_and_the_next_one_no_trace_of_it() {
+fn a_killed_run_leaves_no_output_and_the_next_removes_its_temporary_files() {
     let desk = Desk::new("killed");
     desk.write("tops", "old");
     let before = desk.files();
@@ -97,7 +97,7 @@ fn a_killed_run_leaves_no_output_and_the_next_one_no_trace_of_it() {
 }
 
 #[test]
-fn packets_are_printed_as_a_person_reads_them() {
+fn packets_are_printed_as_readable_text() {
     let desk = Desk::new("print");
     let mut arrivals = desk.arrivals.clone();
     let at = arrivals
@@ -135,7 +135,7 @@ fn packets_are_printed_as_a_person_reads_them() {
 }
 
 #[test]
-fn a_reader_that_has_enough_ends_the_printing() {
+fn a_closed_pipe_ends_the_printing() {
     let desk = Desk::new("enough");
     for (arguments, left) in [("--print", &[][..]), ("--print --books books", &["books"])] {
         let arguments = format!("replay --config cme.toml --pcap session.pcap {arguments}");

@@ -20,7 +20,7 @@ fn refused(desk: &Desk, arguments: &str, status: i32, words: &[&str]) {
 }
 
 #[test]
-fn arguments_are_refused() {
+fn invalid_arguments_are_refused() {
     let desk = Desk::new("arguments");
     desk.write("old", "old");
     let pcap = "--pcap session.pcap";
@@ -97,7 +97,7 @@ fn arguments_are_refused() {
 }
 
 #[test]
-fn configurations_are_refused() {
+fn invalid_configurations_are_refused() {
     let desk = Desk::new("configurations");
     desk.write("old", "old");
     desk.write("unknown.toml", desk.read("cme.toml") + "wait_sm = 20\n");
@@ -155,7 +155,7 @@ fn configurations_are_refused() {
 }
 
 #[test]
-fn captures_are_refused() {
+fn invalid_captures_are_refused() {
     let desk = Desk::new("captures");
     desk.write("old", "old");
     desk.write("empty.pcap", "");
@@ -198,7 +198,7 @@ fn captures_are_refused() {
 
 /// Packets before the damage are processed, and the summary reports it.
 #[test]
-fn a_truncated_capture_is_summarised_as_far_as_it_goes() {
+fn a_truncated_capture_is_summarised_up_to_its_end() {
     let desk = Desk::new("cut");
     let half = &desk.arrivals[..desk.arrivals.len() / 2];
     write_pcap(half, &desk.path("half.pcap")).expect("our folder");
@@ -223,7 +223,7 @@ fn a_truncated_capture_is_summarised_as_far_as_it_goes() {
 }
 
 #[test]
-fn a_capture_of_another_channel_is_told_by_its_groups() {
+fn a_capture_of_another_channel_is_detected_by_its_groups() {
     let desk = Desk::new("other");
     let channel = desk.read("config.xml");
     let (_, channel) = channel.split_once("<channel").expect("a channel");

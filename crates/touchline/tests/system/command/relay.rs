@@ -76,7 +76,7 @@ impl Drop for Relay {
 }
 
 #[test]
-fn every_part_may_be_killed_and_books_are_stale_in_between_and_right_again() {
+fn after_a_kill_of_any_process_books_are_stale_and_then_recover() {
     for seed in seeds(1) {
         let desk = Desk::bare("relay-kills");
         let root = Root::at(desk.folder.join("buses"));
@@ -220,7 +220,7 @@ fn a_slow_receiver_is_named() {
 }
 
 #[test]
-fn what_is_wrong_is_one_line_with_its_status() {
+fn an_error_is_one_line_with_its_exit_status() {
     let desk = Desk::bare("relay-refused");
     let root = Root::at(desk.folder.join("buses"));
     let _gateway = Gateway::start(&root, 1);

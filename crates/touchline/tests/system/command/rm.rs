@@ -4,7 +4,7 @@ use super::Desk;
 use super::tailed::Tail;
 
 #[test]
-fn a_bus_in_use_stays_and_says_who_uses_it_and_one_that_is_not_goes() {
+fn a_bus_in_use_is_kept_with_its_users_named_and_an_unused_one_removed() {
     let desk = Desk::new("rm");
     desk.run("rm lab").refused(1, &["does not exist"]);
     desk.publish("").done();
@@ -32,7 +32,7 @@ fn a_bus_in_use_stays_and_says_who_uses_it_and_one_that_is_not_goes() {
 }
 
 #[test]
-fn a_bus_that_is_published_stays_and_prune_removes_the_others() {
+fn a_published_bus_is_kept_and_prune_removes_the_others() {
     let desk = Desk::new("prune");
     desk.publish("").done();
     let other = desk

@@ -60,7 +60,7 @@ fn gateway(desk: &Desk, bus: &str, venue: &str) -> Ended {
 
 /// A password proof for Deribit, a wrong one, and a plain password.
 #[test]
-fn nothing_that_a_run_leaves_behind_has_the_secret() {
+fn no_output_of_a_run_contains_the_secret() {
     let desk = Desk::bare("secrets");
     for (name, content) in [
         ("login", format!("me:{SECRET}")),

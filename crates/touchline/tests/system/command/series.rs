@@ -113,7 +113,7 @@ fn quotes_are_the_changes_of_the_top_of_book() {
 }
 
 #[test]
-fn trades_are_the_exchange_s_with_the_times_of_their_own_events() {
+fn trades_equal_those_of_the_exchange_with_event_times() {
     let desk = Desk::new("trades");
     desk.replay("--quiet --trades t.csv").done();
     let text = desk.read("t.csv");
@@ -168,7 +168,7 @@ fn trades_are_the_exchange_s_with_the_times_of_their_own_events() {
 }
 
 #[test]
-fn both_forms_say_the_same_and_again_the_same_bytes() {
+fn both_formats_have_equal_values_and_are_reproducible() {
     let desk = Desk::new("forms");
     desk.replay("--quiet --quotes q.csv --trades t.csv").done();
     desk.replay("--quiet --quotes q.jsonl --trades t.jsonl")
@@ -203,7 +203,7 @@ fn both_forms_say_the_same_and_again_the_same_bytes() {
 }
 
 #[test]
-fn another_ending_is_refused_before_anything_is_done() {
+fn an_unknown_file_extension_is_refused_before_the_replay() {
     let desk = Desk::new("endings");
     let before = desk.files();
     for name in ["q.txt", "q", "-"] {

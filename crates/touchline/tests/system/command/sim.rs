@@ -157,7 +157,7 @@ fn replayed(desk: &Desk, ears: &Ears) -> Run {
 }
 
 #[test]
-fn a_terminated_exchange_heals_everything_and_writes_the_expected_books() {
+fn a_terminated_exchange_stops_its_faults_and_writes_the_expected_books() {
     let desk = Desk::new("sim-truth");
     let mut ears = Ears::open(&desk);
     let exchange = Exchange::start(
@@ -194,7 +194,7 @@ fn a_terminated_exchange_heals_everything_and_writes_the_expected_books() {
 }
 
 #[test]
-fn commands_are_answered_one_by_one() {
+fn each_command_is_answered() {
     let desk = Desk::new("sim-commands");
     let mut ears = Ears::open(&desk);
     let mut exchange = Exchange::start(
@@ -364,7 +364,7 @@ fn captures_are_sent_in_order_and_never_early() {
 }
 
 #[test]
-fn what_cannot_be_done_is_refused_in_one_line() {
+fn invalid_arguments_are_refused_in_one_line() {
     let desk = Desk::new("sim-refused");
     let ears = Ears::open(&desk);
     let taken = std::net::TcpListener::bind("127.0.0.1:0").expect("a free port");
@@ -457,7 +457,7 @@ fn what_cannot_be_done_is_refused_in_one_line() {
 }
 
 #[test]
-fn an_exchange_ends_with_the_input_of_its_parent() {
+fn an_exchange_ends_when_its_standard_input_is_closed() {
     let desk = Desk::new("sim-eof");
     let mut ears = Ears::open(&desk);
     for arguments in [

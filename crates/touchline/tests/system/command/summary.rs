@@ -107,7 +107,7 @@ fn losses_and_recoveries_are_counted() {
 }
 
 #[test]
-fn what_belongs_to_nobody_is_counted() {
+fn packets_of_no_known_group_are_counted() {
     let desk = Desk::new("foreign");
     let mut writer = Writer::new(File::create(desk.path("foreign.pcap")).expect("our folder"))
         .expect("room for a header");
@@ -134,7 +134,7 @@ fn what_belongs_to_nobody_is_counted() {
 
 /// Without a snapshot, books stay empty or recover by updates only.
 #[test]
-fn the_join_can_be_chosen() {
+fn replay_starts_at_the_selected_join_point() {
     let session = generate(&Options::default(), 4);
     let plan = FaultPlan::all_feeds([Fault::JoinLate { share: 0.3 }]);
     let mut arrivals = deliver(&session, &plan, 4).arrivals;
@@ -156,7 +156,7 @@ fn the_join_can_be_chosen() {
 }
 
 #[test]
-fn help_says_how_and_how_it_ends() {
+fn help_has_examples_and_exit_statuses() {
     let desk = Desk::new("help");
     for (command, words) in [
         ("--help", &["demo", "replay", "bench"][..]),

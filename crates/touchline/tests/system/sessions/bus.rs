@@ -80,7 +80,7 @@ fn until_it_stands(reader: &Subscriber, done: &AtomicBool) {
 
 /// A reader that joins in the middle, sleeps, and is overrun has the correct books at the end.
 #[test]
-fn a_reader_that_is_overrun_has_the_right_books_in_the_end() {
+fn an_overrun_reader_has_correct_books_in_the_end() {
     let (mut laps, mut lost) = (0, 0);
     for seed in seeds(24) {
         let place = Place::new("overruns", seed);

@@ -25,7 +25,7 @@ const SECOND_NS: u64 = 1_000_000_000;
 const DOUBT_NS: u64 = 100_000_000;
 
 #[test]
-fn whoever_lies_no_wrong_book_is_called_live_and_two_loops_heal_everything() {
+fn under_forged_packets_no_wrong_book_is_live_and_two_cycles_recover_all() {
     let (mut checked, mut standing) = (0, 0);
     let mut done: BTreeMap<&str, u64> = BTreeMap::new();
     for seed in seeds(64) {
@@ -412,7 +412,7 @@ fn forgery(random: &mut Random) -> Forgery {
 
 /// The slow reference, which shares no code with the path, gives the same result.
 #[test]
-fn the_reference_accepts_the_same() {
+fn the_reference_accepts_the_same_packets() {
     for seed in seeds(64) {
         let mut scene = Scene::of(seed);
         // The reference has one clock, without steps.

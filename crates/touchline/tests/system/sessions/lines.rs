@@ -92,7 +92,7 @@ fn counters_add_up(counters: &Counters, session: &Session, delivery: &Delivery, 
 
 /// One packet far ahead must neither move the window nor empty a book.
 #[test]
-fn forged_packets_far_ahead_blind_nobody() {
+fn forged_packets_far_ahead_do_not_stop_the_channel() {
     for seed in seeds(32) {
         let session = generate(&long(seed), seed);
         let plan = FaultPlan::incremental([Fault::Forge {

@@ -15,7 +15,7 @@ use touchline_lab::random::Random;
 /// After the faults stop and complete snapshot cycles have arrived, every book is live and correct;
 /// every top printed before was correct.
 #[test]
-fn books_are_healed_and_nothing_false_was_shown() {
+fn books_recover_and_no_wrong_book_is_published() {
     let (mut lost, mut recovered) = (0, 0);
     for seed in seeds(64) {
         let session = generate(&Options::varied(seed), seed);
@@ -58,7 +58,7 @@ fn books_are_healed_and_nothing_false_was_shown() {
 /// Every book that a subscriber has as live is one of the venue's: at the end of an event the book
 /// of that event, after recovery one of its books.
 #[test]
-fn no_wrong_book_is_ever_called_live() {
+fn no_wrong_book_is_ever_live() {
     let mut checked = 0;
     for seed in seeds(64) {
         let session = generate(&Options::varied(seed), seed);
@@ -99,7 +99,7 @@ pub fn is_right(
 /// Natural refresh shows fewer levels, never wrong ones: known levels are levels of the expected
 /// book.
 #[test]
-fn natural_refresh_heals_as_well() {
+fn natural_refresh_recovers_books() {
     for seed in seeds(64) {
         let session = generate(&Options::varied(seed), seed);
         let delivery = everything_at_once(&session, seed);

@@ -11,7 +11,7 @@ use touchline_lab::reference::cme as slow;
 /// Sessions under faults without recovery at the end: states, queues and partly known books must
 /// agree.
 #[test]
-fn the_reference_says_the_same_under_every_fault() {
+fn the_reference_implementation_agrees_under_every_fault() {
     let mut messages = 0;
     for seed in seeds(600) {
         let options = Options {

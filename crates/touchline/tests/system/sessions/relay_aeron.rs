@@ -25,21 +25,21 @@ struct Network {
 }
 
 #[test]
-fn unicast_carries_whole_sessions_without_a_loss_and_with_one_of_ten() {
+fn unicast_carries_complete_sessions_without_loss_and_with_ten_percent() {
     for seed in seeds(4) {
         carries("unicast", seed, share(seed), unicast(seed));
     }
 }
 
 #[test]
-fn a_group_carries_whole_sessions_without_a_loss_and_with_one_of_ten() {
+fn a_group_carries_complete_sessions_without_loss_and_with_ten_percent() {
     for seed in seeds(4) {
         carries("group", seed, share(seed), group(seed));
     }
 }
 
 #[test]
-fn several_destinations_carry_whole_sessions_without_a_loss_and_with_one_of_ten() {
+fn several_destinations_carry_complete_sessions_without_loss_and_with_ten_percent() {
     for seed in seeds(4) {
         carries("mdc", seed, share(seed), destinations(seed, 2));
     }
@@ -70,7 +70,7 @@ fn receivers_join_at_a_hundred_moments_of_a_lossy_link() {
 
 /// Five seconds without the network: stale in between, live and equal afterwards.
 #[test]
-fn a_link_that_was_down_for_five_seconds_is_live_and_right_again() {
+fn a_link_recovers_after_five_seconds_down() {
     let network = unicast(200);
     let (there, here) = (client("down-a"), client("down-b"));
     let mut session = begin("down", 200, &network, &there);
@@ -104,7 +104,7 @@ fn a_link_that_was_down_for_five_seconds_is_live_and_right_again() {
 
 /// A receiver that stands still for two seconds, with its driver: others have everything meanwhile, and it is right again.
 #[test]
-fn a_receiver_that_stands_still_disturbs_nobody_and_is_right_again() {
+fn a_stopped_receiver_does_not_affect_others_and_recovers() {
     let network = destinations(300, 2);
     let there = client("still-a");
     let here = [client("still-b"), client("still-c")];

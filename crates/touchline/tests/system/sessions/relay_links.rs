@@ -275,7 +275,7 @@ pub const CYCLIC: Cyclic = Cyclic {
 
 /// Over TCP, with receivers that join at 25 moments.
 #[test]
-fn tcp_carries_whole_sessions_and_receivers_join_at_any_moment() {
+fn tcp_carries_complete_sessions_and_receivers_join_at_any_time() {
     for seed in touchline_lab::random::seeds(2) {
         let port = std::net::SocketAddrV4::new(std::net::Ipv4Addr::LOCALHOST, 0);
         let link = TcpSend::bind(port, None, TcpSendSettings::default()).expect("a free port");

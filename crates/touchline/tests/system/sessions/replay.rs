@@ -250,7 +250,7 @@ impl Subscribe for Events {
 
 /// Both lines lose the same packets, a server has them, and the output shows no loss.
 #[test]
-fn what_is_replayed_was_never_lost() {
+fn replayed_packets_leave_no_loss() {
     let (mut filled, mut replayed, mut tried) = (0, 0, 0);
     for seed in seeds(32) {
         let options = Options {
@@ -311,7 +311,7 @@ fn what_is_replayed_was_never_lost() {
 
 /// Every fault on the lines, every behaviour of the server: books recover, and no wrong book is ever live.
 #[test]
-fn whatever_the_server_answers_books_are_healed_and_nothing_false_was_shown() {
+fn books_recover_whatever_the_replay_server_answers_and_none_is_wrong() {
     let (mut asked, mut filled, mut unused, mut lost, mut checked) = (0, 0, 0, 0, 0);
     for seed in seeds(48) {
         let session = generate(&Options::varied(seed), seed);

@@ -43,7 +43,7 @@ fn numbered(number: usize) -> Vec<u8> {
 
 /// However the bytes are cut, garbled ones take the same messages with them.
 #[test]
-fn what_is_garbled_is_dropped_and_the_rest_comes() {
+fn garbled_messages_are_dropped_and_the_others_are_delivered() {
     let good = numbered(7);
     let text = String::from_utf8(good.clone()).unwrap();
     let length = text[10..].split('\u{1}').next().unwrap().to_owned();
@@ -118,7 +118,7 @@ fn a_limit_ends_the_search_for_a_checksum() {
 }
 
 #[test]
-fn heads_are_refused_as_soon_as_they_are_wrong() {
+fn an_invalid_header_is_refused_at_its_first_invalid_byte() {
     for (text, why) in [
         ("9=5|", Malformed::BeginString),
         ("8=FIY", Malformed::BeginString),

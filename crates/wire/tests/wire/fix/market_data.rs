@@ -98,7 +98,7 @@ pub fn check(message: &Message<'_>) -> usize {
 }
 
 #[test]
-fn real_market_data_is_as_a_slow_reader_has_it() {
+fn recorded_market_data_equals_a_simple_parser() {
     let Some(captures) = captures() else {
         println!("SKIPPED: TOUCHLINE_CAPTURES is not set, no real market data is read");
         return;
@@ -178,7 +178,7 @@ fn wrong(body: &str) -> Option<Malformed> {
 }
 
 #[test]
-fn counts_that_differ_and_fields_that_are_double_are_errors() {
+fn wrong_group_counts_and_repeated_fields_are_errors() {
     let two = "279=0|269=0|270=1|279=0|269=1|270=2|";
     for (body, error) in [
         (format!("268=2|{two}"), None),
@@ -237,7 +237,7 @@ fn counts_that_differ_and_fields_that_are_double_are_errors() {
 
 /// One value for each field of the header, wherever a second one is.
 #[test]
-fn no_field_of_the_header_has_two_values() {
+fn repeated_header_fields_are_refused() {
     let body = "55=X|354=4|355=34=9|58=y|";
     let good = message("D", &format!("{HEAD}{body}"));
     let header = header_of(&whole(&good)).unwrap();

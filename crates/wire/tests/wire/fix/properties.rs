@@ -86,7 +86,7 @@ proptest! {
     #![proptest_config(seeded())]
 
     #[test]
-    fn words_and_vectors_read_numbers_as_the_slow_way_does(text in numbers()) {
+    fn numbers_parsed_by_words_and_vectors_equal_a_simple_parser(text in numbers()) {
         prop_assume!(!text.is_empty());
         for behind in ["", "271=1|", "58=some text behind it|"] {
             let fast = read(270, &text, behind).map(|(price, _)| price.unwrap_or_default());
@@ -96,7 +96,7 @@ proptest! {
 
     /// Also where a message has fewer than 64 bytes, or a field more, and behind data that looks like fields.
     #[test]
-    fn a_walk_meets_the_fields_that_the_slow_way_meets(
+    fn an_iteration_returns_the_fields_of_a_simple_parser(
         head in prop_oneof!["34=1\\|", "49=A\\|56=B\\|34=7\\|52=20240102-03:04:05\\.678\\|"],
         before in others(),
         entries in prop::collection::vec(entries(), 0..4),
@@ -111,14 +111,14 @@ proptest! {
     }
 
     #[test]
-    fn times_are_read_as_the_slow_way_does(text in times()) {
+    fn times_equal_those_of_a_simple_parser(text in times()) {
         prop_assume!(text.len() != 8);
         let fast = read(272, &text, "").map(|(_, time)| time.unwrap_or_default());
         prop_assert_eq!(fast, timestamp(text.as_bytes()), "{}", text);
     }
 
     #[test]
-    fn words_and_vectors_see_the_same(bytes in prop::collection::vec(prop_oneof![Just(1_u8), any::<u8>()], 64..300)) {
+    fn words_and_vectors_find_the_same_delimiters(bytes in prop::collection::vec(prop_oneof![Just(1_u8), any::<u8>()], 64..300)) {
         let slow = bytes.iter().fold(0_u8, |sum, byte| sum.wrapping_add(*byte));
         for from in 0..bytes.len() - 63 {
             let block = bytes[from..].first_chunk().unwrap();
@@ -130,7 +130,7 @@ proptest! {
     }
 
     #[test]
-    fn what_is_written_is_read(
+    fn a_written_message_is_read_back(
         fields in prop::collection::vec((100_u32..120, "[ -~]{1,20}"), 0..20),
         price in any::<i64>(), decimals in 0_u8..19, ns in 0_u64..9_000_000_000_000_000_000,
         data in prop::collection::vec(any::<u8>(), 1..50),
@@ -205,7 +205,7 @@ fn numbers_that_do_not_fit_are_refused() {
 
 /// A stream of real messages, however it is cut, gives the same messages.
 #[test]
-fn cuts_do_not_matter() {
+fn messages_are_read_however_the_stream_is_split() {
     let Some(captures) = captures() else {
         println!("SKIPPED: TOUCHLINE_CAPTURES is not set, no real stream is cut");
         return;

@@ -33,7 +33,7 @@ fn rejected(msg_type: &str, fields: &str, reason: Reason, tag: &str) {
 }
 
 #[test]
-fn right_messages_are_taken() {
+fn valid_messages_are_accepted() {
     for (msg_type, body) in [
         ("0", ""),
         ("A", "98=0|108=30|"),
@@ -80,7 +80,7 @@ fn right_messages_are_taken() {
 }
 
 #[test]
-fn each_reason_has_its_cases() {
+fn each_reject_reason_has_a_case() {
     for tag in [
         "999",
         "5000",
@@ -286,7 +286,7 @@ fn each_type_of_value_has_its_form() {
 }
 
 #[test]
-fn what_is_tolerated_is_tolerated_and_no_more() {
+fn configured_tolerances_accept_those_faults_only() {
     let own = Options {
         user_defined: true,
         ..Options::default()
@@ -348,14 +348,14 @@ fn what_is_tolerated_is_tolerated_and_no_more() {
 
 /// Data behind a tag without an equals sign is no data.
 #[test]
-fn data_has_an_equals_sign() {
+fn data_without_an_equals_sign_is_not_data() {
     let body = format!("{HEAD}{ORDER}354=7|355|79=0|5|58=x|");
     rejected("D", &body, Reason::TagWithoutValue, "355");
 }
 
 /// Fields behind a bad one can be walked, so that a session can answer with the message's number.
 #[test]
-fn behind_a_bad_field_there_are_others() {
+fn fields_behind_an_invalid_one_are_readable() {
     for bad in ["0=x", "-1=x", "a=x", "=x", "55=", "55", "1234567890=x"] {
         let bytes = message("0", &format!("49=A|{bad}|34=7|"));
         let Ok(Frame::Whole(message)) = frame(&bytes, 4096) else {

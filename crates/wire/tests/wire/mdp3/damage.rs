@@ -57,13 +57,13 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(20_000))]
 
     #[test]
-    fn random_bytes(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
+    fn random_bytes_are_decoded_or_refused_without_a_panic(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
         read(&bytes);
     }
 
     /// The framing is right and the template is known, so that the bodies are reached.
     #[test]
-    fn random_bodies(
+    fn random_bodies_behind_a_valid_header_cause_no_panic(
         block_length in 0u16..260,
         template in 0u16..72,
         version in 0u16..16,
@@ -77,7 +77,7 @@ proptest! {
     }
 
     #[test]
-    fn a_right_packet_with_changes(changes in prop::collection::vec((0usize..1_000, any::<u8>()), 1..4)) {
+    fn changed_bytes_of_a_valid_packet_cause_no_panic(changes in prop::collection::vec((0usize..1_000, any::<u8>()), 1..4)) {
         let mut bytes = packet().raw(&book(13).sized().0).raw(&book(9).sized().0).0;
         for (at, value) in changes {
             let length = bytes.len();

@@ -249,7 +249,7 @@ fn hostile_frames_are_refused() {
 
 /// What looks odd and is right all the same.
 #[test]
-fn odd_frames_are_taken() {
+fn unusual_valid_frames_are_accepted() {
     let unknown = Bytes::default().header(u16::MAX, 999, u16::MAX);
     for (about, bytes) in [
         ("no message", packet()),

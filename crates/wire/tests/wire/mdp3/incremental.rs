@@ -216,7 +216,7 @@ fn newer_versions_are_read_as_far_as_known() {
 
 /// Template 32 got its orders in version 7; an older message ends after its entries.
 #[test]
-fn a_group_that_came_later_is_empty_before() {
+fn a_group_added_by_a_later_version_is_empty_in_older_messages() {
     let entries = Bytes::default().u64(1).u8(0).raw(&[0; 2]).group(32, 0);
     for (version, orders) in [(6, None), (7, Some(2)), (9, Some(2))] {
         let mut bytes = Bytes::default().header(11, 32, version).raw(&entries.0);
@@ -236,7 +236,7 @@ fn a_group_that_came_later_is_empty_before() {
 
 /// An unknown value is kept, and has no name.
 #[test]
-fn enums_are_open() {
+fn unknown_enum_values_are_kept() {
     assert_eq!(MdUpdateAction(77).name(), None);
     assert_eq!(MdUpdateAction::DELETE_THRU, MdUpdateAction(3));
     assert_eq!(MdEntryTypeBook::MARKET_BEST_BID, MdEntryTypeBook(b'x'));

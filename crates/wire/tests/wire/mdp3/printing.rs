@@ -22,7 +22,7 @@ fn a_packet_prints_as_lines() {
 }
 
 #[test]
-fn debugging_is_one_line() {
+fn debug_output_is_one_line() {
     let bytes = book(9);
     let text = format!("{:?}", bytes.view());
     assert!(

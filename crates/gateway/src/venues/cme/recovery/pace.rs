@@ -65,7 +65,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_day_has_its_budget() {
+    fn requests_of_a_day_are_limited() {
         let mut pace = Pace::new(2);
         let start = 5 * DAY_NS;
         let taken: Vec<bool> = (0..4).map(|at| pace.take(start + at)).collect();
@@ -78,7 +78,7 @@ mod tests {
     }
 
     #[test]
-    fn rests_grow_until_it_works() {
+    fn the_backoff_grows_until_a_success() {
         let mut pace = Pace::new(1);
         let rests: Vec<u64> = (0..8).map(|_| pace.failed() / SECOND_NS).collect();
         assert_eq!(rests, [1, 2, 4, 8, 16, 32, 60, 60]);

@@ -33,7 +33,7 @@ fn steps(packets: &[(u64, u32, u64)]) -> String {
 }
 
 #[test]
-fn the_first_copy_counts_and_gaps_are_waited_for() {
+fn the_first_copy_is_used_and_gaps_have_a_wait_time() {
     assert_eq!(
         steps(&[(0, 1, 1), (1, 1, 1), (2, 3, 3), (3, 2, 2), (4, 2, 2)]),
         "joined 1 2 3"
@@ -59,7 +59,7 @@ fn each_gap_has_its_own_wait() {
 }
 
 #[test]
-fn an_epoch_that_starts_again_is_seen() {
+fn a_sequence_reset_is_detected() {
     let old = [(0, 8, 8), (1, 9, 9)];
     let with = |new: &[(u64, u32, u64)]| steps(&[&old[..], new].concat());
     assert_eq!(with(&[(2, 1, 20), (3, 2, 21)]), "-1..7 8 9 ! 1 2");
@@ -76,7 +76,7 @@ fn an_epoch_that_starts_again_is_seen() {
 }
 
 #[test]
-fn a_packet_from_far_ahead_that_the_stream_overtakes_is_not_believed() {
+fn a_packet_far_ahead_that_is_not_confirmed_is_dropped() {
     let far = 9 + (1 << 31);
     assert_eq!(
         steps(&[(0, 9, 9), (1, far, 9), (2, 10, 10), (30, 11, 11)]),

@@ -78,7 +78,7 @@ fn orders_on_gone_prices(pause_max_ms: u64) -> usize {
 /// Nothing is sent on a price that came and went while the engine was frozen. An engine that takes no pause for too long sends
 /// an order on it, so the test can see one.
 #[test]
-fn an_engine_that_wakes_sends_nothing_on_prices_that_have_gone() {
+fn a_resumed_engine_sends_no_order_on_old_prices() {
     assert_eq!(orders_on_gone_prices(50), 0);
     assert_eq!(orders_on_gone_prices(60_000), 1);
 }

@@ -108,7 +108,7 @@ fn composed(line: &Value) -> Option<(String, Value)> {
 /// As a user runs it: the composite that readers see is what the banks show, the recording replays to the same bytes, and a
 /// composite without its composer is not live.
 #[test]
-fn the_composite_of_the_commands_is_what_the_banks_show() {
+fn the_composite_equals_the_best_prices_of_the_banks() {
     let desk = Desk::bare("fx-live");
     desk.write(
         "banks.toml",

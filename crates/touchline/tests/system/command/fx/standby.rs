@@ -173,7 +173,7 @@ fn a_standby_of_a_copy_takes_over_the_journal_of_another_host() {
 
 /// A standby that is stopped leaves the engine alone, and without a standby there is nothing to promote.
 #[test]
-fn a_standby_that_ends_is_not_noticed() {
+fn the_end_of_a_standby_does_not_affect_the_engine() {
     let market = Market::open("fx-standby-ends", &["[banks.orders]"]);
     let none = market.desk.run("fx promote");
     none.refused(1, &["no engine on bus fx-run-standby", "--standby"]);

@@ -6,7 +6,7 @@ use touchline_lab::capture::{Arrival, Feed, Line};
 use touchline_lab::cme::header::{number, sending_time};
 
 #[test]
-fn forged_and_old_packets_are_sent_once_and_said() {
+fn forged_and_old_packets_are_sent_once_and_printed() {
     let desk = Desk::new("sim-forged");
     let mut ears = Ears::open(&desk);
     let mut exchange = Exchange::start(

@@ -18,7 +18,7 @@ const INSTRUMENTS: usize = 107;
 
 /// Counts of the recording by other means, and the same books as the slow reference.
 #[test]
-fn a_recorded_channel_is_whole_and_agrees_with_the_reference() {
+fn a_recorded_channel_is_complete_and_agrees_with_the_reference() {
     let Some((capture, config)) = recording() else {
         return;
     };

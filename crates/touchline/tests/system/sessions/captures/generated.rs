@@ -31,7 +31,7 @@ fn a_clean_session_of_another_generator_is_reproduced_exactly() {
 /// Loss, reordering, damage, resets: at the end every book is correct, and no wrong book was shown
 /// before.
 #[test]
-fn damaged_sessions_of_another_generator_heal() {
+fn books_of_damaged_sessions_of_another_generator_recover() {
     let Some(captures) = captures("damaged sessions of another generator") else {
         return;
     };

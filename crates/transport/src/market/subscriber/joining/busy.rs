@@ -36,7 +36,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn all_images_together_have_so_much_time() {
+    fn all_slots_share_one_time_limit() {
         let (mut busy, start) = (Busy::default(), Instant::now());
         let at = |tenths: u32| start + MAX * tenths / 10;
         assert!(!busy.is_over(at(0)) && !busy.is_over(at(6)));

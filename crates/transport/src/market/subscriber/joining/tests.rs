@@ -121,7 +121,7 @@ fn a_poll_makes_one_attempt_and_the_next_one_another() {
 /// Polls retry a busy slot until the time limit; then joining continues. If the
 /// publisher is known to have ended, a slot is not retried.
 #[test]
-fn joining_goes_on_without_an_image_after_a_while_or_at_once() {
+fn joining_continues_without_a_busy_slot_after_the_time_limit() {
     let bus = Bus::new("a-while");
     for (table, slot, before) in TURNS {
         bus.stamp(table, slot);
