@@ -12,7 +12,8 @@ const CLIENT: &str = "touchline_client";
 pub fn check(repository: &Repository) -> Vec<Finding> {
     let mut findings = Vec::new();
     for (path, lines) in repository.rust_lines() {
-        if !is_of_a_command(path) || path.ends_with("tests.rs") {
+        let is_test = path.ends_with("tests.rs") || path.contains("/tests/");
+        if !is_of_a_command(path) || is_test {
             continue;
         }
         for (at, line) in lines.iter().enumerate() {
@@ -69,6 +70,10 @@ mod tests {
         );
         assert_eq!(
             found("crates/touchline/src/tail/json/tests.rs", other),
+            [0_usize; 0]
+        );
+        assert_eq!(
+            found("crates/touchline/src/tail/json/tests/names.rs", other),
             [0_usize; 0]
         );
         assert_eq!(found("crates/touchline/src/tailor.rs", other), [0_usize; 0]);

@@ -206,13 +206,13 @@ fn draw_publisher(frame: &mut Frame<'_>, area: Rect, picture: &Picture, around: 
     };
     match area.width {
         WIDE.. => {
-            let rates = rate_rows(picture, left.width);
+            let rates = rate_rows(picture, left.width, RATE_WIDTHS);
             stack(frame, left, [rates, latencies(left.width)]);
             let gaps = line_rows(picture, right.width);
             stack(frame, right, [gaps, readers(right.width)]);
         }
         TWO_COLUMNS.. => {
-            let rates = rate_rows(picture, left.width);
+            let rates = rate_rows(picture, left.width, RATE_WIDTHS);
             let gaps = line_rows(picture, right.width);
             let flows = rates.len().max(gaps.len()) as u16;
             frame.render_widget(Paragraph::new(rates), rows_of(left, flows));
@@ -221,7 +221,7 @@ fn draw_publisher(frame: &mut Frame<'_>, area: Rect, picture: &Picture, around: 
             stack(frame, rest, [latencies(area.width), readers(area.width)]);
         }
         _ => {
-            let mut rates = rate_rows(picture, area.width);
+            let mut rates = rate_rows(picture, area.width, RATE_WIDTHS);
             rates.extend(line_rows(picture, area.width));
             let mut others = latencies(area.width);
             others.extend(readers(area.width));
@@ -230,6 +230,8 @@ fn draw_publisher(frame: &mut Frame<'_>, area: Rect, picture: &Picture, around: 
     }
 }
 
+/// Minimum widths of a rate and of its total.
+const RATE_WIDTHS: [usize; 2] = [11, 15];
 /// Minimum width for rates beside lines and gaps.
 const TWO_COLUMNS: u16 = 76;
 /// Columns of lines and gaps beside rates.

@@ -3,11 +3,8 @@
 use super::market::Parts;
 use super::parts::{bad_style, count_rows, latency_rows, rate_rows};
 use super::table::{Column, Table};
-use super::{
-    Around, BAD, BOLD, CARE, DIM, GAPS_WIDTH, GOOD, Page, TWO_COLUMNS, WIDE, below, rows_of,
-    wrapped,
-};
-use crate::format::{age, bytes, count, share};
+use super::{Around, BAD, BOLD, CARE, DIM, GOOD, Page, TWO_COLUMNS, WIDE, below, rows_of, wrapped};
+use crate::format::{age, bytes, count, counted, share};
 use crate::top::model::{Engine, EngineBank, EngineState, Picture, Standby};
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
@@ -17,7 +14,10 @@ use ratatui::widgets::Paragraph;
 
 /// Bytes of the journal that are not on the disk, from which an operator should look at the disk; the alert has the
 /// same number.
-const BEHIND_BYTES: u64 = 16 << 20;
+const LAG_BYTES_HIGH: u64 = 16 << 20;
+
+/// Columns of events beside the flow.
+const EVENTS_WIDTH: u16 = 36;
 
 /// Tables that are drawn side by side, or one below the other on a narrow screen.
 type Section = Vec<Vec<Line<'static>>>;
@@ -82,7 +82,7 @@ fn explanation(bus: &str, engine: &Engine, width: u16) -> Vec<Line<'static>> {
             "The journal cannot be written: no order is sent. Repair the disk, then start the engine again.".to_owned()
         }
         EngineState::Killed => {
-            "No order is sent, every parent has ended. Two people lift it with `touchline fx lift`.".to_owned()
+            "No order is sent, every parent has ended. Two people: `touchline fx lift`.".to_owned()
         }
         EngineState::Asking => {
             "No order is sent before every bank has listed its orders: the journal may lack some.".to_owned()
@@ -95,7 +95,7 @@ fn explanation(bus: &str, engine: &Engine, width: u16) -> Vec<Line<'static>> {
             format!("Orders are sent to {up} of {all} banks; the log lines fx_session have the reasons.")
         }
         EngineState::Trading => "Orders are sent to all banks.".to_owned(),
-        EngineState::Standby => "Applies the journal of the engine and sends nothing before `touchline fx promote`.".to_owned(),
+        EngineState::Standby => "Applies the engine's journal; sends nothing before `touchline fx promote`.".to_owned(),
     };
     let style = match engine.state {
         EngineState::Trading if up < all => CARE,
@@ -105,29 +105,29 @@ fn explanation(bus: &str, engine: &Engine, width: u16) -> Vec<Line<'static>> {
     lines.map(|line| Line::styled(line, style)).collect()
 }
 
-/// Sessions, what is open, and the journal.
+/// Sessions, unknown outcomes and what is open; the journal and alarms.
 fn open_lines(engine: &Engine, width: u16) -> [Line<'static>; 2] {
     let mut open = Parts::new(width);
     let (up, all) = engine.sessions();
     if engine.state.is_current() {
         let style = if up < all { BAD } else { GOOD };
         open.add(format!("sessions {up} of {all} up"), style);
-    } else {
-        open.add("at the last count:".to_owned(), DIM);
     }
-    let plain = |count: u64| if count > 0 { BOLD } else { DIM };
-    let parents = engine.parents_open;
-    open.add(format!("parents open {}", count(parents)), plain(parents));
-    let orders = engine.orders_open;
-    open.add(format!("orders open {}", count(orders)), plain(orders));
     let unknown = engine.orders_unknown;
     let style = if unknown > 0 { BAD.patch(BOLD) } else { DIM };
     open.add(format!("unknown {}", count(unknown)), style);
+    let parents = counted(engine.parents_open, "parent");
+    let orders = counted(engine.orders_open, "order");
+    let style = match engine.parents_open + engine.orders_open {
+        0 => DIM,
+        _ => BOLD,
+    };
+    open.add(format!("open: {parents}, {orders}"), style);
     let mut journal = Parts::new(width);
-    let behind = engine.journal_behind_bytes;
+    let behind = engine.journal_lag_bytes;
     let style = match behind {
         0 => DIM,
-        1..=BEHIND_BYTES => Style::new(),
+        1..=LAG_BYTES_HIGH => Style::new(),
         _ => BAD,
     };
     let text = format!(
@@ -138,15 +138,15 @@ fn open_lines(engine: &Engine, width: u16) -> [Line<'static>; 2] {
     journal.add(text, style);
     let alarms = &engine.alarms;
     let style = bad_style(alarms.recent, alarms.total);
-    journal.add(format!("alarms {}", count(alarms.total)), style);
+    journal.add(counted(alarms.total, "alarm"), style);
     [open.line(), journal.line()]
 }
 
 fn standby_lines(standby: &Standby, engine: &Engine, width: u16) -> Vec<Line<'static>> {
     let mut position = Parts::new(width);
     position.add(format!("journal {}", bytes(standby.position)), BOLD);
-    if let Some(behind) = standby.behind_bytes {
-        let style = if behind > BEHIND_BYTES {
+    if let Some(behind) = standby.lag_bytes {
+        let style = if behind > LAG_BYTES_HIGH {
             BAD
         } else {
             Style::new()
@@ -172,14 +172,15 @@ fn standby_lines(standby: &Standby, engine: &Engine, width: u16) -> Vec<Line<'st
 fn sections(picture: &Picture, engine: &Engine, width: u16, around: &Around) -> Vec<Section> {
     let (left, right) = match width {
         WIDE.. => (width / 2, width / 2 - 1),
-        TWO_COLUMNS.. => (width - GAPS_WIDTH - 1, GAPS_WIDTH),
+        TWO_COLUMNS.. => (width - EVENTS_WIDTH - 1, EVENTS_WIDTH),
         _ => (width, width),
     };
     let flow = vec![
-        rate_rows(picture, left),
-        count_rows("events", picture, right),
+        rate_rows(picture, left, [10, 9]),
+        count_rows("events", picture, right, [5, 8]),
     ];
-    let latency = latency_rows(picture, width, around.totals);
+    // Paths from a quote to an order are rare: the total comes first.
+    let latency = latency_rows(picture, width, !around.totals);
     let (banks, rejects) = (&engine.banks, &engine.rejects);
     let banks_and_rejects = match width {
         WIDE.. => vec![vec![
@@ -214,9 +215,16 @@ fn draw_sections(frame: &mut Frame<'_>, area: Rect, sections: Vec<Section>) {
     if let Some([first, ..]) = sections.first_mut().map(Vec::as_mut_slice) {
         shorten(first, area.height);
     }
-    let rows: u16 = sections.iter().map(height).sum();
-    let gap = u16::from(rows + sections.len() as u16 <= area.height);
-    let mut rest = below(area, gap);
+    let (mut rows, mut fitting) = (0, 0);
+    for section in &sections {
+        let more = height(section);
+        if rows + more <= area.height {
+            (rows, fitting) = (rows + more, fitting + 1);
+        }
+    }
+    // Blank rows are between the tables, and before the first one, if no table is left out for them.
+    let gap = u16::from(fitting > 0 && rows + fitting - 1 <= area.height);
+    let mut rest = below(area, u16::from(rows + fitting <= area.height));
     for section in sections {
         let rows = height(&section);
         if rows > rest.height {
@@ -233,7 +241,7 @@ fn draw_section(frame: &mut Frame<'_>, area: Rect, section: Section) {
             .spacing(1)
             .split(area)
             .to_vec(),
-        (2, _) => Layout::horizontal([Constraint::Fill(1), Constraint::Length(GAPS_WIDTH)])
+        (2, _) => Layout::horizontal([Constraint::Fill(1), Constraint::Length(EVENTS_WIDTH)])
             .spacing(1)
             .split(area)
             .to_vec(),
@@ -260,12 +268,12 @@ fn shorten(lines: &mut Vec<Line<'static>>, height: u16) {
 /// Banks, those without a session first.
 fn bank_rows(banks: &[EngineBank], state: EngineState, width: u16) -> Vec<Line<'static>> {
     let mut table = Table::new(vec![
-        Column::left("bank, all runs", 0),
+        Column::left("bank", 0),
         Column::left("session", 0),
-        Column::right("orders", 1).at_least(9),
-        Column::right("fills", 1).at_least(9),
-        Column::right("rejects", 2).at_least(8),
-        Column::right("share", 4).at_least(7),
+        Column::right("orders", 1).at_least(8),
+        Column::right("fills", 1).at_least(8),
+        Column::right("rejects", 2).at_least(7),
+        Column::right("share", 4).at_least(6),
         Column::right("unknown", 3),
     ]);
     for bank in banks {

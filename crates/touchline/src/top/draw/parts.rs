@@ -134,12 +134,12 @@ fn write_readers(parts: &mut Parts, picture: &Picture) {
     }
 }
 
-/// Rates, with as much history as fits.
-pub fn rate_rows(picture: &Picture, width: u16) -> Vec<Line<'static>> {
+/// Rates, with as much history as fits; `widths` are the minimum ones of the numbers.
+pub fn rate_rows(picture: &Picture, width: u16, widths: [usize; 2]) -> Vec<Line<'static>> {
     let mut table = Table::new(vec![
         Column::left("flow", 0),
-        Column::right("per second", 1).at_least(11),
-        Column::right("total", 2).at_least(15),
+        Column::right("per second", 1).at_least(widths[0]),
+        Column::right("total", 2).at_least(widths[1]),
     ]);
     for rate in &picture.rates {
         let (per_second, total) = match rate.name {
@@ -180,15 +180,20 @@ fn per_second(rate: f64) -> String {
 
 /// Packets of the lines, and losses.
 pub fn line_rows(picture: &Picture, width: u16) -> Vec<Line<'static>> {
-    count_rows("lines and gaps", picture, width)
+    count_rows("lines and gaps", picture, width, [7, 11])
 }
 
-/// Counts of the last interval and in total, under this head.
-pub fn count_rows(head: &str, picture: &Picture, width: u16) -> Vec<Line<'static>> {
+/// Counts of the last interval and in total, under this head; `widths` are the minimum ones of the numbers.
+pub fn count_rows(
+    head: &str,
+    picture: &Picture,
+    width: u16,
+    widths: [usize; 2],
+) -> Vec<Line<'static>> {
     let mut table = Table::new(vec![
         Column::left(head, 0),
-        Column::right("now", 2).at_least(7),
-        Column::right("total", 1).at_least(11),
+        Column::right("now", 2).at_least(widths[0]),
+        Column::right("total", 1).at_least(widths[1]),
     ]);
     for line in &picture.lines {
         let style = match (line.is_bad, line.total) {

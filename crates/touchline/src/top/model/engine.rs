@@ -28,7 +28,7 @@ pub struct Engine {
     /// Position behind the last record of the journal, bytes.
     pub journal_bytes: u64,
     /// Bytes of the journal that are not on the disk.
-    pub journal_behind_bytes: u64,
+    pub journal_lag_bytes: u64,
     /// Rejects by code, with the meaning; earlier runs of the journal included.
     pub rejects: Vec<(&'static str, &'static str, u64)>,
     /// What only a standby has.
@@ -94,7 +94,7 @@ pub struct Standby {
     /// Position behind the last applied record, bytes.
     pub position: u64,
     /// Bytes between that and the engine's position; `None` without counters of the engine.
-    pub behind_bytes: Option<u64>,
+    pub lag_bytes: Option<u64>,
 }
 
 /// Rates of an engine, and the counters whose sum they are.
@@ -116,7 +116,7 @@ pub const EVENTS: [(&str, &str, bool); 8] = [
     ("fx_rounds_late", "rounds late", true),
     ("fx_orders_unsent", "orders not sent", true),
     ("fx_commands_refused", "commands refused", true),
-    ("fx_incidents_dropped", "incidents not logged", true),
+    ("fx_incidents_dropped", "log lines dropped", true),
 ];
 
 /// Counters of rejects, their codes and what they mean.
@@ -164,13 +164,20 @@ impl Model {
                 .map_or(0, |sample| since(sample.start_unix_ns)),
             is_since_reset: self.base.is_some(),
             rates: self.rates(sample.as_ref(), seconds, &RATES),
-            lines: self.lines(sample.as_ref(), &EVENTS),
+            lines: self.events(sample.as_ref()),
             latencies: self.latencies(sample.as_ref()),
             engine: Some(engine),
             ..super::Picture::default()
         };
         self.last = sample;
         Ok(())
+    }
+
+    /// Counts of events; one that is rare is left out while it is 0.
+    fn events(&self, sample: Option<&Sample>) -> Vec<Count> {
+        let mut lines = self.lines(sample, &EVENTS);
+        lines.retain(|line| line.total > 0 || line.name != EVENTS[EVENTS.len() - 1].1);
+        lines
     }
 
     fn is_standby(&self) -> bool {
@@ -190,7 +197,7 @@ impl Model {
             orders: sample.counter("fx_standby_orders"),
             position,
             // The two files were written at different moments.
-            behind_bytes: written.map(|written| written.saturating_sub(position)),
+            lag_bytes: written.map(|written| written.saturating_sub(position)),
         })
     }
 }
@@ -237,7 +244,7 @@ impl Engine {
             orders_open: sample.counter("fx_orders_open"),
             orders_unknown,
             journal_bytes: sample.counter("fx_journal_position"),
-            journal_behind_bytes: sample.counter("fx_journal_behind"),
+            journal_lag_bytes: sample.counter("fx_journal_behind"),
             rejects: REJECTS
                 .map(|(counter, code, meaning)| (code, meaning, sample.counter(counter)))
                 .to_vec(),

@@ -41,10 +41,7 @@ impl Running {
 
     /// Shows these counters; of each bank session, orders, reports, fills, rejects and unknown.
     fn show(&mut self, counters: &Counters, banks: [[u64; 6]; 2]) {
-        let all = counters
-            .counts()
-            .into_iter()
-            .chain(banks.into_iter().flatten());
+        let all = counters.counts().chain(banks.into_iter().flatten());
         self.stats.counters_file().show(all);
     }
 }
@@ -86,7 +83,7 @@ fn the_state_of_an_engine_follows_from_its_counters() {
         (2, 3, 1)
     );
     assert_eq!(
-        (engine.journal_bytes, engine.journal_behind_bytes),
+        (engine.journal_bytes, engine.journal_lag_bytes),
         (5_000, 1_000)
     );
     assert_eq!(engine.pid, std::process::id());
@@ -196,7 +193,7 @@ fn a_standby_shows_its_distance_from_the_engine() {
         (
             of_standby.engine.as_str(),
             of_standby.engine_state,
-            of_standby.behind_bytes
+            of_standby.lag_bytes
         ),
         ("fx-run", EngineState::Trading, Some(100))
     );
@@ -208,7 +205,7 @@ fn a_standby_shows_its_distance_from_the_engine() {
     let shown = looked(&mut model).engine.clone().expect("a standby");
     let of_standby = shown.standby.expect("what it has applied");
     assert_eq!(
-        (of_standby.engine_state, of_standby.behind_bytes),
+        (of_standby.engine_state, of_standby.lag_bytes),
         (EngineState::Ended, None)
     );
     assert_eq!(

@@ -261,12 +261,7 @@ fn two_people_lift_a_kill_and_a_restart_does_not() {
             "{words:?}: {shown}"
         );
     };
-    shows(&[
-        "trading",
-        "sessions 1 of 1 up",
-        "orders open 0",
-        "unknown 0",
-    ]);
+    shows(&["trading", "sessions 1 of 1 up", "0 orders", "unknown 0"]);
     market.desk.run("fx kill").done();
     market.send("EUR/USD buy 1000").refused(1, &["kill"]);
     shows(&["kill switch set", "fx lift"]);
