@@ -7,10 +7,11 @@
 //!
 //! Both sides validate every message with their own dictionary of FIX 4.4. Each side is once the acceptor and once the
 //! initiator; each requests resends, rejects, logs out, and is killed in the middle. At the end an echo is changed
-//! before it is compared, and the comparison must fail.
+//! before it is compared, and the comparison must fail. Then QuickFIX/J is a [back office](back_office) of a trading engine.
 //!
 //! Needs a JDK and Maven, and reports which is missing. All files are below the target folder.
 
+mod back_office;
 mod engine;
 mod ours;
 
@@ -23,10 +24,16 @@ use std::path::Path;
 
 /// Compared paths.
 pub const JUDGED: &[&str] = &[
+    "crates/execution/src/back_office",
+    "crates/execution/src/back_office.rs",
+    "crates/fx/src/lines",
+    "crates/fx/src/lines.rs",
     "crates/session/src",
     "crates/lab/src/fix",
     "crates/net/src/stream",
     "crates/net/src/stream.rs",
+    "crates/touchline/src/fx/report",
+    "crates/touchline/src/fx/report.rs",
     "crates/touchline/src/sim/fix.rs",
     "crates/wire/src/fix",
     "xtask/src/fix_interop.rs",
@@ -102,7 +109,8 @@ pub fn run(root: &Path, options: Options) -> Result<()> {
         run.agrees(role, KEPT, &["my-death", "my-life"])?;
     }
     run.agrees(Role::Initiator, RESET, &["their-death"])?;
-    run.notices()
+    run.notices()?;
+    back_office::run(&run.engine, run.program, run.seed)
 }
 
 struct Run<'a> {

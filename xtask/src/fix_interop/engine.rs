@@ -77,6 +77,13 @@ impl Engine {
         Ok(folder)
     }
 
+    /// A program of ours with the engine, to be started.
+    pub fn java(&self, class: &str) -> Command {
+        let mut java = Command::new("java");
+        java.args(SHORT_RUN).args(["-cp", &self.class_path, class]);
+        java
+    }
+
     /// Runs a part against our side, follows its requests, and repeats its output behind `prefix`, unless that is
     /// empty.
     pub fn run(
@@ -87,9 +94,9 @@ impl Engine {
         part: &str,
         prefix: &str,
     ) -> Result<Ended> {
-        let mut child = Command::new("java")
-            .args(SHORT_RUN)
-            .args(["-cp", &self.class_path, "Interop", ours.role().of_other()])
+        let mut child = self
+            .java("Interop")
+            .arg(ours.role().of_other())
             .args([ours.port().to_string(), seed.to_string()])
             .arg(folder)
             .arg(part)

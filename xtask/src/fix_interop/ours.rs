@@ -56,13 +56,18 @@ pub fn build(root: &Path) -> Result<PathBuf> {
     Ok(target_folder(root).join("debug/touchline"))
 }
 
+/// A port that is free now.
+pub fn free_port() -> Result<u16> {
+    Ok(TcpListener::bind("127.0.0.1:0")?.local_addr()?.port())
+}
+
 impl Ours {
     /// Starts the command. An acceptor uses any free port; an initiator gets a port that is free
     /// now.
     pub fn start(program: &Path, role: Role, options: &'static [&'static str]) -> Result<Ours> {
         let port = match role {
             Role::Acceptor => 0,
-            Role::Initiator => TcpListener::bind("127.0.0.1:0")?.local_addr()?.port(),
+            Role::Initiator => free_port()?,
         };
         Ours::start_at(program, role, options, port)
     }
