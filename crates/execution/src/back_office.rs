@@ -12,6 +12,8 @@
 
 mod client;
 mod numbers;
+#[cfg(test)]
+mod over_tls;
 mod reports;
 #[cfg(test)]
 mod tests;
@@ -26,8 +28,8 @@ use std::collections::VecDeque;
 use std::net::{Ipv4Addr, SocketAddrV4};
 use std::path::Path;
 use std::rc::Rc;
-use touchline_net::Stream;
-use touchline_net::stream::{Error, Listener};
+use touchline_net::stream::{Connection, Error, Listener};
+use touchline_net::tls::Server;
 use touchline_session::Secret;
 use touchline_session::access_control::{LoginQueue, Rules, Unauthenticated, place_of};
 use touchline_session::fix::{DisconnectReason, StoreError};
@@ -41,10 +43,18 @@ const NEWS_MAX: usize = 1_024;
 /// A port for back offices.
 pub struct Acceptor {
     listener: Listener,
-    queue: LoginQueue<Stream>,
+    tls: Option<Server>,
+    queue: LoginQueue<Caller>,
     clients: Vec<Client>,
     reports: Rc<RefCell<Reports>>,
     news: VecDeque<String>,
+}
+
+/// A connection before its Logon.
+struct Caller {
+    link: Connection,
+    /// How it ended.
+    end: Option<Error>,
 }
 
 /// Why an acceptor does not start.
@@ -61,8 +71,8 @@ pub enum StartError {
 }
 
 impl Acceptor {
-    /// Listens for the clients of a configuration. `passwords` has the one of each client, if it has one. `folder` is
-    /// where sequence numbers are kept. The reports must have been taken up to now.
+    /// Listens for the clients of a configuration. `passwords` has the one of each client, if it has one; with `tls` every
+    /// connection begins with a handshake. `folder` is where sequence numbers are kept. The reports must have been taken up to now.
     ///
     /// # Errors
     /// The address or the folder cannot be used.
@@ -70,6 +80,7 @@ impl Acceptor {
         config: &ReportConfig,
         folder: &Path,
         passwords: Vec<Option<Secret>>,
+        tls: Option<Server>,
         reports: Reports,
     ) -> Result<Acceptor, StartError> {
         let listener = Listener::bind(config.listen)
@@ -81,6 +92,7 @@ impl Acceptor {
             .collect();
         Ok(Acceptor {
             listener,
+            tls,
             queue: LoginQueue::new(Rules::default()),
             clients: clients?,
             reports,
@@ -105,8 +117,7 @@ impl Acceptor {
     pub fn work(&mut self, time: ReceiveTime) -> Result<bool, StoreError> {
         let mut is_busy = self.accept(time);
         let mut place = 0;
-        let read = |stream: &mut Stream, room: &mut [u8]| stream.receive(room).ok();
-        while let Some(unauthenticated) = self.queue.next(&mut place, time, read) {
+        while let Some(unauthenticated) = self.queue.next(&mut place, time, Caller::read) {
             self.meet(unauthenticated, time);
             is_busy = true;
         }
@@ -148,7 +159,16 @@ impl Acceptor {
                 return taken > 0;
             };
             let before = self.queue.turned_away();
-            self.queue.offer(stream, *from.ip(), 0, time, is_listed);
+            // The handshake is part of the wait for the Logon, which the queue limits.
+            let link = match Connection::accept(stream, self.tls.as_ref(), u64::MAX) {
+                Ok(link) => link,
+                Err(error) => {
+                    add(&mut self.news, refused(*from.ip(), &error.to_string()));
+                    continue;
+                }
+            };
+            self.queue
+                .offer(Caller { link, end: None }, *from.ip(), 0, time, is_listed);
             if self.queue.turned_away() > before && !is_listed(*from.ip()) {
                 let text = "the address is not in `from` of a client";
                 add(&mut self.news, refused(*from.ip(), text));
@@ -158,7 +178,7 @@ impl Acceptor {
     }
 
     /// Gives a connection to its client, or closes it without an answer.
-    fn meet(&mut self, unauthenticated: Unauthenticated<Stream>, time: ReceiveTime) {
+    fn meet(&mut self, unauthenticated: Unauthenticated<Caller>, time: ReceiveTime) {
         let from = unauthenticated.from;
         let place = match unauthenticated.names() {
             Ok(Some(names)) => {
@@ -167,8 +187,13 @@ impl Acceptor {
             }
             Err(DisconnectReason::BadLogon) => Err("the Logon has no CompIDs"),
             Ok(None) | Err(_) => {
+                let caller = &unauthenticated.stream;
+                // mutant: drop copy: failed TLS handshakes are not throttled
+                if matches!(caller.end, Some(Error::Tls(_))) {
+                    self.queue.failed(from, time);
+                }
                 self.queue.turn_away();
-                add(&mut self.news, refused(from, "it sent no Logon"));
+                add(&mut self.news, refused(from, &caller.failure()));
                 return;
             }
         };
@@ -178,7 +203,7 @@ impl Acceptor {
             Ok(place) if self.clients[place].is_taken() => "the client is connected already",
             Ok(place) => {
                 let Unauthenticated { stream, bytes, .. } = unauthenticated;
-                self.clients[place].connected((stream, from), &bytes, time);
+                self.clients[place].connected((stream.link, from), &bytes, time);
                 return;
             }
             Err(why) => {
@@ -188,6 +213,24 @@ impl Acceptor {
         };
         self.queue.turn_away();
         add(&mut self.news, refused(from, why));
+    }
+}
+
+impl Caller {
+    /// Reads pending bytes; `None`: the connection has ended.
+    fn read(&mut self, room: &mut [u8]) -> Option<usize> {
+        let read = self.link.receive(room);
+        self.end = read.as_ref().err().copied();
+        read.ok()
+    }
+
+    /// Why there is no Logon.
+    fn failure(&self) -> String {
+        match self.end {
+            Some(error @ Error::Tls(_)) => error.to_string(),
+            _ if self.link.is_handshaking() => "it did not finish the TLS handshake".to_owned(),
+            _ => "it sent no Logon".to_owned(),
+        }
     }
 }
 

@@ -4,11 +4,13 @@ use crate::desk::ring_name;
 use crate::standby::standby_bus;
 use serde::Deserialize;
 use std::net::SocketAddrV4;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use thiserror::Error;
 use touchline_compose::BankSource;
+use touchline_credentials::{ClientTls, ServerTls};
 use touchline_fx::config as fx;
 use touchline_fx::{Setup, SetupError};
+use touchline_net::tls::Client;
 use touchline_session::access_control::Block;
 use touchline_transport::bus::Root;
 
@@ -107,6 +109,9 @@ pub struct SessionConfig {
     pub bus: Option<String>,
     /// Address of its order session.
     pub host: SocketAddrV4,
+    /// TLS of its order session; none if absent.
+    #[serde(default)]
+    pub tls: Option<Box<ClientTls>>,
     /// Our CompID.
     pub sender: String,
     /// The bank's CompID; its name if absent.
@@ -156,6 +161,9 @@ pub struct ReportConfig {
     pub listen: SocketAddrV4,
     /// Folder of the clients' sequence numbers.
     pub numbers: PathBuf,
+    /// TLS of the port; none if absent.
+    #[serde(default)]
+    pub tls: Option<ServerTls>,
     /// Who may connect.
     pub clients: Vec<ReportClient>,
 }
@@ -215,6 +223,14 @@ pub enum ConfigError {
     /// An invalid value of the engine.
     #[error("{0}")]
     Value(String),
+    /// A file or setting of TLS cannot be used.
+    #[error("sessions: {bank}: tls: {error}")]
+    Tls {
+        /// Bank.
+        bank: String,
+        /// Place, problem and fix.
+        error: touchline_credentials::ConfigError,
+    },
 }
 
 impl Config {
@@ -223,6 +239,7 @@ impl Config {
     /// # Errors
     /// The error and its fix.
     pub fn parse(text: &str) -> Result<Config, ConfigError> {
+        refuse_secrets(text)?;
         let config: Config = fx::read_toml(text).map_err(ConfigError::Syntax)?;
         config.setup()?;
         config.check()?;
@@ -275,6 +292,30 @@ impl Config {
     pub(crate) fn session(&self, bank: &fx::BankConfig) -> Option<&SessionConfig> {
         let mut sessions = self.sessions.iter();
         sessions.find(|session| session.bank == bank.name)
+    }
+
+    /// The TLS client of each bank's order session, if it has TLS. Reads its files.
+    pub(crate) fn tls_clients(&self) -> Result<Vec<Option<Client>>, ConfigError> {
+        let banks = self.banks.iter().map(|bank| {
+            let session = self.session(bank).expect("the configuration was checked");
+            session.tls_client()
+        });
+        banks.collect()
+    }
+
+    /// Resolves relative paths from `folder`, that of the file.
+    pub fn starts_at(&mut self, folder: &Path) {
+        self.run.journal = folder.join(&self.run.journal);
+        for tls in self
+            .sessions
+            .iter_mut()
+            .filter_map(|session| session.tls.as_mut())
+        {
+            tls.starts_at(folder);
+        }
+        if let Some(report) = &mut self.report {
+            report.starts_at(folder);
+        }
     }
 
     fn check(&self) -> Result<(), ConfigError> {
@@ -363,9 +404,32 @@ impl SessionConfig {
     pub fn target(&self) -> &str {
         self.target.as_deref().unwrap_or(&self.bank)
     }
+
+    fn tls_client(&self) -> Result<Option<Client>, ConfigError> {
+        let host = self.host.ip().to_string();
+        let client = self.tls.as_ref().map(|tls| tls.client(&host));
+        client.transpose().map_err(|error| ConfigError::Tls {
+            bank: self.bank.clone(),
+            error,
+        })
+    }
 }
 
 impl ReportConfig {
+    fn starts_at(&mut self, folder: &Path) {
+        self.numbers = folder.join(&self.numbers);
+        let passwords = self
+            .clients
+            .iter_mut()
+            .map(|client| &mut client.password_file);
+        for file in passwords.flatten() {
+            *file = folder.join(&file);
+        }
+        if let Some(tls) = &mut self.tls {
+            tls.starts_at(folder);
+        }
+    }
+
     /// What is wrong, if something is.
     fn wrong(&self) -> Option<String> {
         for (place, client) in self.clients.iter().enumerate() {
@@ -430,6 +494,14 @@ impl ClientConfig {
     pub fn person(&self) -> &str {
         self.person.as_deref().unwrap_or(&self.name)
     }
+}
+
+/// A secret in the text would be part of the error that refuses it.
+fn refuse_secrets(text: &str) -> Result<(), ConfigError> {
+    touchline_credentials::refuse_written(Path::new(""), text).map_err(|error| {
+        let line = error.line.unwrap_or(1);
+        ConfigError::Syntax(format!("line {line}: {}; {}", error.what, error.fix))
+    })
 }
 
 fn bus() -> String {

@@ -4,8 +4,8 @@
 use crate::drop_copy::DropCopy;
 use std::net::SocketAddrV4;
 use touchline_journal::{Appended, Journal, Record, Refused, State};
-use touchline_net::Stream;
-use touchline_net::stream::Watch;
+use touchline_net::stream::{Connection, Error, Watch};
+use touchline_net::tls::Client;
 use touchline_transport::boot_ns;
 
 /// What the engine writes.
@@ -68,72 +68,100 @@ impl Output for Host {
     }
 }
 
-/// The connection is over, or was not made.
-#[derive(Debug)]
-pub(crate) struct Lost;
+/// The connection is over, or was not made, for this reason.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Lost(pub Error);
+
+impl Lost {
+    /// The bank or the network has closed it, or there is none.
+    pub const CLOSED: Lost = Lost(Error::Closed);
+}
+
+impl From<Error> for Lost {
+    fn from(error: Error) -> Lost {
+        Lost(error)
+    }
+}
 
 /// Connections to a bank, one after the other.
 pub(crate) trait Link {
     /// Begins to connect; it must be done at `until_ns`.
     fn connect(&mut self, until_ns: u64) -> Result<(), Lost>;
-    /// Whether the connection is made.
+    /// Whether the connection is made; with TLS, the bank is verified then.
     fn is_connected(&mut self, now_ns: u64) -> Result<bool, Lost>;
     /// Receives what came; 0 bytes: nothing now.
     fn receive(&mut self, room: &mut [u8]) -> Result<usize, Lost>;
     /// Sends as much as it takes; 0 bytes: nothing now.
     fn send(&mut self, bytes: &[u8]) -> Result<usize, Lost>;
+    /// Whether bytes that came wait in it and not in the socket, whose readiness says nothing of them.
+    fn has_unread(&self) -> bool;
+    /// Whether bytes that it took wait in it: the next call of receive or send passes them on.
+    fn has_unsent(&self) -> bool;
     /// Ends the connection, made or not.
     fn close(&mut self);
 }
 
-/// Connections over TCP.
+/// Connections over TCP, with or without TLS.
 pub(crate) struct Socket {
     to: SocketAddrV4,
+    tls: Option<Client>,
     watch: Watch,
-    stream: Option<Stream>,
+    connection: Option<Connection>,
 }
 
 impl Socket {
-    /// Connections to an address, each of them watched for bytes to read.
-    pub fn new(to: SocketAddrV4, watch: Watch) -> Socket {
+    /// Connections to an address, each of them watched for bytes to read; with TLS if a client is given.
+    pub fn new(to: SocketAddrV4, tls: Option<Client>, watch: Watch) -> Socket {
         Socket {
             to,
+            tls,
             watch,
-            stream: None,
+            connection: None,
         }
     }
 
     fn with<T>(
         &mut self,
-        work: impl FnOnce(&mut Stream) -> Result<T, touchline_net::stream::Error>,
+        work: impl FnOnce(&mut Connection) -> Result<T, Error>,
     ) -> Result<T, Lost> {
-        work(self.stream.as_mut().ok_or(Lost)?).map_err(|_| Lost)
+        let connection = self.connection.as_mut().ok_or(Lost::CLOSED)?;
+        work(connection).map_err(Lost)
     }
 }
 
 impl Link for Socket {
     fn connect(&mut self, until_ns: u64) -> Result<(), Lost> {
-        let stream = Stream::connect(self.to, until_ns).map_err(|_| Lost)?;
-        self.watch.begin(&stream).map_err(|_| Lost)?;
-        self.stream = Some(stream);
+        let connection = Connection::connect(self.to, self.tls.as_ref(), until_ns)?;
+        self.watch.begin(connection.stream())?;
+        self.connection = Some(connection);
         Ok(())
     }
 
     fn is_connected(&mut self, now_ns: u64) -> Result<bool, Lost> {
-        self.with(|stream| stream.is_connected(now_ns))
+        self.with(|connection| connection.is_ready(now_ns))
     }
 
     #[inline]
     fn receive(&mut self, room: &mut [u8]) -> Result<usize, Lost> {
-        self.with(|stream| stream.receive(room))
+        self.with(|connection| connection.receive(room))
     }
 
     #[inline]
     fn send(&mut self, bytes: &[u8]) -> Result<usize, Lost> {
-        self.with(|stream| stream.send(bytes))
+        self.with(|connection| connection.send(bytes))
+    }
+
+    #[inline]
+    fn has_unread(&self) -> bool {
+        self.connection.as_ref().is_some_and(Connection::has_unread)
+    }
+
+    #[inline]
+    fn has_unsent(&self) -> bool {
+        self.connection.as_ref().is_some_and(Connection::has_unsent)
     }
 
     fn close(&mut self) {
-        self.stream = None;
+        self.connection = None;
     }
 }

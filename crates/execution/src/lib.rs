@@ -29,6 +29,9 @@ pub mod desk;
 mod drop_copy;
 mod edge;
 mod follower;
+#[cfg(test)]
+#[path = "../../net/tests/net/tls/issuer.rs"]
+mod issuer;
 mod numbers;
 mod order_session;
 pub mod records;

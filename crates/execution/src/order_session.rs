@@ -6,6 +6,8 @@
 use crate::config::SessionConfig;
 use crate::edge::{Link, Lost};
 use crate::numbers::Numbers;
+use std::net::SocketAddrV4;
+use touchline_net::stream::Error;
 use touchline_session::fix::{
     Application, ApplicationId, Applications, Checks, Event, ResendPolicy, Role, SendError,
     Session, Settings,
@@ -21,6 +23,8 @@ const FLUSH_NS: u64 = 1_000_000_000;
 const MESSAGE_BYTES_MAX: usize = 16 * 1_024;
 /// Output that may wait: cancels of thousands of orders at once. A simulation makes thousands of sessions, with few orders.
 const OUTPUT_BYTES: usize = if cfg!(test) { 64 << 10 } else { 4 << 20 };
+/// Attempts that fail for the same reason are told at this interval.
+const FAILED_AGAIN_NS: u64 = 60_000_000_000;
 /// Longest text of a bank in an incident.
 const TEXT_BYTES_MAX: usize = 200;
 
@@ -41,6 +45,8 @@ pub enum Said {
     Up(bool),
     /// Lost, and why.
     Down(String),
+    /// Attempts to connect fail: where, why, how many, and when the next one follows.
+    NotConnected(String),
     /// A message of the application is in [`OrderSession::message_mut`].
     Message,
     /// The bank rejected a message of ours (35=3), or we one of the bank: its text.
@@ -62,8 +68,15 @@ enum Connection {
 /// The order session of a bank.
 pub struct OrderSession<L> {
     session: Session<Numbers>,
+    host: SocketAddrV4,
     link: L,
     state: Connection,
+    /// Why the last connection was lost.
+    lost: Option<Error>,
+    /// Why the last attempt to connect failed, until it was told.
+    failed: Option<Error>,
+    /// The failure that was told last, and when.
+    told: Option<(Error, u64)>,
     again_ns: u64,
     backoff_ns: [u64; 2],
     failures: u32,
@@ -93,8 +106,12 @@ impl<L: Link> OrderSession<L> {
         let ms = |ms: u64| ms * 1_000_000;
         OrderSession {
             session: Session::new(settings, numbers),
+            host: config.host,
             link,
             state: Connection::None,
+            lost: None,
+            failed: None,
+            told: None,
             again_ns: 0,
             backoff_ns: [ms(config.reconnect_ms), ms(config.reconnect_ms_max)],
             failures: 0,
@@ -148,8 +165,8 @@ impl<L: Link> OrderSession<L> {
                 self.session.filled(bytes, time);
                 bytes == length
             }
-            Err(Lost) => {
-                self.close();
+            Err(Lost(why)) => {
+                self.lose(why);
                 false
             }
         }
@@ -173,6 +190,7 @@ impl<L: Link> OrderSession<L> {
                 Some(Event::LoggedOn { is_restarted }) => {
                     self.is_up = true;
                     self.failures = 0;
+                    self.told = None;
                     return Said::Up(is_restarted);
                 }
                 Some(Event::Rejected(received)) => return Said::Rejected(text_of(&received)),
@@ -213,16 +231,20 @@ impl<L: Link> OrderSession<L> {
             match self.link.send(self.session.poll_transmit()) {
                 Ok(0) => return,
                 Ok(sent) => self.session.transmitted(sent),
-                Err(Lost) => self.close(),
+                Err(Lost(why)) => self.lose(why),
             }
         }
     }
 
-    /// Whether it has something to do without bytes of the bank: it has no connection, bytes wait to be sent, or a timer is due.
+    /// Whether it has something to do without bytes in the socket: it has no connection, bytes wait to be sent, decrypted bytes
+    /// wait to be read, or a timer is due.
     pub fn is_due(&self, mono_ns: u64) -> bool {
         let timeout_ns = self.session.next_timeout();
         self.state != Connection::Made
             || !self.session.poll_transmit().is_empty()
+            // mutant: execution: decrypted bytes wait for the next readiness of the socket
+            || self.link.has_unread()
+            || self.link.has_unsent()
             || timeout_ns.is_some_and(|due_ns| due_ns <= mono_ns)
     }
 
@@ -258,6 +280,12 @@ impl<L: Link> OrderSession<L> {
         self.state = Connection::None;
     }
 
+    #[cold]
+    fn lose(&mut self, why: Error) {
+        self.close();
+        self.lost = Some(why);
+    }
+
     fn connect(&mut self, time: ReceiveTime) {
         if self.is_open {
             return;
@@ -278,9 +306,10 @@ impl<L: Link> OrderSession<L> {
                 self.flush_until_ns = None;
                 self.session.connected(time);
             }
-            Err(Lost) => {
+            Err(Lost(why)) => {
                 self.close();
                 self.wait(time);
+                self.failed = Some(why);
             }
         }
     }
@@ -298,12 +327,13 @@ impl<L: Link> OrderSession<L> {
     /// Ends a connection that is over.
     fn end(&mut self, time: ReceiveTime) -> Said {
         if !self.is_open {
-            return Said::Nothing;
+            return self.not_connected(time);
         }
         let reason = self.session.disconnect_reason();
         if self.state == Connection::Made {
             let until_ns = self.flush_until_ns.unwrap_or(time.mono_ns + FLUSH_NS);
-            let is_flushing = !self.session.poll_transmit().is_empty() && time.mono_ns < until_ns;
+            let has_rest = !self.session.poll_transmit().is_empty() || self.link.has_unsent();
+            let is_flushing = has_rest && time.mono_ns < until_ns;
             if reason.is_none() || is_flushing {
                 self.flush_until_ns = reason.map(|_| until_ns);
                 return Said::Nothing;
@@ -315,14 +345,36 @@ impl<L: Link> OrderSession<L> {
         self.flush_until_ns = None;
         self.session.disconnected(time);
         self.wait(time);
-        let why = match reason {
-            None => "connection closed by the bank".to_owned(),
-            Some(reason) => reason.to_string(),
+        let why = match (reason, self.lost.take()) {
+            (Some(reason), _) => reason.to_string(),
+            (None, None | Some(Error::Closed)) => "connection closed by the bank".to_owned(),
+            (None, Some(lost)) => lost.to_string(),
         };
         Said::Down(match std::mem::take(&mut self.text) {
             text if text.is_empty() => why,
             text => format!("{why}: {text}"),
         })
+    }
+}
+
+impl<L> OrderSession<L> {
+    /// The failure of the last attempt to connect, unless the same one was told less than a minute before.
+    fn not_connected(&mut self, time: ReceiveTime) -> Said {
+        let Some(why) = self.failed.take() else {
+            return Said::Nothing;
+        };
+        let is_known = self.told.is_some_and(|(told, at_ns)| {
+            told == why && time.mono_ns < at_ns.saturating_add(FAILED_AGAIN_NS)
+        });
+        if is_known {
+            return Said::Nothing;
+        }
+        self.told = Some((why, time.mono_ns));
+        let retry_ms = self.again_ns.saturating_sub(time.mono_ns) / 1_000_000;
+        Said::NotConnected(format!(
+            "{}: {why}; attempt {}, the next one in {retry_ms} ms",
+            self.host, self.failures
+        ))
     }
 }
 

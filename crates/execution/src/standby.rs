@@ -15,6 +15,7 @@ use crate::trader::{Error, Trader, answer_line};
 use serde_json::Value;
 use std::time::{SystemTime, UNIX_EPOCH};
 use touchline_journal::Follow;
+use touchline_net::tls::Client;
 use touchline_transport::boot_ns;
 use touchline_transport::bus::Root;
 use touchline_transport::shm::ProcessStats;
@@ -70,9 +71,10 @@ impl Standby {
     /// A standby of the engine with this configuration; the journal need not exist yet.
     ///
     /// # Errors
-    /// Another standby runs.
+    /// Another standby runs; the configuration, or a file of TLS that it names, cannot be used.
     pub fn open(config: &Config) -> Result<Standby, Error> {
         let setup = config.setup().map_err(ConfigError::from)?;
+        config.tls_clients()?;
         let (root, bus) = (config.root(), standby_bus(&config.run.bus));
         let answers = DropCopy::open(&root, &bus, RING_BYTES)?;
         let rings = config.clients.iter();
@@ -199,14 +201,17 @@ impl Standby {
         command: Command,
     ) -> Result<Option<(Trader, Promotion)>, Error> {
         let began_ns = boot_ns();
-        let active = match Active::take(&self.config) {
-            Ok(active) => active,
+        // Certificates may have been renewed since the start. One that cannot be read refuses the promotion before it has a lock.
+        let tls = self.config.tls_clients().map_err(Error::from);
+        let ready = tls.and_then(|tls| Ok((tls, Active::take(&self.config)?)));
+        let (tls, active) = match ready {
+            Ok(ready) => ready,
             Err(error) => {
                 self.answer(&client, &command, "", Some(&error.to_string()));
                 return Ok(None);
             }
         };
-        match self.take_over(active, &client, &command) {
+        match self.take_over(tls, active, &client, &command) {
             Ok((trader, records)) => {
                 let answers = self.answers.take().expect("a standby is promoted once");
                 let promotion = Promotion {
@@ -230,6 +235,7 @@ impl Standby {
     /// Applies the rest of the journal, which nobody else writes any more, and starts from it.
     fn take_over(
         &mut self,
+        tls: Vec<Option<Client>>,
         active: Active,
         client: &ClientConfig,
         command: &Command,
@@ -248,7 +254,7 @@ impl Standby {
         }
         let reading = self.reading.take();
         let recovered = reading.expect("a standby is promoted once").recovered;
-        let mut trader = Trader::start_from(&self.config, active, recovered)?;
+        let mut trader = Trader::start_from(&self.config, tls, active, recovered)?;
         trader.note_command(client, command, "promoted");
         Ok((trader, read - before))
     }

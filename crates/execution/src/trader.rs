@@ -6,6 +6,8 @@ mod carry;
 mod commands;
 mod counts;
 mod incident;
+#[cfg(test)]
+mod over_tls;
 mod path;
 mod run;
 #[cfg(test)]
@@ -35,6 +37,7 @@ use touchline_fx::input::Session;
 use touchline_fx::setup::Setup;
 use touchline_journal::StartReport;
 use touchline_net::stream::Readiness;
+use touchline_net::tls::Client;
 use touchline_transport::boot_ns;
 use touchline_transport::bus::{self, Activity, Damage, Holder, Root};
 use touchline_transport::clock::{Clock, ticks};
@@ -146,14 +149,16 @@ impl Trader {
     /// Another engine runs, the journal is damaged or does not fit the configuration.
     pub fn open(config: &Config) -> Result<Trader, Error> {
         let setup = config.setup().map_err(ConfigError::from)?;
+        let tls = config.tls_clients()?;
         let active = Active::take(config)?;
         let recovered = recover(&config.run.journal, &setup)?;
-        Trader::start_from(config, active, recovered)
+        Trader::start_from(config, tls, active, recovered)
     }
 
-    /// Continues what was recovered, as the one active engine.
+    /// Continues what was recovered, as the one active engine. `tls` has the TLS client of each bank.
     pub(crate) fn start_from(
         config: &Config,
+        tls: Vec<Option<Client>>,
         active: Active,
         mut recovered: Recovered,
     ) -> Result<Trader, Error> {
@@ -176,9 +181,10 @@ impl Trader {
         let now_ns = clock.now_ns().max(recovered.last_ns);
         let host = Host { journal, drop_copy };
         let readiness = Readiness::new(config.banks.len()).map_err(Error::Sockets)?;
-        let links = config.banks.iter().enumerate().map(|(number, bank)| {
+        let banks = config.banks.iter().zip(tls).enumerate();
+        let links = banks.map(|(number, (bank, tls))| {
             let session = config.session(bank).expect("the configuration was checked");
-            Socket::new(session.host, readiness.watch(number))
+            Socket::new(session.host, tls, readiness.watch(number))
         });
         let mut trader = Trader {
             sources: sources.collect(),

@@ -6,7 +6,7 @@
 
 use std::fs::File;
 use std::io::Read;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use crate::venues::{VENUES, Venue, Venues};
 use serde::de::Error as _;
@@ -18,15 +18,12 @@ mod duty;
 mod mistake;
 mod network;
 mod publication;
-mod secret;
-mod tls;
 
 pub use annotated::{CONFIGURATION, Guide, Setting, SettingsTable};
 pub use duty::{Duty, IdleKind};
 pub use network::{Network, Sources};
 pub use publication::{LockMemory, Lossless, Publication, bus_name};
-pub use secret::SecretSource;
-pub use tls::Tls;
+pub use touchline_credentials::{ClientTls, ConfigError, SecretSource};
 pub use touchline_instruments::Symbols;
 
 /// Configuration of one gateway with all defaults; `V` is the venue's section.
@@ -97,21 +94,6 @@ pub struct SessionLimits {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct NoSettings {}
-
-/// Error of a configuration.
-///
-/// Printed as one line with file, line, problem and fix.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ConfigError {
-    /// File.
-    pub file: PathBuf,
-    /// Line, from 1, if known.
-    pub line: Option<u32>,
-    /// Problem.
-    pub what: String,
-    /// Fix.
-    pub fix: String,
-}
 
 /// A table of settings with defaults.
 pub trait Section:
@@ -204,7 +186,7 @@ pub(crate) fn kind(venues: Venues, path: &Path, text: &str) -> Result<String, Co
     struct AnyVenue {
         kind: Spanned<String>,
     }
-    secret::refuse_written(path, text)?;
+    touchline_credentials::refuse_written(path, text)?;
     let is_nothing = |line: &str| line.trim().is_empty() || line.trim_start().starts_with('#');
     if text.lines().all(is_nothing) {
         return Err(ConfigError {
@@ -249,24 +231,6 @@ impl Default for SessionLimits {
         }
     }
 }
-
-impl std::fmt::Display for ConfigError {
-    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let Self {
-            file,
-            line,
-            what,
-            fix,
-        } = self;
-        write!(out, "{}", file.display())?;
-        if let Some(line) = line {
-            write!(out, ":{line}")?;
-        }
-        write!(out, ": {what}; {fix}")
-    }
-}
-
-impl std::error::Error for ConfigError {}
 
 /// Source of examples.
 const EXAMPLE: &str = "`touchline config --example cme` (or deribit, fix) prints one that works";

@@ -1,17 +1,18 @@
 //! Listening port with the connections that have not logged on.
 
 use std::net::{Ipv4Addr, SocketAddrV4};
-use touchline_net::Stream;
-use touchline_net::stream::{Error, Listener};
+use touchline_net::stream::{Connection, Error, Listener};
+use touchline_net::tls::Server;
 use touchline_session::access_control::{LoginQueue, Rules, Unauthenticated};
 use touchline_types::ReceiveTime;
 
-/// Listener with a login queue.
+/// Listener with a login queue, with or without TLS.
 #[derive(Debug)]
 pub struct LoginPort {
     listener: Listener,
+    tls: Option<Server>,
     /// Connections that have not logged on.
-    pub queue: LoginQueue<Stream>,
+    pub queue: LoginQueue<Connection>,
 }
 
 /// Connections accepted in one turn.
@@ -25,8 +26,14 @@ impl LoginPort {
     pub fn listen(address: SocketAddrV4, rules: Rules) -> Result<LoginPort, Error> {
         Ok(LoginPort {
             listener: Listener::bind(address)?,
+            tls: None,
             queue: LoginQueue::new(rules),
         })
+    }
+
+    /// Speaks TLS with its clients, if a server is given.
+    pub fn with_tls(self, tls: Option<Server>) -> LoginPort {
+        LoginPort { tls, ..self }
     }
 
     /// Listening address, with the actual port.
@@ -47,8 +54,12 @@ impl LoginPort {
             let Ok(Some((stream, from))) = self.listener.accept() else {
                 return taken > 0;
             };
+            // The handshake is part of the wait for the first message, which the queue limits.
+            let Ok(connection) = Connection::accept(stream, self.tls.as_ref(), u64::MAX) else {
+                continue;
+            };
             self.queue
-                .offer(stream, *from.ip(), served, time, &is_listed);
+                .offer(connection, *from.ip(), served, time, &is_listed);
         }
         true
     }
@@ -58,8 +69,8 @@ impl LoginPort {
         &mut self,
         place: &mut usize,
         time: ReceiveTime,
-    ) -> Option<Unauthenticated<Stream>> {
-        let read = |stream: &mut Stream, room: &mut [u8]| stream.receive(room).ok();
+    ) -> Option<Unauthenticated<Connection>> {
+        let read = |stream: &mut Connection, room: &mut [u8]| stream.receive(room).ok();
         self.queue.next(place, time, read)
     }
 }

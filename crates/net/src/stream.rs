@@ -222,6 +222,41 @@ impl Connection {
         }
     }
 
+    /// The connection below TLS, to watch it for bytes to read.
+    pub fn stream(&self) -> &Stream {
+        match self {
+            Connection::Plain(stream) => stream,
+            Connection::Tls(tls) => tls.stream(),
+        }
+    }
+
+    /// Whether TLS has not verified the other side yet.
+    pub fn is_handshaking(&self) -> bool {
+        match self {
+            Connection::Plain(_) => false,
+            Connection::Tls(tls) => tls.is_handshaking(),
+        }
+    }
+
+    /// Whether it has decrypted bytes that no read took yet. The socket does not show them: a [`Readiness`] says nothing of
+    /// them, however long they wait.
+    #[inline]
+    pub fn has_unread(&self) -> bool {
+        match self {
+            Connection::Plain(_) => false,
+            Connection::Tls(tls) => tls.has_unread(),
+        }
+    }
+
+    /// Whether bytes that [`Connection::send`] accepted wait for the system: the next send or receive passes them on.
+    #[inline]
+    pub fn has_unsent(&self) -> bool {
+        match self {
+            Connection::Plain(_) => false,
+            Connection::Tls(tls) => tls.has_unsent(),
+        }
+    }
+
     /// Sends as many of the `bytes` as are accepted now, and returns the number; 0 if none.
     ///
     /// # Errors

@@ -1,8 +1,8 @@
 //! TLS over a [`Stream`], of a client or of a server, without waiting, with mandatory verification of the other side.
 //!
 //! TLS 1.2 and 1.3. The server's certificate is verified against the roots, the host's name and the host's time; no
-//! setting disables that. If pins are given, its key must be one of them. A server accepts no client without a certificate of its
-//! issuers. Sessions are not resumed: each connection is verified.
+//! setting disables that. If pins are given, its key must be one of them. A server that has issuers of clients accepts no client
+//! without a certificate of one of them. Sessions are not resumed: each connection is verified.
 //!
 //! Meant for sessions outside the path: each record allocates memory in the TLS library for a
 //! moment.
@@ -33,6 +33,8 @@ pub struct Tls {
     session: Connection,
     /// Deadline of the handshake.
     until_ns: u64,
+    /// Decrypted bytes that no read took yet.
+    unread: usize,
 }
 
 impl Tls {
@@ -60,7 +62,28 @@ impl Tls {
             stream,
             session,
             until_ns,
+            unread: 0,
         }
+    }
+
+    /// The connection below.
+    pub(crate) fn stream(&self) -> &Stream {
+        &self.stream
+    }
+
+    /// Whether the handshake has not ended.
+    pub(crate) fn is_handshaking(&self) -> bool {
+        self.session.is_handshaking()
+    }
+
+    /// Whether there are decrypted bytes that no read took yet.
+    pub(crate) fn has_unread(&self) -> bool {
+        self.unread > 0
+    }
+
+    /// Whether encrypted bytes wait for the system.
+    pub(crate) fn has_unsent(&self) -> bool {
+        self.session.wants_write()
     }
 
     /// Whether the connection is established and the server is verified.
@@ -121,7 +144,10 @@ impl Tls {
         for _ in 0..EMPTY_RECORDS_MAX {
             match self.session.reader().read(room) {
                 Ok(0) => return Err(Error::Closed),
-                Ok(bytes) => return Ok(bytes),
+                Ok(bytes) => {
+                    self.unread = self.unread.saturating_sub(bytes);
+                    return Ok(bytes);
+                }
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
                 Err(_) => return Err(Error::Tls(Refusal::Cut)),
             }
@@ -144,7 +170,10 @@ impl Tls {
             Err(_) => return Err(wire.error.unwrap_or(Error::Closed)),
         }
         match self.session.process_new_packets() {
-            Ok(_) => Ok(true),
+            Ok(state) => {
+                self.unread = state.plaintext_bytes_to_read();
+                Ok(true)
+            }
             Err(error) => {
                 // Sends the alert with the reason, if the peer still reads.
                 let _ = self.flush();

@@ -70,4 +70,16 @@ pub const EXECUTION: &[Mutant] = &[
         replace: "request < self.last_request",
         test: "-p touchline-execution --lib a_command_is_admitted_once_and_in_its_time",
     },
+    Mutant {
+        name: "execution: decrypted bytes wait for the next readiness of the socket",
+        find: "|| self.link.has_unread()",
+        replace: "",
+        test: "-p touchline-execution --lib reports_that_wait_in_the_tls_library_are_read",
+    },
+    Mutant {
+        name: "drop copy: failed TLS handshakes are not throttled",
+        find: "matches!(caller.end, Some(Error::Tls(_)))",
+        replace: "false",
+        test: "-p touchline-execution --lib failed_handshakes_are_throttled",
+    },
 ];

@@ -7,8 +7,7 @@ use std::cell::RefCell;
 use std::net::Ipv4Addr;
 use std::path::Path;
 use std::rc::Rc;
-use touchline_net::Stream;
-use touchline_net::stream::Error;
+use touchline_net::stream::{Connection as Link, Error};
 use touchline_session::Secret;
 use touchline_session::access_control::{Addresses, Peer};
 use touchline_session::file_store::file_name;
@@ -44,7 +43,7 @@ pub struct Client {
 }
 
 struct Connection {
-    stream: Stream,
+    link: Link,
     from: Ipv4Addr,
     flush_until_ns: Option<u64>,
     is_up: bool,
@@ -111,15 +110,10 @@ impl Client {
     }
 
     /// Starts a connection over which `bytes` have arrived already.
-    pub fn connected(
-        &mut self,
-        (stream, from): (Stream, Ipv4Addr),
-        bytes: &[u8],
-        time: ReceiveTime,
-    ) {
+    pub fn connected(&mut self, (link, from): (Link, Ipv4Addr), bytes: &[u8], time: ReceiveTime) {
         self.session.connected(time);
         self.connection = Some(Connection {
-            stream,
+            link,
             from,
             flush_until_ns: None,
             is_up: false,
@@ -158,7 +152,9 @@ impl Client {
             (Ok(_), Some(connection)) if self.session.disconnect_reason().is_some() => {
                 let until = &mut connection.flush_until_ns;
                 let until_ns = *until.get_or_insert(time.mono_ns + FLUSH_NS);
-                self.session.poll_transmit().is_empty() || time.mono_ns >= until_ns
+                let has_rest =
+                    !self.session.poll_transmit().is_empty() || connection.link.has_unsent();
+                !has_rest || time.mono_ns >= until_ns
             }
             _ => false,
         };
@@ -175,7 +171,7 @@ impl Client {
             let Some(connection) = &mut self.connection else {
                 break;
             };
-            let bytes = match connection.stream.receive(self.session.room()) {
+            let bytes = match connection.link.receive(self.session.room()) {
                 Ok(bytes) => bytes,
                 // The last message may still wait to be sent.
                 Err(error) if self.session.poll_transmit().is_empty() => return Err(error),
@@ -229,7 +225,7 @@ impl Client {
             return Ok(false);
         };
         while !self.session.poll_transmit().is_empty() {
-            match connection.stream.send(self.session.poll_transmit())? {
+            match connection.link.send(self.session.poll_transmit())? {
                 0 => break,
                 bytes => self.session.transmitted(bytes),
             }
@@ -310,7 +306,7 @@ impl Client {
         // Unread received bytes would turn the close into a reset, and the last messages would be lost.
         let mut unread = [0; 4_096];
         for _ in 0..READS {
-            if !matches!(connection.stream.receive(&mut unread), Ok(1..)) {
+            if !matches!(connection.link.receive(&mut unread), Ok(1..)) {
                 break;
             }
         }

@@ -61,12 +61,18 @@ impl Office {
 
     fn acceptor(folder: &std::path::Path, count: usize) -> Acceptor {
         let passwords = vec![Some(PASSWORD.into()), None];
-        Acceptor::open(&config(), folder, passwords, reports(count)).expect("a port")
+        Acceptor::open(&config(), folder, passwords, None, reports(count)).expect("a port")
     }
 
     /// As a process that is killed and started again: with the journal of `count` lines.
     fn restart(&mut self, count: usize) {
-        let other = Acceptor::open(&config(), &std::env::temp_dir(), vec![], Reports::default());
+        let other = Acceptor::open(
+            &config(),
+            &std::env::temp_dir(),
+            vec![],
+            None,
+            Reports::default(),
+        );
         self.acceptor = other.expect("a port without clients");
         self.acceptor = Office::acceptor(&self.folder, count);
     }

@@ -160,6 +160,10 @@ impl<O: Output, L: Link> Core<O, L> {
                 });
                 self.session(bank, false, time);
             }
+            Said::NotConnected(why) => {
+                let bank = name(self);
+                self.incident(Incident::NotConnected { bank, why });
+            }
             Said::Rejected(text) => {
                 let (bank, is_ours) = (name(self), false);
                 self.incident(Incident::Rejected {

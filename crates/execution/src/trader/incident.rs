@@ -21,6 +21,13 @@ pub enum Incident {
         /// The engine had logged out.
         is_asked: bool,
     },
+    /// Attempts to connect an order session fail.
+    NotConnected {
+        /// Bank.
+        bank: String,
+        /// Where, why, how many, and when the next one follows.
+        why: String,
+    },
     /// A message was rejected on the level of the session.
     Rejected {
         /// Bank.
@@ -118,6 +125,9 @@ impl fmt::Display for Incident {
                     f,
                     "order session of {bank} was lost: {why}; its orders are unknown until it is up"
                 )
+            }
+            Incident::NotConnected { bank, why } => {
+                write!(f, "order session of {bank} cannot connect to {why}")
             }
             Incident::Rejected {
                 bank,

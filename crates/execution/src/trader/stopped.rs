@@ -21,8 +21,9 @@ const CONFIG: &str = "date = \"20260105\"\nprefix = \"T\"\naccount = \"D\"\n[run
 const SECOND_NS: u64 = 1_000_000_000;
 
 /// When the process is stopped.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 enum Stop {
+    #[default]
     Never,
     BeforeTheQuotes,
     /// Behind the record of the order, before the order leaves.
@@ -30,7 +31,8 @@ enum Stop {
 }
 
 /// A journal that takes everything, and the clock.
-struct Host {
+#[derive(Default)]
+pub(super) struct Host {
     stop: Stop,
     late: Rc<Cell<bool>>,
     orders: Rc<Cell<u64>>,
@@ -76,19 +78,27 @@ struct Nothing;
 
 impl Link for Nothing {
     fn connect(&mut self, _until_ns: u64) -> Result<(), Lost> {
-        Err(Lost)
+        Err(Lost::CLOSED)
     }
 
     fn is_connected(&mut self, _now_ns: u64) -> Result<bool, Lost> {
-        Err(Lost)
+        Err(Lost::CLOSED)
     }
 
     fn receive(&mut self, _room: &mut [u8]) -> Result<usize, Lost> {
-        Err(Lost)
+        Err(Lost::CLOSED)
     }
 
     fn send(&mut self, _bytes: &[u8]) -> Result<usize, Lost> {
-        Err(Lost)
+        Err(Lost::CLOSED)
+    }
+
+    fn has_unread(&self) -> bool {
+        false
+    }
+
+    fn has_unsent(&self) -> bool {
+        false
     }
 
     fn close(&mut self) {}

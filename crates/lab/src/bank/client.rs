@@ -4,7 +4,7 @@ use super::config::{BankConfig, Config};
 use super::house::FLOOD;
 use super::ladder::Ladder;
 use super::messages::{Fault, Quote};
-use touchline_net::Stream;
+use touchline_net::stream::Connection;
 use touchline_session::fix::{Event, Memory, Role, SendError, Session, Settings};
 use touchline_types::ReceiveTime;
 use touchline_wire::fix::{Message, unsigned};
@@ -24,7 +24,7 @@ const SUBSCRIPTIONS_MAX: usize = 1_000;
 #[derive(Debug)]
 pub struct Client {
     session: Session<Memory>,
-    stream: Stream,
+    stream: Connection,
     subscriptions: Vec<Subscription>,
     /// Bytes that are sent before those of the session.
     wire: Vec<u8>,
@@ -73,7 +73,7 @@ impl Client {
     pub fn new(
         bank: &BankConfig,
         name: &str,
-        stream: Stream,
+        stream: Connection,
         bytes: &[u8],
         at: ReceiveTime,
     ) -> Client {

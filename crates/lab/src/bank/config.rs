@@ -17,6 +17,9 @@ pub struct Config {
     /// Port of the first bank; each further one has the next. 0 takes any free ports.
     #[serde(default)]
     pub port: u16,
+    /// TLS of all ports; none if absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tls: Option<TlsConfig>,
     /// How quotes come.
     #[serde(default)]
     pub profile: Profile,
@@ -27,6 +30,56 @@ pub struct Config {
     pub pairs: Vec<PairConfig>,
     /// Banks.
     pub banks: Vec<BankConfig>,
+}
+
+/// TLS of the banks' ports, quotes and orders: `[tls]`.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TlsConfig {
+    /// Certificate of every bank, followed by its chain, in PEM.
+    pub certificate_file: PathBuf,
+    /// Its private key, in PEM.
+    pub key_file: PathBuf,
+    /// Issuers that clients trust, for their configurations; the certificate itself if absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub roots_file: Option<PathBuf>,
+    /// Issuers of client certificates; no client is asked for one if absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub client_roots_file: Option<PathBuf>,
+    /// Client certificate for the configurations of clients.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub client_certificate_file: Option<PathBuf>,
+    /// Its private key.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub client_key_file: Option<PathBuf>,
+}
+
+impl TlsConfig {
+    /// Resolves relative paths from a folder.
+    pub fn starts_at(&mut self, folder: &Path) {
+        for path in [&mut self.certificate_file, &mut self.key_file] {
+            *path = folder.join(&path);
+        }
+        let optional = [
+            &mut self.roots_file,
+            &mut self.client_roots_file,
+            &mut self.client_certificate_file,
+            &mut self.client_key_file,
+        ];
+        for path in optional.into_iter().flatten() {
+            *path = folder.join(&path);
+        }
+    }
+
+    /// Clients need a certificate exactly if the banks ask for one.
+    fn is_whole(&self) -> bool {
+        let is_asked = self.client_roots_file.is_some();
+        let has = [
+            self.client_certificate_file.is_some(),
+            self.client_key_file.is_some(),
+        ];
+        has == [is_asked; 2]
+    }
 }
 
 /// How quotes come.
@@ -295,6 +348,12 @@ impl Config {
         let known = |symbol: &String| self.pairs.iter().any(|pair| pair.symbol == *symbol);
         if self.pairs.is_empty() || self.banks.is_empty() || self.banks.len() > 256 {
             return Err("give at least one pair, and 1 to 256 banks".to_owned());
+        }
+        if !self.tls.as_ref().is_none_or(TlsConfig::is_whole) {
+            return Err(
+                "tls: client_roots_file, client_certificate_file and client_key_file: give all three or none"
+                    .to_owned(),
+            );
         }
         for pair in &self.pairs {
             if pair.precision > 9 || pair.mid_ticks < 1_000 || pair.step_ticks < 0 {

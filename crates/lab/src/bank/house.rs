@@ -13,6 +13,7 @@ use crate::random::Random;
 use std::collections::VecDeque;
 use std::net::SocketAddrV4;
 use std::path::Path;
+use touchline_net::tls::Server;
 use touchline_session::access_control::Rules;
 use touchline_types::ReceiveTime;
 
@@ -75,12 +76,16 @@ pub struct Totals {
 }
 
 impl Banks {
-    /// Listens for every bank. With a folder, dealing desks keep their orders, books and sessions in it, and the banks
+    /// Listens for every bank, with TLS on its ports if a server is given. With a folder, dealing desks keep their orders, books and sessions in it, and the banks
     /// listen on the ports that they had before.
     ///
     /// # Errors
     /// An address is not ours, or taken; a file of the folder cannot be read or written.
-    pub fn listen(config: Config, store: Option<&Path>) -> Result<Banks, OpenError> {
+    pub fn listen(
+        config: Config,
+        tls: Option<&Server>,
+        store: Option<&Path>,
+    ) -> Result<Banks, OpenError> {
         let folder = store.map(Folder::open).transpose()?;
         let mut chance = Random::from_seed(config.seed ^ 0x000B_A4C5);
         let mut banks = Vec::new();
@@ -103,12 +108,12 @@ impl Banks {
                     None => desk,
                 };
                 let address = SocketAddrV4::new(config.address, port);
-                Ok::<_, OpenError>(Dealer::listen(desk, address)?)
+                Ok::<_, OpenError>(Dealer::listen(desk, address, tls.cloned())?)
             });
             banks.push(Bank {
                 place,
                 config: bank.clone(),
-                port: LoginPort::listen(address, Rules::default())?,
+                port: LoginPort::listen(address, Rules::default())?.with_tls(tls.cloned()),
                 clients: Vec::new(),
                 dealer: dealer.transpose()?,
                 random,

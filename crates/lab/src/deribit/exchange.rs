@@ -6,8 +6,7 @@ use super::{SERVER, Totals};
 use crate::cme::expected_books::BookState;
 use crate::login_port::LoginPort;
 use std::net::SocketAddrV4;
-use touchline_net::Stream;
-use touchline_net::stream::Error;
+use touchline_net::stream::{Connection as Link, Error};
 use touchline_session::access_control::{Rules, ThrottleLimits, Unauthenticated};
 use touchline_session::fix::Names;
 use touchline_types::ReceiveTime;
@@ -38,7 +37,7 @@ pub struct Served {
 #[derive(Debug)]
 struct Connection {
     client: Client,
-    stream: Stream,
+    stream: Link,
     /// The client has closed the connection.
     is_gone: bool,
 }
@@ -179,7 +178,7 @@ impl Exchange {
     }
 
     /// Creates a client for a Logon to this exchange.
-    fn serve(&mut self, unauthenticated: Unauthenticated<Stream>, name: &str, time: ReceiveTime) {
+    fn serve(&mut self, unauthenticated: Unauthenticated<Link>, name: &str, time: ReceiveTime) {
         let Unauthenticated {
             stream,
             from,

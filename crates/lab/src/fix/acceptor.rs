@@ -3,8 +3,7 @@
 use super::{Connection, Totals};
 use crate::login_port::LoginPort;
 use std::net::SocketAddrV4;
-use touchline_net::Stream;
-use touchline_net::stream::Error;
+use touchline_net::stream::{Connection as Link, Error};
 use touchline_session::access_control::{Rules, Unauthenticated, place_of};
 use touchline_session::fix::DisconnectReason;
 use touchline_types::ReceiveTime;
@@ -109,12 +108,7 @@ impl Acceptor {
     /// Accepts an unauthenticated connection, or closes it without an answer: unknown, too slow, or logged on already.
     /// A throttled address is closed even with a correct Logon; otherwise it could continue guessing over connections
     /// made before.
-    fn decide(
-        &mut self,
-        unauthenticated: Unauthenticated<Stream>,
-        known: Known,
-        time: ReceiveTime,
-    ) {
+    fn decide(&mut self, unauthenticated: Unauthenticated<Link>, known: Known, time: ReceiveTime) {
         let Unauthenticated {
             stream,
             from,
@@ -138,7 +132,7 @@ impl Acceptor {
     }
 }
 
-fn who(unauthenticated: &Unauthenticated<Stream>, connections: &[Connection]) -> Known {
+fn who(unauthenticated: &Unauthenticated<Link>, connections: &[Connection]) -> Known {
     match unauthenticated.names() {
         Ok(Some(names)) => {
             let peers = connections.iter().map(Connection::peer);

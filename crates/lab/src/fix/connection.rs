@@ -1,8 +1,7 @@
 //! Session with its application and its current connection.
 
 use super::{Echo, Orders, Totals};
-use touchline_net::Stream;
-use touchline_net::stream::Error;
+use touchline_net::stream::{Connection as Link, Error};
 use touchline_session::access_control::{Addresses, Peer};
 use touchline_session::fix::{
     DisconnectReason, Event, Memory, Session, Settings, Store, StoreError,
@@ -18,7 +17,7 @@ pub struct Connection {
     echo: Echo,
     /// Our own orders, separate from the echo.
     orders: Option<Orders>,
-    stream: Option<Stream>,
+    stream: Option<Link>,
     /// End of the flush timeout after the session.
     until_ns: Option<u64>,
     store_failed: Option<StoreError>,
@@ -118,7 +117,7 @@ impl Connection {
     }
 
     /// Starts a connection over which `bytes` have arrived already.
-    pub fn connected(&mut self, stream: Stream, bytes: &[u8], time: ReceiveTime) {
+    pub fn connected(&mut self, stream: Link, bytes: &[u8], time: ReceiveTime) {
         self.session.connected(time);
         self.stream = Some(stream);
         self.until_ns = None;

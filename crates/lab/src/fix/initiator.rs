@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use std::net::SocketAddrV4;
 use std::time::Duration;
 use touchline_net::Stream;
-use touchline_net::stream::Error;
+use touchline_net::stream::{Connection as Link, Error};
 use touchline_types::ReceiveTime;
 
 /// One session that stays connected.
@@ -119,7 +119,7 @@ impl Initiator {
             Ok(true) => {
                 if let Some(stream) = self.making.take() {
                     self.connections += 1;
-                    self.connection.connected(stream, &[], time);
+                    self.connection.connected(Link::Plain(stream), &[], time);
                 }
                 true
             }

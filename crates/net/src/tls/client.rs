@@ -55,7 +55,7 @@ pub enum SetupError {
     #[error("there is no private key in it; it must have one PEM block `BEGIN PRIVATE KEY`")]
     NoKey,
     /// Certificate and key do not match.
-    #[error("the client certificate and its key do not belong together")]
+    #[error("the certificate and its key do not belong together")]
     NotOurs,
     /// Invalid pin.
     #[error("a pin has 64 hexadecimal digits: SHA-256 of the certificate's SubjectPublicKeyInfo")]

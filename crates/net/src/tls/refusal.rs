@@ -67,7 +67,7 @@ pub enum Refusal {
     ClientRefused,
     /// A client without TLS, or with a version below 1.2.
     #[error(
-        "the client does not support TLS 1.2 or later; check that its address begins with tls://"
+        "the client speaks no TLS, or none of 1.2 or later; switch TLS on at the client (of a relay, its address begins with tls://)"
     )]
     ClientNotTls,
     /// A client ended the handshake.

@@ -1,10 +1,11 @@
-//! TLS server settings: its certificate, and trusted issuers of client certificates.
+//! TLS server settings: its certificate, and trusted issuers of client certificates, if clients need one.
 
 use super::SetupError;
 use super::client::certificates;
-use rustls::crypto::ring;
+use rustls::crypto::{CryptoProvider, ring};
 use rustls::pki_types::PrivateKeyDer;
 use rustls::pki_types::pem::PemObject;
+use rustls::server::danger::ClientCertVerifier;
 use rustls::server::{NoServerSessionStorage, WebPkiClientVerifier};
 use rustls::{Error, RootCertStore, ServerConfig, ServerConnection};
 use std::fmt;
@@ -17,11 +18,12 @@ pub struct ServerSettings<'a> {
     pub certificates: &'a [u8],
     /// The private key of the first one.
     pub key: &'a [u8],
-    /// Trusted issuers of clients: a client without a certificate from one of them is refused.
-    pub client_roots: &'a [u8],
+    /// Trusted issuers of clients: a client without a certificate from one of them is refused. `None`: no client is asked for a
+    /// certificate.
+    pub client_roots: Option<&'a [u8]>,
 }
 
-/// TLS server that requires client certificates, for any number of connections.
+/// TLS server, for any number of connections.
 #[derive(Clone)]
 pub struct Server {
     config: Arc<ServerConfig>,
@@ -34,22 +36,17 @@ impl Server {
     /// A setting is invalid. The text contains nothing of a key.
     pub fn new(settings: &ServerSettings<'_>) -> Result<Server, SetupError> {
         let provider = Arc::new(ring::default_provider());
-        let mut roots = RootCertStore::empty();
-        for root in certificates(settings.client_roots, SetupError::NoRoots)? {
-            roots.add(root).map_err(|_| SetupError::NoRoots)?;
-        }
-        let verifier =
-            WebPkiClientVerifier::builder_with_provider(Arc::new(roots), Arc::clone(&provider))
-                .build()
-                .map_err(|_| SetupError::NoRoots)?;
         let chain = certificates(settings.certificates, SetupError::NoCertificate)?;
         let key = PrivateKeyDer::from_pem_slice(settings.key).map_err(|_| SetupError::NoKey)?;
-        let mut config = ServerConfig::builder_with_provider(provider)
+        let builder = ServerConfig::builder_with_provider(Arc::clone(&provider))
             .with_safe_default_protocol_versions()
-            .map_err(|_| SetupError::NoRoots)?
-            .with_client_cert_verifier(verifier)
-            .with_single_cert(chain, key)
-            .map_err(|_| SetupError::NotOurs)?;
+            .map_err(|_| SetupError::NoRoots)?;
+        let builder = match settings.client_roots {
+            None => builder.with_no_client_auth(),
+            Some(pem) => builder.with_client_cert_verifier(client_verifier(pem, provider)?),
+        };
+        let config = builder.with_single_cert(chain, key);
+        let mut config = config.map_err(|_| SetupError::NotOurs)?;
         // No resumption: each connection is verified.
         config.session_storage = Arc::new(NoServerSessionStorage {});
         config.send_tls13_tickets = 0;
@@ -61,6 +58,19 @@ impl Server {
     pub(super) fn session(&self) -> Result<ServerConnection, Error> {
         ServerConnection::new(Arc::clone(&self.config))
     }
+}
+
+fn client_verifier(
+    pem: &[u8],
+    provider: Arc<CryptoProvider>,
+) -> Result<Arc<dyn ClientCertVerifier>, SetupError> {
+    let mut roots = RootCertStore::empty();
+    for root in certificates(pem, SetupError::NoRoots)? {
+        roots.add(root).map_err(|_| SetupError::NoRoots)?;
+    }
+    WebPkiClientVerifier::builder_with_provider(Arc::new(roots), provider)
+        .build()
+        .map_err(|_| SetupError::NoRoots)
 }
 
 impl fmt::Debug for Server {

@@ -1,12 +1,13 @@
 //! TLS as a client: with a server of the same library and generated certificates, and with a handmade server that is
 //! too old. Every refusal has its reason; valid servers carry data both ways.
 
+mod issuer;
 mod server;
 
 use server::{Issued, Issuer, Server};
 use std::time::{Duration, Instant};
-use touchline_net::stream::{Connection, Error};
-use touchline_net::tls::{Client, Identity, Pin, Refusal, Settings, SetupError};
+use touchline_net::stream::{Connection, Error, Listener, Readiness};
+use touchline_net::tls::{Client, Identity, Pin, Refusal, ServerSettings, Settings, SetupError};
 
 /// Timeout of a hanging test.
 const HANGS: Duration = Duration::from_secs(30);
@@ -83,6 +84,62 @@ fn a_valid_server_carries_data_both_ways() {
         assert!(echoed(&mut connection, &words).expect("open") == words);
         assert_eq!(server.name_asked_for().as_deref(), Some(HOST), "SNI");
     }
+}
+
+/// A read smaller than a record leaves bytes in the TLS library, of which the socket's readiness says nothing. Our server asks for
+/// no certificate if it has no issuers of clients.
+#[test]
+fn decrypted_bytes_that_wait_are_told_by_the_connection_alone() {
+    let issuer = Issuer::new("an issuer");
+    let issued = issuer.issue(HOST);
+    let settings = ServerSettings {
+        certificates: issued.certificate_pem.as_bytes(),
+        key: issued.key_pem.as_bytes(),
+        client_roots: None,
+    };
+    let server = touchline_net::tls::Server::new(&settings).expect("a certificate with its key");
+    let any = "127.0.0.1:0".parse().expect("an address");
+    let mut listener = Listener::bind(any).expect("a free port");
+    let tls = client(&issuer.pem());
+    let mut near = Connection::connect(listener.address(), Some(&tls), 1).expect("it begins");
+    let (stream, _) = until(|| listener.accept().expect("it listens"));
+    let mut far = Connection::accept(stream, Some(&server), 1).expect("it begins");
+    assert!(near.is_handshaking() && far.is_handshaking());
+    until(|| {
+        let both = [near.is_ready(0), far.is_ready(0)];
+        (both == [Ok(true), Ok(true)]).then_some(())
+    });
+    assert!(!near.is_handshaking() && !far.is_handshaking());
+    let mut readiness = Readiness::new(1).expect("a descriptor");
+    readiness
+        .watch(0)
+        .begin(near.stream())
+        .expect("it is watched");
+    assert!(!near.has_unread());
+    assert_eq!(far.send(&[7; 100]), Ok(100));
+    assert!(!far.has_unsent());
+    until(|| {
+        readiness.look();
+        readiness.is_ready(0).then_some(())
+    });
+    let mut room = [0; 64];
+    assert_eq!(near.receive(&mut room), Ok(64));
+    readiness.look();
+    assert!(!readiness.is_ready(0), "the socket is empty");
+    assert!(near.has_unread());
+    assert_eq!(near.receive(&mut room), Ok(36));
+    assert!(!near.has_unread());
+    assert_eq!(near.receive(&mut room), Ok(0));
+    // A peer that does not read: what the system does not take waits, and is told.
+    until(|| {
+        far.send(&[7; 16_384]).expect("it is open");
+        far.has_unsent().then_some(())
+    });
+    until(|| {
+        let _ = near.receive(&mut [0; 65_536]).expect("it is open");
+        far.receive(&mut room).expect("it is open");
+        (!far.has_unsent()).then_some(())
+    });
 }
 
 #[test]

@@ -46,7 +46,7 @@ impl SendTls {
         let settings = ServerSettings {
             certificates: &read(&self.certificate_file)?,
             key: &read(&self.key_file)?,
-            client_roots: &read(&self.client_roots_file)?,
+            client_roots: Some(&read(&self.client_roots_file)?),
         };
         Server::new(&settings).map_err(|error| {
             let file = match error {

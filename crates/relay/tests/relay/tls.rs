@@ -45,7 +45,7 @@ fn server(own: &Issuer, clients: &Issuer) -> Server {
     let settings = ServerSettings {
         certificates: certificate.as_bytes(),
         key: key.as_bytes(),
-        client_roots: client_roots.as_bytes(),
+        client_roots: Some(client_roots.as_bytes()),
     };
     Server::new(&settings).expect("valid certificates")
 }

@@ -26,17 +26,7 @@ pub fn configuration(path: &PathBuf, dir: Option<&PathBuf>) -> Result<Config, Fa
         config.run.directory = Some(dir.clone());
     }
     let folder = path.parent().map(PathBuf::from).unwrap_or_default();
-    config.run.journal = folder.join(&config.run.journal);
-    if let Some(report) = &mut config.report {
-        report.numbers = folder.join(&report.numbers);
-        for file in report
-            .clients
-            .iter_mut()
-            .filter_map(|client| client.password_file.as_mut())
-        {
-            *file = folder.join(&*file);
-        }
-    }
+    config.starts_at(&folder);
     Ok(config)
 }
 

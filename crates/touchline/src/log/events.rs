@@ -231,11 +231,11 @@ events! {
         "a standby follows the journal of the active trading engine, or was promoted"
         "nothing";
     FX_ALARM = Warn Each "fx_alarm" [what]
-        "the trading engine needs a person: a session was lost, an outcome is unknown, a trade was refused, reversed or corrected, the kill switch was set, a command was refused, or the journal cannot be written"
+        "the trading engine needs a person: a session was lost or cannot connect, an outcome is unknown, a trade was refused, reversed or corrected, the kill switch was set, a command was refused, or the journal cannot be written"
         "read what; docs/fx.md has the answer to each alarm";
     FX_BACK_OFFICE = Info Each "fx_back_office" [what]
         "a client of the drop copy logged on or off, or a connection was refused"
-        "refused: read what; compare CompIDs, password and addresses with the section [report]";
+        "refused: read what; compare CompIDs, password, addresses and TLS with the section [report]";
     SIM_STARTED = Info Each "sim_started" [what]
         "the simulator sends or listens"
         "nothing";

@@ -143,7 +143,8 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
 impl<'a> Running<'a> {
     fn open(arguments: &'a Arguments) -> Result<Running<'a>, Failure> {
         let config = files::read(&arguments.config)?;
-        let banks = Banks::listen(config, arguments.store.as_deref())
+        let tls = files::tls_server(&config)?;
+        let banks = Banks::listen(config, tls.as_ref(), arguments.store.as_deref())
             .map_err(|error| Failure::run(error.to_string()))?;
         if let Some(folder) = &arguments.write {
             files::write(folder, &banks)?;

@@ -248,7 +248,7 @@ impl Wire {
 impl Link for Wire {
     fn connect(&mut self, _until_ns: u64) -> Result<(), Lost> {
         if self.machine.borrow_mut().call() != Call::Lives {
-            return Err(Lost);
+            return Err(Lost::CLOSED);
         }
         let now_ns = self.now_ns();
         self.machine.borrow_mut().watch.connected(self.bank);
@@ -269,9 +269,9 @@ impl Link for Wire {
 
     fn is_connected(&mut self, now_ns: u64) -> Result<bool, Lost> {
         let line = self.line.borrow();
-        let connection = &line.connections[line.engine.ok_or(Lost)?];
+        let connection = &line.connections[line.engine.ok_or(Lost::CLOSED)?];
         match connection.engine_lost_ns <= now_ns {
-            true => Err(Lost),
+            true => Err(Lost::CLOSED),
             false => Ok(connection.made_ns <= now_ns),
         }
     }
@@ -279,10 +279,10 @@ impl Link for Wire {
     fn receive(&mut self, room: &mut [u8]) -> Result<usize, Lost> {
         let now_ns = self.now_ns();
         let mut line = self.line.borrow_mut();
-        let at = line.engine.ok_or(Lost)?;
+        let at = line.engine.ok_or(Lost::CLOSED)?;
         let connection = &mut line.connections[at];
         match connection.down.take(now_ns, room) {
-            0 if connection.engine_lost_ns <= now_ns => Err(Lost),
+            0 if connection.engine_lost_ns <= now_ns => Err(Lost::CLOSED),
             bytes => Ok(bytes),
         }
     }
@@ -291,9 +291,9 @@ impl Link for Wire {
         let now_ns = self.now_ns();
         let call = self.machine.borrow_mut().call();
         let mut line = self.line.borrow_mut();
-        let at = line.engine.ok_or(Lost)?;
+        let at = line.engine.ok_or(Lost::CLOSED)?;
         if call == Call::IsDead || line.connections[at].engine_lost_ns <= now_ns {
-            return Err(Lost);
+            return Err(Lost::CLOSED);
         }
         // The kernel may take a part, and the process may die in the middle of the call.
         let count = match line.random.below(16) {
@@ -311,6 +311,14 @@ impl Link for Wire {
             .watch
             .sent(self.bank, now_ns, &bytes[..count]);
         Ok(count)
+    }
+
+    fn has_unread(&self) -> bool {
+        false
+    }
+
+    fn has_unsent(&self) -> bool {
+        false
     }
 
     fn close(&mut self) {

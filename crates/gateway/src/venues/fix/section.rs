@@ -1,6 +1,6 @@
 //! Settings of a FIX session: hosts, credentials, instruments.
 
-use crate::config::{SecretSource, Symbols, Tls, within};
+use crate::config::{ClientTls, SecretSource, Symbols, within};
 use serde::{Deserialize, Serialize, Serializer};
 use std::path::{Path, PathBuf};
 
@@ -42,7 +42,7 @@ pub struct FixVenue {
     pub store: Option<PathBuf>,
     /// TLS settings, if the venue uses it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub tls: Option<Box<Tls>>,
+    pub tls: Option<Box<ClientTls>>,
     /// Instruments: names, names with `*`, and `/regular expressions/`; empty: all. Kind `fix` has
     /// no list of instruments, so it needs names.
     #[serde(default)]

@@ -1,6 +1,6 @@
 //! Configuration of a bank's pricing session: addresses, CompIDs, pairs, and meaning of its quotes.
 
-use crate::config::{SecretSource, Symbols, Tls, within};
+use crate::config::{ClientTls, SecretSource, Symbols, within};
 use crate::venues::fix::read;
 use serde::{Deserialize, Serialize};
 
@@ -68,7 +68,7 @@ pub struct FxBankVenue {
     pub snapshot_ms: u64,
     /// TLS settings, if the bank uses it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub tls: Option<Box<Tls>>,
+    pub tls: Option<Box<ClientTls>>,
     /// HeartBtInt (108), seconds, 1..=3,600.
     #[serde(
         default = "default_heartbeat_s",

@@ -5,8 +5,8 @@ use super::super::ladder::Ladder;
 use super::{Books, Desk};
 use crate::login_port::LoginPort;
 use std::net::SocketAddrV4;
-use touchline_net::Stream;
-use touchline_net::stream::Error;
+use touchline_net::stream::{Connection, Error};
+use touchline_net::tls::Server;
 use touchline_session::access_control::Rules;
 use touchline_types::ReceiveTime;
 
@@ -18,20 +18,20 @@ const READS: usize = 16;
 pub struct Dealer {
     desk: Desk,
     port: LoginPort,
-    stream: Option<Stream>,
+    stream: Option<Connection>,
     /// The file was not written: nothing is sent any more.
     failure: Option<String>,
 }
 
 impl Dealer {
-    /// Listens for the client of a desk.
+    /// Listens for the client of a desk, with TLS if a server is given.
     ///
     /// # Errors
     /// The address is not ours, or taken.
-    pub fn listen(desk: Desk, address: SocketAddrV4) -> Result<Dealer, Error> {
+    pub fn listen(desk: Desk, address: SocketAddrV4, tls: Option<Server>) -> Result<Dealer, Error> {
         Ok(Dealer {
             desk,
-            port: LoginPort::listen(address, Rules::default())?,
+            port: LoginPort::listen(address, Rules::default())?.with_tls(tls),
             stream: None,
             failure: None,
         })

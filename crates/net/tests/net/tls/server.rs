@@ -1,8 +1,8 @@
 //! Servers and certificates for the tests of TLS.
 
-use rcgen::{
-    BasicConstraints, CertificateParams, DnType, IsCa, KeyPair, PublicKeyData, date_time_ymd,
-};
+pub use super::issuer::{Issued, Issuer};
+
+use rcgen::{KeyPair, PublicKeyData};
 use ring::digest::{SHA256, digest};
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
@@ -14,68 +14,7 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use touchline_net::tls::Pin;
 
-/// Issuer of certificates.
-pub struct Issuer(rcgen::CertifiedIssuer<'static, KeyPair>);
-
-/// A certificate with its key, both as PEM.
-pub struct Issued {
-    pub certificate_pem: String,
-    pub key_pem: String,
-}
-
-impl Issuer {
-    pub fn new(name: &str) -> Issuer {
-        let mut params = CertificateParams::new(Vec::new()).expect("no names");
-        params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
-        params.distinguished_name.push(DnType::CommonName, name);
-        let key = KeyPair::generate().expect("a key");
-        Issuer(rcgen::CertifiedIssuer::self_signed(params, key).expect("an issuer"))
-    }
-
-    pub fn pem(&self) -> String {
-        self.0.pem()
-    }
-
-    pub fn issue(&self, host: &str) -> Issued {
-        self.issue_with(host, |_| {})
-    }
-
-    pub fn expired(&self, host: &str) -> Issued {
-        self.issue_with(host, |params| {
-            params.not_before = date_time_ymd(2020, 1, 1);
-            params.not_after = date_time_ymd(2021, 1, 1);
-        })
-    }
-
-    pub fn not_yet(&self, host: &str) -> Issued {
-        self.issue_with(host, |params| params.not_before = date_time_ymd(4000, 1, 1))
-    }
-
-    fn issue_with(&self, host: &str, change: impl FnOnce(&mut CertificateParams)) -> Issued {
-        let mut params = CertificateParams::new([host.to_owned()]).expect("a name");
-        params.distinguished_name.push(DnType::CommonName, host);
-        change(&mut params);
-        let key = KeyPair::generate().expect("a key");
-        let certificate = params.signed_by(&key, &self.0).expect("a certificate");
-        Issued::of(&certificate, &key)
-    }
-}
-
 impl Issued {
-    pub fn by_itself(host: &str) -> Issued {
-        let mut params = CertificateParams::new([host.to_owned()]).expect("a name");
-        params.distinguished_name.push(DnType::CommonName, host);
-        let key = KeyPair::generate().expect("a key");
-        Issued::of(&params.self_signed(&key).expect("a certificate"), &key)
-    }
-
-    fn of(certificate: &rcgen::Certificate, key: &KeyPair) -> Issued {
-        Issued {
-            certificate_pem: certificate.pem(),
-            key_pem: key.serialize_pem(),
-        }
-    }
-
     /// Computed from the key; the client computes it from the certificate.
     pub fn pin(&self) -> Pin {
         let key = KeyPair::from_pem(&self.key_pem).expect("our own key");

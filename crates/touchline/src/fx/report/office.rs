@@ -4,9 +4,9 @@ use crate::output::Failure;
 use std::net::SocketAddrV4;
 use std::path::Path;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use touchline_credentials::{SecretSource, ServerTls};
 use touchline_execution::back_office::{Acceptor, Reports, StartError};
 use touchline_execution::config::{ReportClient, ReportConfig};
-use touchline_gateway::config::SecretSource;
 use touchline_session::Secret;
 use touchline_transport::boot_ns;
 use touchline_types::ReceiveTime;
@@ -23,8 +23,10 @@ impl Office {
     /// Listens. The paths of the section are resolved.
     pub fn open(config: &ReportConfig, reports: Reports) -> Result<Office, Failure> {
         let passwords: Result<Vec<_>, Failure> = config.clients.iter().map(password).collect();
+        let tls = config.tls.as_ref().map(ServerTls::server).transpose();
+        let tls = tls.map_err(|error| Failure::configuration(&error))?;
         make_folder(&config.numbers)?;
-        let acceptor = Acceptor::open(config, &config.numbers, passwords?, reports);
+        let acceptor = Acceptor::open(config, &config.numbers, passwords?, tls, reports);
         let acceptor = acceptor.map_err(|error: StartError| Failure::run(error))?;
         Ok(Office { acceptor })
     }

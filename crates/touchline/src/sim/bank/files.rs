@@ -4,7 +4,9 @@ use super::{Banks, Config};
 use crate::output::{Failure, Output};
 use std::fmt::Write;
 use std::path::Path;
-use touchline_lab::bank::{Dialect, Kind};
+use touchline_credentials::ServerTls;
+use touchline_lab::bank::{Dialect, Kind, TlsConfig};
+use touchline_net::tls::Server;
 
 /// Reads and checks a configuration.
 pub fn read(path: &Path) -> Result<Config, Failure> {
@@ -14,7 +16,47 @@ pub fn read(path: &Path) -> Result<Config, Failure> {
     let mut config = Config::parse(&text).map_err(|error| wrong(&error))?;
     let folder = path.parent().unwrap_or(Path::new(""));
     config.load_ticks(folder).map_err(Failure::usage)?;
+    if let Some(tls) = &mut config.tls {
+        // The files that are written for clients are in another folder.
+        let folder = std::path::absolute(folder).map_err(|error| wrong(&error))?;
+        tls.starts_at(&folder);
+    }
     Ok(config)
+}
+
+/// TLS of the banks' ports, if they have it.
+pub fn tls_server(config: &Config) -> Result<Option<Server>, Failure> {
+    let server = config.tls.as_ref().map(|tls| {
+        let files = ServerTls {
+            certificate_file: tls.certificate_file.clone(),
+            key_file: tls.key_file.clone(),
+            client_roots_file: tls.client_roots_file.clone(),
+        };
+        files.server()
+    });
+    let server = server.transpose();
+    server.map_err(|error| Failure::configuration(&error))
+}
+
+/// TLS of a client of the banks, as a table of a configuration.
+fn tls_client(table: &str, tls: &TlsConfig) -> String {
+    let roots = tls.roots_file.as_ref().unwrap_or(&tls.certificate_file);
+    let mut text = format!("\n[{table}]\nroots_file = {}\n", quoted(roots));
+    if let (Some(certificate), Some(key)) = (&tls.client_certificate_file, &tls.client_key_file) {
+        let _ = writeln!(
+            text,
+            "client_certificate_file = {}\nclient_key = {{ file = {} }}",
+            quoted(certificate),
+            quoted(key)
+        );
+    }
+    text
+}
+
+/// A path as text in TOML.
+fn quoted(path: &Path) -> String {
+    let text = path.display().to_string();
+    format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\""))
 }
 
 /// Writes `<bank>.toml` of each bank's gateway, `compose.toml`, and `run.toml` of a trading engine if banks take orders.
@@ -77,8 +119,12 @@ fn gateway(banks: &Banks, at: usize) -> String {
             pair.symbol, pair.precision, pair.spot_date
         );
     }
+    text.push_str("]\n");
+    if let Some(tls) = &config.tls {
+        text.push_str(&tls_client("venue.tls", tls));
+    }
     text.push_str(
-        "]\n\n[limits]\ninstruments_max = 64\n\n[gateway]\nheartbeat_ms = 500\nloop_sleep = \"100us\"\n\n\
+        "\n[limits]\ninstruments_max = 64\n\n[gateway]\nheartbeat_ms = 500\nloop_sleep = \"100us\"\n\n\
          [publication]\nring_bytes = 1048576\n",
     );
     text
@@ -147,6 +193,9 @@ fn run(banks: &Banks) -> Option<String> {
             "\n[[sessions]]\nbank = \"{name}\"\nbus = \"{}\"\nhost = \"{address}\"\nsender = \"TOUCHLINE\"\nheartbeat_s = 1",
             bus(name),
         );
+        if let Some(tls) = &config.tls {
+            text.push_str(&tls_client("sessions.tls", tls));
+        }
     }
     is_any.then_some(text)
 }

@@ -7,7 +7,7 @@ use std::io::Write;
 use std::net::{Ipv4Addr, SocketAddrV4};
 use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::Path;
-use touchline_gateway::config::SecretSource;
+use touchline_credentials::SecretSource;
 use touchline_lab::deribit::Credentials;
 
 /// User name of generated credentials.

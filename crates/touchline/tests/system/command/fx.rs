@@ -7,6 +7,7 @@ mod kills;
 mod live;
 mod scripted_bank;
 mod standby;
+mod tls;
 mod trade;
 mod trade_hostile;
 

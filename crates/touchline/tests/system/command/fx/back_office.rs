@@ -1,21 +1,26 @@
 //! A back office: a FIX client of `fx report`.
 
 use std::collections::BTreeMap;
-use std::io::{ErrorKind, Read, Write};
-use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::net::{SocketAddr, SocketAddrV4, TcpListener};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use touchline_net::stream::Connection;
+use touchline_net::tls::Client;
 use touchline_session::fix::{Checks, Event, Memory, Role, Session, Settings};
 use touchline_types::ReceiveTime;
 
 /// An address that was free.
-pub fn free_address() -> SocketAddr {
+pub fn free_address() -> SocketAddrV4 {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
-    listener.local_addr().expect("it is bound")
+    match listener.local_addr().expect("it is bound") {
+        SocketAddr::V4(address) => address,
+        SocketAddr::V6(address) => panic!("{address}"),
+    }
 }
 
-/// Logs on as soon as it listens, and collects executions until `is_enough`: ExecID to ExecType, side, symbol and LastQty.
+/// Logs on as soon as it listens, with TLS if a client is given, and collects executions until `is_enough`: ExecID to ExecType, side, symbol and LastQty.
 pub fn executions(
-    address: SocketAddr,
+    address: SocketAddrV4,
+    tls: Option<&Client>,
     is_enough: impl Fn(&BTreeMap<String, [String; 4]>) -> bool,
 ) -> BTreeMap<String, [String; 4]> {
     let start = Instant::now();
@@ -26,14 +31,13 @@ pub fn executions(
             mono_ns: start.elapsed().as_nanos() as u64,
         }
     };
-    let mut stream = loop {
-        match TcpStream::connect(address) {
-            Ok(stream) => break stream,
+    let mut connection = loop {
+        match connect(address, tls) {
+            Ok(connection) => break connection,
             Err(error) => assert!(start.elapsed() < Duration::from_secs(20), "{error}"),
         }
         std::thread::sleep(Duration::from_millis(10));
     };
-    stream.set_nonblocking(true).expect("a socket");
     let mut settings = Settings::new(Role::Initiator, "OPS", "TOUCHLINE");
     // Every report must be one of FIX 4.4.
     settings.checks = Checks::Standard;
@@ -45,16 +49,14 @@ pub fn executions(
         assert_eq!(session.disconnect_reason(), None);
         session.handle_timeout(time());
         while !session.poll_transmit().is_empty() {
-            let sent = stream
-                .write(session.poll_transmit())
+            let sent = connection
+                .send(session.poll_transmit())
                 .expect("it is connected");
             session.transmitted(sent);
         }
-        match stream.read(session.room()) {
+        match connection.receive(session.room()) {
+            Ok(0) => std::thread::sleep(Duration::from_millis(1)),
             Ok(bytes) => session.filled(bytes, time()),
-            Err(error) if error.kind() == ErrorKind::WouldBlock => {
-                std::thread::sleep(Duration::from_millis(1));
-            }
             Err(error) => panic!("{error}"),
         }
         while let Some(event) = session.poll() {
@@ -75,4 +77,16 @@ pub fn executions(
         }
     }
     found
+}
+
+/// A connection that is made and, with TLS, verified.
+fn connect(
+    address: SocketAddrV4,
+    tls: Option<&Client>,
+) -> Result<Connection, touchline_net::stream::Error> {
+    let mut connection = Connection::connect(address, tls, u64::MAX)?;
+    while !connection.is_ready(0)? {
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    Ok(connection)
 }

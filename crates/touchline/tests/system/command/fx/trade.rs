@@ -19,13 +19,17 @@ pub struct Market {
 }
 
 /// Positions by pair: base units, and cash in ticks times units.
-type Positions = BTreeMap<String, (i64, i128)>;
+pub type Positions = BTreeMap<String, (i64, i128)>;
 
 impl Market {
     /// Banks LP01 to LP0n, each with these further lines of its section.
     pub fn open(name: &str, banks: &[&str]) -> Market {
-        let desk = Desk::bare(name);
-        let mut text = format!("seed = 11\nmove_ms = 50\n{PAIRS}");
+        Market::with(Desk::bare(name), "", banks)
+    }
+
+    /// The same in a folder that has files, with further tables of the banks' file.
+    pub fn with(desk: Desk, tables: &str, banks: &[&str]) -> Market {
+        let mut text = format!("seed = 11\nmove_ms = 50\n{tables}{PAIRS}");
         for (place, more) in banks.iter().enumerate() {
             let number = place + 1;
             let pairs = "[\"EUR/USD\", \"USD/JPY\"]";
@@ -82,7 +86,7 @@ fn parse(line: &str) -> Value {
 }
 
 /// Ends an engine in order: what it says, and its positions.
-fn close(engine: Ended, market: &Market, output: &str) -> (String, Positions) {
+pub fn close(engine: Ended, market: &Market, output: &str) -> (String, Positions) {
     end(engine);
     let said = market.desk.read(output);
     let lines = said.lines().skip(1);
@@ -203,7 +207,7 @@ fn back_office(market: &Market) -> BTreeMap<String, [String; 4]> {
         market.desk.path("live/fills.csv").exists()
     });
     let rows = market.desk.read("live/fills.csv").lines().count() - 1;
-    let found = executions(address, |found| {
+    let found = executions(address, None, |found| {
         found.values().filter(|trade| trade[0] == "F").count() >= rows
     });
     end(report);

@@ -1,15 +1,15 @@
-//! TLS settings of a venue's connection.
+//! TLS settings of a connection to a counterparty, and of a listening port.
 
 use super::{ConfigError, SecretSource};
 use serde::{Deserialize, Serialize, Serializer};
 use std::path::{Path, PathBuf};
-use touchline_net::tls::{Client, Identity, Pin, Settings, SetupError};
+use touchline_net::tls::{Client, Identity, Pin, Server, ServerSettings, Settings, SetupError};
 use touchline_session::Secret;
 
-/// TLS of a venue's connection. Verification of the server cannot be disabled.
+/// TLS of a connection to a venue or bank. Verification of the server cannot be disabled.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub struct Tls {
+pub struct ClientTls {
     /// Name to request and to find in the server's certificate; that of the host if absent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub server_name: Option<String>,
@@ -31,7 +31,7 @@ pub struct Tls {
 /// Maximum size of a file of certificates; Mozilla's has 200 KB.
 const CERTIFICATES_BYTES_MAX: u64 = 4 * 1024 * 1024;
 
-impl Tls {
+impl ClientTls {
     /// Reads every file and returns the TLS client for `host`.
     ///
     /// # Errors
@@ -104,6 +104,67 @@ impl Tls {
     }
 }
 
+/// TLS of a listening port.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ServerTls {
+    /// The server's certificate, followed by its chain, in PEM. In the configuration, a relative path starts at the folder of the
+    /// configuration; here it is resolved.
+    #[serde(serialize_with = "super::lossy")]
+    pub certificate_file: PathBuf,
+    /// Its private key, in PEM: a file of this user that no other user may read. Path as above.
+    #[serde(serialize_with = "super::lossy")]
+    pub key_file: PathBuf,
+    /// Issuers of client certificates, in PEM: a client without a certificate of one of them is refused. If absent, no client is
+    /// asked for a certificate. Path as above.
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        serialize_with = "lossy"
+    )]
+    pub client_roots_file: Option<PathBuf>,
+}
+
+impl ServerTls {
+    /// Reads every file and returns the TLS server.
+    ///
+    /// # Errors
+    /// The invalid file, and why. Errors never contain any part of a key.
+    pub fn server(&self) -> Result<Server, ConfigError> {
+        let key = SecretSource::File(self.key_file.clone()).read_key()?;
+        let client_roots = self.client_roots_file.as_deref().map(read_certificates);
+        let client_roots = client_roots.transpose()?;
+        let settings = ServerSettings {
+            certificates: &read_certificates(&self.certificate_file)?,
+            key: key.expose(),
+            client_roots: client_roots.as_deref(),
+        };
+        Server::new(&settings).map_err(|error| {
+            let file = match (error, &self.client_roots_file) {
+                (SetupError::NoRoots, Some(file)) => file,
+                (SetupError::NoKey, _) => &self.key_file,
+                _ => &self.certificate_file,
+            };
+            ConfigError {
+                file: file.clone(),
+                line: None,
+                what: error.to_string(),
+                fix: "see TLS in docs/configuration.md".to_owned(),
+            }
+        })
+    }
+
+    /// Resolves relative paths from `folder`.
+    pub fn starts_at(&mut self, folder: &Path) {
+        for path in [&mut self.certificate_file, &mut self.key_file] {
+            *path = folder.join(&path);
+        }
+        if let Some(path) = &mut self.client_roots_file {
+            *path = folder.join(&path);
+        }
+    }
+}
+
 fn read_certificates(path: &Path) -> Result<Vec<u8>, ConfigError> {
     let refuse = |what: String| ConfigError {
         file: path.to_owned(),
@@ -129,20 +190,102 @@ fn lossy<S: Serializer>(path: &Option<PathBuf>, serializer: S) -> Result<S::Ok, 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::os::unix::fs::PermissionsExt;
 
     #[test]
     fn an_empty_table_is_valid_and_settings_are_read_back() {
-        let least: Tls = toml::from_str("").expect("an empty table");
-        assert_eq!(least, Tls::default());
+        let least: ClientTls = toml::from_str("").expect("an empty table");
+        assert_eq!(least, ClientTls::default());
         assert!(least.client("fix.venue.example").is_ok());
         assert_eq!(toml::to_string(&least).expect("a table"), "");
         let text = "server_name = \"a\"\nroots_file = \"r.pem\"\npins = [\"00\"]\n\
                     client_certificate_file = \"c.pem\"\n\n[client_key]\nfile = \"k.pem\"\n";
-        let mut all: Tls = toml::from_str(text).expect("all settings");
+        let mut all: ClientTls = toml::from_str(text).expect("all settings");
         assert_eq!(toml::to_string(&all).expect("a table"), text);
         all.starts_at(Path::new("/etc/touchline"));
         let moved = toml::to_string(&all).expect("a table");
         assert_eq!(moved.matches("/etc/touchline/").count(), 3, "{moved}");
+    }
+
+    /// Files of an issued certificate and its key, each with this mode.
+    fn files(name: &str, mode: u32) -> ServerTls {
+        let folder = format!("touchline-credentials-{name}-{}", std::process::id());
+        let folder = std::env::temp_dir().join(folder);
+        std::fs::create_dir_all(&folder).expect("a temporary folder");
+        let key = rcgen::KeyPair::generate().expect("a key");
+        let params = rcgen::CertificateParams::new(["localhost".to_owned()]).expect("a name");
+        let certificate = params.self_signed(&key).expect("a certificate");
+        let write = |name: &str, text: &str| {
+            let file = folder.join(name);
+            let _ = std::fs::remove_file(&file);
+            std::fs::write(&file, text).expect("a temporary file");
+            let mode = std::fs::Permissions::from_mode(mode);
+            std::fs::set_permissions(&file, mode).expect("our own file");
+            PathBuf::from(name)
+        };
+        let mut tls = ServerTls {
+            certificate_file: write("c.pem", &certificate.pem()),
+            key_file: write("k.pem", &key.serialize_pem()),
+            client_roots_file: Some(write("r.pem", &certificate.pem())),
+        };
+        tls.starts_at(&folder);
+        tls
+    }
+
+    #[test]
+    fn a_port_has_a_certificate_with_its_key_and_perhaps_issuers_of_clients() {
+        let tls = files("port", 0o600);
+        tls.server().expect("all is in order");
+        let without = ServerTls {
+            client_roots_file: None,
+            ..tls.clone()
+        };
+        without.server().expect("clients need no certificate");
+        let text = toml::to_string(&without).expect("a table");
+        assert_eq!(toml::from_str(&text), Ok(without));
+        let text = toml::to_string(&tls).expect("a table");
+        assert_eq!(toml::from_str(&text), Ok(tls.clone()));
+        // Each file in the place of another one: the error names the wrong one.
+        let (certificate, key) = (&tls.certificate_file, &tls.key_file);
+        let with = |certificate: &PathBuf, key: &PathBuf, roots: &PathBuf| ServerTls {
+            certificate_file: certificate.clone(),
+            key_file: key.clone(),
+            client_roots_file: Some(roots.clone()),
+        };
+        for (wrong, place, word) in [
+            (with(key, key, certificate), key, "no certificate in it"),
+            (
+                with(certificate, certificate, certificate),
+                certificate,
+                "no private key",
+            ),
+            (
+                with(certificate, key, key),
+                key,
+                "no certificate of an issuer",
+            ),
+            (
+                with(certificate, &"/nowhere/k".into(), key),
+                &"/nowhere/k".into(),
+                "cannot read",
+            ),
+        ] {
+            let said = wrong.server().expect_err(word).to_string();
+            let begin = format!("{}: ", place.display());
+            assert!(said.starts_with(&begin) && said.contains(word), "{said}");
+        }
+        let strange = files("strange", 0o600);
+        let mixed = with(certificate, &strange.key_file, certificate);
+        let said = mixed.server().expect_err("another key").to_string();
+        assert!(said.contains("do not belong together"), "{said}");
+        let open = files("open", 0o644)
+            .server()
+            .expect_err("others may read the key");
+        assert!(open.to_string().contains("0644"), "{open}");
+        let misspelt = toml::from_str::<ServerTls>(
+            "certificate_file = \"a\"\nkey_file = \"b\"\nroots = \"c\"",
+        );
+        assert!(misspelt.is_err());
     }
 
     #[test]
@@ -167,11 +310,12 @@ mod tests {
                 "no client certificate",
             ),
         ] {
-            let tls: Tls = toml::from_str(text).expect(text);
+            let tls: ClientTls = toml::from_str(text).expect(text);
             let said = tls.client("fix.venue.example").expect_err(text).to_string();
             assert!(said.starts_with(place) && said.contains(word), "{said}");
         }
-        let misspelt = toml::from_str::<Tls>("verify = false").expect_err("there is no such thing");
+        let misspelt =
+            toml::from_str::<ClientTls>("verify = false").expect_err("there is no such thing");
         assert!(misspelt.to_string().contains("unknown field"), "{misspelt}");
     }
 }

@@ -1,0 +1,63 @@
+//! Places of secrets and certificates in a configuration, and their reading: passwords, private keys, TLS of a client and of a
+//! listening port.
+//!
+//! # Never
+//! Prints any part of a secret. Takes a secret from a command line or from the text of a configuration. Disables a verification of
+//! TLS. Knows a setting that only one crate has.
+//!
+//! # Path
+//! None: files are read at start, and the result is a [`touchline_session::Secret`], or a client or server of
+//! [`touchline_net::tls`].
+//!
+//! # Tests
+//! Unit tests beside each part, with files of every unusable kind; the sentinel of a secret is searched for in all errors.
+
+#![forbid(unsafe_code)]
+
+mod secret;
+mod tls;
+
+pub use secret::{SecretSource, refuse_written};
+pub use tls::{ClientTls, ServerTls};
+
+use serde::Serializer;
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+/// Error of a configuration.
+///
+/// Printed as one line with file, line, problem and fix.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ConfigError {
+    /// File.
+    pub file: PathBuf,
+    /// Line, from 1, if known.
+    pub line: Option<u32>,
+    /// Problem.
+    pub what: String,
+    /// Fix.
+    pub fix: String,
+}
+
+impl fmt::Display for ConfigError {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            file,
+            line,
+            what,
+            fix,
+        } = self;
+        write!(out, "{}", file.display())?;
+        if let Some(line) = line {
+            write!(out, ":{line}")?;
+        }
+        write!(out, ": {what}; {fix}")
+    }
+}
+
+impl std::error::Error for ConfigError {}
+
+/// A path as text.
+fn lossy<S: Serializer>(path: &Path, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_str(&path.display())
+}
