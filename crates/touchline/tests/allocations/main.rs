@@ -4,6 +4,7 @@ mod fix;
 mod journal;
 mod orders;
 mod path;
+mod tls;
 
 use touchline_lab::frozen::Frozen;
 

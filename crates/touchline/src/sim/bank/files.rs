@@ -18,8 +18,8 @@ pub fn read(path: &Path) -> Result<Config, Failure> {
     config.load_ticks(folder).map_err(Failure::usage)?;
     if let Some(tls) = &mut config.tls {
         // The files that are written for clients are in another folder.
-        let folder = std::path::absolute(folder).map_err(|error| wrong(&error))?;
-        tls.starts_at(&folder);
+        let file = std::path::absolute(path).map_err(|error| wrong(&error))?;
+        tls.starts_at(file.parent().unwrap_or(Path::new("/")));
     }
     Ok(config)
 }
