@@ -87,10 +87,9 @@ fn an_order_is_filled_over_tls_and_a_stranger_is_refused_with_a_reason() {
     // The same engine, which trusts another issuer.
     let strange = settings.replace("issuer.pem", "firm.pem");
     market.desk.write("fx/strange.toml", &strange);
-    let run = market
-        .desk
-        .run("fx run --config fx/strange.toml --seconds 3")
-        .done();
+    let line = "fx run --config fx/strange.toml --seconds 3";
+    let run = market.desk.run(line);
+    assert_eq!(run.status, 0, "{run:?}");
     for bank in ["LP01", "LP02"] {
         let begin = format!("order session of {bank} cannot connect to 127.0.0.1:");
         let lines = run.stderr.lines().filter(|line| line.contains(&begin));
