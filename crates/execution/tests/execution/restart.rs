@@ -125,6 +125,9 @@ fn an_order_that_a_loss_of_power_took_from_the_journal_is_adopted() {
     rig.buy("P2", 110_000);
     rig.rounds(100);
     assert_eq!(rig.bank.count("D"), 0, "before it has answered");
+    let counters = rig.trader().counters();
+    // P0 has ended, and its order has no outcome yet.
+    assert_eq!((counters.fx_asking, counters.fx_parents_open), (1, 2));
     let question = rig.bank.take("H");
     unknown_order(&mut rig, &question.clone(), value(&question, 790));
     mass_report(&mut rig, &lost, value(&asked, 584), "1");
@@ -135,6 +138,8 @@ fn an_order_that_a_loss_of_power_took_from_the_journal_is_adopted() {
     };
     assert!(rig.incidents.iter().any(is_adopted), "{:?}", rig.incidents);
     let out = rig.bank.take("D");
+    let counters = rig.trader().counters();
+    assert_eq!((counters.fx_asking, counters.fx_parents_open), (0, 1));
     assert_eq!(rig.trader().engine().positions().of(0).units, 1_000_000);
     // It is in the journal as everything else.
     rig.bank.fill(&out, "X9");
