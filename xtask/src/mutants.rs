@@ -359,7 +359,7 @@ fn counts() {
     }
 
     #[test]
-    fn a_test_that_does_not_exist_or_fails_by_itself_is_refused() {
+    fn a_test_that_does_not_exist_or_fails_without_the_mutant_is_refused() {
         let absent = Mutant {
             test: "no_such_test",
             ..mutant("{ true }", "")

@@ -191,7 +191,7 @@ mod tests {
     /// Ids that collide without a secret, consecutive ids, ids that differ in their highest bits, and one id in many
     /// instruments cost the same as random ones.
     #[test]
-    fn chosen_ids_cost_what_random_ones_do() {
+    fn adversarial_ids_have_the_cost_of_random_ones() {
         const ORDERS: u64 = 1 << 16;
         for seed in 1..=20 {
             let random = |n: u64| (HashKeys::<1>::from_seed(9).hash([n]), 0);

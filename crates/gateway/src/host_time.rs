@@ -202,7 +202,7 @@ mod tests {
 
     /// With empty sockets a gateway that is delayed in each round detects timeouts as soon as any other.
     #[test]
-    fn long_rounds_count_whole_when_the_next_one_finds_nothing_either() {
+    fn long_rounds_are_counted_completely_if_the_next_one_is_idle() {
         let clock = Clock::calibrated();
         let mut time = PolledTime::new(&clock, Duration::from_millis(1));
         let round = (4_000_000.0 / clock.ns_per_tick()) as u64;

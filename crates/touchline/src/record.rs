@@ -345,7 +345,7 @@ mod tests {
     }
 
     #[test]
-    fn quantities_are_numbers_when_whole_and_strings_when_not() {
+    fn integer_quantities_are_numbers_and_others_strings() {
         let cases = [
             (12, 0, "12"),
             (0, -8, "0"),

@@ -117,7 +117,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn backing_off_goes_from_spinning_to_the_longest_sleep_and_begins_again_after_work() {
+    fn backoff_grows_from_spinning_to_the_longest_sleep_and_restarts_after_work() {
         let back_off = BackOff {
             spins: 2,
             yields: 1,

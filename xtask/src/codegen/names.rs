@@ -79,7 +79,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn acronyms_become_words() {
+    fn acronyms_are_split_into_words() {
         for (name, type_name, method) in [
             (
                 "MDIncrementalRefreshBook46",

@@ -78,7 +78,7 @@ mod tests {
     }
 
     #[test]
-    fn one_of_several_is_enough_and_all_of_several_are_needed() {
+    fn or_needs_one_allowed_licence_and_and_needs_all() {
         assert!(holds("MIT OR GPL-3.0", &["MIT"]));
         assert!(holds("GPL-3.0/MIT", &["MIT"]));
         assert!(!holds("MIT AND GPL-3.0", &["MIT"]));

@@ -192,7 +192,7 @@ pub const SNAPSHOTS: &[Mutant] = &[
         name: "feed: a snapshot from before the first packet is used",
         find: "let is_older = is_behind || is_before || ahead",
         replace: "let is_older = is_before || ahead",
-        test: "-p touchline-gateway --test gateway a_snapshot_from_before_the_first_packet_holds_nothing_of_it",
+        test: "-p touchline-gateway --test gateway a_snapshot_sent_before_the_first_packet_does_not_contain_it",
     },
     Mutant {
         name: "feed: a snapshot may wait for any packet number",

@@ -32,7 +32,7 @@ pub const FIRST_USE: &[Mutant] = &[
         name: "demo: the next demo does not clean up",
         find: "if is_running(process) {",
         replace: "if is_running(process) || true {",
-        test: "-p touchline --test system a_demo_removes_what_killed_ones_left",
+        test: "-p touchline --test system a_demo_removes_the_buses_of_killed_ones",
     },
     Mutant {
         name: "demo: a second demo is not rejected",

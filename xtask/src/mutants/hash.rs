@@ -26,7 +26,7 @@ pub const TABLES: &[Mutant] = &[
         name: "hash: the lowest bits choose the chain",
         find: "let high = (sum >> 64) as u64;\n        (high ^ (high >> 32)).wrapping_mul(SPREAD)",
         replace: "let low = sum as u64;\n        low.wrapping_shl(48)",
-        test: "-p touchline-book --lib chosen_ids_cost_what_random_ones_do",
+        test: "-p touchline-book --lib adversarial_ids_have_the_cost_of_random_ones",
     },
     Mutant {
         name: "hash: consecutive ids map to consecutive chains",
@@ -38,7 +38,7 @@ pub const TABLES: &[Mutant] = &[
         name: "hash: the key of an order omits the instrument",
         find: "self.keys.hash([order_id, u64::from(instrument)])",
         replace: "self.keys.hash([order_id, u64::from(instrument) & 0])",
-        test: "-p touchline-book --lib chosen_ids_cost_what_random_ones_do",
+        test: "-p touchline-book --lib adversarial_ids_have_the_cost_of_random_ones",
     },
     Mutant {
         name: "hash: a chain of orders has no length limit",

@@ -83,7 +83,7 @@ const BOOKS: &[Mutant] = &[
         name: "book: a null quantity overwrites",
         find: "if !event.quantity.is_null() {",
         replace: "if true {",
-        test: "-p touchline-gateway --test gateway null_fields_of_an_update_keep_what_was",
+        test: "-p touchline-gateway --test gateway null_fields_of_an_update_keep_the_old_value",
     },
 ];
 
@@ -141,7 +141,7 @@ const DEEP_BOOKS: &[Mutant] = &[
         name: "bus: only the best half of a slot is copied",
         find: "begin..begin + count * ROW",
         replace: "begin..begin + count / 2 * ROW",
-        test: "-p touchline-transport --test bus readers_hold_every_level_after_every_message_whenever_they_join",
+        test: "-p touchline-transport --test bus readers_have_every_level_after_every_message_whenever_they_join",
     },
 ];
 
@@ -245,7 +245,7 @@ const PRICES: &[Mutant] = &[
         name: "feed: what the snapshot contains is replayed",
         find: "entry.rpt_seq > snapshot.rpt_seq && entry.packet >= snapshot.snapshot_sequence",
         replace: "entry.packet >= snapshot.snapshot_sequence",
-        test: "-p touchline-gateway --test gateway price_snapshots::what_a_snapshot_contains_is_not_applied_again",
+        test: "-p touchline-gateway --test gateway price_snapshots::changes_contained_in_a_snapshot_are_not_applied_again",
     },
     Mutant {
         name: "feed: a snapshot from before a reset is used",

@@ -14,7 +14,7 @@ pub const ORDERS: &[Mutant] = &[
         name: "orders: orders that arrive during the read of the rows are left out",
         find: "match &message.body {",
         replace: "match &Body::Heartbeat {",
-        test: "-p touchline-transport --test bus each_joined_book_is_what_it_was",
+        test: "-p touchline-transport --test bus a_joined_order_book_is_that_of_its_message",
     },
     Mutant {
         name: "orders: a joining reader gets no order books",
@@ -44,7 +44,7 @@ pub const ORDERS: &[Mutant] = &[
         name: "orders: an order takes the row of a newer one",
         find: "_ if held.is_some_and(|held| held > number) => None,",
         replace: "",
-        test: "-p touchline-transport --test bus each_joined_book_is_what_it_was",
+        test: "-p touchline-transport --test bus a_joined_order_book_is_that_of_its_message",
     },
     Mutant {
         name: "orders: a reset empties order books that contain it",

@@ -14,7 +14,7 @@ pub const SOAKS: &[Mutant] = &[
         name: "soak: the feed timeout is measured by a clock that a busy host slows down",
         find: "sure + std::mem::replace(&mut self.unsure, round - sure);",
         replace: "sure;",
-        test: "-p touchline-gateway --lib long_rounds_count_whole",
+        test: "-p touchline-gateway --lib long_rounds_are_counted_completely_if_the_next_one_is_idle",
     },
     Mutant {
         name: "soak: a subscriber leaks memory with each read",

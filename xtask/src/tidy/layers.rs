@@ -320,7 +320,7 @@ mod tests {
     }
 
     #[test]
-    fn an_edge_that_nobody_uses_is_found() {
+    fn an_unused_edge_is_found() {
         let mut repository = Repository::of(&[]);
         for package in PACKAGES {
             for known in package.may_know {

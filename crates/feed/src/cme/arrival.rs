@@ -69,7 +69,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_packet_over_the_limit_stays_over_it() {
+    fn a_packet_over_the_limit_is_refused_each_time() {
         let arrival = Arrival {
             feed: FeedType::Incremental,
             line: Line::B,

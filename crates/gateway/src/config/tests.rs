@@ -109,7 +109,7 @@ fn a_missing_file_is_named() {
 }
 
 #[test]
-fn a_configuration_with_a_secret_in_it_is_refused_before_anything_of_it_is_shown() {
+fn a_configuration_that_contains_a_secret_is_refused_without_printing_it() {
     let table = "[venue.replay]\nuser = \"firm\"\npassword = \"sentinel\"\n";
     // Another error precedes it in the file, and would be shown with its place.
     for text in [

@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn the_timeout_is_two_heartbeats_but_not_less_than_the_cycle_needs() {
+    fn the_timeout_is_two_heartbeats_or_the_minimum_of_the_cycle() {
         let timeout_ms = |duty: &Duty| Liveness::new(duty, 0).timeout_ns() / MS;
         assert_eq!(timeout_ms(&duty()), 2_000);
         let quick = Duty {

@@ -90,7 +90,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_ring_fits_the_room() {
+    fn the_ring_size_follows_from_the_free_memory() {
         const MIB: u64 = 1024 * 1024;
         for (free, ring) in [
             (24 * 1024 * MIB, Some(8 * MIB)),
@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn a_place_without_room_is_refused_with_what_is_needed() {
+    fn a_file_system_without_room_is_refused_with_the_required_size() {
         // A file system without free space.
         let said = choose(Some(Path::new("/proc/nowhere")), Path::new("/proc"));
         let Err(Failure::Run(said)) = said else {

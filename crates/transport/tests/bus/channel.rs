@@ -42,7 +42,7 @@ fn assert_all(mirror: &Mirror, images: &mut Images, validity: Validity) {
 }
 
 #[test]
-fn a_feed_timeout_of_a_whole_channel_is_one_message() {
+fn a_feed_timeout_of_a_channel_is_one_message() {
     let stage = Stage::new();
     let mut publisher =
         Publisher::open(&stage.root(), "test", &wide()).expect("no other process writes it");

@@ -279,7 +279,7 @@ fn assert_mirrored(venue: &Venue, mirror: &Mirror, context: &str) {
 /// A book of 3,000 levels over a bus: the mirror equals the book after every message, and a late
 /// joiner receives it from its slot.
 #[test]
-fn readers_hold_every_level_after_every_message_whenever_they_join() {
+fn readers_have_every_level_after_every_message_whenever_they_join() {
     for seed in seeds(2) {
         let stage = Stage::new();
         let mut publisher = publisher(&stage, 4_096);

@@ -195,7 +195,7 @@ fn told_by(subscriber: &mut Subscriber) -> String {
 /// Downloads follow each other while a reader joins slowly: each reported phase follows the
 /// previous one.
 #[test]
-fn joining_slowly_between_downloads_never_goes_back() {
+fn a_slow_join_reports_the_phases_of_downloads_in_order() {
     for seed in touchline_lab::random::seeds(40) {
         let stage = Stage::new();
         let mut publisher = stage.publisher();

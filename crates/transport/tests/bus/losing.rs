@@ -50,7 +50,7 @@ fn an_overrun_reader_recovers_from_snapshot_slots() {
 }
 
 #[test]
-fn without_resynchronising_each_book_comes_back_when_it_changes() {
+fn without_resynchronisation_a_book_recovers_at_its_next_change() {
     for seed in touchline_lab::random::seeds(8) {
         let stage = Stage::new();
         let mut publisher = stage.publisher();

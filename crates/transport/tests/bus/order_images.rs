@@ -164,7 +164,7 @@ impl Subscribe for Judge<'_> {
 /// A publisher without pauses, with books that are emptied and published whole occasionally; readers join repeatedly,
 /// and follow for a while.
 #[test]
-fn each_joined_book_is_what_it_was_at_its_message() {
+fn a_joined_order_book_is_that_of_its_message() {
     for seed in touchline_lab::random::seeds(4) {
         println!("SEED={seed}");
         let stage = Stage::new();
@@ -391,7 +391,7 @@ fn unreadable_order_books_are_not_live_and_arrive_with_the_next_message() {
 
 /// The publisher is within a batch: rows may be from before or after it, so no order book is usable.
 #[test]
-fn a_publisher_that_died_in_a_batch_leaves_no_order_book() {
+fn order_books_of_an_interrupted_batch_are_not_read() {
     let stage = Stage::new();
     let mut publisher = stage.publisher();
     publish(&mut publisher, &Update::Definition(&definition(0)));

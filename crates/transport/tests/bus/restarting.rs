@@ -261,7 +261,7 @@ fn a_second_publisher_is_refused_with_the_process_of_the_first() {
 }
 
 #[test]
-fn a_ring_that_holds_no_message_is_refused() {
+fn a_ring_too_small_for_a_message_is_refused() {
     let stage = Stage::new();
     for (ring_bytes, reason) in [(1_000, "power of two"), (1_024, "4096")] {
         let settings = Settings {
@@ -367,7 +367,7 @@ fn a_bus_of_another_layout_is_refused() {
 
 /// A publisher of another layout starts: readers report it once, show no book as live, and join the next readable one.
 #[test]
-fn a_reader_waits_while_a_publisher_goes_on_in_another_layout() {
+fn a_reader_waits_while_a_publisher_continues_in_another_layout() {
     let stage = Stage::new();
     let mut publisher = stage.publisher();
     let mut market = Market::new(1, 4);
@@ -404,7 +404,7 @@ fn a_reader_waits_while_a_publisher_goes_on_in_another_layout() {
 
 /// A newer schema of the same layout: additions are skipped and counted, everything else works.
 #[test]
-fn a_newer_schema_is_read_as_far_as_it_is_known() {
+fn known_parts_of_a_newer_schema_are_read() {
     const TEMPLATE_AT: u64 = 2;
     let stage = Stage::new();
     let mut publisher = stage.publisher();

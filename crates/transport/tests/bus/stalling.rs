@@ -322,7 +322,7 @@ fn a_publisher_without_activity_statements_is_never_stalled() {
 
 /// A subscriber without messages checks ten times a second by itself.
 #[test]
-fn a_stall_is_noticed_in_time() {
+fn a_stall_is_detected_in_time() {
     let stage = Stage::new();
     let (mut publisher, _, mut subscriber, mut reader) = begun(&stage);
     stall(&mut publisher);

@@ -9,7 +9,7 @@ use xtask::codegen::{differing, formatted, load, rust};
 
 /// Conformance schemas, sorted by what the reference compiler did with each.
 #[test]
-fn conformance_schemas_are_taken_or_refused() {
+fn conformance_schemas_are_accepted_or_refused() {
     let Some(captures) = folder("TOUCHLINE_CAPTURES", "conformance schemas") else {
         return;
     };

@@ -21,7 +21,7 @@ const INSTRUMENTS_MAX: usize = 64;
 const ORDERS_MAX: usize = 16_384;
 
 #[test]
-fn no_live_book_goes_back_over_a_reset_that_comes_late() {
+fn a_late_reset_reverts_no_live_book() {
     let mut right = 0;
     for seed in seeds(40) {
         let mut random = Random::from_seed(seed ^ 0x6c61_6767);

@@ -6,7 +6,7 @@ use touchline_feed::cme::FeedType;
 
 /// A gateway that receives packet 1 has missed no packet.
 #[test]
-fn joined_at_the_first_packet_every_book_is_known() {
+fn after_a_join_at_the_first_packet_every_book_is_known() {
     let mut bench = Bench::new();
     bench.definitions(1, &[definition(ID, 10)]);
     bench.packet(1, &[heartbeat()]);
@@ -15,7 +15,7 @@ fn joined_at_the_first_packet_every_book_is_known() {
 }
 
 #[test]
-fn joined_late_nothing_is_known_until_an_entry_shows_it() {
+fn after_a_late_join_a_book_is_unknown_until_an_entry_confirms_it() {
     let mut bench = Bench::new();
     bench.definitions(1, &[definition(ID, 10)]);
     bench.packet(9, &[heartbeat()]);
@@ -44,7 +44,7 @@ fn a_packet_is_processed_once() {
 }
 
 #[test]
-fn a_copy_that_comes_too_late_is_dropped() {
+fn a_late_copy_is_dropped() {
     let mut bench = Bench::new();
     bench.sent_at(FeedType::Incremental, 1, 1, &[book(&[bid(1, NEW, 1, 100)])]);
     bench.sent_at(FeedType::Incremental, 3, 3, &[heartbeat()]);

@@ -31,7 +31,7 @@ fn every_chunk_is_needed_and_the_queue_is_replayed() {
 }
 
 #[test]
-fn what_a_snapshot_contains_is_not_applied_again() {
+fn changes_contained_in_a_snapshot_are_not_applied_again() {
     let mut bench = unknown();
     // Order 3 was added in packet 3 and deleted before the end of packet 5.
     bench.order_snapshots(1, &[order_chunk(5, 50, (1, 1), &[A])]);

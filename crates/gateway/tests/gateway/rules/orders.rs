@@ -14,7 +14,7 @@ fn orders_of_a_price_are_sorted_by_priority() {
 }
 
 #[test]
-fn null_fields_of_an_update_keep_what_was() {
+fn null_fields_of_an_update_keep_the_old_value() {
     let mut bench = Bench::new();
     let (first, second) = (order(NEW, 1, 30, 5, 100), order(NEW, 2, 20, 6, 100));
     bench.packet(1, &[orders(0, &[first, second])]);

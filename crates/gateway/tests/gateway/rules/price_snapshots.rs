@@ -25,7 +25,7 @@ fn the_queue_is_replayed_on_top_of_a_snapshot() {
 }
 
 #[test]
-fn what_a_snapshot_contains_is_not_applied_again() {
+fn changes_contained_in_a_snapshot_are_not_applied_again() {
     let mut bench = with_a_gap();
     bench.snapshots(1, &[snapshot(2, 3, &[103, 102])]);
     bench.book(ID, "live 104 103 102 |");
@@ -62,7 +62,7 @@ fn a_snapshot_behind_a_reset_waits_for_the_reset() {
 
 /// A snapshot ahead of the incremental feed never rolls a published book back.
 #[test]
-fn no_live_book_goes_back_behind_a_reset() {
+fn a_snapshot_ahead_of_a_reset_reverts_no_live_book() {
     let mut bench = with_a_gap();
     bench.snapshots(1, &[snapshot(6, 2, &[51, 50])]);
     bench.take_published();
@@ -156,7 +156,7 @@ fn snapshots_of_a_clock_that_went_back_a_little_are_used() {
 
 /// A late joiner receives a snapshot of the previous session with a number that it has already received.
 #[test]
-fn a_snapshot_from_before_the_first_packet_holds_nothing_of_it() {
+fn a_snapshot_sent_before_the_first_packet_does_not_contain_it() {
     let mut bench = Bench::new();
     bench.sent_at(
         FeedType::Incremental,

@@ -73,7 +73,7 @@ fn said(packet: &Option<Vec<u8>>) -> (u8, String) {
 }
 
 #[test]
-fn the_packets_asked_for_come_between_logon_and_logout() {
+fn requested_packets_are_sent_between_logon_and_logout() {
     let server = server();
     for (first, last) in [(11, 11), (500, 507), (1_011, 3_010)] {
         let answer = ask(&server, &request(first, last));

@@ -33,7 +33,7 @@ fn numbers(forger: &Forger, count: usize) -> Vec<u32> {
 }
 
 #[test]
-fn a_heartbeat_has_the_number_and_the_time_that_were_asked_for() {
+fn a_forged_heartbeat_has_the_requested_number_and_time() {
     let mut forger = Forger::default();
     let heartbeat_of = |forger: &Forger, number, off_ns| {
         let what = Injected::Heartbeat(forgery(number, off_ns));
@@ -84,7 +84,7 @@ fn a_heartbeat_has_the_number_and_the_time_that_were_asked_for() {
 }
 
 #[test]
-fn a_snapshot_claims_in_each_message_what_was_asked_for() {
+fn every_message_of_a_forged_snapshot_has_the_requested_values() {
     let mut forger = Forger::default();
     let far = Injected::Snapshot(forgery(Forged::By(1_000), -1));
     assert!(forger.packets(far, Feed::Snapshot, VENUE_NS).is_empty());

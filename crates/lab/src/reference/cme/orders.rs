@@ -264,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_snapshot_contains_is_not_applied_again() {
+    fn changes_contained_in_a_snapshot_are_not_applied_again() {
         let mut orders = unknown();
         orders.take_chunk(&chunk((1, 1), 9, 90, &[1]), Some(5));
         orders.take(9, entry(1, 2));

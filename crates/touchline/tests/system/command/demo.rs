@@ -188,7 +188,7 @@ fn is_there(process: u32) -> bool {
 
 /// If its cleaner was killed, too, the next demo cleans up, and spares running ones.
 #[test]
-fn a_demo_removes_what_killed_ones_left() {
+fn a_demo_removes_the_buses_of_killed_ones() {
     let _alone = alone();
     let desk = Desk::bare("demo-sweep");
     let mut first = demo_with_folder(&desk);

@@ -163,7 +163,7 @@ fn a_subscriber_shows_only_books_that_the_exchange_had() {
 }
 
 #[test]
-fn who_may_log_on_comes_from_a_file_that_nobody_else_reads() {
+fn credentials_must_be_in_a_file_that_only_its_owner_reads() {
     use std::os::unix::fs::PermissionsExt;
     let desk = Desk::bare("deribit-access");
     let with = |content: &str, mode| {

@@ -179,7 +179,7 @@ fn the_effective_configuration_is_a_configuration() {
 }
 
 #[test]
-fn symbols_limit_what_is_written() {
+fn output_is_limited_to_the_selected_symbols() {
     let desk = Desk::new("symbols");
     let toml = desk.read("cme.toml") + "symbols = [\"ZQA*\", \"ZQC0\"]\n";
     desk.write("cme.toml", toml);

@@ -191,7 +191,7 @@ fn trades_48() {
 
 /// A newer writer: longer blocks, and a group that no template here has. What is known is read, the rest is skipped.
 #[test]
-fn newer_versions_are_read_as_far_as_known() {
+fn known_parts_of_newer_versions_are_read() {
     let bytes = Bytes::default()
         .header(13, 47, 14)
         .u64(5)
