@@ -100,8 +100,8 @@ pub struct Parent {
     named: u64,
     /// Filled quantity and cost, net of busts.
     net: (i64, i128),
-    /// Whether it stands for one adopted order.
-    is_adopted: bool,
+    /// It stands for one adopted order, which was made for the parent of this name.
+    adopted_for: Option<Id>,
 }
 
 impl Parent {
@@ -120,9 +120,15 @@ impl Parent {
         !self.is_working && !self.is_unsettled
     }
 
-    /// Whether a cancel of the desk does anything: it works, or its one order was adopted and may still be filled.
-    pub fn may_cancel(&self) -> bool {
-        self.is_working || (self.is_adopted && self.exposure.out() > 0)
+    /// Whether a cancel by the desk changes anything: it works, or its one order was adopted and may still be filled.
+    fn may_cancel(&self) -> bool {
+        self.is_working || (self.adopted_for.is_some() && self.exposure.out() > 0)
+    }
+
+    /// Whether a cancel of this name is for it.
+    fn is_meant_by(&self, id: &Id) -> bool {
+        // mutant: fx: an adopted order is not canceled by the name of its parent
+        self.terms.id == *id || self.adopted_for.as_ref() == Some(id)
     }
 
     /// Quantity for new orders, units.
@@ -173,9 +179,19 @@ impl Parents {
         self.by_id.contains_key(id)
     }
 
-    /// A parent by its name.
+    /// A parent by its name, or by the name that its order was adopted for.
     pub fn find(&self, id: &Id) -> Option<usize> {
         self.by_id.get(id).copied()
+    }
+
+    /// Parents that a cancel of this name cancels, in order of arrival: the working parent of the name, and the parents of
+    /// the orders that were adopted for it and may still be filled.
+    pub fn to_cancel(&self, id: &Id) -> impl Iterator<Item = usize> {
+        let live = self.live.iter().copied();
+        live.filter(move |at| {
+            let parent = &self.parents[*at];
+            parent.is_meant_by(id) && parent.may_cancel()
+        })
     }
 
     /// A parent by its number.
@@ -210,7 +226,7 @@ impl Parents {
             is_unsettled: false,
             named: 0,
             net: (0, 0),
-            is_adopted: false,
+            adopted_for: None,
         });
         at
     }
@@ -247,7 +263,7 @@ impl Parents {
             partial: true,
         };
         let at = self.add(terms, None);
-        self.parents[at].is_adopted = true;
+        self.parents[at].adopted_for = Some(of);
         // mutant: fx: the name of a parent whose orders were lost is accepted again
         self.by_id.entry(of).or_insert(at);
         self.send(at, quantity);

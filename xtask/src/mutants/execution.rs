@@ -59,6 +59,12 @@ pub const EXECUTION: &[Mutant] = &[
         test: "-p touchline-execution --test execution restart::a_killed_engine_asks_for_its_order_and_has_its_position",
     },
     Mutant {
+        name: "execution: an adopted order is not canceled by the name of its parent",
+        find: "parents.to_cancel(id).next().is_some();",
+        replace: "parents.find(id).is_some_and(|at| parents.get(at).is_working());",
+        test: "-p touchline-execution --test execution restart::an_adopted_order_is_canceled_by_the_name_of_a_parent_that_the_journal_has",
+    },
+    Mutant {
         name: "execution: banks are not asked for orders after a reboot",
         find: "start.epoch > 1 &&",
         replace: "false &&",

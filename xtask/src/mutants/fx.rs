@@ -431,6 +431,12 @@ pub const FX: &[Mutant] = &[
         test: "-p touchline-fx --test fx adopt::a_parent_whose_orders_were_lost_is_not_traded_again",
     },
     Mutant {
+        name: "fx: an adopted order is not canceled by the name of its parent",
+        find: "self.terms.id == *id || self.adopted_for.as_ref() == Some(id)",
+        replace: "self.terms.id == *id",
+        test: "-p touchline-fx --test fx adopt::adopted_orders_are_canceled_by_the_name_of_their_parent",
+    },
+    Mutant {
         name: "fx: an unknown order of this run is adopted",
         find: "(epoch < self.before)",
         replace: "(epoch <= self.before)",

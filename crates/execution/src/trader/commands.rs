@@ -9,7 +9,7 @@ use crate::records::Record;
 use serde_json::{Map, Value, json};
 use touchline_fx::input::{Desk, Input};
 use touchline_fx::session_file::read_desk;
-use touchline_types::ReceiveTime;
+use touchline_types::{Id, ReceiveTime};
 
 impl<O: Output, L: Link> Core<O, L> {
     /// Executes a command or refuses it. The command is in the journal as received, and so is the answer.
@@ -147,8 +147,10 @@ impl<O: Output, L: Link> Core<O, L> {
     ) -> Result<&'static str, String> {
         let is_void = match desk {
             Desk::Cancel { id } => {
-                let found = id.as_ref().and_then(|id| self.engine.parents().find(id));
-                found.is_none_or(|at| !self.engine.parents().get(at).may_cancel())
+                let parents = self.engine.parents();
+                // mutant: execution: an adopted order is not canceled by the name of its parent
+                let is_any = |id: &Id| parents.to_cancel(id).next().is_some();
+                !id.as_ref().is_some_and(is_any)
             }
             Desk::Enable { bank, pair } => bank.is_none() || pair.is_none(),
             Desk::Resolve { id, .. } => {

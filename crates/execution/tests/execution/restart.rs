@@ -150,6 +150,32 @@ fn an_order_that_a_loss_of_power_took_from_the_journal_is_adopted() {
     assert!(rig.trader().engine().has_said_all(0));
 }
 
+/// The journal has the parent and one of its two orders: the desk cancels the other one, which the bank reports, by the
+/// parent's name.
+#[test]
+fn an_adopted_order_is_canceled_by_the_name_of_a_parent_that_the_journal_has() {
+    let mut rig = Rig::open(SMALL, "");
+    let mut lost = rig.order("P1");
+    for field in lost.iter_mut().filter(|field| field.0 == 11) {
+        let (parent, _) = field.1.rsplit_once('-').expect("parent and number");
+        field.1 = format!("{parent}-2");
+    }
+    rig.reboot();
+    rig.start();
+    rig.until("a mass status", |rig| rig.bank.count("AF") > 0);
+    let cancel = r#"{"op":"cancel","id":"P1"}"#;
+    rig.command(cancel);
+    rig.until("a command", |rig| rig.trader().totals().commands == 1);
+    rig.bank.report(&lost, "0", ("I", "0"), "0");
+    rig.until("an adopted order", |rig| {
+        rig.trader().counters().fx_parents_open == 2
+    });
+    assert_eq!(rig.bank.count("F"), 0, "the parent has ended");
+    rig.command(cancel);
+    rig.until("a cancel", |rig| rig.bank.count("F") > 0);
+    assert_eq!(value(&rig.bank.take("F"), 41), value(&lost, 11));
+}
+
 /// A ring whose files belong to another user than the configuration says is not read.
 #[test]
 fn a_client_of_another_user_is_not_heard() {

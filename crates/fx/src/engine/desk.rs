@@ -71,16 +71,18 @@ impl Engine {
     }
 
     fn cancel(&mut self, id: Option<&Id>, out: &mut Batch) {
-        let found = id.and_then(|id| self.parents.find(id));
-        let Some(parent) = found.filter(|at| self.parents.get(*at).may_cancel()) else {
+        let Some(id) = id else {
             return;
         };
-        if self.parents.get(parent).is_working() {
-            self.end_parent(parent, EndReason::Cancel, out);
+        let parents: Vec<usize> = self.parents.to_cancel(id).collect();
+        for &parent in &parents {
+            if self.parents.get(parent).is_working() {
+                self.end_parent(parent, EndReason::Cancel, out);
+            }
         }
         let live = self.orders.live().to_vec();
         for at in live {
-            if self.orders.get(at).terms.parent == parent {
+            if parents.contains(&self.orders.get(at).terms.parent) {
                 self.cancel_order(at, out);
             }
         }

@@ -1,6 +1,7 @@
 //! After a reboot of the host: banks are asked for all their orders, and those that the journal lost are adopted.
 
 use crate::world::{World, value, values};
+use touchline_types::Id;
 
 const AT: &str = "|55=EUR/USD|54=1|38=1000000|44=1.10002|6=1.10001";
 
@@ -273,4 +274,59 @@ fn a_parent_whose_orders_were_lost_is_not_traded_again() {
     assert_eq!(buy(&mut world, "P8"), ["refused P8"]);
     assert_eq!(world.sent(), 2);
     assert_eq!(buy(&mut world, "P7"), ["accepted P7"]);
+}
+
+/// Order `id` is open at the bank, which reports it unasked.
+fn open_order(world: &mut World, bank: &str, id: &str) {
+    let more = format!("{AT}|151=1000000");
+    world.execution(bank, id, ("0", "I", "0", 0), &more);
+    assert_eq!(alarms(world), ["adopted"], "{id}");
+}
+
+/// Names of the orders that a cancel of P9 cancels. Whether there are any is known before it is made.
+fn canceled(world: &mut World) -> Vec<String> {
+    let parents = world.replay.engine().parents();
+    let is_any = parents.to_cancel(&Id::lossy(b"P9")).next().is_some();
+    world.orders();
+    world.desk("{\"op\":\"cancel\",\"id\":\"P9\"}");
+    let lines = world.orders();
+    let cancels = lines.iter().filter(|line| line.contains("35=F|"));
+    let names = cancels.map(|line| {
+        let (_, name) = line.split_once("|41=").expect("the order's name");
+        name.split('|').next().expect("text").to_owned()
+    });
+    let names: Vec<String> = names.collect();
+    assert_eq!(is_any, !names.is_empty(), "{lines:?}");
+    names
+}
+
+#[test]
+fn adopted_orders_are_canceled_by_the_name_of_their_parent() {
+    // The journal has neither the parent nor its orders, at two banks; another parent's order stays.
+    let mut lost = rebooted("", "");
+    lost.at(20).line("A.o !up");
+    assert!(canceled(&mut lost).is_empty());
+    open_order(&mut lost, "A", "Te2-P9-1");
+    open_order(&mut lost, "A", "Te2-P8-1");
+    open_order(&mut lost, "B", "Te2-P9-2");
+    assert_eq!(canceled(&mut lost), ["Te2-P9-1", "Te2-P9-2"]);
+    // They have ended.
+    lost.execution("A", "Te2-P9-1", ("E1", "4", "4", 0), "");
+    lost.execution("B", "Te2-P9-2", ("E1", "4", "4", 0), "");
+    assert_eq!(lost.order(1), ("New".into(), 0, 1_000_000));
+    assert!(canceled(&mut lost).is_empty());
+    // The journal has the parent and lost its order: the parent ended with its run.
+    let mut known = World::up("", &[("A", ""), ("B", "")]);
+    known.parent("P9", "buy", 1_000_000, ",\"deadline_ms\":60000");
+    known.at(10).desk("{\"op\":\"restart\"}");
+    known.desk("{\"op\":\"reboot\",\"epoch\":3}");
+    known.at(20).line("A.o !up").decisions();
+    open_order(&mut known, "A", "Te2-P9-1");
+    assert_eq!(canceled(&mut known), ["Te2-P9-1"]);
+    // The desk has sent the parent again, before the bank reported its order.
+    let mut again = rebooted("", "");
+    again.parent("P9", "buy", 1_000_000, ",\"deadline_ms\":60000");
+    again.at(20).line("A.o !up").decisions();
+    open_order(&mut again, "A", "Te2-P9-1");
+    assert_eq!(canceled(&mut again), ["Te2-P9-1"]);
 }
