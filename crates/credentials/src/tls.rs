@@ -91,7 +91,9 @@ impl ClientTls {
     fn refused(&self, error: SetupError, value: &Path) -> ConfigError {
         let file = match error {
             SetupError::NoRoots => self.roots_file.clone(),
-            SetupError::NoCertificate | SetupError::NotOurs => self.client_certificate_file.clone(),
+            SetupError::NoCertificate | SetupError::NotOurs | SetupError::NotOfServer => {
+                self.client_certificate_file.clone()
+            }
             SetupError::NoKey => self.client_key.as_ref().map(|key| key.to_string().into()),
             SetupError::NoName | SetupError::BadPin => None,
         };
@@ -207,10 +209,14 @@ mod tests {
         assert_eq!(moved.matches("/etc/touchline/").count(), 3, "{moved}");
     }
 
+    fn folder(name: &str) -> PathBuf {
+        let folder = format!("touchline-credentials-{name}-{}", std::process::id());
+        std::env::temp_dir().join(folder)
+    }
+
     /// Files of an issued certificate and its key, each with this mode.
     fn files(name: &str, mode: u32) -> ServerTls {
-        let folder = format!("touchline-credentials-{name}-{}", std::process::id());
-        let folder = std::env::temp_dir().join(folder);
+        let folder = folder(name);
         std::fs::create_dir_all(&folder).expect("a temporary folder");
         let key = rcgen::KeyPair::generate().expect("a key");
         let params = rcgen::CertificateParams::new(["localhost".to_owned()]).expect("a name");
@@ -286,6 +292,9 @@ mod tests {
             "certificate_file = \"a\"\nkey_file = \"b\"\nroots = \"c\"",
         );
         assert!(misspelt.is_err());
+        for name in ["port", "strange", "open"] {
+            let _ = std::fs::remove_dir_all(folder(name));
+        }
     }
 
     #[test]

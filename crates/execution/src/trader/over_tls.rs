@@ -6,7 +6,8 @@ use crate::config::Config;
 use crate::edge::{Link, Lost, Socket};
 use crate::issuer::{Issued, Issuer};
 use crate::recovery::recover_from;
-use crate::trader::Incident;
+use crate::standby::Standby;
+use crate::trader::{Incident, Trader};
 use std::net::{Ipv4Addr, SocketAddrV4};
 use std::time::{Duration, Instant};
 use touchline_net::stream::{Connection, Listener, Readiness};
@@ -444,6 +445,18 @@ fn a_section_that_cannot_be_used_is_refused_with_its_bank() {
         let error = config.tls_clients().expect_err(tls).to_string();
         assert!(error.starts_with(said), "{error}");
     }
+    // Neither an engine nor a standby begins without the files, and no journal is made.
+    let folder = format!("touchline-over-tls-{}", std::process::id());
+    let folder = std::env::temp_dir().join(folder);
+    let mut config = Config::parse(&text("roots_file = \"r.pem\"")).expect("a configuration");
+    config.starts_at(&folder);
+    config.run.directory = Some(folder.join("buses"));
+    let errors = [Trader::open(&config).err(), Standby::open(&config).err()];
+    for error in errors {
+        let error = error.expect("it has no issuers").to_string();
+        assert!(error.contains("r.pem: cannot read it"), "{error}");
+    }
+    assert!(!folder.exists(), "something was made");
     let error = Config::parse(&text("verify = false")).expect_err("no such setting");
     assert!(
         error.to_string().contains("unknown field `verify`"),

@@ -54,9 +54,12 @@ pub enum SetupError {
     /// Invalid key.
     #[error("there is no private key in it; it must have one PEM block `BEGIN PRIVATE KEY`")]
     NoKey,
-    /// Certificate and key do not match.
-    #[error("the certificate and its key do not belong together")]
+    /// Client certificate and key do not match.
+    #[error("the client certificate and its key do not belong together")]
     NotOurs,
+    /// Certificate and key of a server do not match.
+    #[error("the certificate and its key do not belong together")]
+    NotOfServer,
     /// Invalid pin.
     #[error("a pin has 64 hexadecimal digits: SHA-256 of the certificate's SubjectPublicKeyInfo")]
     BadPin,

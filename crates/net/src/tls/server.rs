@@ -46,7 +46,7 @@ impl Server {
             Some(pem) => builder.with_client_cert_verifier(client_verifier(pem, provider)?),
         };
         let config = builder.with_single_cert(chain, key);
-        let mut config = config.map_err(|_| SetupError::NotOurs)?;
+        let mut config = config.map_err(|_| SetupError::NotOfServer)?;
         // No resumption: each connection is verified.
         config.session_storage = Arc::new(NoServerSessionStorage {});
         config.send_tls13_tickets = 0;
