@@ -2,10 +2,12 @@
 //!
 //! A line has level, event and fields. One [table](events::EVENTS) lists the events; `docs/troubleshooting.md` has the
 //! operator's action for each. Repeated lines of an event are written once a second, with the number of lines left out.
-//! The message path does not log: the logging thread reads counters and values that the path hands over.
+//! The message path does not write the log: it hands values over to a [thread](LogThread) that does, or another thread reads its
+//! counters.
 
 pub mod events;
 mod format;
+mod thread;
 
 use events::{Event, Rate};
 use std::collections::BTreeMap;
@@ -16,6 +18,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use format::Line;
 pub use format::{Field, Format, Value, one_line};
+pub use thread::LogThread;
 
 /// Interval of the lines of a repeated event.
 const EVERY: Duration = Duration::from_secs(1);

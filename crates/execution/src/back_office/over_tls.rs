@@ -176,7 +176,7 @@ fn a_failed_handshake_is_one_line_and_delays_nobody() {
     let begin = "connection from 127.0.0.1 refused: ";
     let line = port.line();
     assert!(
-        line.starts_with(begin) && line.contains("TLS: the client speaks no TLS"),
+        line.starts_with(begin) && line.contains("TLS: the client does not use TLS"),
         "{line}"
     );
     let foreign = port.server.issue("ops");

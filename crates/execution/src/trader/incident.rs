@@ -151,7 +151,7 @@ impl fmt::Display for Incident {
             Incident::JournalFailed { why } => {
                 write!(
                     f,
-                    "the journal cannot be written: {why}; nothing is sent any more, start again with a sound disk"
+                    "the journal cannot be written: {why}; the kill switch is set, no order is sent, cancels and status requests still are: repair the disk and start again"
                 )
             }
             Incident::JournalAlarm { errno } => {

@@ -67,7 +67,7 @@ pub enum Refusal {
     ClientRefused,
     /// A client without TLS, or with a version below 1.2.
     #[error(
-        "the client speaks no TLS, or none of 1.2 or later; switch TLS on at the client (of a relay, its address begins with tls://)"
+        "the client does not use TLS 1.2 or later; switch TLS on at the client (of a relay, its address begins with tls://)"
     )]
     ClientNotTls,
     /// A client ended the handshake.

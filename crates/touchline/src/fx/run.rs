@@ -2,9 +2,10 @@
 
 use super::follow::configuration;
 use crate::interrupt::Interrupt;
-use crate::log::{Log, LogArguments, events};
+use crate::log::{Log, LogArguments, LogThread, events};
 use crate::output::{Failure, say};
 use clap::Args;
+use std::io::Stderr;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 use touchline_execution::{Config, Error, Promotion, Standby, Step, Trader};
@@ -56,6 +57,8 @@ Exit status:
 
 /// Pause of a standby that finds nothing new.
 const STANDBY_NAP: Duration = Duration::from_millis(1);
+/// How long the lines of the log may take to be written at the end.
+const LOG_END: Duration = Duration::from_secs(2);
 /// How long sessions may take to log out.
 const LOGOUT: Duration = Duration::from_secs(2);
 
@@ -80,6 +83,8 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         },
     };
     log.write(&events::FX_STARTED, [("what", started(&trader).into())]);
+    let start = LogThread::start(log);
+    let mut log = start.map_err(|error| Failure::run(format!("cannot start a thread: {error}")))?;
     let idle = match config.run.spin {
         true => Idle::BusySpin,
         false => Idle::BackOff(BackOff {
@@ -95,14 +100,18 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         &interrupt,
         idle,
     );
-    log.finish();
     let outcome = outcome.and_then(|()| {
         let summary = summary(&trader);
         trader.finish().map_err(failed)?;
         log.write(&events::STOPPED, []);
-        say(&summary)
+        Ok(summary)
     });
-    outcome.map_err(|failure| failure.logged(&mut log))
+    let log = log.finish(LOG_END);
+    match (outcome, log) {
+        (Ok(summary), _) => say(&summary),
+        (Err(failure), Some(mut log)) => Err(failure.logged(&mut log)),
+        (Err(failure), None) => Err(failure),
+    }
 }
 
 /// Follows the active engine until it is promoted; `None`: it was stopped.
@@ -136,7 +145,7 @@ fn rounds(
     arguments: &Arguments,
     trader: &mut Trader,
     mut promotion: Option<Promotion>,
-    log: &mut Log,
+    log: &mut LogThread<Stderr>,
     interrupt: &Interrupt,
     idle: Idle,
 ) -> Result<(), Failure> {
@@ -166,9 +175,12 @@ fn rounds(
     Ok(())
 }
 
-fn round(trader: &mut Trader, log: &mut Log) -> Result<usize, Failure> {
+fn round(trader: &mut Trader, log: &mut LogThread<Stderr>) -> Result<usize, Failure> {
     let count = trader.work().map_err(failed)?;
-    while let Some(incident) = trader.next_incident() {
+    // Without room the engine keeps them, and counts those that it cannot keep.
+    while log.is_ready()
+        && let Some(incident) = trader.next_incident()
+    {
         let event = match incident.is_urgent() {
             true => &events::FX_ALARM,
             false => &events::FX_SESSION,

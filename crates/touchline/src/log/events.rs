@@ -220,7 +220,7 @@ events! {
         "the address can be reached from other hosts, without a password"
         "listen on 127.0.0.1, or behind a proxy that authenticates";
 
-    // `touchline sim`.
+    // `touchline fx`.
     FX_STARTED = Info Each "fx_started" [what]
         "the trading engine has restored its journal, and its order sessions start to connect"
         "nothing";

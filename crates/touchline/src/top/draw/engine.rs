@@ -89,10 +89,10 @@ fn explanation(bus: &str, engine: &Engine, width: u16) -> Vec<Line<'static>> {
         }
         EngineState::Held => "No order is sent before all quotes are read.".to_owned(),
         EngineState::NoSession => {
-            "No order session is logged on; the log lines fx_session have the reasons.".to_owned()
+            "No order session is logged on; the log lines fx_alarm have the reasons.".to_owned()
         }
         EngineState::Trading if up < all => {
-            format!("Orders are sent to {up} of {all} banks; the log lines fx_session have the reasons.")
+            format!("Orders are sent to {up} of {all} banks; the log lines fx_alarm have the reasons.")
         }
         EngineState::Trading => "Orders are sent to all banks.".to_owned(),
         EngineState::Standby => "Applies the engine's journal; sends nothing before `touchline fx promote`.".to_owned(),
