@@ -21,6 +21,8 @@ pub(crate) trait Output {
     fn state(&self) -> (State, u64);
     /// Error number of the last failed preparation of a segment; 0: none.
     fn alarm(&self) -> u64;
+    /// Marks the journal as failed: messages leave from now on that it lacks.
+    fn give_up(&mut self);
     /// Publishes a line on the drop copy.
     fn publish(&mut self, kind: u8, number: u64, line: &str);
     /// Time since a time of the host's steady clock.
@@ -56,6 +58,10 @@ impl Output for Host {
 
     fn alarm(&self) -> u64 {
         self.journal.alarm()
+    }
+
+    fn give_up(&mut self) {
+        self.journal.give_up();
     }
 
     fn publish(&mut self, kind: u8, number: u64, line: &str) {

@@ -217,6 +217,14 @@ impl Journal {
         self.tail.state()
     }
 
+    /// The writer acts from now on without records, so the journal has failed, also where its thread has not: it gets no `End`,
+    /// and the next start finds the failure, as long as the host lives.
+    pub fn give_up(&mut self) {
+        if self.tail.state().0 == State::Running {
+            self.tail.set_state(State::Failed, self.tail.alarm().max(1));
+        }
+    }
+
     /// Ends the journal: `End` is on the disk when this returns.
     ///
     /// # Errors
@@ -260,7 +268,10 @@ fn run(mut core: Core<Folder, Mapping>, idle: Duration) {
             return;
         };
         if is_last && !wrote {
-            core.tail().set_state(State::Closed, 0);
+            // mutant: journal: a journal that was given up is closed in order
+            if core.tail().state().0 == State::Running {
+                core.tail().set_state(State::Closed, 0);
+            }
             return;
         }
         if !wrote {

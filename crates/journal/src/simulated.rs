@@ -133,6 +133,15 @@ impl SimulatedJournal {
         state.unwrap_or((State::Closed, 0))
     }
 
+    /// As [`crate::Journal::give_up`].
+    pub fn give_up(&mut self) {
+        if let Some(run) = &mut self.run
+            && run.tail.state().0 == State::Running
+        {
+            run.tail.set_state(State::Failed, 1);
+        }
+    }
+
     /// One round of the journal thread: copies, syncs, prepares.
     pub fn step(&mut self, now_ns: u64) {
         if let Some(run) = &mut self.run

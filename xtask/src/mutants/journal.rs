@@ -5,6 +5,12 @@ use super::Mutant;
 /// The format, the tail and the writer of a journal.
 pub const JOURNAL: &[Mutant] = &[
     Mutant {
+        name: "journal: a journal that was given up is closed in order",
+        find: "if core.tail().state().0 == State::Running",
+        replace: "if true",
+        test: "-p touchline-journal --test journal full::a_journal_that_was_given_up_has_failed_for_the_next_start",
+    },
+    Mutant {
         name: "journal: a tail of an unknown version is taken for none",
         find: "tail::unknown_version(&mapping)",
         replace: "None::<u64>",

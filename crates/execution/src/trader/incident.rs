@@ -151,13 +151,16 @@ impl fmt::Display for Incident {
             Incident::JournalFailed { why } => {
                 write!(
                     f,
-                    "the journal cannot be written: {why}; the kill switch is set, no order is sent, cancels and status requests still are: repair the disk and start again"
+                    "the journal cannot be written: {why}; the kill switch is set, no order is sent, cancels and status requests \
+                     still are; repair the disk or make room on it, then start the engine again"
                 )
             }
             Incident::JournalAlarm { errno } => {
                 write!(
                     f,
-                    "the next segment of the journal cannot be made: error {errno}; make room on its disk"
+                    "the next segment of the journal cannot be made: {}; make room on its disk before the present one is full, or \
+                     the kill switch is set",
+                    text_of(*errno)
                 )
             }
             Incident::Rebooted {
@@ -194,6 +197,12 @@ impl fmt::Display for Incident {
             }
         }
     }
+}
+
+/// An error number of the system in words.
+pub(super) fn text_of(errno: u64) -> String {
+    let errno = i32::try_from(errno).unwrap_or(i32::MAX);
+    std::io::Error::from_raw_os_error(errno).to_string()
 }
 
 /// An id of a boot, as the system writes it without its hyphens.

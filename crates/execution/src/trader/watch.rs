@@ -2,6 +2,7 @@
 
 use super::Incident;
 use super::carry::Core;
+use super::incident::text_of;
 use crate::edge::{Link, Output};
 use touchline_journal::{Appended, Refused, State};
 use touchline_types::ReceiveTime;
@@ -40,6 +41,8 @@ impl<O: Output, L: Link> Core<O, L> {
         if std::mem::replace(&mut self.is_journal_dead, true) {
             return;
         }
+        // Cancels and session messages still leave: the next start skips their numbers.
+        self.out.give_up();
         self.incident(Incident::JournalFailed {
             why: why.to_owned(),
         });
@@ -50,7 +53,7 @@ impl<O: Output, L: Link> Core<O, L> {
     /// The state of the journal thread, also when there is nothing to write.
     pub fn watch_journal(&mut self, time: ReceiveTime) {
         if let (State::Failed, errno) = self.out.state() {
-            self.journal_failed(&format!("error {errno} of the system"), time);
+            self.journal_failed(&text_of(errno), time);
         }
         let alarm = self.out.alarm();
         if alarm != self.alarm {

@@ -110,6 +110,36 @@ pub fn play_full_disk(folder: &Path) {
     assert_eq!(report.verdict, Verdict::Clean, "{:?}", report.findings);
 }
 
+/// The writer acted without records: there is no `End`, and the next start says that the journal had failed. One that was
+/// closed in order had not.
+#[test]
+fn a_journal_that_was_given_up_has_failed_for_the_next_start() {
+    let place = Place::new("given-up");
+    let bus = place.bus();
+    let mut journal = Journal::open(&place.journal(), &bus, &options(), 1).expect("a journal");
+    append(&mut journal, 0);
+    journal.give_up();
+    let record = Record {
+        stream: 1,
+        kind: 48,
+        time_ns: 1,
+        body: &[],
+    };
+    let refused = journal.append(&record);
+    assert!(
+        matches!(refused, Err(Refused::Failed { .. })),
+        "{refused:?}"
+    );
+    assert!(journal.close(2).is_err());
+    let journal = Journal::open(&place.journal(), &bus, &options(), 3).expect("a journal");
+    assert!(journal.report().had_failed);
+    journal.close(4).expect("it closes");
+    let journal = Journal::open(&place.journal(), &bus, &options(), 5).expect("a journal");
+    assert!(!journal.report().had_failed);
+    journal.close(6).expect("it closes");
+    assert_eq!(count(&place), 1);
+}
+
 #[test]
 fn a_limit_of_file_sizes_is_an_error_and_no_signal() {
     play(&[], "file size limit", Place::new("limit").path());

@@ -122,6 +122,13 @@ impl Output for SimulatedHost {
         0
     }
 
+    fn give_up(&mut self) {
+        let machine = &mut *self.0.borrow_mut();
+        if !machine.is_dead() {
+            machine.journal.give_up();
+        }
+    }
+
     fn publish(&mut self, _kind: u8, number: u64, line: &str) {
         let machine = &mut *self.0.borrow_mut();
         if machine.call() != Call::IsDead {

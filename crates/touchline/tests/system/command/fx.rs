@@ -3,6 +3,7 @@
 mod back_office;
 mod books;
 mod frozen;
+mod full_disk;
 mod kills;
 mod live;
 mod scripted_bank;
