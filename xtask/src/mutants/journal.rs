@@ -64,4 +64,22 @@ pub const JOURNAL: &[Mutant] = &[
         replace: "let is_elsewhere = tail.is_none_or(",
         test: "-p touchline-journal --test journal replica::a_copy_that_comes_back",
     },
+    Mutant {
+        name: "journal send: with TLS every address is accepted",
+        find: "!self.allow.is_empty() &&",
+        replace: "self.tls.is_none() &&",
+        test: "-p touchline --bin touchline other_hosts_than_the_allowed_ones_are_closed_before_a_handshake",
+    },
+    Mutant {
+        name: "journal send: one address can take every place of pending connections",
+        find: "*copy.from.ip() == from",
+        replace: "false",
+        test: "-p touchline --bin touchline connections_without_a_certificate_take_no_place_of_a_copy",
+    },
+    Mutant {
+        name: "journal send: lines about refused connections are not limited",
+        find: "now_ns < self.next_ns",
+        replace: "false",
+        test: "-p touchline --bin touchline one_line_a_second_with_the_number_of_those_left_out",
+    },
 ];

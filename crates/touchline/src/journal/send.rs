@@ -1,8 +1,13 @@
 //! `touchline journal send`: gives a journal to copies on other hosts.
 
+mod log_lines;
+#[cfg(test)]
+mod tests;
+
 use super::failed;
 use crate::interrupt::Interrupt;
 use crate::output::{Failure, say};
+use log_lines::LogLines;
 use std::net::{Ipv4Addr, SocketAddrV4};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -14,8 +19,16 @@ use touchline_net::tls::Server;
 use touchline_relay::config::SendTls;
 use touchline_transport::boot_ns;
 
-/// Most copies at a time.
+/// Most copies at a time. A connection is a copy from its hello on, which follows the TLS handshake.
 const COPIES_MAX: usize = 8;
+/// Most connections without a hello.
+const PENDING_MAX: usize = 32;
+/// Most connections of one address without a hello.
+const PENDING_PER_ADDRESS_MAX: usize = 4;
+/// Most connections that a round takes from the kernel.
+const ACCEPTS_MAX: usize = 16;
+/// Longest wait for the hello, TLS handshake included.
+const HELLO_NS: u64 = 5_000_000_000;
 /// Bytes that may wait for a slow copy; it gets no more until they are sent.
 const WAITING_BYTES_MAX: usize = 1 << 20;
 /// Most frames in one look at the journal.
@@ -37,8 +50,8 @@ pub struct Send {
     /// Listen for copies on this address.
     #[arg(long, value_name = "IP:PORT")]
     listen: SocketAddrV4,
-    /// Accept a copy on this host, without TLS; may be repeated.
-    #[arg(long, value_name = "IP", conflicts_with = "certificate_file")]
+    /// Accept copies on this host only; may be repeated. Required without TLS, possible with it.
+    #[arg(long, value_name = "IP")]
     allow: Vec<Ipv4Addr>,
     /// TLS: the certificate of this host, followed by its chain (PEM).
     #[arg(long, value_name = "FILE", requires_all = ["key_file", "client_roots_file"])]
@@ -65,7 +78,18 @@ Exit status:
   2  bad arguments
   4  the journal is damaged";
 
-/// A copy.
+/// The listening port and its connections.
+struct Port<'a> {
+    directory: &'a Path,
+    /// Hosts of copies; any if empty.
+    allow: &'a [Ipv4Addr],
+    tls: Option<Server>,
+    listener: Listener,
+    copies: Vec<Copy>,
+    log_lines: LogLines,
+}
+
+/// A connection; a copy from its hello on.
 struct Copy {
     from: SocketAddrV4,
     connection: Connection,
@@ -73,7 +97,10 @@ struct Copy {
     /// Known once it has said where it ends.
     source: Option<Source>,
     out: Vec<u8>,
-    is_refused: bool,
+    /// Why it gets nothing.
+    refusal: Option<String>,
+    /// Deadline of the hello.
+    hello_until_ns: u64,
     heard_ns: u64,
     alive_ns: u64,
 }
@@ -91,32 +118,25 @@ pub fn run(arguments: &Send) -> Result<(), Failure> {
         interrupt.at_end_of_input();
     }
     let listen = arguments.listen;
-    let mut listener = Listener::bind(listen)
+    let listener = Listener::bind(listen)
         .map_err(|error| Failure::run(format!("cannot listen on {listen}: {error}")))?;
     let place = arguments.directory.display();
     say(&format!("{place}: listening on {}\n", listener.address()))?;
-    let mut copies: Vec<Copy> = Vec::new();
+    let mut port = Port {
+        directory: &arguments.directory,
+        allow: &arguments.allow,
+        tls,
+        listener,
+        copies: Vec::new(),
+        log_lines: LogLines::default(),
+    };
     while !interrupt.is_asked() {
         let now_ns = boot_ns();
-        if let Some(copy) = accept(&mut listener, arguments, tls.as_ref(), copies.len(), now_ns) {
-            copies.push(copy);
+        let is_busy = port.round(now_ns).map_err(failed)?;
+        while let Some(line) = port.log_lines.next(now_ns) {
+            eprintln!("touchline: {line}");
         }
-        let mut is_idle = true;
-        let mut place = 0;
-        while place < copies.len() {
-            match copies[place].work(&arguments.directory, now_ns) {
-                Ok(did) => {
-                    is_idle &= !did;
-                    place += 1;
-                }
-                Err(End::Connection(reason)) => {
-                    let from = copies.swap_remove(place).from;
-                    eprintln!("touchline: the copy at {from} is disconnected: {reason}");
-                }
-                Err(End::Journal(error)) => return Err(failed(error)),
-            }
-        }
-        if is_idle {
+        if !is_busy {
             std::thread::sleep(IDLE);
         }
     }
@@ -140,35 +160,90 @@ fn server(arguments: &Send) -> Result<Option<Server>, Failure> {
     tls.server().map(Some).map_err(Failure::usage)
 }
 
-/// The next connection, if its host may have the journal.
-fn accept(
-    listener: &mut Listener,
-    arguments: &Send,
-    tls: Option<&Server>,
-    count: usize,
-    now_ns: u64,
-) -> Option<Copy> {
-    let (stream, from) = listener.accept().ok()??;
-    let is_allowed = tls.is_some() || arguments.allow.contains(from.ip());
-    if !is_allowed || count >= COPIES_MAX {
-        let why = match is_allowed {
-            true => format!("there are {COPIES_MAX} copies already"),
-            false => "not in --allow".to_owned(),
-        };
-        eprintln!("touchline: a copy at {from} was refused: {why}");
-        return None;
+impl Port<'_> {
+    /// Accepts connections, and works on each: whether there was something to do.
+    fn round(&mut self, now_ns: u64) -> Result<bool, touchline_journal::Error> {
+        let mut is_busy = self.accept(now_ns);
+        let mut place = 0;
+        while place < self.copies.len() {
+            let served = self.copies.iter().filter(|copy| !copy.is_pending()).count();
+            let copy = &mut self.copies[place];
+            let was_pending = copy.is_pending();
+            match copy.work(self.directory, served, now_ns) {
+                Ok(did) => {
+                    if was_pending && let Some(source) = &copy.source {
+                        let (from, position) = (copy.from, source.position());
+                        let line = format!("the copy at {from} continues at position {position}");
+                        self.log_lines.of_copy(line);
+                    }
+                    is_busy |= did;
+                    place += 1;
+                }
+                Err(End::Connection(reason)) => {
+                    let copy = self.copies.swap_remove(place);
+                    let line = format!("the copy at {} is disconnected: {reason}", copy.from);
+                    match was_pending {
+                        true => self.log_lines.of_pending(line),
+                        false => self.log_lines.of_copy(line),
+                    }
+                }
+                Err(End::Journal(error)) => return Err(error),
+            }
+        }
+        Ok(is_busy)
     }
-    let connection = Connection::accept(stream, tls, now_ns + SILENCE_NS).ok()?;
-    Some(Copy {
-        from,
-        connection,
-        received: Vec::new(),
-        source: None,
-        out: Vec::new(),
-        is_refused: false,
-        heard_ns: now_ns,
-        alive_ns: now_ns,
-    })
+
+    /// Accepts connections of hosts that may have the journal, within the limits of those without a hello: whether there were
+    /// any.
+    fn accept(&mut self, now_ns: u64) -> bool {
+        for taken in 0..ACCEPTS_MAX {
+            let Ok(Some((stream, from))) = self.listener.accept() else {
+                return taken > 0;
+            };
+            if let Some(why) = self.refusal(*from.ip()) {
+                let line = format!("a copy at {from} was refused: {why}");
+                self.log_lines.of_pending(line);
+                continue;
+            }
+            let until_ns = now_ns + HELLO_NS;
+            match Connection::accept(stream, self.tls.as_ref(), until_ns) {
+                Ok(connection) => self.copies.push(Copy {
+                    from,
+                    connection,
+                    received: Vec::new(),
+                    source: None,
+                    out: Vec::new(),
+                    refusal: None,
+                    hello_until_ns: until_ns,
+                    heard_ns: now_ns,
+                    alive_ns: now_ns,
+                }),
+                Err(error) => {
+                    let line = format!("a copy at {from} was refused: {error}");
+                    self.log_lines.of_pending(line);
+                }
+            }
+        }
+        true
+    }
+
+    /// Why a connection of this host is not accepted.
+    fn refusal(&self, from: Ipv4Addr) -> Option<String> {
+        // mutant: journal send: with TLS every address is accepted
+        if !self.allow.is_empty() && !self.allow.contains(&from) {
+            return Some("not in --allow".to_owned());
+        }
+        let pending = self.copies.iter().filter(|copy| copy.is_pending());
+        // mutant: journal send: one address can take every place of pending connections
+        let of_address = pending.clone().filter(|copy| *copy.from.ip() == from);
+        if of_address.count() >= PENDING_PER_ADDRESS_MAX {
+            return Some(format!(
+                "{PENDING_PER_ADDRESS_MAX} connections of this host have not identified themselves yet"
+            ));
+        }
+        (pending.count() >= PENDING_MAX)
+            .then(|| format!("{PENDING_MAX} connections have not identified themselves yet"))
+    }
 }
 
 /// Why a round ends.
@@ -178,8 +253,13 @@ enum End {
 }
 
 impl Copy {
-    /// Reads, and sends what the copy lacks: whether there was something to do.
-    fn work(&mut self, directory: &Path, now_ns: u64) -> Result<bool, End> {
+    /// Whether it has not said yet where it ends, or is refused.
+    fn is_pending(&self) -> bool {
+        self.source.is_none()
+    }
+
+    /// Reads, and sends what the copy lacks: whether there was something to do. `served` is the number of copies.
+    fn work(&mut self, directory: &Path, served: usize, now_ns: u64) -> Result<bool, End> {
         let lost = |error: touchline_net::stream::Error| End::Connection(error.to_string());
         if !self.connection.is_ready(now_ns).map_err(lost)? {
             return Ok(false);
@@ -192,20 +272,24 @@ impl Copy {
         } else if now_ns.saturating_sub(self.heard_ns) > SILENCE_NS {
             return Err(End::Connection("it is silent".to_owned()));
         }
-        self.begin(directory)?;
+        self.begin(directory, served)?;
         let frames = self.fill(now_ns)?;
         let sent = self.connection.send(&self.out).map_err(lost)?;
         self.out.drain(..sent);
-        if self.is_refused && self.out.is_empty() {
-            return Err(End::Connection("it was refused".to_owned()));
+        if let Some(why) = self.refusal.take_if(|_| self.out.is_empty()) {
+            return Err(End::Connection(format!("it was refused: {why}")));
+        }
+        // Also a connection that sends one byte every second.
+        if self.is_pending() && now_ns >= self.hello_until_ns {
+            return Err(End::Connection("it sent no hello in time".to_owned()));
         }
         Ok(count > 0 || frames > 0 || sent > 0)
     }
 
     /// Finds the place of the copy in the journal, once it has said where it ends. Later it acknowledges positions, which show
     /// that it lives.
-    fn begin(&mut self, directory: &Path) -> Result<(), End> {
-        if self.source.is_some() || self.is_refused {
+    fn begin(&mut self, directory: &Path, served: usize) -> Result<(), End> {
+        if self.source.is_some() || self.refusal.is_some() {
             self.received.clear();
             return Ok(());
         }
@@ -214,20 +298,18 @@ impl Copy {
         };
         let end = message::read_hello(hello)
             .map_err(|_| End::Connection("it is no copy of a journal".to_owned()))?;
+        // It tries again, and is not refused for good.
+        if served >= COPIES_MAX {
+            return Err(End::Connection(format!(
+                "there are {COPIES_MAX} copies already"
+            )));
+        }
         match Source::new(directory, end.as_ref()) {
-            Ok(source) => {
-                eprintln!(
-                    "touchline: the copy at {} continues at position {}",
-                    self.from,
-                    source.position()
-                );
-                self.source = Some(source);
-            }
+            Ok(source) => self.source = Some(source),
             Err(error) => {
                 let text = error.to_string();
-                eprintln!("touchline: the copy at {} is refused: {text}", self.from);
                 message::put(&mut self.out, Message::Refusal(&text));
-                self.is_refused = true;
+                self.refusal = Some(text);
             }
         }
         Ok(())
