@@ -87,6 +87,7 @@ const PACKAGES: &[Package] = &[
             "touchline-types",
             "touchline-aeron",
             "touchline-net",
+            "touchline-credentials",
             "touchline-book",
             "touchline-transport",
         ],

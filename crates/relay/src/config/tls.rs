@@ -1,11 +1,9 @@
-//! TLS of links: PEM files.
+//! TLS of links: PEM files, read as those of sessions. Both sides of a link show certificates.
 
 use serde::Deserialize;
 use std::path::{Path, PathBuf};
-use touchline_net::tls::{Client, Identity, Pin, Server, ServerSettings, Settings, SetupError};
-
-/// Largest certificate file, bytes.
-const FILE_BYTES_MAX: u64 = 4 * 1024 * 1024;
+use touchline_credentials::{ClientTls, SecretSource, ServerTls};
+use touchline_net::tls::{Client, Server};
 
 /// TLS of a sending link: the server's certificate, and the accepted client certificates.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
@@ -13,7 +11,7 @@ const FILE_BYTES_MAX: u64 = 4 * 1024 * 1024;
 pub struct SendTls {
     /// Server certificate, followed by its chain.
     pub certificate_file: PathBuf,
-    /// Private key of the server.
+    /// Private key of the server: a file of this user that no other user may read.
     pub key_file: PathBuf,
     /// Issuers of client certificates: a client without a certificate of one of them is rejected.
     pub client_roots_file: PathBuf,
@@ -33,7 +31,7 @@ pub struct ReceiveTls {
     pub pins: Vec<String>,
     /// Client certificate, followed by its chain.
     pub certificate_file: PathBuf,
-    /// Private key of the client.
+    /// Private key of the client: a file of this user that no other user may read.
     pub key_file: PathBuf,
 }
 
@@ -43,19 +41,12 @@ impl SendTls {
     /// # Errors
     /// A file is unusable, with the reason; the text contains nothing of a key.
     pub fn server(&self) -> Result<Server, String> {
-        let settings = ServerSettings {
-            certificates: &read(&self.certificate_file)?,
-            key: &read(&self.key_file)?,
-            client_roots: Some(&read(&self.client_roots_file)?),
+        let tls = ServerTls {
+            certificate_file: self.certificate_file.clone(),
+            key_file: self.key_file.clone(),
+            client_roots_file: Some(self.client_roots_file.clone()),
         };
-        Server::new(&settings).map_err(|error| {
-            let file = match error {
-                SetupError::NoRoots => &self.client_roots_file,
-                SetupError::NoKey => &self.key_file,
-                _ => &self.certificate_file,
-            };
-            format!("{}: {error}", file.display())
-        })
+        tls.server().map_err(|error| error.to_string())
     }
 
     /// Resolves relative paths against `folder`.
@@ -76,27 +67,14 @@ impl ReceiveTls {
     /// # Errors
     /// A file or setting is unusable, with the reason; the text contains nothing of a key.
     pub fn client(&self, host: &str) -> Result<Client, String> {
-        let pins = self.pins.iter().map(|pin| Pin::read(pin));
-        let pins: Vec<Pin> = pins
-            .collect::<Result<_, _>>()
-            .map_err(|error| format!("pins: {error}"))?;
-        let settings = Settings {
-            server_name: self.server_name.as_deref().unwrap_or(host),
-            roots: Some(&read(&self.roots_file)?),
-            pins: &pins,
-            identity: Some(Identity {
-                certificates: &read(&self.certificate_file)?,
-                key: &read(&self.key_file)?,
-            }),
+        let tls = ClientTls {
+            server_name: self.server_name.clone(),
+            roots_file: Some(self.roots_file.clone()),
+            pins: self.pins.clone(),
+            client_certificate_file: Some(self.certificate_file.clone()),
+            client_key: Some(SecretSource::File(self.key_file.clone())),
         };
-        Client::new(&settings).map_err(|error| {
-            let file = match error {
-                SetupError::NoRoots => &self.roots_file,
-                SetupError::NoKey => &self.key_file,
-                _ => &self.certificate_file,
-            };
-            format!("{}: {error}", file.display())
-        })
+        tls.client(host).map_err(|error| error.to_string())
     }
 
     /// Resolves relative paths against `folder`.
@@ -111,14 +89,60 @@ impl ReceiveTls {
     }
 }
 
-fn read(path: &Path) -> Result<Vec<u8>, String> {
-    let place = path.display();
-    let about = std::fs::metadata(path);
-    let about = about.map_err(|error| format!("{place}: cannot read it: {error}"))?;
-    if !about.is_file() || about.len() > FILE_BYTES_MAX {
-        return Err(format!(
-            "{place}: not a regular file of at most {FILE_BYTES_MAX} bytes"
-        ));
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs::Permissions;
+    use std::os::unix::fs::PermissionsExt;
+
+    /// A key that others may read is refused on both sides, with the fix, and used once its mode is right.
+    #[test]
+    fn a_key_that_others_may_read_is_refused() {
+        let folder = format!("touchline-relay-keys-{}", std::process::id());
+        let folder = std::env::temp_dir().join(folder);
+        std::fs::create_dir_all(&folder).expect("a temporary folder");
+        let key = rcgen::KeyPair::generate().expect("a key");
+        let params = rcgen::CertificateParams::new(["gw1".to_owned()]).expect("a name");
+        let certificate = params.self_signed(&key).expect("a certificate");
+        std::fs::write(folder.join("c.pem"), certificate.pem()).expect("our folder");
+        std::fs::write(folder.join("k.pem"), key.serialize_pem()).expect("our folder");
+        let file = |name: &str| PathBuf::from(name);
+        let mut send = SendTls {
+            certificate_file: file("c.pem"),
+            key_file: file("k.pem"),
+            client_roots_file: file("c.pem"),
+        };
+        send.starts_at(&folder);
+        let mut receive = ReceiveTls {
+            server_name: None,
+            roots_file: file("c.pem"),
+            pins: Vec::new(),
+            certificate_file: file("c.pem"),
+            key_file: file("k.pem"),
+        };
+        receive.starts_at(&folder);
+        let mode = |mode| {
+            let mode = Permissions::from_mode(mode);
+            std::fs::set_permissions(folder.join("k.pem"), mode).expect("our file");
+        };
+        for open in [0o644, 0o640, 0o604, 0o620] {
+            mode(open);
+            let said = [
+                send.server().map(|_| ()).expect_err("others may read it"),
+                receive
+                    .client("gw1")
+                    .map(|_| ())
+                    .expect_err("others may read it"),
+            ];
+            for text in said {
+                let mode = format!("its mode is {open:04o}");
+                let parts = ["k.pem: ", &mode, "chmod 600"];
+                assert!(parts.iter().all(|part| text.contains(part)), "{text}");
+            }
+        }
+        mode(0o600);
+        send.server().expect("a private key");
+        receive.client("gw1").expect("a private key");
+        let _ = std::fs::remove_dir_all(&folder);
     }
-    std::fs::read(path).map_err(|error| format!("{place}: cannot read it: {error}"))
 }
