@@ -188,8 +188,10 @@ impl Acceptor {
             Err(DisconnectReason::BadLogon) => Err("the Logon has no CompIDs"),
             Ok(None) | Err(_) => {
                 let caller = &unauthenticated.stream;
+                // Each began with a key exchange of ours, also those that were closed or timed out.
                 // mutant: drop copy: failed TLS handshakes are not throttled
-                if matches!(caller.end, Some(Error::Tls(_))) {
+                // mutant: drop copy: a connection that is closed in its TLS handshake is not throttled
+                if caller.link.is_handshaking() {
                     self.queue.failed(from, time);
                 }
                 self.queue.turn_away();

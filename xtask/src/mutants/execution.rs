@@ -84,8 +84,14 @@ pub const EXECUTION: &[Mutant] = &[
     },
     Mutant {
         name: "drop copy: failed TLS handshakes are not throttled",
-        find: "matches!(caller.end, Some(Error::Tls(_)))",
+        find: "caller.link.is_handshaking()",
         replace: "false",
         test: "-p touchline-execution --lib failed_handshakes_are_throttled",
+    },
+    Mutant {
+        name: "drop copy: a connection that is closed in its TLS handshake is not throttled",
+        find: "caller.link.is_handshaking()",
+        replace: "matches!(caller.end, Some(Error::Tls(_)))",
+        test: "-p touchline-execution --lib connections_that_are_closed_in_the_handshake_are_throttled",
     },
 ];

@@ -143,6 +143,18 @@ impl Port {
         found
     }
 
+    /// The address has to wait, and is served after that.
+    fn waits(&mut self, ours: &Issued) {
+        let mut connection = self.connect(Some(ours));
+        let start = Instant::now();
+        while connection.is_ready(0).is_ok() {
+            assert!(start.elapsed() < HANGS, "the address does not wait");
+            self.work();
+        }
+        self.now_ns += 2 * SECOND_NS;
+        self.logs_on(Some(ours));
+    }
+
     fn logs_on(&mut self, identity: Option<&Issued>) {
         let mut connection = self.connect(identity);
         self.greet(&mut connection);
@@ -219,12 +231,21 @@ fn failed_handshakes_are_throttled() {
         port.greet(&mut connection);
         assert!(port.line().contains("showed no certificate"));
     }
-    let mut connection = port.connect(Some(&ours));
-    let start = Instant::now();
-    while connection.is_ready(0).is_ok() {
-        assert!(start.elapsed() < HANGS, "the address does not wait");
+    port.waits(&ours);
+}
+
+/// A client that says its hello, costs a key exchange, and closes is throttled like one whose certificate is wrong.
+#[test]
+fn connections_that_are_closed_in_the_handshake_are_throttled() {
+    let mut port = Port::open("closed", true);
+    let ours = port.clients.issue("ops");
+    for _ in 0..6 {
+        let mut connection = port.connect(Some(&ours));
+        // It sends its ClientHello; the connection is established at once, since it is to this host.
+        assert_eq!(connection.is_ready(0), Ok(false));
         port.work();
+        drop(connection);
+        assert!(port.line().ends_with("it did not finish the TLS handshake"));
     }
-    port.now_ns += 2 * SECOND_NS;
-    port.logs_on(Some(&ours));
+    port.waits(&ours);
 }
