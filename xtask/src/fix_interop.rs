@@ -7,7 +7,7 @@
 //!
 //! Both sides validate every message with their own dictionary of FIX 4.4. Each side is once the acceptor and once the
 //! initiator; each requests resends, rejects, logs out, and is killed in the middle. At the end an echo is changed
-//! before it is compared, and the comparison must fail. Then QuickFIX/J is a [back office](back_office) of a trading engine.
+//! before it is compared, and the comparison must fail. Then QuickFIX/J is a back office of a trading engine.
 //!
 //! Needs a JDK and Maven, and reports which is missing. All files are below the target folder.
 
