@@ -120,7 +120,8 @@ pub struct SessionConfig {
     /// HeartBtInt, seconds.
     #[serde(default = "heartbeat_s")]
     pub heartbeat_s: u32,
-    /// Pause before the first attempt to connect again, milliseconds; doubled up to `reconnect_ms_max`.
+    /// Pause before the first attempt to connect again, milliseconds; doubled up to `reconnect_ms_max`, and
+    /// again the first one after a session that was logged on for `reconnect_ms_max`.
     #[serde(default = "reconnect_ms")]
     pub reconnect_ms: u64,
     /// Longest pause, milliseconds.

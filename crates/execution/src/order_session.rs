@@ -79,7 +79,10 @@ pub struct OrderSession<L> {
     told: Option<(Error, u64)>,
     again_ns: u64,
     backoff_ns: [u64; 2],
+    /// Attempts that failed and sessions that soon ended, since the last session that lasted.
     failures: u32,
+    /// When it logged on last.
+    up_ns: u64,
     /// The session has a connection.
     is_open: bool,
     /// Logged on.
@@ -115,6 +118,7 @@ impl<L: Link> OrderSession<L> {
             again_ns: 0,
             backoff_ns: [ms(config.reconnect_ms), ms(config.reconnect_ms_max)],
             failures: 0,
+            up_ns: 0,
             is_open: false,
             is_up: false,
             flush_until_ns: None,
@@ -151,9 +155,8 @@ impl<L: Link> OrderSession<L> {
         self.journaled = numbers;
     }
 
-    /// Connects, and reads what came. Call [`OrderSession::poll`] until it says nothing. True: the socket may have more.
+    /// Reads what came. Call [`OrderSession::poll`] until it says nothing. True: the socket may have more.
     pub fn read(&mut self, time: ReceiveTime) -> bool {
-        self.connect(time);
         if self.state != Connection::Made {
             return false;
         }
@@ -189,7 +192,7 @@ impl<L: Link> OrderSession<L> {
                 }
                 Some(Event::LoggedOn { is_restarted }) => {
                     self.is_up = true;
-                    self.failures = 0;
+                    self.up_ns = time.mono_ns;
                     self.told = None;
                     return Said::Up(is_restarted);
                 }
@@ -286,12 +289,18 @@ impl<L: Link> OrderSession<L> {
         self.lost = Some(why);
     }
 
-    fn connect(&mut self, time: ReceiveTime) {
-        if self.is_open {
+    /// Whether [`OrderSession::connect`] has something to do.
+    pub fn is_connecting(&self, mono_ns: u64) -> bool {
+        let is_paused = mono_ns < self.again_ns || self.is_stopping;
+        !self.is_open && (self.state != Connection::None || !is_paused)
+    }
+
+    /// A step of a connection: begins it, or goes on with it, with TLS through the cryptography of one part of the handshake.
+    pub fn connect(&mut self, time: ReceiveTime) {
+        if !self.is_connecting(time.mono_ns) {
             return;
         }
         let made = match self.state {
-            Connection::None if time.mono_ns < self.again_ns || self.is_stopping => return,
             Connection::None => {
                 self.state = Connection::Making;
                 self.link.connect(time.mono_ns + CONNECT_NS).map(|()| false)
@@ -340,6 +349,11 @@ impl<L: Link> OrderSession<L> {
             }
         }
         self.close();
+        // A bank that accepts and soon closes would otherwise cost a handshake after each of the shortest pauses.
+        // mutant: execution: a session that soon ends shortens the pause
+        if self.is_up && time.mono_ns.saturating_sub(self.up_ns) >= self.backoff_ns[1] {
+            self.failures = 0;
+        }
         self.is_open = false;
         self.is_up = false;
         self.flush_until_ns = None;

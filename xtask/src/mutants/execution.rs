@@ -83,6 +83,24 @@ pub const EXECUTION: &[Mutant] = &[
         test: "-p touchline-execution --lib reports_that_wait_in_the_tls_library_are_read",
     },
     Mutant {
+        name: "execution: every bank makes a step of its handshake in a round",
+        find: "connecting == Some(bank)",
+        replace: "connecting.is_some()",
+        test: "-p touchline-execution --lib a_round_makes_one_step_of_one_handshake_and_no_bank_starves",
+    },
+    Mutant {
+        name: "execution: a bank whose handshake does not end keeps the others from theirs",
+        find: "(bank + 1) % count",
+        replace: "0",
+        test: "-p touchline-execution --lib a_round_makes_one_step_of_one_handshake_and_no_bank_starves",
+    },
+    Mutant {
+        name: "execution: a session that soon ends shortens the pause",
+        find: "&& time.mono_ns.saturating_sub(self.up_ns) >= self.backoff_ns[1]",
+        replace: "",
+        test: "-p touchline-execution --lib a_bank_that_accepts_and_closes_is_tried_less_and_less_often",
+    },
+    Mutant {
         name: "drop copy: failed TLS handshakes are not throttled",
         find: "caller.link.is_handshaking()",
         replace: "false",

@@ -73,6 +73,8 @@ pub(super) struct Core<O, L> {
     pub paths: Vec<Path>,
     /// When the last cancel was handed to the kernel, in ticks.
     pub last_canceled: u64,
+    /// The first bank that may make a step of its connection in the next round.
+    pub connects_next: Bank,
     /// Orders of the present batch, by bank.
     pub ahead: Vec<u64>,
     pub body: Vec<u8>,

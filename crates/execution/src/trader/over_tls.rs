@@ -8,7 +8,9 @@ use crate::issuer::{Issued, Issuer};
 use crate::recovery::recover_from;
 use crate::standby::Standby;
 use crate::trader::{Incident, Trader};
+use std::cell::Cell;
 use std::net::{Ipv4Addr, SocketAddrV4};
+use std::rc::Rc;
 use std::time::{Duration, Instant};
 use touchline_net::stream::{Connection, Listener, Readiness};
 use touchline_net::tls::{Client, Identity, Server, ServerSettings, Settings as TlsSettings};
@@ -22,15 +24,17 @@ const READ_MAX: usize = 32;
 const MS: u64 = 1_000_000;
 const HOST: &str = "orders.bank.example";
 
-/// A link whose reads are short.
-struct Short(Socket);
+/// A link whose reads are short and whose steps of connections are counted.
+struct Short(Socket, Rc<Cell<usize>>);
 
 impl Link for Short {
     fn connect(&mut self, until_ns: u64) -> Result<(), Lost> {
+        self.1.set(self.1.get() + 1);
         self.0.connect(until_ns)
     }
 
     fn is_connected(&mut self, now_ns: u64) -> Result<bool, Lost> {
+        self.1.set(self.1.get() + 1);
         self.0.is_connected(now_ns)
     }
 
@@ -56,29 +60,47 @@ impl Link for Short {
     }
 }
 
-/// An engine with one bank. Its time stands still but for what a test adds, so no timer is due.
+/// An engine, most often with one bank. Its time stands still but for what a test adds, so no timer is due.
 struct Engine {
     core: Core<Host, Short>,
     readiness: Readiness,
     now_ns: u64,
     said: Vec<String>,
+    /// Steps of connections so far, and most in a round.
+    steps: Rc<Cell<usize>>,
+    steps_max: usize,
 }
 
 impl Engine {
     fn open(bank: SocketAddrV4, tls: Option<Client>) -> Engine {
-        let text = format!(
-            "date = \"20260105\"\nprefix = \"T\"\naccount = \"D\"\n[run]\njournal = \"journal\"\n[[pairs]]\n\
-             symbol = \"EUR/USD\"\nprecision = 5\nspot_date = \"20260107\"\n[[banks]]\nname = \"A\"\n\
-             pairs = [\"EUR/USD\"]\nstatus_final = true\n[[sessions]]\nbank = \"A\"\nhost = \"{bank}\"\nsender = \"T\"\n\
-             reconnect_ms = 1\nreconnect_ms_max = 5\n"
-        );
+        Engine::of(&[bank], tls)
+    }
+
+    /// With banks A, B, and so on.
+    fn of(banks: &[SocketAddrV4], tls: Option<Client>) -> Engine {
+        let mut text = "date = \"20260105\"\nprefix = \"T\"\naccount = \"D\"\n[run]\njournal = \"journal\"\n[[pairs]]\n\
+             symbol = \"EUR/USD\"\nprecision = 5\nspot_date = \"20260107\"\n"
+            .to_owned();
+        for (bank, name) in banks.iter().zip('A'..) {
+            text.push_str(&format!(
+                "[[banks]]\nname = \"{name}\"\npairs = [\"EUR/USD\"]\nstatus_final = true\n[[sessions]]\n\
+                 bank = \"{name}\"\nhost = \"{bank}\"\nsender = \"T\"\nreconnect_ms = 1\nreconnect_ms_max = 5\n"
+            ));
+        }
         let config = Config::parse(&text).expect("a configuration");
         let setup = config.setup().expect("a setup");
         let recovered = recover_from(&setup, |_| Ok(())).expect("an empty journal");
-        let readiness = Readiness::new(1).expect("a descriptor");
-        let link = Short(Socket::new(bank, tls, readiness.watch(0)));
+        let readiness = Readiness::new(banks.len()).expect("a descriptor");
+        let steps = Rc::new(Cell::new(0));
+        let links = banks.iter().enumerate().map(|(place, &bank)| {
+            let socket = Socket::new(bank, tls.clone(), readiness.watch(place));
+            Short(socket, Rc::clone(&steps))
+        });
+        let links: Vec<Short> = links.collect();
         Engine {
-            core: Core::new(&config, Host::default(), [link], recovered, 1),
+            core: Core::new(&config, Host::default(), links, recovered, 1),
+            steps,
+            steps_max: 0,
             readiness,
             now_ns: 1 << 60,
             said: Vec::new(),
@@ -89,8 +111,10 @@ impl Engine {
     fn round(&mut self) {
         self.readiness.look();
         let (now_ns, readiness) = (self.now_ns, &self.readiness);
+        self.steps.set(0);
         self.core
             .order_sessions(now_ns, || now_ns, |bank| readiness.is_ready(bank));
+        self.steps_max = self.steps_max.max(self.steps.get());
         let said = self.core.incidents.drain(..);
         self.said
             .extend(said.map(|incident: Incident| incident.to_string()));
@@ -111,12 +135,16 @@ struct Bank {
 
 impl Bank {
     fn listen(tls: Option<Server>) -> Bank {
+        Bank::named("A", tls)
+    }
+
+    fn named(name: &str, tls: Option<Server>) -> Bank {
         let any = SocketAddrV4::new(Ipv4Addr::LOCALHOST, 0);
         Bank {
             listener: Listener::bind(any).expect("a free port"),
             tls,
             connection: None,
-            session: Session::new(Settings::new(Role::Acceptor, "A", "T"), Memory::default()),
+            session: Session::new(Settings::new(Role::Acceptor, name, "T"), Memory::default()),
         }
     }
 
@@ -394,6 +422,51 @@ fn a_bank_that_asks_gets_our_certificate() {
     );
     let mut engine = Engine::open(address, client(&issuer, Some(&ours)));
     in_time("a session", &mut engine, &mut bank, Engine::is_up);
+}
+
+/// Eight banks at once, as after a cut of the network. The first one accepts and says nothing, so its handshake does not end.
+#[test]
+fn a_round_makes_one_step_of_one_handshake_and_no_bank_starves() {
+    let issuer = Issuer::new("an issuer");
+    let certificate = issuer.issue(HOST);
+    let names = ["A", "B", "C", "D", "E", "F", "G", "H"];
+    let mut banks = names.map(|name| Bank::named(name, server(&certificate, None)));
+    let addresses = banks.each_ref().map(|bank| bank.listener.address());
+    let mut engine = Engine::of(&addresses, client(&issuer, None));
+    let start = Instant::now();
+    while !engine.core.sessions[1..]
+        .iter()
+        .all(|session| session.is_up())
+    {
+        assert!(start.elapsed() < HANGS, "a bank starves: {:?}", engine.said);
+        engine.round();
+        for bank in &mut banks[1..] {
+            bank.work(engine.now_ns);
+        }
+        std::thread::sleep(Duration::from_micros(50));
+    }
+    assert_eq!(engine.steps_max, 1, "steps of connections in a round");
+    assert!(engine.core.sessions[0].is_disconnected());
+}
+
+/// Pauses are doubled also if each connection gets as far as the Logon, until a session lasts.
+#[test]
+fn a_bank_that_accepts_and_closes_is_tried_less_and_less_often() {
+    let mut bank = Bank::listen(None);
+    let mut engine = Engine::open(bank.listener.address(), None);
+    let mut pauses_ms = Vec::new();
+    for lasts_ms in [0, 1, 4, 0, 5, 0] {
+        until("a session", &mut engine, &mut bank, Engine::is_up);
+        engine.now_ns += lasts_ms * MS;
+        bank.end(ReceiveTime::at(engine.now_ns));
+        until("an end", &mut engine, &mut bank, |engine| !engine.is_up());
+        let session = &engine.core.sessions[0];
+        let pause_ms = (0..10).find(|ms| session.is_connecting(engine.now_ns + ms * MS));
+        let pause_ms = pause_ms.expect("it connects again");
+        pauses_ms.push(pause_ms);
+        engine.now_ns += pause_ms * MS;
+    }
+    assert_eq!(pauses_ms, [1, 2, 4, 5, 1, 2]);
 }
 
 /// A session that was up and is lost is another incident.

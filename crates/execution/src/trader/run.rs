@@ -73,6 +73,7 @@ impl<O: Output, L: Link> Core<O, L> {
             is_filled: vec![false; config.banks.len()],
             paths: Vec::new(),
             last_canceled: 0,
+            connects_next: 0,
             ahead: vec![0; config.banks.len()],
             text: String::with_capacity(4 << 10),
             body: Vec::with_capacity(64 << 10),
@@ -186,7 +187,7 @@ impl<O: Output, L: Link> Core<O, L> {
     }
 
     /// A round of the order sessions, by the clock `wall_ns`: those that are due, as `is_due` says or as they say themselves.
-    /// Returns the number of things that they said.
+    /// One of them makes a step of its connection. Returns the number of things that they said.
     pub fn order_sessions(
         &mut self,
         mono_ns: u64,
@@ -194,11 +195,16 @@ impl<O: Output, L: Link> Core<O, L> {
         is_due: impl Fn(Bank) -> bool,
     ) -> usize {
         let mut count = 0;
+        let connecting = self.connecting(mono_ns);
         for bank in 0..self.sessions.len() {
             if !is_due(bank) && !self.sessions[bank].is_due(mono_ns) {
                 continue;
             }
             let time = self.time(mono_ns, wall_ns());
+            // mutant: execution: every bank makes a step of its handshake in a round
+            if connecting == Some(bank) {
+                self.sessions[bank].connect(time);
+            }
             for _ in 0..READS_MAX {
                 let has_more = self.sessions[bank].read(time);
                 count += self.heard(bank, mono_ns, &mut wall_ns);
@@ -210,6 +216,17 @@ impl<O: Output, L: Link> Core<O, L> {
             self.flush(bank, time);
         }
         count
+    }
+
+    /// The bank that may make a step of its connection in this round, one after the other: quotes and commands wait for one step
+    /// of a handshake, and not for those of all banks after a cut of the network.
+    fn connecting(&mut self, mono_ns: u64) -> Option<Bank> {
+        let count = self.sessions.len();
+        let mut banks = (self.connects_next..count).chain(0..self.connects_next);
+        let bank = banks.find(|&bank| self.sessions[bank].is_connecting(mono_ns))?;
+        // mutant: execution: a bank whose handshake does not end keeps the others from theirs
+        self.connects_next = (bank + 1) % count;
+        Some(bank)
     }
 
     /// Handles what a session says of the bytes that it has. Returns the number.
