@@ -39,12 +39,24 @@ const TOOLS: &[&str] = &["xtask", "touchline-fuzz"];
 /// Workspaces with a separate lock file whose packages are linked into a build with features: the sources of Aeron.
 const SOURCES: &[&str] = &["crates/aeron/source"];
 
-/// Checks the licence of every package that a lock file can bring in on this platform.
+/// Workspaces with a separate lock file that use crates of ours and that no check builds.
+const APART: &[&str] = &["competitors"];
+
+/// Checks the licence of every package that a lock file can bring in on this platform, and that every lock file fits the
+/// manifests of our crates.
 ///
 /// # Errors
-/// Names each package whose licence is not allowed, or missing.
+/// Names each package whose licence is not allowed, or missing; a lock file that must be made again.
 pub fn run(root: &Path) -> Result<()> {
     let host = crate::host()?;
+    for place in APART {
+        lock_fits(&root.join(place), &host).with_context(|| {
+            format!(
+                "{place}/Cargo.lock does not fit the manifests: run 'cargo metadata --manifest-path {place}/Cargo.toml' \
+                 and commit it"
+            )
+        })?;
+    }
     let mut refused = Vec::new();
     let mut packages = 0;
     for place in ["."].iter().chain(SOURCES) {
@@ -62,6 +74,11 @@ pub fn run(root: &Path) -> Result<()> {
     }
     println!("licences: {packages} packages allowed");
     Ok(())
+}
+
+/// A user's `cargo build --locked` of this workspace would be refused otherwise.
+fn lock_fits(workspace: &Path, host: &str) -> Result<()> {
+    metadata(workspace, &["--locked", "--filter-platform", host]).map(|_| ())
 }
 
 /// Packages with their licences, and whether a shipped program needs them.
@@ -208,6 +225,37 @@ mod tests {
     #[test]
     fn another_form_of_metadata_is_an_error() {
         assert!(Graph::read(&json!({"packages": []})).is_err());
+    }
+
+    #[test]
+    fn a_lock_file_without_a_new_dependency_does_not_fit() {
+        let user = std::env::temp_dir().join(format!("touchline-lock-{}", std::process::id()));
+        let write = |name: &str, text: &str| std::fs::write(user.join(name), text).unwrap();
+        std::fs::create_dir_all(user.join("used")).unwrap();
+        let package = "version = \"0.1.0\"\nedition = \"2021\"\n[lib]\npath = \"lib.rs\"\n";
+        write(
+            "used/Cargo.toml",
+            &format!("[package]\nname = \"used\"\n{package}"),
+        );
+        write("used/lib.rs", "");
+        write("lib.rs", "");
+        let needs =
+            "[dependencies]\nused = { path = \"used\" }\n[workspace]\nexclude = [\"used\"]\n";
+        write(
+            "Cargo.toml",
+            &format!("[package]\nname = \"user\"\n{package}{needs}"),
+        );
+        let locked = |dependencies: &str, more: &str| {
+            let packages = format!(
+                "version = 4\n\n[[package]]\nname = \"user\"\nversion = \"0.1.0\"\n{dependencies}{more}"
+            );
+            write("Cargo.lock", &packages);
+            lock_fits(&user, &crate::host().unwrap())
+        };
+        assert!(locked("", "").is_err());
+        let used = "\n[[package]]\nname = \"used\"\nversion = \"0.1.0\"\n";
+        locked("dependencies = [\n \"used\",\n]\n", used).unwrap();
+        std::fs::remove_dir_all(user).unwrap();
     }
 
     #[test]
