@@ -27,7 +27,8 @@ use std::fmt::Write;
 const WIDTH: f64 = 720.0;
 const HEIGHT: f64 = 360.0;
 const LEFT: f64 = 96.0;
-const RIGHT: f64 = 16.0;
+/// Half of the widest number below an axis: the last one is centred at its end.
+const RIGHT: f64 = 28.0;
 const TOP: f64 = 12.0;
 const BOTTOM: f64 = 46.0;
 

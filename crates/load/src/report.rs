@@ -315,7 +315,9 @@ fn knee_table(rows: &[Row], names: &[String]) -> String {
         let mut knees = knees(rows, name);
         let each: Vec<String> = knees.iter().map(|knee| si(*knee as f64)).collect();
         knees.sort_unstable();
-        let middle = knees.get(knees.len() / 2).copied().unwrap_or(0);
+        // Of an even number of rounds the lower one: a rate is not claimed that half of them did not sustain.
+        let middle = knees.get(knees.len().saturating_sub(1) / 2);
+        let middle = middle.copied().unwrap_or(0);
         let _ = write!(
             table,
             "<tr><td>{}<td>{}<td>{}",
@@ -378,6 +380,17 @@ fn step_table(rows: &[Row]) -> String {
 mod tests {
     use super::*;
     use crate::step::made_up_row;
+
+    #[test]
+    fn the_median_of_two_rounds_is_the_lower_one() {
+        let sustained = |rate, round| made_up_row("tcp", rate, round, Verdict::Sustained);
+        let rows = [sustained(100_000, 1), sustained(1_000_000, 2)];
+        let table = knee_table(&rows, &["tcp".to_owned()]);
+        assert!(
+            table.contains("<td>100 k, 1 M<td>100 k"),
+            "{table}"
+        );
+    }
 
     #[test]
     fn the_page_is_one_file_and_shows_every_subject() {
