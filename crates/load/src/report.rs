@@ -386,10 +386,7 @@ mod tests {
         let sustained = |rate, round| made_up_row("tcp", rate, round, Verdict::Sustained);
         let rows = [sustained(100_000, 1), sustained(1_000_000, 2)];
         let table = knee_table(&rows, &["tcp".to_owned()]);
-        assert!(
-            table.contains("<td>100 k, 1 M<td>100 k"),
-            "{table}"
-        );
+        assert!(table.contains("<td>100 k, 1 M<td>100 k"), "{table}");
     }
 
     #[test]
