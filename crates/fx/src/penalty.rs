@@ -74,6 +74,7 @@ impl Penalties {
         if outcomes == 0 {
             return 0;
         }
+        // mutant: fx: a bank that rejects has no penalty
         let rejects = window.bad * router.reject_cost / outcomes.max(OUTCOMES_MIN);
         let holds = window.hold_ms / outcomes / router.hold_ms_per_tenth;
         router.penalty_max.min(rejects + holds)

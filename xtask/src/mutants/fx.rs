@@ -563,6 +563,12 @@ pub const FX: &[Mutant] = &[
         test: "-p touchline-fx --test fx limits::two_different_people_of_the_list_lift_a_kill",
     },
     Mutant {
+        name: "fx: a bank that rejects has no penalty",
+        find: "window.bad * router.reject_cost / outcomes.max(OUTCOMES_MIN);",
+        replace: "0;",
+        test: "-p touchline --test system fx::penalty::a_bank_that_rejects_has_the_share_of_its_penalty_and_the_report_equals_its_books",
+    },
+    Mutant {
         name: "fx: any user may lift a kill",
         find: "!lifters.iter().any(|lifter| lifter == by.as_str())",
         replace: "lifters.is_empty()",

@@ -427,7 +427,7 @@ impl Desk {
             Some(_) => None,
         };
         if let Some(reason) = reason {
-            self.books.rejects += 1;
+            self.books.reject(reason);
             self.end(place, b'8', at);
             self.answer(config, place, &Answer::Reject { reason }, at);
             let is_told = !self.orders[place].is_silent;

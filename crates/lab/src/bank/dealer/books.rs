@@ -1,6 +1,7 @@
 //! Ledger of a dealing desk, and counts of its actions.
 
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 use std::fmt::Write;
 
 /// Position of a pair, of the client.
@@ -25,6 +26,9 @@ pub struct Books {
     pub fills: u64,
     /// Rejects.
     pub rejects: u64,
+    /// Rejects by OrdRejReason (103).
+    #[serde(default)]
+    pub reject_reasons: BTreeMap<u32, u64>,
     /// Orders that were lost before anybody saw them.
     pub lost: u64,
     /// Orders without a report.
@@ -74,6 +78,12 @@ impl Books {
         book.cash -= i128::from(price) * i128::from(signed);
     }
 
+    /// Counts a reject.
+    pub(super) fn reject(&mut self, reason: u32) {
+        self.rejects += 1;
+        *self.reject_reasons.entry(reason).or_default() += 1;
+    }
+
     /// Counts by name, for a line of a table.
     pub fn counts(&self) -> [(&'static str, u64); 15] {
         [
@@ -102,7 +112,12 @@ impl Books {
             // Writing into a string does not fail.
             let _ = write!(text, ",\"{name}\":{count}");
         }
-        text.push_str(",\"positions\":{");
+        text.push_str(",\"reject_reasons\":{");
+        for (place, (reason, count)) in self.reject_reasons.iter().enumerate() {
+            let comma = if place == 0 { "" } else { "," };
+            let _ = write!(text, "{comma}\"{reason}\":{count}");
+        }
+        text.push_str("},\"positions\":{");
         for (place, symbol) in symbols.iter().enumerate() {
             let Book { position, cash } = self.pairs[place];
             let comma = if place == 0 { "" } else { "," };

@@ -6,6 +6,7 @@ mod frozen;
 mod full_disk;
 mod kills;
 mod live;
+mod penalty;
 mod scripted_bank;
 mod standby;
 mod tls;

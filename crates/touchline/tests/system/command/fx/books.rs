@@ -125,6 +125,13 @@ impl Ledgers {
         counts.map(|count| count.expect("a count")).sum()
     }
 
+    /// The ledger of one bank.
+    pub fn of_bank(&self, name: &str) -> &Value {
+        let mut ledgers = self.0.iter();
+        let found = ledgers.find(|ledger| ledger["bank"] == name);
+        found.expect("a bank with a ledger")
+    }
+
     pub fn by_pair(&self) -> Positions {
         self.positions(|_, pair| pair.to_owned())
     }

@@ -37,17 +37,22 @@ impl Market {
                 "[[banks]]\nname = \"LP0{number}\"\npairs = {pairs}\n{more}\n"
             ));
         }
-        desk.write("banks.toml", text);
+        Market::of(desk, &text, banks.len(), "")
+    }
+
+    /// The banks of this file, which are LP01 to LP0n, with further options of the simulator.
+    pub fn of(desk: Desk, file: &str, banks: usize, options: &str) -> Market {
+        desk.write("banks.toml", file);
         let line =
             "sim bank --config banks.toml --write fx --commands --until-eof --ledger ledger.jsonl";
-        let sim = start(&desk, line, "banks.txt");
+        let sim = start(&desk, &format!("{line} {options}"), "banks.txt");
         until("the engine's file", || desk.path("fx/run.toml").exists());
         let gateway = |number: usize| {
             let line = format!("gateway --config fx/lp0{number}.toml --until-eof");
             start(&desk, &line, &format!("lp0{number}.txt"))
         };
         Market {
-            gateways: (1..=banks.len()).map(gateway).collect(),
+            gateways: (1..=banks).map(gateway).collect(),
             banks: sim,
             desk,
         }
