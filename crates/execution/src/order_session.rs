@@ -43,10 +43,10 @@ pub enum Said {
     Nothing,
     /// Logged on; `true`: both numbers began again at 1.
     Up(bool),
-    /// Lost, and why.
-    Down(String),
-    /// Attempts to connect fail: where, why, how many, and when the next one follows.
-    NotConnected(String),
+    /// Lost, why, and when the next connection follows, milliseconds.
+    Down(String, u64),
+    /// Attempts to connect fail: where, why, how many, and when the next one follows, milliseconds.
+    NotConnected(String, u64),
     /// A message of the application is in [`OrderSession::message_mut`].
     Message,
     /// The bank rejected a message of ours (35=3), or we one of the bank: its text.
@@ -364,10 +364,11 @@ impl<L: Link> OrderSession<L> {
             (None, None | Some(Error::Closed)) => "connection closed by the bank".to_owned(),
             (None, Some(lost)) => lost.to_string(),
         };
-        Said::Down(match std::mem::take(&mut self.text) {
+        let why = match std::mem::take(&mut self.text) {
             text if text.is_empty() => why,
             text => format!("{why}: {text}"),
-        })
+        };
+        Said::Down(why, self.retry_ms(time))
     }
 }
 
@@ -384,11 +385,13 @@ impl<L> OrderSession<L> {
             return Said::Nothing;
         }
         self.told = Some((why, time.mono_ns));
-        let retry_ms = self.again_ns.saturating_sub(time.mono_ns) / 1_000_000;
-        Said::NotConnected(format!(
-            "{}: {why}; attempt {}, the next one in {retry_ms} ms",
-            self.host, self.failures
-        ))
+        let what = format!("{}: {why}; attempt {}", self.host, self.failures);
+        Said::NotConnected(what, self.retry_ms(time))
+    }
+
+    /// Time until the next connection, milliseconds.
+    fn retry_ms(&self, time: ReceiveTime) -> u64 {
+        self.again_ns.saturating_sub(time.mono_ns) / 1_000_000
     }
 }
 

@@ -10,6 +10,7 @@ mod incident;
 mod over_tls;
 mod path;
 mod run;
+mod sessions;
 #[cfg(test)]
 mod simulation;
 #[cfg(test)]
@@ -394,7 +395,8 @@ impl Trader {
         self.clock.set();
         for source in &mut self.sources {
             if let Some(why) = source.take_notice() {
-                self.core.incident(Incident::Quotes { why });
+                let bank = self.setup.banks[source.bank()].config.name.clone();
+                self.core.incident(Incident::Quotes { bank, why });
             }
             source.join(&self.root, began_ns, &mut self.counters);
         }

@@ -9,6 +9,7 @@ use crate::risk::Refusal;
 use crate::scorecard::Score;
 use crate::setup::{Bank, Pair};
 use crate::stages::Stopwatch;
+use std::fmt;
 use std::ops::Range;
 use touchline_types::{Id, Side};
 
@@ -138,6 +139,8 @@ pub enum Event {
     Alarm {
         /// Kind.
         what: Alarm,
+        /// Bank of the alarm.
+        bank: Bank,
         /// The order of the alarm, as named.
         order: Option<Id>,
     },
@@ -221,7 +224,24 @@ pub enum Alarm {
     /// A report of an order that the journal lost does not describe it: nothing is booked.
     NotAdopted,
     /// A bank does not say which orders it has: no order leaves until it does, or the desk enables a pair of it.
-    NoMassStatus(Bank),
+    NoMassStatus,
+}
+
+/// Its name, as in a line.
+impl fmt::Display for Alarm {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Alarm::Manual => "manual",
+            Alarm::DontKnow(reason) => return write!(f, "dk_{reason}"),
+            Alarm::FillAfterEnd => "fill_after_end",
+            Alarm::Bust => "bust",
+            Alarm::Correct => "correct",
+            Alarm::UnknownExec => "unknown_exec",
+            Alarm::Adopted => "adopted",
+            Alarm::NotAdopted => "not_adopted",
+            Alarm::NoMassStatus => "no_mass_status",
+        })
+    }
 }
 
 /// Event of an order.

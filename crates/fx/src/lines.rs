@@ -239,14 +239,10 @@ impl Writer<'_> {
                 put_id(out, "by", by.as_ref());
                 put!(out, ",\"killed\":{is_killed}");
             }
-            Event::Alarm { what, order } => {
-                put!(out, ",\"what\":\"{}", alarm_name(*what));
-                if let Alarm::DontKnow(reason) = what {
-                    out.push(*reason);
-                }
-                out.push('"');
+            Event::Alarm { what, bank, order } => {
+                put!(out, ",\"what\":\"{what}\"");
                 put_id(out, "clordid", order.as_ref());
-                if let Alarm::NoMassStatus(bank) = what {
+                if *what == Alarm::NoMassStatus {
                     put!(out, ",\"bank\":\"{}\"", self.bank(*bank));
                 }
             }
@@ -503,20 +499,6 @@ fn end_name(reason: EndReason) -> &'static str {
         EndReason::Cancel => "cancel",
         EndReason::Kill => "kill",
         EndReason::Restart => "restart",
-    }
-}
-
-fn alarm_name(alarm: Alarm) -> &'static str {
-    match alarm {
-        Alarm::Manual => "manual",
-        Alarm::DontKnow(_) => "dk_",
-        Alarm::FillAfterEnd => "fill_after_end",
-        Alarm::Bust => "bust",
-        Alarm::Correct => "correct",
-        Alarm::UnknownExec => "unknown_exec",
-        Alarm::Adopted => "adopted",
-        Alarm::NotAdopted => "not_adopted",
-        Alarm::NoMassStatus(_) => "no_mass_status",
     }
 }
 

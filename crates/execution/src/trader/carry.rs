@@ -2,7 +2,7 @@
 
 use super::{Incident, Path, Quotes, Totals};
 use crate::edge::{Link, Output};
-use crate::order_session::{OrderSession, Said};
+use crate::order_session::OrderSession;
 use crate::records::{self, Order, Record};
 use crate::statistics::BankCounts;
 use crate::variant::Variant;
@@ -135,97 +135,6 @@ impl<O: Output, L: Link> Core<O, L> {
                 orders,
             });
         }
-    }
-
-    /// What an order session says.
-    pub fn said(&mut self, bank: Bank, said: Said, time: ReceiveTime) {
-        let name = |core: &Core<O, L>| core.engine.setup().banks[bank].config.name.clone();
-        match said {
-            Said::Nothing => {}
-            Said::Message => self.report(bank, time),
-            Said::Up(is_restarted) => {
-                let bank_name = name(self);
-                self.incident(Incident::SessionUp {
-                    bank: bank_name,
-                    is_restarted,
-                });
-                self.session(bank, true, time);
-            }
-            Said::Down(why) => {
-                let bank_name = name(self);
-                let is_asked = self.sessions[bank].is_stopping();
-                self.totals.sessions_lost += u64::from(!is_asked);
-                self.incident(Incident::SessionDown {
-                    bank: bank_name,
-                    why,
-                    is_asked,
-                });
-                self.session(bank, false, time);
-            }
-            Said::NotConnected(why) => {
-                let bank = name(self);
-                self.incident(Incident::NotConnected { bank, why });
-            }
-            Said::Rejected(text) => {
-                let (bank, is_ours) = (name(self), false);
-                self.incident(Incident::Rejected {
-                    bank,
-                    is_ours,
-                    text,
-                });
-            }
-            Said::Invalid(text) => {
-                let (bank, is_ours) = (name(self), true);
-                self.incident(Incident::Rejected {
-                    bank,
-                    is_ours,
-                    text,
-                });
-            }
-            Said::Gap(first, last) => {
-                let bank = name(self);
-                self.incident(Incident::Gap { bank, first, last });
-            }
-        }
-    }
-
-    fn session(&mut self, bank: Bank, is_up: bool, time: ReceiveTime) {
-        self.wake(time);
-        let at_ns = time.wall_ns;
-        let record = Record::Session {
-            at_ns,
-            bank: bank as u16,
-            is_up,
-        };
-        let appended = self.append(at_ns, &record);
-        self.check(appended, time);
-        let session = if is_up { Session::Up } else { Session::Down };
-        self.handle(time, &Input::Orders(bank, session));
-        #[cfg(test)]
-        if is_up {
-            self.send_unknown_again(bank, time);
-        }
-    }
-
-    /// The message that a session handed out: in the journal before it changes anything.
-    fn report(&mut self, bank: Bank, time: ReceiveTime) {
-        self.wake(time);
-        self.totals.reports += 1;
-        self.banks[bank].reports += 1;
-        let at_ns = time.wall_ns;
-        let message = std::mem::take(self.sessions[bank].message_mut());
-        let record = Record::Report {
-            at_ns,
-            bank: bank as u16,
-            bytes: &message,
-        };
-        if !Variant::ReportNotJournaled.is_on() {
-            // mutant: execution: a report is not in the journal
-            let appended = self.append(at_ns, &record);
-            self.check(appended, time);
-        }
-        self.handle(time, &Input::Orders(bank, Session::Message(&message)));
-        *self.sessions[bank].message_mut() = message;
     }
 
     /// Executes due timers.
@@ -483,11 +392,11 @@ impl<O: Output, L: Link> Core<O, L> {
         lines.clear();
         let mut events = batch.events.iter();
         let mut first = self.next_line;
-        let (drop_copy, totals) = (&mut self.out, &mut self.totals);
+        let (drop_copy, totals, setup) = (&mut self.out, &mut self.totals, self.engine.setup());
         let (accepted, next_line) = (&mut self.accepted, &mut self.next_line);
         let mut incidents = Vec::new();
         let (mut full, mut refused) = (Vec::new(), None);
-        each_line(self.engine.setup(), batch, &mut line, |kind, text| {
+        each_line(setup, batch, &mut line, |kind, text| {
             let event = events.next().map(|(_, event)| event);
             if kind == LineKind::Composite {
                 totals.composites += 1;
@@ -503,15 +412,17 @@ impl<O: Output, L: Link> Core<O, L> {
                 records::put_line(&mut lines, kind, text);
             };
             match event {
-                Some(Event::Alarm { .. }) => {
+                Some(Event::Alarm { what, bank, order }) => {
                     totals.alarms += 1;
-                    let line = text.to_owned();
-                    incidents.push(Incident::Alarm { line });
+                    incidents.push(Incident::Alarm {
+                        what: *what,
+                        bank: setup.banks[*bank].config.name.clone(),
+                        order: *order,
+                    });
                 }
-                Some(Event::Kill { .. }) => {
+                Some(Event::Kill { by }) => {
                     totals.kills += 1;
-                    let line = text.to_owned();
-                    incidents.push(Incident::Killed { line });
+                    incidents.push(Incident::Killed { by: *by });
                 }
                 Some(Event::Fill(_)) => totals.fills += 1,
                 Some(Event::Refused { .. }) => refused = Some(text.to_owned()),

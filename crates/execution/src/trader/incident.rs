@@ -1,6 +1,8 @@
 //! What the engine reports to people, and its totals.
 
 use std::fmt;
+use touchline_fx::event::Alarm;
+use touchline_types::Id;
 
 /// An incident for the log.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -18,15 +20,17 @@ pub enum Incident {
         bank: String,
         /// Why.
         why: String,
-        /// The engine had logged out.
-        is_asked: bool,
+        /// Milliseconds until the next connection; none if the engine had logged out.
+        retry_ms: Option<u64>,
     },
     /// Attempts to connect an order session fail.
     NotConnected {
         /// Bank.
         bank: String,
-        /// Where, why, how many, and when the next one follows.
+        /// Where, why, and how many.
         why: String,
+        /// Milliseconds until the next one.
+        retry_ms: u64,
     },
     /// A message was rejected on the level of the session.
     Rejected {
@@ -48,13 +52,17 @@ pub enum Incident {
     },
     /// An alarm of the core.
     Alarm {
-        /// The decision's line.
-        line: String,
+        /// Kind.
+        what: Alarm,
+        /// Bank.
+        bank: String,
+        /// Its order, if it is about one.
+        order: Option<Id>,
     },
     /// The kill switch was set.
     Killed {
-        /// The decision's line.
-        line: String,
+        /// User, or `auto:` and what set it.
+        by: Option<Id>,
     },
     /// The journal cannot be written.
     JournalFailed {
@@ -89,6 +97,8 @@ pub enum Incident {
     },
     /// Quotes of a bank's bus cannot be used.
     Quotes {
+        /// Bank.
+        bank: String,
         /// What, and what to change.
         why: String,
     },
@@ -102,10 +112,79 @@ impl Incident {
             Incident::SessionUp {
                 is_restarted: false,
                 ..
-            } | Incident::SessionDown { is_asked: true, .. }
+            } | Incident::SessionDown { retry_ms: None, .. }
                 | Incident::Gap { .. }
         );
         !is_expected
+    }
+
+    /// The word by which a program selects it.
+    pub fn reason(&self) -> String {
+        match self {
+            Incident::SessionUp { is_restarted, .. } => match is_restarted {
+                true => "session_reset",
+                false => "session_up",
+            },
+            Incident::SessionDown { retry_ms, .. } => match retry_ms {
+                Some(_) => "session_lost",
+                None => "logout",
+            },
+            Incident::NotConnected { .. } => "not_connected",
+            Incident::Rejected { is_ours, .. } => match is_ours {
+                true => "malformed",
+                false => "rejected",
+            },
+            Incident::Gap { .. } => "sequence_gap",
+            Incident::Alarm { what, .. } => return what.to_string(),
+            Incident::Killed { .. } => "kill",
+            Incident::JournalFailed { .. } => "journal_failed",
+            Incident::JournalAlarm { .. } => "journal_segment",
+            Incident::Rebooted { .. } => "journal_end_lost",
+            Incident::Refused { .. } => "refused",
+            Incident::Paused { .. } => "paused",
+            Incident::Quotes { .. } => "quotes_refused",
+        }
+        .to_owned()
+    }
+
+    /// Its bank.
+    pub fn bank(&self) -> Option<&str> {
+        match self {
+            Incident::SessionUp { bank, .. }
+            | Incident::SessionDown { bank, .. }
+            | Incident::NotConnected { bank, .. }
+            | Incident::Rejected { bank, .. }
+            | Incident::Gap { bank, .. }
+            | Incident::Alarm { bank, .. }
+            | Incident::Quotes { bank, .. } => Some(bank),
+            _ => None,
+        }
+    }
+
+    /// ClOrdID of its order.
+    pub fn order(&self) -> Option<&str> {
+        match self {
+            Incident::Alarm { order, .. } => order.as_ref().map(Id::as_str),
+            _ => None,
+        }
+    }
+
+    /// Who caused it: the user of a kill, or the client of a command that was refused.
+    pub fn by(&self) -> Option<&str> {
+        match self {
+            Incident::Killed { by } => by.as_ref().map(Id::as_str),
+            Incident::Refused { client, .. } => Some(client),
+            _ => None,
+        }
+    }
+
+    /// Time until the next attempt, milliseconds, if one is planned.
+    pub fn retry_ms(&self) -> Option<u64> {
+        match self {
+            Incident::SessionDown { retry_ms, .. } => *retry_ms,
+            Incident::NotConnected { retry_ms, .. } => Some(*retry_ms),
+            _ => None,
+        }
     }
 }
 
@@ -120,14 +199,28 @@ impl fmt::Display for Incident {
                 };
                 write!(f, "order session of {bank} is up{restarted}")
             }
+            Incident::SessionDown {
+                bank,
+                why,
+                retry_ms: None,
+            } => {
+                write!(f, "order session of {bank} has ended: {why}")
+            }
             Incident::SessionDown { bank, why, .. } => {
                 write!(
                     f,
                     "order session of {bank} was lost: {why}; its orders are unknown until it is up"
                 )
             }
-            Incident::NotConnected { bank, why } => {
-                write!(f, "order session of {bank} cannot connect to {why}")
+            Incident::NotConnected {
+                bank,
+                why,
+                retry_ms,
+            } => {
+                write!(
+                    f,
+                    "order session of {bank} cannot connect to {why}, the next one in {retry_ms} ms"
+                )
             }
             Incident::Rejected {
                 bank,
@@ -143,10 +236,16 @@ impl fmt::Display for Incident {
                     "sequence gap of {bank}: messages {first} to {last} are asked for"
                 )
             }
-            Incident::Alarm { line } => write!(f, "alarm {line}"),
-            Incident::Killed { line } => write!(
+            Incident::Alarm { what, bank, order } => {
+                if let Some(order) = order {
+                    write!(f, "order {} of ", order.as_str())?;
+                }
+                write!(f, "{bank}: {}", text_of_alarm(*what))
+            }
+            Incident::Killed { by } => write!(
                 f,
-                "killed {line}; two people lift it with `touchline fx lift`"
+                "the kill switch was set by {}; two people lift it with `touchline fx lift`",
+                by.as_ref().map_or("nobody", Id::as_str)
             ),
             Incident::JournalFailed { why } => {
                 write!(
@@ -188,13 +287,44 @@ impl fmt::Display for Incident {
             Incident::Refused { client, reason } => {
                 write!(f, "command of {client} refused: {reason}")
             }
-            Incident::Quotes { why } => f.write_str(why),
+            Incident::Quotes { why, .. } => f.write_str(why),
             Incident::Paused { ms } => {
                 write!(
                     f,
                     "the engine was stopped for {ms} ms; it makes no orders until it has read all quotes"
                 )
             }
+        }
+    }
+}
+
+/// What an alarm says of its order or bank, and what to do.
+fn text_of_alarm(what: Alarm) -> &'static str {
+    match what {
+        Alarm::Manual => {
+            "no outcome after all status requests; call the bank, then `touchline fx resolve`"
+        }
+        Alarm::DontKnow('D') => {
+            "a trade of an order that it does not have was refused; call the bank"
+        }
+        Alarm::DontKnow(_) => {
+            "a trade that is not as ordered was refused; call the bank, then `touchline fx resolve`"
+        }
+        Alarm::FillAfterEnd => {
+            "a fill after its end was booked; its parent may have more than its quantity"
+        }
+        Alarm::Bust => "a trade was reversed; its quantity is not traded again",
+        Alarm::Correct => "a trade was corrected",
+        Alarm::UnknownExec => "an unknown trade was reversed or corrected; call the bank",
+        Alarm::Adopted => {
+            "adopted with its fills: the journal had lost it; see which parent it was of before you send the rest"
+        }
+        Alarm::NotAdopted => {
+            "not adopted: the journal had lost it, and the report lacks pair, side, quantity or price; call the bank"
+        }
+        Alarm::NoMassStatus => {
+            "it does not say which orders it has, and no order leaves; call it, `touchline fx cancel` each parent of which it has an \
+             order, then `touchline fx enable` one of its pairs"
         }
     }
 }

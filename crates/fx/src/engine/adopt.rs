@@ -80,7 +80,7 @@ impl Engine {
             return None;
         }
         let Some(mut terms) = self.described(bank, id, report) else {
-            self.alarm(Alarm::NotAdopted, Some(id), out);
+            self.alarm(Alarm::NotAdopted, bank, Some(id), out);
             return None;
         };
         self.end_accepted_again(&parent, out);
@@ -95,7 +95,7 @@ impl Engine {
         let answer_ns = ns(self.setup.banks[bank].config.answer_ms);
         let due_ns = self.now().saturating_add(answer_ns);
         self.wake_at(due_ns);
-        self.alarm(Alarm::Adopted, Some(id), out);
+        self.alarm(Alarm::Adopted, bank, Some(id), out);
         Some(self.orders.add(Order::adopted(terms, due_ns)))
     }
 

@@ -28,7 +28,7 @@ impl Engine {
         self.keep(at, booking.exec_id, quantity, price);
         self.fill_line(at, booking, is_late, out);
         if is_late {
-            self.alarm(Alarm::FillAfterEnd, Some(terms.id), out);
+            self.alarm(Alarm::FillAfterEnd, terms.bank, Some(terms.id), out);
         }
         self.wake_at(self.scorecard.due_ns());
     }
@@ -36,7 +36,8 @@ impl Engine {
     /// Handles a bust or a correction.
     pub(super) fn reverse(&mut self, bank: Bank, report: &Report<'_>, out: &mut Batch) {
         let Some(old) = self.executions.reverse(bank, report.exec_ref_id) else {
-            self.alarm(Alarm::UnknownExec, report.cl_ord_id.map(Id::lossy), out);
+            let order = report.cl_ord_id.map(Id::lossy);
+            self.alarm(Alarm::UnknownExec, bank, order, out);
             return;
         };
         let terms = self.orders.get(old.order).terms;
@@ -51,11 +52,11 @@ impl Engine {
         };
         self.fill_line(old.order, &bust, false, out);
         if report.kind() == ReportKind::Bust {
-            self.alarm(Alarm::Bust, Some(terms.id), out);
+            self.alarm(Alarm::Bust, bank, Some(terms.id), out);
             return;
         }
         self.correct(&old, report, out);
-        self.alarm(Alarm::Correct, Some(terms.id), out);
+        self.alarm(Alarm::Correct, bank, Some(terms.id), out);
     }
 
     /// Books a reversed fill again with the report's values, at most the reversed quantity.
@@ -90,8 +91,8 @@ impl Engine {
         self.push(event, out);
     }
 
-    pub(super) fn alarm(&self, what: Alarm, order: Option<Id>, out: &mut Batch) {
-        self.push(Event::Alarm { what, order }, out);
+    pub(super) fn alarm(&self, what: Alarm, bank: Bank, order: Option<Id>, out: &mut Batch) {
+        self.push(Event::Alarm { what, bank, order }, out);
     }
 
     fn keep(&mut self, order: usize, exec_id: Id, quantity: i64, price: i64) {

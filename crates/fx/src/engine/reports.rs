@@ -46,11 +46,8 @@ impl Engine {
         self.foreign_line(bank, report, OrderEvent::Report, None, out);
         if report.kind() == ReportKind::Trade {
             let reason = Dispute::NoOrder.reason();
-            self.alarm(
-                Alarm::DontKnow(reason),
-                report.cl_ord_id.map(Id::lossy),
-                out,
-            );
+            let order = report.cl_ord_id.map(Id::lossy);
+            self.alarm(Alarm::DontKnow(reason), bank, order, out);
             self.foreign_line(
                 bank,
                 report,
@@ -150,8 +147,8 @@ impl Engine {
             }
         });
         self.order_line(at, OrderEvent::Report, None, None, out);
-        let (id, reason) = (self.orders.get(at).terms.id, dispute.reason());
-        self.alarm(Alarm::DontKnow(reason), Some(id), out);
+        let (terms, reason) = (self.orders.get(at).terms, dispute.reason());
+        self.alarm(Alarm::DontKnow(reason), terms.bank, Some(terms.id), out);
         let message = dont_know(reason, report);
         self.order_line(at, OrderEvent::Sent, None, Some(message), out);
     }

@@ -62,7 +62,7 @@ impl Engine {
             .change(at, |order| order.asking.next(now_ns, status_ns, tries_max));
         self.wake_at(self.orders.get(at).asking.due_ns());
         match question {
-            Question::CallDesk => self.alarm(Alarm::Manual, Some(terms.id), out),
+            Question::CallDesk => self.alarm(Alarm::Manual, terms.bank, Some(terms.id), out),
             Question::Ask => {
                 self.numbers.status += 1;
                 let request = self.numbers.status;

@@ -2,13 +2,14 @@
 
 use super::follow::configuration;
 use crate::interrupt::Interrupt;
-use crate::log::{Log, LogArguments, LogThread, events};
+use crate::log::events::{self, Event};
+use crate::log::{Field, Log, LogArguments, LogThread};
 use crate::output::{Failure, say};
 use clap::Args;
 use std::io::Stderr;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
-use touchline_execution::{Config, Error, Promotion, Standby, Step, Trader};
+use touchline_execution::{Config, Error, Incident, Promotion, Standby, Step, Trader};
 use touchline_transport::{BackOff, Idle, Idler};
 
 /// Trade: banks' quotes in, orders out over FIX, each in the journal before it is sent.
@@ -181,13 +182,30 @@ fn round(trader: &mut Trader, log: &mut LogThread<Stderr>) -> Result<usize, Fail
     while log.is_ready()
         && let Some(incident) = trader.next_incident()
     {
-        let event = match incident.is_urgent() {
-            true => &events::FX_ALARM,
-            false => &events::FX_SESSION,
-        };
-        log.write(event, [("what", incident.to_string().into())]);
+        let (event, fields) = line(&incident);
+        log.write(event, fields);
     }
     Ok(count)
+}
+
+/// Event and fields of an incident's line.
+fn line(incident: &Incident) -> (&'static Event, Vec<Field>) {
+    let mut fields = vec![("reason", incident.reason().into())];
+    let texts = [
+        ("bank", incident.bank()),
+        ("order", incident.order()),
+        ("by", incident.by()),
+    ];
+    for (name, text) in texts {
+        fields.extend(text.map(|text| (name, text.into())));
+    }
+    fields.extend(incident.retry_ms().map(|ms| ("retry_ms", ms.into())));
+    fields.push(("text", incident.to_string().into()));
+    let event = match incident.is_urgent() {
+        true => &events::FX_ALARM,
+        false => &events::FX_SESSION,
+    };
+    (event, fields)
 }
 
 fn started(trader: &Trader) -> String {
@@ -236,5 +254,130 @@ fn failed(error: Error) -> Failure {
     match error {
         Error::Config(error) => Failure::usage(error),
         other => Failure::run(other),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use touchline_fx::event::Alarm;
+    use touchline_types::Id;
+
+    fn bank() -> String {
+        "LP02".to_owned()
+    }
+
+    fn alarm(what: Alarm, order: Option<&str>) -> Incident {
+        Incident::Alarm {
+            what,
+            bank: bank(),
+            order: order.map(|id| Id::lossy(id.as_bytes())),
+        }
+    }
+
+    /// One of each kind, and of each case that has other fields.
+    fn incidents() -> Vec<Incident> {
+        let text = || "why".to_owned();
+        let (before, now) = (None, [7; 16]);
+        let session = |is_restarted| Incident::SessionUp {
+            bank: bank(),
+            is_restarted,
+        };
+        let lost = |retry_ms| Incident::SessionDown {
+            bank: bank(),
+            why: text(),
+            retry_ms,
+        };
+        let rejected = |is_ours| Incident::Rejected {
+            bank: bank(),
+            is_ours,
+            text: text(),
+        };
+        vec![
+            session(false),
+            lost(None),
+            Incident::Gap {
+                bank: bank(),
+                first: 4,
+                last: 5,
+            },
+            session(true),
+            lost(Some(50)),
+            Incident::NotConnected {
+                bank: bank(),
+                why: "10.1.2.3:7001: connection refused; attempt 3".to_owned(),
+                retry_ms: 400,
+            },
+            rejected(false),
+            rejected(true),
+            alarm(Alarm::Manual, Some("Te4-P17-1")),
+            alarm(Alarm::DontKnow('C'), Some("Te4-P17-2")),
+            alarm(Alarm::NoMassStatus, None),
+            Incident::Killed {
+                by: Some(Id::lossy(b"chief")),
+            },
+            Incident::JournalFailed { why: text() },
+            Incident::JournalAlarm { errno: 28 },
+            Incident::Rebooted {
+                before,
+                now,
+                is_tail_lost: true,
+            },
+            Incident::Refused {
+                client: "desk".to_owned(),
+                reason: "bad_order".to_owned(),
+            },
+            Incident::Paused { ms: 9 },
+            Incident::Quotes {
+                bank: bank(),
+                why: text(),
+            },
+        ]
+    }
+
+    /// A program selects a line by its fields, and a person reads its text.
+    #[test]
+    fn the_line_of_an_incident_has_fields_to_select_it_by() {
+        let mut log = Log::in_memory();
+        for incident in incidents() {
+            let (event, fields) = line(&incident);
+            log.write(event, fields);
+        }
+        let lines = log.lines();
+        let heads = lines.iter().map(|line| line.split(" text=").next());
+        assert_eq!(
+            heads.flatten().collect::<Vec<_>>(),
+            [
+                "INFO fx_session reason=session_up bank=LP02",
+                "INFO fx_session reason=logout bank=LP02",
+                "INFO fx_session reason=sequence_gap bank=LP02",
+                "WARN fx_alarm reason=session_reset bank=LP02",
+                "WARN fx_alarm reason=session_lost bank=LP02 retry_ms=50",
+                "WARN fx_alarm reason=not_connected bank=LP02 retry_ms=400",
+                "WARN fx_alarm reason=rejected bank=LP02",
+                "WARN fx_alarm reason=malformed bank=LP02",
+                "WARN fx_alarm reason=manual bank=LP02 order=Te4-P17-1",
+                "WARN fx_alarm reason=dk_C bank=LP02 order=Te4-P17-2",
+                "WARN fx_alarm reason=no_mass_status bank=LP02",
+                "WARN fx_alarm reason=kill by=chief",
+                "WARN fx_alarm reason=journal_failed",
+                "WARN fx_alarm reason=journal_segment",
+                "WARN fx_alarm reason=journal_end_lost",
+                "WARN fx_alarm reason=refused by=desk",
+                "WARN fx_alarm reason=paused",
+                "WARN fx_alarm reason=quotes_refused bank=LP02",
+            ]
+        );
+        // The examples of docs/fx.md, and each reason of its table.
+        let guide = include_str!("../../../../docs/fx.md").replace("bus=fx-run ", "");
+        for line in [lines[5], lines[8]] {
+            assert!(guide.contains(line), "{line}");
+        }
+        for incident in incidents().iter().filter(|incident| incident.is_urgent()) {
+            let reason = incident.reason();
+            // The table has `dk_A` to `dk_E`.
+            let row = format!("| `{}`", reason.replace("dk_C", "dk_A"));
+            assert!(guide.contains(&row), "{row}");
+        }
     }
 }

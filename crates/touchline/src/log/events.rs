@@ -224,15 +224,15 @@ events! {
     FX_STARTED = Info Each "fx_started" [what]
         "the trading engine has restored its journal, and its order sessions start to connect"
         "nothing";
-    FX_SESSION = Info Each "fx_session" [what]
-        "an order session of the trading engine is up, or asks for missing messages"
+    FX_SESSION = Info Each "fx_session" [reason bank text]
+        "an order session of the trading engine is up (session_up), has logged out (logout), or asks for missing messages (sequence_gap)"
         "nothing";
     FX_STANDBY = Info Each "fx_standby" [what]
         "a standby follows the journal of the active trading engine, or was promoted"
         "nothing";
-    FX_ALARM = Warn Each "fx_alarm" [what]
+    FX_ALARM = Warn Each "fx_alarm" [reason bank order by retry_ms text]
         "the trading engine needs a person: a session was lost or cannot connect, an outcome is unknown, a trade was refused, reversed or corrected, the kill switch was set, a command was refused, or the journal cannot be written"
-        "read what; docs/fx.md has the answer to each alarm";
+        "read text; docs/fx.md has the answer to each reason";
     FX_BACK_OFFICE = Info Each "fx_back_office" [what]
         "a client of the drop copy logged on or off, or a connection was refused"
         "refused: read what; compare CompIDs, password, addresses and TLS with the section [report]";

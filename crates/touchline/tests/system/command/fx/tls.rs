@@ -95,8 +95,9 @@ fn an_order_is_filled_over_tls_and_a_stranger_is_refused_with_a_reason() {
         let lines = run.stderr.lines().filter(|line| line.contains(&begin));
         let lines: Vec<&str> = lines.collect();
         assert_eq!(lines.len(), 1, "{}", run.stderr);
+        let fields = format!("fx_alarm bus=fx-run reason=not_connected bank={bank} retry_ms=");
         assert!(
-            lines[0].contains("fx_alarm") && lines[0].contains("unknown issuer"),
+            lines[0].contains(&fields) && lines[0].contains("unknown issuer"),
             "{}",
             lines[0]
         );
