@@ -420,10 +420,13 @@ impl Reading {
         self.banks.get(usize::from(index))?.1
     }
 
+    /// A message with this number has left. One that left before an order of the same batch is journaled behind it.
     fn sent(&mut self, bank: u16, sequence: u64) {
         if let Some(bank) = self.bank(bank) {
             let numbers = &mut self.recovered.numbers[bank];
-            *numbers = Numbers::new(sequence + 1, numbers.both().1);
+            let (next_out, next_in) = numbers.both();
+            // mutant: execution: a question that is journaled behind an order takes its number back
+            *numbers = Numbers::new(next_out.max(sequence + 1), next_in);
         }
     }
 

@@ -33,6 +33,8 @@ pub(crate) enum Variant {
     NotAskedAfterReboot,
     /// A report of an order that the journal lost is refused.
     LostOrderRefused,
+    /// The number of an order leaves out the questions in front of it.
+    QuestionsUncounted,
 }
 
 impl Variant {
@@ -52,6 +54,7 @@ impl Variant {
         Self::PromotedWithoutLock,
         Self::NotAskedAfterReboot,
         Self::LostOrderRefused,
+        Self::QuestionsUncounted,
     ];
 
     /// Whether this rule is broken: never, but in a test that says so.

@@ -252,14 +252,21 @@ impl<O: Output, L: Link> Core<O, L> {
                     )
                 }
                 Event::Order(line) => match sent(line) {
-                    Some(Message::Order(terms)) if failed.is_none() => {
+                    Some(Message::Order(_)) if failed.is_some() => continue,
+                    Some(Message::Order(terms)) => {
                         let sequence = self.sessions[terms.bank].next_out() + ahead[terms.bank];
                         ahead[terms.bank] += 1;
                         let order = self.order_of(terms, sequence);
                         self.append(terms.sent_ns, &Record::Order(order))
                             .inspect(|_| count += 1)
                     }
-                    _ => continue,
+                    // It leaves before the orders behind it, and is journaled when it does.
+                    Some(_) => {
+                        // mutant: execution: the number of a question in front of an order is the order's
+                        ahead[line.bank] += u64::from(!Variant::QuestionsUncounted.is_on());
+                        continue;
+                    }
+                    None => continue,
                 },
                 _ => continue,
             };

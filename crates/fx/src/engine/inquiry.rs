@@ -81,6 +81,13 @@ impl Engine {
         self.lost.is_asking
     }
 
+    /// Whether no order leaves before the desk has asked this bank and enables a pair of it: the desk was called, and the bank has
+    /// not answered.
+    pub fn waits_for_desk(&self, bank: Bank) -> bool {
+        let inquiry = &self.order_sessions[bank].inquiry;
+        inquiry.is_called && inquiry.is_waiting()
+    }
+
     /// Asks a bank for all its orders, again and again until it answers. Its answer also tells of `unknown` ones.
     pub(super) fn inquire(&mut self, bank: Bank, unknown: &[usize], out: &mut Batch) {
         let config = &self.setup.banks[bank].config;
@@ -112,6 +119,8 @@ impl Engine {
     /// The desk enables a bank for which it was called: it has asked for itself. The bank is still asked, if it can be.
     pub(super) fn desk_has_asked(&mut self, bank: Bank) {
         let inquiry = &mut self.order_sessions[bank].inquiry;
+        // mutant: fx: a bank that the desk has asked still holds back orders
+        // mutant: fx: a pair that is enabled before the desk was called releases its bank
         inquiry.is_released |= inquiry.is_called;
         self.count_inquiries();
     }
