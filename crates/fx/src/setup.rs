@@ -261,6 +261,11 @@ fn bank_setup(config: BankConfig, known: &[PairSetup]) -> Result<BankSetup, Setu
     ] {
         within(&of(key), value, 0)?;
     }
+    // Orders without an outcome would never be asked for.
+    if config.recover == Recover::MassStatus && !config.mass_status {
+        let problem = "AF needs a bank that answers 35=AF; with mass_status = false give H";
+        return Err(wrong(of("recover"), problem));
+    }
     let mut reject_map = Vec::new();
     for (text, code) in &config.reject_map {
         let Some(code) = RejectCode::of_name(code) else {
@@ -373,6 +378,11 @@ mod tests {
                 "conflate_ms = 0",
                 "conflate_ms = 99999999999999999",
                 "give 0 to 86400000",
+            ),
+            (
+                "name = \"A\"",
+                "name = \"A\"\nrecover = \"AF\"\nmass_status = false",
+                "with mass_status = false give H",
             ),
         ] {
             let error = Setup::parse(&text.replace(right, wrong)).expect_err(wrong);

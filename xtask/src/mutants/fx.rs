@@ -455,6 +455,18 @@ pub const FX: &[Mutant] = &[
         test: "-p touchline-fx --test fx adopt::a_bank_that_does_not_answer_waits_for_the_desk",
     },
     Mutant {
+        name: "fx: a pair that is enabled before the desk was called releases its bank",
+        find: "inquiry.is_released |= inquiry.is_called;",
+        replace: "inquiry.is_released = true;",
+        test: "-p touchline-fx --test fx adopt::a_bank_that_does_not_answer_waits_for_the_desk",
+    },
+    Mutant {
+        name: "fx: a bank that the desk has asked still holds back orders",
+        find: "inquiry.is_released |= inquiry.is_called;",
+        replace: "",
+        test: "-p touchline-execution --lib seeds_execute_nothing_twice_and_lose_no_fill",
+    },
+    Mutant {
         name: "fx: a mass status request after a reboot is sent once",
         find: "self.inquire(bank, &[], out);",
         replace: "self.order_sessions[bank].inquiry.stop();",
@@ -551,6 +563,12 @@ pub const FX: &[Mutant] = &[
         test: "-p touchline-fx --test fx router::a_later_end_of_a_cool_down_holds",
     },
     Mutant {
+        name: "fx: a bank that rejects has no penalty",
+        find: "window.bad * router.reject_cost / outcomes.max(OUTCOMES_MIN);",
+        replace: "0;",
+        test: "-p touchline --test system fx::penalty::a_bank_that_rejects_has_the_share_of_its_penalty_and_the_report_equals_its_books",
+    },
+    Mutant {
         name: "fx: a penalty never decays",
         find: "window.outcomes.len() == setup.router.window",
         replace: "window.outcomes.len() == setup.router.window + 99",
@@ -561,12 +579,6 @@ pub const FX: &[Mutant] = &[
         find: "*self = KillSwitch::default();",
         replace: "self.is_killed = false;",
         test: "-p touchline-fx --test fx limits::two_different_people_of_the_list_lift_a_kill",
-    },
-    Mutant {
-        name: "fx: a bank that rejects has no penalty",
-        find: "window.bad * router.reject_cost / outcomes.max(OUTCOMES_MIN);",
-        replace: "0;",
-        test: "-p touchline --test system fx::penalty::a_bank_that_rejects_has_the_share_of_its_penalty_and_the_report_equals_its_books",
     },
     Mutant {
         name: "fx: any user may lift a kill",

@@ -101,6 +101,8 @@ fn seeds_execute_nothing_twice_and_lose_no_fill() {
         counts.deaths,
         counts.power_losses,
         counts.adopted,
+        counts.released,
+        counts.released_with_lost,
         counts.cuts,
         counts.promotions,
         counts.refused_promotions,

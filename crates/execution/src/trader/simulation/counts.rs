@@ -9,6 +9,9 @@ pub struct Counts {
     pub power_losses: u64,
     /// Orders that a loss of power took from the journal, and that were adopted.
     pub adopted: u64,
+    /// Banks that the desk released, as they had not listed their orders, and those that named an order which the engine lacked.
+    pub released: u64,
+    pub released_with_lost: u64,
     pub journal_failures: u64,
     pub cuts: u64,
     pub resolved: u64,
@@ -25,6 +28,8 @@ impl Counts {
         self.deaths += other.deaths;
         self.power_losses += other.power_losses;
         self.adopted += other.adopted;
+        self.released += other.released;
+        self.released_with_lost += other.released_with_lost;
         self.journal_failures += other.journal_failures;
         self.cuts += other.cuts;
         self.resolved += other.resolved;

@@ -11,6 +11,9 @@ use touchline_lab::random::Random;
 /// Time by the wall clock when the simulation begins.
 pub const BEGIN_NS: u64 = 1_767_610_800_000_000_000;
 
+/// Calls to a step of the journal's thread.
+pub const PACE: u64 = 8;
+
 /// What becomes of a process in a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Call {
@@ -29,6 +32,8 @@ pub struct Machine {
     pub now_ns: u64,
     pub watch: Watch,
     pub random: Random,
+    /// The journal's thread does something once in so many calls: a slow disk lacks more of the end.
+    pub pace: u64,
     /// Calls until the process dies.
     calls: Option<u64>,
 }
@@ -40,6 +45,7 @@ impl Machine {
             now_ns: 1_000_000,
             watch,
             random,
+            pace: PACE,
             calls: None,
         }
     }
@@ -80,7 +86,7 @@ impl Output for SimulatedHost {
     fn append(&mut self, record: &Record<'_>) -> Result<Appended, Refused> {
         let machine = &mut *self.0.borrow_mut();
         // The journal thread works beside the engine.
-        if machine.random.below(8) == 0 && !machine.is_dead() {
+        if machine.random.below(machine.pace) == 0 && !machine.is_dead() {
             let wall_ns = machine.wall_ns();
             machine.journal.step(wall_ns);
         }

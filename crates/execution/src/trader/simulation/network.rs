@@ -153,6 +153,14 @@ impl Line {
         }
     }
 
+    /// Whether something of a run before may still arrive at the bank.
+    pub fn has_older(&self) -> bool {
+        let of_bank = self.bank.is_some() && self.bank != self.engine;
+        let mut unseen =
+            (self.unseen..self.connections.len()).filter(|at| Some(*at) != self.engine);
+        of_bank || unseen.any(|at| !self.connections[at].up.chunks.is_empty())
+    }
+
     /// When something arrives next.
     pub fn due_ns(&self) -> u64 {
         let mut due_ns = NEVER;

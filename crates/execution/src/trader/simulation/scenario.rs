@@ -62,6 +62,12 @@ impl Scenario {
         if random.chance(0.5) {
             bank.recover = Recover::MassStatus;
         }
+        // Such a bank reports each order, or nobody would find one that the journal lost.
+        let lists_orders = random.chance(0.7);
+        if !lists_orders {
+            bank.mass_status = false;
+            bank.recover = Recover::default();
+        }
         bank.status_final = Some(random.chance(0.7));
         bank.answer_ms = 20 + random.below(150);
         bank.status_ms = 10 + random.below(100);
@@ -80,7 +86,7 @@ impl Scenario {
         orders.lost = share(0.3, 20);
         orders.late = share(0.4, 30);
         orders.disconnect = share(0.3, 15);
-        orders.silent = share(0.3, 30);
+        orders.silent = if lists_orders { share(0.3, 30) } else { 0.0 };
         // A fill that is not reported may only be known by a question: what happens to it later would not be.
         if orders.silent == 0.0 {
             orders.after_end = share(0.3, 50);

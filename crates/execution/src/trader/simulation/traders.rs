@@ -7,6 +7,8 @@ use std::collections::VecDeque;
 use touchline_lab::random::Random;
 
 const MS: u64 = 1_000_000;
+/// Parents that the desk sends again after a loss of the host.
+const UNANSWERED_MAX: usize = 5;
 
 /// The desk.
 pub struct Traders {
@@ -19,6 +21,8 @@ pub struct Traders {
     pub waiting: VecDeque<(usize, Command)>,
     /// Commands that were sent before.
     sent: Vec<(usize, Command)>,
+    /// Parents whose answer was lost with the host, and when they are sent again.
+    unanswered: (Vec<String>, u64),
 }
 
 impl Traders {
@@ -30,6 +34,7 @@ impl Traders {
             last_request: [0; 2],
             waiting: VecDeque::new(),
             sent: Vec::new(),
+            unanswered: (Vec::new(), 0),
         }
     }
 
@@ -43,10 +48,15 @@ impl Traders {
             return;
         }
         self.next_ns = now_ns + 2 * MS + self.random.below(40 * MS);
+        if self.unanswered.1 <= now_ns {
+            for text in std::mem::take(&mut self.unanswered.0) {
+                self.send(now_ns, 0, text);
+            }
+        }
         match self.random.below(40) {
             0 => self.kill(now_ns),
-            1 | 2 => self.enable(now_ns, watch),
-            3..=5 => self.cancel(now_ns),
+            1 | 2 => self.enable_all(now_ns, watch),
+            3..=5 => self.cancel_recent(now_ns),
             6 => self.again(now_ns),
             7 => {
                 let text = (*self
@@ -74,12 +84,43 @@ impl Traders {
         self.send(now_ns, 0, text);
     }
 
-    fn send(&mut self, now_ns: u64, client: usize, text: String) {
+    /// Cancels a parent.
+    pub fn cancel(&mut self, now_ns: u64, id: &str) {
+        self.send(now_ns, 0, format!(r#"{{"op":"cancel","id":"{id}"}}"#));
+    }
+
+    /// Enables a pair of a bank. Returns the number of the command.
+    pub fn enable(&mut self, now_ns: u64, bank: usize, symbol: &str) -> u64 {
+        let bank = bank + 1;
+        let text = format!(r#"{{"op":"enable","bank":"LP{bank}","pair":"{symbol}"}}"#);
+        self.send(now_ns, 0, text)
+    }
+
+    /// The host was lost until `start_ns`: the desk sends the last parents again then, as it has no answer to them.
+    pub fn host_lost(&mut self, start_ns: u64) {
+        let sent = self.sent.iter().rev().map(|(_, command)| &command.text);
+        let parents = sent.filter(|text| text.contains("\"qty\""));
+        let parents = parents.take(UNANSWERED_MAX).cloned();
+        let wait_ns = self.random.below(200 * MS);
+        self.unanswered = (parents.collect(), start_ns + wait_ns);
+    }
+
+    /// Does not send this parent again.
+    pub fn forget(&mut self, id: &str) {
+        let id = format!(r#""op":"parent","id":"{id}","#);
+        let is_other = |text: &String| !text.contains(&id);
+        self.sent.retain(|(_, command)| is_other(&command.text));
+        self.waiting.retain(|(_, command)| is_other(&command.text));
+        self.unanswered.0.retain(is_other);
+    }
+
+    fn send(&mut self, now_ns: u64, client: usize, text: String) -> u64 {
         let request = (BEGIN_NS + now_ns).max(self.last_request[client] + 1);
         self.last_request[client] = request;
         let command = Command { request, text };
         self.sent.push((client, command.clone()));
         self.waiting.push_back((client, command));
+        request
     }
 
     fn lift(&mut self, now_ns: u64) {
@@ -88,19 +129,18 @@ impl Traders {
         }
     }
 
-    fn enable(&mut self, now_ns: u64, watch: &Watch) {
-        for bank in 1..=4 {
+    fn enable_all(&mut self, now_ns: u64, watch: &Watch) {
+        for bank in 0..4 {
             for (symbol, _) in &watch.pairs {
-                let text = format!(r#"{{"op":"enable","bank":"LP{bank}","pair":"{symbol}"}}"#);
-                self.send(now_ns, 0, text);
+                self.enable(now_ns, bank, symbol);
             }
         }
     }
 
-    fn cancel(&mut self, now_ns: u64) {
+    fn cancel_recent(&mut self, now_ns: u64) {
         let back = self.random.below(5);
         let id = self.count.saturating_sub(back);
-        self.send(now_ns, 0, format!(r#"{{"op":"cancel","id":"P{id}"}}"#));
+        self.cancel(now_ns, &format!("P{id}"));
     }
 
     /// A command that was sent before: the same, or under a new number.
@@ -111,7 +151,9 @@ impl Traders {
         let (client, command) = self.random.pick(&self.sent).clone();
         match self.random.chance(0.5) {
             true => self.waiting.push_back((client, command)),
-            false => self.send(now_ns, client, command.text),
+            false => {
+                self.send(now_ns, client, command.text);
+            }
         }
     }
 

@@ -1,8 +1,10 @@
 //! One run: the events of a seed in their order.
 
+mod commands;
+
 use super::banks::{Bank, Priced};
 use super::counts::Counts;
-use super::machine::{BEGIN_NS, Machine, SimulatedHost};
+use super::machine::{BEGIN_NS, Machine, PACE, SimulatedHost};
 use super::network::{Line, Wire};
 use super::scenario::Scenario;
 use super::standby::Standby;
@@ -14,6 +16,7 @@ use crate::recovery::{Recovered, recover_from};
 use crate::trader::carry::Core;
 use crate::variant::Variant;
 use std::cell::RefCell;
+use std::collections::HashSet;
 use std::rc::Rc;
 use touchline_fx::input::Session;
 use touchline_fx::quotes::{BusQuotes, Quoted};
@@ -25,6 +28,8 @@ use touchline_types::ReceiveTime;
 const MS: u64 = 1_000_000;
 const SEGMENT_BYTES: u64 = 64 << 10;
 const RING_BYTES: u64 = 128 << 10;
+/// Pace of a slow disk.
+const SLOW_PACE: u64 = 10 * PACE;
 /// Longest step of the clock.
 const STEP_NS: u64 = 20 * MS;
 /// The same without faults.
@@ -59,6 +64,8 @@ pub struct World {
     /// A frozen process beside the one that was promoted without the lock.
     rival: Option<Process>,
     traders: Traders,
+    /// Commands that enable a bank which the desk has asked for its orders: number and epoch.
+    asked: HashSet<(u64, u64)>,
     mids: Vec<i64>,
     now_ns: u64,
     start_ns: u64,
@@ -68,6 +75,8 @@ pub struct World {
     /// When a session was not whole last.
     whole_ns: u64,
     is_sound: bool,
+    /// The host lost power, and no process has started since.
+    is_booting: bool,
 }
 
 impl World {
@@ -85,7 +94,10 @@ impl World {
             SyncMode::Host => Mode::Host,
         };
         let journal = SimulatedJournal::new(random.next_u64(), mode, SEGMENT_BYTES, RING_BYTES);
-        let machine = Machine::new(journal, watch, random.split());
+        let mut machine = Machine::new(journal, watch, random.split());
+        if mode == Mode::Host && random.chance(0.4) {
+            machine.pace = SLOW_PACE;
+        }
         let banks = 0..scenario.engine.banks.len();
         let banks = banks.map(|bank| {
             let line = Rc::new(RefCell::new(Line::new(random.split(), traces)));
@@ -106,12 +118,14 @@ impl World {
             frozen_ns: 0,
             rival: None,
             traders: Traders::new(random.split()),
+            asked: HashSet::new(),
             now_ns: MS,
             start_ns: 0,
             end_ns: 0,
             fault_ns: 50 * MS,
             whole_ns: 0,
             is_sound: false,
+            is_booting: false,
             scenario,
             setup,
             random,
@@ -176,7 +190,8 @@ impl World {
     fn step(&mut self) -> Result<(), String> {
         self.advance();
         let at = self.time();
-        if self.random.below(4) == 0 {
+        let pace = self.machine.borrow().pace / 2;
+        if self.random.below(pace) == 0 {
             let machine = &mut *self.machine.borrow_mut();
             let wall_ns = machine.wall_ns();
             machine.journal.step(wall_ns);
@@ -337,6 +352,7 @@ impl World {
             machine.watch.is_killed = false;
             self.counts.power_losses += 1;
             self.standby = None;
+            self.is_booting = true;
         } else {
             machine.journal.kill();
         }
@@ -344,10 +360,21 @@ impl World {
         let boot_ns = if with_host { BOOT_NS } else { 0 };
         self.end_ns += boot_ns;
         self.start_ns = self.now_ns + boot_ns + self.random.below(40 * MS);
+        if with_host {
+            self.traders.host_lost(self.start_ns);
+        }
     }
 
     fn start(&mut self) -> Result<(), String> {
         let at = self.time();
+        // The session of a bank may be down for longer than the desk waits.
+        if std::mem::take(&mut self.is_booting) && !self.is_sound {
+            for bank in &mut self.banks {
+                if self.random.chance(0.4) {
+                    bank.desk.close(self.now_ns + self.random.below(600 * MS));
+                }
+            }
+        }
         let machine = &mut *self.machine.borrow_mut();
         if !self.is_sound {
             let random = &mut self.random;
@@ -434,27 +461,8 @@ impl World {
                 bank.stream(mono_ns, true);
             }
         }
+        self.commands(&mut process);
         let core = &mut process.core;
-        while let Some((client, command)) = self.traders.waiting.pop_front() {
-            // The desk would have to ask a bank itself before it enables one that has not listed its orders.
-            let mut banks = 0..core.sessions.len();
-            if command.text.contains("enable") && !banks.all(|bank| core.engine.has_said_all(bank))
-            {
-                continue;
-            }
-            let time = core.time(mono_ns, wall_ns);
-            let admitted = process.gates[client].admit(command.request, time.wall_ns);
-            let machine = &self.machine;
-            machine.borrow_mut().watch.note(mono_ns, || {
-                format!("command: {} {admitted:?}", command.text)
-            });
-            if command.text.contains("lift") {
-                machine.borrow_mut().watch.is_killed = false;
-            }
-            let client = &self.scenario.engine.clients[client];
-            core.command(time, client, &command, admitted);
-            watch(machine, core);
-        }
         core.order_sessions(mono_ns, || wall_ns, |_| true);
         watch(&self.machine, core);
         for (place, bank) in self.banks.iter_mut().enumerate() {

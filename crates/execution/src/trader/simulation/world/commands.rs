@@ -1,0 +1,71 @@
+//! The desk's commands reach the engine, and the desk answers its call for a bank that does not list its orders.
+
+use super::super::watch::parent_of;
+use super::{BEGIN_NS, Engine, Process, World, watch};
+use std::collections::BTreeSet;
+use touchline_types::Id;
+
+impl World {
+    /// What waits in the rings.
+    pub(super) fn commands(&mut self, process: &mut Process) {
+        let (mono_ns, epoch) = (self.now_ns, process.epoch);
+        let core = &mut process.core;
+        for bank in 0..self.banks.len() {
+            if core.engine.waits_for_desk(bank) && self.random.chance(0.1) {
+                self.ask(core, bank, epoch);
+            }
+        }
+        while let Some((client, command)) = self.traders.waiting.pop_front() {
+            let banks = 0..core.sessions.len();
+            let waits: Vec<usize> = banks.filter(|at| core.engine.waits_for_desk(*at)).collect();
+            let is_enable = |bank: &usize| {
+                let name = format!("\"bank\":\"LP{}\"", bank + 1);
+                command.text.contains("enable") && command.text.contains(&name)
+            };
+            // Nobody enables a bank for which the desk was called, before it was asked.
+            let is_asked = self.asked.contains(&(command.request, epoch));
+            if waits.iter().any(is_enable) && !is_asked {
+                continue;
+            }
+            let time = core.time(mono_ns, BEGIN_NS + mono_ns);
+            let admitted = process.gates[client].admit(command.request, time.wall_ns);
+            let machine = &self.machine;
+            machine.borrow_mut().watch.note(mono_ns, || {
+                format!("command: {} {admitted:?}", command.text)
+            });
+            if command.text.contains("lift") {
+                machine.borrow_mut().watch.is_killed = false;
+            }
+            let client = &self.scenario.engine.clients[client];
+            core.command(time, client, &command, admitted);
+            watch(machine, core);
+            let released = waits
+                .iter()
+                .filter(|bank| !core.engine.waits_for_desk(**bank));
+            self.counts.released += released.count() as u64;
+        }
+    }
+
+    /// The desk asks a bank for its orders: it cancels each parent of which the bank has an order that the engine lacks, does not
+    /// send it again, and enables the bank.
+    fn ask(&mut self, core: &Engine, bank: usize, epoch: u64) {
+        let dealer = &self.banks[bank];
+        // Not even the bank knows what is under way on a connection of a run before.
+        if dealer.line.borrow().has_older() {
+            return;
+        }
+        let orders = core.engine.orders();
+        let is_lost = |id: &&str| orders.of_id(&Id::lossy(id.as_bytes())).is_none();
+        let lost = dealer.desk.deals().map(|deal| deal.id).filter(is_lost);
+        let lost: BTreeSet<String> = lost.filter_map(parent_of).map(str::to_owned).collect();
+        self.counts.released_with_lost += u64::from(!lost.is_empty());
+        self.note(|| format!("the desk asks bank {bank}, which names {lost:?}"));
+        for parent in &lost {
+            self.traders.forget(parent);
+            self.traders.cancel(self.now_ns, parent);
+        }
+        let symbol = &self.setup.pairs[0].config.symbol;
+        let request = self.traders.enable(self.now_ns, bank, symbol);
+        self.asked.insert((request, epoch));
+    }
+}
