@@ -134,7 +134,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn decimals_are_the_shortest_that_say_it() {
+    fn decimals_are_written_in_their_shortest_form() {
         for (value, decimals, expected) in [
             (110_000, 5, "1.1"),
             (150_000, 3, "150"),
@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn prices_and_sizes_that_are_none_are_refused() {
+    fn invalid_prices_and_sizes_are_rejected() {
         for wrong in [
             "",
             "x",
@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn averages_are_rounded_against_who_trades() {
+    fn averages_are_rounded_against_the_trader() {
         assert_eq!(average(10, 3, true), 334);
         assert_eq!(average(10, 3, false), 333);
         assert_eq!(average(9, 3, true), 300);

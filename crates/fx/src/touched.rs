@@ -30,7 +30,7 @@ mod tests {
 
     /// What was there stays, and there is room for more.
     #[test]
-    fn what_was_there_stays_and_there_is_room_for_more() {
+    fn existing_values_stay_and_capacity_is_added() {
         let mut values = vec![1, 2];
         vector(&mut values, 100, &7);
         assert_eq!(values, [1, 2]);

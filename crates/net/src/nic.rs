@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_interface_is_said() {
+    fn an_unknown_interface_is_an_error() {
         for name in ["", "nosuch0", "a-name-of-16-byte", "l\0o", "../lo"] {
             let error = timestamps(name).expect_err(name);
             assert_eq!(

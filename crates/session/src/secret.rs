@@ -114,7 +114,7 @@ mod tests {
     const SENTINEL: &str = "sentinel-71b1e02a";
 
     #[test]
-    fn no_text_has_a_secret() {
+    fn no_formatted_text_contains_a_secret() {
         #[derive(Debug)]
         #[expect(dead_code, reason = "it is printed")]
         struct Holder {
@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn only_the_same_bytes_are_the_same_secret() {
+    fn secrets_are_equal_only_with_equal_bytes() {
         let secret = Secret::from(SENTINEL);
         assert!(secret.is(SENTINEL.as_bytes()));
         assert_eq!(secret, Secret::from(SENTINEL.to_owned()));
@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn a_text_that_has_it_is_known() {
+    fn a_text_that_contains_the_secret_is_detected() {
         let secret = Secret::from(SENTINEL);
         assert!(secret.stands_in(b"wrong password: sentinel-71b1e02a"));
         assert!(!secret.stands_in(b"wrong password: sentinel-71b1e02"));
@@ -158,7 +158,7 @@ mod tests {
 
     /// Counts the compared bytes: the position of the first difference does not matter.
     #[test]
-    fn a_comparison_looks_at_every_byte() {
+    fn a_comparison_reads_every_byte() {
         let right = SENTINEL.as_bytes();
         for place in 0..=right.len() {
             let mut other = right.to_vec();

@@ -70,7 +70,7 @@ pub const CONNECTIONS: &[Mutant] = &[
         name: "access control: failures never expire",
         find: "row.failures = 0;",
         replace: "",
-        test: "-p touchline-session --lib a_long_quiet_begins_anew",
+        test: "-p touchline-session --lib failures_are_forgotten_after_a_long_pause",
     },
     Mutant {
         name: "access control: invalid bytes count as a failed Logon",
@@ -88,7 +88,7 @@ pub const CONNECTIONS: &[Mutant] = &[
         name: "access control: the latest failure is dropped first",
         find: "(0..self.rows.len()).min_by_key(",
         replace: "(0..self.rows.len()).max_by_key(",
-        test: "-p touchline-session --lib many_addresses_take_no_more_memory",
+        test: "-p touchline-session --lib memory_is_bounded_for_any_number_of_addresses",
     },
     Mutant {
         name: "deribit: snapshots are sent without room in the buffer",

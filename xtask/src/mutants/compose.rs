@@ -44,13 +44,13 @@ pub const COMPOSE: &[Mutant] = &[
         name: "compose: a composite without a live bank is live",
         find: "false => Validity::Stale,",
         replace: "false => Validity::Live,",
-        test: "-p touchline-compose --test compose the_composite_is_of_the_banks_that_are_there",
+        test: "-p touchline-compose --test compose the_composite_contains_the_connected_banks",
     },
     Mutant {
         name: "compose: quotes from before the state of the channel count",
         find: "self.is_live && self.is_trusted && self.is_current",
         replace: "self.is_live && self.is_trusted",
-        test: "-p touchline-compose --test compose the_composite_is_of_the_banks_that_are_there",
+        test: "-p touchline-compose --test compose the_composite_contains_the_connected_banks",
     },
     Mutant {
         name: "compose: a composer that paused states activity before it judges the gateways",

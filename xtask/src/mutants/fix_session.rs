@@ -38,7 +38,7 @@ pub const SESSION: &[Mutant] = &[
         name: "fix session: a message that is not the next one is delivered",
         find: "parsed.header.msg_seq_num == Some(link.sequencer().next_in())",
         replace: "parsed.header.msg_seq_num >= Some(link.sequencer().next_in())",
-        test: "-p touchline-session --test session the_answers_do_not_depend_on_who_verifies_a_body",
+        test: "-p touchline-session --test session the_result_does_not_depend_on_who_verifies_the_checksum",
     },
     Mutant {
         name: "fix market data: a body that the session rejects is market data",

@@ -92,7 +92,7 @@ pub const FX: &[Mutant] = &[
         name: "fx: a composite lists the smaller first",
         find: "(QUANTITY_MAX - offer.size) as u64",
         replace: "offer.size as u64",
-        test: "-p touchline-fx --lib changes_lead_to_what_sorting_everything_does",
+        test: "-p touchline-fx --lib incremental_changes_equal_a_complete_sort",
     },
     Mutant {
         name: "fx: a level with fewer banks is not published",
@@ -536,7 +536,7 @@ pub const FX: &[Mutant] = &[
         name: "fx: a quantity need not be a multiple of the lot",
         find: "&& quantity % config.lot == 0",
         replace: "&& config.lot > 0",
-        test: "-p touchline-fx --test fx limits::what_is_no_order_is_refused",
+        test: "-p touchline-fx --test fx limits::a_message_that_is_not_an_order_is_rejected",
     },
     Mutant {
         name: "fx: a disabled bank deals",

@@ -131,7 +131,7 @@ fn bands_are_refused_where_the_configuration_says_sweep() {
 }
 
 #[test]
-fn what_is_no_quote_message_is_told_as_such() {
+fn a_message_that_is_not_a_quote_is_reported() {
     let config = config();
     let setup = config.setup().expect("a configuration");
     let (mut state, mut counters) = (joined(&config, &setup), Counters::default());

@@ -13,7 +13,7 @@ use touchline_types::{Side, Validity};
 /// Whatever happens to the banks, the composite has the quotes of the connected ones only; without a live bank it is
 /// not live; and a replay of the recording writes the same composites.
 #[test]
-fn the_composite_is_of_the_banks_that_are_there() {
+fn the_composite_contains_the_connected_banks() {
     let runs = at_once(4, seeds(20), |seed| {
         let (mut with_quotes, mut without_banks) = (0, 0);
         let mut random = Random::from_seed(seed);

@@ -204,7 +204,7 @@ mod tests {
     proptest! {
         /// After any insertion, move and removal, offers and levels equal those of a full sort.
         #[test]
-        fn changes_lead_to_what_sorting_everything_does(
+        fn incremental_changes_equal_a_complete_sort(
             steps in prop::collection::vec(
                 (0_usize..12, any::<bool>(), (0_u16..3, 1_i64..6, 1_i64..4, any::<bool>())),
                 1..60,

@@ -142,7 +142,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_price_follows_from_the_average_and_what_is_known() {
+    fn a_fill_price_is_derived_from_averages() {
         // 3 at 100 are known, 5 of 5 cost 1.004 on average: 502 - 300 = 202 for 2.
         assert_eq!(implied_price(Some(b"1.004"), 5, 300, 2, 2), Some(101));
         // Half a tick rounds up.

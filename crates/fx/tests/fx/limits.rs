@@ -20,7 +20,7 @@ fn verdict(world: &mut World) -> String {
 }
 
 #[test]
-fn what_is_no_order_is_refused() {
+fn a_message_that_is_not_an_order_is_rejected() {
     let mut world = World::up("", &[A]);
     world.book("A", &[(-2, 5000)], &[(2, 5000)]);
     let parent = |more: &str| {

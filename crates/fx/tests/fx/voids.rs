@@ -208,7 +208,7 @@ impl World {
 }
 
 #[test]
-fn what_is_void_is_in_no_composite() {
+fn void_quotes_are_in_no_composite() {
     let (mut shown, mut dead) = (0, 0);
     for seed in seeds() {
         println!("SEED={seed}");

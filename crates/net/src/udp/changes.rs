@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn no_bytes_are_too_damaged() {
+    fn random_bytes_are_parsed_without_a_panic() {
         let whole = [message(libc::RTM_DELLINK, 7), message(libc::RTM_DELLINK, 8)].concat();
         for cut in 0..whole.len() {
             assert!(of(&whole[..cut]).gone.len() < 2);

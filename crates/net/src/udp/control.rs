@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn no_bytes_are_too_damaged() {
+    fn random_bytes_are_parsed_without_a_panic() {
         let drops = message(libc::SOL_SOCKET, libc::SO_RXQ_OVFL, &7u32.to_ne_bytes());
         let whole = [&*timestamps((1, 2), (3, 4)), &*drops].concat();
         for cut in 0..whole.len() {

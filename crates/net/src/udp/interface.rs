@@ -77,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_take_groups_is_refused_with_the_fix() {
+    fn an_interface_that_cannot_join_groups_is_refused_with_the_fix() {
         let there = [
             interface("a", 1, false, true),
             interface("b", 2, true, false),

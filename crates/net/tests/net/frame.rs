@@ -164,7 +164,7 @@ fn options_of_ip_are_stepped_over() {
 }
 
 #[test]
-fn frames_that_are_no_whole_datagram_are_told_apart() {
+fn frames_without_a_complete_datagram_are_counted_by_reason() {
     let ethernet_type =
         |high, low| changed(move |frame| frame[12..14].copy_from_slice(&[high, low]));
     assert_eq!(ethernet_type(0x08, 0x06), Err(NotUdp::Network));
@@ -246,7 +246,7 @@ fn ipv6_is_read_through_its_extension_headers() {
 }
 
 #[test]
-fn each_reason_stands_at_its_own_place_and_says_its_own_words() {
+fn each_reason_has_its_own_index_and_text() {
     for (place, reason) in NotUdp::ALL.into_iter().enumerate() {
         assert_eq!(reason as usize, place);
         let same = NotUdp::ALL

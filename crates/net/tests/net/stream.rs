@@ -38,7 +38,7 @@ fn connected() -> (Stream, TcpStream) {
 }
 
 #[test]
-fn what_is_sent_arrives_and_nothing_waits() {
+fn sent_bytes_arrive_and_no_call_blocks() {
     let (mut stream, mut other) = connected();
     let mut room = [0; 16];
     assert_eq!(stream.receive(&mut room), Ok(0), "nothing is there");
@@ -54,7 +54,7 @@ fn what_is_sent_arrives_and_nothing_waits() {
 
 /// A connection is ready while it has unread bytes and after its end, under its number; one that was replaced is not.
 #[test]
-fn readiness_says_which_connection_has_something_to_read() {
+fn readiness_names_the_connection_with_bytes_to_read() {
     let mut readiness = Readiness::new(70).expect("a descriptor");
     let mut pairs: Vec<_> = (0..70).map(|_| connected()).collect();
     for (number, (stream, _)) in pairs.iter().enumerate() {
@@ -105,7 +105,7 @@ fn readiness_says_which_connection_has_something_to_read() {
 
 /// The time is that of the arrival, however late the bytes are read.
 #[test]
-fn the_kernel_says_when_bytes_arrived() {
+fn received_bytes_have_the_time_of_the_kernel() {
     let (mut stream, mut other) = connected();
     let mut room = [0; 16];
     other.write_all(b"early").expect("it can be sent");
@@ -166,7 +166,7 @@ fn a_full_connection_takes_no_more_and_a_gone_one_is_an_error() {
 }
 
 #[test]
-fn nobody_there_is_a_refusal() {
+fn a_port_without_a_listener_refuses_the_connection() {
     let (listener, address) = listen();
     drop(listener);
     let refused = match Stream::connect(address, 100) {
@@ -198,7 +198,7 @@ fn a_connection_that_is_not_made_in_time_is_given_up() {
 }
 
 #[test]
-fn a_listener_takes_connections_and_never_waits() {
+fn a_listener_accepts_connections_without_blocking() {
     let mut listener = Listener::bind(SocketAddrV4::new(Ipv4Addr::LOCALHOST, 0)).expect("free");
     assert_ne!(listener.address().port(), 0);
     assert!(listener.accept().expect("it listens").is_none());

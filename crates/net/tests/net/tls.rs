@@ -89,7 +89,7 @@ fn a_valid_server_carries_data_both_ways() {
 /// A read smaller than a record leaves bytes in the TLS library, of which the socket's readiness says nothing. Our server asks for
 /// no certificate if it has no issuers of clients.
 #[test]
-fn decrypted_bytes_that_wait_are_told_by_the_connection_alone() {
+fn decrypted_bytes_that_wait_are_reported_by_the_connection_alone() {
     let issuer = Issuer::new("an issuer");
     let issued = issuer.issue(HOST);
     let settings = ServerSettings {
@@ -236,7 +236,7 @@ fn a_key_that_is_not_pinned_is_refused() {
 }
 
 #[test]
-fn a_server_that_asks_gets_our_certificate() {
+fn a_server_that_requests_a_client_certificate_gets_it() {
     let (issuer, firm) = (Issuer::new("an issuer"), Issuer::new("the firm's issuer"));
     let (ours, strangers) = (firm.issue("firm"), Issuer::new("nobody").issue("firm"));
     let roots = issuer.pem();
@@ -269,7 +269,7 @@ fn a_server_that_asks_gets_our_certificate() {
 }
 
 #[test]
-fn the_end_is_told_from_a_cut() {
+fn a_close_notify_is_distinguished_from_a_truncation() {
     let issuer = Issuer::new("an issuer");
     let server = Server::with(issuer.issue(HOST));
     for (word, end) in [

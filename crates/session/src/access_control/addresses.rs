@@ -98,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn a_block_has_its_addresses_and_no_other() {
+    fn a_block_contains_its_addresses_and_no_other() {
         for (block, inside, outside) in [
             (
                 "10.1.2.3",
@@ -137,7 +137,7 @@ mod tests {
 
     /// Compared with a comparison of the prefixes as text.
     #[test]
-    fn any_block_is_what_its_first_bits_say() {
+    fn a_block_is_compared_by_its_prefix() {
         let (mut inside, mut outside) = (0, 0);
         for seed in seeds(2_000) {
             let mut random = Random::from_seed(seed);

@@ -212,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn a_connection_leaves_with_its_first_message_and_the_others_keep_their_order() {
+    fn a_connection_is_handed_over_with_its_first_message_and_the_others_keep_their_order() {
         let mut queue = queue(Rules::default());
         let now = ReceiveTime::at(1);
         let says: [Said; 4] = [

@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn a_long_quiet_begins_anew() {
+    fn failures_are_forgotten_after_a_long_pause() {
         let (mut login_throttle, mut now_ns) = (LoginThrottle::new(ThrottleLimits::default()), S);
         let anew = [0, 0, 0, 0, 0, 1, 2];
         assert_eq!(
@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pause_is_of_one_address() {
+    fn a_pause_applies_to_one_address() {
         let (mut login_throttle, mut now_ns) = (LoginThrottle::new(ThrottleLimits::default()), S);
         pauses_s(&mut login_throttle, address(1), 9, &mut now_ns);
         login_throttle.failed(address(1), now_ns);
@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn many_addresses_take_no_more_memory() {
+    fn memory_is_bounded_for_any_number_of_addresses() {
         let throttle_limits = ThrottleLimits {
             failures_free: 0,
             addresses_max: 8,

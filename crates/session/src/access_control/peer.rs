@@ -72,7 +72,7 @@ mod tests {
     }
 
     #[test]
-    fn names_and_address_are_those_of_one_peer() {
+    fn a_logon_matches_a_peer_only_with_its_comp_ids_and_address() {
         let peers = peers();
         let place = |sender: &[u8], target: &[u8], last| {
             let from = Ipv4Addr::new(127, 0, 0, last);
@@ -93,7 +93,7 @@ mod tests {
     /// Measures both cases alternately and compares their medians. Load of the host disturbs some rounds; a real
     /// difference shows in every round.
     #[test]
-    fn it_takes_as_long_whatever_is_wrong() {
+    fn the_search_takes_the_same_time_whatever_is_wrong() {
         let peers = peers();
         let cases: [(&[u8], &[u8], u8); 4] = [
             (b"TW99", b"ISLD", 1),

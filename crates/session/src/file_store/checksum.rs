@@ -31,7 +31,7 @@ pub fn crc32(bytes: &[u8]) -> u32 {
 }
 
 #[test]
-fn the_check_value_of_the_standard() {
+fn crc32_of_the_check_string_is_that_of_the_standard() {
     assert_eq!(crc32(b"123456789"), 0xcbf4_3926);
     assert_eq!(crc32(b""), 0);
 }

@@ -31,7 +31,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn no_name_leaves_its_folder() {
+    fn a_file_name_stays_in_its_directory() {
         let name = |sender: &str| file_name("FIX.4.4", sender, "T");
         assert_eq!(name("ISLD").as_deref(), Some("FIX%2e4%2e4~ISLD~T.session"));
         let hostile = ["../x", "/etc/x", "a\0b", ".", "CON", "", "a~b", "%2f", "é"];

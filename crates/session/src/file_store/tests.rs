@@ -55,7 +55,7 @@ const DEVICES: [(&str, Errno); 2] = [("/dev/full", Errno::NOSPC), ("/dev/null", 
 /// After the first failure the numbers stay, and every later call is refused with the same error, even if it could
 /// succeed.
 #[test]
-fn what_failed_once_does_nothing_more() {
+fn a_failed_store_rejects_every_later_call() {
     type Deed = fn(&mut FileStore) -> Result<(), StoreError>;
     let deeds: [(&str, Deed); 3] = [
         ("add", |store| store.add(b"message 11")),
@@ -90,7 +90,7 @@ fn what_failed_once_does_nothing_more() {
 /// A message that the next start would refuse as damage is not written, and the store closes; the longest allowed
 /// message is read back.
 #[test]
-fn a_message_that_could_not_be_read_again_is_refused() {
+fn a_message_that_the_store_could_not_read_again_is_rejected() {
     let folder = Folder::new("long");
     let longest = vec![b'x'; MESSAGE_BYTES_MAX as usize];
     let mut store = folder.open();
@@ -125,7 +125,7 @@ fn a_reset_that_cannot_remove_records_closes_the_store() {
 
 /// The session ends with its store: nothing is sent that is not stored, and nothing is counted.
 #[test]
-fn the_session_ends_with_its_store() {
+fn a_session_ends_when_its_store_fails() {
     let time = ReceiveTime::at(1_767_571_200_000_000_000);
     for (device, reason) in DEVICES {
         let folder = Folder::new("session");

@@ -162,7 +162,7 @@ mod tests {
     };
 
     #[test]
-    fn a_message_comes_to_the_application_of_its_type() {
+    fn a_message_is_delivered_to_the_application_of_its_type() {
         let both = Applications::default().with(&ORDERS).with(&QUOTES);
         for (msg_type, id) in [
             (&b"D"[..], Some(1)),
@@ -188,13 +188,13 @@ mod tests {
 
     #[test]
     #[should_panic(expected = "comes to one application")]
-    fn a_type_does_not_come_to_two() {
+    fn registering_a_message_type_twice_panics() {
         let _ = Applications::default().with(&ORDERS).with(&ORDERS);
     }
 
     #[test]
     #[should_panic(expected = "messages of the session are its own")]
-    fn the_messages_of_the_session_are_its_own() {
+    fn registering_a_session_message_panics() {
         let heartbeats = Application {
             receives: &[b"0"],
             ..QUOTES

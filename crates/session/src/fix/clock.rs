@@ -71,7 +71,7 @@ mod tests {
     }
 
     #[test]
-    fn small_steps_are_followed_and_a_clock_that_is_set_is_not() {
+    fn the_clock_follows_small_steps_and_ignores_large_ones() {
         let mut clock = Clock::default();
         clock.begin(time(1_000, 5));
         assert!(!clock.tick(time(1_009, 6)));
@@ -84,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn the_steady_time_never_goes_back() {
+    fn the_monotonic_time_never_decreases() {
         let mut clock = Clock::default();
         clock.begin(time(1_000, 5));
         clock.tick(time(1_001, 6));

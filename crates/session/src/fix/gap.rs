@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn a_gap_is_open_until_its_last_number_came() {
+    fn a_gap_is_open_until_its_last_message_arrives() {
         let mut gap = requested(1);
         assert!(gap.is_open(5) && gap.is_open(9) && !gap.is_open(10));
         assert_eq!(gap.due(10, 1_000, WAIT), Due::Nothing);
@@ -130,14 +130,14 @@ mod tests {
     }
 
     #[test]
-    fn what_comes_slowly_is_coming() {
+    fn progress_restarts_the_count_of_requests() {
         let again = Due::Request { last: 9, times: 1 };
         assert_eq!(requested(3).due(6, 130, WAIT), again);
     }
 
     #[test]
     #[should_panic(expected = "what is requested is missing")]
-    fn nothing_is_requested_that_came() {
+    fn requesting_an_empty_range_panics() {
         GapRequest::default().requested(5, 4, 1, 0);
     }
 }

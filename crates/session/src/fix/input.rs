@@ -72,7 +72,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_looked_at_makes_room() {
+    fn consumed_bytes_are_removed_from_the_buffer() {
         let mut input = Input::new(4);
         input.room().copy_from_slice(b"abcd");
         input.filled(4);
@@ -83,7 +83,7 @@ mod tests {
     }
 
     #[test]
-    fn a_password_does_not_stay() {
+    fn cleared_bytes_are_wiped() {
         let mut input = Input::new(8);
         input.room()[..6].copy_from_slice(b"secret");
         input.filled(6);
@@ -93,7 +93,7 @@ mod tests {
 
     #[test]
     #[should_panic(expected = "what is looked at was received")]
-    fn nothing_is_looked_at_that_did_not_come() {
+    fn skipping_bytes_that_were_not_received_panics() {
         Input::new(8).skip(1);
     }
 }

@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn we_are_not_silent_for_longer_than_an_interval() {
+    fn a_heartbeat_is_sent_after_an_interval_without_messages() {
         let mut liveness = begun();
         assert_eq!(liveness.due(110 * S - 1), None);
         assert_eq!(liveness.due(110 * S), Some(Sign::Heartbeat));
@@ -137,7 +137,7 @@ mod tests {
 
     /// No action is due before the returned time, and one is due at it.
     #[test]
-    fn the_next_timeout_is_when_something_is_due() {
+    fn the_next_timeout_is_the_earliest_one() {
         let mut liveness = begun();
         for step in 1..200 {
             let at_ns = liveness.next_timeout().expect("an interval");
@@ -156,7 +156,7 @@ mod tests {
 
     #[test]
     #[should_panic(expected = "time never goes back")]
-    fn time_never_goes_back() {
+    fn a_decreasing_time_panics() {
         begun().received(99 * S);
     }
 }

@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn the_heartbeat_interval_is_at_most_the_initiators() {
+    fn the_heartbeat_interval_is_at_most_that_of_the_initiator() {
         for (role, ours_s, theirs_s, agreed_s) in [
             (Role::Acceptor, 30, 7, 7),
             (Role::Acceptor, 30, 0, 0),
@@ -157,7 +157,7 @@ mod tests {
 
     #[test]
     #[should_panic(expected = "the application is asked about one")]
-    fn the_application_is_asked_about_one_logon() {
+    fn asking_about_a_second_logon_panics() {
         let mut logons = Logons::default();
         logons.ask(terms(1));
         logons.ask(terms(2));

@@ -87,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn messages_come_out_by_their_numbers_and_once() {
+    fn messages_are_delivered_in_sequence_and_once() {
         let mut queue = OutOfOrderQueue::new(3, 12);
         assert!(queue.keep(9, b"nine") && queue.keep(7, b"seven"));
         assert!(queue.keep(9, b"another nine, which has no room"));
@@ -98,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_passed_is_not_needed_any_more() {
+    fn messages_below_the_expected_number_make_room() {
         let mut queue = OutOfOrderQueue::new(2, 8);
         queue.keep(5, b"five");
         queue.keep(6, b"six");
@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn there_is_room_for_so_many_messages_and_bytes() {
+    fn messages_and_bytes_that_wait_are_limited() {
         let mut queue = OutOfOrderQueue::new(2, 8);
         assert!(!queue.keep(1, b"123456789"));
         assert!(queue.keep(1, b"1234") && !queue.keep(2, b"12345"));

@@ -82,7 +82,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_sent_is_wiped_and_makes_room() {
+    fn sent_bytes_are_wiped_and_their_space_is_reused() {
         let mut output = Output::new(8);
         output.put(b"password");
         output.sent(6);
@@ -97,7 +97,7 @@ mod tests {
 
     #[test]
     #[should_panic(expected = "no more is written than there is room")]
-    fn nothing_is_cut_short() {
+    fn bytes_beyond_the_room_panic() {
         Output::new(4).put(b"12345");
     }
 }

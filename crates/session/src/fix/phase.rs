@@ -108,7 +108,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_first_reason_stays() {
+    fn the_first_reason_for_an_end_is_kept() {
         let mut phase = Phase::new();
         phase.enter(State::Up, u64::MAX);
         assert!(phase.close(DisconnectReason::LoggedOut));
@@ -138,7 +138,7 @@ mod tests {
 
     #[test]
     #[should_panic(expected = "there is a reason when it is over")]
-    fn nothing_is_over_without_a_reason() {
+    fn ending_without_a_reason_panics() {
         Phase::new().enter(State::Over, 0);
     }
 }

@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn one_gap_stands_for_a_row_of_numbers() {
+    fn consecutive_numbers_are_one_gap_fill() {
         let mut resend = Resend::default();
         resend.request(1, 7);
         let said = serve(&mut resend, |number| matches!(number, 3 | 4));
@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn a_request_of_nothing_that_is_kept_is_one_gap() {
+    fn a_request_for_messages_that_are_not_stored_is_answered_with_one_gap_fill() {
         let mut resend = Resend::default();
         resend.skip_all();
         assert_eq!(resend.next(), None);

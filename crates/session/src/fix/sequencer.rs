@@ -197,7 +197,7 @@ mod tests {
 
     #[test]
     #[should_panic(expected = "goes back with a reset alone")]
-    fn what_is_expected_does_not_go_back() {
+    fn decreasing_the_expected_number_panics() {
         let mut numbers = Sequencer::new(Memory::default());
         numbers.expect(5).expect("memory");
         let _ = numbers.expect(4);

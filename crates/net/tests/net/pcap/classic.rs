@@ -34,14 +34,14 @@ fn both_byte_orders_and_both_units_of_time_are_read() {
 }
 
 #[test]
-fn the_upper_half_of_the_link_type_is_not_part_of_it() {
+fn the_upper_half_of_the_link_type_is_ignored() {
     // 0x1400_0000: a frame check sequence of 4 bytes follows each frame.
     let capture = Bytes::classic(Order::Little, NANOSECONDS, 0x1400_0071).record(0, 1, b"x", 1);
     assert_eq!(read_sound(&capture.bytes[..])[0].link, 113);
 }
 
 #[test]
-fn a_capture_without_packets_is_sound() {
+fn a_capture_without_packets_is_valid() {
     let capture = Bytes::classic(Order::Big, MICROSECONDS, 1);
     assert_eq!(read_sound(&capture.bytes[..]), []);
 }

@@ -127,7 +127,7 @@ proptest! {
     }
 
     #[test]
-    fn what_is_written_is_read(
+    fn a_written_capture_is_read_back(
         frames in proptest::collection::vec(
             (0..4_000_000_000_000_000_000u64, proptest::collection::vec(any::<u8>(), 0..200)), 0..20),
     ) {

@@ -151,7 +151,7 @@ fn a_packet_waits_a_millisecond_for_an_earlier_one_and_no_longer() {
 }
 
 #[test]
-fn no_more_than_256_packets_wait() {
+fn at_most_256_packets_wait() {
     let burst = |count: u64| {
         let packets = (0..count).map(|at| (1, 1_000 + at)).chain([(2, 1)]);
         replayed(&capture(&numbered(packets)))[0].line

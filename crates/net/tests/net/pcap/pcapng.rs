@@ -145,7 +145,7 @@ fn blocks_that_carry_no_packet_are_skipped_however_long() {
 }
 
 #[test]
-fn packets_keep_their_options_to_themselves() {
+fn options_of_packets_are_ignored() {
     let body = Bytes::new(Order::Little)
         .u32(0)
         .u32(0)

@@ -28,7 +28,7 @@ fn overflowed(batch: usize) -> (UdpSource, u64, impl Fn(u64)) {
 }
 
 #[test]
-fn the_kernel_says_what_it_dropped_when_asked() {
+fn the_kernel_reports_drops_on_request() {
     for batch in [1, 32] {
         let (mut source, fitted, _) = overflowed(batch);
         source.ask_for_drops();
@@ -42,7 +42,7 @@ fn the_kernel_says_what_it_dropped_when_asked() {
 }
 
 #[test]
-fn the_next_packet_says_what_was_dropped_before_it() {
+fn the_next_packet_carries_the_count_of_drops_before_it() {
     for batch in [1, 32] {
         let (mut source, fitted, send) = overflowed(batch);
         assert_eq!(

@@ -25,7 +25,7 @@ fn on(interface: &str) -> Settings {
 }
 
 #[test]
-fn no_endpoint() {
+fn an_invalid_endpoint_is_refused() {
     assert!(matches!(refusal(&[], &settings(1)), Error::NoEndpoint));
 }
 
@@ -48,7 +48,7 @@ fn an_interface_that_does_not_exist_is_answered_with_those_that_do() {
 }
 
 #[test]
-fn a_port_that_somebody_has_for_himself() {
+fn a_port_in_exclusive_use_is_refused() {
     let theirs = UdpSocket::bind("127.0.0.1:0").expect("a port is free");
     let port = theirs.local_addr().expect("it is bound").port();
     let ours = endpoint(SocketAddrV4::new(Ipv4Addr::LOCALHOST, port));
@@ -68,7 +68,7 @@ fn a_port_that_somebody_has_for_himself() {
 }
 
 #[test]
-fn an_address_of_another_host() {
+fn an_address_of_another_host_is_refused() {
     let theirs = endpoint(SocketAddrV4::new(Ipv4Addr::new(203, 0, 113, 1), 0));
     let error = refusal(&[theirs], &settings(1));
     assert!(matches!(error, Error::NotOurs { .. }), "{error}");
@@ -76,7 +76,7 @@ fn an_address_of_another_host() {
 }
 
 #[test]
-fn an_address_that_is_no_hosts_is_refused() {
+fn unspecified_and_broadcast_addresses_are_refused() {
     for ip in [Ipv4Addr::UNSPECIFIED, Ipv4Addr::BROADCAST] {
         let error = refusal(&[endpoint(SocketAddrV4::new(ip, 0))], &settings(1));
         assert!(matches!(error, Error::Address { .. }), "{error}");
@@ -84,7 +84,7 @@ fn an_address_that_is_no_hosts_is_refused() {
 }
 
 #[test]
-fn more_sources_than_the_kernel_allows_for_a_group() {
+fn more_sources_than_the_kernel_allows_for_a_group_are_refused() {
     let crowded = Endpoint {
         sources: (1..=200)
             .map(|last| Ipv4Addr::new(127, 0, 1, last))

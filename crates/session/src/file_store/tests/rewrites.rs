@@ -56,7 +56,7 @@ fn latest(store: &mut FileStore) -> u64 {
 
 /// The file stays within its limits for any number of messages; the numbers continue, also after restarts.
 #[test]
-fn a_store_does_not_grow_for_ever() {
+fn the_size_of_a_store_is_bounded() {
     let by_number = Limits {
         messages: 8,
         bytes_max: 1 << 20,
@@ -86,7 +86,7 @@ fn a_store_does_not_grow_for_ever() {
 
 /// A file that exceeds its limits at start, because they were larger before, is rewritten.
 #[test]
-fn a_start_rewrites_what_is_too_large() {
+fn a_store_that_is_too_large_is_rewritten_at_start() {
     let folder = Folder::new("start");
     let large = Limits {
         messages: 100,

@@ -62,7 +62,7 @@ fn components_are_resolved_and_equal_groups_kept_once() {
 }
 
 #[test]
-fn mistakes_are_named_with_their_line() {
+fn an_error_of_a_dictionary_names_its_line() {
     let good = "<field name='Symbol' required='Y'/>";
     for (text, line, what) in [
         ("<fix".into(), 1, ""),
@@ -172,7 +172,7 @@ fn mistakes_are_named_with_their_line() {
 }
 
 #[test]
-fn dictionaries_at_hand_are_read() {
+fn official_dictionaries_are_read() {
     let Some(schemas) = std::env::var_os("TOUCHLINE_SCHEMAS").map(PathBuf::from) else {
         println!("SKIPPED: TOUCHLINE_SCHEMAS is not set, no dictionary of a venue is read");
         return;

@@ -161,7 +161,7 @@ const LAST: &str = "the last one, of which more stays than is covered";
 /// A process that dies while it stores a message leaves the earlier slots and any part of the record. The message was
 /// not sent, so its number may be reused.
 #[test]
-fn a_record_that_was_not_finished_is_removed() {
+fn an_incomplete_record_is_removed() {
     for case in cases() {
         let mut store = open_with(&case.folder, &case.bytes).expect("whole");
         let rewrites = store.rewrites();
@@ -207,7 +207,7 @@ fn is_removed(case: &Case, left: &[u8], after: &[u8]) {
 /// A start after a crash between record and slot writes the slot. The start after the next crash compares the file with
 /// that slot.
 #[test]
-fn crashes_in_a_row_leave_one_unfinished_record_each() {
+fn repeated_crashes_leave_one_incomplete_record_each() {
     let folder = Folder::fresh();
     let mut store = open(&folder).expect("a new one");
     for number in 1..=4 {
@@ -230,7 +230,7 @@ fn crashes_in_a_row_leave_one_unfinished_record_each() {
 
 /// Records newer than the slots, as after a power failure: no number decreases.
 #[test]
-fn older_slots_take_no_number_back() {
+fn an_older_head_does_not_decrease_a_number() {
     let folder = Folder::fresh();
     let mut store = open(&folder).expect("a new one");
     let early = bytes(&folder)[..HEAD].to_vec();

@@ -47,7 +47,7 @@ fn stored_messages_survive_a_restart() {
 
 /// A reset that was killed between its two steps is completed by the next start.
 #[test]
-fn records_of_before_a_reset_do_not_count() {
+fn records_before_a_reset_are_ignored() {
     let folder = Folder::fresh();
     let path = folder.0.join(NAME);
     let mut store = open(&folder).expect("a new one");
@@ -65,7 +65,7 @@ fn records_of_before_a_reset_do_not_count() {
 }
 
 #[test]
-fn nobody_else_may_have_it() {
+fn a_store_is_private_and_locked() {
     let folder = Folder::fresh();
     let store = open(&folder).expect("a new one");
     let mode = |path: &std::path::Path| {

@@ -109,7 +109,7 @@ fn seen(session: &mut Session<Memory>, bytes: &[u8], sound: &str) -> Seen {
 
 /// Faults of bodies and headers, in and out of sequence: output, counters and expected number are the same.
 #[test]
-fn the_answers_do_not_depend_on_who_verifies_a_body() {
+fn the_result_does_not_depend_on_who_verifies_the_checksum() {
     let reports = Application {
         receives: &[b"8"],
         ..MARKET_DATA
@@ -158,7 +158,7 @@ fn the_answers_do_not_depend_on_who_verifies_a_body() {
 
 /// The message counts once, at the owner's next call.
 #[test]
-fn a_body_that_was_read_counts_as_any_message() {
+fn a_body_verified_by_the_application_counts_as_a_message() {
     let applications = Applications::default().with(&MARKET_DATA);
     let mut session = session(applications.with_bodies_verified(&[b"X"]));
     session.handle(&raw("X", &format!("{}55=A|", header(2))), NOW);
@@ -172,7 +172,7 @@ fn a_body_that_was_read_counts_as_any_message() {
 
 #[test]
 #[should_panic(expected = "a-shown-body-is-judged")]
-fn nobody_passes_over_a_body() {
+fn polling_past_an_unverified_body_panics() {
     let applications = Applications::default().with(&MARKET_DATA);
     let mut session = session(applications.with_bodies_verified(&[b"X"]));
     session.handle(&raw("X", &format!("{}55=A|", header(2))), NOW);
@@ -182,13 +182,13 @@ fn nobody_passes_over_a_body() {
 
 #[test]
 #[should_panic(expected = "a type with verified bodies is received")]
-fn nobody_verifies_what_is_not_for_it() {
+fn verifying_bodies_of_a_type_that_is_not_received_panics() {
     let _ = Applications::default().with_bodies_verified(&[b"X"]);
 }
 
 /// Encoders write no faults: these bytes equal their output for a valid message.
 #[test]
-fn the_bytes_of_these_tests_are_messages() {
+fn test_messages_equal_encoded_ones() {
     let mut room = [0; 256];
     let mut encoder = Encoder::new(&mut room, b"FIX.4.4", b"X");
     encoder.bytes(49, b"THEM").bytes(56, b"US").unsigned(34, 2);

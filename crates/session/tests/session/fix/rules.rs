@@ -504,7 +504,7 @@ fn a_password_is_sent_and_nowhere_kept() {
 }
 
 #[test]
-fn whoever_is_refused_learns_nothing() {
+fn a_rejected_logon_without_a_text_gets_no_answer() {
     let asking = Settings {
         ask: true,
         ..settings(Role::Acceptor)
