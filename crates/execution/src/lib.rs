@@ -24,6 +24,7 @@ mod active;
 pub mod back_office;
 pub mod blotter;
 pub mod config;
+mod copied;
 mod counters;
 pub mod desk;
 mod drop_copy;
@@ -42,6 +43,7 @@ mod trader;
 mod variant;
 
 pub use config::{Config, ConfigError};
+pub use copied::Copied;
 pub use counters::{Counters, OF_BANK, StandbyCounters};
 pub use drop_copy::{DropCopy, decode};
 pub use follower::Follower;

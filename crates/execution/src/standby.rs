@@ -6,6 +6,7 @@
 
 use crate::active::{Active, other};
 use crate::config::{ClientConfig, CommandKind, Config, ConfigError};
+use crate::copied::Copied;
 use crate::counters::StandbyCounters;
 use crate::desk::{Command, Ring};
 use crate::drop_copy::DropCopy;
@@ -135,14 +136,25 @@ impl Standby {
         )
     }
 
+    /// The journal, if it is a copy, up to what was applied.
+    pub fn copied(&self) -> Option<Copied> {
+        Copied::read(&self.config.run.journal, self.follow.position())
+    }
+
     /// Writes the counters for their readers.
     fn show_counters(&mut self) {
         let Some(Reading { recovered, .. }) = &self.reading else {
             return;
         };
+        let copied = self.copied();
+        let copied = copied.as_ref();
+        let age_ns = copied.and_then(|copied| copied.age_ns(wall_ns()));
         let counters = StandbyCounters {
             fx_standby_epoch: self.follow.epoch(),
             fx_standby_position: self.follow.position(),
+            fx_standby_copied: u64::from(copied.is_some()),
+            fx_standby_missing: copied.map_or(0, Copied::missing),
+            fx_standby_source_age_ns: age_ns.unwrap_or(0),
             fx_standby_records: recovered.records,
             fx_standby_orders: recovered.orders,
             fx_standby_orders_unknown: recovered.engine.orders().unknown() as u64,
@@ -189,7 +201,10 @@ impl Standby {
         if refusal.is_none() && op == "promote" {
             return self.promote(client, command);
         }
-        let state = self.state();
+        let mut state = self.state();
+        if let Some(copied) = self.copied() {
+            state.push_str(&format!("\n{copied}"));
+        }
         self.answer(&client, &command, &state, refusal.as_deref());
         Ok(None)
     }
@@ -283,7 +298,7 @@ impl Promotion {
             return None;
         }
         let ms = |ns: u64| ns as f64 / 1e6;
-        let text = format!(
+        let mut text = format!(
             "promoted: epoch {}, active after {:.1} ms with {} records left to apply, {up} of {all} order sessions logged on \
              after {:.1} ms, {} orders without outcome",
             trader.start().epoch,
@@ -292,6 +307,10 @@ impl Promotion {
             ms(took_ns),
             trader.engine().orders().unknown(),
         );
+        // mutant: fx: a promotion does not say what its copy lacks
+        if let Some(copied) = Copied::of_start(trader.start()) {
+            text.push_str(&format!("\n{copied}"));
+        }
         let (client, request) = (&self.client.name, self.command.request);
         let line = answer_line(wall_ns(), client, request, &text, None);
         self.answers.publish(records::ANSWERS, 0, &line);

@@ -40,6 +40,7 @@ pub mod records;
 pub mod replica;
 mod simulated;
 mod simulated_disk;
+mod source_status;
 mod start;
 mod tail;
 mod variant;

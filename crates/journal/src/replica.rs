@@ -7,6 +7,7 @@
 pub mod message;
 mod source;
 
+pub use crate::source_status::SourceStatus;
 pub use source::Source;
 
 use crate::disk::{Disk, SEGMENT_BYTES_MAX};
@@ -21,6 +22,7 @@ use crate::lock::Lock;
 use crate::make::{make_segment, write_zeros};
 use crate::mark;
 use crate::records::{Begin, End};
+use crate::source_status;
 use crate::walk::{Cursor, Place, frame_at, is_unknown_and_required};
 use std::path::{Path, PathBuf};
 
@@ -47,6 +49,11 @@ pub struct Replica {
 impl ReplicaEnd {
     /// Bytes of its encoding.
     pub const BYTES: usize = HEADER_BYTES + 40;
+
+    /// Position behind the last frame.
+    pub fn position(&self) -> u64 {
+        self.end.position()
+    }
 
     /// Its bytes.
     pub fn encode(&self) -> Vec<u8> {
@@ -119,6 +126,7 @@ impl Replica {
             );
             return Err(Error::Copy { name, what });
         }
+        source_status::make(&mut folder).map_err(within)?;
         mark::set(&mut folder).map_err(within)?;
         clear(&mut folder, &judgement).map_err(within)?;
         Ok(Replica {
@@ -144,6 +152,20 @@ impl Replica {
         let crc = checksum(&mut self.folder, end).map_err(|error| error.within(&self.directory))?;
         let end = end.clone();
         Ok(Some(ReplicaEnd { end, crc }))
+    }
+
+    /// What was heard last of the source.
+    pub fn source_status(&mut self) -> SourceStatus {
+        source_status::read(&mut self.folder)
+    }
+
+    /// Notes what was heard of the source, for a standby and for the start that continues the copy.
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    pub fn note_source(&mut self, status: &SourceStatus) -> Result<(), Error> {
+        let written = source_status::write(&mut self.folder, status);
+        written.map_err(|error| error.within(&self.directory))
     }
 
     /// Position behind the last frame.

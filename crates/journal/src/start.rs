@@ -12,6 +12,7 @@ use crate::judge::{Judgement, Verdict, judge_recent};
 use crate::make::make_segment;
 use crate::mark;
 use crate::records::{Begin, End};
+use crate::source_status::{self, SourceStatus};
 use crate::tail::{State, Tail};
 use crate::variant::Variant;
 use crate::walk::Cursor;
@@ -47,6 +48,10 @@ pub struct StartReport {
     pub boot: [u8; 16],
     /// The run before could not write its journal to the end: what it did after that is not in it.
     pub had_failed: bool,
+    /// Position behind the last record that was found.
+    pub found_position: u64,
+    /// What the source of a copied journal had at its last word; `None`: the journal was no copy.
+    pub copied: Option<SourceStatus>,
 }
 
 /// Prepares a journal for a run. Returns the position and epoch that the new segment continues.
@@ -90,6 +95,8 @@ pub(crate) fn start<D: Disk, W: Words>(
             judgement = judge_undamaged(disk)?;
         }
     }
+    report.found_position = judgement.position();
+    report.copied = is_copy.then(|| source_status::read(disk));
     let Cut { files, bytes } = cut::cut(disk, &mut judgement, End::CUT, now_ns)?;
     report.cut_files = files;
     report.bytes_set_aside = bytes;
@@ -111,6 +118,9 @@ pub(crate) fn start<D: Disk, W: Words>(
     };
     make_segment(disk, &header, form.write_zeros)?;
     if is_copy {
+        // Before the mark: a copy that is made here later has another source.
+        // mutant: journal: what an earlier source said is taken for a word of a later one
+        source_status::remove(disk)?;
         mark::remove(disk)?;
     }
     let begin = Begin {

@@ -1,9 +1,15 @@
 //! `touchline journal`: list, print, verify and repair a journal, and copy it to another host.
 
+pub mod counters;
+mod lag;
 mod receive;
 mod send;
+#[cfg(test)]
+mod tests;
 mod text;
 
+use crate::log::Field;
+use crate::log::events::Event;
 use crate::output::{Failure, say};
 use clap::Subcommand;
 use std::fmt::Write;
@@ -69,6 +75,9 @@ struct Repair {
     #[arg(long)]
     accept_loss: bool,
 }
+
+/// A line for the log.
+type LogLine = (&'static Event, Vec<Field>);
 
 const AFTER_HELP: &str = "\
 Exit status:

@@ -124,4 +124,16 @@ pub const EXECUTION: &[Mutant] = &[
         replace: "sequence + 1",
         test: "-p touchline-execution --test execution restart::a_question_and_an_order_behind_it_have_numbers_that_no_later_run_uses",
     },
+    Mutant {
+        name: "fx: a copy that lacks records is called complete",
+        find: "match self.missing() {",
+        replace: "match self.missing().min(0) {",
+        test: "-p touchline-execution --lib a_copy_says_what_it_lacks",
+    },
+    Mutant {
+        name: "fx: a promotion does not say what its copy lacks",
+        find: "if let Some(copied) = Copied::of_start(trader.start())",
+        replace: "if let Some(copied) = None::<Copied>",
+        test: "-p touchline --test system fx::copied::a_promotion_says",
+    },
 ];

@@ -78,8 +78,32 @@ pub const JOURNAL: &[Mutant] = &[
     },
     Mutant {
         name: "journal send: lines about refused connections are not limited",
-        find: "now_ns < self.next_ns",
-        replace: "false",
-        test: "-p touchline --bin touchline one_line_a_second_with_the_number_of_those_left_out",
+        find: "JOURNAL_SEND_REFUSED = Warn Limited",
+        replace: "JOURNAL_SEND_REFUSED = Warn Each",
+        test: "-p touchline --bin touchline connections_without_a_certificate_take_no_place_of_a_copy",
+    },
+    Mutant {
+        name: "journal: the end of the journal is announced when its records are sent",
+        find: "let end = self.look_ahead();",
+        replace: "self.look_ahead(); let end = self.position();",
+        test: "-p touchline-journal --test journal replica::a_copy_knows_how_much_it_lacks",
+    },
+    Mutant {
+        name: "journal: a copy at the limit is behind and has caught up with each record",
+        find: "let limit = if self.is_behind { CAUGHT_UP_BYTES } else { BEHIND_BYTES };",
+        replace: "let limit = BEHIND_BYTES;",
+        test: "-p touchline --bin touchline a_copy_at_a_limit_changes_once",
+    },
+    Mutant {
+        name: "journal receive: every attempt to connect is a line",
+        find: "self.lost.as_ref() == Some(&reason)",
+        replace: "self.lost.is_none() && reason.is_empty()",
+        test: "-p touchline --bin touchline what_a_copy_lacks_is_known_when_its_source_is_gone",
+    },
+    Mutant {
+        name: "journal: what an earlier source said is taken for a word of a later one",
+        find: "source_status::remove(disk)?;",
+        replace: "",
+        test: "-p touchline-journal --test journal replica::the_start_of_a_copy",
     },
 ];

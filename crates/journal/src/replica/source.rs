@@ -1,4 +1,6 @@
 //! What a copy of a journal lacks, from the journal's files: soon after it was written, without the writer.
+//!
+//! A second reader is ahead of what is sent, so that the copy is told the end of the journal before it gets the records up to there.
 
 use super::message::{self, Message};
 use super::{ReplicaEnd, checksum};
@@ -9,12 +11,20 @@ use crate::follow::Follow;
 use crate::format::{HEADER_BYTES, SegmentHeader, segment_name};
 use std::path::Path;
 
+/// Most frames that a look reads ahead.
+const AHEAD_FRAMES_MAX: usize = 1_024;
+
 /// The source of one copy.
 #[derive(Debug)]
 pub struct Source {
     follow: Follow,
     /// Index of the segment whose header the copy has.
     segment: u64,
+    /// Reads to the end of the journal. `None` after an error, which `follow` meets when everything before it is sent.
+    ahead: Option<Follow>,
+    /// Position behind the last frame that was read by either.
+    end: u64,
+    announced: Option<u64>,
 }
 
 impl Source {
@@ -24,10 +34,8 @@ impl Source {
     /// [`Error::Copy`]: it is not a copy of this journal, or has records that the journal has lost with its host.
     pub fn new(directory: &Path, end: Option<&ReplicaEnd>) -> Result<Source, Error> {
         let Some(end) = end else {
-            return Ok(Source {
-                follow: Follow::new(directory),
-                segment: 0,
-            });
+            let follow = || Follow::new(directory);
+            return Ok(Source::of(follow(), follow(), 0));
         };
         let name = directory.display().to_string();
         let mut folder = Folder::open(directory).map_err(Error::io("open", &name))?;
@@ -41,19 +49,49 @@ impl Source {
                 what: what.to_owned(),
             });
         }
-        Ok(Source {
-            follow: Follow::behind(directory, folder, &end.end),
-            segment: end.end.header.index,
-        })
+        let other = Folder::open(directory).map_err(Error::io("open", &name))?;
+        let [follow, ahead] =
+            [folder, other].map(|folder| Follow::behind(directory, folder, &end.end));
+        Ok(Source::of(follow, ahead, end.end.header.index))
     }
 
-    /// Appends at most `most` frames that the copy lacks to `out`, as messages: their number.
+    fn of(follow: Follow, ahead: Follow, segment: u64) -> Source {
+        Source {
+            end: follow.position(),
+            follow,
+            segment,
+            ahead: Some(ahead),
+            announced: None,
+        }
+    }
+
+    /// Reads on to the end of the journal: the position behind the last record that was read.
+    pub fn look_ahead(&mut self) -> u64 {
+        if let Some(ahead) = &mut self.ahead {
+            let read = ahead.frames(u64::MAX, AHEAD_FRAMES_MAX, |_, _, _| {});
+            self.end = self.end.max(ahead.position());
+            if read.is_err() {
+                self.ahead = None;
+            }
+        }
+        self.end = self.end.max(self.follow.position());
+        self.end
+    }
+
+    /// Appends at most `most` frames that the copy lacks to `out`, as messages: their number. The end of the journal is ahead of
+    /// them, with the time of this source's host, if it has moved.
     ///
     /// # Errors
     /// As [`Follow::poll`].
-    pub fn poll(&mut self, most: usize, out: &mut Vec<u8>) -> Result<usize, Error> {
+    pub fn poll(&mut self, most: usize, time_ns: u64, out: &mut Vec<u8>) -> Result<usize, Error> {
+        // mutant: journal: the end of the journal is announced when its records are sent
+        let end = self.look_ahead();
+        if self.announced != Some(end) {
+            self.announce(end, time_ns, out);
+        }
+        let below = self.ahead.as_ref().map_or(u64::MAX, Follow::next_sequence);
         let segment = &mut self.segment;
-        self.follow.frames(u64::MAX, most, |header, _, frame| {
+        self.follow.frames(below, most, |header, _, frame| {
             if header.index != *segment {
                 *segment = header.index;
                 message::put(out, Message::Segment(&header.encode()));
@@ -63,9 +101,24 @@ impl Source {
         })
     }
 
+    /// Appends the end of the journal as of the last look: the copy knows that the source lives.
+    pub fn announce_again(&mut self, time_ns: u64, out: &mut Vec<u8>) {
+        self.announce(self.end, time_ns, out);
+    }
+
+    fn announce(&mut self, position: u64, time_ns: u64, out: &mut Vec<u8>) {
+        self.announced = Some(position);
+        message::put(out, Message::Position { position, time_ns });
+    }
+
     /// Position behind the last frame that was sent.
     pub fn position(&self) -> u64 {
         self.follow.position()
+    }
+
+    /// Position behind the last record of the journal, as of the last look.
+    pub fn end(&self) -> u64 {
+        self.end
     }
 }
 

@@ -7,9 +7,12 @@ use std::ops::Range;
 use std::path::Path;
 use touchline_journal::format::{POSITION_MAX, segment_index, segment_name};
 use touchline_journal::replica::message::{self, Message};
-use touchline_journal::replica::{Replica, ReplicaEnd, Source};
+use touchline_journal::replica::{Replica, ReplicaEnd, Source, SourceStatus};
 use touchline_journal::{Error, Journal, read, verify};
 use touchline_shm::segment::{Root, WriterLock};
+
+/// Time of a source.
+const NOW_NS: u64 = 1 << 60;
 
 /// Sends what a copy lacks, at most this many bytes: whether it has everything. `spoil` changes what was sent.
 fn send(
@@ -23,7 +26,7 @@ fn send(
     let end = message::read_hello(&hello).expect("a hello");
     let mut source = Source::new(journal, end.as_ref()).map_err(|error| error.to_string())?;
     let mut sent = Vec::new();
-    while sent.len() < most && source.poll(7, &mut sent).expect("a journal") > 0 {}
+    while sent.len() < most && source.poll(7, NOW_NS, &mut sent).expect("a journal") > 0 {}
     let is_all = sent.len() <= most;
     sent.truncate(most);
     spoil(&mut sent);
@@ -32,6 +35,7 @@ fn send(
         let taken = match message {
             Message::Segment(header) => copy.segment(header),
             Message::Frame(frame) => copy.frame(frame),
+            Message::Position { .. } => Ok(()),
             other => panic!("{other:?}"),
         };
         taken.map_err(|error| error.to_string())?;
@@ -286,9 +290,10 @@ fn what_is_no_copy_of_the_journal_is_refused() {
     // A source that sends another journal's segment.
     let mut sent = Vec::new();
     let mut source = Source::new(&another, None).expect("a journal");
-    source.poll(9, &mut sent).expect("a journal");
-    let Ok(Some((Message::Segment(header), _))) = message::take(&sent) else {
-        panic!("no segment first");
+    source.poll(9, NOW_NS, &mut sent).expect("a journal");
+    let (_, announced) = message::take(&sent).expect("a message").expect("its end");
+    let Ok(Some((Message::Segment(header), _))) = message::take(&sent[announced..]) else {
+        panic!("no segment behind the position");
     };
     let refused = replica.segment(header).unwrap_err().to_string();
     assert!(refused.contains("does not continue"), "{refused}");
@@ -354,4 +359,137 @@ fn a_copy_that_comes_back_is_one_whose_end_may_be_lost() {
     let report = writer.report();
     assert!(!report.is_other_boot, "{report:?}");
     assert_eq!(report.epoch, promoted.epoch + 1, "{report:?}");
+}
+
+/// Applies what was sent. Returns how far the copy was behind what it had heard, after each frame.
+fn lags(sent: &[u8], copy: &mut Replica, heard: &mut u64) -> Vec<u64> {
+    let (mut rest, mut lags) = (sent, Vec::new());
+    while let Some((message, length)) = message::take(rest).expect("messages") {
+        match message {
+            Message::Segment(header) => copy.segment(header).expect("it continues"),
+            Message::Frame(frame) => {
+                copy.frame(frame).expect("it continues");
+                let behind = heard.checked_sub(copy.position());
+                lags.push(behind.expect("a frame was announced before it came"));
+            }
+            Message::Position { position, time_ns } => {
+                assert_eq!(time_ns, NOW_NS);
+                *heard = position;
+            }
+            Message::Refusal(text) => panic!("{text}"),
+        }
+        rest = &rest[length..];
+    }
+    assert_eq!(rest, [0; 0], "half a message");
+    lags
+}
+
+/// While a burst is on its way, the copy knows the exact number of bytes that it lacks: the end of the journal is announced
+/// before the records up to there. Behind the last record it lacks nothing.
+#[test]
+fn a_copy_knows_how_much_it_lacks_while_a_burst_is_on_its_way() {
+    for seed in seeds(10) {
+        println!("SEED={seed}");
+        let mut random = Random(seed);
+        let place = Place::new(&format!("lag-{seed}"));
+        let (journal, copy) = (place.journal(), place.path().join("copy"));
+        let bus = place.bus();
+        let mut replica = Replica::open(&copy).expect("a copy");
+        let mut source = Source::new(&journal, None).expect("no journal yet");
+        let (mut number, mut heard) = (0, 0);
+        for run in 1..=3 {
+            let mut writer = Journal::open(&journal, &bus, &options(), run).expect("a journal");
+            let burst = 10 + random.below(400);
+            for _ in 0..burst {
+                append(&mut writer, number);
+                number += 1;
+            }
+            writer.close(10).expect("it closes");
+            let end = verify(&journal).expect("a journal").position;
+            let before = replica.position();
+            let mut shown = Vec::new();
+            loop {
+                let mut sent = Vec::new();
+                let most = 1 + random.below(9) as usize;
+                let frames = source.poll(most, NOW_NS, &mut sent).expect("a journal");
+                shown.extend(lags(&sent, &mut replica, &mut heard));
+                if frames == 0 {
+                    break;
+                }
+                assert_eq!(heard, end, "SEED={seed}");
+                assert_eq!(source.end(), end, "SEED={seed}");
+            }
+            assert!(shown.len() as u64 > burst, "SEED={seed}: {shown:?}");
+            assert!(shown.is_sorted_by(|a, b| a > b), "SEED={seed}: {shown:?}");
+            let (first, last) = (shown[0], shown[shown.len() - 1]);
+            assert!(first < end - before && first > 0, "SEED={seed}: {shown:?}");
+            assert_eq!(last, 0, "SEED={seed}: {shown:?}");
+        }
+    }
+}
+
+/// Everything before damage is sent, though the reader that is ahead has met it.
+#[test]
+fn records_before_damage_are_sent() {
+    let place = Place::new("ahead-of-damage");
+    let (journal, copy) = (place.journal(), place.path().join("copy"));
+    written(&place, 600);
+    let segment = journal.join(segment_name(1));
+    let mut bytes = fs::read(&segment).unwrap();
+    bytes[30_000] ^= 1;
+    fs::write(&segment, bytes).unwrap();
+    let mut replica = Replica::open(&copy).expect("a copy");
+    let mut source = Source::new(&journal, None).expect("a journal");
+    (0..2_000).for_each(|_| _ = source.look_ahead());
+    let mut heard = 0;
+    let damaged = (0..5_000).find_map(|_| {
+        let mut sent = Vec::new();
+        let polled = source.poll(3, NOW_NS, &mut sent);
+        lags(&sent, &mut replica, &mut heard);
+        polled.err()
+    });
+    assert!(
+        matches!(damaged, Some(Error::Damaged { .. })),
+        "{damaged:?}"
+    );
+    let position = replica.position();
+    assert!((29_000..=30_000).contains(&position), "{position}");
+}
+
+/// The start that continues a copy knows what its source had at its last word, and what was found here. From then on the journal
+/// is no copy; what was heard is forgotten, and not taken for a word of a later source.
+#[test]
+fn the_start_of_a_copy_reports_what_its_source_had() {
+    let place = Place::new("last-word");
+    let (journal, copy) = (place.journal(), place.path().join("copy"));
+    written(&place, 100);
+    let mut replica = Replica::open(&copy).expect("a copy");
+    assert_eq!(SourceStatus::read(&copy), Some(SourceStatus::default()));
+    send(&journal, &mut replica, 20_000, |_| {}).expect("a copy of it");
+    let position = replica.position();
+    let status = SourceStatus {
+        source: "10.0.0.1:7800".to_owned(),
+        position: position + 4_096,
+        said_ns: 7,
+    };
+    replica.note_source(&status).expect("a disk");
+    drop(replica);
+    // A restart of the copy knows it.
+    let mut replica = Replica::open(&copy).expect("a copy");
+    assert_eq!(replica.source_status(), status);
+    drop(replica);
+    assert_eq!(SourceStatus::read(&copy), Some(status.clone()));
+
+    let other = bus_of(&place, "second");
+    let engine = Journal::open(&copy, &other, &options(), 2).expect("a start from a copy");
+    let report = engine.report().clone();
+    assert_eq!(report.copied, Some(status));
+    assert_eq!(report.found_position, position);
+    engine.close(3).expect("it closes");
+    assert_eq!(SourceStatus::read(&copy), None);
+    let engine = Journal::open(&copy, &other, &options(), 4).expect("a journal");
+    assert_eq!(engine.report().copied, None);
+    engine.close(5).expect("it closes");
+    let mut replica = Replica::open(&copy).expect("a journal that becomes a copy");
+    assert_eq!(replica.source_status(), SourceStatus::default());
 }

@@ -9,7 +9,7 @@ use clap::Args;
 use std::io::Stderr;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
-use touchline_execution::{Config, Error, Incident, Promotion, Standby, Step, Trader};
+use touchline_execution::{Config, Copied, Error, Incident, Promotion, Standby, Step, Trader};
 use touchline_transport::{BackOff, Idle, Idler};
 
 /// Trade: banks' quotes in, orders out over FIX, each in the journal before it is sent.
@@ -84,6 +84,9 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         },
     };
     log.write(&events::FX_STARTED, [("what", started(&trader).into())]);
+    if let Some(copied) = Copied::of_start(trader.start()) {
+        log_copied(&copied, &mut log);
+    }
     let start = LogThread::start(log);
     let mut log = start.map_err(|error| Failure::run(format!("cannot start a thread: {error}")))?;
     let idle = match config.run.spin {
@@ -131,6 +134,9 @@ fn stand_by(
             Step::Standby(0) => {
                 if !std::mem::replace(&mut is_told, true) {
                     log.write(&events::FX_STANDBY, [("what", standby.state().into())]);
+                    if let Some(copied) = standby.copied() {
+                        log.write(&events::FX_STANDBY, [("what", copied.to_string().into())]);
+                    }
                 }
                 std::thread::sleep(STANDBY_NAP);
             }
@@ -206,6 +212,15 @@ fn line(incident: &Incident) -> (&'static Event, Vec<Field>) {
         false => &events::FX_SESSION,
     };
     (event, fields)
+}
+
+/// A copied journal that the engine continues.
+fn log_copied(copied: &Copied, log: &mut Log) {
+    let event = match copied.is_complete() {
+        true => &events::FX_COPY,
+        false => &events::FX_COPY_INCOMPLETE,
+    };
+    log.write(event, [("what", copied.to_string().into())]);
 }
 
 fn started(trader: &Trader) -> String {

@@ -1,18 +1,19 @@
 //! `touchline journal send`: gives a journal to copies on other hosts.
 
-mod log_lines;
 #[cfg(test)]
 mod tests;
 
-use super::failed;
+use super::counters::{Counted, CountersAtInterval, SourceCounters};
+use super::lag::{Ages, Change, Lag};
+use super::{LogLine, failed};
 use crate::interrupt::Interrupt;
+use crate::log::{Field, Log, LogArguments, events};
 use crate::output::{Failure, say};
-use log_lines::LogLines;
 use std::net::{Ipv4Addr, SocketAddrV4};
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use touchline_journal::replica::Source;
-use touchline_journal::replica::message::{self, HELLO_BYTES, Message};
+use touchline_journal::replica::message::{self, Foreign, HELLO_BYTES, Message};
 use touchline_net::Connection;
 use touchline_net::stream::Listener;
 use touchline_net::tls::Server;
@@ -31,6 +32,8 @@ const ACCEPTS_MAX: usize = 16;
 const HELLO_NS: u64 = 5_000_000_000;
 /// Bytes that may wait for a slow copy; it gets no more until they are sent.
 const WAITING_BYTES_MAX: usize = 1 << 20;
+/// Bytes of an acknowledgement.
+const ACK_BYTES: usize = 8;
 /// Most frames in one look at the journal.
 const FRAMES_MAX: usize = 256;
 /// The source says at this interval that it is alive.
@@ -65,12 +68,20 @@ pub struct Send {
     /// Stop when standard input is closed, for a process that starts this as a child.
     #[arg(long)]
     until_eof: bool,
+    #[command(flatten)]
+    counted: Counted,
+    #[command(flatten)]
+    log: LogArguments,
 }
+
+/// Name of its counters.
+const NAME: &str = "journal-send";
 
 const AFTER_HELP: &str = "\
 Reads the files of the journal and needs nothing of its writer, which never waits for a copy. Records arrive at a copy after
 they were written to the files here, also before the disk of this host has them. A record that was not sent when this host
-was lost is not in the copy.
+was lost is not in the copy. `touchline stat journal-send` shows the copies, and how many bytes of the journal are not on the disk
+of the one that is most behind.
 
 Exit status:
   0  stopped by SIGTERM, Ctrl-C or --until-eof
@@ -79,14 +90,19 @@ Exit status:
   4  the journal is damaged";
 
 /// The listening port and its connections.
-struct Port<'a> {
+pub(super) struct Port<'a> {
     directory: &'a Path,
     /// Hosts of copies; any if empty.
     allow: &'a [Ipv4Addr],
     tls: Option<Server>,
     listener: Listener,
     copies: Vec<Copy>,
-    log_lines: LogLines,
+    /// Position behind the last record that was read for a copy.
+    position: u64,
+    lost: u64,
+    refused: u64,
+    /// Lines for the log.
+    pub(super) said: Vec<LogLine>,
 }
 
 /// A connection; a copy from its hello on.
@@ -103,6 +119,10 @@ struct Copy {
     hello_until_ns: u64,
     heard_ns: u64,
     alive_ns: u64,
+    /// Position up to which it is on the copy's disk.
+    acknowledged: u64,
+    ages: Ages,
+    lag: Lag,
 }
 
 /// Sends until it is stopped.
@@ -117,24 +137,34 @@ pub fn run(arguments: &Send) -> Result<(), Failure> {
     if arguments.until_eof {
         interrupt.at_end_of_input();
     }
+    let mut log = Log::to_stderr(arguments.log, Vec::new());
+    let outcome = serve(arguments, tls, &interrupt, &mut log);
+    log.finish();
+    outcome.map_err(|failure| failure.logged(&mut log))
+}
+
+fn serve(
+    arguments: &Send,
+    tls: Option<Server>,
+    interrupt: &Interrupt,
+    log: &mut Log,
+) -> Result<(), Failure> {
+    let mut counters = arguments.counted.create(NAME, SourceCounters::TABLE)?;
     let listen = arguments.listen;
     let listener = Listener::bind(listen)
         .map_err(|error| Failure::run(format!("cannot listen on {listen}: {error}")))?;
     let place = arguments.directory.display();
     say(&format!("{place}: listening on {}\n", listener.address()))?;
-    let mut port = Port {
-        directory: &arguments.directory,
-        allow: &arguments.allow,
-        tls,
-        listener,
-        copies: Vec::new(),
-        log_lines: LogLines::default(),
-    };
+    let mut port = Port::new(&arguments.directory, &arguments.allow, tls, listener);
     while !interrupt.is_asked() {
         let now_ns = boot_ns();
         let is_busy = port.round(now_ns).map_err(failed)?;
-        while let Some(line) = port.log_lines.next(now_ns) {
-            eprintln!("touchline: {line}");
+        for (event, fields) in port.said.drain(..) {
+            log.write(event, fields);
+        }
+        if counters.is_due(now_ns) {
+            port.show(&mut counters, now_ns);
+            log.flush();
         }
         if !is_busy {
             std::thread::sleep(IDLE);
@@ -160,9 +190,51 @@ fn server(arguments: &Send) -> Result<Option<Server>, Failure> {
     tls.server().map(Some).map_err(Failure::usage)
 }
 
-impl Port<'_> {
+impl<'a> Port<'a> {
+    pub(super) fn new(
+        directory: &'a Path,
+        allow: &'a [Ipv4Addr],
+        tls: Option<Server>,
+        listener: Listener,
+    ) -> Port<'a> {
+        Port {
+            directory,
+            allow,
+            tls,
+            listener,
+            copies: Vec::new(),
+            position: 0,
+            lost: 0,
+            refused: 0,
+            said: Vec::new(),
+        }
+    }
+
+    /// Writes the counters.
+    fn show(&mut self, counters: &mut CountersAtInterval, now_ns: u64) {
+        counters.show(self.counters(now_ns).counts());
+    }
+
+    pub(super) fn counters(&mut self, now_ns: u64) -> SourceCounters {
+        let copies = self.copies.iter_mut().filter(|copy| !copy.is_pending());
+        let (mut count, mut behind, mut behind_ns) = (0, 0, 0);
+        for copy in copies {
+            count += 1;
+            behind = behind.max(copy.behind());
+            behind_ns = behind_ns.max(copy.ages.age_ns(copy.acknowledged, now_ns));
+        }
+        SourceCounters {
+            journal_source_position: self.position,
+            journal_copies: count,
+            journal_copies_behind: behind,
+            journal_copies_behind_ns: behind_ns,
+            journal_copies_lost: self.lost,
+            journal_copies_refused: self.refused,
+        }
+    }
+
     /// Accepts connections, and works on each: whether there was something to do.
-    fn round(&mut self, now_ns: u64) -> Result<bool, touchline_journal::Error> {
+    pub(super) fn round(&mut self, now_ns: u64) -> Result<bool, touchline_journal::Error> {
         let mut is_busy = self.accept(now_ns);
         let mut place = 0;
         while place < self.copies.len() {
@@ -171,20 +243,21 @@ impl Port<'_> {
             let was_pending = copy.is_pending();
             match copy.work(self.directory, served, now_ns) {
                 Ok(did) => {
-                    if was_pending && let Some(source) = &copy.source {
-                        let (from, position) = (copy.from, source.position());
-                        let line = format!("the copy at {from} continues at position {position}");
-                        self.log_lines.of_copy(line);
-                    }
+                    let end = copy.source.as_ref().map_or(0, Source::end);
+                    self.position = self.position.max(end);
+                    self.said.extend(copy.events(was_pending));
                     is_busy |= did;
                     place += 1;
                 }
                 Err(End::Connection(reason)) => {
                     let copy = self.copies.swap_remove(place);
-                    let line = format!("the copy at {} is disconnected: {reason}", copy.from);
                     match was_pending {
-                        true => self.log_lines.of_pending(line),
-                        false => self.log_lines.of_copy(line),
+                        true => self.refuse(copy.from, reason),
+                        false => {
+                            self.lost += 1;
+                            let fields = vec![of_copy(copy.from), ("reason", reason.into())];
+                            self.said.push((&events::JOURNAL_SEND_LOST, fields));
+                        }
                     }
                 }
                 Err(End::Journal(error)) => return Err(error),
@@ -201,8 +274,7 @@ impl Port<'_> {
                 return taken > 0;
             };
             if let Some(why) = self.refusal(*from.ip()) {
-                let line = format!("a copy at {from} was refused: {why}");
-                self.log_lines.of_pending(line);
+                self.refuse(from, why);
                 continue;
             }
             let until_ns = now_ns + HELLO_NS;
@@ -217,14 +289,22 @@ impl Port<'_> {
                     hello_until_ns: until_ns,
                     heard_ns: now_ns,
                     alive_ns: now_ns,
+                    acknowledged: 0,
+                    ages: Ages::default(),
+                    lag: Lag::default(),
                 }),
-                Err(error) => {
-                    let line = format!("a copy at {from} was refused: {error}");
-                    self.log_lines.of_pending(line);
-                }
+                Err(error) => self.refuse(from, error.to_string()),
             }
         }
         true
+    }
+
+    /// Counts a connection that was refused or ended before it was that of a copy. Any host that reaches the port can cause this, so
+    /// the event is a limited one.
+    fn refuse(&mut self, from: SocketAddrV4, reason: String) {
+        self.refused += 1;
+        let fields = vec![of_copy(from), ("reason", reason.into())];
+        self.said.push((&events::JOURNAL_SEND_REFUSED, fields));
     }
 
     /// Why a connection of this host is not accepted.
@@ -244,6 +324,10 @@ impl Port<'_> {
         (pending.count() >= PENDING_MAX)
             .then(|| format!("{PENDING_MAX} connections have not identified themselves yet"))
     }
+}
+
+fn of_copy(from: SocketAddrV4) -> Field {
+    ("copy", from.to_string().into())
 }
 
 /// Why a round ends.
@@ -273,11 +357,12 @@ impl Copy {
             return Err(End::Connection("it is silent".to_owned()));
         }
         self.begin(directory, served)?;
+        self.take_acknowledgements()?;
         let frames = self.fill(now_ns)?;
         let sent = self.connection.send(&self.out).map_err(lost)?;
         self.out.drain(..sent);
         if let Some(why) = self.refusal.take_if(|_| self.out.is_empty()) {
-            return Err(End::Connection(format!("it was refused: {why}")));
+            return Err(End::Connection(why));
         }
         // Also a connection that sends one byte every second.
         if self.is_pending() && now_ns >= self.hello_until_ns {
@@ -286,18 +371,74 @@ impl Copy {
         Ok(count > 0 || frames > 0 || sent > 0)
     }
 
-    /// Finds the place of the copy in the journal, once it has said where it ends. Later it acknowledges positions, which show
-    /// that it lives.
+    /// Bytes of the journal that are not on its disk.
+    fn behind(&self) -> u64 {
+        let end = self.source.as_ref().map_or(0, Source::end);
+        end.saturating_sub(self.acknowledged)
+    }
+
+    /// What the log gets of a round.
+    fn events(&mut self, was_pending: bool) -> Vec<LogLine> {
+        let mut said = Vec::new();
+        if self.is_pending() {
+            return said;
+        }
+        let (from, behind) = (of_copy(self.from), self.behind());
+        if was_pending {
+            let fields = vec![from.clone(), ("position", self.acknowledged.into())];
+            said.push((&events::JOURNAL_SEND_CONNECTED, fields));
+        }
+        let event = match self.lag.change(behind) {
+            Some(Change::FellBehind) => &events::JOURNAL_SEND_BEHIND,
+            Some(Change::CaughtUp) => &events::JOURNAL_SEND_CAUGHT_UP,
+            None => return said,
+        };
+        said.push((event, vec![from, ("lag_bytes", behind.into())]));
+        said
+    }
+
+    /// The last position that the copy says it has on its disk.
+    fn take_acknowledgements(&mut self) -> Result<(), End> {
+        let Some(source) = &self.source else {
+            return Ok(());
+        };
+        let whole = self.received.len() / ACK_BYTES * ACK_BYTES;
+        let Some(last) = self.received[..whole].last_chunk::<ACK_BYTES>() else {
+            return Ok(());
+        };
+        let position = u64::from_le_bytes(*last);
+        self.received.drain(..whole);
+        if position > source.position() {
+            return Err(End::Connection(
+                "it acknowledges what was not sent".to_owned(),
+            ));
+        }
+        self.acknowledged = position;
+        Ok(())
+    }
+
+    /// Finds the place of the copy in the journal, once it has said where it ends.
     fn begin(&mut self, directory: &Path, served: usize) -> Result<(), End> {
-        if self.source.is_some() || self.refusal.is_some() {
+        if self.refusal.is_some() {
             self.received.clear();
+        }
+        if self.source.is_some() || self.refusal.is_some() {
             return Ok(());
         }
         let Some(hello) = self.received.get(..HELLO_BYTES) else {
             return Ok(());
         };
-        let end = message::read_hello(hello)
-            .map_err(|_| End::Connection("it is no copy of a journal".to_owned()))?;
+        let end = match message::read_hello(hello) {
+            Ok(end) => end,
+            Err(Foreign::NoCopy) => {
+                return Err(End::Connection("it is no copy of a journal".to_owned()));
+            }
+            Err(Foreign::Version) => {
+                self.refuse("it is of another version: install the same release on both hosts");
+                return Ok(());
+            }
+        };
+        self.received.drain(..HELLO_BYTES);
         // It tries again, and is not refused for good.
         if served >= COPIES_MAX {
             return Err(End::Connection(format!(
@@ -305,31 +446,44 @@ impl Copy {
             )));
         }
         match Source::new(directory, end.as_ref()) {
-            Ok(source) => self.source = Some(source),
-            Err(error) => {
-                let text = error.to_string();
-                message::put(&mut self.out, Message::Refusal(&text));
-                self.refusal = Some(text);
+            Ok(source) => {
+                self.acknowledged = source.position();
+                self.source = Some(source);
             }
+            Err(error) => self.refuse(&error.to_string()),
         }
         Ok(())
     }
 
-    /// Adds what was written meanwhile: the number of frames.
+    /// Says why it gets nothing, and ends when that is sent.
+    fn refuse(&mut self, why: &str) {
+        message::put(&mut self.out, Message::Refusal(why));
+        self.refusal = Some(why.to_owned());
+    }
+
+    /// Adds what was written meanwhile, behind the position of the journal's end: the number of frames.
     fn fill(&mut self, now_ns: u64) -> Result<usize, End> {
         let Some(source) = &mut self.source else {
             return Ok(0);
         };
+        let mut frames = 0;
         if self.out.len() > WAITING_BYTES_MAX {
-            return Ok(0);
+            source.look_ahead();
+        } else {
+            let time_ns = wall_ns();
+            let polled = source.poll(FRAMES_MAX, time_ns, &mut self.out);
+            frames = polled.map_err(End::Journal)?;
+            if now_ns >= self.alive_ns {
+                self.alive_ns = now_ns + ALIVE_NS;
+                source.announce_again(time_ns, &mut self.out);
+            }
         }
-        let frames = source
-            .poll(FRAMES_MAX, &mut self.out)
-            .map_err(End::Journal)?;
-        if now_ns >= self.alive_ns {
-            self.alive_ns = now_ns + ALIVE_NS;
-            message::put(&mut self.out, Message::Position(source.position()));
-        }
+        self.ages.seen(source.end(), now_ns);
         Ok(frames)
     }
+}
+
+fn wall_ns() -> u64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH);
+    since.map_or(0, |since| since.as_nanos() as u64)
 }

@@ -230,6 +230,12 @@ events! {
     FX_STANDBY = Info Each "fx_standby" [what]
         "a standby follows the journal of the active trading engine, or was promoted"
         "nothing";
+    FX_COPY = Info Each "fx_copy" [what]
+        "the trading engine continues a copied journal that has everything that its source had at its last word"
+        "nothing";
+    FX_COPY_INCOMPLETE = Warn Each "fx_copy_incomplete" [what]
+        "the trading engine continues a copied journal that lacks records of its source, or whose source was never heard"
+        "compare orders and positions with every bank, whose orders the engine asks for; look for the other host's journal";
     FX_ALARM = Warn Each "fx_alarm" [reason bank order by retry_ms text]
         "the trading engine needs a person: a session was lost or cannot connect, an outcome is unknown, a trade was refused, reversed or corrected, the kill switch was set, a command was refused, or the journal cannot be written"
         "read text; docs/fx.md has the answer to each reason";
@@ -248,6 +254,36 @@ events! {
     CLIENT_REFUSED = Warn Limited "client_refused" [count fix]
         "connections or Logons were rejected: an address that is not allowed, wrong names or secrets, or a pause after failed Logons"
         "check --from, CompIDs and credentials; an address with failed Logons waits up to a minute";
+
+    // Copies of a journal on other hosts.
+    JOURNAL_SEND_CONNECTED = Info Each "journal_send_connected" [copy position]
+        "a copy connected and continues at this position"
+        "nothing";
+    JOURNAL_SEND_LOST = Warn Each "journal_send_lost" [copy reason]
+        "the connection of a copy ended: what is written from now on is not on that host"
+        "check journal receive on that host, and the network; it connects again by itself";
+    // mutant: journal send: lines about refused connections are not limited
+    JOURNAL_SEND_REFUSED = Warn Limited "journal_send_refused" [copy reason]
+        "a connection was refused, or ended before it was that of a copy"
+        "see reason; block foreign connections in the firewall";
+    JOURNAL_SEND_BEHIND = Warn Each "journal_send_behind" [copy lag_bytes]
+        "a copy fell behind: more than 1 MiB of the journal is not on its disk"
+        "check disk and processor of that host, and the network; after the start of a copy nothing";
+    JOURNAL_SEND_CAUGHT_UP = Info Each "journal_send_caught_up" [copy lag_bytes]
+        "a copy that was behind lacks less than 256 KiB"
+        "nothing";
+    JOURNAL_RECEIVE_CONNECTED = Info Each "journal_receive_connected" [source position source_position]
+        "the source was heard; the copy is at position, and the journal at source_position"
+        "nothing";
+    JOURNAL_RECEIVE_LOST = Warn Limited "journal_receive_lost" [source reason retry_ms]
+        "the connection to the source was lost, or cannot be made; a line for each new reason, while it is tried again every retry_ms"
+        "check journal send on the source's host, --allow and certificates there, and the network";
+    JOURNAL_RECEIVE_BEHIND = Warn Each "journal_receive_behind" [source lag_bytes]
+        "the copy fell behind: it lacks more than 1 MiB of the journal"
+        "check disk and processor of this host, and the network; after the start of a copy nothing";
+    JOURNAL_RECEIVE_CAUGHT_UP = Info Each "journal_receive_caught_up" [source lag_bytes]
+        "the copy was behind and lacks less than 256 KiB"
+        "nothing";
 
     // Links to other hosts (relay); `link` is from where to where.
     RELAY_STARTED = Info Each "relay_started" [link]

@@ -2,6 +2,7 @@
 
 use super::{names, page};
 use crate::counted::LATE_AFTER;
+use crate::journal::counters::{CopyCounters, SourceCounters};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -141,7 +142,7 @@ fn of_composer() -> Vec<(String, &'static str)> {
     counters.chain(histograms).collect()
 }
 
-/// Metrics of a trading engine that other processes do not have, with their types.
+/// Metrics of a trading engine and of copies of its journal that other processes do not have, with their types.
 fn of_engine() -> Vec<(String, &'static str)> {
     let described = |name: &str, unit: &str| Description {
         name: name.to_owned(),
@@ -150,6 +151,8 @@ fn of_engine() -> Vec<(String, &'static str)> {
     };
     let standby = touchline_execution::StandbyCounters::TABLE.iter();
     let counters = touchline_execution::Counters::TABLE.iter().chain(standby);
+    let copies = CopyCounters::TABLE.iter().chain(SourceCounters::TABLE);
+    let counters = counters.chain(copies);
     let counters = counters.map(|info| (info.name.to_owned(), info.unit));
     let banks = touchline_execution::OF_BANK.iter();
     let banks = banks.map(|(name, unit, _)| (format!("{name}:LP01"), *unit));

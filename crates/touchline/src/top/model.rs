@@ -12,7 +12,7 @@ mod scores;
 #[cfg(test)]
 mod tests;
 
-pub use engine::{Engine, EngineBank, EngineState, Standby};
+pub use engine::{CopySource, Engine, EngineBank, EngineState, Standby};
 pub use list::{InstrumentRow, List, Quoted, ShownList, Sort};
 pub use market::Ladder;
 #[cfg(test)]

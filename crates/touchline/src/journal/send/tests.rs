@@ -23,7 +23,7 @@ struct Rig<'a> {
     now_ns: u64,
     issuer: Issuer,
     ours: Issued,
-    said: Vec<String>,
+    log: Log<Vec<u8>>,
 }
 
 impl<'a> Rig<'a> {
@@ -37,25 +37,23 @@ impl<'a> Rig<'a> {
         };
         let tls = Server::new(&settings).expect("a certificate with its key");
         Rig {
-            port: Port {
-                directory: Path::new("/nowhere/yet"),
+            port: Port::new(
+                Path::new("/nowhere/yet"),
                 allow,
-                tls: is_tls.then_some(tls),
-                listener: Listener::bind(SocketAddrV4::new(LOCAL, 0)).expect("a port"),
-                copies: Vec::new(),
-                log_lines: LogLines::default(),
-            },
+                is_tls.then_some(tls),
+                Listener::bind(SocketAddrV4::new(LOCAL, 0)).expect("a port"),
+            ),
             now_ns: START_NS,
             ours: issuer.issue("copy"),
             issuer,
-            said: Vec::new(),
+            log: Log::in_memory(),
         }
     }
 
     fn round(&mut self) {
         self.port.round(self.now_ns).expect("no journal yet");
-        while let Some(line) = self.port.log_lines.next(self.now_ns) {
-            self.said.push(line);
+        for (event, fields) in self.port.said.drain(..) {
+            self.log.write(event, fields);
         }
         std::thread::sleep(Duration::from_micros(200));
     }
@@ -64,7 +62,7 @@ impl<'a> Rig<'a> {
     fn until(&mut self, what: &str, mut is_done: impl FnMut(&mut Self) -> bool) {
         let start = Instant::now();
         while !is_done(self) {
-            assert!(start.elapsed() < HANGS, "no {what}: {:?}", self.said);
+            assert!(start.elapsed() < HANGS, "no {what}: {:?}", self.said());
             self.round();
         }
     }
@@ -98,23 +96,34 @@ impl<'a> Rig<'a> {
 
     /// Sends a hello and waits for the first bytes of an answer: whether they come.
     fn is_served(&mut self, copy: &mut Connection) -> bool {
-        let (hello, mut sent, mut is_served) = (message::hello(None), 0, None);
+        !self.answer(copy, &message::hello(None)).is_empty()
+    }
+
+    /// Sends bytes and waits for the first ones of an answer; empty: the connection ended.
+    fn answer(&mut self, copy: &mut Connection, bytes: &[u8]) -> Vec<u8> {
+        let (mut sent, mut answer) = (0, None);
         self.until("answer", |_| {
-            is_served = match copy.is_ready(0) {
+            answer = match copy.is_ready(0) {
                 Ok(false) => None,
-                Err(_) => Some(false),
+                Err(_) => Some(Vec::new()),
                 Ok(true) => {
-                    sent += copy.send(&hello[sent..]).unwrap_or(0);
-                    match copy.receive(&mut [0; 64]) {
+                    sent += copy.send(&bytes[sent..]).unwrap_or(0);
+                    let mut room = [0; 4_096];
+                    match copy.receive(&mut room) {
                         Ok(0) => None,
-                        Ok(_) => Some(true),
-                        Err(_) => Some(false),
+                        Ok(count) => Some(room[..count].to_vec()),
+                        Err(_) => Some(Vec::new()),
                     }
                 }
             };
-            is_served.is_some()
+            answer.is_some()
         });
-        is_served.expect("an answer")
+        answer.expect("an answer")
+    }
+
+    /// Lines of the log.
+    fn said(&self) -> Vec<&str> {
+        self.log.lines()
     }
 
     fn pending(&self) -> usize {
@@ -139,26 +148,29 @@ fn connections_without_a_certificate_take_no_place_of_a_copy() {
     let mut copies = Vec::new();
     for _ in 0..COPIES_MAX {
         let mut copy = rig.copy();
-        assert!(rig.is_served(&mut copy), "{:?}", rig.said);
+        assert!(rig.is_served(&mut copy), "{:?}", rig.said());
         copies.push(copy);
     }
     rig.now_ns += 1_000_000_000;
     let mut ninth = rig.copy();
     assert!(!rig.is_served(&mut ninth));
-    let lines = rig.said.iter();
-    let served = lines.filter(|line| line.contains("continues at position 0"));
-    assert_eq!(served.count(), COPIES_MAX, "{:?}", rig.said);
-    // One second: 18 refused connections of silent hosts were two lines at most.
-    let lines = rig.said.iter();
-    let refused = lines.filter(|line| line.contains("was refused"));
-    assert!((1..=2).contains(&refused.count()), "{:?}", rig.said);
+    let lines = |what: &str| {
+        let lines = rig.said().into_iter();
+        lines.filter(|line| line.contains(what)).count()
+    };
+    let served = lines("INFO journal_send_connected");
+    assert_eq!(served, COPIES_MAX, "{:?}", rig.said());
+    // 18 of silent hosts and the ninth copy, not a line each.
+    let (refused, counted) = (lines("journal_send_refused"), rig.port.refused);
+    assert_eq!(counted, 19);
+    assert!((1..10).contains(&refused), "{:?}", rig.said());
     // The place of a copy that ends is free again.
     copies.pop();
     rig.until("place", |rig| {
         rig.port.copies.len() - rig.pending() < COPIES_MAX
     });
     let mut next = rig.copy();
-    assert!(rig.is_served(&mut next), "{:?}", rig.said);
+    assert!(rig.is_served(&mut next), "{:?}", rig.said());
 }
 
 /// Many hosts fill the places of pending connections for the time of a hello, and no longer.
@@ -175,7 +187,7 @@ fn pending_connections_are_limited_in_number_and_time() {
     rig.now_ns += HELLO_NS;
     rig.until("end of those", |rig| rig.pending() == 0);
     let mut copy = rig.copy();
-    assert!(rig.is_served(&mut copy), "{:?}", rig.said);
+    assert!(rig.is_served(&mut copy), "{:?}", rig.said());
 }
 
 /// A connection that sends a byte every second has no longer than a silent one.
@@ -191,7 +203,11 @@ fn a_slow_hello_ends_in_time() {
         rig.now_ns += 1_000_000_000;
     }
     rig.until("end", |rig| rig.pending() == 0);
-    assert!(rig.said[0].contains("no hello in time"), "{:?}", rig.said);
+    assert!(
+        rig.said()[0].contains("no hello in time"),
+        "{:?}",
+        rig.said()
+    );
 }
 
 /// With TLS, too, `--allow` is a list of the only hosts: others are closed before a handshake.
@@ -199,13 +215,62 @@ fn a_slow_hello_ends_in_time() {
 fn other_hosts_than_the_allowed_ones_are_closed_before_a_handshake() {
     let mut rig = Rig::new(&[LOCAL], true);
     let _other = rig.silent(Ipv4Addr::new(127, 0, 0, 2));
-    rig.until("refusal", |rig| !rig.said.is_empty());
-    assert!(rig.said[0].ends_with("not in --allow"), "{:?}", rig.said);
+    rig.until("refusal", |rig| !rig.said().is_empty());
+    assert!(rig.said()[0].contains("not in --allow"), "{:?}", rig.said());
     assert_eq!(rig.pending(), 0);
     let mut copy = rig.copy();
-    assert!(rig.is_served(&mut copy), "{:?}", rig.said);
+    assert!(rig.is_served(&mut copy), "{:?}", rig.said());
     let command = <Send as clap::Args>::augment_args(clap::Command::new("send"));
     let line = "send j --listen 127.0.0.1:0 --allow 127.0.0.1 --certificate-file c --key-file k --client-roots-file r";
     let parsed = command.try_get_matches_from(line.split(' '));
     assert!(parsed.is_ok(), "{parsed:?}");
+}
+
+/// Of a host with another release the person gets the reason on both sides.
+#[test]
+fn a_copy_of_another_version_hears_why_it_gets_nothing() {
+    let mut rig = Rig::new(&[LOCAL], false);
+    let mut copy = rig.copy();
+    let mut hello = message::hello(None);
+    hello[7] = b'1';
+    let answer = rig.answer(&mut copy, &hello);
+    let taken = message::take(&answer)
+        .expect("a message")
+        .expect("a whole one");
+    let Message::Refusal(why) = taken.0 else {
+        panic!("{taken:?}");
+    };
+    assert!(why.contains("another version"), "{why}");
+    rig.until("end", |rig| rig.port.copies.is_empty());
+    assert!(
+        rig.said()[0].contains("another version"),
+        "{:?}",
+        rig.said()
+    );
+    assert_eq!(rig.port.counters(0).journal_copies_refused, 1);
+}
+
+/// The distance of a copy is computed from what it acknowledges: one that acknowledges what it cannot have is disconnected.
+#[test]
+fn a_copy_cannot_acknowledge_what_was_not_sent() {
+    let mut rig = Rig::new(&[LOCAL], false);
+    let mut copy = rig.copy();
+    assert!(rig.is_served(&mut copy), "{:?}", rig.said());
+    assert_eq!(rig.port.counters(0).journal_copies, 1);
+    let mut sent = 0;
+    rig.until("end", |rig| {
+        sent += copy.send(&1_u64.to_le_bytes()[sent..]).unwrap_or(0);
+        rig.port.copies.is_empty()
+    });
+    let last = rig.said().len() - 1;
+    assert!(
+        rig.said()[last].contains("what was not sent"),
+        "{:?}",
+        rig.said()
+    );
+    let counters = rig.port.counters(0);
+    assert_eq!(
+        (counters.journal_copies, counters.journal_copies_lost),
+        (0, 1)
+    );
 }

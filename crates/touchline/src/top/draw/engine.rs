@@ -5,7 +5,7 @@ use super::parts::{bad_style, count_rows, latency_rows, rate_rows};
 use super::table::{Column, Table};
 use super::{Around, BAD, BOLD, CARE, DIM, GOOD, Page, TWO_COLUMNS, WIDE, below, rows_of, wrapped};
 use crate::format::{age, bytes, count, counted, share};
-use crate::top::model::{Engine, EngineBank, EngineState, Picture, Standby};
+use crate::top::model::{CopySource, Engine, EngineBank, EngineState, Picture, Standby};
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::style::Style;
@@ -15,6 +15,9 @@ use ratatui::widgets::Paragraph;
 /// Bytes of the journal that are not on the disk, from which an operator should look at the disk; the alert has the
 /// same number.
 const LAG_BYTES_HIGH: u64 = 16 << 20;
+
+/// Silence of the source of a copy after which an operator should look; the alert has the same number.
+const SILENT_NS: u64 = 10_000_000_000;
 
 /// Columns of events beside the flow.
 const EVENTS_WIDTH: u16 = 36;
@@ -164,8 +167,26 @@ fn standby_lines(standby: &Standby, engine: &Engine, width: u16) -> Vec<Line<'st
     other.add(format!("engine {}", standby.engine), BOLD);
     let state = standby.engine_state;
     other.add(state.name().to_owned(), engine_style(state).patch(BOLD));
-    let lines = [position, orders, other];
-    lines.map(Parts::line).into()
+    let mut lines = vec![position, orders];
+    lines.extend(standby.source.map(|source| source_line(source, width)));
+    lines.push(other);
+    lines.into_iter().map(Parts::line).collect()
+}
+
+/// What a copied journal lacks of what its source had at its last word.
+fn source_line(source: CopySource, width: u16) -> Parts {
+    let mut line = Parts::new(width);
+    line.add("copied journal".to_owned(), BOLD);
+    if source.age_ns == 0 {
+        line.add("its source was never heard".to_owned(), BAD);
+        return line;
+    }
+    let missing = source.missing_bytes;
+    let style = if missing > 0 { BAD.patch(BOLD) } else { GOOD };
+    line.add(format!("missing {}", bytes(missing)), style);
+    let style = if source.age_ns > SILENT_NS { BAD } else { DIM };
+    line.add(format!("source heard {} ago", age(source.age_ns)), style);
+    line
 }
 
 /// Tables, the most important first.

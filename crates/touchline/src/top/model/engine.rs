@@ -95,6 +95,17 @@ pub struct Standby {
     pub position: u64,
     /// Bytes between that and the engine's position; `None` without counters of the engine.
     pub lag_bytes: Option<u64>,
+    /// The source of a copied journal; `None`: the journal is no copy.
+    pub source: Option<CopySource>,
+}
+
+/// What the standby of a copied journal knows of the journal's source.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CopySource {
+    /// Bytes that it had at its last word, and that were not applied.
+    pub missing_bytes: u64,
+    /// Time since that word, nanoseconds; 0: it was never heard.
+    pub age_ns: u64,
 }
 
 /// Rates of an engine, and the counters whose sum they are.
@@ -198,6 +209,10 @@ impl Model {
             position,
             // The two files were written at different moments.
             lag_bytes: written.map(|written| written.saturating_sub(position)),
+            source: (sample.counter("fx_standby_copied") > 0).then(|| CopySource {
+                missing_bytes: sample.counter("fx_standby_missing"),
+                age_ns: sample.counter("fx_standby_source_age_ns"),
+            }),
         })
     }
 }

@@ -3,7 +3,7 @@
 use super::{SIZES, around, frame, is_golden, style_of, text, words};
 use crate::top::draw::{Around, Page};
 use crate::top::model::{
-    Count, Engine, EngineBank, EngineState, Latency, Picture, Points, Rate, Standby,
+    CopySource, Count, Engine, EngineBank, EngineState, Latency, Picture, Points, Rate, Standby,
 };
 use ratatui::buffer::Cell;
 use ratatui::style::{Color, Modifier};
@@ -116,6 +116,7 @@ fn standby() -> Picture {
         orders: 9_876,
         position: 1_234_555_602,
         lag_bytes: Some(12_288),
+        source: None,
     });
     picture
 }
@@ -290,5 +291,27 @@ fn engine_faults_are_red_and_also_marked_without_colours() {
                 .contains(Modifier::BOLD)
         );
         assert!(style_of(&drawn, "down").1.contains(Modifier::BOLD));
+    }
+}
+
+/// The standby of a copied journal shows what a promotion would lack, and of which age that is.
+#[test]
+fn the_standby_of_a_copy_shows_what_the_copy_lacks() {
+    for (missing_bytes, age_ns, words, colour) in [
+        (12_288, 3_000_000_000, "missing 12.0 KiB", Color::Red),
+        (0, 3_000_000_000, "missing 0 bytes", Color::Green),
+        (0, 3_000_000_000, "source heard 3.00 s ago", Color::Reset),
+        (0, 11_000_000_000, "source heard 11.0 s ago", Color::Red),
+        (0, 0, "its source was never heard", Color::Red),
+    ] {
+        let mut picture = standby();
+        let engine = picture.engine.as_mut().expect("an engine");
+        let standby = engine.standby.as_mut().expect("a standby");
+        standby.source = Some(CopySource {
+            missing_bytes,
+            age_ns,
+        });
+        let drawn = frame(60, 15, &picture, &around());
+        assert_eq!(style_of(&drawn, words).0, colour, "{words}");
     }
 }

@@ -3,7 +3,7 @@
 use super::{Stage, looked};
 use crate::counted::Freshness;
 use crate::top::model::engine::Engine;
-use crate::top::model::{EngineState, Model, Sample};
+use crate::top::model::{CopySource, EngineState, Model, Sample};
 use std::time::Duration;
 use touchline_client::monitor::CountersView;
 use touchline_execution::{Counters, DropCopy, OF_BANK, StandbyCounters};
@@ -180,6 +180,7 @@ fn a_standby_shows_its_distance_from_the_engine() {
         fx_standby_records: 70,
         fx_standby_orders: 14,
         fx_standby_orders_unknown: 2,
+        ..StandbyCounters::default()
     };
     standby.stats.counters_file().show(counters.counts());
     let mut model = Model::of(&stage.monitor(), "fx-run-standby");
@@ -201,6 +202,21 @@ fn a_standby_shows_its_distance_from_the_engine() {
         (of_standby.epoch, of_standby.records, of_standby.orders),
         (3, 70, 14)
     );
+    assert_eq!(of_standby.source, None);
+    let counters = StandbyCounters {
+        fx_standby_copied: 1,
+        fx_standby_missing: 700,
+        fx_standby_source_age_ns: 9,
+        ..counters
+    };
+    standby.stats.counters_file().show(counters.counts());
+    let shown = looked(&mut model).engine.clone().expect("a standby");
+    let source = CopySource {
+        missing_bytes: 700,
+        age_ns: 9,
+    };
+    let of_standby = shown.standby.expect("what it has applied");
+    assert_eq!(of_standby.source, Some(source));
     drop(engine);
     let shown = looked(&mut model).engine.clone().expect("a standby");
     let of_standby = shown.standby.expect("what it has applied");

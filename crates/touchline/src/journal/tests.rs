@@ -1,0 +1,260 @@
+//! A source and a copy over a connection on this host, step by step.
+
+use super::receive::Receiver;
+use super::send::Port;
+use crate::log::Log;
+use std::net::{Ipv4Addr, SocketAddrV4};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+use touchline_journal::replica::{Replica, SourceStatus};
+use touchline_journal::{Journal, Options, Record, Refused, Root, WriterLock, verify};
+use touchline_net::stream::Listener;
+
+/// Timeout of every step.
+const HANGS: Duration = Duration::from_secs(20);
+/// Of a copy.
+const LOCAL: Ipv4Addr = Ipv4Addr::LOCALHOST;
+/// Of the source: no other test listens there when it is gone.
+const OURS: Ipv4Addr = Ipv4Addr::new(127, 0, 0, 78);
+const START_NS: u64 = 1 << 60;
+
+/// A folder of one test, removed at its end.
+struct Place(PathBuf);
+
+impl Place {
+    fn new(name: &str) -> Place {
+        let folder = format!("touchline-copy-{name}-{}", std::process::id());
+        let folder = std::env::temp_dir().join(folder);
+        std::fs::create_dir_all(&folder).expect("a temporary folder");
+        Place(folder)
+    }
+
+    fn journal(&self) -> PathBuf {
+        self.0.join("journal")
+    }
+
+    fn copy(&self) -> PathBuf {
+        self.0.join("copy")
+    }
+
+    /// A run with this many records of 8 KiB: the position behind them.
+    fn write(&self, records: u64) -> u64 {
+        let root = Root::at(self.0.join("bus"));
+        let bus = WriterLock::acquire(root.create("engine").expect("a bus")).expect("its lock");
+        let options = Options {
+            segment_bytes: 4 << 20,
+            write_zeros: false,
+            idle: Duration::from_micros(20),
+            ..Options::orders("test")
+        };
+        let journal = Journal::open(&self.journal(), &bus, &options, 1);
+        let mut journal = journal.expect("a journal");
+        for number in 0..records {
+            let record = Record {
+                stream: 1,
+                kind: 48,
+                time_ns: number,
+                body: &[number as u8; 8 << 10],
+            };
+            while let Err(refused) = journal.append(&record) {
+                let waits = matches!(refused, Refused::TailFull { .. } | Refused::NoSegment);
+                assert!(waits, "{refused}");
+                std::thread::sleep(Duration::from_millis(1));
+            }
+        }
+        journal.close(2).expect("it closes");
+        verify(&self.journal()).expect("a journal").position
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        // A failed test may leave files; the system empties its temporary folder.
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+fn listen() -> Listener {
+    Listener::bind(SocketAddrV4::new(OURS, 0)).expect("a free port")
+}
+
+fn port(directory: &Path, listener: Listener) -> Port<'_> {
+    Port::new(directory, &[LOCAL], None, listener)
+}
+
+fn receiver<'a>(source: &'a str, copy: &Path) -> Receiver<'a> {
+    Receiver::new(source, None, Replica::open(copy).expect("a copy"))
+}
+
+/// Steps of both sides until something is so.
+#[track_caller]
+fn until(
+    (port, copy): (&mut Port<'_>, &mut Receiver<'_>),
+    mut is_so: impl FnMut(&mut Port<'_>, &mut Receiver<'_>) -> bool,
+) {
+    let start = Instant::now();
+    loop {
+        port.round(START_NS).expect("a journal");
+        copy.round(START_NS).expect("a disk");
+        if is_so(port, copy) {
+            return;
+        }
+        assert!(start.elapsed() < HANGS, "{}", copy.state());
+        std::thread::sleep(Duration::from_micros(100));
+    }
+}
+
+/// Lines of the log about a distance.
+fn lines(said: &mut Vec<super::LogLine>) -> Vec<String> {
+    let mut log = Log::in_memory();
+    said.drain(..)
+        .for_each(|(event, fields)| log.write(event, fields));
+    log.finish();
+    let lines = log.lines().into_iter().map(str::to_owned);
+    lines.collect()
+}
+
+/// A copy that begins knows from the first bytes on how much it lacks, and so does its source, until it has everything. Each side
+/// logs one line when it is behind and one when it has caught up.
+#[test]
+fn both_sides_show_how_much_a_copy_lacks_while_it_reads() {
+    let place = Place::new("lag");
+    let end = place.write(400);
+    let listener = listen();
+    let address = listener.address().to_string();
+    let directory = place.journal();
+    let mut port = port(&directory, listener);
+    let mut copy = receiver(&address, &place.copy());
+    assert!(
+        copy.state().contains("its source was never heard"),
+        "{}",
+        copy.state()
+    );
+    let (mut ours, mut theirs) = (Vec::new(), Vec::new());
+    until((&mut port, &mut copy), |port, copy| {
+        let counters = copy.counters(START_NS);
+        if counters.journal_copy_connected == 0 {
+            return false;
+        }
+        assert_eq!(counters.journal_copy_source_position, end);
+        assert_eq!(
+            counters.journal_copy_behind,
+            end - counters.journal_copy_position
+        );
+        ours.push(counters.journal_copy_behind);
+        let counters = port.counters(START_NS + 7);
+        assert_eq!(counters.journal_source_position, end);
+        theirs.push((
+            counters.journal_copies_behind,
+            counters.journal_copies_behind_ns,
+        ));
+        counters.journal_copies_behind == 0
+    });
+    // A read has at most 256 KiB.
+    assert!(ours[0] > end - (512 << 10), "{ours:?}");
+    assert!(
+        ours.len() > 10 && ours.is_sorted_by(|a, b| a >= b),
+        "{ours:?}"
+    );
+    assert_eq!(ours.last(), Some(&0));
+    // The source knows what is on the copy's disk, and not more.
+    assert!(
+        theirs
+            .iter()
+            .zip(&ours)
+            .all(|((theirs, _), ours)| theirs >= ours)
+    );
+    assert!(
+        theirs.iter().all(|(bytes, ns)| (*bytes > 0) == (*ns == 7)),
+        "{theirs:?}"
+    );
+    for (side, said) in [("receive", &mut copy.said), ("send", &mut port.said)] {
+        let said = lines(said);
+        assert_eq!(said.len(), 3, "{said:?}");
+        for (line, what) in said.iter().zip(["connected", "behind", "caught_up"]) {
+            assert!(line.contains(&format!(" journal_{side}_{what} ")), "{line}");
+        }
+        if side == "send" {
+            assert!(said[0].ends_with(" position=0"), "{said:?}");
+        }
+    }
+    assert!(
+        copy.state().contains("connected, epoch 1"),
+        "{}",
+        copy.state()
+    );
+    assert!(
+        copy.state().contains(", 0 bytes behind, "),
+        "{}",
+        copy.state()
+    );
+}
+
+/// The source is lost while the copy reads: what is missing stays known, over a restart of the copy, too. A source that cannot be
+/// reached is one line, and not one for each attempt; the copy is complete when it is back.
+#[test]
+fn what_a_copy_lacks_is_known_when_its_source_is_gone() {
+    let place = Place::new("gone");
+    let end = place.write(400);
+    let listener = listen();
+    let address = listener.address().to_string();
+    let directory = place.journal();
+    let mut source = port(&directory, listener);
+    let mut copy = receiver(&address, &place.copy());
+    // One look at the journal has 256 frames of the 400.
+    until((&mut source, &mut copy), |source, _| {
+        source.counters(START_NS).journal_copies == 1
+    });
+    let start = Instant::now();
+    let mut now_ns = START_NS;
+    while copy.counters(now_ns).journal_copy_position == 0 {
+        copy.round(now_ns).expect("a disk");
+        assert!(start.elapsed() < HANGS, "{}", copy.state());
+    }
+    drop(source);
+    while copy.said.len() < 4 {
+        now_ns += 100_000_000;
+        copy.round(now_ns).expect("a disk");
+        assert!(start.elapsed() < HANGS, "{:?}", copy.said);
+    }
+    // Connected, behind, lost, and the reason of the next attempt; then a minute of attempts.
+    for _ in 0..600 {
+        now_ns += 100_000_000;
+        copy.round(now_ns).expect("a disk");
+    }
+    assert_eq!(copy.said.len(), 4, "{:?}", copy.said);
+    let said = lines(&mut copy.said);
+    let lost = "WARN journal_receive_lost source=127.0.0.78:";
+    assert!(
+        said[2..].iter().all(|line| line.starts_with(lost)),
+        "{said:?}"
+    );
+    let counters = copy.counters(now_ns);
+    let behind = counters.journal_copy_behind;
+    assert!(behind > 0 && behind == end - counters.journal_copy_position);
+    assert_eq!(counters.journal_copy_connected, 0);
+    assert!(counters.journal_copy_silent_ns >= 60_000_000_000);
+    let state = copy.state();
+    assert!(state.starts_with("not connected"), "{state}");
+    assert!(
+        state.contains(&format!("{behind} bytes behind the source of ")),
+        "{state}"
+    );
+    copy.note().expect("a disk");
+    drop(copy);
+    let noted = SourceStatus::read(&place.copy()).expect("a copy");
+    assert_eq!(
+        (noted.position, noted.source.as_str()),
+        (end, address.as_str())
+    );
+
+    let listener = listen();
+    let address = listener.address().to_string();
+    let mut copy = receiver(&address, &place.copy());
+    assert_eq!(copy.counters(START_NS).journal_copy_behind, behind);
+    let mut source = port(&directory, listener);
+    until((&mut source, &mut copy), |_, copy| {
+        let counters = copy.counters(START_NS);
+        counters.journal_copy_connected == 1 && counters.journal_copy_behind == 0
+    });
+}
