@@ -2,6 +2,7 @@
 
 mod back_office;
 mod books;
+mod copied;
 mod frozen;
 mod full_disk;
 mod kills;

@@ -21,7 +21,7 @@ fn standby(market: &Market, output: &str) -> crate::command::deribit::Ended {
 }
 
 /// The first number behind a text.
-fn number_behind(text: &str, before: &str) -> f64 {
+pub fn number_behind(text: &str, before: &str) -> f64 {
     let rest = text
         .split_once(before)
         .unwrap_or_else(|| panic!("{before}: {text}"))
