@@ -106,6 +106,6 @@ pub const CONNECTIONS: &[Mutant] = &[
         name: "fix store: a message is stored that the next start rejects",
         find: "return Err(*self.failed.insert(StoreError::TooLong));",
         replace: "            self.failed = None;",
-        test: "-p touchline-session --lib a_message_that_could_not_be_read_again",
+        test: "-p touchline-session --lib a_message_that_the_store_could_not_read_again",
     },
 ];

@@ -56,13 +56,13 @@ pub const STORE: &[Mutant] = &[
         name: "fix store: a record without its slot gets none at the start",
         find: "if slot.next_out > confirmed {",
         replace: "if slot.next_out > confirmed + 1 {",
-        test: "-p touchline-session --test session crashes_in_a_row",
+        test: "-p touchline-session --test session repeated_crashes_leave",
     },
     Mutant {
         name: "fix store: an incomplete record stays in the file",
         find: "store.file.set_len(store.end)?;",
         replace: "",
-        test: "-p touchline-session --test session a_record_that_was_not_finished",
+        test: "-p touchline-session --test session an_incomplete_record_is_removed",
     },
     Mutant {
         name: "fix store: the file is renamed before its bytes are written",
@@ -80,12 +80,12 @@ pub const STORE: &[Mutant] = &[
         name: "fix store: a rewritten file loses the offsets of its messages",
         find: "place.at = place.at - from + begin,",
         replace: "place.at = place.at - from + HEAD,",
-        test: "-p touchline-session --lib a_store_does_not_grow",
+        test: "-p touchline-session --lib the_size_of_a_store_is_bounded",
     },
     Mutant {
         name: "fix store: the file grows without limit",
         find: "let roomy = self.make_room(bytes);",
         replace: "        let roomy = Ok(());\n",
-        test: "-p touchline-session --lib a_store_does_not_grow",
+        test: "-p touchline-session --lib the_size_of_a_store_is_bounded",
     },
 ];

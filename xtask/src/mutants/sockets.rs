@@ -38,13 +38,13 @@ pub const RECEPTION: &[Mutant] = &[
         name: "sockets: the kernel's drop counter is not requested",
         find: "libc::SO_RXQ_OVFL, 1)",
         replace: "libc::SO_RXQ_OVFL, 0)",
-        test: "-p touchline-net --test net the_next_packet_says",
+        test: "-p touchline-net --test net the_next_packet_carries",
     },
     Mutant {
         name: "sockets: an address of this host is shared",
         find: "let group = address.ip().is_multicast();",
         replace: "let group = true;",
-        test: "-p touchline-net --test net a_port_that_somebody_has",
+        test: "-p touchline-net --test net a_port_in_exclusive_use",
     },
     Mutant {
         name: "sockets: an implausible hardware timestamp is accepted",
