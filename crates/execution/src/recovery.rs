@@ -425,7 +425,6 @@ impl Reading {
         if let Some(bank) = self.bank(bank) {
             let numbers = &mut self.recovered.numbers[bank];
             let (next_out, next_in) = numbers.both();
-            // mutant: execution: a question that is journaled behind an order takes its number back
             *numbers = Numbers::new(next_out.max(sequence + 1), next_in);
         }
     }

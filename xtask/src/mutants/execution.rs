@@ -116,13 +116,7 @@ pub const EXECUTION: &[Mutant] = &[
         name: "execution: the number of a question in front of an order is the order's",
         find: "ahead[line.bank] += u64::from(!Variant::QuestionsUncounted.is_on());",
         replace: "",
-        test: "-p touchline-execution --test execution restart::a_question_and_an_order_behind_it_have_numbers_that_no_later_run_uses",
-    },
-    Mutant {
-        name: "execution: a question that is journaled behind an order takes its number back",
-        find: "next_out.max(sequence + 1)",
-        replace: "sequence + 1",
-        test: "-p touchline-execution --test execution restart::a_question_and_an_order_behind_it_have_numbers_that_no_later_run_uses",
+        test: "-p touchline-execution --lib seeds_execute_nothing_twice_and_lose_no_fill",
     },
     Mutant {
         name: "fx: a copy that lacks records is called complete",

@@ -150,32 +150,6 @@ fn an_order_that_a_loss_of_power_took_from_the_journal_is_adopted() {
     assert!(rig.trader().engine().has_said_all(0));
 }
 
-/// The desk was called for a bank that does not list its orders, and enables it: when the session is up again, the question for its
-/// orders leaves, and an order behind it. The next run uses none of their numbers.
-#[test]
-fn a_question_and_an_order_behind_it_have_numbers_that_no_later_run_uses() {
-    let mut rig = Rig::open(SMALL, "status_ms = 200\nstatus_tries = 1");
-    rig.reboot();
-    rig.start();
-    rig.until("a call", |rig| rig.trader().engine().waits_for_desk(0));
-    rig.command(r#"{"op":"enable","bank":"LP01","pair":"EUR/USD"}"#);
-    rig.until("a release", |rig| !rig.trader().engine().is_asking());
-    rig.show(110_000);
-    rig.bank.cut();
-    rig.until("a lost session", |rig| rig.trader().sessions().0 == 0);
-    rig.buy("P1", 110_000);
-    rig.bank.received.clear();
-    rig.until("an order", |rig| rig.bank.count("D") > 0);
-    let numbers = ["AF", "D"].map(|msg_type| {
-        let number = value(&rig.bank.take(msg_type), 34).parse::<u64>();
-        number.expect("a number")
-    });
-    assert_eq!(numbers[1], numbers[0] + 1, "one behind the other");
-    rig.crash();
-    // The bank refuses a Logon with a number that it has had.
-    rig.start();
-}
-
 /// The journal has the parent and one of its two orders: the desk cancels the other one, which the bank reports, by the
 /// parent's name.
 #[test]

@@ -237,13 +237,6 @@ impl Bank {
         self.received.remove(place.expect("such a message")).1
     }
 
-    /// Closes the connection.
-    pub fn cut(&mut self) {
-        self.stream = None;
-        self.is_on = false;
-        self.session.disconnected(self.time());
-    }
-
     pub fn send(&mut self, msg_type: &str, fields: &[(u32, &str)]) {
         let sent = self.session.send(msg_type.as_bytes(), self.time(), |body| {
             for (tag, value) in fields {
