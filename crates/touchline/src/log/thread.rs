@@ -127,7 +127,7 @@ mod tests {
     }
 
     fn line(number: u64) -> Vec<Field> {
-        vec![("what", format!("alarm {number}").into())]
+        vec![("text", format!("alarm {number}").into())]
     }
 
     #[test]
