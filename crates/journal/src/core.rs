@@ -1,11 +1,12 @@
-//! The journal thread without a thread: copies the tail to the files, syncs, prepares the next segment.
+//! The journal thread without a thread: copies the tail to the files, syncs, prepares the next segment, writes zeros ahead.
 
 use crate::disk::Disk;
 use crate::error::Error;
 use crate::format::{HEAD_BYTES, HEADER_BYTES, SegmentHeader, kind, segment_name};
-use crate::make::make_segment;
+use crate::make::{make_segment, write_zeros};
 use crate::tail::{State, Tail};
 use crate::variant::Variant;
+use crate::zeros::ZeroAhead;
 use touchline_shm::Words;
 
 /// Bytes that one write takes from the tail.
@@ -31,7 +32,7 @@ pub(crate) struct Core<D, W> {
     tail: Tail<W>,
     /// Header of every segment of the run, but for index, salt and time.
     template: SegmentHeader,
-    write_zeros: bool,
+    zeros: Option<ZeroAhead>,
     sync: Sync,
     random: Random,
     /// Segment that is written.
@@ -55,10 +56,15 @@ impl<D: Disk, W: Words> Core<D, W> {
         write_zeros: bool,
         random: Random,
     ) -> Self {
+        let zeros = write_zeros.then(|| {
+            let mut zeros = ZeroAhead::new(first.file_bytes);
+            zeros.add(first.index);
+            zeros
+        });
         Self {
             disk,
             template: first.clone(),
-            write_zeros,
+            zeros,
             sync: Sync::Always,
             random,
             index: first.index,
@@ -93,6 +99,7 @@ impl<D: Disk, W: Words> Core<D, W> {
         self.sync()?;
         self.clear();
         self.prepare(now_ns)?;
+        self.write_zeros_ahead()?;
         Ok(wrote)
     }
 
@@ -208,8 +215,11 @@ impl<D: Disk, W: Words> Core<D, W> {
             made_ns: now_ns,
             ..self.template.clone()
         };
-        match make_segment(&mut self.disk, &header, self.write_zeros) {
+        match make_segment(&mut self.disk, &header) {
             Ok(()) => {
+                if let Some(zeros) = &mut self.zeros {
+                    zeros.add(header.index);
+                }
                 self.tail.set_alarm(0);
                 self.tail.set_prepared(header.index, header.salt);
                 Ok(())
@@ -220,6 +230,21 @@ impl<D: Disk, W: Words> Core<D, W> {
                 Ok(())
             }
             Err(error) => Err(error),
+        }
+    }
+
+    /// Writes the next slice of zeros. It is synced at once, so that the sync of a record does not have many of them to write.
+    fn write_zeros_ahead(&mut self) -> Result<(), Error> {
+        let offset = self.next - self.base;
+        let zeros = self.zeros.as_mut();
+        let Some(slice) = zeros.and_then(|zeros| zeros.next(self.index, offset)) else {
+            return Ok(());
+        };
+        let name = segment_name(slice.index);
+        write_zeros(&mut self.disk, &name, slice.from, slice.to)?;
+        match self.sync {
+            Sync::Always => self.disk.sync(&name).map_err(Error::io("sync", &name)),
+            Sync::CompleteSegments => Ok(()),
         }
     }
 

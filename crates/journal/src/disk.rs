@@ -33,10 +33,36 @@ pub(crate) trait Disk {
             return Err(too_long());
         }
         let mut bytes = vec![0; usize::try_from(length).map_err(|_| too_long())?];
-        self.read(name, 0, &mut bytes)?;
+        let mut block = vec![0; BLOCK_BYTES.min(bytes.len())];
+        let mut offset = 0;
+        for part in bytes.chunks_mut(BLOCK_BYTES) {
+            let block = &mut block[..part.len()];
+            self.read(name, offset, block)?;
+            put_block(part, block);
+            offset += part.len() as u64;
+        }
         Ok(bytes)
     }
 }
+
+/// Copies a block of a file to memory that is zero. Zeros are not copied: the system takes no page for memory that nobody has
+/// written, and most of an open segment is zeros.
+pub(crate) fn put_block(zeroed: &mut [u8], block: &[u8]) {
+    if !is_zero(block) {
+        zeroed.copy_from_slice(block);
+    }
+}
+
+/// Whether all bytes are zero, compared in pages and not one by one.
+pub(crate) fn is_zero(bytes: &[u8]) -> bool {
+    let mut pages = bytes.chunks(ZEROS.len());
+    pages.all(|page| *page == ZEROS[..page.len()])
+}
+
+/// A page of zeros.
+const ZEROS: &[u8; 4096] = &[0; 4096];
+/// Bytes of a file that are read at once: as many as a near cache holds.
+const BLOCK_BYTES: usize = 256 << 10;
 
 /// Largest segment that is read, in bytes.
 pub const SEGMENT_BYTES_MAX: u64 = 4 << 30;

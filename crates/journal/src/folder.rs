@@ -1,7 +1,7 @@
 //! A directory on a real file system.
 
 use crate::compressed::{Compressed, SUFFIX};
-use crate::disk::Disk;
+use crate::disk::{Disk, put_block};
 use crate::format::segment_index;
 use rustix::fs::{FallocateFlags, Mode, OFlags};
 use rustix::process::{Resource, getrlimit};
@@ -13,6 +13,8 @@ use std::path::{Path, PathBuf};
 
 /// Alignment of a buffer for reads past the page cache.
 const DIRECT_ALIGNMENT: usize = 4096;
+/// Bytes of one write of zeros.
+const ZERO_BYTES: usize = 256 << 10;
 /// Bytes of one read past the page cache.
 const DIRECT_BYTES: usize = 1 << 20;
 
@@ -201,16 +203,22 @@ impl Disk for Folder {
         let mut buffer = vec![0; DIRECT_BYTES + DIRECT_ALIGNMENT];
         let start = buffer.as_ptr().align_offset(DIRECT_ALIGNMENT);
         let buffer = &mut buffer[start..start + DIRECT_BYTES];
-        let mut bytes = Vec::with_capacity(length);
-        while bytes.len() < length {
-            match file.read_at(buffer, bytes.len() as u64) {
+        let mut bytes = vec![0; length];
+        let mut end = 0;
+        while end < length {
+            match file.read_at(buffer, end as u64) {
                 Ok(0) => break,
-                Ok(count) => bytes.extend(&buffer[..count.min(length - bytes.len())]),
+                Ok(count) => {
+                    let count = count.min(length - end);
+                    put_block(&mut bytes[end..end + count], &buffer[..count]);
+                    end += count;
+                }
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(error) if error.kind() == io::ErrorKind::InvalidInput => return Ok(None),
                 Err(error) => return Err(error),
             }
         }
+        bytes.truncate(end);
         Ok(Some(bytes))
     }
 
@@ -227,19 +235,11 @@ impl Disk for Folder {
             .mode(0o600)
             .custom_flags(OFlags::NOFOLLOW.bits() as i32)
             .open(self.path.join(name))?;
-        let allocated = rustix::io::retry_on_intr(|| {
-            rustix::fs::fallocate(&file, FallocateFlags::empty(), 0, bytes)
-        });
-        match allocated {
-            Ok(()) => {}
-            // A file system without this call: zeros take the space.
-            Err(rustix::io::Errno::OPNOTSUPP) => file.set_len(bytes)?,
-            Err(error) => {
-                drop(file);
-                // The space is needed again; the error says why the file is missing.
-                let _ = std::fs::remove_file(self.path.join(name));
-                return Err(error.into());
-            }
+        if let Err(error) = allocate(&file, bytes) {
+            drop(file);
+            // The space is needed again; the error says why the file is missing.
+            let _ = std::fs::remove_file(self.path.join(name));
+            return Err(error);
         }
         self.files.insert(name.to_owned(), file);
         Ok(())
@@ -282,4 +282,23 @@ impl Disk for Folder {
         }
         self.remove_plain(name)
     }
+}
+
+/// Takes the space of an empty file, which then reads as zeros.
+fn allocate(file: &File, bytes: u64) -> io::Result<()> {
+    let allocated = rustix::io::retry_on_intr(|| {
+        rustix::fs::fallocate(file, FallocateFlags::empty(), 0, bytes)
+    });
+    if allocated != Err(rustix::io::Errno::OPNOTSUPP) {
+        return Ok(allocated?);
+    }
+    // A file system without this call: only zeros take the space.
+    let zeros = vec![0; ZERO_BYTES];
+    let mut offset = 0;
+    while offset < bytes {
+        let count = (bytes - offset).min(ZERO_BYTES as u64);
+        file.write_all_at(&zeros[..count as usize], offset)?;
+        offset += count;
+    }
+    Ok(())
 }

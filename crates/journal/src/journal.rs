@@ -46,7 +46,8 @@ pub struct Options {
     pub segment_bytes: u64,
     /// Bytes of the ring in shared memory: at least 64 KiB, a multiple of 4096.
     pub ring_bytes: u64,
-    /// Whether zeros are written to a segment before its use, so that a sync has no blocks of the file to allocate.
+    /// Whether the journal thread writes zeros to a segment ahead of its records, so that a sync has no blocks of the file to
+    /// initialize.
     pub write_zeros: bool,
     /// Sleep of the journal thread when there is nothing to write.
     pub idle: Duration,
@@ -93,7 +94,6 @@ impl Options {
             name,
             alignment: self.alignment.unwrap_or_else(|| block_of_device(directory)),
             file_bytes: self.segment_bytes,
-            write_zeros: self.write_zeros,
         })
     }
 }
@@ -149,7 +149,7 @@ impl Journal {
             tail.clone(),
             &starting.header,
             starting.begin.base,
-            form.write_zeros,
+            options.write_zeros,
             random,
         );
         core.set_sync(match options.mode {

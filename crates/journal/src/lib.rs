@@ -45,6 +45,7 @@ mod start;
 mod tail;
 mod variant;
 mod walk;
+mod zeros;
 
 pub use appender::{Appended, Appender, Record, Refused};
 pub use compress::{CompressedSegment, compress};

@@ -1,23 +1,19 @@
-//! Making of a segment: complete and synced before it has its name.
+//! Making of a segment: its space is allocated, and its header synced, before it has its name.
 
 use crate::disk::Disk;
 use crate::error::Error;
-use crate::format::{HEADER_BYTES, SegmentHeader, segment_name};
+use crate::format::{SegmentHeader, segment_name};
 use crate::variant::Variant;
 
 /// Bytes of zeros in one write.
 const ZERO_BYTES: usize = 256 << 10;
 
-/// Creates a segment under another name, with zeros and its header, syncs it, and gives it its name, in place of a
+/// Creates a segment under another name, with its space and its header, syncs it, and gives it its name, in place of a
 /// prepared one that was not used.
 ///
 /// # Errors
 /// No segment has the name that did not have it before.
-pub(crate) fn make_segment<D: Disk>(
-    disk: &mut D,
-    header: &SegmentHeader,
-    is_zeroed: bool,
-) -> Result<(), Error> {
+pub(crate) fn make_segment<D: Disk>(disk: &mut D, header: &SegmentHeader) -> Result<(), Error> {
     let name = segment_name(header.index);
     let unfinished = format!("{name}.new");
     let names = disk.names().map_err(Error::io("list", ""))?;
@@ -27,12 +23,12 @@ pub(crate) fn make_segment<D: Disk>(
     }
     disk.create(&unfinished, header.file_bytes)
         .map_err(Error::io("create", &unfinished))?;
-    let filled = fill(disk, &unfinished, header, is_zeroed);
-    if filled.is_err() {
+    let written = write_header(disk, &unfinished, header);
+    if written.is_err() {
         // The space is needed again; the error says what failed.
         let _ = disk.remove(&unfinished);
     }
-    filled?;
+    written?;
     disk.rename(&unfinished, &name)
         .map_err(Error::io("rename", &unfinished))?;
     if Variant::NamesNotSynced.is_on() {
@@ -42,15 +38,7 @@ pub(crate) fn make_segment<D: Disk>(
         .map_err(Error::io("sync the directory of", &name))
 }
 
-fn fill<D: Disk>(
-    disk: &mut D,
-    name: &str,
-    header: &SegmentHeader,
-    is_zeroed: bool,
-) -> Result<(), Error> {
-    if is_zeroed {
-        write_zeros(disk, name, HEADER_BYTES as u64, header.file_bytes)?;
-    }
+fn write_header<D: Disk>(disk: &mut D, name: &str, header: &SegmentHeader) -> Result<(), Error> {
     disk.write(name, 0, &header.encode())
         .map_err(Error::io("write the header of", name))?;
     disk.sync(name).map_err(Error::io("sync", name))

@@ -125,7 +125,6 @@ impl Model {
             name: [0; NAME_BYTES],
             alignment: self.alignment,
             file_bytes: FILE_BYTES,
-            write_zeros: false,
         };
         self.compare_judgements()?;
         let boot = u128::from(self.boot).to_le_bytes();
@@ -164,7 +163,7 @@ impl Model {
             tail.clone(),
             header,
             base,
-            false,
+            self.random.one_in(2),
             Box::new(random),
         );
         if self.random.one_in(4) {

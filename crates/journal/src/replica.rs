@@ -202,7 +202,7 @@ impl Replica {
             return Err(self.refused("a segment that does not continue it"));
         }
         self.sync()?;
-        let made = make_segment(&mut self.folder, &header, false);
+        let made = make_segment(&mut self.folder, &header);
         made.map_err(|error| error.within(&self.directory))?;
         self.next = Some(header);
         Ok(())

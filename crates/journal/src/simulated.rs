@@ -53,7 +53,6 @@ impl SimulatedJournal {
                     false => Alignment::SECTOR_512,
                 },
                 file_bytes: segment_bytes,
-                write_zeros: false,
             },
             ring_bytes,
             mode,

@@ -24,7 +24,6 @@ pub(crate) struct Form {
     pub name: [u8; NAME_BYTES],
     pub alignment: Alignment,
     pub file_bytes: u64,
-    pub write_zeros: bool,
 }
 
 /// Result of a start.
@@ -116,7 +115,7 @@ pub(crate) fn start<D: Disk, W: Words>(
         name: form.name,
         alignment: form.alignment,
     };
-    make_segment(disk, &header, form.write_zeros)?;
+    make_segment(disk, &header)?;
     if is_copy {
         // Before the mark: a copy that is made here later has another source.
         // mutant: journal: what an earlier source said is taken for a word of a later one

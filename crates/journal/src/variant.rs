@@ -35,6 +35,8 @@ pub enum Variant {
     TailIgnored,
     /// A start verifies the last segment alone, whatever is claimed of those before it.
     UnclaimedTrusted,
+    /// Zeros ahead are written from the begin of a segment on, also where records are.
+    ZerosOverRecords,
 }
 
 impl Variant {
@@ -55,6 +57,7 @@ impl Variant {
         Self::DiskNotCompared,
         Self::TailIgnored,
         Self::UnclaimedTrusted,
+        Self::ZerosOverRecords,
     ];
 
     /// Whether this rule is broken: never, but in a test that says so.

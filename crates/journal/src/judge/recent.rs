@@ -17,6 +17,8 @@ use crate::records::{Begin, End};
 use crate::variant::Variant;
 use crate::walk::{Cursor, Frame, SegmentBytes};
 
+/// Bytes of a segment in which a claim is searched first.
+const FIRST_FRAMES_BYTES: u64 = 256 << 10;
 /// Bytes of a header and of the `Begin` behind it.
 const START_BYTES: usize = HEADER_BYTES + HEAD_BYTES + Begin::BYTES;
 
@@ -82,26 +84,53 @@ fn judge_from<D: Disk>(
 fn first_to_walk<D: Disk>(disk: &mut D, indexes: &[u64]) -> Result<u64, Error> {
     for index in indexes.iter().rev() {
         let name = segment_name(*index);
-        let bytes = disk.read_all(&name).map_err(Error::io("read", &name))?;
-        // What is wrong with a header is found by the walk.
-        let Ok((header, _)) = SegmentHeader::decode(&bytes) else {
+        // What is wrong with a header is found by the walk, and a prepared segment is read there only.
+        let Some((header, begin)) = begun(disk, &name)? else {
             continue;
         };
-        let segment = SegmentBytes {
-            header: &header,
-            bytes: &bytes,
-        };
-        let Some((begin, _)) = begin_in(&header, &bytes) else {
-            continue;
-        };
-        let mut claims = segment
-            .heads_from(HEADER_BYTES as u64)
-            .filter_map(|(at, head)| head.claim(begin.base + at));
-        if claims.any(|claim| claim >= begin.base) || Variant::UnclaimedTrusted.is_on() {
+        if Variant::UnclaimedTrusted.is_on() || claims_all_before(disk, &name, &header, &begin)? {
             return Ok(*index);
         }
     }
     Ok(indexes.first().copied().unwrap_or(0))
+}
+
+/// Whether a frame of a segment says that everything before the segment is durable.
+fn claims_all_before<D: Disk>(
+    disk: &mut D,
+    name: &str,
+    header: &SegmentHeader,
+    begin: &Begin,
+) -> Result<bool, Error> {
+    let is_claimed = |bytes: &[u8]| {
+        let segment = SegmentBytes { header, bytes };
+        let heads = segment.heads_from(HEADER_BYTES as u64);
+        let mut claims = heads.filter_map(|(at, head)| head.claim(begin.base + at));
+        claims.any(|claim| claim >= begin.base)
+    };
+    // Mostly one of the first frames says it.
+    let length = disk.length(name).map_err(Error::io("examine", name))?;
+    let mut bytes = vec![0; length.min(FIRST_FRAMES_BYTES) as usize];
+    disk.read(name, 0, &mut bytes)
+        .map_err(Error::io("read", name))?;
+    if is_claimed(&bytes) {
+        return Ok(true);
+    }
+    let bytes = disk.read_all(name).map_err(Error::io("read", name))?;
+    Ok(is_claimed(&bytes))
+}
+
+/// Header and `Begin` of a segment, if one copy of the header holds.
+fn begun<D: Disk>(disk: &mut D, name: &str) -> Result<Option<(SegmentHeader, Begin)>, Error> {
+    let length = disk.length(name).map_err(Error::io("examine", name))?;
+    let mut bytes = vec![0; length.min(START_BYTES as u64) as usize];
+    disk.read(name, 0, &mut bytes)
+        .map_err(Error::io("read", name))?;
+    let Ok((header, _)) = SegmentHeader::decode(&bytes) else {
+        return Ok(None);
+    };
+    let begin = begin_in(&header, &bytes);
+    Ok(begin.map(|(begin, _)| (header, begin)))
 }
 
 /// The `Begin` in the first bytes of a segment, with its head.

@@ -3,6 +3,7 @@
 use crate::place::{Place, append, body, options};
 use crate::roles::play;
 use rustix::process::{Resource, Rlimit, setrlimit};
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, Instant};
@@ -13,11 +14,13 @@ use touchline_journal::{Error, Journal, Record, Refused, Verdict, read, verify};
 const ENOSPC: u64 = 28;
 /// Error number of the system: the file would be larger than the limit of the process.
 const EFBIG: i32 = 27;
-/// Mounts a small file system at the folder of the test, then runs the role.
-const MOUNTED: &str = "mount -t tmpfs -o size=640k,mode=700 tmpfs \"$TOUCHLINE_TEST_FOLDER/orders\" && exec \"$0\" \"$@\"";
+/// A small file system.
+const SMALL: &str = "mount -t tmpfs -o size=640k,mode=700 tmpfs";
+/// A file system that cannot allocate the space of a file.
+const WITHOUT_FALLOCATE: &str = "mount -t ramfs -o mode=700 ramfs";
 
-/// Runs a role with a small file system at `orders`, in a mount namespace.
-fn on_a_small_file_system(role: &str, place: &Place) {
+/// Runs a role with a file system at `orders`, in a mount namespace.
+fn on_a_file_system(mount: &str, role: &str, place: &Place) {
     std::fs::create_dir(place.journal()).expect("our folder");
     let may_mount = "mount -t tmpfs -o size=64k tmpfs /mnt";
     let probe = Command::new("unshare")
@@ -27,7 +30,12 @@ fn on_a_small_file_system(role: &str, place: &Place) {
         println!("not run: this user cannot make a mount namespace");
         return;
     }
-    play(&["unshare", "-rm", "sh", "-c", MOUNTED], role, place.path());
+    let mounted = format!("{mount} \"$TOUCHLINE_TEST_FOLDER/orders\" && exec \"$0\" \"$@\"");
+    play(
+        &["unshare", "-rm", "sh", "-c", &mounted],
+        role,
+        place.path(),
+    );
 }
 
 /// Appends until the journal refuses a record for another reason than the speed of its disk: the number appended, those
@@ -75,7 +83,7 @@ fn count(place: &Place) -> u64 {
 
 #[test]
 fn a_full_disk_is_an_alarm_then_a_refusal_and_loses_nothing() {
-    on_a_small_file_system("full disk", &Place::new("full"));
+    on_a_file_system(SMALL, "full disk", &Place::new("full"));
 }
 
 pub fn play_full_disk(folder: &Path) {
@@ -108,6 +116,29 @@ pub fn play_full_disk(folder: &Path) {
     journal.close(5).expect("it closes");
     let report = verify(&place.journal()).expect("a journal");
     assert_eq!(report.verdict, Verdict::Clean, "{:?}", report.findings);
+}
+
+/// Before the first record the present and the next segment have all of their space, also where the system cannot allocate it, so
+/// that a full disk is noticed one segment ahead.
+#[test]
+fn a_segment_has_its_space_before_its_first_record() {
+    on_a_file_system(SMALL, "space", &Place::new("space"));
+    on_a_file_system(WITHOUT_FALLOCATE, "space", &Place::new("zeros"));
+}
+
+pub fn play_space(folder: &Path) {
+    let place = Place::at(folder);
+    let journal = Journal::open(&place.journal(), &place.bus(), &options(), 1).expect("a journal");
+    for index in 1..=2 {
+        let file = std::fs::metadata(place.journal().join(segment_name(index)));
+        let file = file.expect("a segment");
+        assert!(
+            file.blocks() * 512 >= file.len(),
+            "segment {index}: {file:?}"
+        );
+        assert_eq!(file.len(), options().segment_bytes);
+    }
+    journal.close(2).expect("it closes");
 }
 
 /// The writer acted without records: there is no `End`, and the next start says that the journal had failed. One that was

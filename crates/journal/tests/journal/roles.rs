@@ -49,6 +49,7 @@ fn role() {
     let play: fn(&Path) = match role.as_str() {
         "writer" => crate::kills::play_writer,
         "full disk" => crate::full::play_full_disk,
+        "space" => crate::full::play_space,
         "file size limit" => crate::full::play_file_size_limit,
         other => panic!("no role is called {other}"),
     };
