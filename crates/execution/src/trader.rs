@@ -9,6 +9,8 @@ mod incident;
 #[cfg(test)]
 mod over_tls;
 mod path;
+#[cfg(test)]
+mod refused;
 mod run;
 mod sessions;
 #[cfg(test)]

@@ -47,6 +47,12 @@ pub const EXECUTION: &[Mutant] = &[
         test: "-p touchline-execution --lib a_round_that_was_stopped_makes_and_sends_no_order",
     },
     Mutant {
+        name: "execution: records follow one that the journal refused",
+        find: "self.out.give_up();",
+        replace: "",
+        test: "-p touchline-execution --lib no_record_follows_one_that_the_journal_refused",
+    },
+    Mutant {
         name: "execution: a report is not in the journal",
         find: "self.append(at_ns, &record)",
         replace: "self.append_raw(0, at_ns, &[])",

@@ -48,6 +48,8 @@ pub(super) struct Core<O, L> {
     pub pause_max_ns: u64,
     /// The journal cannot be written: nothing is sent that makes a position.
     pub is_journal_dead: bool,
+    /// Why the journal refused a record, the first one.
+    pub refused: Option<Refused>,
     /// The last alarm of the journal.
     pub alarm: u64,
     pub sessions: Vec<OrderSession<L>>,
@@ -91,22 +93,39 @@ impl<O: Output, L: Link> Core<O, L> {
     pub fn append(&mut self, at_ns: u64, record: &Record<'_>) -> Result<Appended, Refused> {
         self.body.clear();
         let kind = record.encode(&mut self.body);
-        self.out.append(&Entry {
+        let appended = self.out.append(&Entry {
             stream: records::STREAM,
             kind,
             time_ns: at_ns,
             body: &self.body,
-        })
+        });
+        if let Err(refused) = appended {
+            self.end_journal(refused);
+        }
+        appended
     }
 
     /// Appends a record of the journal's own.
     pub fn append_raw(&mut self, kind: u16, at_ns: u64, body: &[u8]) -> Result<Appended, Refused> {
-        self.out.append(&Entry {
+        let appended = self.out.append(&Entry {
             stream: records::STREAM,
             kind,
             time_ns: at_ns,
             body,
-        })
+        });
+        if let Err(refused) = appended {
+            self.end_journal(refused);
+        }
+        appended
+    }
+
+    /// No record is behind one that was refused, even where a shorter one has room: a start takes the records for all that was
+    /// done, and the lines of a record for told if lines are behind them.
+    #[cold]
+    fn end_journal(&mut self, refused: Refused) {
+        // mutant: execution: records follow one that the journal refused
+        self.out.give_up();
+        self.refused.get_or_insert(refused);
     }
 
     /// A quote of a bank, or its session. Quotes are not in the journal.
@@ -455,7 +474,7 @@ impl<O: Output, L: Link> Core<O, L> {
             if Variant::PublishedBeforeJournaled.is_on() {
                 self.publish(first, lines, true);
             }
-            // A journal that fails at this is found at the next order, or by its state.
+            // A journal that refuses it is noticed in the next round.
             let appended = self.append(at_ns, &record);
             self.publish(first, lines, appended.is_ok());
         }

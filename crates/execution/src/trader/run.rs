@@ -59,6 +59,7 @@ impl<O: Output, L: Link> Core<O, L> {
             sync_wait_ns: config.run.sync_wait_ms * 1_000_000,
             pause_max_ns: config.run.pause_max_ms * 1_000_000,
             is_journal_dead: false,
+            refused: None,
             alarm: 0,
             sessions,
             incidents: VecDeque::new(),

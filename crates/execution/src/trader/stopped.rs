@@ -15,10 +15,12 @@ use touchline_fx::session_file::read_desk;
 use touchline_journal::{Appended, Record, Refused, State};
 use touchline_types::{Price, Quantity, Quote, ReceiveTime, Side};
 
-const CONFIG: &str = "date = \"20260105\"\nprefix = \"T\"\naccount = \"D\"\n[run]\njournal = \"journal\"\n[[pairs]]\n\
+pub(super) const CONFIG: &str = "date = \"20260105\"\nprefix = \"T\"\naccount = \"D\"\n[run]\njournal = \"journal\"\n[[pairs]]\n\
                       symbol = \"EUR/USD\"\nprecision = 5\nspot_date = \"20260107\"\n[[banks]]\nname = \"A\"\n\
                       pairs = [\"EUR/USD\"]\nstatus_final = true\n[[sessions]]\nbank = \"A\"\nhost = \"127.0.0.1:1\"\nsender = \"T\"\n";
-const SECOND_NS: u64 = 1_000_000_000;
+/// A parent that waits for a lower ask.
+pub(super) const PARENT: &str = r#"{"op":"parent","id":"P1","pair":"EUR/USD","side":"buy","qty":1000,"limit":"1.0995","deadline_ms":60000}"#;
+pub(super) const SECOND_NS: u64 = 1_000_000_000;
 
 /// When the process is stopped.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -76,7 +78,7 @@ impl Output for Host {
 }
 
 /// A bank without a connection: what is handed to its session is not sent.
-struct Nothing;
+pub(super) struct Nothing;
 
 impl Link for Nothing {
     fn connect(&mut self, _until_ns: u64) -> Result<(), Lost> {
@@ -106,6 +108,25 @@ impl Link for Nothing {
     fn close(&mut self) {}
 }
 
+/// The bank's quotes, with this ask.
+pub(super) fn show<O: Output>(core: &mut Core<O, Nothing>, time: ReceiveTime, ask: i64) {
+    let quote = |side, price| Quote {
+        side,
+        price: Price(price),
+        quantity: Quantity(5_000_000),
+        entry: side as u32,
+        ..Quote::NULL
+    };
+    let quotes = [quote(Side::Bid, 1_099_000_000), quote(Side::Ask, ask)];
+    let quotes = BusQuotes {
+        pair: 0,
+        receive_ns: time.wall_ns,
+        is_unquoted: false,
+        quoted: Quoted::All(&quotes),
+    };
+    core.quotes(time, 0, Session::Quotes(quotes));
+}
+
 /// Records of orders, and pauses that were noticed, of a round with a quote on which a parent is to trade.
 fn round(stop: Stop) -> (u64, usize) {
     let config = Config::parse(CONFIG).expect("a configuration");
@@ -126,30 +147,12 @@ fn round(stop: Stop) -> (u64, usize) {
     core.engine.hold(false);
     core.said(0, Said::Up(false), time);
     core.quotes(time, 0, Session::Up);
-    let quote = |side, price| Quote {
-        side,
-        price: Price(price),
-        quantity: Quantity(5_000_000),
-        entry: side as u32,
-        ..Quote::NULL
-    };
-    let show = |core: &mut Core<Host, Nothing>, ask: i64| {
-        let quotes = [quote(Side::Bid, 1_099_000_000), quote(Side::Ask, ask)];
-        let quotes = BusQuotes {
-            pair: 0,
-            receive_ns: SECOND_NS,
-            is_unquoted: false,
-            quoted: Quoted::All(&quotes),
-        };
-        core.quotes(time, 0, Session::Quotes(quotes));
-    };
-    show(&mut core, 1_100_000_000);
-    let parent = r#"{"op":"parent","id":"P1","pair":"EUR/USD","side":"buy","qty":1000,"limit":"1.0995","deadline_ms":60000}"#;
-    let parent: Desk = read_desk(&setup, parent).expect("a command");
+    show(&mut core, time, 1_100_000_000);
+    let parent: Desk = read_desk(&setup, PARENT).expect("a command");
     core.handle(time, &Input::Desk(parent));
     assert_eq!(orders.get(), 0, "the limit is below the ask");
     late.set(stop == Stop::BeforeTheQuotes);
-    show(&mut core, 1_099_500_000);
+    show(&mut core, time, 1_099_500_000);
     let is_pause = |incident: &&Incident| matches!(incident, Incident::Paused { .. });
     (orders.get(), core.incidents.iter().filter(is_pause).count())
 }

@@ -43,15 +43,21 @@ impl<O: Output, L: Link> Core<O, L> {
         }
         // Cancels and session messages still leave: the next start skips their numbers.
         self.out.give_up();
-        self.incident(Incident::JournalFailed {
-            why: why.to_owned(),
-        });
+        // The first refusal says more than those that follow from it.
+        let why = match self.refused {
+            Some(refused) => refused.to_string(),
+            None => why.to_owned(),
+        };
+        self.incident(Incident::JournalFailed { why });
         // mutant: execution: a journal that failed is no kill
         self.kill("auto:journal", time);
     }
 
-    /// The state of the journal thread, also when there is nothing to write.
+    /// The state of the journal thread, also when there is nothing to write, and a record that was refused without an order to stop.
     pub fn watch_journal(&mut self, time: ReceiveTime) {
+        if let Some(refused) = self.refused {
+            self.journal_failed(&refused.to_string(), time);
+        }
         if let (State::Failed, errno) = self.out.state() {
             self.journal_failed(&text_of(errno), time);
         }
