@@ -12,7 +12,7 @@ use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
-use touchline_execution::records::Record;
+use touchline_execution::records::{self, Record};
 use touchline_lab::random::Random;
 
 const TEST: &str =
@@ -22,6 +22,7 @@ const DISK: &str = "TOUCHLINE_FULL_DISK";
 /// Mounts the file system, then runs the test.
 const MOUNTED: &str =
     "mount -t tmpfs -o size=8m,mode=700 tmpfs \"$TOUCHLINE_FULL_DISK\" && exec \"$0\" \"$@\"";
+const ENGINE: &str = "fx run --config fx/run.toml --until-eof";
 const SEGMENT_BYTES: u64 = 256 << 10;
 
 /// The directory of a small file system, if this process is the one in its namespace. Otherwise runs the test there, or
@@ -74,10 +75,10 @@ fn fill(disk: &Path, left: u64) -> PathBuf {
     path
 }
 
-/// An engine whose log is a file.
-fn engine(desk: &Desk, name: &str) -> Ended {
+/// A command whose output and log are files of this name.
+pub fn logged(desk: &Desk, line: &str, name: &str) -> Ended {
     let file = |end: &str| File::create(desk.path(&format!("{name}.{end}"))).expect("our folder");
-    let mut command = desk.command("fx run --config fx/run.toml --until-eof");
+    let mut command = desk.command(line);
     command.stdin(Stdio::piped());
     command.stdout(file("txt")).stderr(file("log"));
     Ended(command.spawn().expect("the command starts"))
@@ -91,11 +92,31 @@ fn counter(desk: &Desk, name: &str) -> u64 {
 }
 
 /// Orders of the journal: ClOrdIDs, each before it is sent.
-fn journaled(journal: &Path) -> BTreeSet<String> {
+pub fn journaled(journal: &Path) -> BTreeSet<String> {
     let mut orders = BTreeSet::new();
     let read = touchline_journal::read(journal, false, |entry| {
         if let Some(Record::Order(order)) = Record::decode(entry.head.kind, entry.body) {
             assert!(orders.insert(order.id.to_string()), "an id comes twice");
+        }
+    });
+    read.expect("a journal");
+    orders
+}
+
+/// Orders that were told with what they asked for, which is where reports and back offices have it from.
+fn told(journal: &Path) -> BTreeSet<String> {
+    let mut orders = BTreeSet::new();
+    let read = touchline_journal::read(journal, false, |entry| {
+        let record = Record::decode(entry.head.kind, entry.body);
+        let Some(Record::Lines { lines, .. }) = record else {
+            return;
+        };
+        for (_, text) in records::lines(lines) {
+            let line: Value = serde_json::from_str(text).expect("a line is JSON");
+            let message = line["fix"].as_str().unwrap_or_default();
+            if line["event"] == "sent" && message.starts_with("35=D|") {
+                orders.insert(line["clordid"].as_str().expect("an id").to_owned());
+            }
         }
     });
     read.expect("a journal");
@@ -123,7 +144,7 @@ fn trade_until(market: &Market, random: &mut Random, log: &str, line: &str) -> O
 
 /// The disk gets full, from outside, while orders are out: an alarm while there is still a segment, then the kill switch; open
 /// orders are canceled, no order is sent that is not in the journal. With room again the engine continues where it was, and has
-/// the positions of the banks.
+/// the positions of the banks; every order is told, and a report that ran all the time has each fill once.
 #[test]
 fn a_full_disk_stops_orders_and_not_cancels_and_nothing_is_lost() {
     let Some(disk) = small_disk() else {
@@ -147,11 +168,13 @@ fn a_full_disk_stops_orders_and_not_cancels_and_nothing_is_lost() {
             &format!("segment_bytes = {SEGMENT_BYTES}"),
         );
     desk.write("fx/run.toml", config);
-    let first = engine(desk, "first");
+    let first = logged(desk, ENGINE, "first");
     until("an engine that trades", || {
         let run = market.send("EUR/USD buy 1000 --tif ioc --wait");
         run.stdout.contains(": 1000 filled")
     });
+    let line = "fx report --config fx/run.toml --out live --follow --until-eof";
+    let report = logged(desk, line, "report");
     let filler = fill(&disk, random.below(3) * SEGMENT_BYTES);
     let alarm = "the next segment of the journal cannot be made";
     trade_until(&market, &mut random, "first.log", alarm);
@@ -197,7 +220,7 @@ fn a_full_disk_stops_orders_and_not_cancels_and_nothing_is_lost() {
     assert_eq!(journaled(&disk.join("journal")), orders);
 
     fs::remove_file(filler).expect("our file");
-    let second = engine(desk, "second");
+    let second = logged(desk, ENGINE, "second");
     until("an engine that trades", || {
         let run = market.send("EUR/USD buy 1000 --tif ioc --wait");
         run.stdout.contains(": 1000 filled")
@@ -213,12 +236,23 @@ fn a_full_disk_stops_orders_and_not_cancels_and_nothing_is_lost() {
     // An order in hold ends by itself.
     std::thread::sleep(Duration::from_secs(1));
     end(second);
+    end(report);
     let compressed = desk.run(&format!("journal compress {journal}")).done();
     println!("{}", compressed.stdout);
     let verified = desk.run(&format!("journal verify {journal}")).done();
     assert!(verified.stdout.contains("clean"), "{verified:?}");
     let all = journaled(&disk.join("journal"));
     assert!(all.is_superset(&orders));
+    assert_eq!(told(&disk.join("journal")), all);
+    desk.run("fx report --config fx/run.toml --out report")
+        .done();
+    let fills = |folder: &str| {
+        let text = desk.read(&format!("{folder}/fills.csv"));
+        let mut rows: Vec<String> = text.lines().map(str::to_owned).collect();
+        rows.sort();
+        rows
+    };
+    assert_eq!(fills("live"), fills("report"));
     let said = desk.read("second.txt");
     let ledgers = market.ledgers();
     judge_end(&said, &ledgers).unwrap_or_else(|what| panic!("{what}: {said}"));
