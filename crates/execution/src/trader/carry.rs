@@ -14,7 +14,7 @@ use touchline_fx::orders::Terms;
 use touchline_fx::setup::Bank;
 use touchline_fx::stages::Stage;
 use touchline_fx::{Batch, Engine};
-use touchline_journal::{Appended, Record as Entry, Refused};
+use touchline_journal::Refused;
 use touchline_types::{Id, ReceiveTime, Side};
 
 /// Incidents that wait for the log at most.
@@ -86,48 +86,6 @@ pub(super) struct Core<O, L> {
 }
 
 impl<O: Output, L: Link> Core<O, L> {
-    /// Appends a record.
-    ///
-    /// # Errors
-    /// The journal cannot be written.
-    pub fn append(&mut self, at_ns: u64, record: &Record<'_>) -> Result<Appended, Refused> {
-        self.body.clear();
-        let kind = record.encode(&mut self.body);
-        let appended = self.out.append(&Entry {
-            stream: records::STREAM,
-            kind,
-            time_ns: at_ns,
-            body: &self.body,
-        });
-        if let Err(refused) = appended {
-            self.end_journal(refused);
-        }
-        appended
-    }
-
-    /// Appends a record of the journal's own.
-    pub fn append_raw(&mut self, kind: u16, at_ns: u64, body: &[u8]) -> Result<Appended, Refused> {
-        let appended = self.out.append(&Entry {
-            stream: records::STREAM,
-            kind,
-            time_ns: at_ns,
-            body,
-        });
-        if let Err(refused) = appended {
-            self.end_journal(refused);
-        }
-        appended
-    }
-
-    /// No record is behind one that was refused, even where a shorter one has room: a start takes the records for all that was
-    /// done, and the lines of a record for told if lines are behind them.
-    #[cold]
-    fn end_journal(&mut self, refused: Refused) {
-        // mutant: execution: records follow one that the journal refused
-        self.out.give_up();
-        self.refused.get_or_insert(refused);
-    }
-
     /// A quote of a bank, or its session. Quotes are not in the journal.
     pub fn quotes(&mut self, time: ReceiveTime, bank: Bank, session: Quotes<'_>) {
         // mutant: execution: a round that was stopped trades on its quotes

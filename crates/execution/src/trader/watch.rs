@@ -1,13 +1,50 @@
-//! What the core watches: the length of a round, and the journal.
+//! What the core watches: the journal, to which it appends here, and the length of a round.
 
 use super::Incident;
 use super::carry::Core;
 use super::incident::text_of;
 use crate::edge::{Link, Output};
-use touchline_journal::{Appended, Refused, State};
+use crate::records::{self, Record};
+use touchline_journal::{Appended, Record as Entry, Refused, State};
 use touchline_types::ReceiveTime;
 
 impl<O: Output, L: Link> Core<O, L> {
+    /// Appends a record.
+    ///
+    /// # Errors
+    /// The journal cannot be written.
+    pub fn append(&mut self, at_ns: u64, record: &Record<'_>) -> Result<Appended, Refused> {
+        let mut body = std::mem::take(&mut self.body);
+        body.clear();
+        let kind = record.encode(&mut body);
+        let appended = self.append_raw(kind, at_ns, &body);
+        self.body = body;
+        appended
+    }
+
+    /// Appends a record of the journal's own.
+    pub fn append_raw(&mut self, kind: u16, at_ns: u64, body: &[u8]) -> Result<Appended, Refused> {
+        let appended = self.out.append(&Entry {
+            stream: records::STREAM,
+            kind,
+            time_ns: at_ns,
+            body,
+        });
+        if let Err(refused) = appended {
+            self.end_journal(refused);
+        }
+        appended
+    }
+
+    /// No record is behind one that was refused, even where a shorter one has room: a start takes the records for all that was
+    /// done, and the lines of a record for told if lines are behind them.
+    #[cold]
+    fn end_journal(&mut self, refused: Refused) {
+        // mutant: execution: records follow one that the journal refused
+        self.out.give_up();
+        self.refused.get_or_insert(refused);
+    }
+
     /// Whether the round has lasted too long; then later quotes may be waiting, and the router is held. It may take `more_ns`
     /// longer.
     pub fn watch_round(&mut self, time: ReceiveTime, more_ns: u64) -> bool {
