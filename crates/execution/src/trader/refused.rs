@@ -91,7 +91,7 @@ fn trade(room: usize) -> (Vec<(u16, usize)>, Core<LastSegment, Nothing>) {
     journal.records.borrow_mut().clear();
     journal.room.set(room);
     show(&mut core, time, 1_099_500_000);
-    core.said(0, Said::Down("cut".to_owned()), time);
+    core.said(0, Said::Down("cut".to_owned(), 1), time);
     core.watch_journal(time);
     let records = journal.records.take();
     (records, core)
