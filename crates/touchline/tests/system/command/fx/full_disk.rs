@@ -144,7 +144,7 @@ fn trade_until(market: &Market, random: &mut Random, log: &str, line: &str) -> O
 
 /// The disk gets full, from outside, while orders are out: an alarm while there is still a segment, then the kill switch; open
 /// orders are canceled, no order is sent that is not in the journal. With room again the engine continues where it was, and has
-/// the positions of the banks; every order is told, and a report that ran all the time has each fill once.
+/// the positions of the banks, and every order is told.
 #[test]
 fn a_full_disk_stops_orders_and_not_cancels_and_nothing_is_lost() {
     let Some(disk) = small_disk() else {
@@ -173,8 +173,6 @@ fn a_full_disk_stops_orders_and_not_cancels_and_nothing_is_lost() {
         let run = market.send("EUR/USD buy 1000 --tif ioc --wait");
         run.stdout.contains(": 1000 filled")
     });
-    let line = "fx report --config fx/run.toml --out live --follow --until-eof";
-    let report = logged(desk, line, "report");
     let filler = fill(&disk, random.below(3) * SEGMENT_BYTES);
     let alarm = "the next segment of the journal cannot be made";
     trade_until(&market, &mut random, "first.log", alarm);
@@ -236,7 +234,6 @@ fn a_full_disk_stops_orders_and_not_cancels_and_nothing_is_lost() {
     // An order in hold ends by itself.
     std::thread::sleep(Duration::from_secs(1));
     end(second);
-    end(report);
     let compressed = desk.run(&format!("journal compress {journal}")).done();
     println!("{}", compressed.stdout);
     let verified = desk.run(&format!("journal verify {journal}")).done();
@@ -244,15 +241,6 @@ fn a_full_disk_stops_orders_and_not_cancels_and_nothing_is_lost() {
     let all = journaled(&disk.join("journal"));
     assert!(all.is_superset(&orders));
     assert_eq!(told(&disk.join("journal")), all);
-    desk.run("fx report --config fx/run.toml --out report")
-        .done();
-    let fills = |folder: &str| {
-        let text = desk.read(&format!("{folder}/fills.csv"));
-        let mut rows: Vec<String> = text.lines().map(str::to_owned).collect();
-        rows.sort();
-        rows
-    };
-    assert_eq!(fills("live"), fills("report"));
     let said = desk.read("second.txt");
     let ledgers = market.ledgers();
     judge_end(&said, &ledgers).unwrap_or_else(|what| panic!("{what}: {said}"));
