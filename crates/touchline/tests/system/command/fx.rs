@@ -7,6 +7,7 @@ mod frozen;
 mod full_disk;
 mod kills;
 mod live;
+mod lost_end;
 mod penalty;
 mod scripted_bank;
 mod standby;
