@@ -57,7 +57,7 @@ pub fn bookings(order: &Order, report: &Report<'_>, precision: u8) -> [Option<Bo
     };
     let status = |quantity, price| Booking {
         kind: FillKind::Status,
-        exec_id: status_exec_id(report),
+        exec_id: status_exec_id(report, &terms.id),
         quantity,
         price,
     };
@@ -80,14 +80,21 @@ pub fn bookings(order: &Order, report: &Report<'_>, precision: u8) -> [Option<Bo
     }
 }
 
-/// ExecID of a fill that no report names: `S` and the report's ExecID, or the id of the request.
-fn status_exec_id(report: &Report<'_>) -> Id {
-    let asked = report.status_req_id.or(report.mass_status_req_id);
-    let name = match report.kind() {
-        ReportKind::Status => asked.or(report.exec_id),
-        _ => report.exec_id,
-    };
-    prefixed(b"S", name.unwrap_or_default())
+/// ExecID of a fill that no report names: `S` and the report's ExecID, or the id of the question. A mass status answers for
+/// several orders, so the ClOrdID follows its id.
+fn status_exec_id(report: &Report<'_>, order: &Id) -> Id {
+    let named = report.exec_id.unwrap_or_default();
+    match (
+        report.kind(),
+        report.status_req_id,
+        report.mass_status_req_id,
+    ) {
+        (ReportKind::Status, Some(question), _) => prefixed(&[b"S"], question),
+        (ReportKind::Status, None, Some(question)) => {
+            prefixed(&[b"S", question, b"-"], order.as_str().as_bytes())
+        }
+        _ => prefixed(&[b"S"], named),
+    }
 }
 
 /// The price that AvgPx states for all that was filled, rounded to the tick.
@@ -98,13 +105,13 @@ pub fn average_price(report: &Report<'_>, precision: u8) -> Option<i64> {
 
 /// ExecID of a fill that the desk states: `R-` and the ClOrdID.
 pub fn resolved_exec_id(order: &Id) -> Id {
-    prefixed(b"R-", order.as_str().as_bytes())
+    prefixed(&[b"R-"], order.as_str().as_bytes())
 }
 
-/// An identifier with a prefix.
-fn prefixed(prefix: &[u8], name: &[u8]) -> Id {
+/// An identifier with a prefix in parts.
+fn prefixed(prefix: &[&[u8]], name: &[u8]) -> Id {
     let mut text = [0; 64];
-    let all = prefix.iter().chain(name);
+    let all = prefix.iter().copied().flatten().chain(name);
     let mut length = 0;
     for (place, byte) in text.iter_mut().zip(all) {
         *place = *byte;

@@ -140,7 +140,7 @@ fn an_order_that_the_journal_lost_is_taken_over_with_its_fills() {
     let fills = world.fills();
     assert_eq!(
         values(&fills, &["clordid", "parent", "kind", "exec_id"]),
-        ["Te2-P9-1 adopted-0 status ST-M2"]
+        ["Te2-P9-1 adopted-0 status ST-M2-Te2-P9-1"]
     );
     let positions = world.positions();
     assert_eq!(values(&positions, &["worst_long"]), ["1000000"]);

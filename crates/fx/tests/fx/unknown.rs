@@ -151,7 +151,7 @@ fn a_mass_status_asks_for_what_it_leaves_out() {
     );
     assert_eq!(
         values(&world.fills(), &["exec_id", "price"]),
-        ["ST-M1 1.10002"]
+        ["ST-M1-T-P1-1 1.10002"]
     );
     assert_eq!(events(&mut world), ["report filled"]);
     world.execution(
