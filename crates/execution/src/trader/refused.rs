@@ -1,19 +1,14 @@
 //! Tests of an engine whose journal refuses a record.
 
 use super::carry::Core;
-use super::stopped::{CONFIG, Nothing, PARENT, SECOND_NS, show};
-use crate::config::Config;
+use super::stopped::{Nothing, show, with_a_parent};
 use crate::edge::Output;
 use crate::order_session::Said;
 use crate::records::kind;
-use crate::recovery::recover_from;
 use crate::trader::Incident;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
-use touchline_fx::input::{Input, Session};
-use touchline_fx::session_file::read_desk;
 use touchline_journal::{Appended, Record, Refused, State};
-use touchline_types::ReceiveTime;
 
 /// A journal without a next segment: a record is refused if it does not fit the rest of this one.
 #[derive(Clone)]
@@ -69,25 +64,12 @@ impl Output for LastSegment {
 
 /// Records of a session in which a parent makes one order, whose record finds this much room, and the core behind it.
 fn trade(room: usize) -> (Vec<(u16, usize)>, Core<LastSegment, Nothing>) {
-    let config = Config::parse(CONFIG).expect("a configuration");
-    let setup = config.setup().expect("a setup");
-    let recovered = recover_from(&setup, |_| Ok(())).expect("an empty journal");
     let journal = LastSegment {
         room: Rc::new(Cell::new(usize::MAX)),
         records: Rc::default(),
         is_given_up: Rc::default(),
     };
-    let mut core = Core::new(&config, journal.clone(), [Nothing], recovered, 1);
-    let time = ReceiveTime {
-        wall_ns: SECOND_NS,
-        mono_ns: SECOND_NS,
-    };
-    core.engine.hold(false);
-    core.said(0, Said::Up(false), time);
-    core.quotes(time, 0, Session::Up);
-    show(&mut core, time, 1_100_000_000);
-    let parent = read_desk(&setup, PARENT).expect("a command");
-    core.handle(time, &Input::Desk(parent));
+    let (mut core, time) = with_a_parent(journal.clone());
     journal.records.borrow_mut().clear();
     journal.room.set(room);
     show(&mut core, time, 1_099_500_000);

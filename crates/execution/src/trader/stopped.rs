@@ -15,12 +15,12 @@ use touchline_fx::session_file::read_desk;
 use touchline_journal::{Appended, Record, Refused, State};
 use touchline_types::{Price, Quantity, Quote, ReceiveTime, Side};
 
-pub(super) const CONFIG: &str = "date = \"20260105\"\nprefix = \"T\"\naccount = \"D\"\n[run]\njournal = \"journal\"\n[[pairs]]\n\
+const CONFIG: &str = "date = \"20260105\"\nprefix = \"T\"\naccount = \"D\"\n[run]\njournal = \"journal\"\n[[pairs]]\n\
                       symbol = \"EUR/USD\"\nprecision = 5\nspot_date = \"20260107\"\n[[banks]]\nname = \"A\"\n\
                       pairs = [\"EUR/USD\"]\nstatus_final = true\n[[sessions]]\nbank = \"A\"\nhost = \"127.0.0.1:1\"\nsender = \"T\"\n";
 /// A parent that waits for a lower ask.
-pub(super) const PARENT: &str = r#"{"op":"parent","id":"P1","pair":"EUR/USD","side":"buy","qty":1000,"limit":"1.0995","deadline_ms":60000}"#;
-pub(super) const SECOND_NS: u64 = 1_000_000_000;
+const PARENT: &str = r#"{"op":"parent","id":"P1","pair":"EUR/USD","side":"buy","qty":1000,"limit":"1.0995","deadline_ms":60000}"#;
+const SECOND_NS: u64 = 1_000_000_000;
 
 /// When the process is stopped.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -127,19 +127,12 @@ pub(super) fn show<O: Output>(core: &mut Core<O, Nothing>, time: ReceiveTime, as
     core.quotes(time, 0, Session::Quotes(quotes));
 }
 
-/// Records of orders, and pauses that were noticed, of a round with a quote on which a parent is to trade.
-fn round(stop: Stop) -> (u64, usize) {
+/// An engine with this journal, whose session is up and whose parent has a limit below the ask.
+pub(super) fn with_a_parent<O: Output>(journal: O) -> (Core<O, Nothing>, ReceiveTime) {
     let config = Config::parse(CONFIG).expect("a configuration");
     let setup = config.setup().expect("a setup");
     let recovered = recover_from(&setup, |_| Ok(())).expect("an empty journal");
-    let (late, orders) = (Rc::new(Cell::new(false)), Rc::new(Cell::new(0)));
-    let host = Host {
-        stop,
-        late: Rc::clone(&late),
-        orders: Rc::clone(&orders),
-        position: 0,
-    };
-    let mut core = Core::new(&config, host, [Nothing], recovered, 1);
+    let mut core = Core::new(&config, journal, [Nothing], recovered, 1);
     let time = ReceiveTime {
         wall_ns: SECOND_NS,
         mono_ns: SECOND_NS,
@@ -150,6 +143,18 @@ fn round(stop: Stop) -> (u64, usize) {
     show(&mut core, time, 1_100_000_000);
     let parent: Desk = read_desk(&setup, PARENT).expect("a command");
     core.handle(time, &Input::Desk(parent));
+    (core, time)
+}
+
+/// Records of orders, and pauses that were noticed, of a round with a quote on which a parent is to trade.
+fn round(stop: Stop) -> (u64, usize) {
+    let (late, orders) = (Rc::new(Cell::new(false)), Rc::new(Cell::new(0)));
+    let (mut core, time) = with_a_parent(Host {
+        stop,
+        late: Rc::clone(&late),
+        orders: Rc::clone(&orders),
+        position: 0,
+    });
     assert_eq!(orders.get(), 0, "the limit is below the ask");
     late.set(stop == Stop::BeforeTheQuotes);
     show(&mut core, time, 1_099_500_000);
