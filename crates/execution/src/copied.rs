@@ -1,4 +1,4 @@
-//! A copied journal, for a person who decides whether to promote its standby: what its source had at its last word, and what the
+//! A copied journal, for a person who decides whether to promote its standby: what its source had as of its last status, and what the
 //! copy lacks of that.
 
 use std::fmt;
@@ -29,17 +29,17 @@ impl Copied {
         Some(Copied { source, position })
     }
 
-    /// Bytes that the source had at its last word, and the copy has not.
+    /// Bytes that the source had as of its last status, and the copy has not.
     pub fn missing(&self) -> u64 {
         self.source.missing(self.position)
     }
 
-    /// Whether it has everything that its source had at its last word.
+    /// Whether it has everything that its source had as of its last status.
     pub fn is_complete(&self) -> bool {
         self.source.is_heard() && self.missing() == 0
     }
 
-    /// Time since the last word of the source, by the clocks of both hosts; `None`: it was never heard.
+    /// Time since the last status of the source, by the clocks of both hosts; `None`: it was never heard.
     pub(crate) fn age_ns(&self, wall_ns: u64) -> Option<u64> {
         let is_heard = self.source.is_heard();
         is_heard.then(|| wall_ns.saturating_sub(self.source.said_ns))

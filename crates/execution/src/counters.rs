@@ -47,8 +47,8 @@ touchline_types::counters! {
         fx_standby_orders: "orders now" = "Orders of the journal.",
         fx_standby_orders_unknown: "orders now" = "Orders without an outcome, which a promotion asks for.",
         fx_standby_copied: "journals now" = "1 if the journal is a copy of another host's.",
-        fx_standby_missing: "bytes now" = "Bytes that the source of a copied journal had at its last word, and that were not applied; 0 if the journal is no copy.",
-        fx_standby_source_age_ns: "ns now" = "Time since the last word of the source of a copied journal, by the clocks of both hosts; 0 if it was never heard.",
+        fx_standby_missing: "bytes now" = "Bytes that the source of a copied journal had as of its last status, and that were not applied; 0 if the journal is no copy.",
+        fx_standby_source_age_ns: "ns now" = "Time since the last status of the source of a copied journal, by the clocks of both hosts; 0 if it was never heard.",
     }
 }
 

@@ -49,7 +49,7 @@ pub struct StartReport {
     pub had_failed: bool,
     /// Position behind the last record that was found.
     pub found_position: u64,
-    /// What the source of a copied journal had at its last word; `None`: the journal was no copy.
+    /// What the source of a copied journal had as of its last status; `None`: the journal was no copy.
     pub copied: Option<SourceStatus>,
 }
 

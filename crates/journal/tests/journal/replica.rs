@@ -456,7 +456,7 @@ fn records_before_damage_are_sent() {
     assert!((29_000..=30_000).contains(&position), "{position}");
 }
 
-/// The start that continues a copy knows what its source had at its last word, and what was found here. From then on the journal
+/// The start that continues a copy knows what its source had as of its last status, and what was found here. From then on the journal
 /// is no copy; what was heard is forgotten, and not taken for a word of a later source.
 #[test]
 fn the_start_of_a_copy_reports_what_its_source_had() {

@@ -11,8 +11,8 @@ touchline_types::counters! {
         journal_copy_connected: "sources now" = "1 while the copy is connected to its source.",
         journal_copy_connections: "times" = "Connections on which the source was heard.",
         journal_copy_position: "bytes now" = "Position up to which the copy is on the disk.",
-        journal_copy_source_position: "bytes now" = "Position behind the last record of the source's journal, at its last word; 0 if it was never heard.",
-        journal_copy_behind: "bytes now" = "Bytes of the source's journal that are not on the disk here, at the source's last word.",
+        journal_copy_source_position: "bytes now" = "Position behind the last record of the source's journal, as of its last status; 0 if it was never heard.",
+        journal_copy_behind: "bytes now" = "Bytes of the source's journal that are not on the disk here, as of the source's last status.",
         journal_copy_silent_ns: "ns now" = "Time since the source was heard, or since the start.",
     }
 }

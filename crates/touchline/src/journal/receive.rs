@@ -74,7 +74,7 @@ where it ended after a restart of either side. While this runs, no engine can st
 `touchline fx promote`.
 
 `touchline stat journal-receive` shows how many bytes of the journal are not on the disk here. The source says where its journal
-ends before it sends the records up to there. Its last word stays in the directory, for `touchline fx promote --check`.
+ends before it sends the records up to there. Its last status stays in the directory, for `touchline fx promote --check`.
 
 Exit status:
   0  stopped by SIGTERM, Ctrl-C or --until-eof
@@ -269,7 +269,7 @@ impl<'a> Receiver<'a> {
         self.said.push((event, fields.into()));
     }
 
-    /// Notes the last word of the source in the directory of the copy.
+    /// Notes the last status of the source in the directory of the copy.
     pub(super) fn note(&mut self) -> Result<(), Failure> {
         if std::mem::take(&mut self.word.is_new) {
             self.word.status.source = self.source.to_owned();
@@ -279,7 +279,7 @@ impl<'a> Receiver<'a> {
         Ok(())
     }
 
-    /// Bytes that the source had at its last word, and that are not on the disk here.
+    /// Bytes that the source had as of its last status, and that are not on the disk here.
     fn behind(&self) -> u64 {
         self.word.status.missing(self.copy.position())
     }

@@ -231,7 +231,7 @@ events! {
         "a standby follows the journal of the active trading engine, or was promoted"
         "nothing";
     FX_COPY = Info Each "fx_copy" [what]
-        "the trading engine continues a copied journal that has everything that its source had at its last word"
+        "the trading engine continues a copied journal that has everything that its source had as of its last status"
         "nothing";
     FX_COPY_INCOMPLETE = Warn Each "fx_copy_incomplete" [what]
         "the trading engine continues a copied journal that lacks records of its source, or whose source was never heard"

@@ -173,7 +173,7 @@ fn standby_lines(standby: &Standby, engine: &Engine, width: u16) -> Vec<Line<'st
     lines.into_iter().map(Parts::line).collect()
 }
 
-/// What a copied journal lacks of what its source had at its last word.
+/// What a copied journal lacks of what its source had as of its last status.
 fn source_line(source: CopySource, width: u16) -> Parts {
     let mut line = Parts::new(width);
     line.add("copied journal".to_owned(), BOLD);

@@ -102,9 +102,9 @@ pub struct Standby {
 /// What the standby of a copied journal knows of the journal's source.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CopySource {
-    /// Bytes that it had at its last word, and that were not applied.
+    /// Bytes that it had as of its last status, and that were not applied.
     pub missing_bytes: u64,
-    /// Time since that word, nanoseconds; 0: it was never heard.
+    /// Time since that status, nanoseconds; 0: it was never heard.
     pub age_ns: u64,
 }
 
