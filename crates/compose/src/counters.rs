@@ -10,7 +10,7 @@ touchline_types::counters! {
         banks_live: "banks now" = "Banks with usable quotes in at least one pair.",
         composites_published: "messages" = "Composites that changed and were published.",
         value_dates_refused: "messages" = "Messages of a bank's bus for another value date than that of the pair; ignored.",
-        kinds_refused: "messages" = "Messages of a bank's bus with bands where the configuration says sweep, or amounts where it says full; refused.",
+        kinds_refused: "messages" = "Bank messages whose kind (bands or amounts) contradicts the configured sweep or full; refused.",
         buses_refused: "times" = "Failed attempts to join a bank's bus: it does not exist yet, or has another format.",
     }
 }

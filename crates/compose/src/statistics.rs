@@ -42,7 +42,7 @@ pub const SCORES: &[(&str, &str, &str)] = &[
     (
         "score_spread_tick_us",
         "tick us",
-        "The bank's own spread in ticks, summed over each microsecond in which both sides were usable.",
+        "The bank's spread in ticks, multiplied by the microseconds with both sides usable.",
     ),
 ];
 

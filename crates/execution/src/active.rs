@@ -1,8 +1,8 @@
 //! The right to be the one active engine: the locks of the drop copy's bus and of the journal.
 //!
-//! Both are locks of open files, which the system releases when the last thread of the process has ended. So whoever has
-//! them knows that no other engine of this journal can send anything: not one that died, and not one that is frozen and
-//! wakes later, because a frozen process still has its locks. Nobody takes them from a living process.
+//! Both are locks of open files, which the system releases when the last thread of the process has ended. The
+//! engine that holds them knows that no other engine of this journal can send anything: not one that died, and not one that
+//! is frozen and wakes later, because a frozen process still has its locks. Nobody takes them from a living process.
 
 use crate::config::{Config, SyncMode};
 use crate::drop_copy::DropCopy;

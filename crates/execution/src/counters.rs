@@ -33,7 +33,7 @@ touchline_types::counters! {
         fx_journal_position: "bytes now" = "Position behind the last record of the journal.",
         fx_journal_durable: "bytes now" = "Position up to which the journal is on the disk.",
         fx_journal_behind: "bytes now" = "Bytes of the journal that are not on the disk yet; lost with the host, not with the process.",
-        fx_journal_failed: "journals now" = "1 if the journal cannot be written: nothing is sent that makes a position.",
+        fx_journal_failed: "journals now" = "1 if the journal cannot be written: no new orders.",
         fx_incidents_dropped: "incidents" = "Incidents that were not logged: too many at once.",
     }
 }

@@ -323,7 +323,7 @@ impl Trader {
         }
     }
 
-    /// Without its directory a journal is written and cannot be found again: the next run would begin anew, and use the same
+    /// Without its directory a journal is written and cannot be found again: the next run would start a new journal, and use the same
     /// names for its orders.
     fn watch_directory(&mut self, began_ns: u64) {
         // mutant: execution: a journal that was removed is not noticed

@@ -1,5 +1,5 @@
 //! A journal on a simulated disk, without a thread and files, for simulations of programs that write journals. Start,
-//! appends, copies, syncs and judgement are those of a real one; whoever simulates says when the journal thread works, and
+//! appends, copies, syncs and judgement are those of a real one; the simulation decides when the journal thread works, and
 //! when process or host die.
 
 use crate::appender::{Appended, Appender, Record, Refused};

@@ -103,7 +103,7 @@ pub struct Arguments {
     /// Run readers on the host of this agent: the other host of a measurement between two.
     #[arg(long, value_name = "ADDRESS:PORT", conflicts_with_all = ["from", "against"])]
     peer: Option<SocketAddrV4>,
-    /// Be that agent: run readers for whoever connects, until Ctrl-C. For a test network only.
+    /// Be that agent: run readers for every host that connects, until Ctrl-C. For a test network only.
     #[arg(long, value_name = "ADDRESS:PORT", exclusive = true)]
     serve: Option<SocketAddrV4>,
     /// Measure nothing: read the rows of an earlier run from this file.

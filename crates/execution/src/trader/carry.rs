@@ -46,7 +46,7 @@ pub(super) struct Core<O, L> {
     pub sync_wait_ns: u64,
     /// A round that lasts longer was stopped.
     pub pause_max_ns: u64,
-    /// The journal cannot be written: nothing is sent that makes a position.
+    /// The journal cannot be written: no new orders are sent.
     pub is_journal_dead: bool,
     /// Why the journal refused a record, the first one.
     pub refused: Option<Refused>,

@@ -147,7 +147,7 @@ fn a_start_refuses_damage_below_the_claims_of_the_last_segment() {
     );
 }
 
-/// A start passes older segments by their ends: what is wrong inside one is found by whoever reads it.
+/// A start verifies only the ends of older segments: damage inside one is found by programs that read it.
 #[test]
 fn damage_inside_an_older_segment_is_found_by_readers_and_its_end_by_a_start() {
     let place = Place::new("older");

@@ -346,6 +346,6 @@ fn event<'a, S: Store>(
         Outcome::Gap(first, last) => Event::Gap { first, last },
         Outcome::Skipped(first, last) => Event::Skipped { first, last },
         Outcome::Restarted => Event::Restarted,
-        Outcome::Nothing => unreachable!("session: what is nothing is no event"),
+        Outcome::Nothing => unreachable!("session: an outcome without an event"),
     }
 }

@@ -22,7 +22,7 @@ const PAUSES: usize = 6;
 
 #[test]
 fn a_stopped_gateway_has_no_live_book_and_no_wrong_one_after_it_resumes() {
-    // No limit of time but the age of a heartbeat, which grows whoever else computes.
+    // The only limit of time is the age of a heartbeat, which grows while other processes compute.
     let _together = together();
     for seed in seeds(2) {
         let mut random = Random::from_seed(seed);

@@ -46,7 +46,7 @@ touchline_types::counters! {
         corrupt: "times" = "Shared memory contained invalid data.",
         restarts: "times" = "Another publisher started.",
         receive_timestamps_far: "batches" = "The receive timestamp differed by more than a minute from the clock, as in a replay of a recording: no latency measured.",
-        place: "place" = "Place among the readers that a lossless publisher waits for, from 1; 0 if it has none.",
+        place: "place" = "Slot among a lossless publisher's registered readers, from 1; 0: none.",
     }
 }
 

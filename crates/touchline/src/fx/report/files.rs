@@ -95,7 +95,7 @@ impl Files {
     }
 }
 
-/// The first time the file begins anew; later rows are appended, so that a reader may follow the file.
+/// The first call replaces the file; later calls append, so that a reader may follow the file.
 fn append(path: &Path, file: &mut Option<File>, text: &str) -> Result<(), Failure> {
     let failed = |error| Failure::run(format!("{}: cannot be written ({error})", path.display()));
     if let Some(file) = file {

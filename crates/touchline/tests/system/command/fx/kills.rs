@@ -351,7 +351,7 @@ impl Session {
         end(&mut self.standby.0)?;
         end(&mut self.engine.0)?;
         let said = self.desk.read(&format!("{}.out", self.engine.1));
-        // A report that was killed begins anew; this one follows what the engine told at its end.
+        // A report that was killed starts from the beginning; this one follows the engine up to its end.
         kill(&mut self.report);
         let reported = self.desk.run("fx report --config fx/run.toml --out report");
         if reported.status != 0 {
