@@ -129,7 +129,7 @@ impl fmt::Display for Error {
             Error::Damaged { bus, why } => write!(f, "bus {bus}: {why}; start its gateway again"),
             Error::NotLossless { bus } => write!(
                 f,
-                "bus {bus} is not lossless: it waits for no reader; drop .lossless(), or set lossless = true at the gateway"
+                "bus {bus} is not lossless: it waits for no reader; drop .lossless(), or add `[publication.lossless]` at the gateway"
             ),
             Error::NoInstrument {
                 bus,

@@ -68,7 +68,7 @@ fn a_bus_that_does_not_wait_refuses_a_lossless_reader() {
     let error = refused(stage.options().name("recorder").lossless(), "test");
     assert_eq!(
         error.to_string(),
-        "bus test is not lossless: it waits for no reader; drop .lossless(), or set lossless = true at the gateway"
+        "bus test is not lossless: it waits for no reader; drop .lossless(), or add `[publication.lossless]` at the gateway"
     );
 }
 
