@@ -51,6 +51,8 @@ pub struct Options {
     pub late_definition: bool,
     /// Quantities beyond 32 bits in the instruments with wide messages.
     pub large_quantities: bool,
+    /// DisplayFactor of every instrument, 1e-9: traders quote its prices multiplied by this factor.
+    pub display_factor: i64,
     /// Seed of another course of the same market: the instruments depend on the session's seed, their events on this
     /// one.
     pub course: Option<u64>,
@@ -71,6 +73,7 @@ impl Default for Options {
             spare_resets: true,
             late_definition: false,
             large_quantities: false,
+            display_factor: 1_000_000_000,
             course: None,
         }
     }
@@ -90,10 +93,9 @@ impl Options {
             channel_resets: random.index(3),
             renumber_after_channel_reset: random.chance(0.5),
             weekly_resets: random.index(2),
-            spare_resets: true,
             late_definition: random.chance(0.5),
             large_quantities: random.chance(0.5),
-            course: None,
+            ..Self::default()
         }
     }
 }

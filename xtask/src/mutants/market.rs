@@ -87,6 +87,12 @@ pub const SHOWN: &[Mutant] = &[
         test: "-p touchline --test system quotes_are_the_changes_of_the_top_of_book",
     },
     Mutant {
+        name: "series: trades have the venue's prices with --display",
+        find: "self.prices.of(self.definition, trade.price)",
+        replace: "trade.price",
+        test: "-p touchline --test system replay_writes_prices_as_sent_and_with_display_as_quoted",
+    },
+    Mutant {
         name: "series: the file extension is ignored",
         find: "_ => Err(format!(",
         replace: "_ if true => Ok(Form::Csv),\n            _ => Err(format!(",

@@ -40,7 +40,11 @@ impl Exchange {
     /// Exchange of a seed, before its first packet.
     pub fn new(options: &Options, seed: u64) -> Self {
         let mut random = Random::from_seed(seed);
-        let instruments = instrument::generate(options.instruments, options.version, &mut random);
+        let mut instruments =
+            instrument::generate(options.instruments, options.version, &mut random);
+        for instrument in &mut instruments {
+            instrument.display_factor = options.display_factor;
+        }
         if let Some(course) = options.course {
             random = Random::from_seed(course);
         }

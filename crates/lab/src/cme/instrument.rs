@@ -20,6 +20,8 @@ pub struct Instrument {
     pub listed_depth: Option<u8>,
     /// MarketDepth of feed type GBI; not listed if `None`, and then nothing is implied.
     pub listed_implied_depth: Option<u8>,
+    /// DisplayFactor, 1e-9.
+    pub display_factor: i64,
     /// Needs the wide templates for its quantities.
     pub wide: bool,
     /// Kind of activity.
@@ -104,6 +106,7 @@ pub fn generate(count: usize, version: Version, random: &mut Random) -> Vec<Inst
             price,
             listed_depth: DEPTHS[index % DEPTHS.len()],
             listed_implied_depth: (index % 3 != 1).then_some(2),
+            display_factor: 1_000_000_000,
             wide,
             activity: match index % 8 {
                 6 => Activity::Quiet,

@@ -166,6 +166,7 @@ pub fn definition(security_id: i32, depth: u8) -> Vec<u8> {
         price: UNIT,
         listed_depth: Some(depth),
         listed_implied_depth: Some(2),
+        display_factor: 1_000_000_000,
         wide: false,
         activity: Activity::Traded,
     };

@@ -33,10 +33,11 @@ pub fn encode(version: Version, instrument: &Instrument, reports: u32, indicator
         .text(35, 20, &instrument.symbol)
         .i32(55, instrument.security_id)
         .text(65, 6, "FXXXXX");
+    let factor = instrument.display_factor;
     let root = match instrument.kind {
-        Kind::Future => root.price(91, instrument.tick),
-        Kind::Option => root.price(111, instrument.tick),
-        Kind::Spread => root.price(94, instrument.tick),
+        Kind::Future => root.price(91, instrument.tick).price(99, factor),
+        Kind::Option => root.price(111, instrument.tick).price(127, factor),
+        Kind::Spread => root.price(94, instrument.tick).price(102, factor),
     };
     let feeds = [
         ("GBX", instrument.listed_depth),
@@ -76,7 +77,6 @@ fn future(version: Version) -> Block {
         .text(76, 3, "USD")
         .text(79, 3, "USD")
         .u8(82, b'F')
-        .price(99, 1_000_000_000)
         .null_prices(&[140, 148, 165, 173, 181, 205])
         .i32(157, NULL_I32)
         .i32(161, NULL_I32)
@@ -98,7 +98,6 @@ fn option(version: Version) -> Block {
         .price(80, 100_000_000_000)
         .text(91, 3, "USD")
         .u8(102, b'F')
-        .price(127, 1_000_000_000)
         .null_prices(&[94, 119, 169, 177, 194, 202])
         .i32(186, NULL_I32)
         .i32(190, NULL_I32)
@@ -115,7 +114,6 @@ fn spread(version: Version) -> Block {
         .text(76, 3, "USD")
         .text(79, 5, "SP")
         .u8(85, b'F')
-        .price(102, 1_000_000_000)
         .null_prices(&[111, 150, 167, 175, 183])
         .i32(159, NULL_I32)
         .i32(163, NULL_I32)

@@ -2,6 +2,8 @@
 
 use super::Desk;
 use serde_json::{Value, json};
+use touchline_lab::cme::{Options, generate};
+use touchline_lab::fault::{FaultPlan, deliver};
 use touchline_transport::Publish;
 use touchline_transport::shm::{Publisher, Root, Settings};
 use touchline_types::{
@@ -208,19 +210,77 @@ fn tail_reports_that_no_instrument_matches() {
     }
 }
 
-/// A session whose venue states no factor is the same with and without it.
-#[test]
-fn replay_writes_prices_as_sent_and_converts_where_asked() {
-    let desk = Desk::new("replay-display");
-    desk.replay("--books sent --tops sent-tops --orders sent-orders")
+/// A session whose venue states this DisplayFactor, 1e-9.
+fn with_factor(name: &str, display_factor: i64) -> Desk {
+    let options = Options {
+        events: 150,
+        display_factor,
+        ..Options::default()
+    };
+    let session = generate(&options, 5);
+    let arrivals = deliver(&session, &FaultPlan::default(), 5).arrivals;
+    Desk::with(name, session, arrivals)
+}
+
+const OUTPUTS: [&str; 5] = ["books", "orders", "tops", "quotes", "trades"];
+
+/// The rows of each output of a replay.
+fn replayed(desk: &Desk, more: &str) -> [Vec<Value>; 5] {
+    let outputs = OUTPUTS.map(|output| format!("--{output} {output}.jsonl"));
+    desk.replay(&format!("--quiet {} {more}", outputs.join(" ")))
         .done();
-    desk.replay("--display --books shown --tops shown-tops --orders shown-orders")
-        .done();
-    for name in ["", "-tops", "-orders"] {
-        let (sent, shown) = (
-            desk.read(&format!("sent{name}")),
-            desk.read(&format!("shown{name}")),
-        );
-        assert!(sent == shown && sent.lines().count() > 1, "{name}");
+    OUTPUTS.map(|output| {
+        let text = desk.read(&format!("{output}.jsonl"));
+        let rows = text
+            .lines()
+            .map(|line| serde_json::from_str(line).expect(line));
+        rows.collect()
+    })
+}
+
+/// A hundredth of each price of a row, in place; the number of prices.
+fn hundredths(row: &mut Value) -> usize {
+    let mut prices: Vec<&mut Value> = Vec::new();
+    for (key, value) in row.as_object_mut().expect("a row") {
+        match (key.as_str(), value) {
+            ("bid_price" | "ask_price" | "price", price) => prices.push(price),
+            ("bid" | "ask", level) => prices.extend(level.get_mut(0)),
+            ("orders_bids" | "orders_asks", Value::Array(orders)) => {
+                prices.extend(orders.iter_mut().map(|order| &mut order[1]));
+            }
+            ("bids" | "asks" | "implied_bids" | "implied_asks", Value::Array(levels)) => {
+                prices.extend(levels.iter_mut().filter_map(|level| level.get_mut(0)));
+            }
+            _ => {}
+        }
     }
+    prices.retain(|price| !price.is_null());
+    for price in &mut prices {
+        let venue = super::series::price(price.as_str().expect("a price"));
+        assert_eq!(venue.0 % 100, 0, "a hundredth of it is exact");
+        **price = Value::from(Price(venue.0 / 100).to_string());
+    }
+    prices.len()
+}
+
+/// Books, orders, tops, quotes and trades have the venue's prices, and with `--display` those that traders quote; everything
+/// else in a row is the same.
+#[test]
+fn replay_writes_prices_as_sent_and_with_display_as_quoted() {
+    let desk = with_factor("replay-hundredths", 10_000_000);
+    let [sent, quoted] = ["", "--display"].map(|more| replayed(&desk, more));
+    for ((output, mut sent), quoted) in OUTPUTS.iter().zip(sent).zip(quoted) {
+        let prices: usize = sent.iter_mut().map(hundredths).sum();
+        assert!(prices > 20, "{output} has {prices} prices");
+        assert_eq!(sent, quoted, "{output}");
+    }
+}
+
+/// Without the flag the factor changes nothing, and neither does the flag where the factor is one.
+#[test]
+fn replay_converts_only_with_display_and_a_factor() {
+    let factor = replayed(&with_factor("replay-as-sent", 10_000_000), "");
+    let one = with_factor("replay-one", 1_000_000_000);
+    assert_eq!(factor, replayed(&one, ""));
+    assert_eq!(factor, replayed(&one, "--display"));
 }

@@ -286,7 +286,7 @@ fn rows(text: &str) -> Vec<Value> {
         .collect()
 }
 
-fn price(text: &str) -> Price {
+pub fn price(text: &str) -> Price {
     let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
     let digits = format!("{whole}{fraction:0<9}");
     Price(digits.parse().expect("digits"))
