@@ -10,10 +10,14 @@
 //! - `<!-- file: NAME -->` above a block that is not `sh`: the test writes it to the file NAME in the folder of the
 //!   page.
 //!
+//! Commands in other blocks are refused. Each `toml` block must be a valid file of a command, alone or behind an earlier
+//! block of its page.
+//!
 //! In a network namespace of their own where allowed, since they use the multicast groups and ports of the documents.
 
 mod markdown;
 mod shell;
+mod toml;
 
 use crate::together;
 use markdown::Mode;

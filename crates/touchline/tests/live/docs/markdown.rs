@@ -49,9 +49,57 @@ impl Block {
 /// The blocks of a page for these tests.
 ///
 /// # Errors
-/// An unknown comment, or a shell block with another name than `sh`.
+/// An unknown comment, or commands in a block that is not called `sh`.
 pub fn blocks(text: &str) -> Result<Vec<Block>, String> {
     let mut blocks = Vec::new();
+    for fence in fences(text) {
+        let Fence { line, language, .. } = fence;
+        let is_shell = ["bash", "shell", "console", "zsh"].contains(&language);
+        let is_command = |line: &&str| COMMANDS.iter().any(|start| line.starts_with(start));
+        if is_shell || language != "sh" && fence.inside.iter().any(is_command) {
+            return Err(format!(
+                "line {line}: call the block `sh`, so that it is run"
+            ));
+        }
+        if let Some(mode) = mode(language, &fence.comments, line)? {
+            blocks.push(Block {
+                line: line + 1,
+                text: fence.text(),
+                mode,
+            });
+        }
+    }
+    Ok(blocks)
+}
+
+/// TOML blocks of a page, with their lines from 1.
+pub fn toml(text: &str) -> impl Iterator<Item = (usize, String)> {
+    let blocks = fences(text).into_iter();
+    let blocks = blocks.filter(|fence| fence.language == "toml");
+    blocks.map(|fence| (fence.line, fence.text()))
+}
+
+/// Starts of lines that are commands of ours.
+const COMMANDS: [&str; 2] = ["touchline ", "cargo run "];
+
+/// A fenced block as written.
+struct Fence<'a> {
+    /// Line of its first fence, from 1.
+    line: usize,
+    language: &'a str,
+    /// Comments directly above.
+    comments: Vec<&'a str>,
+    inside: Vec<&'a str>,
+}
+
+impl Fence<'_> {
+    fn text(&self) -> String {
+        self.inside.join("\n") + "\n"
+    }
+}
+
+fn fences(text: &str) -> Vec<Fence<'_>> {
+    let mut fences = Vec::new();
     let mut comments: Vec<&str> = Vec::new();
     let mut lines = text.lines().enumerate();
     while let Some((at, line)) = lines.next() {
@@ -60,29 +108,20 @@ pub fn blocks(text: &str) -> Result<Vec<Block>, String> {
             comments.push(comment);
             continue;
         }
-        let above = std::mem::take(&mut comments);
+        let comments = std::mem::take(&mut comments);
         let Some(language) = line.strip_prefix("```") else {
             continue;
         };
         let inside = lines.by_ref().map(|(_, line)| line);
-        let inside: Vec<&str> = inside
-            .take_while(|line| !line.trim().starts_with("```"))
-            .collect();
-        if ["bash", "shell", "console", "zsh"].contains(&language) {
-            return Err(format!(
-                "line {}: call the block `sh`, so that it is run",
-                at + 1
-            ));
-        }
-        if let Some(mode) = mode(language, &above, at + 1)? {
-            blocks.push(Block {
-                line: at + 2,
-                text: inside.join("\n") + "\n",
-                mode,
-            });
-        }
+        let inside = inside.take_while(|line| !line.trim().starts_with("```"));
+        fences.push(Fence {
+            line: at + 1,
+            language,
+            comments,
+            inside: inside.collect(),
+        });
     }
-    Ok(blocks)
+    fences
 }
 
 fn comment(line: &str) -> Option<&str> {
@@ -145,12 +184,14 @@ bus = \"a\"
 }
 
 #[test]
-fn a_comment_that_is_not_known_and_another_shell_are_refused() {
+fn a_comment_that_is_not_known_and_commands_outside_of_sh_are_refused() {
     for page in [
         "<!-- run: sometimes -->\n```sh\n```\n",
         "<!-- not run -->\n```sh\n```\n",
         "<!-- file: a -->\n```sh\n```\n",
         "```bash\n```\n",
+        "```text\n$ x\ntouchline top\n```\n",
+        "```\ncargo run --release -- top\n```\n",
     ] {
         assert!(blocks(page).is_err(), "{page}");
     }

@@ -1,0 +1,90 @@
+//! TOML blocks of the pages: a parser of the commands accepts each.
+
+use super::{markdown, pages};
+use std::collections::BTreeMap;
+use std::path::Path;
+use touchline_credentials::SecretSource;
+use touchline_fx::config::read_toml;
+use touchline_gateway::venues::VENUES;
+
+/// Kind of a file, and its parser.
+type Parser = (&'static str, fn(&str) -> Result<(), String>);
+
+const PARSERS: [Parser; 5] = [
+    ("gateway", |text| {
+        let config = VENUES.from_text(Path::new("gateway.toml"), text);
+        config.map(drop).map_err(|error| error.to_string())
+    }),
+    ("relay", |text| {
+        let config = touchline_relay::config::Config::parse(Path::new("relay.toml"), text);
+        config.map(drop).map_err(|error| error.to_string())
+    }),
+    ("simulated banks", |text| {
+        touchline_lab::bank::Config::parse(text).map(drop)
+    }),
+    ("secret of a configuration", |text| {
+        read_toml::<BTreeMap<String, SecretSource>>(text).map(drop)
+    }),
+    ("package", |text| read_toml::<Manifest>(text).map(drop)),
+];
+
+/// Manifest of a Rust package.
+#[derive(serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Manifest {
+    #[expect(dead_code, reason = "only its type is checked")]
+    package: BTreeMap<String, String>,
+    #[expect(dead_code, reason = "only its type is checked")]
+    dependencies: BTreeMap<String, BTreeMap<String, String>>,
+}
+
+/// Whether a parser accepts a block, alone or at the end of an earlier block of its page.
+///
+/// # Errors
+/// Why each parser refuses it.
+fn accepted(block: &str, earlier: &[String]) -> Result<(), String> {
+    let mut reasons = String::new();
+    for (kind, parse) in PARSERS {
+        let Err(reason) = parse(block) else {
+            return Ok(());
+        };
+        if earlier
+            .iter()
+            .any(|start| parse(&format!("{start}{block}")).is_ok())
+        {
+            return Ok(());
+        }
+        reasons += &format!("\n  {kind}: {reason}");
+    }
+    Err(reasons)
+}
+
+#[test]
+fn a_parser_accepts_every_toml_block_of_the_documents() {
+    let mut count = 0;
+    for page in pages() {
+        let text = std::fs::read_to_string(&page).expect("a page");
+        let mut earlier = Vec::new();
+        for (line, block) in markdown::toml(&text) {
+            if let Err(reasons) = accepted(&block, &earlier) {
+                panic!("{}:{line}:{reasons}", page.display());
+            }
+            earlier.push(block);
+            count += 1;
+        }
+    }
+    assert!(count >= 10, "the documents have {count} TOML blocks");
+}
+
+#[test]
+fn a_toml_block_with_a_wrong_setting_is_refused() {
+    let gateway = "bus = \"a\"\n[venue]\nkind = \"cme\"\nchannel = 3\nconfig_xml = \"c\"\n";
+    assert_eq!(accepted(gateway, &[]), Ok(()));
+    let limits = "[limits]\ninstruments_max = 3\n";
+    assert!(accepted(limits, &[]).is_err(), "a part alone");
+    assert_eq!(accepted(limits, &[gateway.to_owned()]), Ok(()));
+    for (right, wrong) in [("channel", "chanel"), ("= 3", "= \"3\"")] {
+        assert!(accepted(&gateway.replace(right, wrong), &[]).is_err());
+    }
+    assert!(accepted("[limits]\ninstrument = 3\n", &[gateway.to_owned()]).is_err());
+}
