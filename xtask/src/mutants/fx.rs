@@ -341,6 +341,12 @@ pub const FX: &[Mutant] = &[
         test: "-p touchline-fx --test fx orders::a_repeated_report_is_passed_over_and_a_repeated_status_is_not",
     },
     Mutant {
+        name: "fx: a status of another pair books a fill",
+        find: "_ => report.dispute_of_total(order, pair),",
+        replace: "_ => report.dispute_of_total(order, pair).filter(|_| false),",
+        test: "-p touchline-fx --test fx orders::a_report_without_a_trade_that_contradicts_its_order_books_nothing",
+    },
+    Mutant {
         name: "fx: a trade that differs from its order is booked",
         find: "ReportKind::Trade => report.dispute(order, pair),",
         replace: "ReportKind::Trade => report.dispute(order, pair).filter(|_| false),",

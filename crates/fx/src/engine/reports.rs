@@ -83,7 +83,8 @@ impl Engine {
         let disputed = match report.kind() {
             // mutant: fx: a trade that differs from its order is booked
             ReportKind::Trade => report.dispute(order, pair),
-            _ => None,
+            // mutant: fx: a status of another pair books a fill
+            _ => report.dispute_of_total(order, pair),
         };
         if let Some(dispute) = disputed {
             self.dispute(at, report, dispute, out);
@@ -91,12 +92,10 @@ impl Engine {
         }
         let had_ended = order.state().is_end();
         let bookings = bookings(order, report, pair.config.precision);
-        let says_too_much = report.cum().is_some_and(|cum| cum > order.terms.quantity);
         for booking in bookings.into_iter().flatten() {
             self.book(at, &booking, had_ended, out);
         }
-        // A contradictory report does not change the order.
-        if !says_too_much && self.is_final(at, report) {
+        if self.is_final(at, report) {
             let is_rest_dead = report.is_rest_dead();
             self.orders.change(at, |order| {
                 order.take_status(report.ord_status, is_rest_dead)
@@ -139,7 +138,8 @@ impl Engine {
         (order.cum() == 0).then_some(code)
     }
 
-    /// Handles a trade that contradicts the order: it is not booked, and the desk decides.
+    /// Handles a report that contradicts the order: it is not booked, and the desk decides. The bank is told of a trade: Q
+    /// names an execution, and an answer to a question is none.
     fn dispute(&mut self, at: usize, report: &Report<'_>, dispute: Dispute, out: &mut Batch) {
         self.orders.change(at, |order| {
             if order.dispute() {
@@ -149,8 +149,10 @@ impl Engine {
         self.order_line(at, OrderEvent::Report, None, None, out);
         let (terms, reason) = (self.orders.get(at).terms, dispute.reason());
         self.alarm(Alarm::DontKnow(reason), terms.bank, Some(terms.id), out);
-        let message = dont_know(reason, report);
-        self.order_line(at, OrderEvent::Sent, None, Some(message), out);
+        if report.kind() == ReportKind::Trade {
+            let message = dont_know(reason, report);
+            self.order_line(at, OrderEvent::Sent, None, Some(message), out);
+        }
     }
 
     fn mass_status_report(&mut self, bank: Bank, report: &Report<'_>, out: &mut Batch) {

@@ -162,13 +162,32 @@ impl<'a> Report<'a> {
     /// Why a trade contradicts the order. An absent field has the order's value.
     pub fn dispute(&self, order: &Order, pair: &PairSetup) -> Option<Dispute> {
         let terms = &order.terms;
-        let side: &[u8] = match terms.side {
-            Side::Bid => b"1",
-            Side::Ask => b"2",
-        };
         let is_worse = |price: i64| match terms.side {
             Side::Bid => price > terms.price,
             Side::Ask => price < terms.price,
+        };
+        let price = self.price(pair.config.precision);
+        let is_worse = price.is_some_and(is_worse);
+        let other = self.contradiction(order, pair);
+        other.or(is_worse.then_some(Dispute::Price))
+    }
+
+    /// Why another report contradicts the order, if it says that more was filled than is booked. Its price is not judged: it
+    /// follows from an average, which is rounded.
+    pub fn dispute_of_total(&self, order: &Order, pair: &PairSetup) -> Option<Dispute> {
+        let adds = |text: &[u8]| ticks::quantity(text).is_none_or(|cum| cum > order.cum());
+        match self.cum_qty.is_some_and(adds) {
+            true => self.contradiction(order, pair),
+            false => None,
+        }
+    }
+
+    /// Another pair, the other side, or a total beyond the order.
+    fn contradiction(&self, order: &Order, pair: &PairSetup) -> Option<Dispute> {
+        let terms = &order.terms;
+        let side: &[u8] = match terms.side {
+            Side::Bid => b"1",
+            Side::Ask => b"2",
         };
         if self
             .symbol
@@ -181,11 +200,9 @@ impl<'a> Report<'a> {
         }
         // A number out of range exceeds any order.
         let beyond = |text: &[u8]| ticks::quantity(text).is_none_or(|cum| cum > terms.quantity);
-        if self.cum_qty.is_some_and(beyond) {
-            return Some(Dispute::Quantity);
-        }
-        let price = self.price(pair.config.precision);
-        price.is_some_and(is_worse).then_some(Dispute::Price)
+        self.cum_qty
+            .is_some_and(beyond)
+            .then_some(Dispute::Quantity)
     }
 
     fn place(&mut self, tag: u32) -> Option<&mut Raw<'a>> {

@@ -164,12 +164,6 @@ fn a_repeated_report_is_passed_over_and_a_repeated_status_is_not() {
         values(&world.fills()[1..], &["exec_id", "kind", "price"]),
         ["ST-H1 status 1.10002"]
     );
-    world.execution("A", "T-P1-1", ("0", "I", "2", 5_000_000), "|790=T-H1|151=0");
-    assert_eq!(
-        world.order(0),
-        ("Partial".into(), 500_000, 500_000),
-        "a status beyond the order"
-    );
 }
 
 #[test]
@@ -219,6 +213,34 @@ fn trades_that_are_not_as_ordered_are_refused() {
         );
         assert!(world.decisions()[0].contains(&format!("\"what\":\"dk_{reason}\"")));
     }
+}
+
+/// A status or a change of state that says more was filled, and is of another pair, of the other side or beyond the order: nothing is
+/// booked, and the desk decides. One that adds nothing is taken as it is.
+#[test]
+fn a_report_without_a_trade_that_contradicts_its_order_books_nothing() {
+    for (reason, more, cum) in [
+        ('A', "|55=USD/JPY|151=0", "1000"),
+        ('B', "|55=EUR/USD|54=2|151=0", "1000"),
+        ('C', "|151=0", "1000001"),
+        ('C', "|151=0", "99999999999999999999"),
+    ] {
+        for kind in ["I", "4", "0"] {
+            let mut world = with_order("");
+            let report = format!("35=8|11=T-P1-1|17=E1|150={kind}|39=4|14={cum}{more}");
+            world.report("A", &report);
+            assert!(world.fills().is_empty(), "{report}");
+            assert_eq!(world.order(0), ("Disputed".into(), 0, 1_000_000));
+            assert_eq!(
+                values(&world.orders(), &["event", "state"]),
+                ["report disputed"]
+            );
+            assert!(world.decisions()[0].contains(&format!("\"what\":\"dk_{reason}\"")));
+        }
+    }
+    let mut world = with_order("");
+    world.execution("A", "T-P1-1", ("E1", "8", "8", 0), "|55=N/A|54=7|151=0");
+    assert_eq!(world.order(0), ("Rejected".into(), 0, 0));
 }
 
 #[test]
