@@ -1,5 +1,6 @@
 //! Blotter: parents, orders, fills, positions, banks and alarms, from the lines of an engine.
 
+use crate::follower::Line;
 use serde_json::{Map, Value};
 use std::collections::{BTreeMap, VecDeque};
 
@@ -97,6 +98,44 @@ pub struct BankRow {
     pub cooling_until_ns: u64,
     /// Pairs that are disabled.
     pub disabled: Vec<String>,
+}
+
+/// A blotter for a screen: it also shows what the engine says after its journal failed, until the next run tells it again.
+#[derive(Debug, Default)]
+pub struct LiveBlotter {
+    journaled: Blotter,
+    /// With what the journal does not have.
+    beyond: Option<Blotter>,
+}
+
+impl LiveBlotter {
+    /// Takes a line.
+    pub fn take(&mut self, line: Line<'_>) {
+        let Line {
+            kind,
+            text,
+            is_journaled,
+        } = line;
+        let is_composite = kind == 0;
+        if is_journaled {
+            // mutant: execution: a screen shows a fill twice that a failed journal refused
+            self.beyond = None;
+        } else if !is_composite {
+            let journaled = &self.journaled;
+            let beyond = self.beyond.get_or_insert_with(|| journaled.clone());
+            beyond.take(kind, text);
+            return;
+        }
+        self.journaled.take(kind, text);
+        if let Some(beyond) = &mut self.beyond {
+            beyond.take(kind, text);
+        }
+    }
+
+    /// What is known now.
+    pub fn now(&self) -> &Blotter {
+        self.beyond.as_ref().unwrap_or(&self.journaled)
+    }
 }
 
 impl Blotter {
@@ -308,5 +347,26 @@ mod tests {
         assert!(blotter.killed.is_some());
         blotter.take(1, r#"{"t":6,"event":"lift","by":"alice","killed":false}"#);
         assert_eq!((blotter.killed, blotter.at_ns), (None, 6));
+    }
+    /// A kill and a fill that the journal refused are on the screen, and the fill that the next run tells is not a second one.
+    #[test]
+    fn what_a_failed_journal_refused_is_shown_until_the_next_run_tells_it() {
+        const FILL: &str = r#"{"t":2,"clordid":"T-P1-1","parent":"P1","bank":"A","exec_id":"X","kind":"fill","pair":"EUR/USD","side":"buy","qty":400,"price":"1.1"}"#;
+        let mut blotter = LiveBlotter::default();
+        let mut take = |kind, text, is_journaled| {
+            blotter.take(Line {
+                kind,
+                text,
+                is_journaled,
+            });
+            let now = blotter.now();
+            (now.killed.clone(), now.fill_count, now.at_ns)
+        };
+        let killed = Some("auto:journal".to_owned());
+        take(1, r#"{"t":1,"event":"plan","parent":"P1"}"#, true);
+        take(1, r#"{"t":1,"event":"kill","by":"auto:journal"}"#, false);
+        assert_eq!(take(3, FILL, false), (killed.clone(), 1, 2));
+        assert_eq!(take(0, r#"{"t":3}"#, false), (killed, 1, 3));
+        assert_eq!(take(3, FILL, true), (None, 1, 2));
     }
 }

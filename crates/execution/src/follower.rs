@@ -23,8 +23,22 @@ pub struct Follower {
     is_behind: bool,
 }
 
-/// Receives a line: its kind, as in [`records::LINE_KINDS`], and its text.
+/// A line of an engine.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Line<'l> {
+    /// Its kind, as in [`records::LINE_KINDS`].
+    pub kind: u8,
+    /// A JSON object.
+    pub text: &'l str,
+    /// Whether the journal has it. A composite is in no journal. Of any other line it means that the journal failed: the
+    /// next run tells the same executions again, in lines that are journaled.
+    pub is_journaled: bool,
+}
+
+/// Receives a journaled line: its kind, as in [`records::LINE_KINDS`], and its text.
 pub type Each<'e> = dyn FnMut(u8, &str) + 'e;
+/// Receives any line.
+pub type EachLine<'e> = dyn FnMut(Line<'_>) + 'e;
 
 impl Follower {
     /// A follower of the engine with this journal and bus; neither must exist yet.
@@ -47,11 +61,28 @@ impl Follower {
         matches!(publisher, Some(Ok(Some(_))))
     }
 
-    /// Passes on what is new. Composites have no number and come as they are published.
+    /// Passes on the new lines of the journal, which are those that may be added up. Returns their number.
     ///
     /// # Errors
     /// The journal cannot be read, or is damaged.
     pub fn poll(&mut self, each: &mut Each<'_>) -> Result<usize, touchline_journal::Error> {
+        // mutant: execution: a fill that the journal refused is counted, and once more when the next run tells it
+        self.poll_live(&mut |line| {
+            if line.is_journaled {
+                each(line.kind, line.text);
+            }
+        })
+    }
+
+    /// Passes on the new lines of the journal, and as they are published composites and what an engine says after its
+    /// journal failed. Returns the number of journaled lines.
+    ///
+    /// # Errors
+    /// The journal cannot be read, or is damaged.
+    pub fn poll_live(
+        &mut self,
+        each: &mut EachLine<'_>,
+    ) -> Result<usize, touchline_journal::Error> {
         if self.drop_copy.is_none() {
             self.drop_copy = Subscription::join(&self.root, &self.bus, [], false).ok();
             self.is_behind = true;
@@ -63,7 +94,7 @@ impl Follower {
         }
     }
 
-    fn read_drop_copy(&mut self, each: &mut Each<'_>) -> usize {
+    fn read_drop_copy(&mut self, each: &mut EachLine<'_>) -> usize {
         let mut count = 0;
         let Some(drop_copy) = &mut self.drop_copy else {
             return count;
@@ -73,12 +104,16 @@ impl Follower {
             let polled = drop_copy.poll(|message| {
                 let (kind, number, text) = decode(message.bytes)?;
                 if number == 0 || number == next {
-                    each(kind, text);
+                    each(Line {
+                        kind,
+                        text,
+                        is_journaled: number > 0,
+                    });
                 }
                 Some(number)
             });
             match polled {
-                // A composite.
+                // The journal does not have it.
                 Ok(Polled::Given(Some(0))) => {}
                 Ok(Polled::Given(Some(number))) => {
                     if number == next {
@@ -101,7 +136,7 @@ impl Follower {
         }
     }
 
-    fn read_journal(&mut self, each: &mut Each<'_>) -> Result<usize, touchline_journal::Error> {
+    fn read_journal(&mut self, each: &mut EachLine<'_>) -> Result<usize, touchline_journal::Error> {
         if !self.journal.exists() {
             return Ok(0);
         }
@@ -121,7 +156,11 @@ impl Follower {
             {
                 for (number, (kind, text)) in (first..).zip(records::lines(lines)) {
                     if number >= *next {
-                        each(kind, text);
+                        each(Line {
+                            kind,
+                            text,
+                            is_journaled: true,
+                        });
                         *next = number + 1;
                         count += 1;
                     }
@@ -260,6 +299,36 @@ mod tests {
         let mut late = Vec::new();
         until(&mut engine.follower(), &mut late, 9);
         assert_eq!(late, found);
+    }
+
+    /// What an engine says after its journal failed is passed on for a screen, and not with the lines that are added up: the
+    /// next run tells it again.
+    #[test]
+    fn a_line_that_the_journal_refused_is_not_counted() {
+        let mut engine = Engine::open("refused");
+        let (mut follower, mut screen, mut found) =
+            (engine.follower(), engine.follower(), Vec::new());
+        engine.append(1);
+        engine.publish(1);
+        until(&mut follower, &mut found, 1);
+        let refused = |engine: &mut Engine| {
+            let text = "2";
+            engine.drop_copy.publish(records::ANSWERS, 0, text);
+        };
+        refused(&mut engine);
+        poll(&mut follower, &mut found);
+        assert_eq!(found, [1]);
+        let mut shown = Vec::new();
+        let mut show = |line: Line<'_>| shown.push((line.text.to_owned(), line.is_journaled));
+        screen.poll_live(&mut show).expect("a journal");
+        refused(&mut engine);
+        screen.poll_live(&mut show).expect("a journal");
+        assert_eq!(shown.last(), Some(&("2".to_owned(), false)));
+        // The next run has the same number for it.
+        engine.append(2);
+        engine.publish(2);
+        until(&mut follower, &mut found, 2);
+        assert_eq!(found, [1, 2]);
     }
 
     /// A journal that is damaged before its end is an error, and no line of it is passed on.

@@ -46,7 +46,7 @@ pub use config::{Config, ConfigError};
 pub use copied::Copied;
 pub use counters::{Counters, OF_BANK, StandbyCounters};
 pub use drop_copy::{DropCopy, decode};
-pub use follower::Follower;
+pub use follower::{Follower, Line};
 pub use recovery::{Recovered, RecoveryError};
 pub use standby::{Promotion, Standby, Step, standby_bus};
 pub use statistics::HISTOGRAMS;

@@ -47,6 +47,18 @@ pub const EXECUTION: &[Mutant] = &[
         test: "-p touchline-execution --lib a_round_that_was_stopped_makes_and_sends_no_order",
     },
     Mutant {
+        name: "execution: a fill that the journal refused is counted, and once more when the next run tells it",
+        find: "if line.is_journaled {\n                each(",
+        replace: "if line.kind > 0 {\n                each(",
+        test: "-p touchline-execution --lib a_line_that_the_journal_refused_is_not_counted",
+    },
+    Mutant {
+        name: "execution: a screen shows a fill twice that a failed journal refused",
+        find: "            self.beyond = None;",
+        replace: "",
+        test: "-p touchline-execution --lib what_a_failed_journal_refused_is_shown_until_the_next_run_tells_it",
+    },
+    Mutant {
         name: "execution: records follow one that the journal refused",
         find: "self.out.give_up();",
         replace: "",

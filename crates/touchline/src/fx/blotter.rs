@@ -8,7 +8,7 @@ use crate::screen;
 use clap::Args;
 use serde_json::{Map, Value};
 use std::fmt::Write;
-use touchline_execution::blotter::Blotter;
+use touchline_execution::blotter::{Blotter, LiveBlotter};
 
 /// Show parents, orders, fills, positions, banks and alarms of a trading engine.
 ///
@@ -37,12 +37,17 @@ pub struct Arguments {
 /// Shows the blotter.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let mut follower = open(&settings(&arguments.source)?);
-    let mut blotter = Blotter::default();
+    let mut blotter = LiveBlotter::default();
     let paint = Paint::for_stdout();
     let mut picture = || {
-        let polled = follower.poll(&mut |kind, text| blotter.take(kind, text));
+        let polled = follower.poll_live(&mut |line| blotter.take(line));
         polled.map_err(Failure::run)?;
-        Ok(draw(&blotter, follower.has_engine(), arguments.rows, paint))
+        Ok(draw(
+            blotter.now(),
+            follower.has_engine(),
+            arguments.rows,
+            paint,
+        ))
     };
     match arguments.once {
         true => say(&picture()?),

@@ -123,12 +123,7 @@ fn follow(
     while !interrupt.is_asked() {
         let now = Instant::now();
         if now >= look {
-            poll(follower, |kind, text| {
-                files.take(kind, text);
-                if let Some(office) = &mut office {
-                    office.take(kind, text);
-                }
-            })?;
+            read(follower, files, office.as_deref_mut())?;
             look = now + if follower.has_engine() { LOOK } else { EVERY };
         }
         if now >= write {
@@ -147,8 +142,23 @@ fn follow(
             std::thread::sleep(NAP);
         }
     }
+    // What the engine said since, if it ended a moment ago.
+    read(follower, files, office.as_deref_mut())?;
     files.write()?;
     office.map_or(Ok(()), Office::close)
+}
+
+fn read(
+    follower: &mut Follower,
+    files: &mut Files,
+    mut office: Option<&mut Office>,
+) -> Result<(), Failure> {
+    poll(follower, |kind, text| {
+        files.take(kind, text);
+        if let Some(office) = &mut office {
+            office.take(kind, text);
+        }
+    })
 }
 
 fn poll(follower: &mut Follower, mut each: impl FnMut(u8, &str)) -> Result<(), Failure> {

@@ -23,6 +23,7 @@ const DISK: &str = "TOUCHLINE_FULL_DISK";
 const MOUNTED: &str =
     "mount -t tmpfs -o size=8m,mode=700 tmpfs \"$TOUCHLINE_FULL_DISK\" && exec \"$0\" \"$@\"";
 const ENGINE: &str = "fx run --config fx/run.toml --until-eof";
+const REPORT: &str = "fx report --config fx/run.toml --out reported --follow --until-eof";
 const SEGMENT_BYTES: u64 = 256 << 10;
 
 /// The directory of a small file system, if this process is the one in its namespace. Otherwise runs the test there, or
@@ -173,6 +174,7 @@ fn a_full_disk_stops_orders_and_not_cancels_and_nothing_is_lost() {
         let run = market.send("EUR/USD buy 1000 --tif ioc --wait");
         run.stdout.contains(": 1000 filled")
     });
+    let report = logged(desk, REPORT, "report");
     let filler = fill(&disk, random.below(3) * SEGMENT_BYTES);
     let alarm = "the next segment of the journal cannot be made";
     trade_until(&market, &mut random, "first.log", alarm);
@@ -241,6 +243,13 @@ fn a_full_disk_stops_orders_and_not_cancels_and_nothing_is_lost() {
     let all = journaled(&disk.join("journal"));
     assert!(all.is_superset(&orders));
     assert_eq!(told(&disk.join("journal")), all);
+    // A report that has followed both runs says what one says that reads the journal only now.
+    end(report);
+    desk.run("fx report --config fx/run.toml --out read").done();
+    for file in ["fills.csv", "positions.csv", "scorecard.jsonl"] {
+        let (followed, read) = (format!("reported/{file}"), format!("read/{file}"));
+        assert_eq!(desk.read(&followed), desk.read(&read), "{file}");
+    }
     let said = desk.read("second.txt");
     let ledgers = market.ledgers();
     judge_end(&said, &ledgers).unwrap_or_else(|what| panic!("{what}: {said}"));
