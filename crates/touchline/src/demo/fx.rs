@@ -41,6 +41,9 @@ pub struct Arguments {
     /// Print one line a second instead of the screen. Without a terminal this is the default.
     #[arg(long)]
     plain: bool,
+    /// Run a standby; it is promoted when the engine is killed, and the promotion's duration is printed
+    #[arg(long, conflicts_with = "kills")]
+    standby: bool,
     /// Without orders: kill (-9), freeze and disconnect processes of the composite at random, N times in a row; fail if a void
     /// quote is shown as live.
     #[arg(long, value_name = "N", conflicts_with = "seconds")]
@@ -107,8 +110,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         None => {
             let pairs = banks.pairs.iter().map(|pair| pair.symbol.clone()).collect();
             let files = folder.path().join(FILES);
-            let (seed, seconds) = (arguments.seed, arguments.seconds);
-            let mut engine = Trading::start(&files, &buses, pairs, seed, seconds)?;
+            let mut engine = Trading::start(arguments, &files, &buses, pairs)?;
             watch(arguments, &buses, &mut cast, &mut engine, &interrupt)?;
             trading = Some(engine);
         }

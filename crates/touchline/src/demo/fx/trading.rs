@@ -1,7 +1,7 @@
 //! Trading in the demo: an engine, parent orders at random, one kill (-9) of the engine, and at the end its positions
 //! beside the banks' own books.
 
-use super::{PATIENCE, kills};
+use super::{Arguments, PATIENCE, kills};
 use crate::demo::children::Process;
 use crate::fx::blotter;
 use crate::output::{Failure, say};
@@ -10,11 +10,12 @@ use rustix::process::Signal;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::fmt::Write;
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use touchline_execution::Follower;
-use touchline_execution::blotter::Blotter;
+use touchline_execution::blotter::LiveBlotter;
 use touchline_execution::desk::DeskClient;
 use touchline_lab::random::Random;
 use touchline_transport::shm::Root;
@@ -41,11 +42,13 @@ pub type Positions = BTreeMap<String, (i64, i128)>;
 /// The engine and its desk.
 pub struct Trading {
     engine: Process,
+    /// What takes over from the killed engine; none: it is started again.
+    standby: Option<Process>,
     command: Vec<String>,
     desk: Option<DeskClient>,
     root: Root,
     follower: Follower,
-    blotter: Blotter,
+    blotter: LiveBlotter,
     random: Random,
     pairs: Vec<String>,
     next: Instant,
@@ -53,40 +56,47 @@ pub struct Trading {
     /// When the engine is killed; none afterwards.
     kill_at: Option<Instant>,
     kill: Option<String>,
+    /// The kill was told.
+    is_told: bool,
 }
 
 impl Trading {
-    /// Starts the engine; `files` has its configuration.
+    /// Starts the engine, and its standby if there is one; `files` has their configuration.
     pub fn start(
+        arguments: &Arguments,
         files: &Path,
         buses: &Path,
         pairs: Vec<String>,
-        seed: u64,
-        seconds: Option<u64>,
     ) -> Result<Trading, Failure> {
         let text = |path: PathBuf| path.display().to_string();
+        let config = files.join("run.toml");
+        if arguments.standby {
+            with_default_segments(&config)?;
+        }
         let words = ["fx", "run", "--until-eof", "--config"].map(str::to_owned);
-        let paths = [
-            text(files.join("run.toml")),
-            "--dir".to_owned(),
-            text(buses.to_owned()),
-        ];
+        let paths = [text(config), "--dir".to_owned(), text(buses.to_owned())];
         let command: Vec<String> = words.into_iter().chain(paths).collect();
         let root = Root::at(buses);
-        let half = seconds.map(|seconds| Duration::from_millis(500 * seconds));
+        let half = arguments
+            .seconds
+            .map(|seconds| Duration::from_millis(500 * seconds));
+        let engine = start(&command)?;
+        let standby = arguments.standby.then(|| stand_by(&command)).transpose()?;
         Ok(Trading {
-            engine: start(&command)?,
+            engine,
+            standby,
             follower: Follower::new(&files.join("journal"), &root, BUS),
             root,
             command,
             desk: None,
-            blotter: Blotter::default(),
-            random: Random::from_seed(seed ^ 0xDE5C),
+            blotter: LiveBlotter::default(),
+            random: Random::from_seed(arguments.seed ^ 0xDE5C),
             pairs,
             next: Instant::now(),
             parents: 0,
             kill_at: Some(Instant::now() + half.unwrap_or(KILL_AFTER)),
             kill: None,
+            is_told: false,
         })
     }
 
@@ -102,7 +112,7 @@ impl Trading {
         }
         let now = Instant::now();
         let is_due = |at: Instant| {
-            let has_orders = !self.blotter.orders.is_empty();
+            let has_orders = !self.blotter.now().orders.is_empty();
             now >= at && (has_orders || now >= at + KILL_WAIT)
         };
         if self.kill_at.is_some_and(is_due) {
@@ -118,7 +128,7 @@ impl Trading {
             .kill
             .as_deref()
             .unwrap_or("The engine will be killed (-9) once.");
-        let text = blotter::draw(&self.blotter, self.follower.has_engine(), ROWS, paint);
+        let text = blotter::draw(self.blotter.now(), self.follower.has_engine(), ROWS, paint);
         format!("{kill}\n{text}")
     }
 
@@ -127,23 +137,24 @@ impl Trading {
         format!(
             "{} parents  {} fills  {} orders out",
             self.parents,
-            self.blotter.fill_count,
-            self.blotter.orders.len()
+            self.blotter.now().fill_count,
+            self.blotter.now().orders.len()
         )
     }
 
     /// What became of the kill; returned once.
-    pub fn take_news(&mut self) -> Option<String> {
-        self.kill.take()
+    pub fn news(&mut self) -> Option<&str> {
+        let kill = self.kill.as_deref()?;
+        (!std::mem::replace(&mut self.is_told, true)).then_some(kill)
     }
 
     /// Waits until no outcome is open, and ends the engine: its positions.
     pub fn end(mut self) -> Result<Positions, Failure> {
         let start = Instant::now();
         // Parents have ended by their deadlines: the composite was compared first.
-        while !self.blotter.orders.is_empty() {
+        while !self.blotter.now().orders.is_empty() {
             if start.elapsed() > SETTLING_MAX {
-                let open: Vec<&String> = self.blotter.orders.keys().collect();
+                let open: Vec<&String> = self.blotter.now().orders.keys().collect();
                 return Err(Failure::run(format!(
                     "outcomes are open after {} s: {open:?}",
                     SETTLING_MAX.as_secs()
@@ -164,9 +175,7 @@ impl Trading {
 
     fn read(&mut self) -> Result<(), Failure> {
         let blotter = &mut self.blotter;
-        let polled = self
-            .follower
-            .poll(&mut |kind, text| blotter.take(kind, text));
+        let polled = self.follower.poll_live(&mut |line| blotter.take(line));
         polled.map(drop).map_err(Failure::run)
     }
 
@@ -194,7 +203,7 @@ impl Trading {
     }
 
     fn kill(&mut self) -> Result<(), Failure> {
-        let out = self.blotter.orders.len();
+        let out = self.blotter.now().orders.len();
         kills::signal(self.engine.id(), Signal::KILL)?;
         // The dying process has the bus until it is gone.
         let until = Instant::now() + PATIENCE;
@@ -204,18 +213,55 @@ impl Trading {
             }
             thread::sleep(Duration::from_millis(1));
         }
+        let then = match self.standby.take() {
+            Some(standby) => self.promote(standby)?,
+            None => self.start_again()?,
+        };
+        self.kill = Some(format!(
+            "The engine was killed (-9) with {out} orders out, and {then}"
+        ));
+        Ok(())
+    }
+
+    fn start_again(&mut self) -> Result<String, Failure> {
         self.engine = start(&self.command)?;
         let said = self.engine.said();
         let restored = said
             .iter()
             .find_map(|line| line.split_once("what="))
             .map_or("", |(_, what)| what);
-        self.kill = Some(format!(
-            "The engine was killed (-9) with {out} orders out, and continues from its journal: {}",
-            restored.trim_matches('"')
-        ));
-        Ok(())
+        let restored = restored.trim_matches('"');
+        Ok(format!("continues from its journal: {restored}"))
     }
+
+    /// Promotes the standby, as a user does.
+    fn promote(&mut self, standby: Process) -> Result<String, Failure> {
+        let mut words = ["fx", "promote", "--dir"].map(str::to_owned).to_vec();
+        words.push(self.root.path().display().to_string());
+        let said = Process::start("promotion", &words)?.end(PATIENCE)?;
+        self.engine = standby;
+        Ok(format!("its standby was {}", said.join(" ").trim()))
+    }
+}
+
+/// A promotion is measured with files of the size that an engine has by default.
+fn with_default_segments(config: &Path) -> Result<(), Failure> {
+    let failed = |error| Failure::run(format!("{}: {error}", config.display()));
+    let text = fs::read_to_string(config).map_err(failed)?;
+    let sizes = ["segment_bytes", "tail_bytes"];
+    let lines = text
+        .lines()
+        .filter(|line| !sizes.iter().any(|size| line.starts_with(size)));
+    let text: Vec<&str> = lines.collect();
+    fs::write(config, text.join("\n")).map_err(failed)
+}
+
+fn stand_by(command: &[String]) -> Result<Process, Failure> {
+    let mut words = command.to_vec();
+    words.push("--standby".to_owned());
+    let mut standby = Process::start("standby", &words)?;
+    standby.wait_for("fx_standby", PATIENCE)?;
+    Ok(standby)
 }
 
 fn start(command: &[String]) -> Result<Process, Failure> {
@@ -295,7 +341,7 @@ pub fn compare(own: &Positions, banks: &Positions, paint: Paint) -> (bool, Strin
 /// Prints what became of the kill, as soon as it is known.
 pub fn say_news(trading: &mut Trading) -> Result<(), Failure> {
     trading
-        .take_news()
+        .news()
         .map_or(Ok(()), |news| say(&format!("{news}\n")))
 }
 

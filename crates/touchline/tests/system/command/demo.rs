@@ -83,6 +83,23 @@ fn no_void_quote_stays_live_when_processes_of_the_composite_are_killed() {
     }
 }
 
+/// The standby takes over from the engine that the demo kills, and the positions at the end are the banks'.
+#[test]
+fn a_demo_with_a_standby_promotes_it_and_ends_with_the_positions_of_the_banks() {
+    let _alone = alone();
+    let desk = Desk::bare("demo-fx-standby");
+    let page = desk
+        .run("demo fx --standby --seconds 6 --plain")
+        .done()
+        .stdout;
+    for words in [
+        "its standby was promoted: epoch 2",
+        "equal: every position and its cash are those of the banks' books",
+    ] {
+        assert!(page.contains(words), "{words}\n{page}");
+    }
+}
+
 /// However the demo ends, its processes and its bus end with it.
 #[test]
 fn a_killed_demo_leaves_no_process_and_no_bus_behind() {
