@@ -1,5 +1,8 @@
 //! `touchline bench relay-path`: a message from bus to bus, beside a datagram of raw UDP.
 
+#[cfg(feature = "aeron")]
+mod rate;
+
 use super::ipc::failure;
 use super::relay::{BUS, Gateway, payload_bytes};
 use super::run::{Common, Run};
@@ -28,7 +31,8 @@ use touchline_types::Update;
 #[command(after_help = "\
 Examples:
   touchline bench relay-path
-  touchline bench relay-path --samples 100000 --rounds 5")]
+  touchline bench relay-path --samples 100000 --rounds 5
+  touchline bench relay-path --rate                        # with the feature aeron")]
 pub struct Arguments {
     /// Samples of each subject in each round.
     #[arg(long, value_name = "N", default_value_t = 20_000, value_parser = clap::value_parser!(u64).range(1..))]
@@ -39,6 +43,10 @@ pub struct Arguments {
     /// Processor.
     #[arg(long, value_name = "N", default_value_t = 0)]
     cpu: usize,
+    /// Messages per second of each end over Aeron, beside plain Aeron with datagrams of the same lengths.
+    #[cfg(feature = "aeron")]
+    #[arg(long)]
+    rate: bool,
     #[command(flatten)]
     common: Common,
 }
@@ -56,6 +64,10 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let clock = run.clock();
     let folder = Folder::new().map_err(failure)?;
     fs::create_dir_all(folder.path()).map_err(Failure::run)?;
+    #[cfg(feature = "aeron")]
+    if arguments.rate {
+        return rate::run(arguments, folder.path(), &run);
+    }
     let mut udp = Udp::open().map_err(Failure::run)?;
     let mut paths = vec![tcp(&folder.path().join("tcp"))?];
     #[cfg(feature = "aeron")]
@@ -215,6 +227,11 @@ impl RelayPath {
             end.work()
                 .map_err(|error| Failure::run(error.to_string()))?;
         }
+        Ok(self.latest())
+    }
+
+    /// The latest trade that the reader has found since the last call.
+    fn latest(&mut self) -> Option<u64> {
         let mut trade_id = None;
         self.reader.poll(|item| {
             if let Item::Update(received) = item
@@ -223,7 +240,7 @@ impl RelayPath {
                 trade_id = Some(trade.trade_id);
             }
         });
-        Ok(trade_id)
+        trade_id
     }
 
     fn sample(&mut self, clock: &Clock) -> Result<u64, Failure> {
@@ -264,18 +281,12 @@ mod aeron {
 
     /// Unicast and a group, each end with a driver of its own.
     pub fn paths(folder: &Path) -> Result<Vec<RelayPath>, Failure> {
-        let port = || {
-            let socket = UdpSocket::bind("127.0.0.1:0").map_err(Failure::run)?;
-            let address = socket.local_addr().map_err(Failure::run)?;
-            Ok::<u16, Failure>(address.port())
-        };
-        let unicast = format!("aeron:udp?endpoint=127.0.0.1:{}", port()?);
         let group = format!(
             "aeron:udp?endpoint=239.255.40.47:{}|interface=127.0.0.1",
             port()?
         );
         let channels = [
-            ("relay-aeron-udp", unicast),
+            ("relay-aeron-udp", unicast()?),
             ("relay-aeron-multicast", group),
         ];
         let open = |(name, channel): (&'static str, String)| {
@@ -289,17 +300,31 @@ mod aeron {
         channels.into_iter().map(open).collect()
     }
 
-    fn links(folder: &Path, channel: &str) -> Result<(AeronSend, AeronReceive), Error> {
-        let client = |end: &str| {
-            let settings = DriverSettings {
-                term_bytes: 1024 * 1024,
-                ..DriverSettings::at(folder.join(end))
-            };
-            Ok::<_, Error>(Rc::new(Client::embedded(Driver::start(&settings)?)?))
+    /// A channel of the loopback that no other process uses now.
+    pub fn unicast() -> Result<String, Failure> {
+        Ok(format!("aeron:udp?endpoint=127.0.0.1:{}", port()?))
+    }
+
+    fn port() -> Result<u16, Failure> {
+        let socket = UdpSocket::bind("127.0.0.1:0").map_err(Failure::run)?;
+        let address = socket.local_addr().map_err(Failure::run)?;
+        Ok(address.port())
+    }
+
+    /// A client with a driver in this folder.
+    pub fn client(folder: &Path) -> Result<Rc<Client>, Error> {
+        let settings = DriverSettings {
+            term_bytes: 1024 * 1024,
+            ..DriverSettings::at(folder.to_owned())
         };
-        let send = AeronSend::open(client("driver-a")?, channel, 340, None)?;
+        Ok(Rc::new(Client::embedded(Driver::start(&settings)?)?))
+    }
+
+    /// Both ends of a link, each with a driver of its own.
+    pub fn links(folder: &Path, channel: &str) -> Result<(AeronSend, AeronReceive), Error> {
+        let send = AeronSend::open(client(&folder.join("driver-a"))?, channel, 340, None)?;
         let timeout_ns = 10_000 * MS;
-        let here = client("driver-b")?;
+        let here = client(&folder.join("driver-b"))?;
         let receive = AeronReceive::open(here, channel, 340, None, timeout_ns, Vec::new())?;
         Ok((send, receive))
     }
