@@ -3,7 +3,9 @@
 mod back_office;
 mod books;
 mod copied;
+mod deals;
 mod frozen;
+mod frozen_readers;
 mod full_disk;
 mod kills;
 mod live;

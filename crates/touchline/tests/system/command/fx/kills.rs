@@ -2,14 +2,15 @@
 //!
 //! `KILLS` is the number of kills, `SEED` selects their moments and the load; `KEEP` names a directory that the files of a
 //! failed session are copied to. The banks' ledgers are the reference: at the
-//! end of a session no order has come twice, each fill is a line once, and the positions of the engine, of its lines and of
-//! `fx report` are those of the ledgers, by bank and pair.
+//! end of a session no order has come twice, of no parent more was traded than the desk wanted, each fill is a line once, and
+//! the positions of the engine, of its lines and of `fx report` are those of the ledgers, by bank and pair.
 
 mod desk;
 mod outcomes;
 
 use super::PAIRS;
 use super::books::{self, Books, Ledgers};
+use super::deals::{Traded, deals};
 use crate::command::deribit::Ended;
 use crate::command::{Desk, signal};
 use desk::Load;
@@ -79,6 +80,24 @@ struct Tally {
     fills: u64,
     questions: u64,
     outcomes: Outcomes,
+}
+
+/// What was compared at the end of a session.
+struct Compared {
+    books: Books,
+    ledgers: Ledgers,
+    traded: Traded,
+}
+
+impl Compared {
+    fn assert_that_wrong_ledgers_are_noticed(&self, seed: u64) {
+        for other in self.ledgers.wrong_by_one_fill() {
+            let judged = books::judge(&self.books, &other);
+            assert!(judged.is_err(), "seed {seed}: {other:?} was not noticed");
+        }
+        let other = self.traded.overfilled();
+        assert!(other.judge().is_err(), "seed {seed}: {other:?}");
+    }
 }
 
 /// The processes of a session, and what is known of it.
@@ -339,14 +358,18 @@ impl Session {
     }
 
     /// Ends everything, and compares.
-    fn close(mut self, tally: &mut Tally) -> Result<(Books, Ledgers), String> {
+    fn close(mut self, tally: &mut Tally) -> Result<Compared, String> {
         let compared = self.compare(tally);
         compared
             .inspect_err(|_| self.keep())
-            .map(|ledgers| (self.books, ledgers))
+            .map(|(ledgers, traded)| Compared {
+                books: self.books,
+                ledgers,
+                traded,
+            })
     }
 
-    fn compare(&mut self, tally: &mut Tally) -> Result<Ledgers, String> {
+    fn compare(&mut self, tally: &mut Tally) -> Result<(Ledgers, Traded), String> {
         self.settle()?;
         end(&mut self.standby.0)?;
         end(&mut self.engine.0)?;
@@ -367,12 +390,21 @@ impl Session {
         let csv = Books::of_csv(&self.desk.read("report/fills.csv"))?;
         books::is_equal("fills.csv", csv.positions(), &ledgers.by_bank())?;
         books::judge(&self.books, &ledgers)?;
-        tally.parents += self.load.parents;
+        let traded = self.traded();
+        traded.judge()?;
+        tally.parents += self.load.wanted.len() as u64;
         tally.orders += ledgers.count("orders");
         tally.fills += self.books.fills;
         tally.questions += ledgers.count("questions");
         tally.outcomes.add(&self.outcomes);
-        Ok(ledgers)
+        Ok((ledgers, traded))
+    }
+
+    /// Every order in the books of the banks.
+    fn traded(&self) -> Traded {
+        let banks = (1..=BANKS).map(|bank| format!("LP0{bank}"));
+        let deals = banks.flat_map(|bank| deals(&self.desk, "banks", &bank));
+        Traded::new(deals.collect(), self.load.wanted.clone())
     }
 }
 
@@ -416,7 +448,7 @@ fn wait(what: &str, is_so: impl FnMut() -> bool) {
 }
 
 /// One session with this number of kills.
-fn session(seed: u64, kills: u64, tally: &mut Tally) -> Result<(Books, Ledgers), String> {
+fn session(seed: u64, kills: u64, tally: &mut Tally) -> Result<Compared, String> {
     let mut session = Session::open(seed);
     for number in 0..kills {
         let victim = *session.random.pick(&VICTIMS);
@@ -428,8 +460,8 @@ fn session(seed: u64, kills: u64, tally: &mut Tally) -> Result<(Books, Ledgers),
     session.close(tally)
 }
 
-/// After every kill no order has been executed twice, no fill is lost, and the positions are those of the banks' ledgers. The
-/// comparison finds a ledger that differs by one fill.
+/// After every kill no order and no parent has been executed twice, no fill is lost, and the positions are those of the banks'
+/// ledgers. The comparison finds a ledger that differs by one fill, and a parent of which one lot too many was traded.
 #[test]
 fn killed_processes_neither_repeat_an_order_nor_lose_a_fill() {
     let (kills, first) = (amount("KILLS", 6), amount("SEED", 1));
@@ -440,11 +472,8 @@ fn killed_processes_neither_repeat_an_order_nor_lose_a_fill() {
             break;
         }
         let held = session(seed, count, &mut tally);
-        let (books, ledgers) = held.unwrap_or_else(|what| panic!("seed {seed}: {what}"));
-        for other in ledgers.wrong_by_one_fill() {
-            let judged = books::judge(&books, &other);
-            assert!(judged.is_err(), "seed {seed}: {other:?} was not noticed");
-        }
+        let held = held.unwrap_or_else(|what| panic!("seed {seed}: {what}"));
+        held.assert_that_wrong_ledgers_are_noticed(seed);
         left -= count;
         println!(
             "{} of {kills} kills held, next seed {}",

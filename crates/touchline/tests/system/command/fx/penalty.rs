@@ -1,6 +1,7 @@
 //! A bank that rejects: its penalty, its share of the quantity and its scorecard, by the simulated banks' own books.
 
 use super::books::{Ledgers, judge_end};
+use super::deals::{self, Deal};
 use super::trade::{Market, close};
 use crate::command::Desk;
 use crate::command::deribit::until;
@@ -197,31 +198,9 @@ fn best(quantity: i64, penalties: [i64; 2]) -> [i64; 2] {
     units
 }
 
-/// An order in the books of a bank.
-#[derive(Debug)]
-struct Deal {
-    id: String,
-    quantity: i64,
-    cum: i64,
-}
-
 /// The orders of a bank as they arrived, from the file in which it keeps its books.
 fn deals(market: &Market, bank: usize) -> Vec<Deal> {
-    let text = market.desk.read(&format!("books/{}.jsonl", NAMES[bank]));
-    let mut orders = BTreeMap::new();
-    // The last line may be half written.
-    for record in text.lines().filter_map(parse) {
-        if let Some([place, order]) = record["Order"].as_array().map(Vec::as_slice) {
-            let whole = |key: &str| order[key].as_i64().expect(key);
-            let deal = Deal {
-                id: order["id"].as_str().expect("a name").to_owned(),
-                quantity: whole("quantity"),
-                cum: whole("cum"),
-            };
-            orders.insert(place.as_u64(), deal);
-        }
-    }
-    orders.into_values().collect()
+    deals::deals(&market.desk, "books", NAMES[bank])
 }
 
 fn parse(line: &str) -> Option<Value> {

@@ -174,6 +174,9 @@ fn an_order_of_the_desk_is_filled_and_positions_are_those_of_the_banks() {
     assert_eq!(market.desk.read("live/fills.csv"), fills);
     let page = market.desk.read("report/report.html");
     for text in [
+        "<h2>Fill ratio</h2><p>",
+        "<h2>Rejects and unknown outcomes</h2><p>",
+        "<h2>Hold time</h2><p>",
         "<h2>Mark-outs</h2><p>",
         "<h2>Symmetry</h2><p>",
         "LP02",

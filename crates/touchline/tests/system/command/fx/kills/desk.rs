@@ -1,6 +1,7 @@
 //! The load: a desk of two people that sends parents, cancels, kills and lifts at random.
 
 use serde_json::json;
+use std::collections::BTreeMap;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use touchline_execution::blotter::Blotter;
 use touchline_execution::desk::DeskClient;
@@ -17,7 +18,8 @@ pub struct Load {
     random: Random,
     request: u64,
     lifted: Instant,
-    pub parents: u64,
+    /// Quantity of each parent that was sent.
+    pub wanted: BTreeMap<String, i64>,
 }
 
 impl Load {
@@ -29,7 +31,7 @@ impl Load {
             random: Random::from_seed(seed ^ 0x10AD),
             request: 0,
             lifted: Instant::now(),
-            parents: 0,
+            wanted: BTreeMap::new(),
         }
     }
 
@@ -59,18 +61,20 @@ impl Load {
     }
 
     fn parent(&mut self) {
-        self.parents += 1;
+        let id = format!("P{}", self.wanted.len() + 1);
         let random = &mut self.random;
         let lifetime = *random.pick(&["gtd", "gtd", "ioc", "fok"]);
+        let quantity = random.between(1, 6_000) * 1_000;
         let mut command = json!({
-            "op": "parent", "id": format!("P{}", self.parents),
+            "op": "parent", "id": id,
             "pair": random.pick(&["EUR/USD", "USD/JPY"]), "side": random.pick(&["buy", "sell"]),
-            "qty": random.between(1, 6_000) * 1_000, "tif": lifetime, "urgency": random.below(3),
+            "qty": quantity, "tif": lifetime, "urgency": random.below(3),
             "style": random.pick(&["best", "best", "full", "sweep"]),
         });
         if lifetime == "gtd" {
             command["deadline_ms"] = random.between(50, 1_500).into();
         }
+        self.wanted.insert(id, quantity);
         self.send(&command.to_string());
     }
 
