@@ -2,6 +2,8 @@
 
 #[cfg(test)]
 use std::cell::Cell;
+#[cfg(test)]
+use touchline_fx::setup::Setup;
 
 /// A rule that a test can break.
 #[cfg_attr(not(test), allow(dead_code))]
@@ -35,6 +37,12 @@ pub(crate) enum Variant {
     LostOrderRefused,
     /// The number of an order leaves out the questions in front of it.
     QuestionsUncounted,
+    /// A pair has no limit of its net position.
+    NetUnlimited,
+    /// A bank has no limit of orders in a second.
+    RateUnlimited,
+    /// The limit price of a parent is not that of its orders.
+    LimitPriceIgnored,
 }
 
 impl Variant {
@@ -55,6 +63,9 @@ impl Variant {
         Self::NotAskedAfterReboot,
         Self::LostOrderRefused,
         Self::QuestionsUncounted,
+        Self::NetUnlimited,
+        Self::RateUnlimited,
+        Self::LimitPriceIgnored,
     ];
 
     /// Whether this rule is broken: never, but in a test that says so.
@@ -68,6 +79,26 @@ impl Variant {
     #[cfg(test)]
     pub(crate) fn is_on(self) -> bool {
         BROKEN.get() == Some(self)
+    }
+
+    /// The configuration as the engine gets it: without a limit, if that rule is broken.
+    #[cfg(test)]
+    pub(crate) fn limits(mut setup: Setup) -> Setup {
+        for pair in setup
+            .pairs
+            .iter_mut()
+            .filter(|_| Self::NetUnlimited.is_on())
+        {
+            pair.config.max_net = i64::MAX;
+        }
+        for bank in setup
+            .banks
+            .iter_mut()
+            .filter(|_| Self::RateUnlimited.is_on())
+        {
+            bank.config.max_orders_per_s = usize::MAX;
+        }
+        setup
     }
 
     /// Breaks a rule in this thread, or none.

@@ -6,6 +6,7 @@ use crate::config::{ClientConfig, CommandKind};
 use crate::desk::{COMMAND_BYTES_MAX, Command, Unfit};
 use crate::edge::{Link, Output};
 use crate::records::Record;
+use crate::variant::Variant;
 use serde_json::{Map, Value, json};
 use touchline_fx::input::{Desk, Input};
 use touchline_fx::session_file::read_desk;
@@ -93,6 +94,9 @@ impl<O: Output, L: Link> Core<O, L> {
         // The person is that of the ring, whatever the command says.
         if matches!(kind, CommandKind::Kill | CommandKind::Lift) {
             fields.insert("by".to_owned(), client.person().into());
+        }
+        if Variant::LimitPriceIgnored.is_on() {
+            fields.remove("limit");
         }
         let text = Value::Object(fields).to_string();
         let desk = read_desk(self.engine.setup(), &text).map_err(|_| malformed())?;

@@ -1,4 +1,5 @@
-//! What must be true when everything is settled: the engine and the banks agree, and nothing was traded twice.
+//! What must be true when everything is settled: the engine and the banks agree, and nothing was traded twice. Limits hold
+//! before as well.
 
 use super::watch::parent_of;
 use super::world::World;
@@ -12,7 +13,6 @@ use touchline_types::Id;
 pub fn check(world: &mut World) -> Result<(), String> {
     agree(world, world.engine())?;
     never_twice(world)?;
-    limits(world)?;
     again(world)
 }
 
@@ -80,9 +80,9 @@ fn never_twice(world: &World) -> Result<(), String> {
     Ok(())
 }
 
-/// Positions are within their limit. Busts and fills after an end are beyond the engine, and so are orders that only the desk
-/// was told of.
-fn limits(world: &World) -> Result<(), String> {
+/// Positions are within their limit, at every moment. Busts and fills after an end are beyond the engine, and so are orders that
+/// only the desk was told of.
+pub fn limits(world: &World) -> Result<(), String> {
     if world.counts.released_with_lost > 0 {
         return Ok(());
     }
@@ -90,10 +90,10 @@ fn limits(world: &World) -> Result<(), String> {
     if books.any(|books| books.busts + books.after_end > 0) {
         return Ok(());
     }
-    for (pair, setup) in world.setup.pairs.iter().enumerate() {
+    for (pair, config) in world.scenario.engine.pairs.iter().enumerate() {
         let banks = world.banks.iter();
         let units: i64 = banks.map(|bank| bank.desk.books().of(pair).position).sum();
-        let most = setup.config.max_net;
+        let most = config.max_net;
         if units.abs() > most {
             return Err(format!(
                 "pair {pair}: a position of {units}, the limit is {most}"

@@ -83,7 +83,7 @@ impl World {
     pub fn new(seed: u64, traces: bool) -> World {
         let mut random = Random::from_seed(seed);
         let scenario = Scenario::new(&mut random);
-        let setup = scenario.engine.setup().expect("a configuration");
+        let setup = Variant::limits(scenario.engine.setup().expect("a configuration"));
         let pairs = setup.pairs.iter();
         let pairs = pairs.map(|pair| (pair.config.symbol.clone(), pair.config.precision));
         let rates = scenario.engine.banks.iter();
@@ -228,7 +228,7 @@ impl World {
         }
         match self.machine.borrow_mut().watch.failure.take() {
             Some(failure) => Err(failure),
-            None => Ok(()),
+            None => super::checks::limits(self),
         }
     }
 
