@@ -7,6 +7,7 @@ use crate::format::{
 use crate::records::{Begin, End};
 use crate::tail::{State, Tail};
 use crate::variant::Variant;
+use crate::walk::Cursor;
 use touchline_shm::Words;
 
 /// Why a record was not appended. Each of them means that the journal cannot be written: do not send.
@@ -89,6 +90,15 @@ pub struct Appender<W> {
 pub(crate) struct StartingPoint {
     pub header: SegmentHeader,
     pub begin: Begin,
+    /// Place of the first frame of the run.
+    pub cursor: Cursor,
+}
+
+impl StartingPoint {
+    /// Position of the first frame of the run.
+    pub fn position(&self) -> u64 {
+        self.begin.base + self.cursor.offset
+    }
 }
 
 impl<W: Words> Appender<W> {
@@ -108,13 +118,16 @@ impl<W: Words> Appender<W> {
             index: header.index,
             base: start.begin.base,
             first: start.begin.first,
-            number: 0,
-            offset: HEADER_BYTES as u64,
+            number: start.cursor.number,
+            offset: start.cursor.offset,
             is_closed: false,
         };
         appender
             .tail
             .set_segment(appender.index, appender.base, appender.salt);
+        if Variant::SegmentContinued.is_on() && start.cursor != Cursor::FIRST {
+            return Ok(appender);
+        }
         appender.put(&Record {
             stream: 0,
             kind: kind::BEGIN,

@@ -47,7 +47,7 @@ pub(crate) struct Core<D, W> {
 }
 
 impl<D: Disk, W: Words> Core<D, W> {
-    /// Continues behind the header of the first segment of a run.
+    /// Continues where the tail of the run begins, in its first segment.
     pub fn new(
         disk: D,
         tail: Tail<W>,
@@ -69,7 +69,7 @@ impl<D: Disk, W: Words> Core<D, W> {
             random,
             index: first.index,
             base,
-            next: base + HEADER_BYTES as u64,
+            next: tail.written(),
             dirty: Vec::new(),
             buffer: vec![0; BATCH_BYTES.min(tail.ring_bytes()) as usize],
             retry_at_ns: 0,

@@ -135,14 +135,18 @@ impl Journal {
             boot,
             epoch: starting.header.epoch,
         };
-        let position = starting.begin.base + HEADER_BYTES as u64;
         let draft = Mapping::create(
             bus,
             TAIL,
             Tail::<Mapping>::memory_bytes(options.ring_bytes),
             &MappingOptions::default(),
         )?;
-        let tail = Tail::create(draft.mapping(), &identity, form.alignment, position);
+        let tail = Tail::create(
+            draft.mapping(),
+            &identity,
+            form.alignment,
+            starting.position(),
+        );
         draft.publish()?;
         let mut core = Core::new(
             folder,

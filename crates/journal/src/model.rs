@@ -154,8 +154,7 @@ impl Model {
             epoch: starting.header.epoch,
         };
         let memory = zeroed(Tail::<Memory>::memory_bytes(RING_BYTES) / 8);
-        let position = starting.begin.base + HEADER_BYTES as u64;
-        let tail = Tail::create(memory, &identity, self.alignment, position);
+        let tail = Tail::create(memory, &identity, self.alignment, starting.position());
         self.tail = Some(tail.clone());
         let (header, base) = (&starting.header, starting.begin.base);
         let mut core = Core::new(
@@ -236,6 +235,8 @@ impl Model {
         let judgement = judged.map_err(|error| error.to_string())?;
         match judgement.verdict {
             Verdict::Clean => Ok(found),
+            // Bytes behind the records stay where they are, which loses nothing by itself.
+            Verdict::Cut if Variant::SegmentContinued.is_on() => Ok(found),
             other => Err(format!("{other:?} after a start: {:?}", judgement.findings)),
         }
     }

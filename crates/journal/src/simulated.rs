@@ -5,7 +5,7 @@
 use crate::appender::{Appended, Appender, Record, Refused};
 use crate::core::Core;
 use crate::error::Error;
-use crate::format::{Alignment, HEADER_BYTES, NAME_BYTES};
+use crate::format::{Alignment, NAME_BYTES};
 use crate::journal::Mode;
 use crate::judge::Verdict;
 use crate::reader::{Entry, give_records};
@@ -86,15 +86,14 @@ impl SimulatedJournal {
             epoch: starting.header.epoch,
         };
         let memory = zeroed(Tail::<Memory>::memory_bytes(self.ring_bytes) / 8);
-        let base = starting.begin.base;
-        let position = base + HEADER_BYTES as u64;
-        let tail = Tail::create(memory, &identity, self.form.alignment, position);
+        let alignment = self.form.alignment;
+        let tail = Tail::create(memory, &identity, alignment, starting.position());
         self.tail = Some(tail.clone());
         let mut core = Core::new(
             self.disk.clone(),
             tail.clone(),
             &starting.header,
-            base,
+            starting.begin.base,
             false,
             Box::new(random),
         );

@@ -99,6 +99,9 @@ pub(crate) fn start<D: Disk, W: Words>(
     let Cut { files, bytes } = cut::cut(disk, &mut judgement, End::CUT, now_ns)?;
     report.cut_files = files;
     report.bytes_set_aside = bytes;
+    if let Some(starting) = continued(&judgement) {
+        return Ok((starting, report));
+    }
     let mut id = [0; 16];
     id[..8].copy_from_slice(&random().to_le_bytes());
     id[8..].copy_from_slice(&random().to_le_bytes());
@@ -128,7 +131,27 @@ pub(crate) fn start<D: Disk, W: Words>(
         end_crc: last.and_then(|end| end.end_crc).unwrap_or(0),
     };
     report.next_sequence = begin.first;
-    Ok((StartingPoint { header, begin }, report))
+    let cursor = Cursor::FIRST;
+    let starting = StartingPoint {
+        header,
+        begin,
+        cursor,
+    };
+    Ok((starting, report))
+}
+
+/// The end of the records in the last segment, if a broken variant continues it.
+fn continued(judgement: &Judgement) -> Option<StartingPoint> {
+    let end = judgement.end.as_ref().filter(|end| end.end_crc.is_none())?;
+    Variant::SegmentContinued.is_on().then(|| StartingPoint {
+        header: end.header.clone(),
+        begin: Begin {
+            base: end.base,
+            first: end.first,
+            end_crc: 0,
+        },
+        cursor: end.cursor,
+    })
 }
 
 fn judge_undamaged<D: Disk>(disk: &mut D) -> Result<Judgement, Error> {

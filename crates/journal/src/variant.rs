@@ -37,6 +37,12 @@ pub enum Variant {
     UnclaimedTrusted,
     /// Zeros ahead are written from the begin of a segment on, also where records are.
     ZerosOverRecords,
+    /// A start writes every sector of the last segments again, and not only those that differ on the disk.
+    EverySectorRewritten,
+    /// A new file has the bytes of an old one, as if that had been reused.
+    FilesReused,
+    /// A start continues the last segment where its records end, without an `End` and with the old epoch.
+    SegmentContinued,
 }
 
 impl Variant {
@@ -58,6 +64,9 @@ impl Variant {
         Self::TailIgnored,
         Self::UnclaimedTrusted,
         Self::ZerosOverRecords,
+        Self::EverySectorRewritten,
+        Self::FilesReused,
+        Self::SegmentContinued,
     ];
 
     /// Whether this rule is broken: never, but in a test that says so.
