@@ -3,24 +3,40 @@
 use std::path::{Path, PathBuf};
 use touchline_fx::{Replay, Setup};
 
-/// Folders of the sessions.
+/// Every session of the folder.
+const SESSIONS: [&str; 6] = [
+    "calm",
+    "disconnects",
+    "last-look",
+    "limits",
+    "mixed",
+    "unknown",
+];
+
+/// Folders of the sessions: all of them, or none if the captures are not at hand.
 pub fn sessions() -> Vec<PathBuf> {
     let Some(captures) = std::env::var_os("TOUCHLINE_CAPTURES") else {
-        println!("skipped: TOUCHLINE_CAPTURES is not set");
+        eprintln!("skipped: TOUCHLINE_CAPTURES is not set, so the captures are not at hand");
         return Vec::new();
     };
     let folder = Path::new(&captures).join("fx-generated");
-    let Ok(entries) = std::fs::read_dir(&folder) else {
-        println!("skipped: {} is not there", folder.display());
+    if !folder.exists() {
+        eprintln!("skipped: {} is not there", folder.display());
         return Vec::new();
-    };
-    let paths = entries.flatten().map(|entry| entry.path());
-    let mut sessions: Vec<_> = paths
-        .filter(|path| path.join("session.txt").is_file())
+    }
+    assert_eq!(names(&folder), SESSIONS, "{}", folder.display());
+    SESSIONS.iter().map(|name| folder.join(name)).collect()
+}
+
+/// Names of the folders in a folder, sorted.
+fn names(folder: &Path) -> Vec<String> {
+    let entries = std::fs::read_dir(folder).expect("a folder").flatten();
+    let folders = entries.filter(|entry| entry.path().is_dir());
+    let mut names: Vec<_> = folders
+        .map(|entry| entry.file_name().to_string_lossy().into_owned())
         .collect();
-    sessions.sort();
-    assert!(!sessions.is_empty(), "{} has no session", folder.display());
-    sessions
+    names.sort();
+    names
 }
 
 pub fn read(folder: &Path, name: &str) -> String {
