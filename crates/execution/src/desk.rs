@@ -2,12 +2,13 @@
 //!
 //! A client publishes on a bus of its own, `<engine's bus>-<client>`. The engine reads it only if the files belong to
 //! the configured user. A command is a number (u64, little-endian) and a JSON object. The number is the time of the
-//! command in nanoseconds since 1970 and ascends: one that is old, or was seen before, is refused.
+//! command in nanoseconds since 1970 and ascends: one that is old, or was seen before, is refused. A message without room for
+//! the number counts as a malformed command of number 0.
 
 use crate::config::{ClientConfig, CommandKind};
 use std::collections::VecDeque;
 use touchline_transport::bus::{
-    END_OF_BATCH, Error, Layout, Lock, Polled, Publication, Root, Subscription,
+    END_OF_BATCH, Error, Layout, Lock, Polled, Publication, Root, SegmentError, Subscription,
 };
 
 /// Schema of a client's bus.
@@ -74,7 +75,7 @@ pub fn ring_name(engine: &str, client: &str) -> String {
 /// A command as received.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Command {
-    /// Its number.
+    /// Its number; 0 if the message is too short to have one.
     pub request: u64,
     /// Its text, lossy.
     pub text: String,
@@ -87,6 +88,8 @@ pub(crate) struct Ring {
     bus: String,
     subscription: Option<Subscription<0>>,
     retry_ns: u64,
+    /// Why the files were refused, as it was told last.
+    told: Option<String>,
     gate: Gate,
 }
 
@@ -101,6 +104,8 @@ pub(crate) struct Gate {
 /// Why a command is refused before it is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Unfit {
+    /// It has no number.
+    Malformed,
     TooOld,
     FromTheFuture,
     Replayed,
@@ -111,6 +116,7 @@ impl Unfit {
     /// The reason in an answer.
     pub(crate) fn reason(self) -> &'static str {
         match self {
+            Unfit::Malformed => "malformed",
             Unfit::TooOld => "too_old",
             Unfit::FromTheFuture => "from_the_future",
             Unfit::Replayed => "replayed",
@@ -136,17 +142,32 @@ impl Ring {
             client: client.clone(),
             subscription: None,
             retry_ns: 0,
+            told: None,
             gate: Gate::new(client.max_commands_per_s, last_request),
         }
     }
 
-    /// Joins the ring if it exists; tries at intervals.
-    pub(crate) fn join(&mut self, now_ns: u64) {
+    /// Joins the ring if it exists; tries at intervals. Returns why its files are refused, such as for another owner, once for
+    /// each reason.
+    pub(crate) fn join(&mut self, now_ns: u64) -> Option<&str> {
         if self.subscription.is_some() || now_ns < self.retry_ns {
-            return;
+            return None;
         }
         self.retry_ns = now_ns + RETRY_NS;
-        self.subscription = Subscription::join(&self.root, &self.bus, [], false).ok();
+        let why = match Subscription::join(&self.root, &self.bus, [], false) {
+            Ok(subscription) => {
+                self.subscription = Some(subscription);
+                self.told = None;
+                return None;
+            }
+            Err(error) if is_absent(&error) => return None,
+            Err(error) => refusal(&error),
+        };
+        // mutant: execution: a refused ring is told at each attempt
+        if self.told.as_ref() == Some(&why) {
+            return None;
+        }
+        Some(self.told.insert(why))
     }
 
     /// Passes waiting commands on; those that were lost cannot have been executed.
@@ -156,14 +177,15 @@ impl Ring {
         };
         for _ in 0..ROUND_MAX {
             let polled = subscription.poll(|message| {
-                let (request, text) = message.bytes.split_at_checked(8)?;
-                Some(Command {
-                    request: u64::from_le_bytes(request.try_into().ok()?),
-                    text: String::from_utf8_lossy(text).into_owned(),
-                })
+                let (request, text) = match message.bytes.split_first_chunk() {
+                    Some((request, text)) => (u64::from_le_bytes(*request), text),
+                    None => (0, message.bytes),
+                };
+                let text = String::from_utf8_lossy(text).into_owned();
+                Command { request, text }
             });
             match polled {
-                Ok(Polled::Given(command)) => into.extend(command),
+                Ok(Polled::Given(command)) => into.push(command),
                 Ok(Polled::Passed(_)) | Err(_) => {}
                 Ok(Polled::Nothing) => return,
             }
@@ -173,6 +195,30 @@ impl Ring {
     /// Checks number, age and rate of a command.
     pub(crate) fn admit(&mut self, request: u64, now_ns: u64) -> Result<(), Unfit> {
         self.gate.admit(request, now_ns)
+    }
+}
+
+/// Whether there is no ring yet, or its client is about to make it.
+fn is_absent(error: &Error) -> bool {
+    matches!(
+        error,
+        Error::Segment(SegmentError::Missing { .. } | SegmentError::NoParent { .. })
+            | Error::HalfStarted { .. }
+    )
+}
+
+/// Why files are refused. Another owner: without the advice to remove them, which may be a directory of many buses.
+fn refusal(error: &Error) -> String {
+    match error {
+        Error::Segment(SegmentError::Foreign {
+            path,
+            owner,
+            expected,
+        }) => format!(
+            "{} belongs to user {owner}, not to user {expected}",
+            path.display()
+        ),
+        other => other.to_string(),
     }
 }
 
@@ -188,6 +234,9 @@ impl Gate {
 
     /// Checks number, age and rate of a command.
     pub(crate) fn admit(&mut self, request: u64, now_ns: u64) -> Result<(), Unfit> {
+        if request == 0 {
+            return Err(Unfit::Malformed);
+        }
         // mutant: execution: a command is accepted twice
         if request <= self.last_request {
             return Err(Unfit::Replayed);
@@ -201,6 +250,7 @@ impl Gate {
         self.last_request = request;
         let is_recent = |at_ns: &u64| now_ns - at_ns < SECOND_NS;
         self.recent.retain(is_recent);
+        // mutant: execution: a client has no rate
         if self.recent.len() >= self.per_second {
             return Err(Unfit::Rate);
         }

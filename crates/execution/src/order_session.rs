@@ -3,6 +3,9 @@
 //! The numbers of the session are in the journal, and no message is ever sent again: what the bank asks for is filled as
 //! a gap. A report that is asked for again comes with the same ExecID, by which the core knows it.
 
+#[cfg(test)]
+mod tests;
+
 use crate::config::SessionConfig;
 use crate::edge::{Link, Lost};
 use crate::numbers::Numbers;
@@ -54,7 +57,20 @@ pub enum Said {
     /// We rejected a malformed message of the bank.
     Invalid(String),
     /// Messages of the bank are missing, and asked for.
-    Gap(u64, u64),
+    Gap(Gap),
+    /// So many times bytes of the bank were no message, or one with a wrong length or checksum; they were skipped.
+    Garbled(u64),
+}
+
+/// A gap in the numbers of the bank's messages.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Gap {
+    /// The first number that is missing.
+    pub first: u64,
+    /// The last number that is known to be missing.
+    pub last: u64,
+    /// The Logon had told that messages of the time before it are missing.
+    pub is_catching_up: bool,
 }
 
 /// State of the connection.
@@ -89,6 +105,12 @@ pub struct OrderSession<L> {
     is_up: bool,
     flush_until_ns: Option<u64>,
     message: Vec<u8>,
+    /// The bank marked that message as a possible repetition (43=Y or 97=Y).
+    is_marked: bool,
+    /// Last number of the gap that was told last: each message behind a gap reveals it again.
+    gap_end: u64,
+    /// Garbled messages that were told.
+    garbled: u64,
     /// Numbers that the journal has.
     journaled: (u64, u64),
     text: String,
@@ -123,6 +145,9 @@ impl<L: Link> OrderSession<L> {
             is_up: false,
             flush_until_ns: None,
             message: Vec::with_capacity(MESSAGE_BYTES_MAX),
+            is_marked: false,
+            gap_end: 0,
+            garbled: 0,
             journaled: numbers.both(),
             text: String::new(),
             is_stopping: false,
@@ -132,6 +157,11 @@ impl<L: Link> OrderSession<L> {
     /// The message that was handed out last, to take it while it is handled.
     pub fn message_mut(&mut self) -> &mut Vec<u8> {
         &mut self.message
+    }
+
+    /// Whether the bank marked that message as a possible repetition.
+    pub fn is_marked(&self) -> bool {
+        self.is_marked
     }
 
     /// Numbers of the next messages, out and in.
@@ -182,29 +212,46 @@ impl<L: Link> OrderSession<L> {
                 session,
                 message,
                 text,
+                gap_end,
                 ..
             } = self;
             match session.poll() {
-                Some(Event::Application(received, ..)) => {
+                Some(Event::Application(received, header, _)) => {
                     message.clear();
                     message.extend_from_slice(received.bytes());
+                    self.is_marked = header.poss_dup || header.poss_resend;
                     return Said::Message;
                 }
                 Some(Event::LoggedOn { is_restarted }) => {
                     self.is_up = true;
                     self.up_ns = time.mono_ns;
                     self.told = None;
+                    self.gap_end = 0;
                     return Said::Up(is_restarted);
                 }
                 Some(Event::Rejected(received)) => return Said::Rejected(text_of(&received)),
                 Some(Event::Invalid(received)) => return Said::Invalid(names_of(&received)),
-                Some(Event::Gap { first, last }) => return Said::Gap(first, last),
+                // mutant: execution: each message behind a gap tells it again
+                Some(Event::Gap { first, last }) if first > *gap_end => {
+                    *gap_end = last;
+                    return Said::Gap(Gap {
+                        first,
+                        last,
+                        is_catching_up: session.is_catching_up(),
+                    });
+                }
                 Some(Event::LoggedOut(received)) => *text = text_of(&received),
-                Some(Event::Logon(_) | Event::Skipped { .. } | Event::Restarted) => {}
+                Some(
+                    Event::Logon(_) | Event::Gap { .. } | Event::Skipped { .. } | Event::Restarted,
+                ) => {}
                 None => break,
             }
         }
-        self.end(time)
+        let garbled = self.session.counters().messages_garbled;
+        match garbled - std::mem::replace(&mut self.garbled, garbled) {
+            0 => self.end(time),
+            count => Said::Garbled(count),
+        }
     }
 
     /// Sends a message. Its bytes leave with the next [`OrderSession::flush`].
@@ -405,7 +452,7 @@ fn text_of(message: &Message<'_>) -> String {
 }
 
 /// The fields that name a message: type, number, ClOrdID, ExecID.
-fn names_of(message: &Message<'_>) -> String {
+pub fn names_of(message: &Message<'_>) -> String {
     let mut text = String::new();
     for field in message.fields().map_while(Result::ok) {
         if matches!(field.tag, 35 | 34 | 11 | 17) && text.len() < TEXT_BYTES_MAX {

@@ -103,7 +103,7 @@ pub enum Record<'a> {
     Command {
         /// Time.
         at_ns: u64,
-        /// Number of the request, ascending for each client.
+        /// Number of the request. It ascends for each client but for commands that were refused as replayed or malformed.
         request: u64,
         /// Client.
         client: &'a str,

@@ -12,7 +12,7 @@ use crate::desk::{Command, Ring};
 use crate::drop_copy::DropCopy;
 use crate::records;
 use crate::recovery::{Reading, RecoveryError};
-use crate::trader::{Error, Trader, answer_line};
+use crate::trader::{Error, RING_REFUSED, Trader, answer_line};
 use serde_json::Value;
 use std::time::{SystemTime, UNIX_EPOCH};
 use touchline_journal::Follow;
@@ -107,7 +107,9 @@ impl Standby {
             self.show_counters();
         }
         for place in 0..self.rings.len() {
-            self.rings[place].join(now_ns);
+            if self.rings[place].join(now_ns).is_some() {
+                self.refuse_ring(place);
+            }
             self.rings[place].poll(&mut self.commands);
             for command in std::mem::take(&mut self.commands) {
                 count += 1;
@@ -272,6 +274,16 @@ impl Standby {
         let mut trader = Trader::start_from(&self.config, tls, active, recovered)?;
         trader.note_command(client, command, "promoted");
         Ok((trader, read - before))
+    }
+
+    /// The files of a client's ring cannot be used.
+    fn refuse_ring(&mut self, place: usize) {
+        let client = self.rings[place].client.clone();
+        let command = Command {
+            request: 0,
+            text: String::new(),
+        };
+        self.answer(&client, &command, "", Some(RING_REFUSED));
     }
 
     fn answer(

@@ -19,7 +19,7 @@ mod simulation;
 mod stopped;
 mod watch;
 
-pub(crate) use commands::answer_line;
+pub(crate) use commands::{RING_REFUSED, answer_line};
 pub use incident::{Incident, Totals};
 pub use path::Path;
 
@@ -391,6 +391,16 @@ impl Trader {
         (count, is_drained)
     }
 
+    fn join_rings(&mut self, began_ns: u64) {
+        let at_ns = self.core.time(began_ns, self.clock.now_ns()).wall_ns;
+        for ring in &mut self.rings {
+            let why = ring.join(began_ns).map(str::to_owned);
+            if let Some(why) = why {
+                self.core.refuse_ring(at_ns, &ring.client, &why);
+            }
+        }
+    }
+
     #[cold]
     fn control(&mut self, began_ns: u64) -> Result<(), Error> {
         self.timers.control_ns = began_ns + TIMER_NS;
@@ -402,9 +412,7 @@ impl Trader {
             }
             source.join(&self.root, began_ns, &mut self.counters);
         }
-        for ring in &mut self.rings {
-            ring.join(began_ns);
-        }
+        self.join_rings(began_ns);
         self.core.watch_journal(ReceiveTime {
             wall_ns: self.clock.now_ns(),
             mono_ns: began_ns,

@@ -242,6 +242,11 @@ impl Engine {
         &self.orders
     }
 
+    /// Executions.
+    pub fn executions(&self) -> &Executions {
+        &self.executions
+    }
+
     /// All parents.
     pub fn parents(&self) -> &Parents {
         &self.parents

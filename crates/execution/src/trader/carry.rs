@@ -1,5 +1,6 @@
 //! What the core decides is carried out: the journal first, then the sessions, then the drop copy.
 
+use super::sessions::Faults;
 use super::{Incident, Path, Quotes, Totals};
 use crate::edge::{Link, Output};
 use crate::order_session::OrderSession;
@@ -69,6 +70,8 @@ pub(super) struct Core<O, L> {
     pub refusal: Option<String>,
     /// Counts of each bank.
     pub banks: Vec<BankCounts>,
+    /// Faults of each bank's order session.
+    pub faults: Vec<Faults>,
     /// Banks whose sessions have messages of the present batch.
     pub is_filled: Vec<bool>,
     /// Paths of this round that sent something.

@@ -12,8 +12,12 @@ use touchline_fx::input::{Desk, Input};
 use touchline_fx::session_file::read_desk;
 use touchline_types::{Id, ReceiveTime};
 
+/// The reason in the answer for a ring that is not read.
+pub(crate) const RING_REFUSED: &str = "ring_refused";
+
 impl<O: Output, L: Link> Core<O, L> {
-    /// Executes a command or refuses it. The command is in the journal as received, and so is the answer.
+    /// Executes a command or refuses it. The command is in the journal as received, also one that was seen before, and so is
+    /// the answer.
     pub fn command(
         &mut self,
         time: ReceiveTime,
@@ -24,10 +28,8 @@ impl<O: Output, L: Link> Core<O, L> {
         self.totals.commands += 1;
         self.wake(time);
         let at_ns = time.wall_ns;
-        // One that was seen before is not written as received: its number would not ascend.
-        if admitted != Err(Unfit::Replayed) {
-            self.journal_command(time, client, command);
-        }
+        // mutant: execution: a replayed command is not in the journal
+        self.journal_command(time, client, command);
         let done = match admitted {
             Ok(()) => self.execute(time, client, &command.text),
             Err(unfit) => Err(unfit.reason().to_owned()),
@@ -45,6 +47,16 @@ impl<O: Output, L: Link> Core<O, L> {
         }
         let reason = reason.map(String::as_str);
         let line = answer_line(at_ns, &client.name, command.request, answer, reason);
+        self.answer(at_ns, &line);
+    }
+
+    /// The ring of a client is refused, so that its commands are not read: an incident, and an answer of number 0 in the journal.
+    pub fn refuse_ring(&mut self, at_ns: u64, client: &ClientConfig, why: &str) {
+        self.incident(Incident::RingRefused {
+            client: client.name.clone(),
+            why: why.to_owned(),
+        });
+        let line = answer_line(at_ns, &client.name, 0, "refused", Some(RING_REFUSED));
         self.answer(at_ns, &line);
     }
 
@@ -103,6 +115,7 @@ impl<O: Output, L: Link> Core<O, L> {
         match &desk {
             Desk::Parent(request) => {
                 let quantity = request.terms.map_or(0, |terms| terms.quantity);
+                // mutant: execution: a client has no largest order
                 if quantity > client.max_order {
                     return Err("client_order_qty".to_owned());
                 }

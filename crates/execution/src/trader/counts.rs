@@ -30,6 +30,8 @@ impl Trader {
             fx_orders_unsent: totals.unsent,
             fx_cancels_sent: totals.cancels,
             fx_reports: totals.reports,
+            fx_reports_repeated: totals.reports_repeated,
+            fx_messages_garbled: totals.garbled,
             fx_fills: totals.fills,
             fx_rejects_last_look_price: of(RejectCode::LastLookPrice),
             fx_rejects_last_look_latency: of(RejectCode::LastLookLatency),

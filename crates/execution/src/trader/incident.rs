@@ -49,6 +49,24 @@ pub enum Incident {
         first: u64,
         /// Last one.
         last: u64,
+        /// They were sent before the Logon, while there was no connection.
+        is_reconnect: bool,
+    },
+    /// Bytes of a bank were no message, or one with a wrong length or checksum.
+    Garbled {
+        /// Bank.
+        bank: String,
+        /// How often, since the last incident of this kind and bank.
+        count: u64,
+    },
+    /// A bank repeated a report and did not mark it as a possible repetition.
+    Repeated {
+        /// Bank.
+        bank: String,
+        /// Fields that name the message.
+        message: String,
+        /// How often, since the last incident of this kind and bank.
+        count: u64,
     },
     /// An alarm of the core.
     Alarm {
@@ -90,6 +108,13 @@ pub enum Incident {
         /// Reason.
         reason: String,
     },
+    /// The files of a client's ring cannot be used, so that its commands are not read.
+    RingRefused {
+        /// Client.
+        client: String,
+        /// Why.
+        why: String,
+    },
     /// The engine was stopped for a while; it makes no orders until it has read all quotes.
     Paused {
         /// Milliseconds.
@@ -113,7 +138,10 @@ impl Incident {
                 is_restarted: false,
                 ..
             } | Incident::SessionDown { retry_ms: None, .. }
-                | Incident::Gap { .. }
+                | Incident::Gap {
+                    is_reconnect: true,
+                    ..
+                }
         );
         !is_expected
     }
@@ -135,12 +163,15 @@ impl Incident {
                 false => "rejected",
             },
             Incident::Gap { .. } => "sequence_gap",
+            Incident::Garbled { .. } => "garbled",
+            Incident::Repeated { .. } => "report_repeated",
             Incident::Alarm { what, .. } => return what.to_string(),
             Incident::Killed { .. } => "kill",
             Incident::JournalFailed { .. } => "journal_failed",
             Incident::JournalAlarm { .. } => "journal_segment",
             Incident::Rebooted { .. } => "journal_end_lost",
             Incident::Refused { .. } => "refused",
+            Incident::RingRefused { .. } => "ring_refused",
             Incident::Paused { .. } => "paused",
             Incident::Quotes { .. } => "quotes_refused",
         }
@@ -155,6 +186,8 @@ impl Incident {
             | Incident::NotConnected { bank, .. }
             | Incident::Rejected { bank, .. }
             | Incident::Gap { bank, .. }
+            | Incident::Garbled { bank, .. }
+            | Incident::Repeated { bank, .. }
             | Incident::Alarm { bank, .. }
             | Incident::Quotes { bank, .. } => Some(bank),
             _ => None,
@@ -169,11 +202,11 @@ impl Incident {
         }
     }
 
-    /// Who caused it: the user of a kill, or the client of a command that was refused.
+    /// Who caused it: the user of a kill, or the client of a command or ring that was refused.
     pub fn by(&self) -> Option<&str> {
         match self {
             Incident::Killed { by } => by.as_ref().map(Id::as_str),
-            Incident::Refused { client, .. } => Some(client),
+            Incident::Refused { client, .. } | Incident::RingRefused { client, .. } => Some(client),
             _ => None,
         }
     }
@@ -230,12 +263,38 @@ impl fmt::Display for Incident {
                 true => write!(f, "a malformed message of {bank} was rejected: {text}"),
                 false => write!(f, "{bank} rejected a message of ours: {text}"),
             },
-            Incident::Gap { bank, first, last } => {
-                write!(
+            Incident::Gap {
+                bank,
+                first,
+                last,
+                is_reconnect,
+            } => match is_reconnect {
+                true => write!(
                     f,
-                    "sequence gap of {bank}: messages {first} to {last} are asked for"
-                )
-            }
+                    "sequence gap of {bank}: messages {first} to {last}, of the time without a connection, are requested"
+                ),
+                false => write!(
+                    f,
+                    "sequence gap of {bank}: messages {first} to {last} were lost on a connection that is up; they are requested, and \
+                     their orders have old states until they arrive; if it repeats, ask the bank, and look for another process with \
+                     these CompIDs"
+                ),
+            },
+            Incident::Garbled { bank, count } => write!(
+                f,
+                "{bank} sent bytes that are not a FIX message, or a wrong BodyLength or CheckSum: skipped, {count} times since the \
+                 last line about it; a lost report is requested when the next message shows the gap; look at the network and ask \
+                 the bank"
+            ),
+            Incident::Repeated {
+                bank,
+                message,
+                count,
+            } => write!(
+                f,
+                "{bank} repeated a report without PossDupFlag (43) or PossResend (97): {message}; ignored, {count} times since the \
+                 last line about it; ask the bank"
+            ),
             Incident::Alarm { what, bank, order } => {
                 if let Some(order) = order {
                     write!(f, "order {} of ", order.as_str())?;
@@ -287,6 +346,11 @@ impl fmt::Display for Incident {
             Incident::Refused { client, reason } => {
                 write!(f, "command of {client} refused: {reason}")
             }
+            Incident::RingRefused { client, why } => write!(
+                f,
+                "commands of {client} are not read: {why}; find out who made these files, or correct user and directory of \
+                 [[clients]] and restart"
+            ),
             Incident::Quotes { why, .. } => f.write_str(why),
             Incident::Paused { ms } => {
                 write!(
@@ -351,6 +415,10 @@ pub struct Totals {
     pub unsent: u64,
     /// Messages of banks about orders.
     pub reports: u64,
+    /// Reports that a bank repeated without a mark.
+    pub reports_repeated: u64,
+    /// Messages of order sessions that were garbled.
+    pub garbled: u64,
     /// Fills, busts and corrections.
     pub fills: u64,
     /// Commands.

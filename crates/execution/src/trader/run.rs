@@ -3,6 +3,7 @@
 use super::Incident;
 use super::Totals;
 use super::carry::{Boot, Core, PATHS_MAX};
+use super::sessions::Faults;
 use crate::config::{Config, SyncMode};
 use crate::edge::{Link, Output};
 use crate::order_session::{OrderSession, Said};
@@ -71,6 +72,7 @@ impl<O: Output, L: Link> Core<O, L> {
             next_line,
             refusal: None,
             banks: vec![BankCounts::default(); config.banks.len()],
+            faults: vec![Faults::default(); config.banks.len()],
             is_filled: vec![false; config.banks.len()],
             paths: Vec::new(),
             last_canceled: 0,

@@ -3,18 +3,53 @@
 use super::Incident;
 use super::carry::Core;
 use crate::edge::{Link, Output};
-use crate::order_session::Said;
+use crate::order_session::{Gap, Said, names_of};
 use crate::records::Record;
 use crate::variant::Variant;
 use touchline_fx::input::{Input, Session};
 use touchline_fx::setup::Bank;
 use touchline_types::ReceiveTime;
+use touchline_wire::fix::{Frame, frame};
+
+/// Interval of the incidents of one kind and bank that can come with every message.
+const AGAIN_NS: u64 = 60_000_000_000;
+
+/// Faults of one kind that are told at intervals, and counted between.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Limited {
+    /// Those that were not told.
+    count: u64,
+    told_ns: Option<u64>,
+}
+
+impl Limited {
+    /// Adds faults. The number since the last time, if it is time to tell them.
+    fn add(&mut self, count: u64, mono_ns: u64) -> Option<u64> {
+        self.count += count;
+        let is_early = |told_ns: u64| mono_ns < told_ns.saturating_add(AGAIN_NS);
+        // mutant: execution: every repeated report is a line
+        if self.told_ns.is_some_and(is_early) {
+            return None;
+        }
+        self.told_ns = Some(mono_ns);
+        Some(std::mem::take(&mut self.count))
+    }
+}
+
+/// What a bank can send with every message, and is told at intervals.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Faults {
+    repeated: Limited,
+    garbled: Limited,
+}
 
 impl<O: Output, L: Link> Core<O, L> {
     /// What an order session says.
     pub fn said(&mut self, bank: Bank, said: Said, time: ReceiveTime) {
-        if said == Said::Message {
-            return self.report(bank, time);
+        match said {
+            Said::Message => return self.report(bank, time),
+            Said::Garbled(count) => return self.garbled(bank, count, time),
+            _ => {}
         }
         let is_up = match said {
             Said::Up(_) => Some(true),
@@ -23,8 +58,7 @@ impl<O: Output, L: Link> Core<O, L> {
         };
         let is_asked = self.sessions[bank].is_stopping();
         self.totals.sessions_lost += u64::from(is_up == Some(false) && !is_asked);
-        let name = self.engine.setup().banks[bank].config.name.clone();
-        if let Some(incident) = incident(name, said, is_asked) {
+        if let Some(incident) = incident(self.name(bank), said, is_asked) {
             self.incident(incident);
         }
         if let Some(is_up) = is_up {
@@ -67,8 +101,42 @@ impl<O: Output, L: Link> Core<O, L> {
             let appended = self.append(at_ns, &record);
             self.check(appended, time);
         }
+        let repeated = self.engine.executions().repeated();
         self.handle(time, &Input::Orders(bank, Session::Message(&message)));
+        let is_repeated = self.engine.executions().repeated() > repeated;
+        // A bank that marks a repetition does what FIX says.
+        // mutant: execution: a marked repetition is a fault
+        if is_repeated && !self.sessions[bank].is_marked() {
+            self.repeated(bank, &message, time);
+        }
         *self.sessions[bank].message_mut() = message;
+    }
+
+    /// A repeated report without a mark: the core ignored it, and the bank must say why it came.
+    #[cold]
+    fn repeated(&mut self, bank: Bank, message: &[u8], time: ReceiveTime) {
+        self.totals.reports_repeated += 1;
+        let told = self.faults[bank].repeated.add(1, time.mono_ns);
+        if let (Some(count), Ok(Frame::Whole(message))) = (told, frame(message, message.len())) {
+            self.incident(Incident::Repeated {
+                bank: self.name(bank),
+                message: names_of(&message),
+                count,
+            });
+        }
+    }
+
+    #[cold]
+    fn garbled(&mut self, bank: Bank, count: u64, time: ReceiveTime) {
+        self.totals.garbled += count;
+        if let Some(count) = self.faults[bank].garbled.add(count, time.mono_ns) {
+            let bank = self.name(bank);
+            self.incident(Incident::Garbled { bank, count });
+        }
+    }
+
+    fn name(&self, bank: Bank) -> String {
+        self.engine.setup().banks[bank].config.name.clone()
     }
 }
 
@@ -80,7 +148,7 @@ fn incident(bank: String, said: Said, is_asked: bool) -> Option<Incident> {
         text,
     };
     Some(match said {
-        Said::Nothing | Said::Message => return None,
+        Said::Nothing | Said::Message | Said::Garbled(_) => return None,
         Said::Up(is_restarted) => Incident::SessionUp { bank, is_restarted },
         Said::Down(why, retry_ms) => Incident::SessionDown {
             bank,
@@ -94,6 +162,31 @@ fn incident(bank: String, said: Said, is_asked: bool) -> Option<Incident> {
         },
         Said::Rejected(text) => rejected(bank, false, text),
         Said::Invalid(text) => rejected(bank, true, text),
-        Said::Gap(first, last) => Incident::Gap { bank, first, last },
+        Said::Gap(Gap {
+            first,
+            last,
+            is_catching_up,
+        }) => Incident::Gap {
+            bank,
+            first,
+            last,
+            is_reconnect: is_catching_up,
+        },
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The first one at once, later ones once a minute with their number: a bank that repeats every report fills no log.
+    #[test]
+    fn faults_are_told_at_intervals_with_their_number() {
+        let mut faults = Limited::default();
+        assert_eq!(faults.add(1, 7), Some(1));
+        assert_eq!(faults.add(1, 8), None);
+        assert_eq!(faults.add(2, 6 + AGAIN_NS), None);
+        assert_eq!(faults.add(1, 7 + AGAIN_NS), Some(4));
+        assert_eq!(faults.add(1, 8 + AGAIN_NS), None);
+    }
 }

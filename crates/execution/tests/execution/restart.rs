@@ -176,17 +176,6 @@ fn an_adopted_order_is_canceled_by_the_name_of_a_parent_that_the_journal_has() {
     assert_eq!(value(&rig.bank.take("F"), 41), value(&lost, 11));
 }
 
-/// A ring whose files belong to another user than the configuration says is not read.
-#[test]
-fn a_client_of_another_user_is_not_heard() {
-    let mut rig = Rig::open(SMALL, "");
-    rig.kill_as_guest();
-    assert_eq!(rig.trader().totals().commands, 0);
-    rig.command(r#"{"op":"kill"}"#);
-    rig.until("a kill", |rig| rig.trader().engine().is_killed());
-    assert_eq!(rig.trader().totals().commands, 1);
-}
-
 /// The one and last report of a mass status: the order is filled.
 fn mass_report(rig: &mut Rig, order: &Fields, request: &str, count: &str) {
     let (quantity, price) = (value(order, 38).to_owned(), value(order, 44).to_owned());

@@ -54,7 +54,8 @@ impl Rig {
              [[sessions]]\nbank = \"LP01\"\nhost = \"{address}\"\nsender = \"TOUCHLINE\"\nreconnect_ms = 1\n\
              reconnect_ms_max = 5\n\
              [[clients]]\nname = \"desk\"\nmay = [\"send\", \"cancel\", \"kill\", \"lift\", \"enable\", \"resolve\"]\n\
-             [[clients]]\nname = \"guest\"\nuser = 4242\nmay = [\"kill\"]\n",
+             [[clients]]\nname = \"guest\"\nuser = 4242\nmay = [\"kill\"]\n\
+             [[clients]]\nname = \"small\"\nmay = [\"send\"]\nmax_order = 500000\n",
             folder.join("buses"),
             folder.join("journal"),
         );
@@ -134,13 +135,22 @@ impl Rig {
 
     /// Sends a kill over the ring that another user should have; its files are ours.
     pub fn kill_as_guest(&mut self) {
-        let root = Root::at(self.folder.join("buses"));
-        let mut guest = DeskClient::open(&root, "fx-run", "guest").expect("a ring of ours");
+        let mut guest = DeskClient::open(&self.root(), "fx-run", "guest").expect("a ring of ours");
         for _ in 0..200 {
             assert!(guest.send(wall_ns(), r#"{"op":"kill"}"#), "a short command");
             std::thread::sleep(Duration::from_millis(1));
             self.round();
         }
+    }
+
+    /// The time, as a number of a command.
+    pub fn now_ns() -> u64 {
+        wall_ns()
+    }
+
+    /// Where the buses are.
+    pub fn root(&self) -> Root {
+        Root::at(self.folder.join("buses"))
     }
 
     /// Sends a command of the desk.

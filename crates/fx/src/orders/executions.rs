@@ -23,6 +23,8 @@ pub struct Execution {
 #[derive(Debug, Clone, Default)]
 pub struct Executions {
     reported: HashSet<(Bank, Id)>,
+    /// Reports whose ExecID was reported before.
+    repeated: u64,
     booked: HashMap<(Bank, Id), Execution>,
 }
 
@@ -46,11 +48,18 @@ impl Executions {
 
     /// Whether an ExecID of a bank is new. One that is too long is always new: CumQty limits its bookings.
     pub fn is_new(&mut self, bank: Bank, exec_id: Option<&[u8]>) -> bool {
-        match exec_id.and_then(Id::new) {
+        let is_new = match exec_id.and_then(Id::new) {
             // mutant: fx: a repeated report is taken again
             Some(exec_id) => self.reported.insert((bank, exec_id)),
             None => true,
-        }
+        };
+        self.repeated += u64::from(!is_new);
+        is_new
+    }
+
+    /// Reports whose ExecID was reported before, which were ignored.
+    pub fn repeated(&self) -> u64 {
+        self.repeated
     }
 
     /// Stores a fill.

@@ -308,20 +308,33 @@ mod tests {
             is_ours,
             text: text(),
         };
+        let gap = |is_reconnect| Incident::Gap {
+            bank: bank(),
+            first: 4,
+            last: 5,
+            is_reconnect,
+        };
+        let count = 1;
         vec![
             session(false),
             lost(None),
-            Incident::Gap {
-                bank: bank(),
-                first: 4,
-                last: 5,
-            },
+            gap(true),
             session(true),
             lost(Some(50)),
             Incident::NotConnected {
                 bank: bank(),
                 why: "10.1.2.3:7001: connection refused; attempt 3".to_owned(),
                 retry_ms: 400,
+            },
+            gap(false),
+            Incident::Garbled {
+                bank: bank(),
+                count,
+            },
+            Incident::Repeated {
+                bank: bank(),
+                message: text(),
+                count,
             },
             rejected(false),
             rejected(true),
@@ -341,6 +354,10 @@ mod tests {
             Incident::Refused {
                 client: "desk".to_owned(),
                 reason: "bad_order".to_owned(),
+            },
+            Incident::RingRefused {
+                client: "desk".to_owned(),
+                why: text(),
             },
             Incident::Paused { ms: 9 },
             Incident::Quotes {
@@ -369,6 +386,9 @@ mod tests {
                 "WARN fx_alarm reason=session_reset bank=LP02",
                 "WARN fx_alarm reason=session_lost bank=LP02 retry_ms=50",
                 "WARN fx_alarm reason=not_connected bank=LP02 retry_ms=400",
+                "WARN fx_alarm reason=sequence_gap bank=LP02",
+                "WARN fx_alarm reason=garbled bank=LP02",
+                "WARN fx_alarm reason=report_repeated bank=LP02",
                 "WARN fx_alarm reason=rejected bank=LP02",
                 "WARN fx_alarm reason=malformed bank=LP02",
                 "WARN fx_alarm reason=manual bank=LP02 order=Te4-P17-1",
@@ -379,13 +399,14 @@ mod tests {
                 "WARN fx_alarm reason=journal_segment",
                 "WARN fx_alarm reason=journal_end_lost",
                 "WARN fx_alarm reason=refused by=desk",
+                "WARN fx_alarm reason=ring_refused by=desk",
                 "WARN fx_alarm reason=paused",
                 "WARN fx_alarm reason=quotes_refused bank=LP02",
             ]
         );
         // The examples of docs/fx.md, and each reason of its table.
         let guide = include_str!("../../../../docs/fx.md").replace("bus=fx-run ", "");
-        for line in [lines[5], lines[8]] {
+        for line in [lines[5], lines[11]] {
             assert!(guide.contains(line), "{line}");
         }
         for incident in incidents().iter().filter(|incident| incident.is_urgent()) {

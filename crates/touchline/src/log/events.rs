@@ -225,7 +225,7 @@ events! {
         "the trading engine has restored its journal, and its order sessions start to connect"
         "nothing";
     FX_SESSION = Info Each "fx_session" [reason bank text]
-        "an order session of the trading engine is up (session_up), has logged out (logout), or asks for missing messages (sequence_gap)"
+        "an order session of the trading engine is up (session_up), has logged out (logout), or requests messages that the bank sent while there was no connection (sequence_gap)"
         "nothing";
     FX_STANDBY = Info Each "fx_standby" [what]
         "a standby follows the journal of the active trading engine, or was promoted"
@@ -237,7 +237,7 @@ events! {
         "the trading engine continues a copied journal that lacks records of its source, or whose source was never heard"
         "compare orders and positions with every bank, whose orders the engine asks for; look for the other host's journal";
     FX_ALARM = Warn Each "fx_alarm" [reason bank order by retry_ms text]
-        "the trading engine needs a person: a session was lost or cannot connect, an outcome is unknown, a trade was refused, reversed or corrected, the kill switch was set, a command was refused, or the journal cannot be written"
+        "the trading engine needs a person: a session was lost or cannot connect, messages of a bank were lost, garbled or repeated, an outcome is unknown, a trade was refused, reversed or corrected, the kill switch was set, a command or the ring of a client was refused, or the journal cannot be written"
         "read text; docs/fx.md has the answer to each reason";
     FX_BACK_OFFICE = Info Each "fx_back_office" [what]
         "a client of the drop copy logged on or off, or a connection was refused"

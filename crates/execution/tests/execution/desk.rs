@@ -1,0 +1,164 @@
+//! Clients of the desk: whose ring is read, and what a client may send.
+
+use crate::rig::{Rig, value};
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+use touchline_execution::desk::{DeskClient, ring_name};
+use touchline_execution::records::{self, ANSWERS, Record};
+use touchline_execution::{Incident, Trader};
+use touchline_transport::bus::{END_OF_BATCH, Layout, Lock, Publication};
+
+const SMALL: &str = "segment_bytes = 1048576\ntail_bytes = 1048576";
+
+/// Ends the engine. Commands of a client in its journal, with their numbers, and the answers that it has.
+fn journaled(rig: &mut Rig, of: &str) -> (Vec<(u64, String)>, Vec<String>) {
+    let trader: Trader = rig.trader.take().expect("an engine that runs");
+    trader.finish().expect("a journal that is written");
+    let (mut commands, mut answers) = (Vec::new(), Vec::new());
+    let read =
+        touchline_journal::read(
+            &rig.folder.join("journal"),
+            false,
+            |entry| match Record::decode(entry.head.kind, entry.body) {
+                Some(Record::Command {
+                    request,
+                    client,
+                    text,
+                    ..
+                }) if client == of => commands.push((request, text.to_owned())),
+                Some(Record::Lines { lines, .. }) => {
+                    let mine = format!("\"client\":\"{of}\"");
+                    let all = records::lines(lines).filter(|(kind, _)| *kind == ANSWERS);
+                    let all = all.filter(|(_, text)| text.contains(&mine));
+                    answers.extend(all.map(|(_, text)| text.to_owned()));
+                }
+                _ => {}
+            },
+        );
+    read.expect("a journal");
+    (commands, answers)
+}
+
+/// A ring whose files belong to another user than the configuration says is not read. This is told once, with the owner, and an
+/// answer in the journal says it; the other clients go on.
+#[test]
+fn a_ring_of_another_user_is_refused_once_and_not_read() {
+    let mut rig = Rig::open(SMALL, "");
+    rig.kill_as_guest();
+    assert_eq!(rig.trader().totals().commands, 0);
+    assert!(!rig.trader().engine().is_killed());
+    rig.command(r#"{"op":"kill"}"#);
+    rig.until("a kill", |rig| rig.trader().engine().is_killed());
+    assert_eq!(rig.trader().totals().commands, 1);
+    let owner = fs::metadata(&rig.folder).expect("our folder").uid();
+    let refused = rig.incidents.iter().filter(|incident| {
+        let is_urgent = incident.is_urgent() && incident.by() == Some("guest");
+        is_urgent && incident.reason() == "ring_refused"
+    });
+    let refused: Vec<String> = refused.map(Incident::to_string).collect();
+    assert_eq!(refused.len(), 1, "{:?}", rig.incidents);
+    let owners = format!("belongs to user {owner}, not to user 4242");
+    assert!(refused[0].contains(&owners), "{refused:?}");
+    let (commands, answers) = journaled(&mut rig, "guest");
+    assert_eq!((commands.len(), answers.len()), (0, 1), "{answers:?}");
+    assert!(answers[0].contains("\"reason\":\"ring_refused\""));
+}
+
+/// A message without room for a number is answered as malformed, in the journal like any other command, and the next one is read.
+#[test]
+fn a_message_that_is_too_short_for_a_number_is_malformed() {
+    let mut rig = Rig::open(SMALL, "");
+    let layout = Layout {
+        ring_bytes: 65_536,
+        message_bytes_min: 64,
+        schema: 901,
+        tables: [],
+        lossless: None,
+        huge_pages: false,
+        lock: Lock::No,
+    };
+    let ring = ring_name("fx-run", "small");
+    let ring = Publication::open(&rig.root(), &ring, &layout);
+    let (mut ring, []) = ring.expect("a ring of ours");
+    for bytes in [&b"1234567"[..], b""] {
+        ring.stage(bytes.len(), |frame| {
+            frame.put(bytes);
+            frame.finish();
+        });
+        ring.release(END_OF_BATCH);
+    }
+    rig.until("refused commands", |rig| rig.trader().totals().refused == 2);
+    let refused = Incident::Refused {
+        client: "small".to_owned(),
+        reason: "malformed".to_owned(),
+    };
+    let told = rig
+        .incidents
+        .iter()
+        .filter(|incident| **incident == refused);
+    assert_eq!(told.count(), 2, "{:?}", rig.incidents);
+    let (commands, answers) = journaled(&mut rig, "small");
+    assert_eq!(commands, [(0, "1234567".to_owned()), (0, String::new())]);
+    assert_eq!(answers.len(), 2, "{answers:?}");
+}
+
+/// A parent beyond the client's limit makes no order; one within it does.
+#[test]
+fn a_client_has_a_largest_order() {
+    let mut rig = Rig::open(SMALL, "");
+    let mut small = DeskClient::open(&rig.root(), "fx-run", "small").expect("a ring of ours");
+    let parent = |id: &str, quantity: u64| {
+        format!(
+            r#"{{"op":"parent","id":"{id}","pair":"EUR/USD","side":"buy","qty":{quantity},"tif":"gtd","deadline_ms":60000}}"#
+        )
+    };
+    rig.show(110_000);
+    let request = Rig::now_ns();
+    small.send(request, &parent("P1", 501_000));
+    small.send(request + 1, &parent("P2", 500_000));
+    rig.until("commands", |rig| rig.trader().totals().commands == 2);
+    let refused = Incident::Refused {
+        client: "small".to_owned(),
+        reason: "client_order_qty".to_owned(),
+    };
+    assert_eq!(rig.incidents.last(), Some(&refused), "{:?}", rig.incidents);
+    rig.show(110_000);
+    rig.until("an order", |rig| rig.bank.count("D") > 0);
+    let order = rig.bank.take("D");
+    assert!(value(&order, 11).contains("-P2-"), "{order:?}");
+    assert_eq!(rig.bank.count("D"), 0);
+}
+
+/// A number that was used is refused whatever the command says. Its text is in the journal, and the next run
+/// knows the numbers of this one.
+#[test]
+fn a_replayed_command_is_answered_and_in_the_journal() {
+    let mut rig = Rig::open(SMALL, "");
+    let mut small = DeskClient::open(&rig.root(), "fx-run", "small").expect("a ring of ours");
+    let request = Rig::now_ns();
+    small.send(request, r#"{"op":"first"}"#);
+    small.send(request, r#"{"op":"second"}"#);
+    small.send(request - 1, r#"{"op":"third"}"#);
+    rig.until("commands", |rig| rig.trader().totals().refused == 3);
+    let (commands, answers) = journaled(&mut rig, "small");
+    let expected = [
+        (request, r#"{"op":"first"}"#),
+        (request, r#"{"op":"second"}"#),
+        (request - 1, r#"{"op":"third"}"#),
+    ];
+    let expected = expected.map(|(request, text)| (request, text.to_owned()));
+    assert_eq!(commands, expected);
+    let replayed = answers
+        .iter()
+        .filter(|answer| answer.contains("\"replayed\""));
+    assert_eq!((replayed.count(), answers.len()), (2, 3), "{answers:?}");
+    // The next run reads the ring of a client that lives from its start.
+    rig.bank.is_on = false;
+    rig.start();
+    small.send(request, r#"{"op":"fourth"}"#);
+    rig.until("all of the ring", |rig| rig.trader().totals().refused == 4);
+    let (commands, answers) = journaled(&mut rig, "small");
+    let again = answers[3..].iter();
+    let replayed = again.filter(|answer| answer.contains("\"replayed\""));
+    assert_eq!((commands.len(), replayed.count()), (7, 4), "{answers:?}");
+}
