@@ -95,6 +95,48 @@ pub const EXECUTION: &[Mutant] = &[
         test: "-p touchline-execution --lib a_command_is_admitted_once_and_in_its_time",
     },
     Mutant {
+        name: "execution: a client has no rate",
+        find: "self.recent.len() >= self.per_second",
+        replace: "false",
+        test: "-p touchline-execution --lib a_client_has_a_rate",
+    },
+    Mutant {
+        name: "execution: a client has no largest order",
+        find: "quantity > client.max_order",
+        replace: "false",
+        test: "-p touchline-execution --test execution desk::a_client_has_a_largest_order",
+    },
+    Mutant {
+        name: "execution: a replayed command is not in the journal",
+        find: "self.journal_command(time, client, command);",
+        replace: "if admitted != Err(Unfit::Replayed) { self.journal_command(time, client, command); }",
+        test: "-p touchline-execution --test execution desk::a_replayed_command_is_answered_and_in_the_journal",
+    },
+    Mutant {
+        name: "execution: a refused ring is told at each attempt",
+        find: "self.told.as_ref() == Some(&why)",
+        replace: "false",
+        test: "-p touchline-execution --test execution desk::a_ring_of_another_user_is_refused_once_and_not_read",
+    },
+    Mutant {
+        name: "execution: each message behind a gap tells it again",
+        find: "if first > *gap_end",
+        replace: "if first > 0",
+        test: "-p touchline-execution --lib a_gap_is_told_once_and_not_as_an_alarm_behind_a_logon",
+    },
+    Mutant {
+        name: "execution: every repeated report is a line",
+        find: "self.told_ns.is_some_and(is_early)",
+        replace: "false",
+        test: "-p touchline-execution --lib faults_are_told_at_intervals_with_their_number",
+    },
+    Mutant {
+        name: "execution: a marked repetition is a fault",
+        find: "&& !self.sessions[bank].is_marked()",
+        replace: "",
+        test: "-p touchline --test system fx::session_faults::a_report_that_is_repeated",
+    },
+    Mutant {
         name: "execution: decrypted bytes wait for the next readiness of the socket",
         find: "|| self.link.has_unread()",
         replace: "",

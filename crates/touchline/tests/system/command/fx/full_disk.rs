@@ -86,7 +86,7 @@ pub fn logged(desk: &Desk, line: &str, name: &str) -> Ended {
 }
 
 /// The engine's counter of this name.
-fn counter(desk: &Desk, name: &str) -> u64 {
+pub fn counter(desk: &Desk, name: &str) -> u64 {
     let shown = desk.run("stat fx-run --json").done().stdout;
     let shown: Value = serde_json::from_str(&shown).expect("JSON");
     shown["counters"][name].as_u64().expect("a counter")

@@ -1,13 +1,16 @@
-//! Reports that are forged, malformed, repeated or contradict the order: each has its documented answer.
+//! Reports that are forged, malformed, repeated or contradict the order: each has its documented answer and its log line.
 
-use super::live::{end, start};
+use super::full_disk::logged;
+use super::live::end;
 use super::scripted_bank::{Fields, ScriptedBank, value};
 use super::trade::Market;
 use crate::command::deribit::until;
 use std::time::Duration;
 
+pub const ENGINE: &str = "fx run --config fx/run.toml --until-eof";
+
 /// A trade report of an order (D), as it should be, with other values for some tags; an empty value leaves the field out.
-fn trade(order: &Fields, exec_id: &str, other: &[(u32, &str)]) -> Fields {
+pub fn trade(order: &Fields, exec_id: &str, other: &[(u32, &str)]) -> Fields {
     let quantity = value(order, 38);
     let mut fields: Fields = [
         (37, "O1"),
@@ -37,7 +40,7 @@ fn trade(order: &Fields, exec_id: &str, other: &[(u32, &str)]) -> Fields {
 }
 
 /// A market of one bank whose quotes are simulated, and whose dealing desk is this test.
-fn open(name: &str) -> (Market, ScriptedBank) {
+pub fn open(name: &str) -> (Market, ScriptedBank) {
     let market = Market::open(name, &["[banks.orders]"]);
     let bank = ScriptedBank::open("LP01");
     let text = market.desk.read("fx/run.toml");
@@ -51,28 +54,33 @@ fn open(name: &str) -> (Market, ScriptedBank) {
     (market, bank)
 }
 
+/// An order of a parent at the market. The engine has the bank's quotes sooner or later, and a cool-down of the bank ends.
+pub fn order(market: &Market, bank: &ScriptedBank) -> Fields {
+    let mut found = None;
+    until("an order", || {
+        let sent = market.send("EUR/USD buy 2000 --tif ioc");
+        if sent.status == 0 {
+            found = bank.within("D", Duration::from_millis(300));
+        }
+        found.is_some()
+    });
+    found.expect("an order")
+}
+
+/// Lines of the engine's log that have all of these texts.
+pub fn lines(market: &Market, texts: &[&str]) -> usize {
+    let log = market.desk.read("engine.log");
+    let has_all = |line: &&str| texts.iter().all(|text| line.contains(text));
+    log.lines().filter(has_all).count()
+}
+
 /// Trades that are not as ordered are refused with Q and an alarm, the order is disputed and nothing is booked, until the
 /// desk resolves it; a good trade is booked once, however often its report comes.
 #[test]
 fn a_trade_that_is_not_as_ordered_is_refused_and_not_booked() {
     let (market, bank) = open("fx-forged");
-    let engine = start(
-        &market.desk,
-        "fx run --config fx/run.toml --until-eof",
-        "engine.txt",
-    );
-    // The engine has the bank's quotes sooner or later, and a cool-down of the bank ends.
-    let order = || {
-        let mut found = None;
-        until("an order", || {
-            let sent = market.send("EUR/USD buy 2000 --tif ioc");
-            if sent.status == 0 {
-                found = bank.within("D", Duration::from_millis(300));
-            }
-            found.is_some()
-        });
-        found.expect("an order")
-    };
+    let engine = logged(&market.desk, ENGINE, "engine");
+    let mut alarms = Vec::new();
     for (number, (reason, other)) in [
         ("A", &[(55, "GBP/USD")][..]),
         ("B", &[(54, "2")]),
@@ -82,12 +90,13 @@ fn a_trade_that_is_not_as_ordered_is_refused_and_not_booked() {
     .into_iter()
     .enumerate()
     {
-        let order = order();
+        let order = order(&market, &bank);
         bank.send("8", trade(&order, &format!("X{number}"), other));
         let refused = bank.next("Q");
         assert_eq!(value(&refused, 127), reason);
         assert_eq!(value(&refused, 17), format!("X{number}"));
         let id = value(&order, 11);
+        alarms.push(format!("reason=dk_{reason} bank=LP01 order={id} "));
         // What the desk says of it must be possible.
         market.desk.run(&format!("fx resolve {id} 0")).done();
         market
@@ -95,7 +104,7 @@ fn a_trade_that_is_not_as_ordered_is_refused_and_not_booked() {
             .run(&format!("fx resolve {id} 0"))
             .refused(1, &["no_such_thing"]);
     }
-    let good = order();
+    let good = order(&market, &bank);
     for exec_id in ["Y1", "Y1"] {
         bank.send("8", trade(&good, exec_id, &[]));
     }
@@ -106,6 +115,14 @@ fn a_trade_that_is_not_as_ordered_is_refused_and_not_booked() {
     bank.send("8", trade(&good, "Y3", &[(150, "")]));
     assert_eq!(value(&bank.next("3"), 373), "1");
     end(engine);
+    alarms.push("reason=dk_D bank=LP01 order=T-none-1 ".to_owned());
+    alarms.push("reason=malformed bank=LP01 ".to_owned());
+    alarms.push("reason=report_repeated bank=LP01 ".to_owned());
+    for alarm in &alarms {
+        let count = lines(&market, &["WARN fx_alarm bus=fx-run ", alarm]);
+        assert_eq!(count, 1, "{alarm}: {}", market.desk.read("engine.log"));
+    }
+    assert_eq!(lines(&market, &["reason=dk_"]), 5);
     let text = market.desk.read("engine.txt");
     assert!(text.contains(" 1 fills"), "{text}");
     assert!(

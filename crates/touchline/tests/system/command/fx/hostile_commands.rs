@@ -1,0 +1,197 @@
+//! Commands of the desk that are hostile or wrong, over the rings of a running engine: each is one line of the log and one
+//! answer, the journal has its text, and no order is sent for it.
+
+use super::full_disk::logged;
+use super::live::end;
+use super::scripted_bank::{ScriptedBank, value};
+use super::trade::Market;
+use super::trade_hostile::{ENGINE, lines, open, order};
+use crate::command::deribit::until;
+use serde_json::{Value, json};
+use std::time::{SystemTime, UNIX_EPOCH};
+use touchline_execution::desk::DeskClient;
+use touchline_execution::records::{self, ANSWERS, Record};
+use touchline_transport::bus::Root;
+
+/// Clients with limits of their own.
+const CLIENTS: &str = "\n[[clients]]\nname = \"guest\"\nmay = [\"send\"]\nmax_order = 5000\n\
+                       \n[[clients]]\nname = \"fast\"\nmay = [\"send\"]\nmax_commands_per_s = 1\n";
+const SECOND_NS: u64 = 1_000_000_000;
+/// Commands in a burst of the client with a rate.
+const BURST: u64 = 10;
+
+fn now_ns() -> u64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH);
+    since.expect("a clock").as_nanos() as u64
+}
+
+/// A parent that buys at the market.
+fn parent(id: &str, quantity: u64) -> String {
+    json!({"op": "parent", "id": id, "pair": "EUR/USD", "side": "buy", "qty": quantity, "tif": "gtd", "deadline_ms": 60_000})
+        .to_string()
+}
+
+/// A command that was sent, and the reason of its refusal, if it is to be refused.
+struct Sent {
+    request: u64,
+    text: String,
+    refused: Option<&'static str>,
+}
+
+/// Everything that a client should not send, and one command that it may.
+fn commands() -> Vec<Sent> {
+    let now_ns = now_ns();
+    let sent = |request, text: String, refused| Sent {
+        request,
+        text,
+        refused,
+    };
+    let cancel = json!({"op": "cancel", "id": "H2"}).to_string();
+    vec![
+        sent(now_ns - 3 * SECOND_NS, parent("H0", 2_000), Some("too_old")),
+        sent(
+            now_ns + 60 * SECOND_NS,
+            parent("H1", 2_000),
+            Some("from_the_future"),
+        ),
+        sent(now_ns, parent("H2", 2_000), None),
+        sent(now_ns, parent("H3", 2_000), Some("replayed")),
+        sent(now_ns + 1, "{\"op\":".to_owned(), Some("malformed")),
+        sent(
+            now_ns + 2,
+            "{\"op\":\"dance\"}".to_owned(),
+            Some("malformed"),
+        ),
+        sent(now_ns + 3, parent("H4", 6_000), Some("client_order_qty")),
+        sent(now_ns + 4, cancel, Some("not_allowed")),
+        sent(0, parent("H5", 2_000), Some("malformed")),
+    ]
+}
+
+/// Texts, each with the number of its command.
+type Numbered = Vec<(u64, String)>;
+
+/// Commands of a client as the journal has them, and its answers with number and reason.
+fn journaled(market: &Market, of: &str) -> (Numbered, Numbered) {
+    let (mut commands, mut answers) = (Vec::new(), Vec::new());
+    let read =
+        touchline_journal::read(
+            &market.desk.path("fx/journal"),
+            false,
+            |entry| match Record::decode(entry.head.kind, entry.body) {
+                Some(Record::Command {
+                    request,
+                    client,
+                    text,
+                    ..
+                }) if client == of => commands.push((request, text.to_owned())),
+                Some(Record::Lines { lines, .. }) => {
+                    for (_, text) in records::lines(lines).filter(|(kind, _)| *kind == ANSWERS) {
+                        let line: Value = serde_json::from_str(text).expect("a line is JSON");
+                        if line["client"] == of {
+                            let reason = line["reason"].as_str().unwrap_or("").to_owned();
+                            answers.push((line["request"].as_u64().expect("a number"), reason));
+                        }
+                    }
+                }
+                _ => {}
+            },
+        );
+    read.expect("a journal");
+    (commands, answers)
+}
+
+/// Waits for an order of this parent; the parents of the orders before it.
+fn order_of(bank: &ScriptedBank, parent: &str) -> Vec<String> {
+    let mut before = Vec::new();
+    loop {
+        let order = bank.next("D");
+        let id = value(&order, 11);
+        let found = id.split('-').nth(1).expect("a parent in the ClOrdID");
+        if found == parent {
+            return before;
+        }
+        before.push(found.to_owned());
+    }
+}
+
+/// Each refused command gives one line with its reason, one answer, and its text in the journal; only what was accepted is
+/// traded.
+#[test]
+fn refused_commands_are_told_answered_and_journaled_and_make_no_order() {
+    let (market, bank) = open("fx-commands");
+    let config = market.desk.read("fx/run.toml");
+    market.desk.write("fx/run.toml", config + CLIENTS);
+    let engine = logged(&market.desk, ENGINE, "engine");
+    order(&market, &bank);
+    let root = Root::at(market.desk.path("buses"));
+    let ring = |name: &str| DeskClient::open(&root, "fx-run", name).expect("a ring of ours");
+    let (mut guest, mut fast) = (ring("guest"), ring("fast"));
+    let commands = commands();
+    for Sent { request, text, .. } in &commands {
+        assert!(guest.send(*request, text), "a short command");
+    }
+    let refused = commands.iter().filter(|sent| sent.refused.is_some());
+    let refused = refused.count();
+    until("a line for each refused command", || {
+        lines(&market, &["by=guest"]) == refused
+    });
+    let first_ns = now_ns();
+    for number in 0..BURST {
+        fast.send(first_ns + number, &parent(&format!("R{number}"), 2_000));
+    }
+    until("a refused command", || lines(&market, &["by=fast"]) > 0);
+    guest.send(now_ns(), &parent("H9", 2_000));
+    let traded = order_of(&bank, "H9");
+    end(engine);
+
+    let (texts, answers) = journaled(&market, "guest");
+    for Sent {
+        request,
+        text,
+        refused,
+    } in &commands
+    {
+        let is_it = |(other, of): &&(u64, String)| (other, of) == (request, text);
+        assert_eq!(texts.iter().filter(is_it).count(), 1, "{text}");
+        let reason = refused.unwrap_or("");
+        let is_its = |(other, why): &&(u64, String)| other == request && why == reason;
+        assert_eq!(
+            answers.iter().filter(is_its).count(),
+            1,
+            "{text}: {answers:?}"
+        );
+        let told = format!("text=\"command of guest refused: {reason}\"");
+        let told = ["WARN fx_alarm bus=fx-run reason=refused by=guest ", &told];
+        let same = commands.iter().filter(|other| other.refused == *refused);
+        let expected = refused.map_or(0, |_| same.count());
+        assert_eq!(lines(&market, &told), expected, "{reason}");
+    }
+    // The guest's last command was accepted.
+    assert_eq!(
+        (texts.len(), answers.len()),
+        (commands.len() + 1, commands.len() + 1)
+    );
+
+    let (texts, answers) = journaled(&market, "fast");
+    assert_eq!(texts.len() as u64, BURST);
+    let accepted = answers.iter().filter(|(_, reason)| reason.is_empty());
+    let accepted: Vec<u64> = accepted.map(|(request, _)| request - first_ns).collect();
+    let refused = answers
+        .iter()
+        .filter(|(_, reason)| reason == "rate")
+        .count();
+    assert_eq!((accepted.len() + refused) as u64, BURST, "{answers:?}");
+    assert!(accepted[0] == 0 && refused > 0, "{answers:?}");
+    let told = ["reason=refused by=fast ", "refused: rate"];
+    assert_eq!(lines(&market, &told), refused);
+
+    let mut may_trade: Vec<String> = accepted.iter().map(|number| format!("R{number}")).collect();
+    may_trade.push("H2".to_owned());
+    let hostile = traded.iter().filter(|parent| {
+        let is_ours = parent.starts_with('H') || parent.starts_with('R');
+        is_ours && !may_trade.contains(parent)
+    });
+    assert_eq!(hostile.collect::<Vec<_>>(), Vec::<&String>::new());
+    assert!(traded.iter().any(|parent| parent == "H2"), "{traded:?}");
+}

@@ -1,0 +1,115 @@
+//! Faults of an order session on the wire: a gap, a wrong checksum, a repeated report, a number that is too low. Each has its
+//! documented answer and its log line.
+
+use super::full_disk::{counter, logged};
+use super::live::end;
+use super::scripted_bank::{Damage, Fields, value};
+use super::trade_hostile::{ENGINE, lines, open, order, trade};
+use crate::command::deribit::until;
+
+const ALARM: &str = "WARN fx_alarm bus=fx-run ";
+
+/// The report of an order that is new at the bank, which books nothing.
+fn acknowledged(order: &Fields, exec_id: &str) -> Fields {
+    let open = value(order, 38);
+    let fields = [
+        (150, "0"),
+        (39, "0"),
+        (32, ""),
+        (31, ""),
+        (151, open),
+        (14, "0"),
+        (6, "0"),
+    ];
+    trade(order, exec_id, &fields)
+}
+
+/// A lost message is a gap and one with a wrong checksum is skipped: both are requested again when the next message comes, and
+/// everything is booked once. The log has one line for each.
+#[test]
+fn messages_that_are_lost_or_garbled_are_told_and_requested_again() {
+    let (market, bank) = open("fx-gap");
+    let engine = logged(&market.desk, ENGINE, "engine");
+    let damages = [(Damage::Lost, "G"), (Damage::Checksum, "C")];
+    for (fills, (damage, name)) in damages.into_iter().enumerate() {
+        let order = order(&market, &bank);
+        bank.send_damaged("8", acknowledged(&order, name), damage);
+        // Two messages behind the gap.
+        bank.send("8", trade(&order, &format!("{name}1"), &[]));
+        bank.send("8", trade(&order, &format!("{name}2"), &[(11, "T-none-1")]));
+        assert_eq!(value(&bank.next("Q"), 17), format!("{name}2"));
+        until("a fill", || {
+            counter(&market.desk, "fx_fills") == fills as u64 + 1
+        });
+        let gaps = lines(&market, &[ALARM, "reason=sequence_gap bank=LP01 "]);
+        assert_eq!(gaps, fills + 1, "{}", market.desk.read("engine.log"));
+    }
+    assert_eq!(lines(&market, &[ALARM, "reason=garbled bank=LP01 "]), 1);
+    assert_eq!(counter(&market.desk, "fx_messages_garbled"), 1);
+    // What was requested came marked, and nothing came twice.
+    assert_eq!(lines(&market, &["reason=report_repeated"]), 0);
+    end(engine);
+    let text = market.desk.read("engine.txt");
+    assert!(
+        text.contains(" 6 reports, 2 fills,") && text.contains("\"position\":4000}"),
+        "{text}"
+    );
+}
+
+/// A report that comes again without PossDupFlag or PossResend is ignored, counted, and one line a minute; one with a mark is
+/// ignored.
+#[test]
+fn a_report_that_is_repeated_without_a_mark_is_counted_and_told_once() {
+    let (market, bank) = open("fx-repeated");
+    let engine = logged(&market.desk, ENGINE, "engine");
+    let order = order(&market, &bank);
+    let report = trade(&order, "R1", &[]);
+    bank.send("8", report.clone());
+    let mut marked = vec![(97, "Y".to_owned())];
+    marked.extend(report.clone());
+    bank.send("8", marked);
+    for _ in 0..3 {
+        bank.send("8", report.clone());
+    }
+    until("all reports", || counter(&market.desk, "fx_reports") == 5);
+    assert_eq!(counter(&market.desk, "fx_reports_repeated"), 3);
+    let told = ["reason=report_repeated bank=LP01 ", "17=R1"];
+    assert_eq!(lines(&market, &told), 1);
+    end(engine);
+    let text = market.desk.read("engine.txt");
+    assert!(
+        text.contains(" 1 fills,") && text.contains("\"position\":2000}"),
+        "{text}"
+    );
+}
+
+/// A number that is too low and not marked ends the session: the engine logs out with both numbers and connects again with its
+/// own, and asks for its open order.
+#[test]
+fn a_number_that_is_too_low_ends_the_session_and_open_orders_are_asked_for() {
+    let (market, bank) = open("fx-low");
+    let engine = logged(&market.desk, ENGINE, "engine");
+    let order = order(&market, &bank);
+    let id = value(&order, 11);
+    bank.send_numbered(1, "8", trade(&order, "L1", &[]));
+    let logout = bank.next("5");
+    let text = value(&logout, 58);
+    assert!(
+        text.starts_with("MsgSeqNum too low, expecting ") && text.ends_with(" but received 1"),
+        "{text}"
+    );
+    let mut asked = bank.next("H");
+    while value(&asked, 11) != id {
+        asked = bank.next("H");
+    }
+    let lost = [ALARM, "reason=session_lost bank=LP01 ", "too low"];
+    assert_eq!(lines(&market, &lost), 1);
+    // The trade was not taken under that number, and is under the next one.
+    let request = value(&asked, 790);
+    let status = [(150, "I"), (32, ""), (31, ""), (790, request)];
+    bank.send("8", trade(&order, "L2", &status));
+    until("a fill", || counter(&market.desk, "fx_fills") == 1);
+    end(engine);
+    let text = market.desk.read("engine.txt");
+    assert!(text.contains("\"position\":2000}"), "{text}");
+}
