@@ -11,8 +11,9 @@ const PREFIX: &str = "aeron:";
 
 /// A channel, such as `aeron:udp?endpoint=239.10.0.41:40456|interface=10.0.0.0/24`.
 ///
-/// Aeron parses the URI; this type checks its form. A multicast group without an interface is rejected: Aeron would use
-/// the interface of the routing table, and market data could leave the trading network. A group whose last byte is even
+/// Aeron parses the URI; this type checks its form. A multicast group without an interface, or with one that stands for
+/// all (`0.0.0.0`), is rejected: the routing table would select the interface, and market data could leave the trading
+/// network. A group whose last byte is even
 /// is rejected as well: receivers send status messages to the next address, so Aeron accepts odd ones only.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Channel {
@@ -23,8 +24,8 @@ impl Channel {
     /// Parses a channel.
     ///
     /// # Errors
-    /// The text does not begin with `aeron:udp` or `aeron:ipc`, is too long, or is a multicast group without
-    /// `interface=`.
+    /// The text does not begin with `aeron:udp` or `aeron:ipc`, is too long, or is a multicast group with an even last
+    /// byte or without an interface of its own.
     pub fn new(text: &str) -> Result<Channel, Error> {
         let refuse = |why: &str| Error::Channel {
             channel: text.chars().take(200).collect(),
@@ -40,9 +41,10 @@ impl Channel {
                 "not a channel of Aeron; write aeron:ipc or aeron:udp?endpoint=ADDRESS:PORT",
             ));
         }
-        if channel.is_multicast() && channel.parameter("interface").is_none() {
+        let interface = channel.parameter("interface");
+        if channel.is_multicast() && interface.is_none_or(is_any_interface) {
             return Err(refuse(
-                "multicast without an interface; add |interface=ADDRESS/BITS of the network that the group belongs to",
+                "multicast without an interface; write |interface=ADDRESS/BITS of the network that the group belongs to",
             ));
         }
         let group = channel.parameter("endpoint").and_then(address);
@@ -89,10 +91,19 @@ impl Channel {
     }
 }
 
-/// Address of `ADDRESS:PORT` or `[ADDRESS]:PORT`; `None` for a host name.
+/// Address of `ADDRESS:PORT` or `[ADDRESS]:PORT`, where the port may be missing; `None` for a host name.
 fn address(endpoint: &str) -> Option<IpAddr> {
-    let host = endpoint.rsplit_once(':').map_or(endpoint, |(host, _)| host);
-    host.trim_matches(['[', ']']).parse().ok()
+    let host = match endpoint.strip_prefix('[') {
+        Some(rest) => rest.split(']').next(),
+        None => endpoint.split(':').next(),
+    };
+    host?.parse().ok()
+}
+
+/// Whether an interface (`ADDRESS`, `ADDRESS:PORT`, `ADDRESS/BITS`) stands for every interface of the host.
+fn is_any_interface(interface: &str) -> bool {
+    let (interface, bits) = interface.split_once('/').unwrap_or((interface, ""));
+    bits == "0" || address(interface).is_some_and(|address| address.is_unspecified())
 }
 
 fn last_byte(address: IpAddr) -> u8 {
@@ -129,6 +140,8 @@ mod tests {
         assert!(ipv6.expect("a channel").is_multicast());
         let named = Channel::new("aeron:udp?endpoint=host-b:40456").expect("a channel");
         assert!(!named.is_multicast());
+        let any = "aeron:udp?endpoint=127.0.0.1:40456|interface=0.0.0.0";
+        assert!(Channel::new(any).is_ok(), "the endpoint selects the route");
     }
 
     #[test]
@@ -141,6 +154,22 @@ mod tests {
             ("aeron:ipc\0", "zero byte"),
             (long.as_str(), "4095 bytes"),
             ("aeron:udp?endpoint=239.1.1.1:40456", "interface="),
+            (
+                "aeron:udp?endpoint=239.1.1.1:40456|interface=0.0.0.0",
+                "interface=ADDRESS/BITS",
+            ),
+            (
+                "aeron:udp?endpoint=239.1.1.1:40456|interface=0.0.0.0:0",
+                "interface=ADDRESS/BITS",
+            ),
+            (
+                "aeron:udp?endpoint=239.1.1.1:40456|interface=10.0.0.0/0",
+                "interface=ADDRESS/BITS",
+            ),
+            (
+                "aeron:udp?endpoint=[ff02::1]:40456|interface=[::]/64",
+                "interface=ADDRESS/BITS",
+            ),
             (
                 "aeron:udp?endpoint=239.1.1.2:40456|interface=10.0.0.0/24",
                 "odd",

@@ -80,19 +80,15 @@ impl Client {
         self.core.is_closed()
     }
 
-    /// Oldest error that Aeron reported since the last call outside of a call, for example a failed socket of a
-    /// channel.
+    /// Oldest error that Aeron reported outside of a call and that was not returned yet, for example the reason why the
+    /// client is closed.
     pub fn take_error(&self) -> Option<String> {
         self.core.errors.borrow_mut().pop_front()
     }
 
-    /// Warnings of the embedded driver.
-    pub fn warnings(&self) -> Vec<String> {
-        let driver = self.core.driver.borrow();
-        driver
-            .as_ref()
-            .map(|driver| driver.warnings().to_vec())
-            .unwrap_or_default()
+    /// Oldest warning of the embedded driver that was not returned yet: [`Driver::warnings`].
+    pub fn take_warning(&self) -> Option<String> {
+        self.core.driver.borrow_mut().as_mut()?.take_warning()
     }
 
     /// Starts to add a publication; [`Pending::poll`] returns it once the driver has answered.

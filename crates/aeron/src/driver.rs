@@ -9,6 +9,10 @@ use std::path::Path;
 use std::ptr::{self, NonNull};
 use std::time::Duration;
 
+/// Time after which a subscription that is three quarters of a window behind the fastest one of its stream is dropped. The
+/// driver looks once a second, so that takes one to two seconds; Aeron requires more than the interval.
+const UNTETHERED_AFTER: Duration = Duration::from_millis(1_500);
+
 /// A media driver of this process. Dropping it stops it and removes its folder.
 #[derive(Debug)]
 pub struct Driver {
@@ -74,9 +78,13 @@ impl Driver {
         &self.settings.folder
     }
 
-    /// Warnings, one sentence each: socket buffers that the kernel caps.
+    /// Warnings, one line each: socket buffers that the kernel caps.
     pub fn warnings(&self) -> &[String] {
         &self.warnings
+    }
+
+    pub(crate) fn take_warning(&mut self) -> Option<String> {
+        (!self.warnings.is_empty()).then(|| self.warnings.remove(0))
     }
 
     #[inline]
@@ -131,7 +139,7 @@ impl Context {
         self.set(aeron_driver_context_set_term_buffer_sparse_file, false)?;
         self.set(aeron_driver_context_set_perform_storage_checks, true)?;
         self.set(aeron_driver_context_set_reliable_stream, true)?;
-        self.set(aeron_driver_context_set_tether_subscriptions, true)
+        self.set(aeron_driver_context_set_tether_subscriptions, false)
     }
 
     fn set_sizes(&self, settings: &DriverSettings, caps: &Caps) -> Result<(), Error> {
@@ -184,11 +192,28 @@ impl Context {
             aeron_driver_context_set_publication_linger_timeout_ns,
             linger,
         )?;
+        self.set_untethered_times(timeout)?;
         // The space was checked before.
         self.set(aeron_driver_context_set_low_file_store_warning_threshold, 0)?;
         self.set(
             aeron_driver_context_set_nak_multicast_max_backoff_ns,
             backoff,
+        )
+    }
+
+    /// Times of a subscription that stands still while others of its stream continue. A dropped subscription rejoins only
+    /// after the timeout of clients: that of a dead process is removed by then, and would stop the stream again.
+    fn set_untethered_times(&self, timeout_ns: u64) -> Result<(), Error> {
+        use raw::*;
+        let limit = u64::try_from(UNTETHERED_AFTER.as_nanos()).unwrap_or(u64::MAX);
+        self.set(
+            aeron_driver_context_set_untethered_window_limit_timeout_ns,
+            limit,
+        )?;
+        self.set(aeron_driver_context_set_untethered_linger_timeout_ns, limit)?;
+        self.set(
+            aeron_driver_context_set_untethered_resting_timeout_ns,
+            timeout_ns.max(limit),
         )
     }
 
@@ -251,21 +276,21 @@ struct Caps {
 impl Caps {
     fn of(wanted: u32) -> (Caps, Vec<String>) {
         let mut warnings = Vec::new();
-        let mut cap = |name: &str| {
+        let mut cap = |name: &str, consequence: &str| {
             let path = format!("/proc/sys/net/core/{name}");
             let most = std::fs::read_to_string(path).ok();
             let most = most.and_then(|text| text.trim().parse::<u32>().ok());
             let granted = most.map_or(wanted, |most| most.min(wanted));
             if granted < wanted {
                 warnings.push(format!(
-                    "socket buffers of {wanted} bytes are capped at {granted}: sysctl -w net.core.{name}={wanted}"
+                    "net.core.{name} caps the socket buffers at {granted} of {wanted} bytes: {consequence}; sysctl -w net.core.{name}={wanted}"
                 ));
             }
             granted
         };
         let caps = Caps {
-            receive_bytes: cap("rmem_max"),
-            send_bytes: cap("wmem_max"),
+            receive_bytes: cap("rmem_max", "longer bursts are lost and sent again"),
+            send_bytes: cap("wmem_max", "longer bursts are sent late"),
         };
         (caps, warnings)
     }
@@ -276,4 +301,21 @@ pub fn version() -> &'static str {
     // SAFETY: returns a text that lives as long as the program.
     let text = unsafe { CStr::from_ptr(raw::aeron_version_text()) };
     text.to_str().unwrap_or("unknown")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_capped_socket_buffer_is_a_warning_with_the_fix() {
+        let (caps, warnings) = Caps::of(u32::MAX);
+        assert!(caps.receive_bytes < u32::MAX && caps.send_bytes < u32::MAX);
+        for (warning, name) in warnings.iter().zip(["rmem_max", "wmem_max"]) {
+            let fix = format!("sysctl -w net.core.{name}=4294967295");
+            assert!(warning.ends_with(&fix), "{warning}");
+        }
+        assert_eq!(warnings.len(), 2);
+        assert_eq!(Caps::of(1_024).1, Vec::<String>::new());
+    }
 }

@@ -370,6 +370,9 @@ settings! {
         aeron_driver_context_set_image_liveness_timeout_ns,
         aeron_driver_context_set_publication_unblock_timeout_ns,
         aeron_driver_context_set_publication_linger_timeout_ns,
+        aeron_driver_context_set_untethered_window_limit_timeout_ns,
+        aeron_driver_context_set_untethered_linger_timeout_ns,
+        aeron_driver_context_set_untethered_resting_timeout_ns,
         aeron_driver_context_set_low_file_store_warning_threshold,
         aeron_driver_context_set_nak_multicast_max_backoff_ns;
     i32:

@@ -51,7 +51,8 @@ pub struct DriverSettings {
     /// Socket buffers and receive window, bytes. The kernel caps socket buffers at `net.core.rmem_max` and `wmem_max`;
     /// [`crate::Driver::warnings`] says when it does.
     pub buffer_bytes: u32,
-    /// Timeout after which an inactive driver, client or image counts as dead.
+    /// Timeout after which an inactive driver, client or image counts as dead. A subscription that stands still is dropped
+    /// within two seconds, if another one of its stream continues.
     pub timeout: Duration,
     /// Time for which the driver keeps a closed publication, to retransmit lost datagrams.
     pub linger: Duration,

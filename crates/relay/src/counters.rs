@@ -23,6 +23,8 @@ touchline_types::counters! {
         relay_naks: "reports" = "Reports of lost datagrams from receivers, of all Aeron links of the process.",
         relay_retransmits: "datagrams" = "Datagrams sent again, of all Aeron links of the process.",
         relay_flow_control_waits: "times" = "Times that Aeron's driver waited for receivers, of all Aeron links of the process.",
+        relay_requests_invalid: "requests" = "Requests and reports of receivers that break the format, or are of another version; dropped; Aeron.",
+        relay_packets_invalid: "datagrams" = "Datagrams that are not Aeron's, of all Aeron links of the process.",
     }
 }
 

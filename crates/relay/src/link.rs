@@ -23,6 +23,15 @@ pub enum Kind {
     },
 }
 
+/// Event of the carrier itself, for the log.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum CarrierEvent {
+    /// A setting of the channel or a limit of the host costs data or time. The text has the fix.
+    Warning(String),
+    /// An error outside of a call.
+    Error(String),
+}
+
 /// The sending end.
 pub trait SendLink {
     /// Sends a batch; `false` if the link is full: the caller sends the same batch again later. Never waits.
@@ -42,6 +51,11 @@ pub trait SendLink {
 
     /// Next event of a receiver, for the log.
     fn event(&mut self) -> Option<SendEvent> {
+        None
+    }
+
+    /// Next event of the carrier, for the log.
+    fn carrier_event(&mut self) -> Option<CarrierEvent> {
         None
     }
 
@@ -81,6 +95,11 @@ pub trait ReceiveLink {
 
     /// Reason why the connection ended or failed; returned once.
     fn last_error(&mut self) -> Option<String> {
+        None
+    }
+
+    /// Next event of the carrier, for the log.
+    fn carrier_event(&mut self) -> Option<CarrierEvent> {
         None
     }
 

@@ -7,7 +7,7 @@ pub use receive::{ReceiveSettings, Receiving};
 pub use send::{SendSettings, Sending};
 
 use crate::head::{Epoch, Source};
-use crate::link::SendEvent;
+use crate::link::{CarrierEvent, SendEvent};
 use crate::sender::Now;
 use std::time::{SystemTime, UNIX_EPOCH};
 use touchline_transport::shm::{Damage, Error};
@@ -81,8 +81,15 @@ pub enum RunEvent {
         /// Messages lost.
         messages: u64,
     },
+    /// The link has been full for a second: its receivers hold it.
+    BackPressure {
+        /// Bytes of the bus that wait to be sent.
+        lag_bytes: u64,
+    },
     /// A receiver of a sending link.
     Receiver(SendEvent),
+    /// The carrier.
+    Carrier(CarrierEvent),
     /// The receiving link is up or down.
     Link {
         /// Whether books are as reliable as at the sender.
@@ -104,9 +111,9 @@ pub enum RunEvent {
     },
     /// Recovery is complete: nothing waits for a refresh.
     Recovered,
-    /// Batches were rejected.
+    /// Batches, or requests of receivers, were rejected.
     Refused {
-        /// Number of batches.
+        /// Number of batches or requests.
         batches: u64,
         /// Reason.
         reason: &'static str,

@@ -2,13 +2,14 @@
 //!
 //! A batch is one Aeron message, so it is one datagram. Refresh requests use a stream of their own, if there is one.
 //! With Aeron's default flow control for groups, a receiver that fell behind receives nothing more, and no call reports
-//! it; so a subscription without data for the timeout is closed and added again.
+//! it; so a subscription without data for the timeout is closed and added again. Subscriptions are not tethered: one that
+//! stands still is dropped, and does not hold others of the same driver.
 //!
 //! Aeron does not say which receiver is slow. So receivers report how far they are, on the stream of requests.
 
 mod receivers;
 
-use super::{Kind, LinkEvent, ReceiveLink, SendEvent, SendLink};
+use super::{CarrierEvent, Kind, LinkEvent, ReceiveLink, SendEvent, SendLink};
 use crate::batch::Batch;
 use crate::head::{Head, HeadFlags};
 use crate::run::unix_ns;
@@ -23,7 +24,7 @@ use touchline_aeron::{
 
 /// Datagrams read in one round.
 const DATAGRAMS_MAX: usize = 64;
-/// Free window that live data must keep before a refresh is sent, bytes.
+/// Free window that live data must keep before a refresh is sent, bytes; at most half of the window.
 const REFRESH_ROOM: i64 = 128 * 1024;
 
 /// Media driver of the links of a process.
@@ -79,18 +80,48 @@ pub fn client(options: &DriverOptions) -> Result<Rc<Client>, Error> {
     Ok(Rc::new(Client::embedded(Driver::start(&settings)?)?))
 }
 
-/// Verifies a channel before anything is opened: an Aeron URI, with an interface for a group.
+/// Verifies a channel before anything is opened: an Aeron URI, with an interface for a group, and a random session id.
 ///
 /// # Errors
 /// The channel is invalid.
 pub fn check(channel: &str) -> Result<(), String> {
     let channel = Channel::new(channel).map_err(|error| error.to_string())?;
-    match channel.is_multicast() && channel.parameter("interface").is_none() {
-        true => Err(format!(
-            "{channel}: a group needs an interface; append |interface=ADDRESS/BITS of the network that it is for"
+    match channel.parameter("session-id") {
+        Some(_) => Err(format!(
+            "{channel}: with a fixed session id a restarted sender collides with its own old stream; remove session-id, and set source to name the origin"
         )),
-        false => Ok(()),
+        None => Ok(()),
     }
+}
+
+/// Warning about a channel of a sender that works, with the fix.
+fn warning(channel: &str) -> Option<String> {
+    let channel = Channel::new(channel).ok()?;
+    let flow_control = channel.parameter("fc")?;
+    let is_min = flow_control.split(',').next() == Some("min");
+    is_min.then(|| {
+        format!(
+            "fc={flow_control}: the slowest receiver holds all, and a stopped one for seconds; remove fc, or write fc=tagged,g:7 here and gtag=7 at the receivers to wait for"
+        )
+    })
+}
+
+/// The channel of a subscription that others do not wait for, also with a driver that runs elsewhere.
+fn untethered(channel: &str) -> String {
+    let is_given = |channel: Channel| channel.parameter("tether").is_some();
+    let separator = match channel.split_once('?') {
+        _ if Channel::new(channel).is_ok_and(is_given) => return channel.to_owned(),
+        None => "?",
+        Some((_, "")) => "",
+        Some(_) => "|",
+    };
+    format!("{channel}{separator}tether=false")
+}
+
+/// Next warning or error of the client and its driver; each is returned once, to one of the links.
+fn client_event(client: &Client) -> Option<CarrierEvent> {
+    let warning = client.take_warning().map(CarrierEvent::Warning);
+    warning.or_else(|| client.take_error().map(CarrierEvent::Error))
 }
 
 /// A counter of the driver.
@@ -106,8 +137,12 @@ pub struct AeronSend {
     receivers: Receivers,
     looked_ns: u64,
     client: Rc<Client>,
+    refresh_room: i64,
     was_connected: bool,
     asked: u32,
+    /// Requests and reports that were rejected.
+    refused: u64,
+    warning: Option<String>,
     failed: Option<String>,
 }
 
@@ -122,15 +157,22 @@ impl AeronSend {
         stream: i32,
         requests: Option<(&str, i32)>,
     ) -> Result<AeronSend, Error> {
-        let requests = requests.map(|(channel, stream)| client.subscription(channel, stream));
+        let requests =
+            requests.map(|(channel, stream)| client.subscription(&untethered(channel), stream));
+        let publication = client.exclusive_publication(channel, stream)?;
+        // The longest message is an eighth of a term, the window half of one.
+        let half_window = 2 * publication.message_bytes_max() as i64;
         Ok(AeronSend {
-            publication: client.exclusive_publication(channel, stream)?,
+            publication,
             requests: requests.transpose()?,
             receivers: Receivers::new(),
             looked_ns: 0,
             client,
+            refresh_room: REFRESH_ROOM.min(half_window),
             was_connected: false,
             asked: 0,
+            refused: 0,
+            warning: warning(channel),
             failed: None,
         })
     }
@@ -177,7 +219,7 @@ impl SendLink for AeronSend {
     }
 
     fn has_room(&self) -> bool {
-        self.publication.position_limit() - self.publication.position() > REFRESH_ROOM
+        self.publication.position_limit() - self.publication.position() > self.refresh_room
     }
 
     fn asked(&mut self) -> u32 {
@@ -197,14 +239,15 @@ impl SendLink for AeronSend {
             self.asked += 1;
         }
         let (asked, receivers) = (&mut self.asked, &mut self.receivers);
+        let refused = &mut self.refused;
         if let Some(requests) = &mut self.requests {
             let polled = requests.poll(DATAGRAMS_MAX, |fragment| {
-                let Ok(head) = Head::read(fragment.bytes()) else {
-                    return;
-                };
-                *asked += u32::from(head.flags.has(HeadFlags::REQUEST));
-                if head.flags.has(HeadFlags::REPORT) {
-                    receivers.report(fragment.session_id(), &head, now_ns, unix_ns());
+                match Head::read(fragment.bytes()) {
+                    Ok(head) if head.flags.has(HeadFlags::REQUEST) => *asked += 1,
+                    Ok(head) if head.flags.has(HeadFlags::REPORT) => {
+                        receivers.report(fragment.session_id(), &head, now_ns, unix_ns());
+                    }
+                    Ok(_) | Err(_) => *refused += 1,
                 }
             });
             if let Err(error) = polled {
@@ -224,11 +267,18 @@ impl SendLink for AeronSend {
         counters.relay_retransmits = driver(&self.client, SystemCounter::Retransmits);
         counters.relay_flow_control_waits =
             driver(&self.client, SystemCounter::SenderFlowControlLimits);
+        counters.relay_packets_invalid = driver(&self.client, SystemCounter::InvalidPackets);
+        counters.relay_requests_invalid = self.refused;
         self.receivers.count(counters);
     }
 
     fn event(&mut self) -> Option<SendEvent> {
         self.receivers.event()
+    }
+
+    fn carrier_event(&mut self) -> Option<CarrierEvent> {
+        let warning = self.warning.take().map(CarrierEvent::Warning);
+        warning.or_else(|| client_event(&self.client))
     }
 
     fn failed(&mut self) -> Option<String> {
@@ -249,7 +299,11 @@ pub struct AeronReceive {
     from_hosts: Vec<String>,
     /// Connected senders, and whether they are accepted.
     senders: Vec<(i32, bool)>,
+    /// Whether this subscription had a sender.
+    had_sender: bool,
     looked_ns: u64,
+    /// Time of the last call.
+    called_ns: u64,
     /// Time of the last batch, or of the subscription.
     heard_ns: u64,
     refused: u64,
@@ -277,16 +331,19 @@ impl AeronReceive {
     ) -> Result<AeronReceive, Error> {
         let requests =
             requests.map(|(channel, stream)| client.exclusive_publication(channel, stream));
+        let channel = untethered(channel);
         Ok(AeronReceive {
-            subscription: Some(client.subscription(channel, stream)?),
+            subscription: Some(client.subscription(&channel, stream)?),
             requests: requests.transpose()?,
             client,
-            channel: channel.to_owned(),
+            channel,
             stream,
             timeout_ns,
             from_hosts,
             senders: Vec::with_capacity(8),
+            had_sender: false,
             looked_ns: 0,
+            called_ns: 0,
             heard_ns: 0,
             refused: 0,
             failed: None,
@@ -306,11 +363,13 @@ impl AeronReceive {
                 senders.push((image.session_id(), is_accepted));
             });
         }
+        self.had_sender |= !self.senders.is_empty();
     }
 
     /// Closes the subscription and adds it again; where the driver has not done the first, it is tried again in the next round.
     fn subscribe_again(&mut self, now_ns: u64) {
         self.subscription = None;
+        self.had_sender = false;
         match self.client.subscription(&self.channel, self.stream) {
             Ok(subscription) => {
                 self.heard_ns = now_ns;
@@ -350,9 +409,8 @@ impl ReceiveLink for AeronReceive {
             let polled = subscription.poll(DATAGRAMS_MAX, |fragment| {
                 let known = senders.iter().find(|(id, _)| *id == fragment.session_id());
                 if is_any || known.is_some_and(|(_, is_accepted)| *is_accepted) {
-                    // A malformed batch is counted; the next datagram is independent of it.
-                    take(fragment.bytes());
-                    batches += 1;
+                    // A malformed batch is counted, and is no sign of the sender; the next datagram is independent of it.
+                    batches += usize::from(take(fragment.bytes()));
                 } else {
                     *refused += 1;
                 }
@@ -361,12 +419,15 @@ impl ReceiveLink for AeronReceive {
                 self.failed = Some(error.to_string());
             }
         }
-        if batches > 0 || self.heard_ns == 0 {
+        let paused_ns = now_ns.saturating_sub(std::mem::replace(&mut self.called_ns, now_ns));
+        if batches > 0 || self.heard_ns == 0 || paused_ns > self.timeout_ns {
+            // After a pause of this process its datagrams still wait in the socket.
             self.heard_ns = now_ns;
         } else if now_ns.saturating_sub(self.heard_ns) > self.timeout_ns
-            && (images > 0 || self.subscription.is_none())
+            && (self.had_sender || self.subscription.is_none())
         {
-            // Without a sender there is nothing to begin again, and a slow host would never see the first one.
+            // Without a sender there is nothing to begin again, and a slow host would never see the first one. One that
+            // is gone may have been taken away by the driver, because this receiver stood still.
             self.subscribe_again(now_ns);
         }
         (batches, None)
@@ -388,6 +449,10 @@ impl ReceiveLink for AeronReceive {
         counters.relay_naks_sent = driver(&self.client, SystemCounter::NaksSent);
         counters.relay_window_overruns = driver(&self.client, SystemCounter::FlowControlOverRuns);
         counters.relay_packets_invalid = driver(&self.client, SystemCounter::InvalidPackets);
+    }
+
+    fn carrier_event(&mut self) -> Option<CarrierEvent> {
+        client_event(&self.client)
     }
 
     fn refused(&mut self) -> u64 {

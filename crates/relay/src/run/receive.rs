@@ -212,7 +212,8 @@ impl<L: ReceiveLink> Work for Receiving<L> {
     }
 
     fn event(&mut self) -> Option<RunEvent> {
-        self.events.pop_front()
+        let event = self.events.pop_front();
+        event.or_else(|| self.link.carrier_event().map(RunEvent::Carrier))
     }
 }
 

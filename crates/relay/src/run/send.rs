@@ -48,6 +48,9 @@ pub struct Sending<L> {
     shown_ns: u64,
     is_waiting_told: bool,
     was_down: bool,
+    pressure: Pressure,
+    /// Rejected requests of receivers at the last look.
+    refused: u64,
     events: VecDeque<RunEvent>,
 }
 
@@ -77,6 +80,8 @@ impl<L: SendLink> Sending<L> {
             shown_ns: 0,
             is_waiting_told: false,
             was_down: false,
+            pressure: Pressure::default(),
+            refused: 0,
             events: VecDeque::with_capacity(64),
         })
     }
@@ -109,14 +114,14 @@ impl<L: SendLink> Sending<L> {
         let subscriber = match Subscriber::join(root, bus, join) {
             Ok(subscriber) => subscriber,
             Err(error) => {
-                if !std::mem::replace(&mut self.is_waiting_told, true) {
-                    let reason = error.to_string();
-                    self.events.push_back(RunEvent::Waiting { reason });
-                }
+                self.wait(error.to_string());
                 return Ok(());
             }
         };
-        let (source, hops) = self.origin(&subscriber)?;
+        let Some((source, hops)) = self.origin(&subscriber)? else {
+            self.wait("the relay that writes the bus has received no data yet".to_owned());
+            return Ok(());
+        };
         let settings = SenderSettings {
             source,
             hops,
@@ -132,12 +137,20 @@ impl<L: SendLink> Sending<L> {
         Ok(())
     }
 
-    /// Origin of the data of the bus: this host, or the origin that the writing relay states.
-    fn origin(&self, subscriber: &Subscriber) -> Result<(Source, u8), RunError> {
+    /// The bus cannot be sent yet.
+    fn wait(&mut self, reason: String) {
+        if !std::mem::replace(&mut self.is_waiting_told, true) {
+            self.events.push_back(RunEvent::Waiting { reason });
+        }
+    }
+
+    /// Origin of the data of the bus: this host, or the origin that the writing relay states; `None` before that relay
+    /// has received any data.
+    fn origin(&self, subscriber: &Subscriber) -> Result<Option<(Source, u8)>, RunError> {
         let SendSettings {
             root, bus, source, ..
         } = &self.settings;
-        let here = (*source, 0);
+        let here = Some((*source, 0));
         let Ok(Some(counters)) = CountersView::open(root, bus) else {
             return Ok(here);
         };
@@ -146,10 +159,11 @@ impl<L: SendLink> Sending<L> {
         if writer != Some(counters.origin().pid) {
             return Ok(here);
         }
-        let hops = counters.counter("relay_hops").unwrap_or(0);
-        if hops == 0 {
-            return Ok(here);
-        }
+        let hops = match counters.counter("relay_hops") {
+            None => return Ok(here),
+            Some(0) => return Ok(None),
+            Some(hops) => hops,
+        };
         let origin = counters.counter("relay_origin").unwrap_or(0);
         let origin = Source::of_number(origin).unwrap_or(*source);
         let bus = bus.clone();
@@ -157,7 +171,7 @@ impl<L: SendLink> Sending<L> {
             return Err(RunError::Forward { bus, origin });
         }
         match u8::try_from(hops) {
-            Ok(hops) if hops < HOPS_MAX => Ok((origin, hops)),
+            Ok(hops) if hops < HOPS_MAX => Ok(Some((origin, hops))),
             _ => Err(RunError::Hops { bus, origin, hops }),
         }
     }
@@ -210,6 +224,12 @@ impl<L: SendLink> Sending<L> {
         counters.relay_lag_bytes = subscriber.lag_bytes();
         self.link.count(counters);
         self.stats.counters_file().show(counters.counts());
+        let refused = counters.relay_requests_invalid;
+        let batches = refused - std::mem::replace(&mut self.refused, refused);
+        if batches > 0 {
+            let reason = "malformed request";
+            self.events.push_back(RunEvent::Refused { batches, reason });
+        }
         let is_down = counters.relay_source_down > 0;
         if std::mem::replace(&mut self.was_down, is_down) != is_down {
             let is_live = !is_down;
@@ -231,6 +251,12 @@ impl<L: SendLink> Work for Sending<L> {
             self.next_tick_ns = now.mono_ns + TICK_NS;
             work += sender.tick(now, &mut self.link);
         }
+        if let Some((subscriber, sender)) = &mut self.bus
+            && self.pressure.begins(sender.is_blocked(), now.mono_ns)
+        {
+            let lag_bytes = subscriber.lag_bytes();
+            self.events.push_back(RunEvent::BackPressure { lag_bytes });
+        }
         if let Some(reason) = self.link.failed() {
             return Err(RunError::Link(reason));
         }
@@ -240,7 +266,31 @@ impl<L: SendLink> Work for Sending<L> {
 
     fn event(&mut self) -> Option<RunEvent> {
         let event = self.events.pop_front();
-        event.or_else(|| self.link.event().map(RunEvent::Receiver))
+        let event = event.or_else(|| self.link.event().map(RunEvent::Receiver));
+        event.or_else(|| self.link.carrier_event().map(RunEvent::Carrier))
+    }
+}
+
+/// Time for which the link is full.
+#[derive(Debug, Default)]
+struct Pressure {
+    since_ns: Option<u64>,
+    is_told: bool,
+}
+
+/// Time after which a full link is reported: a burst fills it for less.
+const FULL_NS: u64 = 1_000_000_000;
+
+impl Pressure {
+    /// Whether the link has now been full for [`FULL_NS`]; once until it has room again.
+    fn begins(&mut self, is_full: bool, now_ns: u64) -> bool {
+        if !is_full {
+            *self = Pressure::default();
+            return false;
+        }
+        let since_ns = *self.since_ns.get_or_insert(now_ns);
+        let is_due = now_ns.saturating_sub(since_ns) >= FULL_NS;
+        is_due && !std::mem::replace(&mut self.is_told, is_due)
     }
 }
 

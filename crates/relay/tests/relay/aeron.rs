@@ -12,18 +12,28 @@ use touchline_relay::start::start;
 use touchline_relay::{Cyclic, SenderCounters, Source};
 use touchline_types::{Instrument, Validity};
 
-fn client(name: &str) -> Rc<Client> {
-    let name = format!("test-{name}-{}", std::process::id());
-    let settings = DriverSettings {
+/// Bytes of a term: a window is half of it.
+const TERM_BYTES: u32 = 1024 * 1024;
+
+/// Settings of a driver that no other test uses.
+pub fn driver(name: &str) -> DriverSettings {
+    DriverSettings {
         streams: 4,
-        term_bytes: 1024 * 1024,
-        ..DriverSettings::named(&name)
-    };
-    let driver = Driver::start(&settings).expect("a folder of our own");
+        term_bytes: TERM_BYTES,
+        ..DriverSettings::named(&format!("test-{name}-{}", std::process::id()))
+    }
+}
+
+pub fn client(name: &str) -> Rc<Client> {
+    client_of(&driver(name))
+}
+
+pub fn client_of(settings: &DriverSettings) -> Rc<Client> {
+    let driver = Driver::start(settings).expect("a folder of our own");
     Rc::new(Client::embedded(driver).expect("its driver is here"))
 }
 
-fn sending(
+pub fn sending(
     stage: &Stage,
     client: &Rc<Client>,
     channel: &str,
@@ -47,7 +57,7 @@ fn sending(
     Sending::new(settings, link).expect("the name is free")
 }
 
-fn receiving(
+pub fn receiving(
     stage: &Stage,
     client: &Rc<Client>,
     channel: &str,
@@ -57,6 +67,24 @@ fn receiving(
     let hosts = hosts.iter().map(|host| (*host).to_owned()).collect();
     let link = AeronReceive::open(Rc::clone(client), channel, 340, requests, 350 * MS, hosts);
     stage.receiving("b", link.expect("a channel"))
+}
+
+/// A further receiver, of bus `c`.
+pub fn another(
+    stage: &Stage,
+    client: Rc<Client>,
+    channel: &str,
+    requests: Option<(&str, i32)>,
+) -> Receiving<AeronReceive> {
+    let link = AeronReceive::open(client, channel, 340, requests, 350 * MS, Vec::new());
+    stage.receiving("c", link.expect("a channel"))
+}
+
+/// Counters that the link alone knows.
+pub fn counted(send: &Sending<AeronSend>) -> SenderCounters {
+    let mut counters = SenderCounters::default();
+    send.link().count(&mut counters);
+    counters
 }
 
 /// Compares books, restarts the receiver, and pauses both sides.
@@ -75,8 +103,8 @@ fn carries(name: &str, channel: &str, requests: Option<(&str, i32)>, hosts: &[&s
     let mut send = sending(&stage, &there, channel, requests);
     let mut receive = receiving(&stage, &here, channel, requests, hosts);
     let is_live = || {
-        (0..INSTRUMENTS)
-            .all(|index| stage.joined("b").validity(Instrument(index)) == Validity::Live)
+        let books = stage.joined("b");
+        (0..INSTRUMENTS).all(|index| books.validity(Instrument(index)) == Validity::Live)
     };
     for _ in 0..10 {
         market.events(200, &mut publisher);
@@ -126,9 +154,10 @@ fn shared_memory_carries_a_bus() {
     carries("ipc", "aeron:ipc", Some(("aeron:ipc", 341)), &[]);
 }
 
-/// Each receiver reports; one that stands still is named, and the other is not held by it.
+/// Each receiver reports; one that stands still is named, and the other is not held by it. It misses more than the window,
+/// after which Aeron sends it nothing more; when it continues, it has all books again.
 #[test]
-fn a_receiver_that_stands_still_is_named() {
+fn a_receiver_that_stands_still_is_named_and_recovers() {
     let stage = Stage::new();
     let mut publisher = stage.publisher("a");
     let mut market = Market::new(23);
@@ -137,14 +166,7 @@ fn a_receiver_that_stands_still_is_named() {
     let requests = Some((channel, 341));
     let mut send = sending(&stage, &client("still-a"), channel, requests);
     let mut fast = receiving(&stage, &client("still-b"), channel, requests, &[]);
-    let here = client("still-c");
-    let link = AeronReceive::open(here, channel, 340, requests, 350 * MS, Vec::new());
-    let mut still = stage.receiving("c", link.expect("a channel"));
-    let counted = |send: &Sending<AeronSend>| {
-        let mut counters = SenderCounters::default();
-        send.link().count(&mut counters);
-        counters
-    };
+    let mut still = another(&stage, client("still-c"), channel, requests);
     let start = Instant::now();
     while counted(&send).relay_receivers < 2 {
         market.events(5, &mut publisher);
@@ -158,20 +180,33 @@ fn a_receiver_that_stands_still_is_named() {
     );
     let round_trip_ns = counters.relay_round_trip_ns;
     assert!((1..5_000 * MS).contains(&round_trip_ns), "{round_trip_ns}");
-    let mut slow = None;
-    while slow.is_none() {
+    until(
+        &mut [&mut send, &mut fast, &mut still],
+        "books differ",
+        || stage.is_same("a", "b") && stage.is_same("a", "c"),
+    );
+    let received_bytes = || stage.counter("b", "relay_bytes");
+    let enough_bytes = received_bytes() + u64::from(TERM_BYTES);
+    let is_slow = |event: &RunEvent| matches!(event, RunEvent::Receiver(SendEvent::Behind { .. }));
+    let mut is_named = false;
+    while !is_named || received_bytes() < enough_bytes {
         market.events(5, &mut publisher);
-        slow = step(&mut [&mut send, &mut fast])
-            .into_iter()
-            .find(|event| matches!(event, RunEvent::Receiver(SendEvent::Behind { .. })));
+        is_named |= step(&mut [&mut send, &mut fast]).iter().any(is_slow);
         assert!(start.elapsed() < Duration::from_secs(60), "not named");
     }
     let counters = counted(&send);
-    assert_eq!(counters.relay_receivers_slow, 1);
+    // On a busy host the other one may have been slow for a moment, too.
+    assert!(counters.relay_receivers_slow >= 1);
     assert_eq!(counters.relay_slow_receiver >> 16, 0x7F00_0001);
     until(&mut [&mut send, &mut fast], "the other differs", || {
         stage.is_same("a", "b")
     });
+    assert!(!stage.is_same("a", "c"), "nothing was missed: no test");
+    until(
+        &mut [&mut send, &mut fast, &mut still],
+        "it does not recover",
+        || stage.is_same("a", "c") && stage.is_same("a", "b"),
+    );
 }
 
 /// A driver with threads of its own, with settings for losses.
@@ -230,9 +265,37 @@ fn a_host_that_is_not_accepted_is_counted_and_ignored() {
     assert_eq!(stage.counter("b", "relay_batches"), 0);
 }
 
+/// Channels that work until something fails are refused at start, with the fix.
 #[test]
-fn a_group_without_an_interface_is_refused() {
-    let refused = check("aeron:udp?endpoint=239.255.91.41:40914").expect_err("no interface");
-    assert!(refused.contains("|interface="), "{refused}");
-    assert!(check("aeron:udp?endpoint=127.0.0.1:40914").is_ok());
+fn channels_with_a_pitfall_are_refused_with_the_fix() {
+    let group = "aeron:udp?endpoint=239.255.91.41:40914";
+    for (channel, fix) in [
+        (group.to_owned(), "|interface="),
+        (format!("{group}|interface=0.0.0.0"), "|interface="),
+        (format!("{group}|interface=0.0.0.0/0"), "|interface="),
+        (
+            "aeron:udp?endpoint=127.0.0.1:40914|session-id=7".to_owned(),
+            "remove session-id",
+        ),
+        ("aeron:ipc?session-id=7".to_owned(), "remove session-id"),
+    ] {
+        let refused = check(&channel).expect_err(&channel);
+        assert!(refused.contains(fix), "{refused}");
+        let to = channel.parse().expect("an address");
+        let config = Config {
+            send: vec![SendConfig::new("a", to)],
+            ..Config::default()
+        };
+        let refused = start(&config, &Stage::new().root(), "host").err();
+        let said = refused.map(|error| error.to_string()).unwrap_or_default();
+        assert!(said.contains(fix), "{channel}: {said}");
+    }
+    for channel in [
+        "aeron:ipc".to_owned(),
+        "aeron:udp?endpoint=127.0.0.1:40914".to_owned(),
+        format!("{group}|interface=127.0.0.1"),
+        format!("{group}|interface=10.0.0.0/24|fc=tagged,g:7"),
+    ] {
+        assert_eq!(check(&channel), Ok(()), "{channel}");
+    }
 }

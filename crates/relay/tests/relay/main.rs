@@ -2,6 +2,8 @@
 
 #[cfg(feature = "aeron")]
 mod aeron;
+#[cfg(feature = "aeron")]
+mod aeron_faults;
 mod core;
 mod stage;
 mod tcp;

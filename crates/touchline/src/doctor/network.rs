@@ -43,6 +43,26 @@ pub fn receive_buffer(host: &Host, _: &Asked) -> Look {
 /// Socket buffers of a media driver of Aeron.
 const AERON_BUFFER_BYTES: u64 = 2 * 1024 * 1024;
 
+/// A media driver requests its buffers without `SO_RCVBUFFORCE`, so `CAP_NET_ADMIN` does not help.
+pub fn aeron_receive_buffer(host: &Host, _: &Asked) -> Look {
+    let max = host.number("/proc/sys/net/core/rmem_max")?;
+    let seen = format!("up to {}", bytes(max));
+    Ok(match max >= AERON_BUFFER_BYTES {
+        true => Finding::ok(seen),
+        // The limit that a gateway needs as well.
+        false => Finding::warn(
+            format!(
+                "{seen}, also with CAP_NET_ADMIN; a relay over Aeron requests {}",
+                bytes(AERON_BUFFER_BYTES)
+            ),
+            format!(
+                "sysctl -w net.core.rmem_max={}",
+                Network::default().receive_buffer_bytes
+            ),
+        ),
+    })
+}
+
 pub fn send_buffer(host: &Host, _: &Asked) -> Look {
     let max = host.number("/proc/sys/net/core/wmem_max")?;
     let seen = format!("up to {}", bytes(max));

@@ -168,6 +168,11 @@ pub const RULES: &[Rule] = &[
         "a socket that may join no more groups misses whole feeds",
     ),
     rule(
+        "aeron_receive_buffer",
+        network::aeron_receive_buffer,
+        "a relay over Aeron loses what a burst has beyond the socket's buffer, and its receive window is no larger",
+    ),
+    rule(
         "send_buffer",
         network::send_buffer,
         "a relay over Aeron sends bursts of datagrams; datagrams beyond the socket's buffer are sent late",

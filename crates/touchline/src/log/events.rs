@@ -290,8 +290,8 @@ events! {
         "a link was started"
         "nothing";
     RELAY_WAITING = Warn Each "relay_waiting" [link reason]
-        "the bus to send does not exist yet; the relay checks four times a second"
-        "start its gateway";
+        "the bus to send does not exist yet, or the relay that writes it has received no data yet; the relay checks four times a second"
+        "start its gateway, or the sender of that relay";
     RELAY_SENDING = Info Each "relay_sending" [link epoch]
         "the bus is sent from now on; another epoch restarts the bus on every receiving host"
         "nothing";
@@ -304,6 +304,15 @@ events! {
     RELAY_OVERRUN = Warn Limited "relay_overrun" [link messages]
         "overrun of the relay on the bus: messages were lost before the link; all books are sent again"
         "give the relay a CPU of its own (cpu_affinity, wait = \"spin\"), or the bus a larger ring_bytes";
+    RELAY_BACK_PRESSURE = Warn Each "relay_back_pressure" [link lag_bytes]
+        "the link has been full for a second: a receiver holds it, through fc=min, fc=tagged or a stopped reader of aeron:ipc; messages wait in the ring of the bus, and are lost when it is full"
+        "restart or stop the receiver that relay_receiver_slow or relay_slow_receiver names, or a reader of aeron:ipc that stands still; remove fc=min";
+    RELAY_AERON_WARNING = Warn Each "relay_aeron_warning" [link warning]
+        "a limit of the host or a setting of the channel costs data or time on Aeron; once at start"
+        "as the warning says: it ends with the fix";
+    RELAY_AERON_ERROR = Warn Limited "relay_aeron_error" [link reason]
+        "Aeron's client or driver reported an error; if the client is closed, the relay ends as well"
+        "see reason; for a driver that has ended or a pause of the process start the relay again (systemd does)";
     RELAY_RECEIVER_CONNECTED = Info Each "relay_receiver_connected" [link receiver]
         "a receiver connected; it gets a refresh of every book"
         "nothing";
@@ -332,8 +341,8 @@ events! {
         "a complete round of refreshes arrived: every book is complete"
         "nothing";
     RELAY_REFUSED = Warn Limited "relay_refused" [link batches reason]
-        "batches were rejected: another source, a second sender, too many hops, another version, or malformed"
-        "compare source on both sides; for version install the same release on both; for hops search for a loop";
+        "batches, or requests of receivers, were rejected: another source, a second sender, too many hops, another version, or malformed"
+        "compare source on both sides; for version install the same release on both; for hops search for a loop; for malformed search for other programs on the port";
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! Events of links as lines of the log.
 
 use crate::log::{Field, Log, events as event};
-use touchline_relay::link::SendEvent;
+use touchline_relay::link::{CarrierEvent, SendEvent};
 use touchline_relay::run::RunEvent;
 
 /// Writes one event.
@@ -23,6 +23,18 @@ pub fn report(link: &str, what: RunEvent, log: &mut Log) {
         RunEvent::Overrun { messages } => {
             fields.push(("messages", messages.into()));
             &event::RELAY_OVERRUN
+        }
+        RunEvent::BackPressure { lag_bytes } => {
+            fields.push(("lag_bytes", lag_bytes.into()));
+            &event::RELAY_BACK_PRESSURE
+        }
+        RunEvent::Carrier(CarrierEvent::Warning(warning)) => {
+            fields.push(("warning", warning.into()));
+            &event::RELAY_AERON_WARNING
+        }
+        RunEvent::Carrier(CarrierEvent::Error(reason)) => {
+            fields.push(("reason", reason.into()));
+            &event::RELAY_AERON_ERROR
         }
         RunEvent::Receiver(receiver) => return report_receiver(fields, receiver, log),
         RunEvent::Link { is_up: true, .. } => &event::RELAY_UP,

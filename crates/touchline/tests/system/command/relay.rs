@@ -9,7 +9,8 @@ use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
 use touchline_lab::random::{Random, seeds};
-use touchline_transport::shm::Root;
+use touchline_relay::Source;
+use touchline_transport::shm::{CountersView, Root};
 use touchline_types::Validity;
 
 /// A relay process, and the lines of its log.
@@ -219,6 +220,55 @@ fn a_slow_receiver_is_named() {
     });
 }
 
+/// One process receives a bus and sends it on, from one configuration. Both links carry the data, with its origin, also
+/// when they start before any data is there; and the bus is not sent without `forward`.
+#[test]
+fn two_links_of_one_process_carry_data() {
+    let desk = Desk::bare("relay-two-links");
+    let root = Root::at(desk.folder.join("buses"));
+    let mut gateway = Gateway::start(&root, 7);
+    gateway.publish(50);
+    let port = std::net::TcpListener::bind("127.0.0.1:0").expect("a free port");
+    let first = format!("tcp://{}", port.local_addr().expect("it is bound"));
+    drop(port);
+    let middle = |forward: &str| {
+        let file = desk.folder.join("relay.toml");
+        let text = format!(
+            "[[receive]]\nfrom = \"{first}\"\nbus = \"b\"\n\
+             [[send]]\nbus = \"b\"\nto = \"tcp://127.0.0.1:0\"\n{forward}"
+        );
+        std::fs::write(&file, text).expect("our folder");
+        Relay::start(&desk, &["--config", file.to_str().expect("a plain path")])
+    };
+    let mut refused = middle("");
+    refused.line_with("relay_waiting");
+    let _send = Relay::start(&desk, &["a", "--to", &first, "--source", "gw1"]);
+    refused.line_with("set forward to send it on");
+    let status = refused.child.wait().expect("it is ours");
+    assert_eq!(status.code(), Some(1), "one failed link ends the process");
+
+    let both = middle("forward = true\n");
+    let line = both.line_with("b>tcp://");
+    let (_, address) = line.rsplit_once("b>").expect("an address");
+    let end = address.find(|c: char| !c.is_ascii_alphanumeric() && !".:/".contains(c));
+    let address = &address[..end.unwrap_or(address.len())];
+    let _receive = Relay::start(&desk, &["--from", address, "--bus", "c"]);
+    let counter = |name: &str| {
+        let view = CountersView::open(&root, "c").ok().flatten();
+        view.and_then(|view| view.counter(name))
+    };
+    for _ in 0..3 {
+        gateway.publish(200);
+        until("books differ behind either link", || {
+            let a = joined(&root, "a");
+            joined(&root, "b") == a && joined(&root, "c") == a
+        });
+    }
+    until("not counted", || counter("relay_hops") == Some(2));
+    let origin = Source::named("gw1").expect("a name").number();
+    assert_eq!(counter("relay_origin"), Some(origin));
+}
+
 #[test]
 fn an_error_is_one_line_with_its_exit_status() {
     let desk = Desk::bare("relay-refused");
@@ -258,5 +308,37 @@ fn an_error_is_one_line_with_its_exit_status() {
         let stderr = String::from_utf8_lossy(&run.stderr).into_owned();
         assert_eq!(run.status.code(), Some(status), "{arguments:?}: {stderr}");
         assert!(stderr.contains(said), "{arguments:?}: {stderr}");
+    }
+}
+
+/// A setting of the channel that costs data is a line of the log, and one that cannot work ends the start.
+#[cfg(feature = "aeron")]
+#[test]
+fn pitfalls_of_aeron_channels_are_told_at_start() {
+    let desk = Desk::bare("relay-aeron-pitfalls");
+    let root = Root::at(desk.folder.join("buses"));
+    let mut gateway = Gateway::start(&root, 8);
+    gateway.publish(5);
+    let group = "aeron:udp?endpoint=239.255.91.71:40940|interface=127.0.0.1";
+    let send = Relay::start(&desk, &["a", "--to", &format!("{group}|fc=min")]);
+    let line = send.line_with("relay_aeron_warning");
+    let told = [
+        "WARN",
+        "fc=min: the slowest receiver holds all",
+        "fc=tagged,g:7",
+    ];
+    assert!(told.iter().all(|text| line.contains(text)), "{line}");
+    for (channel, fix) in [
+        (format!("{group}|session-id=5"), "remove session-id"),
+        (group.replace("127.0.0.1", "0.0.0.0"), "|interface="),
+    ] {
+        let run = Command::new(env!("CARGO_BIN_EXE_touchline"))
+            .args(["relay", "a", "--seconds", "1", "--to", &channel])
+            .env("TOUCHLINE_DIR", desk.folder.join("buses"))
+            .output()
+            .expect("the command starts");
+        let stderr = String::from_utf8_lossy(&run.stderr).into_owned();
+        assert_eq!(run.status.code(), Some(2), "{stderr}");
+        assert!(stderr.contains(fix), "{stderr}");
     }
 }

@@ -86,7 +86,8 @@ fn with_loss_doubles_delays_and_restarts_every_book_is_the_same_in_the_end() {
     println!("{gaps} gaps, {refreshes} refreshes taken, {restarts} restarts");
 }
 
-/// A receiver that comes in the middle has everything within one round of refreshes, at a hundred moments.
+/// A receiver that comes in the middle has everything within one round of refreshes, at a hundred moments; without a way
+/// for requests it waits for the next round first.
 #[test]
 fn a_receiver_that_joins_in_the_middle_has_every_book() {
     for seed in seeds(4) {
@@ -100,6 +101,9 @@ fn a_receiver_that_joins_in_the_middle_has_every_book() {
             world.packet(arrival);
             if moments.contains(&place) {
                 world.restart_receiver();
+                world.loses_requests = place % 2 == 0;
+                let rounds = 1 + u64::from(world.loses_requests);
+                world.is_complete_within(rounds * CYCLIC.round_ns_max);
                 world.settle();
                 world.both_sides_agree();
             }
@@ -146,6 +150,8 @@ struct World {
     bus_b: Option<Publisher>,
     now: Now,
     is_quiet: bool,
+    /// Requests for a refresh do not reach the sender.
+    loses_requests: bool,
     /// The link drops a batch and renumbers those behind it: what a receiver would see that does not look at numbers.
     forges_numbers: bool,
     forged: u64,
@@ -179,6 +185,7 @@ impl World {
                 wall_ns: 1_000_000 * MS,
             },
             is_quiet: false,
+            loses_requests: false,
             forges_numbers: false,
             forged: 0,
             folder,
@@ -283,7 +290,7 @@ impl World {
         if let Some(request) = self.receiver.tick(self.now, bus) {
             let mut bytes = [0; HEAD_BYTES];
             request.write(&mut bytes);
-            self.link.requests += 1;
+            self.link.requests += u32::from(!self.loses_requests);
         }
     }
 
@@ -344,6 +351,19 @@ impl World {
             self.seed
         );
         self.restart_sender();
+    }
+
+    /// Steps until nothing waits for a refresh, at most for this time.
+    fn is_complete_within(&mut self, limit_ns: u64) {
+        let end_ns = self.now.mono_ns + limit_ns;
+        while !self.receiver.is_complete() {
+            self.step();
+            assert!(
+                self.now.mono_ns <= end_ns,
+                "seed {}: not complete after {limit_ns} ns",
+                self.seed
+            );
+        }
     }
 
     /// Faults end: everything that was sent arrives, and what is lacking is refreshed.
@@ -468,12 +488,15 @@ fn sender_settings() -> SenderSettings {
         orders_max: ORDERS_MAX,
         batch_bytes_max: 1_344,
         heartbeat_ns: 100 * MS,
-        cyclic: Some(Cyclic {
-            share: 0.05,
-            round_ns_max: 2_000 * MS,
-        }),
+        cyclic: Some(CYCLIC),
     }
 }
+
+/// Cyclic refreshes as by default.
+const CYCLIC: Cyclic = Cyclic {
+    share: 0.05,
+    round_ns_max: 2_000 * MS,
+};
 
 pub fn receiver_settings() -> ReceiverSettings {
     ReceiverSettings {

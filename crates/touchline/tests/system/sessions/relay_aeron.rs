@@ -68,6 +68,11 @@ fn receivers_join_at_a_hundred_moments_of_a_lossy_link() {
     );
 }
 
+/// Longest time in which books become stale, of the time in which this test runs: the timeout is 350 ms. A busy host stops
+/// the test, and each of its rounds counts for [`ROUND_MAX`] at most.
+const STALE_MAX: Duration = Duration::from_secs(2);
+const ROUND_MAX: Duration = Duration::from_millis(50);
+
 /// Five seconds without the network: stale in between, live and equal afterwards.
 #[test]
 fn a_link_recovers_after_five_seconds_down() {
@@ -84,9 +89,12 @@ fn a_link_recovers_after_five_seconds_down() {
         let books = session.state_of(0).books;
         books.iter().any(|book| book.2 == Validity::Live)
     };
+    let (mut ran, mut round) = (Duration::ZERO, Instant::now());
     while is_live(&session) {
-        assert!(start.elapsed() < Duration::from_secs(30), "not stale");
+        assert!(ran < STALE_MAX, "not stale");
         session.step();
+        ran += round.elapsed().min(ROUND_MAX);
+        round = Instant::now();
     }
     session.packets_pass(part);
     while start.elapsed() < Duration::from_secs(5) {
