@@ -313,6 +313,8 @@ pub struct AeronReceive {
 /// Grace time of a new sender: Aeron's receiver reports its position up to 200 ms later, and only then is data sent to a group. With less,
 /// the subscription would be closed again and again.
 const JOIN_NS: u64 = 2_000_000_000;
+/// Time after which a subscription that never had a sender is added again.
+const ABSENT_NS: u64 = 10_000_000_000;
 /// Interval of the checks for senders and receivers.
 const LOOK_NS: u64 = 100_000_000;
 
@@ -423,11 +425,15 @@ impl ReceiveLink for AeronReceive {
         if batches > 0 || self.heard_ns == 0 || paused_ns > self.timeout_ns {
             // After a pause of this process its datagrams still wait in the socket.
             self.heard_ns = now_ns;
-        } else if now_ns.saturating_sub(self.heard_ns) > self.timeout_ns
-            && (self.had_sender || self.subscription.is_none())
-        {
-            // Without a sender there is nothing to begin again, and a slow host would never see the first one. One that
-            // is gone may have been taken away by the driver, because this receiver stood still.
+            return (batches, None);
+        }
+        // Without a sender there is little to begin again, and with a short time a slow host would never see the first one.
+        // One that is gone may have been taken away by the driver, because this receiver stood still.
+        let limit_ns = match self.had_sender || self.subscription.is_none() {
+            true => self.timeout_ns,
+            false => self.timeout_ns.max(ABSENT_NS),
+        };
+        if now_ns.saturating_sub(self.heard_ns) > limit_ns {
             self.subscribe_again(now_ns);
         }
         (batches, None)

@@ -68,8 +68,8 @@ impl Progress {
         self.ask_at_ns = 0;
     }
 
-    /// Whether to send a request now. Receivers of one link wait for different times, and send none once a refresh
-    /// arrives.
+    /// Whether to send a request now. Receivers of one link wait for different times, and send none once a round of
+    /// refreshes has begun.
     pub fn asks(&mut self, now_ns: u64, delay_ns_max: u64) -> bool {
         if !self.is_incomplete || now_ns < self.ask_at_ns {
             return false;
@@ -85,7 +85,7 @@ impl Progress {
         true
     }
 
-    /// A batch of a refresh arrived.
+    /// A batch of a round arrived that began here: it has everything. The rest of another round has not.
     fn hear(&mut self, now_ns: u64) {
         self.ask_at_ns = now_ns + ASK_AGAIN_NS;
     }
@@ -101,7 +101,6 @@ impl Receiver {
         out: &mut impl Publish,
     ) {
         let flags = batch.head.flags;
-        self.progress.hear(now_ns);
         if !self.progress.is_incomplete {
             self.counters.relay_refreshes_passed += 1;
             // Refresh numbers are not tracked: a unit cannot be joined in the middle.
@@ -112,6 +111,9 @@ impl Receiver {
             self.progress.is_in_round = true;
             self.progress.unit = Unit::Between;
             self.progress.next = None;
+        }
+        if self.progress.is_in_round {
+            self.progress.hear(now_ns);
         }
         for bytes in batch.messages() {
             let Ok(message) = Message::parse(bytes) else {

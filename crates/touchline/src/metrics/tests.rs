@@ -76,10 +76,14 @@ impl Everything {
             registered: true,
             ..Join::default()
         };
-        let relay = [SenderCounters::TABLE, ReceiverCounters::TABLE];
-        let relay = relay.into_iter().flatten();
-        let stats = ProcessStats::create(&root, "relay-bus-1", 1.0, relay, []);
-        let _relay = stats.expect("a free name");
+        let relay = |name, table| {
+            let stats = ProcessStats::create(&root, name, 1.0, table, []);
+            stats.expect("a free name")
+        };
+        let _relays = [
+            relay("relay-bus-1", SenderCounters::TABLE),
+            relay("relay-bus-2", ReceiverCounters::TABLE),
+        ];
         let _subscriber = Subscriber::join(&root, "bus", join).expect("the bus is there");
         let text = page::of(&Monitor::new(Some(root.path())));
         let counters_file = CountersView::open(&root, "bus").expect("the bus is there");
