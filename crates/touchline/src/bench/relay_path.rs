@@ -41,8 +41,8 @@ pub struct Arguments {
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..))]
     rounds: u32,
     /// Processor.
-    #[arg(long, value_name = "N", default_value_t = 0)]
-    cpu: usize,
+    #[arg(long, value_name = "A", default_value_t = 0)]
+    cpus: usize,
     /// Messages per second of each end over Aeron, beside plain Aeron with datagrams of the same lengths.
     #[cfg(feature = "aeron")]
     #[arg(long)]
@@ -59,7 +59,7 @@ const UDP_BYTES: usize = 70;
 
 /// Runs the command.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
-    pin(arguments.cpu).map_err(failure)?;
+    pin(arguments.cpus).map_err(failure)?;
     let run = Run::begin(&arguments.common);
     let clock = run.clock();
     let folder = Folder::new().map_err(failure)?;

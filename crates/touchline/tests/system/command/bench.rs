@@ -3,10 +3,26 @@
 use super::Desk;
 use serde_json::Value;
 
+/// JSON lines of a benchmark, each with time, build, arguments and host.
 fn lines(name: &str, arguments: &str) -> Vec<Value> {
     let run = Desk::bare(name).run(arguments).done();
     let line = |line: &str| serde_json::from_str(line).expect("a JSON object a line");
-    run.stdout.lines().map(line).collect()
+    let lines: Vec<Value> = run.stdout.lines().map(line).collect();
+    assert!(!lines.is_empty(), "{arguments}");
+    for line in &lines {
+        let words: Vec<&str> = arguments.split(' ').collect();
+        assert_eq!(line["arguments"], serde_json::json!(words), "{line}");
+        assert_eq!(line["version"], env!("CARGO_PKG_VERSION"), "{line}");
+        let time = line["time"].as_str().unwrap_or_default();
+        assert!(time.starts_with("20") && time.ends_with('Z'), "{line}");
+        assert!(line["host"]["cores"].as_u64() > Some(0), "{line}");
+        assert!(line["clock"]["step_ns"].as_u64() > Some(0), "{line}");
+        assert!(
+            line["disturbed"].is_array() && line.get("commit").is_some(),
+            "{line}"
+        );
+    }
+    lines
 }
 
 fn of<'a>(lines: &'a [Value], subject: &str, figure: &str) -> &'a Value {
@@ -90,20 +106,24 @@ fn bench_relay_path_brings_every_message_from_bus_to_bus() {
     }
 }
 
+/// The benchmarks that no test above runs with `--json`.
 #[test]
-fn a_json_line_has_time_build_arguments_and_host() {
-    let arguments = "bench hash --orders 1000 --samples 50 --rounds 1 --json";
-    for line in lines("json", arguments) {
-        let words: Vec<&str> = arguments.split(' ').collect();
-        assert_eq!(line["arguments"], serde_json::json!(words));
-        assert_eq!(line["version"], env!("CARGO_PKG_VERSION"));
-        let time = line["time"].as_str().expect("a time");
-        assert!(time.starts_with("20") && time.ends_with('Z'), "{time}");
-        assert!(line["host"]["cores"].as_u64() > Some(0), "{line}");
-        assert!(line["clock"]["step_ns"].as_u64() > Some(0), "{line}");
-        assert!(
-            line["disturbed"].is_array() && line.get("commit").is_some(),
-            "{line}"
+fn json_lines_of_every_benchmark_have_time_build_arguments_and_host() {
+    for name in [
+        "book",
+        "decode-fix",
+        "event",
+        "ipc-rtt",
+        "ipc-throughput",
+        "publish",
+    ] {
+        let (_, arguments) = SMALL
+            .iter()
+            .find(|(known, _)| *known == name)
+            .expect("known");
+        lines(
+            &format!("json-{name}"),
+            &format!("bench {name} {arguments} --json"),
         );
     }
 }
@@ -175,16 +195,48 @@ fn bench_fx_trade_measures_each_stage_of_an_order_and_a_kill() {
     assert_eq!(of(&kill, "kill-30", "count"), 1);
 }
 
+/// Every benchmark with a table of subjects, and arguments for a short run. The table of `feed` has rows of another form.
+const SMALL: [(&str, &str); 13] = [
+    ("book", "--samples 50 --rounds 1"),
+    ("decode-fix", "--samples 50 --rounds 1"),
+    ("event", "--rounds 1"),
+    ("fx-compose", "--banks 3 --samples 50 --rounds 1"),
+    (
+        "fx-trade",
+        "--banks 3 --samples 20 --syncs 3 --rounds 1 --pause-us 0",
+    ),
+    ("hash", "--orders 1000 --samples 50 --rounds 1"),
+    ("ipc-rtt", "--messages 200 --rounds 1"),
+    ("ipc-throughput", "--messages 2000 --rounds 1"),
+    ("journal", "--samples 50 --syncs 3 --segments 2 --rounds 1"),
+    ("publish", "--messages 100 --rounds 1"),
+    (
+        "receive",
+        "--packets 5 --stream-packets 500 --pause-us 500 --rounds 1",
+    ),
+    ("relay", "--messages 50 --rounds 1"),
+    ("relay-path", "--samples 20 --rounds 1"),
+];
+
+#[test]
+fn the_small_runs_are_of_every_benchmark() {
+    let help = Desk::bare("bench-help").run("bench --help").done().stdout;
+    let (_, commands) = help.split_once("Commands:\n").expect("a list");
+    let names: Vec<&str> = commands
+        .lines()
+        .take_while(|line| !line.is_empty())
+        .filter_map(|line| line.strip_prefix("  ")?.split_once(' '))
+        .map(|(name, _)| name)
+        .filter(|name| !["", "feed", "help"].contains(name))
+        .collect();
+    assert_eq!(names, SMALL.map(|(name, _)| name));
+}
+
 /// Every row has a value for each column of its head.
 #[test]
 fn tables_have_units_clock_and_separated_columns() {
     let desk = Desk::bare("tables");
-    for (name, arguments) in [
-        ("hash", "--orders 1000 --samples 50 --rounds 1"),
-        ("book", "--samples 50 --rounds 1"),
-        ("decode-fix", "--samples 50 --rounds 1"),
-        ("event", "--rounds 2"),
-    ] {
+    for (name, arguments) in SMALL {
         let text = desk.run(&format!("bench {name} {arguments}")).done().stdout;
         let host = text.lines().next().unwrap_or_default();
         assert!(host.contains("; touchline 0."), "{host}");
@@ -195,15 +247,23 @@ fn tables_have_units_clock_and_separated_columns() {
         let mut rows = text
             .lines()
             .skip_while(|line| !line.starts_with("subject "));
-        let head = rows.next().expect("a head").replace("p50 ratio", "ratio");
-        let columns = head.split_whitespace().count();
-        let rows: Vec<_> = rows
-            .take_while(|line| {
-                !line.starts_with("DISTURBED")
-                    && !line.starts_with("the ")
-                    && !line.starts_with("publishing ")
-            })
-            .collect();
+        let head = rows.next().expect("a head");
+        let columns = ["p50 ratio", "p99.9 ratio", "to floor", "to ours"]
+            .iter()
+            .fold(head.to_owned(), |head, words| head.replace(words, "ratio"))
+            .split_whitespace()
+            .count();
+        let is_behind = |line: &str| {
+            let starts = [
+                "DISTURBED",
+                "ratios: ",
+                "the ",
+                "publishing ",
+                "p99.9 ratio by round",
+            ];
+            line.is_empty() || starts.iter().any(|start| line.starts_with(start))
+        };
+        let rows: Vec<_> = rows.take_while(|line| !is_behind(line)).collect();
         assert!(rows.len() > 1, "{text}");
         for row in rows {
             assert_eq!(row.split_whitespace().count(), columns, "{name}: {row}");
