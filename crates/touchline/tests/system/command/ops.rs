@@ -95,3 +95,187 @@ fn systemd_units_are_valid() {
     }
     std::fs::remove_dir_all(&folder).expect("our folder");
 }
+
+/// A file of `ops/`, with one passage replaced.
+struct Ops(&'static str, &'static str, &'static str);
+
+impl Ops {
+    fn read(&self, name: &str) -> String {
+        let text = std::fs::read_to_string(ops().join(name)).expect(name);
+        if self.0 != name {
+            return text;
+        }
+        assert!(text.contains(self.1), "{name}: {}", self.1);
+        text.replace(self.1, self.2)
+    }
+}
+
+/// Value of the first `key: value` of a YAML file.
+fn value<'a>(yaml: &'a str, key: &str) -> &'a str {
+    let start = format!("{key}: ");
+    let mut lines = yaml.lines().map(str::trim_start);
+    lines
+        .find_map(|line| line.trim_start_matches("- ").strip_prefix(&start))
+        .unwrap_or_default()
+}
+
+/// Mounts of a compose file: path here, relative to its folder, and path in the container.
+fn mounts(compose: &str) -> Vec<(&str, &str)> {
+    let lines = compose.lines().map(str::trim_start);
+    let mounts = lines.filter_map(|line| line.strip_prefix("- ")?.strip_suffix(":ro"));
+    mounts.filter_map(|mount| mount.split_once(':')).collect()
+}
+
+/// Path in the container of a file here.
+fn mounted<'a>(compose: &'a str, here: &str) -> &'a str {
+    let mounts = mounts(compose);
+    let mount = mounts.iter().find(|mount| mount.0 == here);
+    mount.map_or("", |mount| mount.1)
+}
+
+/// A statement about the files, and whether it holds.
+type Claim = (bool, String);
+
+/// The files that the compose file builds from and mounts exist.
+fn of_files(compose: &str) -> Vec<Claim> {
+    let folder = ops().join("container");
+    let context = folder.join(value(compose, "context"));
+    let dockerfile = context.join(value(compose, "dockerfile"));
+    let mounts = mounts(compose);
+    let four = (mounts.len() == 4, format!("4 mounts: {mounts:?}"));
+    let built = (dockerfile.is_file(), format!("{}", dockerfile.display()));
+    let mounts = mounts.iter();
+    let mounts = mounts.map(|(here, _)| (folder.join(here).exists(), (*here).to_owned()));
+    [four, built].into_iter().chain(mounts).collect()
+}
+
+/// Grafana loads the dashboard that it opens, and its data are those of the Prometheus here.
+fn of_grafana(ops: &Ops, compose: &str) -> [Claim; 3] {
+    let dashboard = mounted(compose, "../grafana/touchline.json");
+    let home = value(compose, "GF_DASHBOARDS_DEFAULT_HOME_DASHBOARD_PATH");
+    let provider = ops.read("grafana/provisioning/dashboards/touchline.yml");
+    let loaded = format!("{}/touchline.json", value(&provider, "path"));
+    let source = ops.read("grafana/provisioning/datasources/touchline.yml");
+    let port = value(&source, "url").trim_start_matches("http://127.0.0.1:");
+    let published = format!("\"127.0.0.1:{port}:{port}\"");
+    [
+        (home == dashboard, format!("{home} is mounted")),
+        (loaded == dashboard, format!("{loaded} is mounted")),
+        (compose.contains(&published), format!("{published} is open")),
+    ]
+}
+
+/// Prometheus finds the rules beside its configuration, and the exporter.
+fn of_prometheus(ops: &Ops, compose: &str) -> [Claim; 2] {
+    let config = ops.read("prometheus/prometheus.yml");
+    let place = |name: &str| {
+        let path = mounted(compose, &format!("../prometheus/{name}"));
+        path.strip_suffix(name).map(str::to_owned)
+    };
+    let folder = place("prometheus.yml");
+    let is_beside = folder.is_some() && folder == place("alerts.yml");
+    let exporter = "\"127.0.0.1:9464\"]";
+    let is_collected = config.contains(exporter) && compose.contains(exporter);
+    [
+        (
+            is_beside && config.contains("\n  - alerts.yml\n"),
+            format!("alerts.yml is in {folder:?}"),
+        ),
+        (is_collected, format!("{exporter} is collected")),
+    ]
+}
+
+/// The image has package, profile and Rust of the workspace.
+fn of_image(container: &str) -> [Claim; 4] {
+    let manifest = std::fs::read_to_string(ops().join("../Cargo.toml")).expect("our manifest");
+    let after = |option: &str| {
+        let words = container.split_whitespace();
+        let mut words = words.skip_while(|word| *word != option);
+        words.nth(1).unwrap_or_default()
+    };
+    let (package, profile) = (after("--package"), after("--profile"));
+    let built = format!("/src/target/{profile}/{package} /usr/bin/touchline\n");
+    let mut lines = manifest.lines();
+    let rust = lines.find_map(|line| line.strip_prefix("rust-version = "));
+    let image = format!("/rust:{}-", rust.expect("a version").trim_matches('"'));
+    [
+        (
+            package == env!("CARGO_PKG_NAME"),
+            format!("package {package}"),
+        ),
+        (
+            manifest.contains(&format!("\n[profile.{profile}]\n")),
+            format!("profile {profile}"),
+        ),
+        (container.contains(&built), built),
+        (container.contains(&image), image),
+    ]
+}
+
+/// Statements about the files of the containers that do not hold.
+fn wrong(ops: &Ops) -> Vec<String> {
+    let compose = ops.read("container/compose.yml");
+    let mut claims = of_files(&compose);
+    claims.extend(of_grafana(ops, &compose));
+    claims.extend(of_prometheus(ops, &compose));
+    claims.extend(of_image(&ops.read("container/Containerfile")));
+    claims.retain(|(holds, _)| !holds);
+    claims.into_iter().map(|(_, what)| what).collect()
+}
+
+#[test]
+fn files_of_the_containers_name_paths_ports_and_packages_that_exist() {
+    assert_eq!(wrong(&Ops("", "", "")), Vec::<String>::new());
+    for broken in [
+        Ops(
+            "container/compose.yml",
+            "ops/container/Containerfile",
+            "ops/Containerfile",
+        ),
+        Ops(
+            "container/compose.yml",
+            "../prometheus/alerts.yml",
+            "../prometheus/alarms.yml",
+        ),
+        Ops(
+            "container/compose.yml",
+            "/etc/prometheus/alerts.yml",
+            "/etc/alerts.yml",
+        ),
+        Ops(
+            "container/compose.yml",
+            "PATH: /var/lib/touchline",
+            "PATH: /var/lib/grafana",
+        ),
+        Ops(
+            "container/compose.yml",
+            "127.0.0.1:9090:9090",
+            "127.0.0.1:9091:9090",
+        ),
+        Ops(
+            "container/compose.yml",
+            "--listen\", \"127.0.0.1:9464",
+            "--listen\", \"127.0.0.1:9465",
+        ),
+        Ops(
+            "grafana/provisioning/dashboards/touchline.yml",
+            "/var/lib/touchline\n",
+            "/var/lib\n",
+        ),
+        Ops("prometheus/prometheus.yml", "- alerts.yml", "- rules.yml"),
+        Ops(
+            "container/Containerfile",
+            "--profile dist",
+            "--profile fast",
+        ),
+        Ops(
+            "container/Containerfile",
+            "--package touchline",
+            "--package gateway",
+        ),
+        Ops("container/Containerfile", "target/dist", "target/release"),
+        Ops("container/Containerfile", "rust:1.95", "rust:1.80"),
+    ] {
+        assert!(!wrong(&broken).is_empty(), "{}: {}", broken.0, broken.2);
+    }
+}
