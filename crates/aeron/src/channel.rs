@@ -42,7 +42,9 @@ impl Channel {
             ));
         }
         let interface = channel.parameter("interface");
-        if channel.is_multicast() && interface.is_none_or(is_any_interface) {
+        if channel.is_multicast()
+            && interface.is_none_or(|name| name.is_empty() || is_any_interface(name))
+        {
             return Err(refuse(
                 "multicast without an interface; write |interface=ADDRESS/BITS of the network that the group belongs to",
             ));

@@ -117,16 +117,24 @@ impl LiveBlotter {
             is_journaled,
         } = line;
         let is_composite = kind == 0;
-        if is_journaled {
-            // mutant: execution: a screen shows a fill twice that a failed journal refused
-            self.beyond = None;
-        } else if !is_composite {
-            let journaled = &self.journaled;
-            let beyond = self.beyond.get_or_insert_with(|| journaled.clone());
-            beyond.take(kind, text);
-            return;
+        if is_journaled || is_composite {
+            self.journaled.take(kind, text);
         }
-        self.journaled.take(kind, text);
+        if !is_journaled {
+            self.take_beyond(kind, text, is_composite);
+        }
+        if is_journaled {
+            // Only the next run has journaled lines of a later time: the journal's files can have those of this run late.
+            let at_ns = self.journaled.at_ns;
+            // mutant: execution: a screen shows a fill twice that a failed journal refused
+            self.beyond.take_if(|beyond| at_ns > beyond.at_ns);
+        }
+    }
+
+    fn take_beyond(&mut self, kind: u8, text: &str, is_composite: bool) {
+        if self.beyond.is_none() && !is_composite {
+            self.beyond = Some(self.journaled.clone());
+        }
         if let Some(beyond) = &mut self.beyond {
             beyond.take(kind, text);
         }
@@ -366,7 +374,12 @@ mod tests {
         take(1, r#"{"t":1,"event":"plan","parent":"P1"}"#, true);
         take(1, r#"{"t":1,"event":"kill","by":"auto:journal"}"#, false);
         assert_eq!(take(3, FILL, false), (killed.clone(), 1, 2));
-        assert_eq!(take(0, r#"{"t":3}"#, false), (killed, 1, 3));
-        assert_eq!(take(3, FILL, true), (None, 1, 2));
+        assert_eq!(take(0, r#"{"t":3}"#, false), (killed.clone(), 1, 3));
+        // A line of this run that the files have late, then the next run: the fill, and what it does itself.
+        let late = r#"{"t":1,"event":"waits","parent":"P1"}"#;
+        assert_eq!(take(1, late, true), (killed.clone(), 1, 3));
+        assert_eq!(take(3, FILL, true), (killed, 1, 3));
+        let next = r#"{"t":4,"event":"plan","parent":"P2"}"#;
+        assert_eq!(take(1, next, true), (None, 1, 4));
     }
 }

@@ -97,8 +97,10 @@ pub(crate) struct Ring {
 pub(crate) struct Gate {
     last_request: u64,
     per_second: usize,
-    /// Times of the commands of the last second.
+    /// Times of the admitted commands of the last second.
     recent: VecDeque<u64>,
+    /// Times of the refused ones.
+    refused: VecDeque<u64>,
 }
 
 /// Why a command is refused before it is read.
@@ -110,6 +112,9 @@ pub(crate) enum Unfit {
     FromTheFuture,
     Replayed,
     Rate,
+    /// As many of the last second were refused as may be admitted: this one is counted only, so that a client cannot fill the
+    /// journal.
+    Flood,
 }
 
 impl Unfit {
@@ -121,6 +126,7 @@ impl Unfit {
             Unfit::FromTheFuture => "from_the_future",
             Unfit::Replayed => "replayed",
             Unfit::Rate => "rate",
+            Unfit::Flood => "flood",
         }
     }
 }
@@ -160,7 +166,10 @@ impl Ring {
                 self.told = None;
                 return None;
             }
-            Err(error) if is_absent(&error) => return None,
+            Err(error) if is_absent(&error) => {
+                self.told = None;
+                return None;
+            }
             Err(error) => refusal(&error),
         };
         // mutant: execution: a refused ring is told at each attempt
@@ -229,11 +238,21 @@ impl Gate {
             last_request,
             per_second,
             recent: VecDeque::new(),
+            refused: VecDeque::new(),
         }
     }
 
     /// Checks number, age and rate of a command.
     pub(crate) fn admit(&mut self, request: u64, now_ns: u64) -> Result<(), Unfit> {
+        let checked = self.check(request, now_ns);
+        // mutant: execution: refused commands without number fill the journal
+        if checked.is_err() && !has_room(&mut self.refused, self.per_second, now_ns) {
+            return Err(Unfit::Flood);
+        }
+        checked
+    }
+
+    fn check(&mut self, request: u64, now_ns: u64) -> Result<(), Unfit> {
         if request == 0 {
             return Err(Unfit::Malformed);
         }
@@ -248,15 +267,22 @@ impl Gate {
             return Err(Unfit::FromTheFuture);
         }
         self.last_request = request;
-        let is_recent = |at_ns: &u64| now_ns - at_ns < SECOND_NS;
-        self.recent.retain(is_recent);
         // mutant: execution: a client has no rate
-        if self.recent.len() >= self.per_second {
-            return Err(Unfit::Rate);
+        match has_room(&mut self.recent, self.per_second, now_ns) {
+            true => Ok(()),
+            false => Err(Unfit::Rate),
         }
-        self.recent.push_back(now_ns);
-        Ok(())
     }
+}
+
+/// Whether there were fewer than `per_second` in the last second; then this one is added.
+fn has_room(times: &mut VecDeque<u64>, per_second: usize, now_ns: u64) -> bool {
+    times.retain(|at_ns| now_ns - at_ns < SECOND_NS);
+    let has_room = times.len() < per_second;
+    if has_room {
+        times.push_back(now_ns);
+    }
+    has_room
 }
 
 impl CommandKind {
@@ -302,7 +328,8 @@ mod tests {
         assert_eq!(fresh.admit(future, now_ns), Err(Unfit::FromTheFuture));
         assert_eq!(fresh.admit(now_ns, now_ns), Ok(()));
         assert_eq!(fresh.admit(now_ns, now_ns), Err(Unfit::Replayed));
-        assert_eq!(fresh.admit(now_ns - 1, now_ns), Err(Unfit::Replayed));
+        let later_ns = now_ns + SECOND_NS;
+        assert_eq!(fresh.admit(now_ns - 1, later_ns), Err(Unfit::Replayed));
         assert_eq!(ring(now_ns).admit(now_ns, now_ns), Err(Unfit::Replayed));
         let old = now_ns - AGE_MAX_NS - 1;
         assert_eq!(ring(0).admit(old, now_ns), Err(Unfit::TooOld));
@@ -319,5 +346,20 @@ mod tests {
         let later_ns = now_ns + SECOND_NS;
         assert_eq!(ring.admit(later_ns, later_ns), Ok(()));
         assert_eq!(ring.admit(later_ns + 1, later_ns), Err(Unfit::Rate));
+    }
+
+    /// Refused commands beyond the rate are a flood, whatever they are, and do not keep a good one from the engine.
+    #[test]
+    fn refused_commands_have_the_same_rate_and_leave_that_of_good_ones_alone() {
+        let (mut ring, now_ns) = (ring(0), 100 * SECOND_NS);
+        let old = now_ns - AGE_MAX_NS - 1;
+        assert_eq!(ring.admit(0, now_ns), Err(Unfit::Malformed));
+        assert_eq!(ring.admit(old, now_ns), Err(Unfit::TooOld));
+        for request in [0, old, 7] {
+            assert_eq!(ring.admit(request, now_ns), Err(Unfit::Flood));
+        }
+        assert_eq!(ring.admit(now_ns, now_ns), Ok(()));
+        let later_ns = now_ns + SECOND_NS;
+        assert_eq!(ring.admit(now_ns, later_ns), Err(Unfit::Replayed));
     }
 }

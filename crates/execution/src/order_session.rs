@@ -58,7 +58,7 @@ pub enum Said {
     Invalid(String),
     /// Messages of the bank are missing, and asked for.
     Gap(Gap),
-    /// So many times bytes of the bank were no message, or one with a wrong length or checksum; they were skipped.
+    /// Number of times that bytes of the bank were no message, or one with a wrong length or checksum; they were skipped.
     Garbled(u64),
 }
 
@@ -241,9 +241,9 @@ impl<L: Link> OrderSession<L> {
                     });
                 }
                 Some(Event::LoggedOut(received)) => *text = text_of(&received),
-                Some(
-                    Event::Logon(_) | Event::Gap { .. } | Event::Skipped { .. } | Event::Restarted,
-                ) => {}
+                // Its numbers start again at 1.
+                Some(Event::Restarted) => *gap_end = 0,
+                Some(Event::Logon(_) | Event::Gap { .. } | Event::Skipped { .. }) => {}
                 None => break,
             }
         }

@@ -54,8 +54,8 @@ pub const EXECUTION: &[Mutant] = &[
     },
     Mutant {
         name: "execution: a screen shows a fill twice that a failed journal refused",
-        find: "            self.beyond = None;",
-        replace: "",
+        find: "self.beyond.take_if(|beyond| at_ns > beyond.at_ns);",
+        replace: "let _ = at_ns;",
         test: "-p touchline-execution --lib what_a_failed_journal_refused_is_shown_until_the_next_run_tells_it",
     },
     Mutant {
@@ -96,9 +96,15 @@ pub const EXECUTION: &[Mutant] = &[
     },
     Mutant {
         name: "execution: a client has no rate",
-        find: "self.recent.len() >= self.per_second",
-        replace: "false",
+        find: "has_room(&mut self.recent, self.per_second, now_ns)",
+        replace: "has_room(&mut self.recent, usize::MAX, now_ns)",
         test: "-p touchline-execution --lib a_client_has_a_rate",
+    },
+    Mutant {
+        name: "execution: refused commands without number fill the journal",
+        find: "has_room(&mut self.refused, self.per_second, now_ns)",
+        replace: "has_room(&mut self.refused, usize::MAX, now_ns)",
+        test: "-p touchline-execution --lib refused_commands_have_the_same_rate_and_leave_that_of_good_ones_alone",
     },
     Mutant {
         name: "execution: a client has no largest order",

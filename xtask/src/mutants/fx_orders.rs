@@ -66,8 +66,8 @@ pub const FX_ORDERS: &[Mutant] = &[
     },
     Mutant {
         name: "fx: a status of another pair books a fill",
-        find: "_ => report.dispute_of_total(order, pair),",
-        replace: "_ => report.dispute_of_total(order, pair).filter(|_| false),",
+        find: "_ => report.dispute_of_state(order, pair),",
+        replace: "_ => report.dispute_of_state(order, pair).filter(|_| false),",
         test: "-p touchline-fx --test fx orders::a_report_without_a_trade_that_contradicts_its_order_books_nothing",
     },
     Mutant {

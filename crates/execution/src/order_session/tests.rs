@@ -165,6 +165,19 @@ fn a_gap_is_told_once_and_not_as_an_alarm_behind_a_logon() {
     assert_eq!(rig.said(), [Said::Up(false), gap(6, 10, true)]);
 }
 
+/// A Logon that resets the numbers makes a gap at low numbers a new one.
+#[test]
+fn a_gap_behind_a_reset_is_told() {
+    let mut rig = Rig::open();
+    rig.log_on(1);
+    rig.put(50, "8", &REPORT);
+    assert_eq!(rig.said(), [Said::Up(false), gap(2, 49, false)]);
+    rig.put(1, "A", &[(98, "0"), (108, "10"), (141, "Y")]);
+    rig.put(3, "8", &REPORT);
+    let said = rig.said();
+    assert!(said.contains(&gap(2, 2, false)), "{said:?}");
+}
+
 /// A message with a wrong checksum is skipped and told, and the next one shows the gap.
 #[test]
 fn a_wrong_checksum_is_told_and_the_message_is_skipped() {

@@ -17,7 +17,7 @@ pub(crate) const RING_REFUSED: &str = "ring_refused";
 
 impl<O: Output, L: Link> Core<O, L> {
     /// Executes a command or refuses it. The command is in the journal as received, also one that was seen before, and so is
-    /// the answer.
+    /// the answer. Of a flood of refused ones the rest is counted only.
     pub fn command(
         &mut self,
         time: ReceiveTime,
@@ -26,6 +26,10 @@ impl<O: Output, L: Link> Core<O, L> {
         admitted: Result<(), Unfit>,
     ) {
         self.totals.commands += 1;
+        if admitted == Err(Unfit::Flood) {
+            self.totals.refused += 1;
+            return;
+        }
         self.wake(time);
         let at_ns = time.wall_ns;
         // mutant: execution: a replayed command is not in the journal

@@ -152,7 +152,7 @@ fn a_replayed_command_is_answered_and_in_the_journal() {
         .iter()
         .filter(|answer| answer.contains("\"replayed\""));
     assert_eq!((replayed.count(), answers.len()), (2, 3), "{answers:?}");
-    // The next run reads the ring of a client that lives from its start.
+    // The next run reads the ring of a client that lives from its last join point.
     rig.bank.is_on = false;
     rig.start();
     small.send(request, r#"{"op":"fourth"}"#);

@@ -84,7 +84,7 @@ impl Engine {
             // mutant: fx: a trade that differs from its order is booked
             ReportKind::Trade => report.dispute(order, pair),
             // mutant: fx: a status of another pair books a fill
-            _ => report.dispute_of_total(order, pair),
+            _ => report.dispute_of_state(order, pair),
         };
         if let Some(dispute) = disputed {
             self.dispute(at, report, dispute, out);
@@ -138,8 +138,8 @@ impl Engine {
         (order.cum() == 0).then_some(code)
     }
 
-    /// Handles a report that contradicts the order: it is not booked, and the desk decides. The bank is told of a trade: Q
-    /// names an execution, and an answer to a question is none.
+    /// Handles a report that contradicts the order: it is not booked, and the desk decides. Q is sent for trades only: it
+    /// names an execution.
     fn dispute(&mut self, at: usize, report: &Report<'_>, dispute: Dispute, out: &mut Batch) {
         self.orders.change(at, |order| {
             if order.dispute() {

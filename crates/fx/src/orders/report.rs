@@ -172,13 +172,12 @@ impl<'a> Report<'a> {
         other.or(is_worse.then_some(Dispute::Price))
     }
 
-    /// Why another report contradicts the order, if it says that more was filled than is booked. Its price is not judged: it
-    /// follows from an average, which is rounded.
-    pub fn dispute_of_total(&self, order: &Order, pair: &PairSetup) -> Option<Dispute> {
-        let adds = |text: &[u8]| ticks::quantity(text).is_none_or(|cum| cum > order.cum());
-        match self.cum_qty.is_some_and(adds) {
-            true => self.contradiction(order, pair),
-            false => None,
+    /// Why a report without a trade contradicts the order. Its price is not judged: it follows from an average, which is rounded.
+    /// An answer "unknown order" describes none.
+    pub fn dispute_of_state(&self, order: &Order, pair: &PairSetup) -> Option<Dispute> {
+        match self.says_never_arrived() {
+            true => None,
+            false => self.contradiction(order, pair),
         }
     }
 

@@ -215,12 +215,14 @@ fn trades_that_are_not_as_ordered_are_refused() {
     }
 }
 
-/// A status or a change of state that says more was filled, and is of another pair, of the other side or beyond the order: nothing is
-/// booked, and the desk decides. One that adds nothing is taken as it is.
+/// A status or a change of state of another pair, of the other side or beyond the order: nothing is booked, no quantity is free, and
+/// the desk decides. An answer "unknown order" describes no order, and is taken as it is.
 #[test]
 fn a_report_without_a_trade_that_contradicts_its_order_books_nothing() {
     for (reason, more, cum) in [
         ('A', "|55=USD/JPY|151=0", "1000"),
+        ('A', "|55=USD/JPY|151=0", "0"),
+        ('B', "|54=2|151=0", "0"),
         ('B', "|55=EUR/USD|54=2|151=0", "1000"),
         ('C', "|151=0", "1000001"),
         ('C', "|151=0", "99999999999999999999"),
@@ -239,7 +241,8 @@ fn a_report_without_a_trade_that_contradicts_its_order_books_nothing() {
         }
     }
     let mut world = with_order("");
-    world.execution("A", "T-P1-1", ("E1", "8", "8", 0), "|55=N/A|54=7|151=0");
+    let unknown = "|55=N/A|54=7|103=5|151=0";
+    world.execution("A", "T-P1-1", ("E1", "I", "8", 0), unknown);
     assert_eq!(world.order(0), ("Rejected".into(), 0, 0));
 }
 

@@ -46,7 +46,7 @@ pub struct Sending<L> {
     next_try_ns: u64,
     next_tick_ns: u64,
     shown_ns: u64,
-    is_waiting_told: bool,
+    waiting: Option<String>,
     was_down: bool,
     pressure: Pressure,
     /// Rejected requests of receivers at the last look.
@@ -78,7 +78,7 @@ impl<L: SendLink> Sending<L> {
             next_try_ns: 0,
             next_tick_ns: 0,
             shown_ns: 0,
-            is_waiting_told: false,
+            waiting: None,
             was_down: false,
             pressure: Pressure::default(),
             refused: 0,
@@ -134,12 +134,14 @@ impl<L: SendLink> Sending<L> {
         let epoch = Epoch::starting_at(unix_ns());
         self.events.push_back(RunEvent::Sending { epoch });
         self.bus = Some((subscriber, Sender::new(settings, epoch)));
+        self.waiting = None;
         Ok(())
     }
 
     /// The bus cannot be sent yet.
     fn wait(&mut self, reason: String) {
-        if !std::mem::replace(&mut self.is_waiting_told, true) {
+        if self.waiting.as_ref() != Some(&reason) {
+            self.waiting = Some(reason.clone());
             self.events.push_back(RunEvent::Waiting { reason });
         }
     }

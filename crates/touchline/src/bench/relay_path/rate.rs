@@ -8,7 +8,7 @@ use std::rc::Rc;
 use touchline_aeron::{Client, ExclusivePublication, Refused, Subscription};
 use touchline_relay::SenderCounters;
 use touchline_relay::batch::Batch;
-use touchline_relay::link::{Kind, SendEvent};
+use touchline_relay::link::{CarrierEvent, Kind, SendEvent};
 
 /// Trades that are published before both ends run: what a relay finds that has work all the time.
 const BURST: u64 = 512;
@@ -63,7 +63,7 @@ impl Ends {
     }
 }
 
-/// Measures both by turns.
+/// Alternates relay and plain Aeron.
 pub fn run(arguments: &Arguments, folder: &Path, run: &Run) -> Result<(), Failure> {
     let clock = run.clock();
     let lengths = Lengths::default();
@@ -173,6 +173,10 @@ impl<L: SendLink> SendLink for Noted<L> {
 
     fn event(&mut self) -> Option<SendEvent> {
         self.link.event()
+    }
+
+    fn carrier_event(&mut self) -> Option<CarrierEvent> {
+        self.link.carrier_event()
     }
 
     fn failed(&mut self) -> Option<String> {
