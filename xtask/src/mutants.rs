@@ -24,6 +24,7 @@ mod orders;
 mod place;
 mod programs;
 mod readiness;
+mod relay;
 mod ring;
 mod simulator;
 mod soaks;

@@ -150,13 +150,16 @@ impl Sender {
         self.send_refresh(HeadFlags::NONE, now, link);
     }
 
-    /// The round is complete.
+    /// The round is complete. The message with its number shows a receiver whether the refreshes before it arrived: it has no other
+    /// way to miss the last ones.
     fn end_round(&mut self, now: Now, link: &mut impl SendLink) {
         self.refresh.cursor = None;
         if std::mem::take(&mut self.refresh.is_urgent) {
             let took_ns = now.mono_ns.saturating_sub(self.refresh.round_began_ns);
             self.refresh.rest_until_ns = now.mono_ns + took_ns.max(REST_NS_MIN);
         }
+        // mutant: relay: the end of a round has no number
+        self.end_unit(now, link);
         self.send_refresh(HeadFlags::ROUND_END, now, link);
         self.counters.relay_rounds_sent += 1;
     }
@@ -252,7 +255,7 @@ impl Sender {
         }
     }
 
-    /// The refresh of one instrument ends: a receiver with all its messages has the instrument.
+    /// The refresh of one instrument ends, or the round: a receiver with all its messages has the instrument, or all of them.
     fn end_unit(&mut self, now: Now, link: &mut impl SendLink) {
         self.room_in_refresh(native::HEARTBEAT_BYTES, now, link);
         let sequence = self.refresh.next;

@@ -1,7 +1,12 @@
 //! Rules of the receiver, batch by batch: applied, rejected, stale, requested.
 
-use crate::stage::{MS, receiver, times};
-use touchline_relay::batch::Batch;
+use crate::stage::{MS, Market, Stage, receiver, times};
+use std::cell::RefCell;
+use std::rc::Rc;
+use touchline_relay::batch::{Batch, Received};
+use touchline_relay::link::memory::MemoryLink;
+use touchline_relay::link::{Kind, SendLink};
+use touchline_relay::run::Work;
 use touchline_relay::{
     Epoch, HOPS_MAX, Head, HeadFlags, Now, Receiver, ReceiverSettings, Source, Taken,
 };
@@ -247,6 +252,75 @@ fn a_refresh_with_a_missing_message_is_incomplete() {
     stand.receiver.take(&end, stand.now, 7, &mut stand.out);
     assert!(!stand.receiver.is_complete());
     assert_ne!(stand.validity(), Validity::Live);
+}
+
+/// A link in memory whose batches the test takes while the sender has it.
+#[derive(Clone, Default)]
+struct Shared(Rc<RefCell<MemoryLink>>);
+
+impl SendLink for Shared {
+    fn send(&mut self, batch: &Batch, kind: Kind) -> bool {
+        self.0.borrow_mut().send(batch, kind)
+    }
+
+    fn has_room(&self) -> bool {
+        true
+    }
+
+    fn asked(&mut self) -> u32 {
+        self.0.borrow_mut().asked()
+    }
+
+    fn work(&mut self, _now_ns: u64) -> usize {
+        0
+    }
+}
+
+impl Shared {
+    /// The batches of a round of refreshes that a receiver asked for.
+    fn round(&self, sender: &mut impl Work) -> Vec<Vec<u8>> {
+        self.0.borrow_mut().requests += 1;
+        let mut round = Vec::new();
+        loop {
+            sender.work().expect("the link works");
+            for batch in self.0.borrow_mut().batches.drain(..) {
+                let flags = Received::read(&batch).expect("a batch").head.flags;
+                if flags.has(HeadFlags::REFRESH) {
+                    round.push(batch);
+                }
+                if flags.has(HeadFlags::ROUND_END) {
+                    return round;
+                }
+            }
+        }
+    }
+}
+
+/// Whichever batches of a round were lost, its end does not make the receiver complete; the next round does. A link that was added
+/// again while a round was sent loses any part of it, and the stream has no message whose number would show it.
+#[test]
+fn the_end_of_a_round_shows_that_refreshes_before_it_were_lost() {
+    let stage = Stage::new();
+    let mut publisher = stage.publisher("a");
+    let mut market = Market::new(7);
+    market.define(&mut publisher);
+    market.events(50, &mut publisher);
+    let link = Shared::default();
+    let mut sender = stage.sending("a", "gw1", link.clone());
+    let round = link.round(&mut sender);
+    assert!(round.len() > 3, "{} batches", round.len());
+    for first in 1..round.len() - 1 {
+        let mut stand = Stand::new(receiver());
+        let lossy = round[..first].iter().chain(round.last());
+        for batch in lossy {
+            stand.receiver.take(batch, stand.now, 7, &mut stand.out);
+        }
+        assert!(!stand.receiver.is_complete(), "after {first} batches");
+        for batch in &link.round(&mut sender) {
+            stand.receiver.take(batch, stand.now, 7, &mut stand.out);
+        }
+        assert!(stand.receiver.is_complete(), "after a whole round");
+    }
 }
 
 #[test]
