@@ -215,6 +215,9 @@ fn errors_name_their_cause() {
     }
 }
 
+/// Far longer than a loaded host takes, and far shorter than what grows with the square of a text.
+const HANGS: Duration = Duration::from_secs(60);
+
 /// Nesting, doubling and sheer size: each is refused, or read, at once.
 #[test]
 fn hostile_schemas_do_not_hang() {
@@ -256,7 +259,7 @@ fn hostile_schemas_do_not_hang() {
         let start = Instant::now();
         let error = from_texts(&[text]).map(drop).expect_err(about);
         assert!(
-            start.elapsed() < Duration::from_secs(2),
+            start.elapsed() < HANGS,
             "{about} took {:?}: {error:#}",
             start.elapsed()
         );
