@@ -119,6 +119,13 @@ const PROMISES: &[Promise] = &[
         amount: ("SOAK_SECONDS", 0.36),
     },
     Promise {
+        name: "relays of two hosts recover from kills, stops and a link that is down, over TCP and Aeron",
+        program: LIVE_AERON,
+        tests: "relay::relays_of_two_hosts",
+        // One run of each: they have no amount.
+        amount: ("SEEDS", 0.001),
+    },
+    Promise {
         name: "memory, descriptors and drivers' files of busy relays do not grow, over TCP and Aeron",
         program: LIVE_AERON,
         tests: "relay::a_busy_relay",
