@@ -99,7 +99,9 @@ pub(crate) fn start<D: Disk, W: Words>(
     let Cut { files, bytes } = cut::cut(disk, &mut judgement, End::CUT, now_ns)?;
     report.cut_files = files;
     report.bytes_set_aside = bytes;
-    if let Some(starting) = continued(&judgement) {
+    if Variant::SegmentContinued.is_on()
+        && let Some(starting) = open_end(&judgement)
+    {
         return Ok((starting, report));
     }
     let mut id = [0; 16];
@@ -125,11 +127,7 @@ pub(crate) fn start<D: Disk, W: Words>(
         source_status::remove(disk)?;
         mark::remove(disk)?;
     }
-    let begin = Begin {
-        base: judgement.position(),
-        first: last.map_or(0, |end| end.next_sequence()),
-        end_crc: last.and_then(|end| end.end_crc).unwrap_or(0),
-    };
+    let begin = begin_behind(&judgement);
     report.next_sequence = begin.first;
     let cursor = Cursor::FIRST;
     let starting = StartingPoint {
@@ -140,10 +138,10 @@ pub(crate) fn start<D: Disk, W: Words>(
     Ok((starting, report))
 }
 
-/// The end of the records in the last segment, if a broken variant continues it.
-fn continued(judgement: &Judgement) -> Option<StartingPoint> {
+/// The place behind the last record, if its segment has no `End`.
+fn open_end(judgement: &Judgement) -> Option<StartingPoint> {
     let end = judgement.end.as_ref().filter(|end| end.end_crc.is_none())?;
-    Variant::SegmentContinued.is_on().then(|| StartingPoint {
+    Some(StartingPoint {
         header: end.header.clone(),
         begin: Begin {
             base: end.base,
@@ -152,6 +150,16 @@ fn continued(judgement: &Judgement) -> Option<StartingPoint> {
         },
         cursor: end.cursor,
     })
+}
+
+/// The `Begin` of a segment behind the last record.
+fn begin_behind(judgement: &Judgement) -> Begin {
+    let end = judgement.end.as_ref();
+    Begin {
+        base: judgement.position(),
+        first: end.map_or(0, |end| end.next_sequence()),
+        end_crc: end.and_then(|end| end.end_crc).unwrap_or(0),
+    }
 }
 
 fn judge_undamaged<D: Disk>(disk: &mut D) -> Result<Judgement, Error> {
@@ -188,41 +196,18 @@ fn epoch_of_cuts<D: Disk>(disk: &mut D) -> Result<u64, Error> {
     Ok(epoch)
 }
 
-/// Place where the tail may continue the files.
-struct Continuation {
-    header: SegmentHeader,
-    begin: Begin,
-    cursor: Cursor,
-}
-
 /// Appends the frames of the tail that continue the files: their number.
 fn continue_from<D: Disk, W: Words>(
     disk: &mut D,
     judgement: &Judgement,
     tail: &Tail<W>,
 ) -> Result<u64, Error> {
-    let mut at = match &judgement.end {
-        Some(end) if end.end_crc.is_none() => Continuation {
-            header: end.header.clone(),
-            begin: Begin {
-                base: end.base,
-                first: end.first,
-                end_crc: 0,
-            },
-            cursor: end.cursor,
-        },
-        end => {
-            let begin = Begin {
-                base: judgement.position(),
-                first: end.as_ref().map_or(0, |end| end.next_sequence()),
-                end_crc: end.as_ref().and_then(|end| end.end_crc).unwrap_or(0),
-            };
-            let index = end.as_ref().map_or(1, |end| end.header.index + 1);
-            match next_segment(judgement, index, begin) {
-                Some(next) => next,
-                None => return Ok(0),
-            }
-        }
+    let next = || {
+        let index = judgement.end.as_ref().map_or(1, |end| end.header.index + 1);
+        next_segment(judgement, index, begin_behind(judgement))
+    };
+    let Some(mut at) = open_end(judgement).or_else(next) else {
+        return Ok(0);
     };
     let mut frames = 0;
     let mut written = Vec::new();
@@ -257,12 +242,12 @@ fn continue_from<D: Disk, W: Words>(
     Ok(frames)
 }
 
-fn next_segment(judgement: &Judgement, index: u64, begin: Begin) -> Option<Continuation> {
+fn next_segment(judgement: &Judgement, index: u64, begin: Begin) -> Option<StartingPoint> {
     let segment = judgement
         .segments
         .iter()
         .find(|segment| segment.index == index)?;
-    Some(Continuation {
+    Some(StartingPoint {
         header: segment.header.clone()?,
         begin,
         cursor: Cursor::FIRST,
@@ -270,8 +255,8 @@ fn next_segment(judgement: &Judgement, index: u64, begin: Begin) -> Option<Conti
 }
 
 /// The frame of the tail that belongs at a place, with its padding, if it holds there.
-fn frame_in<W: Words>(tail: &Tail<W>, at: &Continuation) -> Option<(FrameHead, Vec<u8>)> {
-    let position = at.begin.base + at.cursor.offset;
+fn frame_in<W: Words>(tail: &Tail<W>, at: &StartingPoint) -> Option<(FrameHead, Vec<u8>)> {
+    let position = at.position();
     let mut bytes = vec![0; HEAD_BYTES];
     tail.read(position, &mut bytes);
     let head = FrameHead::decode(&bytes, at.header.salt, at.cursor.offset)?;
