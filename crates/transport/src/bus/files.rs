@@ -36,10 +36,16 @@ pub enum Error {
     #[error("ring_bytes: {0}")]
     RingBytes(broadcast::Refused),
     /// The ring is too small for the messages of the bus.
-    #[error("ring_bytes: {bytes} bytes hold no message of a bus; give 4096 or more")]
+    #[error(
+        "ring_bytes: a ring of {bytes} bytes cannot hold the longest message of this bus, {message_bytes} bytes; give {least} or more"
+    )]
     RingTooSmall {
         /// The configured size.
         bytes: u64,
+        /// The longest message that the bus must be able to hold.
+        message_bytes: usize,
+        /// The smallest ring that holds it.
+        least: u64,
     },
     /// Unexpected content of a file.
     #[error("{path}: {what}")]
@@ -555,9 +561,21 @@ fn readable(ring: &Mapping, bus: &str) -> Result<(), Error> {
 fn ring_of(bytes: u64, message_bytes_min: usize) -> Result<Geometry, Error> {
     let geometry = Geometry::new(bytes).map_err(Error::RingBytes)?;
     if geometry.message_max() < message_bytes_min {
-        return Err(Error::RingTooSmall { bytes });
+        return Err(Error::RingTooSmall {
+            bytes,
+            message_bytes: message_bytes_min,
+            least: least_ring(geometry, message_bytes_min)?,
+        });
     }
     Ok(geometry)
+}
+
+/// Size of the smallest ring from `geometry` on that holds a message of `message_bytes`.
+fn least_ring(mut geometry: Geometry, message_bytes: usize) -> Result<u64, Error> {
+    while geometry.message_max() < message_bytes {
+        geometry = Geometry::new(2 * geometry.capacity()).map_err(Error::RingBytes)?;
+    }
+    Ok(geometry.capacity())
 }
 
 /// Size in whole pages; bytes after the last word are unused.

@@ -38,6 +38,23 @@ fn join(stage: &Stage) -> Subscription<1> {
     Subscription::join(&stage.root(), "raw", ["latest"], false).expect("the bus is there")
 }
 
+#[test]
+fn a_ring_without_room_for_a_message_is_refused_with_the_size_that_has_room() {
+    let stage = Stage::new();
+    let layout = |ring_bytes| Layout {
+        ring_bytes,
+        message_bytes_min: 60_009,
+        ..layout()
+    };
+    let refused = Publication::open(&stage.root(), "raw", &layout(262_144));
+    let refused = refused.expect_err("an eighth of it is the longest message");
+    assert_eq!(
+        refused.to_string(),
+        "ring_bytes: a ring of 262144 bytes cannot hold the longest message of this bus, 60009 bytes; give 524288 or more"
+    );
+    Publication::open(&stage.root(), "raw", &layout(524_288)).expect("the size of the error");
+}
+
 /// Publishes a message of a key: the key, a value and noise of any length; its slot holds key and value.
 fn publish(bus: &mut (Publication, TableWriter), key: u64, value: u64, random: &mut Random) {
     let noise: Vec<u8> = (0..random.below(40))
