@@ -16,6 +16,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod aarch64;
 pub mod aeron_interop;
 pub mod changed;
 pub mod codegen;

@@ -17,6 +17,7 @@ usage: cargo xtask <chore> [arguments]
   dist [--check] [--profile NAME] [--target TRIPLE]
                                  make a tarball and a Debian package; with --check install and remove them again
   install-check                  try both ways of cargo install into a directory of their own
+  aarch64                        compile all packages for aarch64, where its standard library and C compiler are installed
   mutants [WORD | --commit ID]   break the code on purpose; a test must notice each time: all mutants, those with the word
                                  in their names, or for a commit those of shared memory and a part of the others
   fuzz [TARGET] [--seconds N] [--asan] [--replay FILE]
@@ -66,6 +67,7 @@ fn run() -> Result<()> {
         ["codegen", ref rest @ ..] => xtask::codegen::run(&root, rest),
         ["licences"] => xtask::licences::run(&root),
         ["install-check"] => xtask::install_check::run(&root),
+        ["aarch64"] => xtask::aarch64::run(&root),
         ["dist", ref options @ ..] => {
             xtask::dist::run(&root, &xtask::dist::Options::parse(options)?)
         }

@@ -3,7 +3,7 @@
 //! Tests that run for minutes with every change run here for hours before a release. Every failure names its seed, and
 //! `SEED=n` runs that seed only.
 
-use crate::{fuzz, memory_model};
+use crate::{aarch64, fuzz, memory_model};
 use anyhow::{Context, Result, bail};
 use std::{
     env,
@@ -198,6 +198,9 @@ pub fn run(root: &Path, options: &Options) -> Result<()> {
     }
     if let Err(error) = memory_model::run(root, memory_model::Options::parse(&["--long"])?) {
         broken.push(format!("the orderings of shared memory ({error:#})"));
+    }
+    if let Err(error) = aarch64::run(root) {
+        broken.push(format!("{error:#}"));
     }
     if options.seconds > 0 {
         let seconds = options.seconds.to_string();

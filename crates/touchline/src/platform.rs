@@ -18,7 +18,7 @@ pub fn check() -> Result<(), Failure> {
     }
     if cfg!(not(target_arch = "x86_64")) {
         warn(&format!(
-            "{} is not tested; x86-64 is the tested platform",
+            "Touchline was compiled for {}, never tested on it; x86-64 is the tested processor",
             std::env::consts::ARCH
         ));
     }
