@@ -16,6 +16,7 @@ mod counters;
 mod download;
 mod feed;
 mod instruments;
+mod legs;
 mod logon;
 mod market_data;
 mod messages;

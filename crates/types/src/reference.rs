@@ -203,12 +203,17 @@ impl fmt::Display for DisplayFactor {
 /// One leg of a combination.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Leg {
-    /// The venue's identifier of the leg's instrument.
+    /// The venue's identifier of the leg's instrument; [`Leg::NO_SECURITY_ID`] if the publication lacks the instrument.
     pub security_id: i64,
     /// How many contracts of the leg one contract of the combination is; the venues state 1 or more.
     pub ratio: i32,
     /// Side of the leg for a buyer of the combination: [`Side::Bid`] buys it.
     pub side: Side,
+}
+
+impl Leg {
+    /// Identifier of an instrument that a venue names by its symbol alone, and that was not selected for the publication.
+    pub const NO_SECURITY_ID: i64 = 0;
 }
 
 /// The legs of a combination, in the venue's order: at most [`LEGS_MAX`] are kept, and how many there are is.
@@ -266,8 +271,8 @@ impl Legs {
         self.count
     }
 
-    /// Says how many the venue stated, where that is more than are kept.
-    pub(crate) fn set_count(&mut self, count: u8) {
+    /// Sets the number of legs that the venue stated, if that is more than are kept.
+    pub fn set_count(&mut self, count: u8) {
         self.count = self.count.max(count);
     }
 }

@@ -95,6 +95,12 @@ pub const SESSION: &[Mutant] = &[
         test: "-p touchline-feed --test fix_md redefined",
     },
     Mutant {
+        name: "fix market data: the stated number of legs is believed",
+        find: "(stated, received) => unsigned(stated).ok() == Some(received as u64),",
+        replace: "(stated, received) => unsigned(stated).is_ok() || received == 0,",
+        test: "-p touchline-feed --test fix_md wrong_legs",
+    },
+    Mutant {
         name: "fix market data: a set with a number of entries is complete at once",
         find: "if !set.is_last.unwrap_or(is_all) {",
         replace: "if !set.is_last.unwrap_or(true) {",

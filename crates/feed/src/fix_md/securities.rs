@@ -2,24 +2,30 @@
 
 use super::counters::Counters;
 use super::instruments::{Book, Row, Rows};
+use super::legs::{self, ListedLegs};
 use crate::Output;
-use touchline_instruments::Symbols;
+use touchline_instruments::{Instruments, Symbols};
 use touchline_types::{
-    Code, Event, InstrumentDefinition, OptionRight, Price, Quantity, ReferenceData, SecurityType,
-    Symbol, TradingStatus,
+    Code, Event, InstrumentDefinition, Legs, OptionRight, Price, Quantity, ReferenceData,
+    SecurityType, Symbol, TradingStatus,
 };
 use touchline_wire::fix::{Field, Malformed, Message, decimal, tag, timestamp, unsigned};
 
 const CONTRACT_MULTIPLIER: u32 = 231;
 const CURRENCY: u32 = 15;
 const HALT_REASON: u32 = 327;
+const HIGH_LIMIT_PRICE: u32 = 1_149;
 const LAST_FRAGMENT: u32 = 893;
+const LOW_LIMIT_PRICE: u32 = 1_148;
 const MATURITY_DATE: u32 = 541;
 const MATURITY_TIME: u32 = 1_079;
+const MAX_TRADE_VOL: u32 = 1_140;
 const MIN_PRICE_INCREMENT: u32 = 969;
 const MIN_TRADE_VOL: u32 = 562;
 const PUT_OR_CALL: u32 = 201;
+const ROUND_LOT: u32 = 561;
 const SECURITY_REQUEST_RESULT: u32 = 560;
+const SECURITY_STATUS: u32 = 965;
 const SECURITY_TRADING_STATUS: u32 = 326;
 const SECURITY_TYPE: u32 = 167;
 const SETTLEMENT_CURRENCY: u32 = 120;
@@ -44,7 +50,14 @@ struct Security<'a> {
     currency: &'a [u8],
     multiplier: &'a [u8],
     tick: &'a [u8],
+    lot: &'a [u8],
     quantity_min: &'a [u8],
+    quantity_max: &'a [u8],
+    high_limit: &'a [u8],
+    low_limit: &'a [u8],
+    trading_status: &'a [u8],
+    status: &'a [u8],
+    legs: ListedLegs<'a>,
     settlement_currency: &'a [u8],
     right: &'a [u8],
     strike: &'a [u8],
@@ -64,6 +77,7 @@ pub fn take(
     counters: &mut Counters,
     out: &mut Output<'_>,
 ) -> Result<Listed, Malformed> {
+    add_selected(message, rows, chosen, out.instruments)?;
     let mut security = Security::default();
     let mut listed = Listed::Whole;
     let mut taken = |security: Security<'_>| {
@@ -86,7 +100,16 @@ pub fn take(
             CURRENCY => security.currency = value,
             CONTRACT_MULTIPLIER => security.multiplier = value,
             MIN_PRICE_INCREMENT => security.tick = value,
+            ROUND_LOT => security.lot = value,
             MIN_TRADE_VOL => security.quantity_min = value,
+            MAX_TRADE_VOL => security.quantity_max = value,
+            HIGH_LIMIT_PRICE => security.high_limit = value,
+            LOW_LIMIT_PRICE => security.low_limit = value,
+            SECURITY_TRADING_STATUS => security.trading_status = value,
+            SECURITY_STATUS => security.status = value,
+            legs::NO_LEGS | legs::LEG_SYMBOL | legs::LEG_SIDE | legs::LEG_RATIO_QTY => {
+                security.legs.read(tag, value);
+            }
             SETTLEMENT_CURRENCY => security.settlement_currency = value,
             PUT_OR_CALL => security.right = value,
             STRIKE_PRICE => security.strike = value,
@@ -99,6 +122,25 @@ pub fn take(
     }
     taken(security);
     Ok(listed)
+}
+
+/// Adds all selected instruments of the list, so that a combination may be listed before its legs.
+fn add_selected(
+    message: &Message<'_>,
+    rows: &mut Rows,
+    chosen: &Symbols,
+    instruments: &mut Instruments,
+) -> Result<(), Malformed> {
+    for field in message.fields() {
+        let Field { tag, value } = field?;
+        if let (tag::SYMBOL, Ok(name)) = (tag, std::str::from_utf8(value))
+            && chosen.admit(name)
+        {
+            // `define` counts those that do not fit.
+            rows.add(name, instruments);
+        }
+    }
+    Ok(())
 }
 
 fn define(
@@ -120,6 +162,8 @@ fn define(
         counters.instruments_refused += 1;
         return;
     };
+    let legs = security.legs.resolve(out.instruments);
+    counters.messages_malformed += u64::from(legs.is_none());
     let row = rows.row_mut(instrument);
     let definition = out.instruments.definition_mut(instrument);
     row.is_listed = true;
@@ -131,6 +175,7 @@ fn define(
     definition.defined = true;
     definition.reference = ReferenceData {
         multiplier: row.multiplier.map_or(Price::NULL, Price),
+        legs: legs.unwrap_or(Legs::NONE),
         ..reference(&security, definition)
     };
     let now = (*definition, row.multiplier);
@@ -161,23 +206,31 @@ fn reference(security: &Security<'_>, definition: &InstrumentDefinition) -> Refe
         let number = decimal(text).and_then(|number| number.scaled(decimals));
         number.ok().filter(|number| *number != i64::MAX)
     };
+    let quantity = |text| {
+        let decimals = definition.quantity_exponent.unsigned_abs();
+        // Some venues state 0 for "no limit".
+        let units = number(text, decimals).filter(|units| *units > 0);
+        units.map_or(Quantity::NULL, Quantity)
+    };
+    let price = |text| number(text, Price::DECIMALS as u8).map_or(Price::NULL, Price);
     let maturity = maturity_date(security.maturity_date).unwrap_or(0);
     ReferenceData {
         venue: definition.reference.venue,
         security_type: security_type(security.kind),
         currency: Code::new(security.currency).unwrap_or_default(),
         settlement_currency: Code::new(security.settlement_currency).unwrap_or_default(),
-        quantity_min: number(
-            security.quantity_min,
-            definition.quantity_exponent.unsigned_abs(),
-        )
-        .map_or(Quantity::NULL, Quantity),
+        lot: quantity(security.lot),
+        quantity_min: quantity(security.quantity_min),
+        quantity_max: quantity(security.quantity_max),
         maturity,
         expiry_ns: match maturity {
             0 => 0,
             _ => expiry_ns(security).unwrap_or(0),
         },
-        strike: number(security.strike, Price::DECIMALS as u8).map_or(Price::NULL, Price),
+        strike: price(security.strike),
+        high_limit: price(security.high_limit),
+        low_limit: price(security.low_limit),
+        status: status_code(security),
         right: match security.right {
             b"0" => Some(OptionRight::Put),
             b"1" => Some(OptionRight::Call),
@@ -202,6 +255,22 @@ fn security_type(kind: &[u8]) -> Option<SecurityType> {
         b"INDEX" => SecurityType::Index,
         _ => SecurityType::Other,
     })
+}
+
+/// SecurityTradingStatus (326), or SecurityStatus (965) as the nearest code of it; 255 if absent or unknown.
+fn status_code(security: &Security<'_>) -> u8 {
+    const READY_TO_TRADE: u8 = 17;
+    const NOT_AVAILABLE: u8 = 18;
+    let stated = unsigned(security.trading_status).ok();
+    if let Some(code) = stated.and_then(|code| u8::try_from(code).ok()) {
+        return code;
+    }
+    match security.status {
+        b"1" => READY_TO_TRADE,
+        // Inactive, expired, delisted, suspended, published; Deribit: 12 is archived.
+        b"2" | b"4" | b"5" | b"9" | b"10" | b"12" => NOT_AVAILABLE,
+        _ => u8::MAX,
+    }
 }
 
 /// MaturityDate (541), `YYYYMMDD`, as a number.

@@ -4,8 +4,8 @@ use crate::stage::{Stage, raw};
 use touchline_feed::fix_md::Dialect;
 use touchline_feed::{Feed, SessionFeed};
 use touchline_types::{
-    Code, Event, Instrument, OptionRight, Price, Quantity, ReferenceData, SecurityType,
-    TradingStatus, Validity,
+    Code, Event, Instrument, LEGS_MAX, Leg, Legs, OptionRight, Price, Quantity, ReferenceData,
+    SecurityType, Side, TradingStatus, Validity,
 };
 
 const ROW: &str = "55=BTC-PERPETUAL|167=FUT|15=BTC|231=10|969=0.5|";
@@ -257,4 +257,130 @@ fn reference_data_of_a_list() {
         let row = ROW.replace("167=FUT", &format!("167={kind}"));
         assert_eq!(reference(&row).security_type, Some(expected));
     }
+}
+
+/// The reference data of the first instrument in a list of these rows.
+fn first_of(rows: &str) -> (ReferenceData, u64) {
+    let mut stage = Stage::new(Dialect::Deribit);
+    stage.connect();
+    stage.send("y", &list(rows));
+    let malformed = stage.feed.counters().messages_malformed;
+    (stage.instruments.definition(BTC).reference, malformed)
+}
+
+#[test]
+fn lot_limits_and_status_of_a_list() {
+    let row = format!("{ROW}561=10|562=20|1140=5000|1148=-1.5|1149=99.25|965=1|");
+    let (reference, malformed) = first_of(&row);
+    let expected = (
+        Quantity(1_000_000_000),
+        Quantity(2_000_000_000),
+        Quantity(500_000_000_000),
+    );
+    assert_eq!(
+        (
+            reference.lot,
+            reference.quantity_min,
+            reference.quantity_max
+        ),
+        expected
+    );
+    let limits = (Price(-1_500_000_000), Price(99_250_000_000));
+    assert_eq!((reference.low_limit, reference.high_limit), limits);
+    assert_eq!((reference.status, malformed), (17, 0));
+    for (fields, status) in [
+        ("965=2|", 18),
+        ("965=12|", 18),
+        ("965=3|", 255),
+        ("965=1|326=2|", 2),
+        ("326=300|", 255),
+        ("", 255),
+    ] {
+        assert_eq!(
+            first_of(&format!("{ROW}{fields}")).0.status,
+            status,
+            "{fields}"
+        );
+    }
+    // No limit, and unreadable limits.
+    let row = format!("{ROW}561=0|1140=0|1148=low|1149=1e9|");
+    let absent = (Quantity::NULL, Quantity::NULL, Price::NULL, Price::NULL);
+    let reference = first_of(&row).0;
+    assert_eq!(
+        (
+            reference.lot,
+            reference.quantity_max,
+            reference.low_limit,
+            reference.high_limit
+        ),
+        absent
+    );
+}
+
+const COMBINATION: &str = "55=BTC-CS-27SEP24|167=OPTCO|15=BTC|231=1|";
+
+fn leg(security_id: i64, ratio: i32, side: Side) -> Leg {
+    Leg {
+        security_id,
+        ratio,
+        side,
+    }
+}
+
+/// A combination may be listed before its legs, and a leg may be an instrument that was not selected.
+#[test]
+fn legs_of_a_list_have_the_numbers_of_their_instruments() {
+    let legs_of = |fields: &str| {
+        let rows = format!("{COMBINATION}{fields}{ROW}");
+        let (reference, malformed) = first_of(&rows);
+        assert_eq!(malformed, 0, "{fields}");
+        reference.legs.as_slice().to_vec()
+    };
+    let sides = "555=2|600=BTC-PERPETUAL|624=2|623=1|600=ETH-PERPETUAL|624=1|623=3.0|";
+    let expected = [leg(2, 1, Side::Ask), leg(Leg::NO_SECURITY_ID, 3, Side::Bid)];
+    assert_eq!(legs_of(sides), expected);
+    // Without sides, as Deribit states legs.
+    let signs = "555=2|600=BTC-PERPETUAL|623=-1|600=ETH-PERPETUAL|623=3|";
+    assert_eq!(legs_of(signs), expected);
+    assert_eq!(legs_of("555=0|"), []);
+    assert_eq!(legs_of(""), []);
+}
+
+/// The number of legs is what arrives, not what the message states.
+#[test]
+fn wrong_legs_are_counted_and_absent() {
+    for fields in [
+        "555=3|600=BTC-PERPETUAL|624=1|623=1|",
+        "555=4000000000|600=BTC-PERPETUAL|624=1|623=1|",
+        "555=1|",
+        "600=BTC-PERPETUAL|624=1|623=1|",
+        "555=x|600=BTC-PERPETUAL|624=1|623=1|",
+        "555=1|600=BTC-PERPETUAL|624=1|",
+        "555=1|600=BTC-PERPETUAL|624=1|623=0|",
+        "555=1|600=BTC-PERPETUAL|624=1|623=0.5|",
+        "555=1|600=BTC-PERPETUAL|624=1|623=3000000000|",
+        "555=1|600=BTC-PERPETUAL|623=-2147483648|",
+        "555=1|600=BTC-PERPETUAL|624=2|623=-1|",
+        "555=1|600=BTC-PERPETUAL|624=B|623=1|",
+        "555=1|624=1|623=1|",
+    ] {
+        let (reference, malformed) = first_of(&format!("{COMBINATION}{fields}{ROW}"));
+        assert_eq!(
+            (reference.legs, malformed),
+            (Legs::NONE, 1),
+            "{fields}: {reference:?}"
+        );
+    }
+}
+
+#[test]
+fn legs_beyond_the_limit_are_counted_and_the_next_instrument_has_none() {
+    let many = "600=BTC-PERPETUAL|624=1|623=1|".repeat(300);
+    let mut stage = Stage::new(Dialect::Deribit);
+    stage.connect();
+    stage.send("y", &list(&format!("{COMBINATION}555=300|{many}{ROW}")));
+    let legs = stage.instruments.definition(BTC).reference.legs;
+    assert_eq!((legs.len(), legs.count()), (LEGS_MAX, u8::MAX));
+    let next = stage.instruments.definition(Instrument(1)).reference.legs;
+    assert_eq!(next, Legs::NONE);
 }

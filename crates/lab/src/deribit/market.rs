@@ -2,6 +2,7 @@
 
 use crate::random::Random;
 use std::collections::BTreeMap;
+use touchline_types::OptionRight;
 
 /// Parameters of a market.
 #[derive(Clone, Copy, Debug)]
@@ -21,8 +22,12 @@ pub struct Instrument {
     pub number: i32,
     /// Symbol.
     pub symbol: String,
-    /// SecurityType (167): `FUT` or `OPT`.
+    /// SecurityType (167): `FUT`, `OPT` or `OPTCO`.
     pub kind: &'static str,
+    /// Right of an option and its strike in whole units.
+    pub option: Option<(OptionRight, u64)>,
+    /// Symbols and ratios of a combination's legs; a negative ratio is sold.
+    pub legs: Vec<(String, i64)>,
     /// Currency.
     pub currency: &'static str,
     /// Price increment, in units of 1e-9.
@@ -352,7 +357,10 @@ pub fn best(book: &Book, side: Side) -> Box<dyn Iterator<Item = (i64, i64)> + '_
     }
 }
 
-/// Instrument at a position of the list: a few perpetuals, then options.
+/// Position of the only combination behind the perpetuals.
+const CALL_SPREAD: usize = 3;
+
+/// Instrument at a position of the list: a few perpetuals, then options, with one combination of them.
 fn listed(place: usize) -> Instrument {
     const UNIT: i64 = 1_000_000_000;
     const COIN: i64 = 100_000_000;
@@ -397,6 +405,8 @@ fn listed(place: usize) -> Instrument {
             number,
             symbol: (*symbol).to_owned(),
             kind: "FUT",
+            option: None,
+            legs: Vec::new(),
             currency,
             tick: *tick,
             lot: *lot,
@@ -404,18 +414,40 @@ fn listed(place: usize) -> Instrument {
             centre: price / tick,
         };
     }
-    let place = place - PERPETUALS.len();
-    let right = if place.is_multiple_of(2) { 'C' } else { 'P' };
-    let strike = 40_000 + 1_000 * (place / 2);
-    Instrument {
+    let option = Instrument {
         number,
-        symbol: format!("BTC-31DEC27-{strike}-{right}"),
+        symbol: String::new(),
         kind: "OPT",
+        option: None,
+        legs: Vec::new(),
         currency: "BTC",
         tick: UNIT / 2_000,
         lot: COIN / 10,
         multiplier: 10_000,
         centre: 200,
+    };
+    match place - PERPETUALS.len() {
+        // The instruments at 0 and 2.
+        CALL_SPREAD => Instrument {
+            symbol: "BTC-CS-31DEC27-40000_41000".to_owned(),
+            kind: "OPTCO",
+            legs: [(40_000, 1), (41_000, -1)]
+                .map(|(strike, ratio)| (format!("BTC-31DEC27-{strike}-C"), ratio))
+                .into(),
+            ..option
+        },
+        place => {
+            let (right, letter) = match place.is_multiple_of(2) {
+                true => (OptionRight::Call, 'C'),
+                false => (OptionRight::Put, 'P'),
+            };
+            let strike = 40_000 + 1_000 * (place as u64 / 2);
+            Instrument {
+                symbol: format!("BTC-31DEC27-{strike}-{letter}"),
+                option: Some((right, strike)),
+                ..option
+            }
+        }
     }
 }
 

@@ -10,6 +10,14 @@ const MARK_PRICE: u32 = 100_090;
 const OPEN_INTEREST: u32 = 746;
 const CONTRACT_MULTIPLIER: u32 = 231;
 const TRADE_ID: u32 = 100_009;
+const SECURITY_STATUS: u32 = 965;
+const PUT_OR_CALL: u32 = 201;
+const STRIKE_PRICE: u32 = 202;
+const MATURITY_DATE: u32 = 541;
+const MATURITY_TIME: u32 = 1_079;
+const NO_LEGS: u32 = 555;
+const LEG_SYMBOL: u32 = 600;
+const LEG_RATIO_QTY: u32 = 623;
 
 /// Decimals of every price and quantity.
 const DECIMALS: u8 = 4;
@@ -47,6 +55,7 @@ pub enum Listed<'a> {
 fn security(body: &mut Encoder<'_>, instrument: &Instrument) {
     let (description, precision) = match instrument.kind {
         "OPT" => ("option", 4),
+        "OPTCO" => ("option_combo", 4),
         _ => ("future", 2),
     };
     body.bytes(tag::SYMBOL, instrument.symbol.as_bytes())
@@ -56,7 +65,21 @@ fn security(body: &mut Encoder<'_>, instrument: &Instrument) {
         .unsigned(2_576, precision)
         .decimal(969, instrument.tick / 100_000, DECIMALS)
         .decimal(562, instrument.lot / 10_000, DECIMALS)
-        .decimal(CONTRACT_MULTIPLIER, instrument.multiplier, DECIMALS);
+        .decimal(CONTRACT_MULTIPLIER, instrument.multiplier, DECIMALS)
+        .char(SECURITY_STATUS, b'1');
+    if let Some((right, strike)) = instrument.option {
+        body.unsigned(PUT_OR_CALL, right as u64)
+            .unsigned(STRIKE_PRICE, strike)
+            .bytes(MATURITY_DATE, b"20271231")
+            .bytes(MATURITY_TIME, b"08:00:00");
+    }
+    if !instrument.legs.is_empty() {
+        body.unsigned(NO_LEGS, instrument.legs.len() as u64);
+        for (symbol, ratio) in &instrument.legs {
+            body.bytes(LEG_SYMBOL, symbol.as_bytes())
+                .decimal(LEG_RATIO_QTY, *ratio, 0);
+        }
+    }
 }
 
 /// Common head of both kinds of market data.

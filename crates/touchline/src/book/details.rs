@@ -2,7 +2,7 @@
 
 use crate::format::{maturity, utc};
 use std::fmt::{Display, Write};
-use touchline_client::{Definition, OptionRight, SecurityType, Side};
+use touchline_client::{Definition, Leg, OptionRight, SecurityType, Side};
 
 /// The definition of an instrument; absent fields are left out.
 pub fn details(definition: &Definition) -> String {
@@ -56,10 +56,11 @@ pub fn details(definition: &Definition) -> String {
             Side::Ask => "sells",
         };
         let name = format!("leg {} of {}", number + 1, definition.leg_count());
-        row(
-            &name,
-            Some(format!("{does} {} of {}", leg.ratio, leg.security_id)),
-        );
+        let what = match leg.security_id {
+            Leg::NO_SECURITY_ID => "an instrument that is not on this bus".to_owned(),
+            security_id => security_id.to_string(),
+        };
+        row(&name, Some(format!("{does} {} of {what}", leg.ratio)));
     }
     if !definition.is_defined {
         text.push_str(" the venue has not defined it yet\n");

@@ -200,6 +200,57 @@ fn a_gateway_from_an_unlisted_address_gets_no_information() {
     assert_eq!(number(&summary, "logons refused"), 0, "{summary}");
 }
 
+/// The simulated venue lists a call spread, whose legs are the calls listed at 5 and 7.
+#[test]
+fn definitions_of_a_security_list_reach_the_screens() {
+    const SPREAD: &str = "BTC-CS-31DEC27-40000_41000";
+    let desk = Desk::bare("deribit-definitions");
+    let exchange = Exchange::start(&desk, "--write sim --instruments 8 --levels 5");
+    let gateway = Ended(desk.start("gateway --config sim/gateway.toml"));
+    let definition = |symbol: &str| desk.run(&format!("book deribit-sim {symbol} --definition"));
+    until("the definition", || definition(SPREAD).status == 0);
+    let shown = |symbol: &str, lines: &[&str]| {
+        let text = definition(symbol).done().stdout;
+        for line in lines {
+            assert!(text.lines().any(|shown| shown == *line), "{line}: {text}");
+        }
+    };
+    shown(
+        SPREAD,
+        &[
+            " security type        option_spread",
+            " currency             BTC",
+            " tick                 0.0005",
+            " contract size        1",
+            " smallest order       0.1",
+            " status               ready to trade",
+            " leg 1 of 2           buys 1 of 5",
+            " leg 2 of 2           sells 1 of 7",
+        ],
+    );
+    shown(
+        "BTC-31DEC27-41000-C",
+        &[
+            " security id          7",
+            " strike               41000",
+            " right                call",
+        ],
+    );
+    let rows = desk.run(&format!(
+        "tail deribit-sim --symbol {SPREAD} --count 1 --json"
+    ));
+    let rows = rows.done().stdout;
+    for part in [
+        r#""legs":[[5,"bid",1],[7,"ask",1]]"#,
+        r#""status_name":"ready to trade""#,
+        r#""quantity_min":"0.1""#,
+    ] {
+        assert!(rows.contains(part), "{part}: {rows}");
+    }
+    drop(gateway);
+    exchange.end();
+}
+
 #[test]
 fn invalid_arguments_are_refused() {
     let desk = Desk::bare("deribit-arguments");
