@@ -1,49 +1,181 @@
 //! Commands that use only the client: a feature that they lack is missing in the client.
+//!
+//! The rule follows the modules of the program that these commands use, directly or through other modules.
 
+use super::source::Line;
 use super::{Finding, Repository};
+use std::collections::BTreeSet;
 
-/// Files and folders of such commands, below `crates/touchline/src/`. Add a command here after porting it.
+/// Sources of the program.
+const SOURCES: &str = "crates/touchline/src/";
+
+/// Files and folders of such commands, below [`SOURCES`]. Add a command here after porting it.
 const COMMANDS: &[&str] = &["book", "follow", "metrics", "stat", "tail", "top"];
 
 /// The only crate of ours that they may use.
 const CLIENT: &str = "touchline_client";
 
+/// Modules that these commands share with the others, and the crates that these others need there. Remove what is not
+/// used any more.
+const SHARED: &[(&str, &[&str])] = &[
+    // Rows of `replay` beside those of `follow`: out of the pipeline.
+    (
+        "books",
+        &[
+            "touchline_book",
+            "touchline_gateway",
+            "touchline_transport",
+            "touchline_types",
+        ],
+    ),
+    // `rm` and `stat --prune` find processes that use a bus.
+    ("bus_users", &["touchline_transport"]),
+    ("rm", &["touchline_gateway", "touchline_transport"]),
+    // Names and meaning of counters, which the gateway writes.
+    ("counted", &["touchline_gateway", "touchline_transport"]),
+    // Text of a UTC time.
+    ("format", &["touchline_wire"]),
+    ("log", &["touchline_wire"]),
+    // Names that are similar to a missing one, and directories of buses that publishers create.
+    ("missing", &["touchline_gateway", "touchline_transport"]),
+    ("place", &["touchline_gateway", "touchline_transport"]),
+    // Exit statuses of the errors of all commands.
+    ("output", &["touchline_gateway", "touchline_net"]),
+    // Prices of `replay`.
+    ("record", &["touchline_types"]),
+    // The format of the simulator's expected states.
+    ("states", &["touchline_lab"]),
+];
+
 /// Crates that a user's program has are allowed in these commands, too.
 pub fn check(repository: &Repository) -> Vec<Finding> {
+    checked(repository, SHARED)
+}
+
+fn checked(repository: &Repository, shared: &[(&str, &[&str])]) -> Vec<Finding> {
     let mut findings = Vec::new();
-    for (path, lines) in repository.rust_lines() {
-        let is_test = path.ends_with("tests.rs") || path.contains("/tests/");
-        if !is_of_a_command(path) || is_test {
+    let mut needed = BTreeSet::new();
+    let (mut seen, mut next) = (
+        BTreeSet::new(),
+        COMMANDS
+            .iter()
+            .map(|name| (*name).to_owned())
+            .collect::<Vec<_>>(),
+    );
+    while let Some(module) = next.pop() {
+        if !seen.insert(module.clone()) {
             continue;
         }
-        for (at, line) in lines.iter().enumerate() {
-            // Tests come last in a file, and may use other crates to publish.
-            if line.code.contains("#[cfg(test)]") {
-                break;
+        let allowed = shared.iter().find(|(name, _)| *name == module);
+        let allowed = allowed.map_or(&[][..], |(_, crates)| crates);
+        for (path, lines) in files_of(repository, &module) {
+            next.extend(modules_used(path, lines));
+            for (line, other) in crates_used(lines) {
+                match allowed.contains(&other) {
+                    true => drop(needed.insert((module.clone(), other.to_owned()))),
+                    false => findings.push(Finding::new(
+                        path,
+                        line,
+                        format!("`{other}` in a command that may use only the client, or in a module that it uses"),
+                        "add it to touchline-client, because users' programs need it too",
+                    )),
+                }
             }
-            let words = line.code.split(|c: char| !c.is_alphanumeric() && c != '_');
-            let mut others = words.filter(|word| word.starts_with("touchline_") && *word != CLIENT);
-            if let Some(other) = others.next() {
-                findings.push(Finding::new(
-                    path,
-                    at + 1,
-                    format!("`{other}` in a command that may use only the client"),
-                    "add it to touchline-client, because users' programs need it too",
-                ));
-            }
+        }
+    }
+    for (module, crates) in shared {
+        for unused in crates
+            .iter()
+            .filter(|name| !needed.contains(&((*module).to_owned(), (**name).to_owned())))
+        {
+            findings.push(Finding::new(
+                "xtask/src/tidy/commands.rs",
+                1,
+                format!("no command of the client uses `{unused}` through `{module}`"),
+                "remove it from the table SHARED",
+            ));
         }
     }
     findings
 }
 
-fn is_of_a_command(path: &str) -> bool {
-    let Some(path) = path.strip_prefix("crates/touchline/src/") else {
-        return false;
-    };
-    COMMANDS.iter().any(|command| {
-        let rest = path.strip_prefix(command);
-        rest.is_some_and(|rest| rest == ".rs" || rest.starts_with('/'))
+/// Lines of the files of a module, without tests.
+fn files_of<'a>(
+    repository: &'a Repository,
+    module: &str,
+) -> impl Iterator<Item = (&'a str, &'a [Line])> {
+    let files = repository.rust_lines().filter(move |(path, _)| {
+        let rest = path
+            .strip_prefix(SOURCES)
+            .and_then(|path| path.strip_prefix(module));
+        let is_test = path.ends_with("tests.rs") || path.contains("/tests/");
+        !is_test && rest.is_some_and(|rest| rest == ".rs" || rest.starts_with('/'))
+    });
+    files.map(|(path, lines)| {
+        // Tests come last in a file, and may use other crates to publish.
+        let tests = lines
+            .iter()
+            .position(|line| line.code.contains("#[cfg(test)]"));
+        (path, &lines[..tests.unwrap_or(lines.len())])
     })
+}
+
+/// Other crates of ours that are named, with their lines from 1.
+fn crates_used(lines: &[Line]) -> impl Iterator<Item = (usize, &str)> {
+    lines.iter().enumerate().flat_map(|(at, line)| {
+        let words = line.code.split(|c: char| !is_of_a_name(c));
+        let others = words.filter(|word| word.starts_with("touchline_") && *word != CLIENT);
+        others.map(move |other| (at + 1, other))
+    })
+}
+
+/// Top-level modules of the program that a file names: behind `crate::`, or behind as many `super::` as lead there.
+fn modules_used(path: &str, lines: &[Line]) -> Vec<String> {
+    let depth = path[SOURCES.len()..].split('/').count();
+    let code: Vec<&str> = lines.iter().map(|line| line.code.as_str()).collect();
+    let code = code.join("\n");
+    let mut used = Vec::new();
+    for root in ["crate::".to_owned(), "super::".repeat(depth)] {
+        for (at, _) in code.match_indices(&root) {
+            let is_whole = !code[..at].ends_with(is_of_a_name) && !code[..at].ends_with("::");
+            if is_whole {
+                used.extend(first_names(&code[at + root.len()..]));
+            }
+        }
+    }
+    used
+}
+
+/// The first name of a path, or of each path in the braces at its start.
+fn first_names(path: &str) -> Vec<String> {
+    let name = |path: &str| {
+        path.trim_start()
+            .chars()
+            .take_while(|c| is_of_a_name(*c))
+            .collect()
+    };
+    let Some(group) = path.strip_prefix('{') else {
+        return vec![name(path)];
+    };
+    let (mut names, mut depth, mut is_start) = (Vec::new(), 0, true);
+    for (at, c) in group.char_indices() {
+        match c {
+            '{' => depth += 1,
+            '}' if depth == 0 => break,
+            '}' => depth -= 1,
+            ',' if depth == 0 => is_start = true,
+            c if is_start && is_of_a_name(c) => {
+                names.push(name(&group[at..]));
+                is_start = false;
+            }
+            _ => {}
+        }
+    }
+    names
+}
+
+fn is_of_a_name(c: char) -> bool {
+    c.is_alphanumeric() || c == '_'
 }
 
 #[cfg(test)]
@@ -56,7 +188,7 @@ mod tests {
         let tested =
             "use touchline_client::Bus;\n#[cfg(test)]\nmod tests { use touchline_lab::random; }\n";
         let found = |path: &str, text: &str| {
-            let findings = check(&Repository::of(&[(path, text)]));
+            let findings = checked(&Repository::of(&[(path, text)]), &[]);
             findings
                 .iter()
                 .map(|finding| finding.line)
@@ -78,5 +210,74 @@ mod tests {
         );
         assert_eq!(found("crates/touchline/src/tailor.rs", other), [0_usize; 0]);
         assert_eq!(found("crates/touchline/src/replay.rs", other), [0_usize; 0]);
+    }
+
+    fn places(files: &[(&str, &str)], shared: &[(&str, &[&str])]) -> Vec<(String, usize)> {
+        let findings = checked(&Repository::of(files), shared);
+        findings
+            .into_iter()
+            .map(|finding| (finding.path, finding.line))
+            .collect()
+    }
+
+    /// Each of these trees reaches a crate that the client hides.
+    #[test]
+    fn modules_that_a_command_uses_are_followed() {
+        const TAIL: &str = "crates/touchline/src/tail.rs";
+        const JSON: &str = "crates/touchline/src/tail/json.rs";
+        const PLACE: &str = "crates/touchline/src/place.rs";
+        const DEEP: &str = "crates/touchline/src/place/deep.rs";
+        const NET: &str = "use touchline_net::udp;\n";
+        let broken = [(PLACE.to_owned(), 1)];
+        for (path, text) in [
+            (TAIL, "use crate::place::Place;\n"),
+            (TAIL, "use super::place::Place;\n"),
+            (
+                TAIL,
+                "use crate::{\n    output::{Failure, Output},\n    place,\n};\n",
+            ),
+            (TAIL, "fn place() { crate::place::of(1); }\n"),
+            (JSON, "use super::super::place;\n"),
+        ] {
+            assert_eq!(places(&[(path, text), (PLACE, NET)], &[]), broken, "{text}");
+        }
+        // Through another module, and in a file below the module.
+        let through = [
+            (TAIL, "use crate::output::Failure;\n"),
+            ("crates/touchline/src/output.rs", "use crate::place;\n"),
+            (DEEP, NET),
+        ];
+        assert_eq!(places(&through, &[]), [(DEEP.to_owned(), 1)]);
+        for text in [
+            "use super::output;\n",
+            "use other_crate::place;\n",
+            "#[cfg(test)]\nmod tests { use crate::place; }\n",
+            "use crate::output::place;\n",
+        ] {
+            assert_eq!(places(&[(TAIL, text), (PLACE, NET)], &[]), [], "{text}");
+        }
+        assert_eq!(
+            places(&[(JSON, "use super::place;\n"), (PLACE, NET)], &[]),
+            []
+        );
+    }
+
+    #[test]
+    fn shared_modules_may_use_what_the_table_names_and_the_table_has_no_more() {
+        let tree = [
+            ("crates/touchline/src/tail.rs", "use crate::place;\n"),
+            ("crates/touchline/src/place.rs", "use touchline_net::udp;\n"),
+        ];
+        let table = ("xtask/src/tidy/commands.rs".to_owned(), 1);
+        assert_eq!(places(&tree, &[("place", &["touchline_net"])]), []);
+        assert_eq!(
+            places(&tree, &[("place", &["touchline_net", "touchline_shm"])]),
+            [table.clone()]
+        );
+        let of_another = places(&tree, &[("output", &["touchline_net"])]);
+        assert_eq!(
+            of_another,
+            [("crates/touchline/src/place.rs".to_owned(), 1), table]
+        );
     }
 }
