@@ -49,7 +49,7 @@ struct State {
     stale_ns: u64,
     /// Whether the configuration says that its quotes are bands.
     is_full: bool,
-    /// Whether the operator was told that the gateway says otherwise.
+    /// Whether the operator has the notice that the gateway's kind differs from the configuration.
     is_kind_told: bool,
     /// A line for the operator.
     notice: Option<String>,

@@ -243,7 +243,7 @@ fn remove_abandoned(path: &Path, name: &str) {
     let Ok(entries) = std::fs::read_dir(folder.unwrap_or(Path::new("."))) else {
         return;
     };
-    // Without a process table, abandoned files cannot be told from those in use.
+    // Without a process table, abandoned files cannot be distinguished from those in use.
     if !Path::new("/proc/self").exists() {
         return;
     }

@@ -135,7 +135,7 @@ fn the_end_of_a_publisher_is_reported_within_a_tenth_of_a_second_with_stale_book
     assert_eq!(
         bus.next_within(Duration::from_millis(250)),
         Next::TimedOut,
-        "it is told once"
+        "one event"
     );
 }
 

@@ -45,7 +45,7 @@ fn band(is_full_amount: bool) -> Quote {
     }
 }
 
-/// What the core is told of an update.
+/// Session events that the core receives for an update, as text.
 fn told(
     state: &mut State,
     update: &Update<'_>,
@@ -126,7 +126,7 @@ fn bands_are_refused_where_the_configuration_says_sweep() {
     assert_eq!(
         (counters.kinds_refused, state.notice),
         (2, None),
-        "the operator is told once"
+        "one notice for the operator"
     );
 }
 

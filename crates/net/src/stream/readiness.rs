@@ -7,7 +7,7 @@ use std::mem::MaybeUninit;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
 
-/// Most connections that a call tells of. The bytes stay until they are read, so the next call tells of the others.
+/// Most connections that one call reports. Unread bytes stay in the socket, so the next call reports the others.
 const CALL_MAX: usize = 64;
 
 /// Does not wait.

@@ -89,7 +89,7 @@ fn readiness_names_the_connection_with_bytes_to_read() {
     drop(other);
     until(|| (ready(&mut readiness) == [5]).then_some(()));
     assert_eq!(stream.receive(&mut room), Err(Error::Closed));
-    // More than a call tells of: each has its turn.
+    // More connections than one call reports: later calls report the others.
     let mut seen = [false; 70];
     for (_, other) in &mut pairs {
         other.write_all(b"report").expect("it is sent");

@@ -130,7 +130,7 @@ fn decrypted_bytes_that_wait_are_reported_by_the_connection_alone() {
     assert_eq!(near.receive(&mut room), Ok(36));
     assert!(!near.has_unread());
     assert_eq!(near.receive(&mut room), Ok(0));
-    // A peer that does not read: what the system does not take waits, and is told.
+    // The peer does not read: bytes that the system does not accept wait, and are reported as unsent.
     until(|| {
         far.send(&[7; 16_384]).expect("it is open");
         far.has_unsent().then_some(())

@@ -48,7 +48,7 @@ fn carrier_events(link: &mut dyn Work) -> Vec<CarrierEvent> {
         .collect()
 }
 
-/// Whatever costs data or time is told once, with the fix.
+/// Each setting that costs data or time is one warning, with the fix.
 #[test]
 fn capped_socket_buffers_and_fc_min_are_warnings() {
     let stage = Stage::new();
@@ -77,7 +77,7 @@ fn capped_socket_buffers_and_fc_min_are_warnings() {
         assert!(found.clone().count() == 1, "{told}: {texts:?}");
         assert!(found.clone().all(|text| text.contains(fix)), "{texts:?}");
     }
-    // The client is told of its driver once, whatever number of links it has.
+    // A client warns of its driver once, for any number of links.
     let mut receive = receiving(&stage, &there, group, None, &[]);
     assert_eq!(carrier_events(&mut receive), []);
     let tagged = format!("{group}|fc=tagged,g:7");

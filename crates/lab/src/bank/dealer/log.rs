@@ -2,7 +2,7 @@
 //!
 //! The file is a log of JSON records, one a line. The records of a turn are appended with one write before a byte of the turn is
 //! sent, so a client never hears of anything that a desk, killed and started again, does not know. Records behind the
-//! last [`Record::End`] are of a write that was interrupted: nobody was told of them, and they are removed.
+//! last [`Record::End`] are of an interrupted write: no client has received them, and they are removed.
 
 use super::answers::Fields;
 use super::{Books, Order};

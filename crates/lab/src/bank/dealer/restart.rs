@@ -15,7 +15,7 @@ const RESTART_NS: u64 = 300_000_000;
 impl Desk {
     /// Keeps everything that must survive in this file, and begins with what is in it.
     ///
-    /// Reversals, late fills and closings of connections that were planned are forgotten: nobody was told of them.
+    /// Reversals, late fills and closings of connections that were planned are forgotten: no client has received them.
     ///
     /// # Errors
     /// The file cannot be read or written, or is none of a desk.

@@ -11,7 +11,7 @@ use std::net::{Ipv4Addr, SocketAddrV4};
 const BEHIND_NS: u64 = 1_000_000_000;
 /// Time without a report: several intervals of reports.
 const SILENT_NS: u64 = 2_000_000_000;
-/// Most receivers that are told apart.
+/// Most receivers that are distinguished.
 const RECEIVERS_MAX: usize = 64;
 /// Looks within [`BEHIND_NS`], with room for late ones.
 const LOOKS_MAX: usize = 64;

@@ -56,7 +56,7 @@ pub struct Trading {
     /// When the engine is killed; none afterwards.
     kill_at: Option<Instant>,
     kill: Option<String>,
-    /// The kill was told.
+    /// Whether the kill was printed.
     is_told: bool,
 }
 

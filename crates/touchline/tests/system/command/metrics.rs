@@ -314,7 +314,7 @@ fn a_slow_request_times_out() {
         .write_all(b"GET /metrics HTTP/1.1\r\n")
         .expect("it listens");
     let mut answer = String::new();
-    client.read_to_string(&mut answer).expect("it is told");
+    client.read_to_string(&mut answer).expect("an answer");
     assert!(answer.starts_with("HTTP/1.1 408 "), "{answer}");
 }
 

@@ -111,7 +111,7 @@ fn cut_link(from: SocketAddrV4, to: SocketAddrV4, bytes: u64) {
     });
 }
 
-/// The source's host is lost in the middle of a burst. Before and after a promotion the person is told how many bytes the copy
+/// The source's host is lost in the middle of a burst. Before and after a promotion the command prints how many bytes the copy
 /// lacks, and as of when; the promotion is not refused.
 #[test]
 fn a_promotion_says_what_its_copy_lacks() {

@@ -104,7 +104,7 @@ pub fn journaled(journal: &Path) -> BTreeSet<String> {
     orders
 }
 
-/// Orders that were told with what they asked for, which is where reports and back offices have it from.
+/// Orders that have a line `sent` with the order's message in the journal: reports and back offices read the message there.
 fn told(journal: &Path) -> BTreeSet<String> {
     let mut orders = BTreeSet::new();
     let read = touchline_journal::read(journal, false, |entry| {
@@ -145,7 +145,7 @@ fn trade_until(market: &Market, random: &mut Random, log: &str, line: &str) -> O
 
 /// The disk gets full, from outside, while orders are out: an alarm while there is still a segment, then the kill switch; open
 /// orders are canceled, no order is sent that is not in the journal. With room again the engine continues where it was, and has
-/// the positions of the banks, and every order is told.
+/// the positions of the banks, and the journal has a record of every order.
 #[test]
 fn a_full_disk_stops_orders_and_not_cancels_and_nothing_is_lost() {
     let Some(disk) = small_disk() else {
