@@ -6,7 +6,8 @@
 //!
 //! - `<!-- run: together -->`: each line is a separate terminal; all run at the same time, then get Ctrl-C.
 //! - `<!-- run: any status -->`: the exit status depends on the host.
-//! - `<!-- not run: REASON -->`: only the options of the commands are checked.
+//! - `<!-- not run: REASON -->`: only the arguments of the commands are checked.
+//! - `<!-- journal: NAME -->`, `<!-- damaged journal: NAME -->`: the test writes a journal of orders to the directory NAME first.
 //! - `<!-- file: NAME -->` above a block that is not `sh`: the test writes it to the file NAME in the folder of the
 //!   page.
 //!
@@ -15,6 +16,7 @@
 //!
 //! In a network namespace of their own where allowed, since they use the multicast groups and ports of the documents.
 
+mod journal;
 mod markdown;
 mod shell;
 mod toml;
@@ -66,6 +68,9 @@ fn the_commands_of_the_documents_succeed() {
         let started = Instant::now();
         let mut shell = Shell::new(name);
         for block in &blocks {
+            if let Some(journal) = &block.journal {
+                shell.write_journal(journal);
+            }
             match &block.mode {
                 Mode::File(file) => shell.write(file, &block.text),
                 Mode::NotRun => checked += shell.check(block),
@@ -84,12 +89,12 @@ fn the_commands_of_the_documents_succeed() {
             );
         }
     }
-    println!("{run} blocks were run, {checked} commands held against their options");
+    println!("{run} blocks were run, the arguments of {checked} commands were checked");
     assert!(
         run >= 10,
         "the documents have more commands than {run} blocks"
     );
-    assert!(checked >= 10, "and more that are not run than {checked}");
+    assert!(checked >= 60, "and more that are not run than {checked}");
 }
 
 /// Tools of `cargo xtask` that the documents name exist.
@@ -134,6 +139,17 @@ fn a_failing_command_and_an_unknown_option_are_detected() {
     assert!(fails(
         "<!-- not run: long -->\n```sh\ntouchline demo --sekonds 3\n```\n"
     ));
+    for line in [
+        "touchline bench hash --orders many",
+        "cargo run --profile dist --features aeron -- bench relay --carier aeron",
+        "make it && touchline bench hash --ordres 1",
+        "for n in 1 2; do touchline bench hash --orders $n --sampels 1 >out; done",
+    ] {
+        assert!(
+            fails(&format!("<!-- not run: long -->\n```sh\n{line}\n```\n")),
+            "{line}"
+        );
+    }
     assert!(!fails(
         "<!-- not run: long -->\n```sh\ntouchline demo --seconds 3 # x\n```\n"
     ));

@@ -8,6 +8,17 @@ pub struct Block {
     pub text: String,
     /// Treatment of the block.
     pub mode: Mode,
+    /// Journal that the test writes before the block.
+    pub journal: Option<Journal>,
+}
+
+/// A journal that the commands of a block need.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Journal {
+    /// Its directory.
+    pub name: String,
+    /// Whether one of its records is damaged.
+    pub is_damaged: bool,
 }
 
 /// Treatment of a block.
@@ -66,6 +77,7 @@ pub fn blocks(text: &str) -> Result<Vec<Block>, String> {
                 line: line + 1,
                 text: fence.text(),
                 mode,
+                journal: fence.comments.iter().find_map(|comment| journal(comment)),
             });
         }
     }
@@ -129,6 +141,19 @@ fn comment(line: &str) -> Option<&str> {
     Some(inside.trim())
 }
 
+fn journal(comment: &str) -> Option<Journal> {
+    let (kind, name) = comment.split_once(": ")?;
+    let is_damaged = match kind {
+        "journal" => false,
+        "damaged journal" => true,
+        _ => return None,
+    };
+    Some(Journal {
+        name: name.to_owned(),
+        is_damaged,
+    })
+}
+
 fn mode(language: &str, above: &[&str], line: usize) -> Result<Option<Mode>, String> {
     let is_shell = language == "sh";
     let mut mode = is_shell.then_some(Mode::Run);
@@ -174,13 +199,25 @@ bus = \"a\"
 ```json
 {}
 ```
+<!-- damaged journal: orders -->
+```sh
+three
+```
 ";
     let blocks = blocks(page).expect("blocks");
     let modes: Vec<&Mode> = blocks.iter().map(|block| &block.mode).collect();
     let file = Mode::File("a.toml".into());
-    assert_eq!(modes, [&Mode::Run, &Mode::NotRun, &file]);
+    assert_eq!(modes, [&Mode::Run, &Mode::NotRun, &file, &Mode::Run]);
     assert_eq!(blocks[1].commands(), [(8, "two more".to_owned())]);
     assert_eq!(blocks[2].text, "bus = \"a\"\n");
+    let damaged = Journal {
+        name: "orders".into(),
+        is_damaged: true,
+    };
+    assert_eq!(
+        (&blocks[2].journal, &blocks[3].journal),
+        (&None, &Some(damaged))
+    );
 }
 
 #[test]
