@@ -69,7 +69,7 @@ struct Security<'a> {
 /// become inconsistent.
 ///
 /// # Errors
-/// A field is unreadable; the definitions before it are applied.
+/// A field is unreadable; nothing is defined.
 pub fn take(
     message: &Message<'_>,
     rows: &mut Rows,
