@@ -1,11 +1,11 @@
-//! Relays of two hosts with an Ethernet between them: kill -9 of either, a link that is down, a receiver that is stopped, and a
+//! Relays of two hosts with an Ethernet between them: kill -9 of each process, a link that is down, a receiver that is stopped, and a
 //! steady flow for hours.
 //!
 //! Books at B are stale while something is wrong, and those of A again afterwards.
 
 use crate::cast::{Actor, Place, Stage};
 use crate::namespaces::Namespaces;
-use crate::relay_books::{Gateway, joined, until};
+use crate::relay_books::{Gateway, Reader, joined, until};
 use crate::resources::{SAMPLES_MIN, Watch};
 use crate::soak::seconds;
 use crate::together;
@@ -13,6 +13,7 @@ use std::fs;
 use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant};
+use touchline_lab::random::seeds;
 use touchline_transport::shm::Root;
 use touchline_types::Validity;
 
@@ -89,7 +90,11 @@ struct Pair {
     gateway: Gateway,
     send: Actor,
     receive: Actor,
+    reader: Reader,
 }
+
+/// The processes between a publisher and a reader on the other host.
+const PARTS: [&str; 4] = ["gateway", "sending relay", "receiving relay", "reader"];
 
 fn survives(name: &str, send: &str, receive: &str) {
     let Some(namespaces) = Namespaces::create() else {
@@ -101,8 +106,16 @@ fn survives(name: &str, send: &str, receive: &str) {
     let mut pair = Pair::start(name, stage, send, receive);
     pair.is_right("at the start");
 
-    pair.restart(Place::Firm);
-    pair.restart(Place::Exchange);
+    for seed in seeds(1) {
+        // Each of them, in turns that begin with another one for another seed.
+        let order: [usize; PARTS.len()] =
+            std::array::from_fn(|at| (seed as usize + at) % PARTS.len());
+        println!(
+            "seed {seed}: killed in this order: {:?}",
+            order.map(|part| PARTS[part])
+        );
+        order.into_iter().for_each(|part| pair.restart(part));
+    }
 
     if name != "tcp" {
         until("the receiver does not report", || {
@@ -134,6 +147,7 @@ fn survives(name: &str, send: &str, receive: &str) {
     pair.is_right("the link is up again");
     assert!(pair.send.runs(), "{}", pair.send.said("err"));
     assert!(pair.receive.runs(), "{}", pair.receive.said("err"));
+    pair.reader.ends_with_equal_books(name);
 }
 
 /// A steady flow for `SOAK_SECONDS`: books stay equal, and memory, descriptors and the driver's files do not grow.
@@ -177,6 +191,12 @@ fn driver_bytes(pid: u32) -> u64 {
     bytes(Path::new(&format!("/dev/shm/touchline-aeron-relay-{pid}")))
 }
 
+/// kill -9.
+fn end(actor: &mut Actor) {
+    actor.signal("KILL");
+    until("it ends", || !actor.runs());
+}
+
 impl Pair {
     fn start(name: &str, stage: Stage, send: &str, receive: &str) -> Pair {
         let root = Root::at(stage.path("buses"));
@@ -189,6 +209,7 @@ impl Pair {
         let mut send = stage.start(Place::Exchange, "send", &arguments[0], &[]);
         send.wait_for("relay_started");
         let receive = stage.start(Place::Firm, "receive", &arguments[1], &[]);
+        let reader = Reader::start(&root, &stage.path(""));
         Pair {
             name: name.to_owned(),
             stage,
@@ -197,26 +218,41 @@ impl Pair {
             gateway,
             send,
             receive,
+            reader,
         }
     }
 
-    /// kill -9 of one side, and another process in its place.
-    fn restart(&mut self, place: Place) {
-        let (name, arguments, side) = match place {
-            Place::Exchange => ("send", self.arguments[0].clone(), &mut self.send),
-            Place::Firm => ("receive", self.arguments[1].clone(), &mut self.receive),
-        };
-        side.signal("KILL");
-        until("it ends", || !side.runs());
-        self.is_stale(&format!("{name} was killed"));
-        self.gateway.publish(100);
-        let again = self.stage.start(place, name, &arguments, &[]);
-        match place {
-            Place::Exchange => self.send = again,
-            Place::Firm => self.receive = again,
+    /// kill -9 of one process while data flows, and another one in its place.
+    fn restart(&mut self, part: usize) {
+        let what = format!("{} was killed", PARTS[part]);
+        self.gateway.begin(500);
+        match part {
+            0 => {
+                self.gateway.kill();
+                self.is_stale(&what);
+                self.gateway = Gateway::start(&self.root, 32);
+                self.gateway.begin(200);
+            }
+            1 => {
+                end(&mut self.send);
+                self.is_stale(&what);
+                let arguments = &self.arguments[0];
+                self.send = self.stage.start(Place::Exchange, "send", arguments, &[]);
+            }
+            2 => {
+                end(&mut self.receive);
+                self.is_stale(&what);
+                let arguments = &self.arguments[1];
+                self.receive = self.stage.start(Place::Firm, "receive", arguments, &[]);
+            }
+            _ => {
+                self.reader.kill();
+                self.reader = Reader::start(&self.root, &self.stage.path(""));
+            }
         }
+        self.gateway.ends();
         self.gateway.publish(50);
-        self.is_right(&format!("{name} was started again"));
+        self.is_right(&format!("{what}, and there is another one"));
     }
 
     fn is_stale(&self, what: &str) {

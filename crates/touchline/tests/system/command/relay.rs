@@ -1,6 +1,7 @@
-//! `touchline relay` as processes: every part is killed, and the books at B are the books at A again.
+//! `touchline relay` as processes.
 
 mod books;
+mod kills;
 
 use super::Desk;
 use books::{Gateway, joined, until};
@@ -8,10 +9,8 @@ use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
-use touchline_lab::random::{Random, seeds};
 use touchline_relay::Source;
 use touchline_transport::shm::{CountersView, Root};
-use touchline_types::Validity;
 
 /// A relay process, and the lines of its log.
 struct Relay {
@@ -63,7 +62,7 @@ impl Relay {
     }
 
     /// kill -9.
-    fn kill(mut self) {
+    fn kill(&mut self) {
         self.child.kill().expect("it is ours");
         let _ = self.child.wait();
     }
@@ -73,56 +72,6 @@ impl Drop for Relay {
     fn drop(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();
-    }
-}
-
-#[test]
-fn after_a_kill_of_any_process_books_are_stale_and_then_recover() {
-    for seed in seeds(1) {
-        let desk = Desk::bare("relay-kills");
-        let root = Root::at(desk.folder.join("buses"));
-        let mut random = Random::from_seed(seed);
-        let mut gateway = Gateway::start(&root, seed);
-        gateway.publish(200);
-        let mut send = Relay::start(&desk, &["a", "--to", "tcp://127.0.0.1:0"]);
-        let address = send.address();
-        let mut receive = Relay::start(&desk, &["--from", &address, "--bus", "b"]);
-        let is_same = || joined(&root, "a") == joined(&root, "b");
-        let is_stale = || {
-            let books = joined(&root, "b");
-            books
-                .iter()
-                .all(|(_, validity)| *validity == Validity::Stale)
-        };
-        until("books differ at the start", is_same);
-        for round in 0..6 {
-            let what = format!("seed {seed}, round {round}");
-            match random.below(3) {
-                0 => {
-                    receive.kill();
-                    until(&format!("{what}: receiver gone, books live"), is_stale);
-                    gateway.publish(100);
-                    receive = Relay::start(&desk, &["--from", &address, "--bus", "b"]);
-                }
-                1 => {
-                    send.kill();
-                    until(&format!("{what}: sender gone, books live"), is_stale);
-                    gateway.publish(100);
-                    send = Relay::start(&desk, &["a", "--to", &address]);
-                }
-                _ => {
-                    // Its lock goes with it, as that of a process that is killed.
-                    drop(gateway);
-                    until(&format!("{what}: gateway gone, books live"), is_stale);
-                    gateway = Gateway::start(&root, seed + round);
-                    gateway.publish(200);
-                }
-            }
-            gateway.publish(50);
-            until(&format!("{what}: books differ"), || {
-                is_same() && !is_stale()
-            });
-        }
     }
 }
 

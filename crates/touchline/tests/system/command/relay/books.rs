@@ -1,78 +1,245 @@
-//! A bus whose books change at random, and what a reader has that joins a bus now.
+//! A process that publishes a bus whose books change at random, a process that reads, and what a reader has that joins a bus now.
 
+use std::io::{BufRead, BufReader, Lines, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::time::{Duration, Instant};
 use touchline_lab::random::Random;
-use touchline_transport::shm::{Activity, Join, Lock, Publisher, Root, Settings, Subscriber};
+use touchline_transport::shm::{
+    Activity, Join, Lock, Overview, Publisher, ReaderView, Root, Settings, Subscriber,
+};
 use touchline_transport::{Mirror, Publish, boot_ns};
 use touchline_types::{
     BookKind, BookSnapshot, Depth, Instrument, InstrumentDefinition, Level, Price, Quantity, Side,
     Symbol, Timestamps, Update, Validity,
 };
 
-/// The gateway's part: books that change at random.
+/// A process that publishes bus `a`: books that change at random. Killed when it goes out of scope.
 pub struct Gateway {
-    publisher: Publisher,
-    random: Random,
+    child: Child,
+    input: ChildStdin,
+    answers: Lines<BufReader<ChildStdout>>,
 }
 
 const INSTRUMENTS: u32 = 8;
 
+/// Directory of the buses and seed, for the process that is a gateway.
+const ROOT: &str = "TOUCHLINE_TEST_GATEWAY_ROOT";
+const SEED: &str = "TOUCHLINE_TEST_GATEWAY_SEED";
+/// Answers of that process.
+const READY: &str = "the gateway has its bus";
+const DONE: &str = "the gateway has published";
+
 impl Gateway {
     /// Begins bus `a`, or takes it over; its books are current for an hour.
     pub fn start(root: &Root, seed: u64) -> Gateway {
-        let settings = Settings {
-            instruments_max: 64,
-            lock: Lock::No,
-            ..Settings::default()
+        let (_, module) = module_path!().split_once("::").expect("not the root");
+        let mut child = Command::new(std::env::current_exe().expect("this program"))
+            .args(["--exact", &format!("{module}::role"), "--nocapture"])
+            .env(ROOT, root.path())
+            .env(SEED, seed.to_string())
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect("it starts");
+        let input = child.stdin.take().expect("a pipe");
+        let answers = BufReader::new(child.stdout.take().expect("a pipe")).lines();
+        let mut gateway = Gateway {
+            child,
+            input,
+            answers,
         };
-        let mut publisher = Publisher::open(root, "a", &settings).expect("nobody else writes it");
-        publisher.state_activity(Activity {
-            at_ns: boot_ns(),
-            timeout_ns: 3_600_000_000_000,
-        });
-        for index in 0..INSTRUMENTS {
-            let depth = Depth {
-                direct: 1,
-                implied: 0,
-            };
-            let instrument = Instrument(index);
-            let definition = InstrumentDefinition {
-                symbol: Symbol::new(format!("SYM{index}").as_bytes()),
-                defined: true,
-                ..InstrumentDefinition::unknown(instrument, i64::from(index) + 1, depth)
-            };
-            publisher.publish(&Update::Definition(&definition), &Timestamps::default());
-        }
-        publisher.commit();
-        Gateway {
-            publisher,
-            random: Random::from_seed(seed),
-        }
+        gateway.answers(READY);
+        gateway
     }
 
     /// Publishes this many books.
     pub fn publish(&mut self, events: usize) {
-        for _ in 0..events {
-            let level = |random: &mut Random| Level {
-                price: Price(random.below(1_000) as i64),
-                quantity: Quantity(random.below(100) as i64),
-                orders: 1,
-                known: true,
-            };
-            let (bid, ask) = (level(&mut self.random), level(&mut self.random));
-            let book = BookSnapshot {
-                instrument: Instrument(self.random.below(u64::from(INSTRUMENTS)) as u32),
-                validity: Validity::Live,
-                bids: &[bid],
-                asks: &[ask],
-                implied_bids: &[],
-                implied_asks: &[],
-            };
-            self.publisher
-                .publish(&Update::BookSnapshot(book), &Timestamps::default());
-            self.publisher.commit();
-        }
+        self.begin(events);
+        self.answers(DONE);
     }
+
+    /// Begins to publish this many books, without waiting for the end.
+    pub fn begin(&mut self, events: usize) {
+        writeln!(self.input, "{events}").expect("it reads its input");
+    }
+
+    /// The end of what was begun.
+    pub fn ends(&mut self) {
+        self.answers(DONE);
+    }
+
+    #[track_caller]
+    fn answers(&mut self, text: &str) {
+        let is_there = self
+            .answers
+            .any(|line| line.expect("it prints text").contains(text));
+        assert!(is_there, "the gateway ended before {text:?}");
+    }
+
+    /// Kills it, like `kill -9`.
+    pub fn kill(&mut self) {
+        self.child.kill().expect("our own child");
+        self.child.wait().expect("our own child");
+    }
+}
+
+impl Drop for Gateway {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// Entry of the process that is a gateway; without effect in the run of all tests.
+#[test]
+fn role() {
+    let Some(root) = std::env::var_os(ROOT) else {
+        return;
+    };
+    let seed = std::env::var(SEED).ok().and_then(|seed| seed.parse().ok());
+    let mut random = Random::from_seed(seed.expect("a number"));
+    let mut publisher = begin(&Root::at(PathBuf::from(root)));
+    println!("{READY}");
+    // Until the parent ends, or kills this.
+    for line in std::io::stdin().lines() {
+        let events = line.expect("text").parse().expect("a number");
+        publish(&mut publisher, &mut random, events);
+        println!("{DONE}");
+    }
+}
+
+fn begin(root: &Root) -> Publisher {
+    let settings = Settings {
+        instruments_max: 64,
+        lock: Lock::No,
+        ..Settings::default()
+    };
+    let mut publisher = Publisher::open(root, "a", &settings).expect("nobody else writes it");
+    publisher.state_activity(Activity {
+        at_ns: boot_ns(),
+        timeout_ns: 3_600_000_000_000,
+    });
+    for index in 0..INSTRUMENTS {
+        let depth = Depth {
+            direct: 1,
+            implied: 0,
+        };
+        let instrument = Instrument(index);
+        let definition = InstrumentDefinition {
+            symbol: Symbol::new(format!("SYM{index}").as_bytes()),
+            defined: true,
+            ..InstrumentDefinition::unknown(instrument, i64::from(index) + 1, depth)
+        };
+        publisher.publish(&Update::Definition(&definition), &Timestamps::default());
+    }
+    publisher.commit();
+    publisher
+}
+
+fn publish(publisher: &mut Publisher, random: &mut Random, events: usize) {
+    for _ in 0..events {
+        let level = |random: &mut Random| Level {
+            price: Price(random.below(1_000) as i64),
+            quantity: Quantity(random.below(100) as i64),
+            orders: 1,
+            known: true,
+        };
+        let (bid, ask) = (level(random), level(random));
+        let book = BookSnapshot {
+            instrument: Instrument(random.below(u64::from(INSTRUMENTS)) as u32),
+            validity: Validity::Live,
+            bids: &[bid],
+            asks: &[ask],
+            implied_bids: &[],
+            implied_asks: &[],
+        };
+        publisher.publish(&Update::BookSnapshot(book), &Timestamps::default());
+        publisher.commit();
+    }
+}
+
+/// A process that reads bus `b` for as long as it lives. Killed when it goes out of scope.
+pub struct Reader {
+    child: Child,
+    root: Root,
+    folder: PathBuf,
+}
+
+impl Reader {
+    /// Its books go to a file in `folder`.
+    pub fn start(root: &Root, folder: &Path) -> Reader {
+        let child = follow(root, "b", folder)
+            .args(["--until-eof", "--wait", "60", "--name", "reader"])
+            .stdin(Stdio::piped())
+            .spawn()
+            .expect("the command starts");
+        let reader = Reader {
+            child,
+            root: root.clone(),
+            folder: folder.to_owned(),
+        };
+        until("no reader joins", || reader.view().is_some());
+        reader
+    }
+
+    /// What it tells of itself.
+    fn view(&self) -> Option<ReaderView> {
+        let (_, readers) = Overview::with_readers(&self.root, "b").ok()?;
+        let is_it = |view: &ReaderView| {
+            let process = view.process.as_ref();
+            process.is_some_and(|process| process.pid == self.child.id())
+        };
+        readers.into_iter().find(is_it)
+    }
+
+    /// Kills it, like `kill -9`.
+    pub fn kill(&mut self) {
+        self.child.kill().expect("our own child");
+        self.child.wait().expect("our own child");
+    }
+
+    /// Waits until it has read everything and ends it; its books are those of a reader of bus `a`.
+    #[track_caller]
+    pub fn ends_with_equal_books(mut self, what: &str) {
+        until(&format!("{what}: the reader is behind"), || {
+            let view = self.view();
+            view.is_some_and(|view| view.counters.messages > 0 && view.lag_bytes == 0)
+        });
+        drop(self.child.stdin.take());
+        assert!(
+            self.child.wait().expect("our own child").success(),
+            "{what}"
+        );
+        let mut a = follow(&self.root, "a", &self.folder);
+        let status = a.args(["--seconds", "1"]).status();
+        assert!(status.expect("the command starts").success(), "{what}");
+        let books = |bus| {
+            let file = std::fs::read_to_string(self.folder.join(format!("books-{bus}.jsonl")));
+            file.expect("the command writes it")
+        };
+        let a = books("a");
+        assert!(a.contains("\"state\":\"live\""), "{what}: {a}");
+        assert_eq!(books("b"), a, "{what}: books of the reader of b");
+    }
+}
+
+impl Drop for Reader {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// `touchline follow`, which writes its books at its end.
+fn follow(root: &Root, bus: &str, folder: &Path) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_touchline"));
+    let books = folder.join(format!("books-{bus}.jsonl"));
+    command
+        .args(["follow", bus, "--quiet", "--books"])
+        .arg(books);
+    command.env("TOUCHLINE_DIR", root.path());
+    command
 }
 
 /// What a reader has that joins now; nothing where there is no bus.
@@ -94,12 +261,15 @@ pub fn joined(root: &Root, bus: &str) -> Vec<(Vec<Level>, Validity)> {
     (0..INSTRUMENTS).map(Instrument).map(seen).collect()
 }
 
-/// Waits until something holds; fails after 30 s. Returns how long that took.
+/// On a loaded host.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Waits until something holds; fails after 60 s. Returns how long that took.
 #[track_caller]
 pub fn until(what: &str, mut holds: impl FnMut() -> bool) -> Duration {
     let start = Instant::now();
     while !holds() {
-        assert!(start.elapsed() < Duration::from_secs(30), "{what}");
+        assert!(start.elapsed() < PATIENCE, "{what}");
         std::thread::sleep(Duration::from_millis(5));
     }
     start.elapsed()
