@@ -1,6 +1,10 @@
-//! UDP forwarder between two hosts: loss, delay, duplication, reordering and outages by seed, in both directions.
+//! Forwarders between two hosts: [TCP](TcpForwarder), and UDP with loss, delay, duplication, reordering and outages by seed, in both directions.
 //!
 //! The faults are those of [`FaultStream`]: data passes as its line A, answers as its line B. One thread, which ends with the value.
+
+mod tcp;
+
+pub use tcp::{TcpFaults, TcpForwarded, TcpForwarder};
 
 use crate::capture::{Feed, Line};
 use crate::fault::stream::{Fault, FaultStream, Setting};

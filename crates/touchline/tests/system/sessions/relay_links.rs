@@ -9,6 +9,7 @@ use crate::sessions::relay::{
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 use touchline_lab::capture::Arrival;
+use touchline_lab::forwarder::{TcpFaults, TcpForwarder};
 #[cfg(feature = "aeron")]
 use touchline_relay::Cyclic;
 use touchline_relay::Source;
@@ -22,7 +23,7 @@ use touchline_types::{Instrument, Level, Price, Quantity, Validity};
 /// Instruments that sessions define, at most.
 const INSTRUMENTS: u32 = 256;
 /// How long books may differ on a loaded host.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_secs(300);
 
 /// Time between two packets of a session.
 const PACE: Duration = Duration::from_micros(50);
@@ -291,5 +292,36 @@ fn tcp_carries_complete_sessions_and_receivers_join_at_any_time() {
         }
         session.ends();
         assert_eq!(session.counter(0, "relay_gaps"), 0, "TCP loses nothing");
+    }
+}
+
+/// The stream arrives in pieces of a few bytes, late, and ends at any byte of a batch: what is lost without a connection is
+/// refreshed, and a piece of a batch is no part of the next connection.
+#[test]
+fn tcp_carries_complete_sessions_in_small_segments_with_delays_and_resets() {
+    for seed in touchline_lab::random::seeds(3) {
+        let port = std::net::SocketAddrV4::new(std::net::Ipv4Addr::LOCALHOST, 0);
+        let link = TcpSend::bind(port, None, TcpSendSettings::default()).expect("a free port");
+        let address = link.address().into();
+        let mut session = Session::new("tcp-disturbed", seed, |settings| {
+            Box::new(Sending::new(settings, link).expect("the name is free"))
+        });
+        let faults = TcpFaults {
+            segment_bytes_max: [3, 40, 1_000][seed as usize % 3],
+            delay_max: Duration::from_millis(seed % 4),
+            reset_bytes_max: Some(40_000),
+        };
+        let forwarder = TcpForwarder::start(address, faults, seed).expect("sockets");
+        session.receive(0, TcpReceive::new(&forwarder.address().to_string(), None));
+        while session.packets_pass(1_000) {}
+        forwarder.set(TcpFaults {
+            reset_bytes_max: None,
+            ..faults
+        });
+        session.ends();
+        let forwarded = forwarder.forwarded();
+        println!("seed {seed}: {forwarded:?}");
+        assert!(forwarded.resets > 3, "seed {seed}: {forwarded:?}: no test");
+        assert!(session.counter(0, "relay_gaps") > 0, "seed {seed}: no gap");
     }
 }
