@@ -9,7 +9,7 @@ use touchline_relay::link::{ReceiveLink, SendLink};
 use touchline_relay::run::{ReceiveSettings, Receiving, RunEvent, SendSettings, Sending, Work};
 use touchline_relay::{ReceiverSettings, Source};
 use touchline_transport::shm::{
-    Activity, CountersView, Join, Lock, Publisher, Root, Settings, Subscriber,
+    Activity, CountersView, Join, Lock, ProcessView, Publisher, Root, Settings, Subscriber,
 };
 use touchline_transport::{Mirror, Publish, boot_ns};
 use touchline_types::{
@@ -59,6 +59,15 @@ impl Stage {
     pub fn counter(&self, bus: &str, name: &str) -> u64 {
         let view = CountersView::open(&self.root(), bus).expect("the bus is there");
         view.and_then(|view| view.counter(name)).unwrap_or(0)
+    }
+
+    /// A counter of a sender; it writes them ten times a second.
+    pub fn sender_counter(&self, bus: &str, source: &str, name: &str) -> u64 {
+        let all = ProcessView::all(&self.root()).expect("our folder");
+        let sender = format!("relay-{bus}-{source}");
+        let view = all.into_iter().find(|view| view.name == sender);
+        let file = view.and_then(|view| view.counters_file.ok().flatten());
+        file.and_then(|file| file.counter(name)).unwrap_or(0)
     }
 
     /// Whether readers of both buses have the same state.

@@ -1,9 +1,11 @@
 //! `tls://`: both sides present certificates; a client without one receives nothing.
 
-use crate::stage::{Market, Stage, step, until};
+use crate::stage::{MS, Market, Stage, step, until};
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
-use std::net::{Ipv4Addr, SocketAddrV4};
+use std::any::Any;
+use std::net::{Ipv4Addr, SocketAddrV4, TcpStream};
 use std::time::{Duration, Instant};
+use touchline_net::Connection;
 use touchline_net::stream::Error;
 use touchline_net::tls::{
     Client, Identity, Refusal as TlsRefusal, Server, ServerSettings, Settings,
@@ -118,5 +120,101 @@ fn only_a_receiver_with_a_certificate_receives_books() {
         until(&mut [&mut send, &mut receive], "books differ", || {
             stage.is_same("a", "b")
         });
+    }
+}
+
+/// Clients that connect and go no further, one after another, beside a receiver: each is one event and one count, its place
+/// is free again after the limit, and the receiver has every message.
+#[test]
+fn clients_that_stop_before_their_request_lose_their_place_and_disturb_nobody() {
+    let stage = Stage::new();
+    let mut publisher = stage.publisher("a");
+    let mut market = Market::new(12);
+    market.define(&mut publisher);
+    let (servers, clients) = (Issuer::new("servers"), Issuer::new("clients"));
+    let any_port = SocketAddrV4::new(Ipv4Addr::LOCALHOST, 0);
+    let settings = TcpSendSettings {
+        clients_max: 2,
+        request_ns_max: 1_000 * MS,
+        ..TcpSendSettings::default()
+    };
+    let tls = Some(server(&servers, &clients));
+    let link = TcpSend::bind(any_port, tls, settings).expect("a free port");
+    let address = link.address();
+    let mut send = stage.sending("a", "gw1", link);
+    let receiver = || TcpReceive::new(&address.to_string(), Some(client(&servers, Some(&clients))));
+    let mut receive = stage.receiving("b", receiver());
+    until(&mut [&mut send, &mut receive], "books differ", || {
+        stage.is_same("a", "b")
+    });
+    let begun = || {
+        let own = client(&servers, Some(&clients));
+        let connection = Connection::connect(address, Some(&own), u64::MAX);
+        let mut connection = connection.expect("it listens");
+        while connection.has_unsent() {
+            connection.is_ready(0).expect("it listens");
+        }
+        connection
+    };
+    for (number, reason) in [Refusal::Handshake, Refusal::Handshake, Refusal::Silent]
+        .into_iter()
+        .enumerate()
+    {
+        let holder: Box<dyn Any> = match number {
+            // It sends nothing.
+            0 => Box::new(TcpStream::connect(address).expect("it listens")),
+            // It has sent the first message of a handshake.
+            1 => Box::new(begun()),
+            // It has completed the handshake, and requests nothing.
+            _ => {
+                let mut connection = begun();
+                while !connection.is_ready(0).expect("a certificate") {
+                    step(&mut [&mut send, &mut receive]);
+                }
+                Box::new(connection)
+            }
+        };
+        let mut events = Vec::new();
+        let start = Instant::now();
+        let refused = |events: &[RunEvent]| -> Vec<Refusal> {
+            let of = |event: &RunEvent| match event {
+                RunEvent::Receiver(SendEvent::Refused { reason, .. }) => Some(*reason),
+                _ => None,
+            };
+            events.iter().filter_map(of).collect()
+        };
+        while refused(&events).is_empty() {
+            market.events(1, &mut publisher);
+            events.extend(step(&mut [&mut send, &mut receive]));
+            assert!(
+                start.elapsed() < Duration::from_secs(60),
+                "it holds its place"
+            );
+        }
+        let after = until(&mut [&mut send, &mut receive], "not counted", || {
+            let count = stage.sender_counter("a", "gw1", "relay_receivers_refused");
+            count == number as u64 + 1 && stage.is_same("a", "b")
+        });
+        events.extend(after);
+        assert_eq!(refused(&events), [reason]);
+        drop(holder);
+        // Its place is free.
+        let mut second = stage.receiving(&format!("c{number}"), receiver());
+        let bus = format!("c{number}");
+        until(
+            &mut [&mut send, &mut receive, &mut second],
+            "books differ",
+            || stage.is_same("a", &bus),
+        );
+        drop(second);
+        let start = Instant::now();
+        let is_end =
+            |event: &RunEvent| matches!(event, RunEvent::Receiver(SendEvent::Disconnected { .. }));
+        while !step(&mut [&mut send, &mut receive]).iter().any(is_end) {
+            assert!(start.elapsed() < Duration::from_secs(60), "it stays");
+        }
+    }
+    for name in ["relay_gaps", "relay_disconnects"] {
+        assert_eq!(stage.counter("b", name), 0, "{name}");
     }
 }

@@ -76,6 +76,9 @@ pub enum Refusal {
     /// No request before the timeout.
     #[error("no request in time")]
     Silent,
+    /// No complete TLS handshake before the timeout.
+    #[error("no TLS handshake in time")]
+    Handshake,
     /// The received bytes are not a request of this version.
     #[error("its request: {0}")]
     Request(BadHead),
@@ -421,6 +424,10 @@ impl Client {
     fn is_ready(&mut self, now_ns: u64) -> bool {
         match self.connection.is_ready(now_ns) {
             Ok(is_ready) => is_ready,
+            Err(Error::TimedOut) => {
+                self.refuse(Refusal::Handshake);
+                false
+            }
             Err(reason) => {
                 self.refuse(Refusal::Connection(reason));
                 false
