@@ -43,8 +43,11 @@ pub struct Log<W = std::io::Stderr> {
     format: Format,
     is_journal: bool,
     context: Vec<Field>,
-    repeats: BTreeMap<&'static str, Repeats>,
+    repeats: BTreeMap<(&'static str, Option<Value>), Repeats>,
 }
+
+/// Field of what is logged apart: a repeated event of one link leaves out no line of another.
+const APART: &str = "link";
 
 /// Lines left out of a repeated event.
 #[derive(Debug)]
@@ -82,7 +85,7 @@ impl<W: Write> Log<W> {
         }
     }
 
-    /// Writes a line, unless one of the same event was written within a second.
+    /// Writes a line, unless one of the same event, and of the same link, was written within a second.
     pub fn write(&mut self, event: &'static Event, fields: impl Into<Vec<Field>>) {
         self.write_at(Instant::now(), event, fields.into());
     }
@@ -105,7 +108,9 @@ impl<W: Write> Log<W> {
             return self.put(event, &fields, 0);
         }
         let mut left_out = 0;
-        if let Some(repeats) = self.repeats.get_mut(event.name) {
+        let link = fields.iter().find(|(name, _)| *name == APART);
+        let key = (event.name, link.map(|(_, link)| link.clone()));
+        if let Some(repeats) = self.repeats.get_mut(&key) {
             if now.saturating_duration_since(repeats.written) < EVERY {
                 repeats.left_out += 1;
                 repeats.last = Some(fields);
@@ -120,14 +125,14 @@ impl<W: Write> Log<W> {
                 left_out: 0,
                 last: None,
             };
-            self.repeats.insert(event.name, repeats);
+            self.repeats.insert(key, repeats);
         }
         self.put(event, &fields, left_out);
     }
 
     fn flush_at(&mut self, now: Instant, all: bool) {
         let mut due = Vec::new();
-        for (name, repeats) in &mut self.repeats {
+        for ((name, _), repeats) in &mut self.repeats {
             let is_due = all || now.saturating_duration_since(repeats.written) >= EVERY;
             let Some(fields) = repeats.last.take_if(|_| is_due) else {
                 continue;
@@ -226,6 +231,28 @@ mod tests {
             log.write_at(now, &events::LINE_SILENT, vec![("line", line.into())]);
         }
         assert_eq!(log.lines().len(), 2);
+    }
+
+    /// A link that is full again and again has a line a second, and hides no other link.
+    #[test]
+    fn back_pressure_repeats_once_a_second_for_each_link() {
+        let mut log = Log::in_memory();
+        let start = Instant::now();
+        let full = |link: &str| vec![("link", link.into()), ("lag_bytes", 7.into())];
+        for ms in (0..=2_000).step_by(100) {
+            let now = start + Duration::from_millis(ms);
+            log.write_at(now, &events::RELAY_BACK_PRESSURE, full("a>x"));
+            if ms == 300 {
+                log.write_at(now, &events::RELAY_BACK_PRESSURE, full("a>y"));
+            }
+        }
+        let said = [
+            "WARN relay_back_pressure link=a>x lag_bytes=7",
+            "WARN relay_back_pressure link=a>y lag_bytes=7",
+            "WARN relay_back_pressure link=a>x lag_bytes=7 repeated=9",
+            "WARN relay_back_pressure link=a>x lag_bytes=7 repeated=9",
+        ];
+        assert_eq!(log.lines(), said);
     }
 
     #[test]

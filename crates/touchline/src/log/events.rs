@@ -17,7 +17,7 @@ pub enum Level {
 pub enum Rate {
     /// Every line is written: a change of state.
     Each,
-    /// One line a second, with the number of lines left out (`repeated`).
+    /// One line a second, of each link if it names one, with the number of lines left out (`repeated`).
     Limited,
 }
 
@@ -304,7 +304,7 @@ events! {
     RELAY_OVERRUN = Warn Limited "relay_overrun" [link messages]
         "overrun of the relay on the bus: messages were lost before the link; all books are sent again"
         "give the relay a CPU of its own (cpu_affinity, wait = \"spin\"), or the bus a larger ring_bytes";
-    RELAY_BACK_PRESSURE = Warn Each "relay_back_pressure" [link lag_bytes]
+    RELAY_BACK_PRESSURE = Warn Limited "relay_back_pressure" [link lag_bytes]
         "the link has been full for a second: a receiver holds it, through fc=min, fc=tagged or a stopped reader of aeron:ipc; messages wait in the ring of the bus, and are lost when it is full"
         "restart or stop the receiver that relay_receiver_slow or relay_slow_receiver names, or a reader of aeron:ipc that stands still; remove fc=min";
     RELAY_AERON_WARNING = Warn Each "relay_aeron_warning" [link warning]
@@ -323,7 +323,7 @@ events! {
         "a receiver did not read and was disconnected with a full queue, or, on Aeron, is a second behind or sends no reports; other receivers are not affected"
         "check CPU and network of that host; it gets a refresh when it is back";
     RELAY_RECEIVER_REFUSED = Warn Limited "relay_receiver_refused" [link receiver reason]
-        "a connection was rejected: no request in time, another version, a failed TLS handshake, or too many receivers"
+        "a connection was rejected: no request or TLS handshake in time, another version, a failed TLS handshake, or too many receivers"
         "see reason; block foreign connections in the firewall";
     RELAY_UP = Info Each "relay_up" [link]
         "the link is up: books are as reliable as on the sender's host"

@@ -15,7 +15,7 @@ pub enum Format {
 }
 
 /// Value of a field.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Value {
     /// A number, also in JSON.
     Number(u64),
