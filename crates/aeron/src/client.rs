@@ -10,6 +10,7 @@ use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::marker::PhantomData;
+use std::path::PathBuf;
 use std::ptr::{self, NonNull};
 use std::rc::Rc;
 use std::time::{Duration, Instant};
@@ -301,6 +302,8 @@ pub(crate) struct Core {
     errors: Box<RefCell<VecDeque<String>>>,
     /// Whether a handler of the program runs: then no memory that it uses may be freed.
     is_inside: Cell<bool>,
+    /// Folder of the driver.
+    folder: PathBuf,
     // Last: the driver ends after its client.
     driver: RefCell<Option<Driver>>,
 }
@@ -339,6 +342,7 @@ impl Core {
             context,
             errors,
             is_inside: Cell::new(false),
+            folder: settings.folder.clone(),
             driver: RefCell::new(driver),
         };
         // SAFETY: the client was made above and not yet started; it has no thread, since it is stepped.
@@ -386,6 +390,13 @@ impl Core {
     pub fn closed(&self, what: &str) -> Error {
         let said = self.errors.borrow().back().cloned();
         match said {
+            // Aeron's text for a driver without a sign of life.
+            Some(said) if said.contains("MediaDriver") => Error::Folder {
+                folder: self.folder.clone(),
+                why: format!(
+                    "the media driver has ended or stands still; start it, and then this process again ({said})"
+                ),
+            },
             Some(said) => Error::Aeron {
                 what: what.to_owned(),
                 said,

@@ -211,7 +211,8 @@ impl SendLink for AeronSend {
                 Err(Refused::AdminAction) => continue,
                 Err(Refused::BackPressured) => false,
                 Err(refused) => {
-                    self.failed = Some(refused.to_string());
+                    // The client has said why it is closed, if it is.
+                    self.failed.get_or_insert_with(|| refused.to_string());
                     true
                 }
             };

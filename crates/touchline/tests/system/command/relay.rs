@@ -1,5 +1,7 @@
 //! `touchline relay` as processes.
 
+#[cfg(feature = "aeron")]
+mod aeron_driver;
 mod books;
 mod kills;
 

@@ -1,0 +1,155 @@
+//! kill -9 of a media driver that runs outside of the relays.
+
+use super::books::{Gateway, joined, until};
+use super::{Desk, Relay};
+use std::io::{BufRead, BufReader, Read};
+use std::net::{Ipv4Addr, UdpSocket};
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdout, Command, Stdio};
+use std::time::Duration;
+use touchline_aeron::{Driver, DriverSettings, Threading};
+use touchline_transport::shm::Root;
+use touchline_types::Validity;
+
+/// A process that runs a media driver. Killed when it goes out of scope.
+struct External {
+    child: Child,
+    /// What it prints; it ends badly if nobody takes it.
+    _output: BufReader<ChildStdout>,
+    folder: PathBuf,
+}
+
+/// Folder of the driver, for the process that runs it.
+const FOLDER: &str = "TOUCHLINE_TEST_DRIVER_FOLDER";
+const READY: &str = "the driver runs";
+
+impl External {
+    fn start(folder: &Path) -> External {
+        let (_, module) = module_path!().split_once("::").expect("not the root");
+        let mut child = Command::new(std::env::current_exe().expect("this program"))
+            .args(["--exact", &format!("{module}::role"), "--nocapture"])
+            .env(FOLDER, folder)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect("it starts");
+        let mut output = BufReader::new(child.stdout.take().expect("a pipe"));
+        let mut lines = output.by_ref().lines();
+        let is_ready = lines.any(|line| line.expect("text").contains(READY));
+        let external = External {
+            child,
+            _output: output,
+            folder: folder.to_owned(),
+        };
+        assert!(is_ready, "the driver does not start");
+        external
+    }
+
+    /// kill -9. Its folder stays, as after any kill.
+    fn kill(&mut self) {
+        self.child.kill().expect("our own child");
+        self.child.wait().expect("our own child");
+        assert!(self.folder.exists(), "{}", self.folder.display());
+    }
+}
+
+impl Drop for External {
+    fn drop(&mut self) {
+        // The folder of one that was killed belongs to the next one.
+        if matches!(self.child.try_wait(), Ok(None)) {
+            let _ = self.child.kill();
+            let _ = self.child.wait();
+            let _ = std::fs::remove_dir_all(&self.folder);
+        }
+    }
+}
+
+/// Entry of the process that runs a driver; without effect in the run of all tests.
+#[test]
+fn role() {
+    let Some(folder) = std::env::var_os(FOLDER) else {
+        return;
+    };
+    let sleep = Duration::from_micros(100);
+    let settings = DriverSettings {
+        threading: Threading::Shared { sleep },
+        streams: 4,
+        term_bytes: 1024 * 1024,
+        ..DriverSettings::at(PathBuf::from(folder))
+    };
+    let _driver = Driver::start(&settings).expect("a folder of our own");
+    println!("{READY}");
+    // Until the parent ends, or kills this.
+    let _ = std::io::stdin().read_to_end(&mut Vec::new());
+}
+
+/// A relay of the configuration `NAME.toml`.
+fn relay(desk: &Desk, name: &str, driver: &External, link: &str) -> Relay {
+    let file = desk.folder.join(format!("{name}.toml"));
+    let driver = driver.folder.display();
+    let text = format!("driver = \"{driver}\"\n{link}");
+    std::fs::write(&file, text).expect("our folder");
+    Relay::start(desk, &["--config", file.to_str().expect("a plain path")])
+}
+
+/// The relay whose driver is gone ends, with one line that names the driver; the one on the other host stays, and its books
+/// are stale.
+#[test]
+fn a_killed_external_driver_ends_its_relay_and_a_restart_of_both_recovers() {
+    let desk = Desk::bare("relay-aeron-driver");
+    let root = Root::at(desk.folder.join("buses"));
+    let mut gateway = Gateway::start(&root, 9);
+    gateway.publish(200);
+    let folder = |side: &str| {
+        let id = std::process::id();
+        PathBuf::from(format!("/dev/shm/touchline-test-driver-{side}-{id}"))
+    };
+    let mut drivers = ["a", "b"].map(|side| External::start(&folder(side)));
+    let port = || {
+        let socket = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).expect("a socket");
+        socket.local_addr().expect("it is bound").port()
+    };
+    let channel = format!("aeron:udp?endpoint=127.0.0.1:{}", port());
+    let control = format!("control = \"aeron:udp?endpoint=127.0.0.1:{}\"\n", port());
+    let links = [
+        format!("[[send]]\nbus = \"a\"\nto = \"{channel}\"\n{control}"),
+        format!("[[receive]]\nfrom = \"{channel}\"\nbus = \"b\"\n{control}"),
+    ];
+    let start = |side: usize, driver: &External| {
+        relay(&desk, ["send", "receive"][side], driver, &links[side])
+    };
+    let mut relays = [start(0, &drivers[0]), start(1, &drivers[1])];
+    let is_right = |what: &str| {
+        until(&format!("{what}: books differ"), || {
+            let b = joined(&root, "b");
+            let is_live = b.iter().any(|(_, validity)| *validity == Validity::Live);
+            is_live && b == joined(&root, "a")
+        });
+    };
+    is_right("at the start");
+    for side in 0..2 {
+        let what = format!("driver of relay {side}");
+        gateway.begin(2_000);
+        drivers[side].kill();
+        until(&format!("{what} killed: books live"), || {
+            let books = joined(&root, "b");
+            books
+                .iter()
+                .all(|(_, validity)| *validity == Validity::Stale)
+        });
+        let line = relays[side].line_with("the link failed");
+        let named = drivers[side].folder.display().to_string();
+        for text in ["media driver", &named, "has ended", "start"] {
+            assert!(line.contains(text), "{text}: {line}");
+        }
+        let status = relays[side].child.wait().expect("it is ours");
+        assert_eq!(status.code(), Some(1), "{what}");
+        let other = relays[1 - side].child.try_wait().expect("it is ours");
+        assert!(other.is_none(), "{what}: the other relay ended: {other:?}");
+        gateway.ends();
+        drivers[side] = External::start(&folder(["a", "b"][side]));
+        relays[side] = start(side, &drivers[side]);
+        gateway.publish(50);
+        is_right(&format!("{what} and its relay are back"));
+    }
+}
