@@ -20,6 +20,7 @@
 pub mod check;
 pub mod clock;
 pub mod hlog;
+pub mod knee;
 pub mod message;
 pub mod part;
 pub mod process;

@@ -2,6 +2,7 @@
 //! around its knee.
 
 use crate::Failed;
+use crate::knee::differences;
 use crate::row::{Row, Verdict};
 
 /// Rates of a ramp.
@@ -153,18 +154,6 @@ fn run_round(
     Ok(())
 }
 
-/// Highest rate that a subject sustained in each round; 0 for a round without one.
-pub fn knees(rows: &[Row], subject: &str) -> Vec<u64> {
-    let rounds = rows.iter().map(|row| row.round).max().unwrap_or(0);
-    let knee = |round: u32| {
-        let sustained = rows.iter().filter(|row| {
-            row.subject == subject && row.round == round && row.verdict == Verdict::Sustained
-        });
-        sustained.map(|row| row.rate).max().unwrap_or(0)
-    };
-    (1..=rounds).map(knee).collect()
-}
-
 /// Warnings about the validity of the figures, one sentence each.
 pub fn warnings(rows: &[Row]) -> Vec<String> {
     let mut warnings = Vec::new();
@@ -209,16 +198,17 @@ pub fn warnings(rows: &[Row]) -> Vec<String> {
             "the cache-line round trip changed from {least} to {most} ns between rounds"
         ));
     }
+    warnings.extend(differences(rows));
     warnings
 }
 
-/// Faults of a subject, one sentence each: torn and duplicate messages, and losses of a lossless transport.
-pub fn faults(rows: &[Row], is_lossless: impl Fn(&str) -> bool) -> Vec<String> {
+/// Faults of a subject, one sentence each: torn and duplicate messages, and losses in rows of transports that may not lose any.
+pub fn faults(rows: &[Row], may_not_lose: impl Fn(&Row) -> bool) -> Vec<String> {
     let mut faults = Vec::new();
     for row in rows {
         let received = &row.received;
         let mut counts = vec![(received.torn, "torn"), (received.duplicates, "doubled")];
-        if is_lossless(&row.subject) {
+        if may_not_lose(row) {
             counts.extend([
                 (received.lost, "lost"),
                 (received.reordered, "out of order"),
@@ -263,7 +253,13 @@ pub fn ratios(rows: &[Row], subject: &str, base: &str) -> Vec<(u64, f64)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::knee;
     use crate::step::made_up_row;
+
+    fn knees(rows: &[Row], subject: &str) -> Vec<u64> {
+        let knees = knee::knees(rows, subject);
+        knees.iter().map(|knee| knee.rate).collect()
+    }
 
     /// Subjects that sustain every rate up to a limit, except for scripted failures.
     struct Scripted {

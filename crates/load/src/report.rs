@@ -1,6 +1,7 @@
 //! The page of a load test: one self-contained HTML file.
 
-use crate::ramp::{knees, warnings};
+use crate::knee::{Knee, knees};
+use crate::ramp::warnings;
 use crate::row::{Row, Verdict};
 use std::fmt::Write;
 use touchline_chart::{self as chart, BarChart, Line, LineChart, Scale, escape, section};
@@ -313,17 +314,16 @@ fn knee_table(rows: &[Row], names: &[String]) -> String {
     let mut table = String::from("<table><tr><th>subject<th>each round<th>median");
     for name in names {
         let mut knees = knees(rows, name);
-        let each: Vec<String> = knees.iter().map(|knee| si(*knee as f64)).collect();
-        knees.sort_unstable();
+        let each: Vec<String> = knees.iter().map(Knee::to_string).collect();
+        knees.sort_by_key(|knee| knee.rate);
         // Of an even number of rounds the lower one: a rate is not claimed that half of them did not sustain.
         let middle = knees.get(knees.len().saturating_sub(1) / 2);
-        let middle = middle.copied().unwrap_or(0);
         let _ = write!(
             table,
             "<tr><td>{}<td>{}<td>{}",
             escape(name),
-            each.join(", "),
-            si(middle as f64)
+            escape(&each.join(", ")),
+            si(middle.map_or(0, |knee| knee.rate) as f64)
         );
     }
     table + "</table>"
@@ -379,6 +379,7 @@ fn step_table(rows: &[Row]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::row::Cause;
     use crate::step::made_up_row;
 
     #[test]
@@ -387,6 +388,27 @@ mod tests {
         let rows = [sustained(100_000, 1), sustained(1_000_000, 2)];
         let table = knee_table(&rows, &["tcp".to_owned()]);
         assert!(table.contains("<td>100 k, 1 M<td>100 k"), "{table}");
+    }
+
+    #[test]
+    fn a_rate_of_zero_has_its_reason_and_differing_rounds_have_theirs() {
+        let mut rows = Vec::new();
+        for (rate, round, verdict) in [
+            (10_000, 1, Verdict::NotSustained),
+            (10_000, 2, Verdict::Sustained),
+            (30_000, 2, Verdict::Sustained),
+        ] {
+            let mut row = made_up_row("tcp", rate, round, verdict);
+            row.cause = (verdict == Verdict::NotSustained).then_some(Cause::Lost);
+            rows.push(row);
+        }
+        let page = page(&rows, &Facts::default());
+        for text in [
+            "<td>0 (lossy at 10 k), 30 k<td>0",
+            "<p class=warning>the rounds of tcp differ by more than one step: round 1 0 (lossy at 10 k), cache-line",
+        ] {
+            assert!(page.contains(text), "{text}: {page}");
+        }
     }
 
     #[test]

@@ -21,6 +21,47 @@ pub enum Verdict {
     Invalid,
 }
 
+/// Why a rate was not sustained, in a word for programs and tables.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Cause {
+    /// Messages were torn.
+    Torn,
+    /// Messages arrived twice.
+    Duplicates,
+    /// Messages arrived behind later ones.
+    Reordered,
+    /// Messages were lost.
+    Lost,
+    /// The publisher did not send every message in time.
+    Unsent,
+    /// Too few messages a second arrived.
+    Rate,
+    /// A quantile of the latency is above its limit.
+    Latency,
+    /// The publisher was stopped: the step is invalid.
+    Stopped,
+    /// The subject failed.
+    Failed,
+}
+
+impl Cause {
+    /// Text for tables.
+    pub fn text(self) -> &'static str {
+        match self {
+            Cause::Torn => "torn messages",
+            Cause::Duplicates => "duplicates",
+            Cause::Reordered => "out of order",
+            Cause::Lost => "lossy",
+            Cause::Unsent => "not all sent",
+            Cause::Rate => "rate below the limit",
+            Cause::Latency => "latency above the limit",
+            Cause::Stopped => "publisher stopped",
+            Cause::Failed => "failed",
+        }
+    }
+}
+
 /// A row.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Row {
@@ -43,6 +84,9 @@ pub struct Row {
     pub verdict: Verdict,
     /// Reason, if the rate was not sustained or the step is invalid; otherwise empty.
     pub reason: String,
+    /// The reason in a word; absent if the rate was sustained.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cause: Option<Cause>,
     /// Whether it repeats a step that was not sustained or was disturbed.
     pub is_repeated: bool,
     /// Whether other processes used more of the host's processors than the limit.
@@ -90,6 +134,14 @@ impl Row {
     /// A quantile of the latency, nanoseconds.
     pub fn quantile_ns(&self, name: &str) -> u64 {
         self.latency_ns.get(name).copied().unwrap_or(0)
+    }
+
+    /// Why the rate was not sustained, in a word; in a sentence if an earlier version measured it.
+    pub fn why(&self) -> &str {
+        match self.cause {
+            Some(cause) => cause.text(),
+            None => &self.reason,
+        }
     }
 
     /// Processor seconds per second, over all processes.

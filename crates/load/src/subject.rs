@@ -39,6 +39,9 @@ pub enum Kind {
     AeronMulticast,
 }
 
+/// Messages that a ring of 8 MiB holds at least: with heads and last values one takes less than 256 bytes.
+const RING_MESSAGES: u64 = 8 * 1024 * 1024 / 256;
+
 impl Kind {
     /// The transport of this name.
     ///
@@ -78,11 +81,26 @@ impl Kind {
         ("aeron-multicast", Kind::AeronMulticast),
     ];
 
-    /// Whether the transport is lossless: a loss is then a fault, and not an effect of the rate.
-    pub fn is_lossless(self) -> bool {
+    /// Whether a step of this many messages may lose none of them, however slow the host is: a loss is then a fault, and not an
+    /// effect of the rate. A bus loses nothing that its ring holds, and a relay has one on each side.
+    pub fn holds(self, messages: u64) -> bool {
+        match self {
+            Kind::Tcp | Kind::AeronIpc | Kind::AeronUdp | Kind::AeronMulticast => true,
+            Kind::Touchline
+            | Kind::TouchlineMarket
+            | Kind::TouchlineRelayTcp
+            | Kind::TouchlineRelayUdp
+            | Kind::TouchlineRelayMulticast => messages <= RING_MESSAGES,
+            Kind::Udp => false,
+        }
+    }
+
+    /// Whether its relay replaces a subscription that is silent for longer than its timeout, because the host stopped a process for
+    /// example: messages sent meanwhile are lost, and counted as a gap.
+    pub fn is_resubscribed(self) -> bool {
         matches!(
             self,
-            Kind::Tcp | Kind::AeronIpc | Kind::AeronUdp | Kind::AeronMulticast
+            Kind::TouchlineRelayUdp | Kind::TouchlineRelayMulticast
         )
     }
 
@@ -321,4 +339,22 @@ pub fn folder_bytes(folder: &Path) -> u64 {
         Err(_) => 0,
     });
     bytes.sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_datagrams_may_be_lost_in_a_step_that_the_rings_hold() {
+        for (name, kind) in Kind::ALL {
+            assert_eq!(kind.holds(10_000), *kind != Kind::Udp, "{name}");
+            let has_ring = name.starts_with("touchline");
+            assert_eq!(
+                kind.holds(1_000_000),
+                !has_ring && *kind != Kind::Udp,
+                "{name}"
+            );
+        }
+    }
 }

@@ -7,6 +7,7 @@ use crate::message::{self, BYTES, Message};
 use std::time::{Duration, Instant};
 use touchline_transport::bus::{Polled, Root};
 use touchline_transport::market::{Item, Join, Kinds, Publish, Publisher, Settings, Subscriber};
+use touchline_transport::shm::CountersView;
 use touchline_types::{
     Depth, Instrument, InstrumentDefinition, Price, Quantity, Symbol, Timestamps, Trade, Update,
     UpdateAction,
@@ -20,6 +21,13 @@ pub const NEAR: &str = "near";
 pub const FAR: &str = "far";
 
 const INSTRUMENT: Instrument = Instrument(0);
+/// Counters of a receiving relay that explain a loss.
+const COUNTERS: [&str; 4] = [
+    "relay_gaps",
+    "relay_lost",
+    "relay_timeouts",
+    "relay_disconnects",
+];
 /// Messages of one poll.
 const TURN: usize = 256;
 /// Probe trades that show readers that the path is open, before the start: at most one in this time.
@@ -109,6 +117,7 @@ impl Sender for MarketSender {
 }
 
 pub struct MarketReceiver {
+    root: Root,
     subscriber: Subscriber,
     message: Message,
     is_open: bool,
@@ -121,8 +130,10 @@ impl MarketReceiver {
             kinds: Kinds::TRADES,
             ..Join::default()
         };
+        let root = Root::at(place.folder_of(side));
         Ok(MarketReceiver {
-            subscriber: Subscriber::join(&Root::at(place.folder_of(side)), BUS, join)?,
+            subscriber: Subscriber::join(&root, BUS, join)?,
+            root,
             message: Message::default(),
             is_open: false,
         })
@@ -146,6 +157,7 @@ impl Receiver for MarketReceiver {
                 }
                 *is_open = true;
                 // Trade 0 is a probe.
+                // mutant: load: a reader drops one message
                 if let Some(sequence) = trade.trade_id.checked_sub(1) {
                     let is_whole =
                         trade.price.0 == trade.quantity.0 && trade.price.0 == sequence as i64;
@@ -165,5 +177,12 @@ impl Receiver for MarketReceiver {
     fn is_ready(&mut self) -> Result<bool, Failed> {
         self.poll(&mut |_| {})?;
         Ok(self.is_open)
+    }
+
+    /// What the relay that writes the bus says of losses.
+    fn counts(&self) -> Vec<(&'static str, u64)> {
+        let view = CountersView::open(&self.root, BUS).ok().flatten();
+        let counter = |name: &'static str| Some((name, view.as_ref()?.counter(name)?));
+        COUNTERS.into_iter().filter_map(counter).collect()
     }
 }

@@ -13,6 +13,7 @@ use std::time::SystemTime;
 use touchline_lab::bench::Host;
 use touchline_lab::bench::ipc::{Folder, Part, Role, lower_bound};
 use touchline_load::Failed;
+use touchline_load::knee::{Knee, knees};
 use touchline_load::ramp::{self, Bench};
 use touchline_load::report::{Facts, si, time};
 use touchline_load::row::{Row, Verdict};
@@ -89,10 +90,8 @@ impl Session {
         names.sort_unstable();
         names.dedup();
         for name in &names {
-            let knees: Vec<String> = ramp::knees(rows, name)
-                .iter()
-                .map(|knee| si(*knee as f64))
-                .collect();
+            let knees = knees(rows, name);
+            let knees: Vec<String> = knees.iter().map(Knee::to_string).collect();
             println!("{name:<24} {}", knees.join(", "));
         }
         for name in names
