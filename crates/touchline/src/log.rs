@@ -247,10 +247,10 @@ mod tests {
             }
         }
         let said = [
-            "WARN relay_back_pressure link=a>x lag_bytes=7",
-            "WARN relay_back_pressure link=a>y lag_bytes=7",
-            "WARN relay_back_pressure link=a>x lag_bytes=7 repeated=9",
-            "WARN relay_back_pressure link=a>x lag_bytes=7 repeated=9",
+            r#"WARN relay_back_pressure link="a>x" lag_bytes=7"#,
+            r#"WARN relay_back_pressure link="a>y" lag_bytes=7"#,
+            r#"WARN relay_back_pressure link="a>x" lag_bytes=7 repeated=9"#,
+            r#"WARN relay_back_pressure link="a>x" lag_bytes=7 repeated=9"#,
         ];
         assert_eq!(log.lines(), said);
     }
