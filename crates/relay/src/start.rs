@@ -6,6 +6,9 @@ mod aeron;
 #[path = "start/no_aeron.rs"]
 mod aeron;
 
+#[cfg(feature = "aeron")]
+pub use aeron::{receive_aeron, send_aeron};
+
 use crate::config::{Address, Carrier, Config, ReceiveConfig, SendConfig};
 use crate::head::Source;
 use crate::link::tcp::{TcpReceive, TcpSend, TcpSendSettings};
@@ -107,8 +110,26 @@ fn send(config: &SendConfig, root: &Root, own: Source) -> Result<Started, StartE
         bus: config.bus.clone(),
         address: format!("{scheme}://{bound}"),
         sends: true,
-        begin: Box::new(move |_| Ok(Box::new(Sending::new(settings, link)?))),
+        begin: Box::new(move |_| send_tcp(settings, link)),
     })
+}
+
+/// Runs a sending link over TCP or TLS.
+///
+/// This and [`receive_tcp`] are not generic, so they are compiled with the optimization of this crate, whoever calls them.
+///
+/// # Errors
+/// As for [`Sending::new`].
+pub fn send_tcp(settings: SendSettings, link: TcpSend) -> Result<Box<dyn Work>, RunError> {
+    Ok(Box::new(Sending::new(settings, link)?))
+}
+
+/// Runs a receiving link over TCP or TLS.
+///
+/// # Errors
+/// As for [`Receiving::open`].
+pub fn receive_tcp(settings: ReceiveSettings, link: TcpReceive) -> Result<Box<dyn Work>, RunError> {
+    Ok(Box::new(Receiving::open(settings, link)?))
 }
 
 fn send_settings(config: &SendConfig, root: &Root, own: Source, number: i64) -> SendSettings {
@@ -143,7 +164,7 @@ fn receive(config: &ReceiveConfig, root: &Root, own: Source) -> Result<Started, 
         bus: config.bus.clone(),
         address: config.from.to_string(),
         sends: false,
-        begin: Box::new(move |_| Ok(Box::new(Receiving::open(settings, link)?))),
+        begin: Box::new(move |_| receive_tcp(settings, link)),
     })
 }
 

@@ -4,7 +4,7 @@ use super::{StartError, Started, Thread, receive_settings, send_settings};
 use crate::config::{Address, Config, ReceiveConfig, SendConfig};
 use crate::head::Source;
 use crate::link::aeron::{AeronReceive, AeronSend, DriverOptions, DriverPlace, check, client};
-use crate::run::{Receiving, RunError, Sending};
+use crate::run::{ReceiveSettings, Receiving, RunError, SendSettings, Sending, Work};
 use crate::sender::Cyclic;
 use std::rc::Rc;
 use std::time::Duration;
@@ -40,7 +40,7 @@ pub fn send(
             let client = thread.client(&driver)?;
             let link = AeronSend::open(client, &channel, stream, requests).map_err(failed)?;
             settings.batch_bytes_max = link.batch_bytes_max();
-            Ok(Box::new(Sending::new(settings, link)?))
+            send_aeron(settings, link)
         }),
     })
 }
@@ -70,9 +70,28 @@ pub fn receive(
             let timeout_ns = settings.receiver.link_timeout_ns;
             let link =
                 AeronReceive::open(client, &channel, stream, requests, timeout_ns, from_hosts);
-            Ok(Box::new(Receiving::open(settings, link.map_err(failed)?)?))
+            receive_aeron(settings, link.map_err(failed)?)
         }),
     })
+}
+
+/// Runs a sending link over Aeron; compiled with the optimization of this crate, as [`send_tcp`](super::send_tcp).
+///
+/// # Errors
+/// As for [`Sending::new`].
+pub fn send_aeron(settings: SendSettings, link: AeronSend) -> Result<Box<dyn Work>, RunError> {
+    Ok(Box::new(Sending::new(settings, link)?))
+}
+
+/// Runs a receiving link over Aeron.
+///
+/// # Errors
+/// As for [`Receiving::open`].
+pub fn receive_aeron(
+    settings: ReceiveSettings,
+    link: AeronReceive,
+) -> Result<Box<dyn Work>, RunError> {
+    Ok(Box::new(Receiving::open(settings, link)?))
 }
 
 impl Thread {

@@ -1,6 +1,8 @@
 //! `touchline bench relay-path`: a message from bus to bus, beside a datagram of raw UDP.
 
 #[cfg(feature = "aeron")]
+mod plain;
+#[cfg(feature = "aeron")]
 mod rate;
 
 use super::ipc::failure;
@@ -15,12 +17,12 @@ use touchline_gateway::replay::latency_histogram;
 use touchline_lab::bench::Statistics;
 use touchline_lab::bench::ipc::{Folder, pin};
 use touchline_relay::link::tcp::{TcpReceive, TcpSend, TcpSendSettings};
-use touchline_relay::link::{ReceiveLink, SendLink};
-use touchline_relay::run::{ReceiveSettings, Receiving, SendSettings, Sending, Work};
+use touchline_relay::run::{ReceiveSettings, RunError, SendSettings, Work};
+use touchline_relay::start::{receive_tcp, send_tcp};
 use touchline_relay::{ReceiverSettings, Source};
 use touchline_transport::clock::{Clock, ticks};
 use touchline_transport::market::{Item, Join, Kinds, Subscriber};
-use touchline_transport::shm::Root;
+use touchline_transport::shm::{Polled, Root};
 use touchline_types::Update;
 
 /// Time of a message from a bus over a relay to another bus, compared with a datagram of raw UDP.
@@ -69,40 +71,69 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         return rate::run(arguments, folder.path(), &run);
     }
     let mut udp = Udp::open().map_err(Failure::run)?;
-    let mut paths = vec![tcp(&folder.path().join("tcp"))?];
+    let mut subjects = vec![Subject::relay(tcp(&folder.path().join("tcp"))?)];
     #[cfg(feature = "aeron")]
-    paths.extend(aeron::paths(folder.path())?);
+    subjects.extend(aeron::subjects(folder.path())?);
     for _ in 0..arguments.rounds {
-        for path in &mut paths {
+        for subject in &mut subjects {
             for _ in 0..arguments.samples {
                 let took = udp.sample(&clock).map_err(Failure::run)?;
-                path.beside.saturating_record(took);
-                let took = path.sample(&clock)?;
-                path.histogram.saturating_record(took);
+                subject.beside.saturating_record(took);
+                let took = (subject.sample)(&clock)?;
+                subject.histogram.saturating_record(took);
             }
         }
     }
-    report(paths, &run)
+    report(subjects, &run)
 }
 
-fn report(paths: Vec<RelayPath>, run: &Run) -> Result<(), Failure> {
+/// What is measured, beside raw UDP.
+struct Subject {
+    name: &'static str,
+    payload_bytes: u64,
+    sample: Box<dyn FnMut(&Clock) -> Result<u64, Failure>>,
+    histogram: Histogram<u64>,
+    beside: Histogram<u64>,
+}
+
+impl Subject {
+    fn new(
+        name: &'static str,
+        payload_bytes: u64,
+        sample: impl FnMut(&Clock) -> Result<u64, Failure> + 'static,
+    ) -> Subject {
+        Subject {
+            name,
+            payload_bytes,
+            sample: Box::new(sample),
+            histogram: latency_histogram(),
+            beside: latency_histogram(),
+        }
+    }
+
+    fn relay(mut path: RelayPath) -> Subject {
+        Subject::new(path.name, payload_bytes(), move |clock| path.sample(clock))
+    }
+}
+
+fn report(subjects: Vec<Subject>, run: &Run) -> Result<(), Failure> {
     let mut lines = Vec::new();
     let mut ratios = Vec::new();
-    for path in paths {
+    for subject in subjects {
         let median = |histogram: &Histogram<u64>| histogram.value_at_quantile(0.5) as f64;
         ratios.push(1.0);
-        ratios.push(median(&path.histogram) / median(&path.beside));
+        ratios.push(median(&subject.histogram) / median(&subject.beside));
         lines.push(Statistics {
             bench: "relay-path",
-            subject: format!("udp-beside-{}", path.name),
+            subject: format!("udp-beside-{}", subject.name),
             payload_bytes: UDP_BYTES as u64,
-            histogram: path.beside,
+            histogram: subject.beside,
         });
         lines.push(Statistics {
             bench: "relay-path",
-            subject: path.name.to_owned(),
-            payload_bytes: payload_bytes(),
-            histogram: path.histogram,
+            subject: subject.name.to_owned(),
+            payload_bytes: subject.payload_bytes,
+            histogram: subject.histogram,
         });
     }
     let what = "one trade from bus to bus over the loopback, one thread steps both ends; p50 ratio to raw UDP beside it";
@@ -145,42 +176,30 @@ struct RelayPath {
     send: Box<dyn Work>,
     receive: Box<dyn Work>,
     reader: Subscriber,
-    histogram: Histogram<u64>,
-    /// Raw UDP beside it.
-    beside: Histogram<u64>,
 }
 
+/// Both ends of a link.
+type Ends = [Box<dyn Work>; 2];
+
 impl RelayPath {
-    fn open<S: SendLink + 'static, R: ReceiveLink + 'static>(
+    /// Opens both buses, and the link with `begin`.
+    fn open(
         name: &'static str,
         folder: &Path,
         batch_bytes_max: usize,
-        [send, receive]: [Source; 2],
-        links: (S, R),
+        begin: impl FnOnce(SendSettings, ReceiveSettings) -> Result<Ends, RunError>,
     ) -> Result<RelayPath, Failure> {
         let failed = |error: &dyn std::fmt::Display| Failure::run(error.to_string());
         fs::create_dir_all(folder).map_err(Failure::run)?;
         let (near, far) = (folder.join("near"), folder.join("far"));
         let gateway = Gateway::start(&near)?;
-        let settings = SendSettings {
-            root: Root::at(near),
-            bus: BUS.to_owned(),
-            source: send,
-            forward: false,
-            orders_max: 64,
-            batch_bytes_max,
-            heartbeat_ns: 100 * MS,
-            cyclic: None,
-            name: "relay-path".to_owned(),
-        };
-        let send = Sending::new(settings, links.0).map_err(|error| failed(&error))?;
         let settings = ReceiveSettings {
             root: Root::at(&far),
             bus: BUS.to_owned(),
             publication: Gateway::settings(),
             receiver: ReceiverSettings {
                 sources: Vec::new(),
-                own: receive,
+                own: source("far")?,
                 instruments_max: 16,
                 orders_max: 64,
                 entries_max: 64,
@@ -188,7 +207,8 @@ impl RelayPath {
                 request_delay_ns_max: 0,
             },
         };
-        let receive = Receiving::open(settings, links.1).map_err(|error| failed(&error))?;
+        let [send, receive] = begin(send_settings(&near, batch_bytes_max)?, settings)
+            .map_err(|error| failed(&error))?;
         let join = Join {
             kinds: Kinds::TRADES,
             ..Join::default()
@@ -197,11 +217,9 @@ impl RelayPath {
         let mut path = RelayPath {
             name,
             gateway,
-            send: Box::new(send),
-            receive: Box::new(receive),
+            send,
+            receive,
             reader: reader.map_err(|error| failed(&error))?,
-            histogram: latency_histogram(),
-            beside: latency_histogram(),
         };
         path.start()?;
         Ok(path)
@@ -230,16 +248,18 @@ impl RelayPath {
         Ok(self.latest())
     }
 
-    /// The latest trade that the reader has found since the last call.
+    /// The latest trade that arrived since the last call. Reads everything: a trade that is left to the next turn would cost both
+    /// ends a turn without work.
     fn latest(&mut self) -> Option<u64> {
         let mut trade_id = None;
-        self.reader.poll(|item| {
+        let mut take = |item: Item<'_>| {
             if let Item::Update(received) = item
                 && let Update::Trade(trade) = received.update
             {
                 trade_id = Some(trade.trade_id);
             }
-        });
+        };
+        while self.reader.poll(&mut take) != Polled::Nothing {}
         trade_id
     }
 
@@ -258,29 +278,48 @@ impl RelayPath {
     }
 }
 
-fn sources() -> Result<[Source; 2], Failure> {
-    let named = |name| Source::named(name).map_err(|error| Failure::run(error.to_string()));
-    Ok([named("near")?, named("far")?])
+fn source(name: &str) -> Result<Source, Failure> {
+    Source::named(name).map_err(|error| Failure::run(error.to_string()))
+}
+
+/// Settings of the sending end, for the bus in this folder.
+fn send_settings(folder: &Path, batch_bytes_max: usize) -> Result<SendSettings, Failure> {
+    Ok(SendSettings {
+        root: Root::at(folder),
+        bus: BUS.to_owned(),
+        source: source("near")?,
+        forward: false,
+        orders_max: 64,
+        batch_bytes_max,
+        heartbeat_ns: 100 * MS,
+        cyclic: None,
+        name: "relay-path".to_owned(),
+    })
 }
 
 fn tcp(folder: &Path) -> Result<RelayPath, Failure> {
     let any_port = SocketAddrV4::new(Ipv4Addr::LOCALHOST, 0);
-    let send = TcpSend::bind(any_port, None, TcpSendSettings::default())
+    let near = TcpSend::bind(any_port, None, TcpSendSettings::default())
         .map_err(|error| Failure::run(error.to_string()))?;
-    let address = send.address().to_string();
-    let links = (send, TcpReceive::new(&address, None));
-    RelayPath::open("relay-tcp", folder, 32 * 1024, sources()?, links)
+    let far = TcpReceive::new(&near.address().to_string(), None);
+    RelayPath::open("relay-tcp", folder, 32 * 1024, |send, receive| {
+        Ok([send_tcp(send, near)?, receive_tcp(receive, far)?])
+    })
 }
 
 #[cfg(feature = "aeron")]
 mod aeron {
+    use super::plain::Plain;
     use super::*;
     use std::rc::Rc;
     use touchline_aeron::{Client, Driver, DriverSettings, Error};
+    use touchline_relay::HEAD_BYTES;
+    use touchline_relay::batch::MESSAGE_LENGTH_BYTES;
     use touchline_relay::link::aeron::{AeronReceive, AeronSend};
+    use touchline_relay::start::{receive_aeron, send_aeron};
 
-    /// Unicast and a group, each end with a driver of its own.
-    pub fn paths(folder: &Path) -> Result<Vec<RelayPath>, Failure> {
+    /// The relay over unicast and over a group, and plain Aeron with the datagram of one trade; each end with a driver of its own.
+    pub fn subjects(folder: &Path) -> Result<Vec<Subject>, Failure> {
         let group = format!(
             "aeron:udp?endpoint=239.255.40.47:{}|interface=127.0.0.1",
             port()?
@@ -289,15 +328,25 @@ mod aeron {
             ("relay-aeron-udp", unicast()?),
             ("relay-aeron-multicast", group),
         ];
-        let open = |(name, channel): (&'static str, String)| {
-            let folder = folder.join(name);
-            fs::create_dir_all(&folder).map_err(Failure::run)?;
-            let (send, receive) = links(&folder, &channel)
-                .map_err(|error| Failure::run(format!("{channel}: {error}")))?;
-            let batch_bytes_max = send.batch_bytes_max();
-            RelayPath::open(name, &folder, batch_bytes_max, sources()?, (send, receive))
-        };
-        channels.into_iter().map(open).collect()
+        let open =
+            |(name, channel): (&'static str, String)| open(name, &folder.join(name), &channel);
+        let relays: Result<Vec<_>, _> = channels.into_iter().map(open).collect();
+        let mut subjects: Vec<_> = relays?.into_iter().map(Subject::relay).collect();
+        let mut plain = Plain::open(&folder.join("plain"))?;
+        let length = HEAD_BYTES + MESSAGE_LENGTH_BYTES + payload_bytes() as usize;
+        let sample = move |clock: &Clock| plain.sample(length, clock);
+        subjects.push(Subject::new("aeron-udp", length as u64, sample));
+        Ok(subjects)
+    }
+
+    /// Both buses with a link over this channel.
+    pub fn open(name: &'static str, folder: &Path, channel: &str) -> Result<RelayPath, Failure> {
+        fs::create_dir_all(folder).map_err(Failure::run)?;
+        let (near, far) =
+            links(folder, channel).map_err(|error| Failure::run(format!("{channel}: {error}")))?;
+        RelayPath::open(name, folder, near.batch_bytes_max(), |send, receive| {
+            Ok([send_aeron(send, near)?, receive_aeron(receive, far)?])
+        })
     }
 
     /// A channel of the loopback that no other process uses now.
@@ -321,7 +370,7 @@ mod aeron {
     }
 
     /// Both ends of a link, each with a driver of its own.
-    pub fn links(folder: &Path, channel: &str) -> Result<(AeronSend, AeronReceive), Error> {
+    fn links(folder: &Path, channel: &str) -> Result<(AeronSend, AeronReceive), Error> {
         let send = AeronSend::open(client(&folder.join("driver-a"))?, channel, 340, None)?;
         let timeout_ns = 10_000 * MS;
         let here = client(&folder.join("driver-b"))?;

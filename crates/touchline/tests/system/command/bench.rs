@@ -101,6 +101,8 @@ fn bench_relay_path_brings_every_message_from_bus_to_bus() {
         "relay-aeron-udp",
         #[cfg(feature = "aeron")]
         "relay-aeron-multicast",
+        #[cfg(feature = "aeron")]
+        "aeron-udp",
     ] {
         assert_eq!(of(&lines, subject, "count"), 400, "{subject}");
     }
