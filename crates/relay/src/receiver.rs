@@ -290,9 +290,10 @@ impl Receiver {
         peer.next += 1;
         self.counters.relay_messages += 1;
         self.counters.relay_position = number;
-        match Message::parse(bytes) {
-            Ok(message) if self.is_beyond(&message) => {}
-            Ok(message) => self.apply(&message, is_image, now_ns, arrived, out),
+        // By reference, here and with the update: moved, each would be copied right after it was written.
+        match &Message::parse(bytes) {
+            Ok(message) if self.is_beyond(message) => {}
+            Ok(message) => self.apply(message, is_image, now_ns, arrived, out),
             Err(_) => {
                 // The contents of the message are lost.
                 self.counters.relay_malformed += 1;

@@ -96,8 +96,8 @@ impl Receiver {
             counters,
             ..
         } = self;
-        match decoder.update(message, room.lend()) {
-            Ok(Some(update)) => books.apply(&update, &timestamps, is_image, counters, out),
+        match &decoder.update(message, room.lend()) {
+            Ok(Some(update)) => books.apply(update, &timestamps, is_image, counters, out),
             Ok(None) => {}
             Err(_) => self.unfit(message, &timestamps, is_image, now_ns, out),
         }

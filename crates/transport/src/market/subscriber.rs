@@ -307,14 +307,14 @@ impl Subscriber {
                 if verdict == Verdict::DeliverAndRejoin {
                     Joining::begin_again(&mut self.joining);
                 }
-                match (message.body, decoder.update(&message, room)) {
+                match (&message.body, decoder.update(&message, room)) {
                     (Body::TopOfBook(top), _) => {
                         let sequence = frame.sequence;
                         let timestamps = message.timestamps();
                         Step::Given(take(Item::Top {
                             sequence,
                             timestamps,
-                            top,
+                            top: *top,
                         }))
                     }
                     (_, Ok(Some(update))) => give(update, Some(bytes)),

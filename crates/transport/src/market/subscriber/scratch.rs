@@ -76,7 +76,8 @@ impl Scratch {
     }
 
     /// The message of this size, as bytes and parsed, with the decoder for an update.
-    #[inline]
+    // Returned in memory, the parsed message costs a reader as much again as parsing it.
+    #[inline(always)]
     pub fn decoding(
         &mut self,
         length: usize,
