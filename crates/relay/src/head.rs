@@ -110,8 +110,7 @@ impl Source {
     /// # Errors
     /// It is empty, longer than 8 characters, or has other characters than letters, digits, `-`, `_` and `.`.
     pub fn named(name: &str) -> Result<Source, BadSource> {
-        let is_fit = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
-        if name.is_empty() || name.len() > 8 || !name.bytes().all(is_fit) {
+        if name.is_empty() || name.len() > 8 || !name.as_bytes().iter().all(is_of_name) {
             return Err(BadSource);
         }
         let mut bytes = [0; 8];
@@ -146,18 +145,20 @@ impl Source {
         Source::read(number.to_le_bytes())
     }
 
+    #[inline]
     fn read(bytes: [u8; 8]) -> Result<Source, BadHead> {
-        let length = bytes
-            .iter()
-            .position(|byte| *byte == 0)
-            .unwrap_or(bytes.len());
+        let length = bytes.iter().take_while(|byte| **byte != 0).count();
         let (name, padding) = bytes.split_at(length);
-        let name = std::str::from_utf8(name).map_err(|_| BadHead::Source)?;
-        if padding.iter().any(|byte| *byte != 0) {
-            return Err(BadHead::Source);
-        }
-        Source::named(name).map_err(|_| BadHead::Source)
+        let is_name = length > 0 && name.iter().all(is_of_name);
+        let is_fit = is_name && padding.iter().all(|byte| *byte == 0);
+        is_fit.then_some(Source(bytes)).ok_or(BadHead::Source)
     }
+}
+
+/// Whether a byte may be in the name of a source.
+#[inline]
+fn is_of_name(byte: &u8) -> bool {
+    byte.is_ascii_alphanumeric() || b"-_.".contains(byte)
 }
 
 impl fmt::Display for Source {
