@@ -87,11 +87,14 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     report(subjects, &run)
 }
 
+/// Measures the time of one message, nanoseconds.
+type Sample = Box<dyn FnMut(&Clock) -> Result<u64, Failure>>;
+
 /// What is measured, beside raw UDP.
 struct Subject {
     name: &'static str,
     payload_bytes: u64,
-    sample: Box<dyn FnMut(&Clock) -> Result<u64, Failure>>,
+    sample: Sample,
     histogram: Histogram<u64>,
     beside: Histogram<u64>,
 }
