@@ -212,16 +212,11 @@ fn receiver(network: &Network, number: usize, client: &Rc<Client>) -> AeronRecei
     AeronReceive::open(client, channel, STREAM, requests, 350 * MS, Vec::new()).expect("a channel")
 }
 
-/// Longer than a busy host stops a test, or lets it generate a session: only this thread steps drivers and clients, and a client
-/// that is not stepped for so long is closed.
-const TIMEOUT: Duration = Duration::from_secs(180);
-
 fn client(name: &str) -> Rc<Client> {
     let name = format!("test-{name}-{}", std::process::id());
     let settings = DriverSettings {
         streams: 4,
         term_bytes: 1024 * 1024,
-        timeout: TIMEOUT,
         ..DriverSettings::named(&name)
     };
     let driver = Driver::start(&settings).expect("a folder of our own");
