@@ -87,8 +87,10 @@ fn difference(rows: &[Row], subject: &str) -> Option<String> {
 
 /// A round in words: its knee, what ended it, and what the host was like.
 fn conditions(rows: &[Row], subject: &str, knee: &Knee) -> String {
-    let above = of(rows, subject, knee.round).filter(|row| row.rate > knee.rate);
-    let end = above.min_by_key(|row| row.rate);
+    let above = || of(rows, subject, knee.round).filter(|row| row.rate > knee.rate);
+    let rate = above().map(|row| row.rate).min();
+    // The repetition decides.
+    let end = above().filter(|row| Some(row.rate) == rate).last();
     let end = end.filter(|_| knee.rate > 0);
     let end = end.map(|row| format!(", then {} at {}", row.why(), si(row.rate as f64)));
     let own = || of(rows, subject, knee.round);
@@ -159,6 +161,8 @@ mod tests {
         let mut rows = vec![
             sustained(10_000, 1),
             sustained(30_000, 1),
+            failed(100_000, 1, Cause::Rate),
+            // Its repetition.
             failed(100_000, 1, Cause::Lost),
             sustained(10_000, 2),
             failed(30_000, 2, Cause::Latency),

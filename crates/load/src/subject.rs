@@ -39,7 +39,7 @@ pub enum Kind {
     AeronMulticast,
 }
 
-/// Messages that a ring of 8 MiB holds at least: with heads and last values one takes less than 256 bytes.
+/// Messages that a ring of 8 MiB holds at least: the frame of a message takes less than 256 bytes in each of the buses.
 const RING_MESSAGES: u64 = 8 * 1024 * 1024 / 256;
 
 impl Kind {

@@ -17,7 +17,7 @@ pub enum Level {
 pub enum Rate {
     /// Every line is written: a change of state.
     Each,
-    /// One line a second, of each link if it names one, with the number of lines left out (`repeated`).
+    /// At most one line a second, for each link if the event names one, with the number of lines left out (`repeated`).
     Limited,
 }
 

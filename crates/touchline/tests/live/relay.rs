@@ -5,7 +5,7 @@
 
 use crate::cast::{Actor, Place, Stage};
 use crate::namespaces::Namespaces;
-use crate::relay_books::{Gateway, Reader, joined, until};
+use crate::relay_books::{Gateway, PARTS, Reader, becomes_right, becomes_stale, until};
 use crate::resources::{SAMPLES_MIN, Watch};
 use crate::soak::seconds;
 use crate::together;
@@ -13,9 +13,8 @@ use std::fs;
 use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant};
-use touchline_lab::random::seeds;
+use touchline_lab::random::{Random, seeds};
 use touchline_transport::shm::Root;
-use touchline_types::Validity;
 
 #[test]
 fn relays_of_two_hosts_over_tcp() {
@@ -93,9 +92,6 @@ struct Pair {
     reader: Reader,
 }
 
-/// The processes between a publisher and a reader on the other host.
-const PARTS: [&str; 4] = ["gateway", "sending relay", "receiving relay", "reader"];
-
 fn survives(name: &str, send: &str, receive: &str) {
     let Some(namespaces) = Namespaces::create() else {
         println!("skipped: network namespaces are not allowed here");
@@ -114,7 +110,10 @@ fn survives(name: &str, send: &str, receive: &str) {
             "seed {seed}: killed in this order: {:?}",
             order.map(|part| PARTS[part])
         );
-        order.into_iter().for_each(|part| pair.restart(part));
+        let mut random = Random::from_seed(seed);
+        order
+            .into_iter()
+            .for_each(|part| pair.restart(part, &mut random));
     }
 
     if name != "tcp" {
@@ -223,15 +222,14 @@ impl Pair {
     }
 
     /// kill -9 of one process while data flows, and another one in its place.
-    fn restart(&mut self, part: usize) {
+    fn restart(&mut self, part: usize, random: &mut Random) {
         let what = format!("{} was killed", PARTS[part]);
-        self.gateway.begin(500);
+        let flow = self.gateway.begins_flow(random);
         match part {
             0 => {
-                self.gateway.kill();
+                self.gateway.kill_in(&flow, &what);
                 self.is_stale(&what);
                 self.gateway = Gateway::start(&self.root, 32);
-                self.gateway.begin(200);
             }
             1 => {
                 end(&mut self.send);
@@ -250,30 +248,18 @@ impl Pair {
                 self.reader = Reader::start(&self.root, &self.stage.path(""));
             }
         }
-        self.gateway.ends();
+        if part != 0 {
+            self.gateway.ends_flow(&flow, &what);
+        }
         self.gateway.publish(50);
         self.is_right(&format!("{what}, and there is another one"));
     }
 
     fn is_stale(&self, what: &str) {
-        until(
-            &format!("{}: {what}, and books are live", self.name),
-            || {
-                let books = joined(&self.root, "b");
-                books
-                    .iter()
-                    .all(|(_, validity)| *validity == Validity::Stale)
-            },
-        );
+        becomes_stale(&self.root, &format!("{}: {what}", self.name));
     }
 
     fn is_right(&self, what: &str) {
-        until(&format!("{}: {what}, and books differ", self.name), || {
-            let books = joined(&self.root, "b");
-            let is_live = books
-                .iter()
-                .any(|(_, validity)| *validity == Validity::Live);
-            is_live && books == joined(&self.root, "a")
-        });
+        becomes_right(&self.root, &format!("{}: {what}", self.name));
     }
 }

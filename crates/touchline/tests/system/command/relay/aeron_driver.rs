@@ -1,6 +1,6 @@
 //! kill -9 of a media driver that runs outside of the relays.
 
-use super::books::{Gateway, joined, until};
+use super::books::{Gateway, becomes_right, becomes_stale};
 use super::{Desk, Relay};
 use std::io::{BufRead, BufReader, Read};
 use std::net::{Ipv4Addr, UdpSocket};
@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Command, Stdio};
 use std::time::Duration;
 use touchline_aeron::{Driver, DriverSettings, Threading};
+use touchline_lab::random::Random;
 use touchline_transport::shm::Root;
-use touchline_types::Validity;
 
 /// A process that runs a media driver. Killed when it goes out of scope.
 struct External {
@@ -99,6 +99,7 @@ fn a_killed_external_driver_ends_its_relay_and_a_restart_of_both_recovers() {
     let desk = Desk::bare("relay-aeron-driver");
     let root = Root::at(desk.folder.join("buses"));
     let mut gateway = Gateway::start(&root, 9);
+    let mut random = Random::from_seed(9);
     gateway.publish(200);
     let folder = |side: &str| {
         let id = std::process::id();
@@ -119,24 +120,12 @@ fn a_killed_external_driver_ends_its_relay_and_a_restart_of_both_recovers() {
         relay(&desk, ["send", "receive"][side], driver, &links[side])
     };
     let mut relays = [start(0, &drivers[0]), start(1, &drivers[1])];
-    let is_right = |what: &str| {
-        until(&format!("{what}: books differ"), || {
-            let b = joined(&root, "b");
-            let is_live = b.iter().any(|(_, validity)| *validity == Validity::Live);
-            is_live && b == joined(&root, "a")
-        });
-    };
-    is_right("at the start");
+    becomes_right(&root, "at the start");
     for side in 0..2 {
-        let what = format!("driver of relay {side}");
-        gateway.begin(2_000);
+        let what = format!("driver of relay {side} killed");
+        let flow = gateway.begins_flow(&mut random);
         drivers[side].kill();
-        until(&format!("{what} killed: books live"), || {
-            let books = joined(&root, "b");
-            books
-                .iter()
-                .all(|(_, validity)| *validity == Validity::Stale)
-        });
+        becomes_stale(&root, &what);
         let line = relays[side].line_with("the link failed");
         let named = drivers[side].folder.display().to_string();
         for text in ["media driver", &named, "has ended", "start"] {
@@ -146,10 +135,10 @@ fn a_killed_external_driver_ends_its_relay_and_a_restart_of_both_recovers() {
         assert_eq!(status.code(), Some(1), "{what}");
         let other = relays[1 - side].child.try_wait().expect("it is ours");
         assert!(other.is_none(), "{what}: the other relay ended: {other:?}");
-        gateway.ends();
+        gateway.ends_flow(&flow, &what);
         drivers[side] = External::start(&folder(["a", "b"][side]));
         relays[side] = start(side, &drivers[side]);
         gateway.publish(50);
-        is_right(&format!("{what} and its relay are back"));
+        becomes_right(&root, &format!("{what}: it and its relay are back"));
     }
 }

@@ -14,8 +14,12 @@ use touchline_types::{
     Symbol, Timestamps, Update, Validity,
 };
 
+/// The processes that a test kills.
+pub const PARTS: [&str; 4] = ["gateway", "sending relay", "receiving relay", "reader"];
+
 /// A process that publishes bus `a`: books that change at random. Killed when it goes out of scope.
 pub struct Gateway {
+    root: Root,
     child: Child,
     input: ChildStdin,
     answers: Lines<BufReader<ChildStdout>>,
@@ -29,6 +33,16 @@ const SEED: &str = "TOUCHLINE_TEST_GATEWAY_SEED";
 /// Answers of that process.
 const READY: &str = "the gateway has its bus";
 const DONE: &str = "the gateway has published";
+
+/// Books that are being published.
+pub struct Flow {
+    /// Position of the bus in the middle of it.
+    seen: u64,
+}
+
+/// Books of a flow, and how many of them are published each millisecond.
+const FLOW: usize = 50_000;
+const PACE: usize = 50;
 
 impl Gateway {
     /// Begins bus `a`, or takes it over; its books are current for an hour.
@@ -45,6 +59,7 @@ impl Gateway {
         let input = child.stdin.take().expect("a pipe");
         let answers = BufReader::new(child.stdout.take().expect("a pipe")).lines();
         let mut gateway = Gateway {
+            root: root.clone(),
             child,
             input,
             answers,
@@ -55,18 +70,26 @@ impl Gateway {
 
     /// Publishes this many books.
     pub fn publish(&mut self, events: usize) {
-        self.begin(events);
-        self.answers(DONE);
-    }
-
-    /// Begins to publish this many books, without waiting for the end.
-    pub fn begin(&mut self, events: usize) {
         writeln!(self.input, "{events}").expect("it reads its input");
+        self.answers(DONE);
     }
 
-    /// The end of what was begun.
-    pub fn ends(&mut self) {
+    /// Begins to publish books for a second or more, and returns in the middle of it, 1 to 20 ms after the first.
+    pub fn begins_flow(&mut self, random: &mut Random) -> Flow {
+        let before = position(&self.root);
+        writeln!(self.input, "{FLOW}").expect("it reads its input");
+        until("nothing is published", || position(&self.root) > before);
+        std::thread::sleep(Duration::from_millis(1 + random.below(20)));
+        Flow {
+            seen: position(&self.root),
+        }
+    }
+
+    /// The end of a flow, which went on when it was looked at.
+    #[track_caller]
+    pub fn ends_flow(&mut self, flow: &Flow, what: &str) {
         self.answers(DONE);
+        assert!(position(&self.root) > flow.seen, "{what}: not in a flow");
     }
 
     #[track_caller]
@@ -77,10 +100,18 @@ impl Gateway {
         assert!(is_there, "the gateway ended before {text:?}");
     }
 
-    /// Kills it, like `kill -9`.
-    pub fn kill(&mut self) {
+    /// Kills it, like `kill -9`, in the middle of a flow.
+    #[track_caller]
+    pub fn kill_in(&mut self, flow: &Flow, what: &str) {
         self.child.kill().expect("our own child");
         self.child.wait().expect("our own child");
+        let is_done = self
+            .answers
+            .any(|line| line.is_ok_and(|line| line.contains(DONE)));
+        assert!(
+            !is_done && position(&self.root) >= flow.seen,
+            "{what}: not in a flow"
+        );
     }
 }
 
@@ -138,7 +169,10 @@ fn begin(root: &Root) -> Publisher {
 }
 
 fn publish(publisher: &mut Publisher, random: &mut Random, events: usize) {
-    for _ in 0..events {
+    for event in 1..=events {
+        if event % PACE == 0 {
+            std::thread::sleep(Duration::from_millis(1));
+        }
         let level = |random: &mut Random| Level {
             price: Price(random.below(1_000) as i64),
             quantity: Quantity(random.below(100) as i64),
@@ -260,6 +294,38 @@ pub fn joined(root: &Root, bus: &str) -> Vec<(Vec<Level>, Validity)> {
     };
     (0..INSTRUMENTS).map(Instrument).map(seen).collect()
 }
+
+/// Position of bus `a`.
+fn position(root: &Root) -> u64 {
+    Overview::of(root, "a").expect("it is there").position
+}
+
+/// Waits until no book at B is live. A relay promises 350 ms; the limit leaves room for a loaded host, so the tests of the
+/// relay's crate, which have a clock of their own, judge the promise.
+#[track_caller]
+pub fn becomes_stale(root: &Root, what: &str) {
+    let took = until(&format!("{what}: books are live"), || {
+        let books = joined(root, "b");
+        books
+            .iter()
+            .all(|(_, validity)| *validity == Validity::Stale)
+    });
+    assert!(took < STALE_MAX, "{what}: books were live for {took:?}");
+}
+
+/// Waits until books at B are live, and those at A.
+#[track_caller]
+pub fn becomes_right(root: &Root, what: &str) {
+    until(&format!("{what}: books differ"), || {
+        let books = joined(root, "b");
+        let is_live = books
+            .iter()
+            .any(|(_, validity)| *validity == Validity::Live);
+        is_live && books == joined(root, "a")
+    });
+}
+
+const STALE_MAX: Duration = Duration::from_secs(10);
 
 /// On a loaded host.
 const PATIENCE: Duration = Duration::from_secs(60);

@@ -1,13 +1,9 @@
 //! kill -9 of every process between the gateway's bus and a reader on the other host, while data flows.
 
-use super::books::{Gateway, Reader, joined, until};
+use super::books::{Gateway, PARTS, Reader, becomes_right, becomes_stale};
 use super::{Desk, Relay};
-use std::time::Duration;
-use touchline_lab::random::seeds;
+use touchline_lab::random::{Random, seeds};
 use touchline_transport::shm::Root;
-use touchline_types::Validity;
-
-const PARTS: [&str; 4] = ["gateway", "sending relay", "receiving relay", "reader"];
 
 /// Every part is killed twice, in turns that begin with another part for another seed.
 #[test]
@@ -30,6 +26,7 @@ struct Processes<'a> {
     desk: &'a Desk,
     root: Root,
     seed: u64,
+    random: Random,
     gateway: Gateway,
     send: Relay,
     receive: Relay,
@@ -38,9 +35,6 @@ struct Processes<'a> {
     address: String,
     kills: [u32; PARTS.len()],
 }
-
-/// More than can be published before a kill.
-const MANY: usize = 100_000;
 
 impl<'a> Processes<'a> {
     fn start(desk: &'a Desk, seed: u64) -> Processes<'a> {
@@ -55,6 +49,7 @@ impl<'a> Processes<'a> {
             desk,
             root,
             seed,
+            random: Random::from_seed(seed),
             gateway,
             send,
             receive,
@@ -62,7 +57,7 @@ impl<'a> Processes<'a> {
             address,
             kills: [0; PARTS.len()],
         };
-        processes.is_right(&format!("seed {seed}, at the start"));
+        becomes_right(&processes.root, &format!("seed {seed}, at the start"));
         processes
     }
 
@@ -73,24 +68,21 @@ impl<'a> Processes<'a> {
             self.seed, PARTS[part]
         );
         let receive = ["--from", &self.address, "--bus", "b"];
-        self.gateway.begin(if part == 0 { MANY } else { 2_000 });
+        let flow = self.gateway.begins_flow(&mut self.random);
         match part {
             0 => {
-                // It is in the middle of it.
-                std::thread::sleep(Duration::from_millis(5));
-                self.gateway.kill();
-                until(&format!("{what}: books live"), || is_stale(&self.root));
+                self.gateway.kill_in(&flow, &what);
+                becomes_stale(&self.root, &what);
                 self.gateway = Gateway::start(&self.root, self.seed + 1 + round as u64);
-                self.gateway.begin(200);
             }
             1 => {
                 self.send.kill();
-                until(&format!("{what}: books live"), || is_stale(&self.root));
+                becomes_stale(&self.root, &what);
                 self.send = Relay::start(self.desk, &["a", "--to", &self.address]);
             }
             2 => {
                 self.receive.kill();
-                until(&format!("{what}: books live"), || is_stale(&self.root));
+                becomes_stale(&self.root, &what);
                 self.receive = Relay::start(self.desk, &receive);
             }
             _ => {
@@ -99,25 +91,10 @@ impl<'a> Processes<'a> {
             }
         }
         self.kills[part] += 1;
-        self.gateway.ends();
+        if part != 0 {
+            self.gateway.ends_flow(&flow, &what);
+        }
         self.gateway.publish(50);
-        self.is_right(&what);
+        becomes_right(&self.root, &what);
     }
-
-    /// Books at B are live, and those at A.
-    fn is_right(&self, what: &str) {
-        until(&format!("{what}: books differ"), || {
-            let b = joined(&self.root, "b");
-            let is_live = b.iter().any(|(_, validity)| *validity == Validity::Live);
-            is_live && b == joined(&self.root, "a")
-        });
-    }
-}
-
-/// No book at B is live.
-fn is_stale(root: &Root) -> bool {
-    let books = joined(root, "b");
-    books
-        .iter()
-        .all(|(_, validity)| *validity == Validity::Stale)
 }
