@@ -49,8 +49,8 @@ fn several_destinations_carry_complete_sessions_without_loss_and_with_ten_percen
 fn receivers_join_at_a_hundred_moments_of_a_lossy_link() {
     let moments = touchline_lab::random::amount("MOMENTS", 100);
     let network = unicast(100);
-    let (there, here) = (client("joins-a"), client("joins-b"));
-    let mut session = begin("joins", 100, &network, &there);
+    let mut session = begin("joins", 100, &network);
+    let here = client("joins-b");
     session.receive(0, receiver(&network, 0, &here));
     disturb(&network, 0.02);
     let part = session.packets() / moments as usize;
@@ -77,8 +77,8 @@ const ROUND_MAX: Duration = Duration::from_millis(50);
 #[test]
 fn a_link_recovers_after_five_seconds_down() {
     let network = unicast(200);
-    let (there, here) = (client("down-a"), client("down-b"));
-    let mut session = begin("down", 200, &network, &there);
+    let mut session = begin("down", 200, &network);
+    let here = client("down-b");
     session.receive(0, receiver(&network, 0, &here));
     let part = session.packets() / 3;
     session.packets_pass(part);
@@ -114,9 +114,8 @@ fn a_link_recovers_after_five_seconds_down() {
 #[test]
 fn a_stopped_receiver_does_not_affect_others_and_recovers() {
     let network = destinations(300, 2);
-    let there = client("still-a");
+    let mut session = begin("still", 300, &network);
     let here = [client("still-b"), client("still-c")];
-    let mut session = begin("still", 300, &network, &there);
     for (number, client) in here.iter().enumerate() {
         session.receive(number, receiver(&network, number, client));
     }
@@ -161,12 +160,11 @@ fn disturb(network: &Network, share: f64) {
 
 /// A whole session, with a receiver that joins in its middle again.
 fn carries(name: &str, seed: u64, share: f64, network: Network) {
-    let there = client(&format!("{name}-{seed}-a"));
+    let mut session = begin(name, seed, &network);
     let receivers = network.receivers.len();
     let here: Vec<_> = (0..receivers)
         .map(|number| client(&format!("{name}-{seed}-b{number}")))
         .collect();
-    let mut session = begin(name, seed, &network, &there);
     for (number, client) in here.iter().enumerate() {
         session.receive(number, receiver(&network, number, client));
     }
@@ -194,10 +192,13 @@ fn carries(name: &str, seed: u64, share: f64, network: Network) {
     assert_eq!(is_disturbed, share > 0.0, "{name}: {total:?}");
 }
 
-fn begin(name: &str, seed: u64, network: &Network, client: &Rc<Client>) -> Session {
+/// A session with its sender. Clients are made when the session has been generated, which takes a busy host longer than the ten
+/// seconds after which a client that nobody steps is closed.
+fn begin(name: &str, seed: u64, network: &Network) -> Session {
     Session::new(name, seed, |mut settings| {
         let requests = Some((network.control.as_str(), STREAM + 1));
-        let link = AeronSend::open(Rc::clone(client), &network.sender, STREAM, requests);
+        let client = client(&format!("{name}-{seed}-a"));
+        let link = AeronSend::open(client, &network.sender, STREAM, requests);
         let link = link.expect("a channel");
         settings.batch_bytes_max = link.batch_bytes_max();
         settings.cyclic = Some(CYCLIC);
