@@ -203,7 +203,8 @@ impl fmt::Display for DisplayFactor {
 /// One leg of a combination.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Leg {
-    /// The venue's identifier of the leg's instrument; [`Leg::NO_SECURITY_ID`] if the publication lacks the instrument.
+    /// The venue's identifier of the leg's instrument; [`Leg::NO_SECURITY_ID`] if it was not known when the
+    /// combination was listed.
     pub security_id: i64,
     /// How many contracts of the leg one contract of the combination is; the venues state 1 or more.
     pub ratio: i32,
@@ -212,7 +213,8 @@ pub struct Leg {
 }
 
 impl Leg {
-    /// Identifier of an instrument that a venue names by its symbol alone, and that was not selected for the publication.
+    /// Identifier of an instrument that a venue names by its symbol alone, and that was not part of the publication when
+    /// the combination was listed: it is not selected, or was listed later.
     pub const NO_SECURITY_ID: i64 = 0;
 }
 

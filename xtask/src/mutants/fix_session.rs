@@ -101,6 +101,24 @@ pub const SESSION: &[Mutant] = &[
         test: "-p touchline-feed --test fix_md wrong_legs",
     },
     Mutant {
+        name: "fix market data: a message with many unreadable instruments is counted many times",
+        find: "counters.messages_malformed += u64::from(!is_readable);",
+        replace: "counters.messages_malformed += counters.securities * u64::from(!is_readable);",
+        test: "-p touchline-feed --test fix_md wrong_legs",
+    },
+    Mutant {
+        name: "fix market data: a quantity in round lots is published",
+        find: "_ => Quantity::NULL,",
+        replace: "_ => quantity(text),",
+        test: "-p touchline-feed --test fix_md limits_in_other_units",
+    },
+    Mutant {
+        name: "fix market data: a limit in ticks is published as a price",
+        find: "_ => Price::NULL,",
+        replace: "_ => price(text),",
+        test: "-p touchline-feed --test fix_md limits_in_other_units",
+    },
+    Mutant {
         name: "fix market data: a set with a number of entries is complete at once",
         find: "if !set.is_last.unwrap_or(is_all) {",
         replace: "if !set.is_last.unwrap_or(true) {",

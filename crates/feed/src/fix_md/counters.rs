@@ -12,7 +12,7 @@ touchline_types::counters! {
         entries_unknown: "entries" = "Entries of a type or action that this version does not know, or did not request.",
         trades_contained: "entries" = "Past trades in a snapshot; not published.",
         messages_unknown: "messages" = "Messages of types that market data does not use; ignored.",
-        messages_malformed: "messages" = "Messages with an unreadable field: their book is requested again; an unreadable tick, contract size or leg is treated as absent.",
+        messages_malformed: "messages" = "Messages with an unreadable field: their book is requested again; an unreadable tick, contract size or leg is treated as absent, and a list is counted once.",
         messages_unasked: "messages" = "Market data of an instrument that was not requested; dropped.",
         numbers_refused: "entries" = "Prices or quantities that do not fit; their book is lost until its next snapshot.",
         before_snapshot: "messages" = "Changes that arrived before their book's snapshot; dropped.",

@@ -2,7 +2,7 @@
 
 use touchline_instruments::Instruments;
 use touchline_types::{LEGS_MAX, Leg, Legs, Side};
-use touchline_wire::fix::{decimal, unsigned};
+use touchline_wire::fix::{Malformed, decimal, unsigned};
 
 pub const LEG_RATIO_QTY: u32 = 623;
 pub const LEG_SIDE: u32 = 624;
@@ -47,45 +47,68 @@ impl<'a> ListedLegs<'a> {
         }
     }
 
-    /// The legs, by the numbers of their instruments in the table. `None` if a leg is unreadable or their number is not
-    /// the stated one: wrong legs are worse than no legs.
-    pub fn resolve(&self, instruments: &Instruments) -> Option<Legs> {
+    /// The legs, by the numbers of their instruments in the table. None of them if the ratio of one is not stated: it is
+    /// optional.
+    ///
+    /// # Errors
+    /// A leg is unreadable, or their number is not the stated one.
+    pub fn resolve(&self, instruments: &Instruments) -> Result<Legs, Malformed> {
         let is_complete = match (self.stated, self.received) {
             (b"", 0) => true,
             // mutant: fix market data: the stated number of legs is believed
             (stated, received) => unsigned(stated).ok() == Some(received as u64),
         };
         if !is_complete {
-            return None;
+            return Err(Malformed::Group);
         }
         let mut legs = Legs::NONE;
+        let mut has_ratios = true;
         for leg in self.legs.iter().take(self.received) {
-            legs.push(leg.resolve(instruments)?);
+            match leg.resolve(instruments)? {
+                Some(leg) => legs.push(leg),
+                None => has_ratios = false,
+            }
+        }
+        if !has_ratios {
+            return Ok(Legs::NONE);
         }
         legs.set_count(u8::try_from(self.received).unwrap_or(u8::MAX));
-        Some(legs)
+        Ok(legs)
     }
 }
 
 impl ListedLeg<'_> {
-    fn resolve(&self, instruments: &Instruments) -> Option<Leg> {
-        let ratio = decimal(self.ratio).and_then(|ratio| ratio.scaled(0));
-        let ratio = i32::try_from(ratio.ok()?)
-            .ok()
-            .filter(|ratio| *ratio != 0)?;
-        let side = match (self.side, ratio > 0) {
+    /// `None` if its ratio is not stated.
+    fn resolve(&self, instruments: &Instruments) -> Result<Option<Leg>, Malformed> {
+        let ratio = match self.ratio {
+            b"" => None,
+            text => Some(ratio(text)?),
+        };
+        let is_bought = ratio.is_none_or(|ratio| ratio > 0);
+        let side = match (self.side, is_bought) {
             (b"1" | b"", true) => Side::Bid,
             // Deribit states no side: a negative ratio is sold.
             (b"2", true) | (b"", false) => Side::Ask,
-            _ => return None,
+            _ => return Err(Malformed::Number),
+        };
+        let Some(ratio) = ratio else {
+            return Ok(None);
         };
         let instrument = instruments.find_symbol(self.symbol);
-        Some(Leg {
+        Ok(Some(Leg {
             security_id: instrument.map_or(Leg::NO_SECURITY_ID, |instrument| {
                 instruments.definition(instrument).security_id
             }),
-            ratio: ratio.checked_abs()?,
+            ratio: ratio.checked_abs().ok_or(Malformed::Overflow)?,
             side,
-        })
+        }))
+    }
+}
+
+/// A ratio: a whole number that is not 0.
+fn ratio(text: &[u8]) -> Result<i32, Malformed> {
+    match decimal(text)?.scaled(0)? {
+        0 => Err(Malformed::Number),
+        ratio => i32::try_from(ratio).map_err(|_| Malformed::Overflow),
     }
 }

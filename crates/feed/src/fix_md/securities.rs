@@ -22,6 +22,7 @@ const MATURITY_TIME: u32 = 1_079;
 const MAX_TRADE_VOL: u32 = 1_140;
 const MIN_PRICE_INCREMENT: u32 = 969;
 const MIN_TRADE_VOL: u32 = 562;
+const PRICE_LIMIT_TYPE: u32 = 1_306;
 const PUT_OR_CALL: u32 = 201;
 const ROUND_LOT: u32 = 561;
 const SECURITY_REQUEST_RESULT: u32 = 560;
@@ -30,6 +31,7 @@ const SECURITY_TRADING_STATUS: u32 = 326;
 const SECURITY_TYPE: u32 = 167;
 const SETTLEMENT_CURRENCY: u32 = 120;
 const STRIKE_PRICE: u32 = 202;
+const TRADE_VOL_TYPE: u32 = 1_786;
 
 /// Kind of a list message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,8 +55,12 @@ struct Security<'a> {
     lot: &'a [u8],
     quantity_min: &'a [u8],
     quantity_max: &'a [u8],
+    /// Unit of the smallest and largest quantity.
+    quantity_type: &'a [u8],
     high_limit: &'a [u8],
     low_limit: &'a [u8],
+    /// Unit of the price limits.
+    limit_type: &'a [u8],
     trading_status: &'a [u8],
     status: &'a [u8],
     legs: ListedLegs<'a>,
@@ -80,9 +86,10 @@ pub fn take(
     add_selected(message, rows, chosen, out.instruments)?;
     let mut security = Security::default();
     let mut listed = Listed::Whole;
+    let mut is_readable = true;
     let mut taken = |security: Security<'_>| {
         if !security.symbol.is_empty() {
-            define(security, rows, chosen, counters, out);
+            is_readable &= define(&security, rows, chosen, counters, out);
         }
     };
     for field in message.fields() {
@@ -105,6 +112,8 @@ pub fn take(
             MAX_TRADE_VOL => security.quantity_max = value,
             HIGH_LIMIT_PRICE => security.high_limit = value,
             LOW_LIMIT_PRICE => security.low_limit = value,
+            PRICE_LIMIT_TYPE => security.limit_type = value,
+            TRADE_VOL_TYPE => security.quantity_type = value,
             SECURITY_TRADING_STATUS => security.trading_status = value,
             SECURITY_STATUS => security.status = value,
             legs::NO_LEGS | legs::LEG_SYMBOL | legs::LEG_SIDE | legs::LEG_RATIO_QTY => {
@@ -121,6 +130,8 @@ pub fn take(
         }
     }
     taken(security);
+    // mutant: fix market data: a message with many unreadable instruments is counted many times
+    counters.messages_malformed += u64::from(!is_readable);
     Ok(listed)
 }
 
@@ -143,43 +154,59 @@ fn add_selected(
     Ok(())
 }
 
+/// Defines an instrument if it is selected. `false`: its tick, contract size or legs are unreadable, and absent in the
+/// definition.
 fn define(
-    security: Security<'_>,
+    security: &Security<'_>,
     rows: &mut Rows,
     chosen: &Symbols,
     counters: &mut Counters,
     out: &mut Output<'_>,
-) {
+) -> bool {
     counters.securities += 1;
     let Ok(name) = std::str::from_utf8(security.symbol) else {
         counters.instruments_refused += 1;
-        return;
+        return true;
     };
     if !chosen.admit(name) {
-        return;
+        return true;
     }
     let Some(instrument) = rows.add(name, out.instruments) else {
         counters.instruments_refused += 1;
-        return;
+        return true;
     };
+    let multiplier = number(security.multiplier);
+    let tick = number(security.tick);
     let legs = security.legs.resolve(out.instruments);
-    counters.messages_malformed += u64::from(legs.is_none());
+    let is_readable = multiplier.is_ok() && tick.is_ok() && legs.is_ok();
     let row = rows.row_mut(instrument);
     let definition = out.instruments.definition_mut(instrument);
     row.is_listed = true;
     let was = (*definition, row.multiplier);
-    row.multiplier = number(security.multiplier, counters).or(row.multiplier);
+    row.multiplier = multiplier.unwrap_or_default().or(row.multiplier);
     definition.group = Symbol::new(security.kind);
     definition.asset = Symbol::new(security.currency);
-    definition.tick = number(security.tick, counters).map_or(Price::NULL, Price);
+    definition.tick = tick.unwrap_or_default().map_or(Price::NULL, Price);
     definition.defined = true;
     definition.reference = ReferenceData {
         multiplier: row.multiplier.map_or(Price::NULL, Price),
         legs: legs.unwrap_or(Legs::NONE),
-        ..reference(&security, definition)
+        ..reference(security, definition)
     };
-    let now = (*definition, row.multiplier);
-    if now.0 == was.0 && now.1 == was.1 {
+    publish(was, row, counters, out);
+    is_readable
+}
+
+/// Publishes the definition of an instrument if it differs from the one before, which is given with the contract size
+/// before.
+fn publish(
+    was: (InstrumentDefinition, Option<i64>),
+    row: &mut Row,
+    counters: &mut Counters,
+    out: &mut Output<'_>,
+) {
+    let now = (*out.instruments.definition(row.instrument), row.multiplier);
+    if now == was {
         return;
     }
     let is_other = is_other(was.1, now.1)
@@ -192,7 +219,7 @@ fn define(
     }
     if now.0 != was.0 || is_other {
         out.push(Event::Defined {
-            instrument,
+            instrument: row.instrument,
             price: row.validity(),
             orders: None,
         });
@@ -212,7 +239,19 @@ fn reference(security: &Security<'_>, definition: &InstrumentDefinition) -> Refe
         let units = number(text, decimals).filter(|units| *units > 0);
         units.map_or(Quantity::NULL, Quantity)
     };
+    // Smallest and largest quantity may be counts of round lots, which the definition does not say.
+    let quantity_limit = |text| match security.quantity_type {
+        b"" | b"0" => quantity(text),
+        // mutant: fix market data: a quantity in round lots is published
+        _ => Quantity::NULL,
+    };
     let price = |text| number(text, Price::DECIMALS as u8).map_or(Price::NULL, Price);
+    // Limits may be ticks or per cent, from a price that the list does not state.
+    let price_limit = |text| match security.limit_type {
+        b"" | b"0" => price(text),
+        // mutant: fix market data: a limit in ticks is published as a price
+        _ => Price::NULL,
+    };
     let maturity = maturity_date(security.maturity_date).unwrap_or(0);
     ReferenceData {
         venue: definition.reference.venue,
@@ -220,16 +259,16 @@ fn reference(security: &Security<'_>, definition: &InstrumentDefinition) -> Refe
         currency: Code::new(security.currency).unwrap_or_default(),
         settlement_currency: Code::new(security.settlement_currency).unwrap_or_default(),
         lot: quantity(security.lot),
-        quantity_min: quantity(security.quantity_min),
-        quantity_max: quantity(security.quantity_max),
+        quantity_min: quantity_limit(security.quantity_min),
+        quantity_max: quantity_limit(security.quantity_max),
         maturity,
         expiry_ns: match maturity {
             0 => 0,
             _ => expiry_ns(security).unwrap_or(0),
         },
         strike: price(security.strike),
-        high_limit: price(security.high_limit),
-        low_limit: price(security.low_limit),
+        high_limit: price_limit(security.high_limit),
+        low_limit: price_limit(security.low_limit),
         status: status_code(security),
         right: match security.right {
             b"0" => Some(OptionRight::Put),
@@ -312,14 +351,13 @@ fn empty(row: &mut Row, out: &mut Output<'_>) {
     out.push(Event::BookLost(row.instrument, row.validity()));
 }
 
-/// A number as a count of 1e-9; `None` if absent or unreadable, which is counted.
-fn number(text: &[u8], counters: &mut Counters) -> Option<i64> {
+/// A number as a count of 1e-9; `None` if absent.
+fn number(text: &[u8]) -> Result<Option<i64>, Malformed> {
     if text.is_empty() {
-        return None;
+        return Ok(None);
     }
-    let number = decimal(text).and_then(|number| number.scaled(Price::DECIMALS as u8));
-    counters.messages_malformed += u64::from(number.is_err());
-    number.ok()
+    let number = decimal(text)?.scaled(Price::DECIMALS as u8)?;
+    Ok(Some(number))
 }
 
 /// Publishes the venue's state of an instrument (35=f).

@@ -317,6 +317,38 @@ fn lot_limits_and_status_of_a_list() {
     );
 }
 
+#[test]
+fn limits_in_other_units_are_absent() {
+    let limits = "561=10|562=20|1140=5000|1148=-1.5|1149=99.25|";
+    let prices = (Price(-1_500_000_000), Price(99_250_000_000));
+    let quantities = (Quantity(2_000_000_000), Quantity(500_000_000_000));
+    let no_prices = (Price::NULL, Price::NULL);
+    let no_quantities = (Quantity::NULL, Quantity::NULL);
+    for (units, expected_prices, expected_quantities) in [
+        ("", prices, quantities),
+        ("1306=0|1786=0|", prices, quantities),
+        ("1306=1|", no_prices, quantities),
+        ("1306=2|", no_prices, quantities),
+        ("1786=1|", prices, no_quantities),
+    ] {
+        for row in [
+            format!("{ROW}{limits}{units}"),
+            format!("{ROW}{units}{limits}"),
+        ] {
+            let (reference, malformed) = first_of(&row);
+            let found = (reference.low_limit, reference.high_limit);
+            assert_eq!(found, expected_prices, "{row}");
+            let found = (reference.quantity_min, reference.quantity_max);
+            assert_eq!(found, expected_quantities, "{row}");
+            assert_eq!(
+                (reference.lot, malformed),
+                (Quantity(1_000_000_000), 0),
+                "{row}"
+            );
+        }
+    }
+}
+
 const COMBINATION: &str = "55=BTC-CS-27SEP24|167=OPTCO|15=BTC|231=1|";
 
 fn leg(security_id: i64, ratio: i32, side: Side) -> Leg {
@@ -343,19 +375,23 @@ fn legs_of_a_list_have_the_numbers_of_their_instruments() {
     let signs = "555=2|600=BTC-PERPETUAL|623=-1|600=ETH-PERPETUAL|623=3|";
     assert_eq!(legs_of(signs), expected);
     assert_eq!(legs_of("555=0|"), []);
+    // A ratio is optional, and legs without ratios are not published.
+    assert_eq!(legs_of("555=1|600=BTC-PERPETUAL|624=1|"), []);
+    let partly = "555=2|600=BTC-PERPETUAL|624=1|623=1|600=ETH-PERPETUAL|624=1|";
+    assert_eq!(legs_of(partly), []);
     assert_eq!(legs_of(""), []);
 }
 
 /// The number of legs is what arrives, not what the message states.
 #[test]
-fn wrong_legs_are_counted_and_absent() {
+fn wrong_legs_are_absent_and_their_message_is_counted_once() {
     for fields in [
         "555=3|600=BTC-PERPETUAL|624=1|623=1|",
         "555=4000000000|600=BTC-PERPETUAL|624=1|623=1|",
         "555=1|",
         "600=BTC-PERPETUAL|624=1|623=1|",
         "555=x|600=BTC-PERPETUAL|624=1|623=1|",
-        "555=1|600=BTC-PERPETUAL|624=1|",
+        "555=1|600=BTC-PERPETUAL|624=B|",
         "555=1|600=BTC-PERPETUAL|624=1|623=0|",
         "555=1|600=BTC-PERPETUAL|624=1|623=0.5|",
         "555=1|600=BTC-PERPETUAL|624=1|623=3000000000|",
@@ -364,12 +400,18 @@ fn wrong_legs_are_counted_and_absent() {
         "555=1|600=BTC-PERPETUAL|624=B|623=1|",
         "555=1|624=1|623=1|",
     ] {
-        let (reference, malformed) = first_of(&format!("{COMBINATION}{fields}{ROW}"));
-        assert_eq!(
-            (reference.legs, malformed),
-            (Legs::NONE, 1),
-            "{fields}: {reference:?}"
-        );
+        let other = COMBINATION.replace("-CS-", "-PS-");
+        let mut stage = Stage::new(Dialect::Deribit);
+        stage.connect();
+        let rows = format!("{COMBINATION}{fields}{other}{fields}{ROW}");
+        stage.send("y", &list(&rows));
+        for combination in [BTC, Instrument(1)] {
+            let legs = stage.instruments.definition(combination).reference.legs;
+            assert_eq!(legs, Legs::NONE, "{fields}");
+        }
+        assert_eq!(stage.instruments.len(), 3, "{fields}");
+        let malformed = stage.feed.counters().messages_malformed;
+        assert_eq!(malformed, 1, "{fields}");
     }
 }
 
