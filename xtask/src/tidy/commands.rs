@@ -69,8 +69,8 @@ fn checked(repository: &Repository, shared: &[(&str, &[&str])]) -> Vec<Finding> 
         let allowed = shared.iter().find(|(name, _)| *name == module);
         let allowed = allowed.map_or(&[][..], |(_, crates)| crates);
         for (path, lines) in files_of(repository, &module) {
-            next.extend(modules_used(path, lines));
-            for (line, other) in crates_used(lines) {
+            next.extend(modules_used(path, &lines));
+            for (line, other) in crates_used(&lines) {
                 match allowed.contains(&other) {
                     true => drop(needed.insert((module.clone(), other.to_owned()))),
                     false => findings.push(Finding::new(
@@ -99,11 +99,11 @@ fn checked(repository: &Repository, shared: &[(&str, &[&str])]) -> Vec<Finding> 
     findings
 }
 
-/// Lines of the files of a module, without tests.
+/// Lines of the files of a module; those of tests, which may use other crates to publish, are empty.
 fn files_of<'a>(
     repository: &'a Repository,
     module: &str,
-) -> impl Iterator<Item = (&'a str, &'a [Line])> {
+) -> impl Iterator<Item = (&'a str, Vec<Line>)> {
     let files = repository.rust_lines().filter(move |(path, _)| {
         let rest = path
             .strip_prefix(SOURCES)
@@ -111,13 +111,31 @@ fn files_of<'a>(
         let is_test = path.ends_with("tests.rs") || path.contains("/tests/");
         !is_test && rest.is_some_and(|rest| rest == ".rs" || rest.starts_with('/'))
     });
-    files.map(|(path, lines)| {
-        // Tests come last in a file, and may use other crates to publish.
-        let tests = lines
-            .iter()
-            .position(|line| line.code.contains("#[cfg(test)]"));
-        (path, &lines[..tests.unwrap_or(lines.len())])
-    })
+    files.map(|(path, lines)| (path, without_tests(lines)))
+}
+
+/// The lines, with empty ones in place of each item below `#[cfg(test)]`.
+fn without_tests(lines: &[Line]) -> Vec<Line> {
+    let (mut is_test, mut depth) = (false, 0);
+    let kept = lines.iter().map(|line| {
+        is_test |= line.code.contains("#[cfg(test)]");
+        if !is_test {
+            return line.clone();
+        }
+        for c in line.code.chars() {
+            match c {
+                '(' | '[' | '{' => depth += 1,
+                ')' | ']' | '}' => depth -= 1,
+                _ => {}
+            }
+        }
+        // An attribute ends with a bracket: its item follows.
+        if depth <= 0 && line.code.trim_end().ends_with([';', '}', ',']) {
+            (is_test, depth) = (false, 0);
+        }
+        Line::default()
+    });
+    kept.collect()
 }
 
 /// Other crates of ours that are named, with their lines from 1.
@@ -238,6 +256,15 @@ mod tests {
             ),
             (TAIL, "fn place() { crate::place::of(1); }\n"),
             (JSON, "use super::super::place;\n"),
+            (TAIL, "#[cfg(test)]\nmod tests;\nuse crate::place;\n"),
+            (
+                TAIL,
+                "#[cfg(test)]\npub use list::{\n    List,\n};\nuse crate::place;\n",
+            ),
+            (
+                TAIL,
+                "#[cfg(test)]\nimpl Tail {\n    fn a() {}\n}\nuse crate::place;\n",
+            ),
         ] {
             assert_eq!(places(&[(path, text), (PLACE, NET)], &[]), broken, "{text}");
         }
@@ -252,6 +279,8 @@ mod tests {
             "use super::output;\n",
             "use other_crate::place;\n",
             "#[cfg(test)]\nmod tests { use crate::place; }\n",
+            "#[cfg(test)]\nmod tests {\n    fn a() {}\n    use crate::place;\n}\n",
+            "#[cfg(test)]\n#[expect(missing_docs)]\nuse crate::{\n    place,\n};\n",
             "use crate::output::place;\n",
         ] {
             assert_eq!(places(&[(TAIL, text), (PLACE, NET)], &[]), [], "{text}");
