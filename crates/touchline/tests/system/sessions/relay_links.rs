@@ -132,19 +132,21 @@ impl Session {
         }
     }
 
-    /// Steps everything until the books of every receiver that is not stopped are those of A.
+    /// Steps everything until the books of every receiver that is not stopped are those of A. Returns what readers of the receivers
+    /// had then: on a busy host books are stale again before the next look.
     #[track_caller]
-    pub fn settle(&mut self) {
+    pub fn settle(&mut self) -> Vec<Mirror> {
         let start = Instant::now();
         loop {
             for _ in 0..200 {
                 self.step();
             }
             let a = state(&self.joined("a"));
-            let mut others =
-                (0..self.receivers.len()).filter(|number| self.stopped != Some(*number));
-            if others.all(|number| self.state_of(number) == a) {
-                return;
+            let joined = |number| self.joined(&format!("b{number}"));
+            let mirrors: Vec<Mirror> = (0..self.receivers.len()).map(joined).collect();
+            let mut others = mirrors.iter().enumerate();
+            if others.all(|(number, mirror)| self.stopped == Some(number) || state(mirror) == a) {
+                return mirrors;
             }
             std::thread::sleep(Duration::from_micros(200));
             if start.elapsed() > PATIENCE {
@@ -190,9 +192,7 @@ impl Session {
     /// The end: books at every receiver are the gateway's own.
     #[track_caller]
     pub fn ends(&mut self) {
-        self.settle();
-        for number in 0..self.receivers.len() {
-            let mirror = self.joined(&format!("b{number}"));
+        for mirror in self.settle() {
             agrees(&self.path, &mirror, &self.what);
         }
         let books = state(&self.joined("a")).books;
