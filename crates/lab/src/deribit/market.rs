@@ -357,63 +357,79 @@ pub fn best(book: &Book, side: Side) -> Box<dyn Iterator<Item = (i64, i64)> + '_
     }
 }
 
-/// Position of the only combination behind the perpetuals.
+/// Index of the call spread, counted from the first option.
 const CALL_SPREAD: usize = 3;
+
+const UNIT: i64 = 1_000_000_000;
+const COIN: i64 = 100_000_000;
+
+/// Symbol, currency, tick, lot, multiplier, and initial price.
+type Perpetual = (&'static str, &'static str, i64, i64, i64, i64);
+
+const PERPETUALS: [Perpetual; 4] = [
+    (
+        "BTC-PERPETUAL",
+        "BTC",
+        UNIT / 2,
+        10 * COIN,
+        100_000,
+        60_000 * UNIT,
+    ),
+    (
+        "ETH-PERPETUAL",
+        "ETH",
+        UNIT / 20,
+        COIN,
+        10_000,
+        3_000 * UNIT,
+    ),
+    (
+        "SOL_USDC-PERPETUAL",
+        "USDC",
+        UNIT / 100,
+        COIN / 10,
+        1_000,
+        150 * UNIT,
+    ),
+    (
+        "XRP_USDC-PERPETUAL",
+        "USDC",
+        UNIT / 10_000,
+        COIN,
+        10_000,
+        UNIT / 2,
+    ),
+];
 
 /// Instrument at a position of the list: a few perpetuals, then options, with one combination of them.
 fn listed(place: usize) -> Instrument {
-    const UNIT: i64 = 1_000_000_000;
-    const COIN: i64 = 100_000_000;
     let number = place as i32 + 1;
-    // Symbol, currency, tick, lot, multiplier, and initial price.
-    const PERPETUALS: [(&str, &str, i64, i64, i64, i64); 4] = [
-        (
-            "BTC-PERPETUAL",
-            "BTC",
-            UNIT / 2,
-            10 * COIN,
-            100_000,
-            60_000 * UNIT,
-        ),
-        (
-            "ETH-PERPETUAL",
-            "ETH",
-            UNIT / 20,
-            COIN,
-            10_000,
-            3_000 * UNIT,
-        ),
-        (
-            "SOL_USDC-PERPETUAL",
-            "USDC",
-            UNIT / 100,
-            COIN / 10,
-            1_000,
-            150 * UNIT,
-        ),
-        (
-            "XRP_USDC-PERPETUAL",
-            "USDC",
-            UNIT / 10_000,
-            COIN,
-            10_000,
-            UNIT / 2,
-        ),
-    ];
-    if let Some((symbol, currency, tick, lot, multiplier, price)) = PERPETUALS.get(place) {
-        return Instrument {
-            number,
-            symbol: (*symbol).to_owned(),
-            kind: "FUT",
-            option: None,
-            legs: Vec::new(),
-            currency,
-            tick: *tick,
-            lot: *lot,
-            multiplier: *multiplier,
-            centre: price / tick,
-        };
+    match place.checked_sub(PERPETUALS.len()) {
+        None => perpetual(number, PERPETUALS[place]),
+        Some(index) => option(number, index),
     }
+}
+
+fn perpetual(
+    number: i32,
+    (symbol, currency, tick, lot, multiplier, price): Perpetual,
+) -> Instrument {
+    Instrument {
+        number,
+        symbol: symbol.to_owned(),
+        kind: "FUT",
+        option: None,
+        legs: Vec::new(),
+        currency,
+        tick,
+        lot,
+        multiplier,
+        centre: price / tick,
+    }
+}
+
+/// An option, or the combination among them.
+fn option(number: i32, index: usize) -> Instrument {
     let option = Instrument {
         number,
         symbol: String::new(),
@@ -426,28 +442,26 @@ fn listed(place: usize) -> Instrument {
         multiplier: 10_000,
         centre: 200,
     };
-    match place - PERPETUALS.len() {
-        // The instruments at 0 and 2.
-        CALL_SPREAD => Instrument {
+    if index == CALL_SPREAD {
+        // Of the instruments at 0 and 2.
+        let legs = [(40_000, 1), (41_000, -1)];
+        let legs = legs.map(|(strike, ratio)| (format!("BTC-31DEC27-{strike}-C"), ratio));
+        return Instrument {
             symbol: "BTC-CS-31DEC27-40000_41000".to_owned(),
             kind: "OPTCO",
-            legs: [(40_000, 1), (41_000, -1)]
-                .map(|(strike, ratio)| (format!("BTC-31DEC27-{strike}-C"), ratio))
-                .into(),
+            legs: legs.into(),
             ..option
-        },
-        place => {
-            let (right, letter) = match place.is_multiple_of(2) {
-                true => (OptionRight::Call, 'C'),
-                false => (OptionRight::Put, 'P'),
-            };
-            let strike = 40_000 + 1_000 * (place as u64 / 2);
-            Instrument {
-                symbol: format!("BTC-31DEC27-{strike}-{letter}"),
-                option: Some((right, strike)),
-                ..option
-            }
-        }
+        };
+    }
+    let (right, letter) = match index.is_multiple_of(2) {
+        true => (OptionRight::Call, 'C'),
+        false => (OptionRight::Put, 'P'),
+    };
+    let strike = 40_000 + 1_000 * (index as u64 / 2);
+    Instrument {
+        symbol: format!("BTC-31DEC27-{strike}-{letter}"),
+        option: Some((right, strike)),
+        ..option
     }
 }
 
