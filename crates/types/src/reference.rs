@@ -203,8 +203,8 @@ impl fmt::Display for DisplayFactor {
 /// One leg of a combination.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Leg {
-    /// The venue's identifier of the leg's instrument; [`Leg::NO_SECURITY_ID`] if it was not known when the
-    /// combination was listed.
+    /// The venue's identifier of the leg's instrument; [`Leg::NO_SECURITY_ID`] if it is not part of the
+    /// publication.
     pub security_id: i64,
     /// How many contracts of the leg one contract of the combination is; the venues state 1 or more.
     pub ratio: i32,
@@ -213,8 +213,8 @@ pub struct Leg {
 }
 
 impl Leg {
-    /// Identifier of an instrument that a venue names by its symbol alone, and that was not part of the publication when
-    /// the combination was listed: it is not selected, or was listed later.
+    /// Identifier of an instrument that a venue names by its symbol alone, and that is not part of the publication: it
+    /// is not selected, or not listed yet.
     pub const NO_SECURITY_ID: i64 = 0;
 }
 
@@ -252,6 +252,13 @@ impl Legs {
             self.stored += 1;
         }
         self.count = self.count.saturating_add(1);
+    }
+
+    /// Sets the instrument of a leg that is kept.
+    pub fn set_security_id(&mut self, place: usize, security_id: i64) {
+        if let Some(leg) = self.legs[..usize::from(self.stored)].get_mut(place) {
+            leg.security_id = security_id;
+        }
     }
 
     /// Those that are kept.

@@ -107,6 +107,12 @@ pub const SESSION: &[Mutant] = &[
         test: "-p touchline-feed --test fix_md wrong_legs",
     },
     Mutant {
+        name: "fix market data: legs that are listed after their combination stay unknown",
+        find: "if row.missing_legs.fill_in(&mut legs, out.instruments) {",
+        replace: "if row.missing_legs.fill_in(&mut legs, out.instruments) && false {",
+        test: "-p touchline-feed --test fix_md a_combination_is_published_again",
+    },
+    Mutant {
         name: "fix market data: a quantity in round lots is published",
         find: "_ => Quantity::NULL,",
         replace: "_ => quantity(text),",

@@ -1,5 +1,6 @@
 //! Per-instrument state: the progress of its book.
 
+use super::legs::MissingLegs;
 use super::quotes::Quotes;
 use touchline_instruments::Instruments;
 use touchline_types::{Depth, Instrument, Validity};
@@ -28,6 +29,8 @@ pub struct Row {
     pub name: Box<str>,
     /// Contract size in 1e-9, if the venue states it.
     pub multiplier: Option<i64>,
+    /// Legs of the combination whose instruments are not listed yet.
+    pub missing_legs: MissingLegs,
     /// State of its book.
     pub book: Book,
     /// Whether a live book of it was ever published.
@@ -116,6 +119,7 @@ impl Rows {
             instrument,
             name: name.into(),
             multiplier: None,
+            missing_legs: MissingLegs::default(),
             book: Book::Unasked,
             was_published: false,
             request: 0,

@@ -1,6 +1,6 @@
 //! Legs of a combination in the venue's list: the group NoLegs (555).
 
-use touchline_instruments::Instruments;
+use touchline_instruments::{Instruments, Symbols};
 use touchline_types::{LEGS_MAX, Leg, Legs, Side};
 use touchline_wire::fix::{Malformed, decimal, unsigned};
 
@@ -74,6 +74,37 @@ impl<'a> ListedLegs<'a> {
         }
         legs.set_count(u8::try_from(self.received).unwrap_or(u8::MAX));
         Ok(legs)
+    }
+
+    /// Those of the resolved legs whose instruments are selected, but not in the table yet.
+    pub fn missing(&self, legs: &Legs, chosen: &Symbols) -> MissingLegs {
+        let both = self.legs.iter().zip(legs.as_slice()).enumerate();
+        let missing = both.filter_map(|(place, (listed, leg))| {
+            let is_selected =
+                std::str::from_utf8(listed.symbol).is_ok_and(|name| chosen.admit(name));
+            let is_missing = leg.security_id == Leg::NO_SECURITY_ID && is_selected;
+            is_missing.then(|| (place, listed.symbol.into()))
+        });
+        MissingLegs(missing.collect())
+    }
+}
+
+/// Legs of a combination that was listed before their instruments: their places and symbols.
+#[derive(Clone, Debug, Default)]
+pub struct MissingLegs(Vec<(usize, Box<[u8]>)>);
+
+impl MissingLegs {
+    /// Sets the instruments of those legs that are in the table now; returns whether there are any.
+    pub fn fill_in(&mut self, legs: &mut Legs, instruments: &Instruments) -> bool {
+        let before = self.0.len();
+        self.0.retain(|(place, symbol)| {
+            let Some(instrument) = instruments.find_symbol(symbol) else {
+                return true;
+            };
+            legs.set_security_id(*place, instruments.definition(instrument).security_id);
+            false
+        });
+        self.0.len() < before
     }
 }
 

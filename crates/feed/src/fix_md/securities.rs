@@ -83,6 +83,7 @@ pub fn take(
     counters: &mut Counters,
     out: &mut Output<'_>,
 ) -> Result<Listed, Malformed> {
+    let known = out.instruments.len();
     add_selected(message, rows, chosen, out.instruments)?;
     let mut security = Security::default();
     let mut listed = Listed::Whole;
@@ -132,6 +133,9 @@ pub fn take(
     taken(security);
     // mutant: fix market data: a message with many unreadable instruments is counted many times
     counters.messages_malformed += u64::from(!is_readable);
+    if out.instruments.len() > known {
+        fill_in_legs(rows, out);
+    }
     Ok(listed)
 }
 
@@ -179,9 +183,11 @@ fn define(
     let tick = number(security.tick);
     let legs = security.legs.resolve(out.instruments);
     let is_readable = multiplier.is_ok() && tick.is_ok() && legs.is_ok();
+    let legs = legs.unwrap_or(Legs::NONE);
     let row = rows.row_mut(instrument);
     let definition = out.instruments.definition_mut(instrument);
     row.is_listed = true;
+    row.missing_legs = security.legs.missing(&legs, chosen);
     let was = (*definition, row.multiplier);
     row.multiplier = multiplier.unwrap_or_default().or(row.multiplier);
     definition.group = Symbol::new(security.kind);
@@ -190,11 +196,24 @@ fn define(
     definition.defined = true;
     definition.reference = ReferenceData {
         multiplier: row.multiplier.map_or(Price::NULL, Price),
-        legs: legs.unwrap_or(Legs::NONE),
+        legs,
         ..reference(security, definition)
     };
     publish(was, row, counters, out);
     is_readable
+}
+
+/// Publishes the combinations again that were listed before an instrument that is new in the table.
+fn fill_in_legs(rows: &mut Rows, out: &mut Output<'_>) {
+    for row in rows.iter_mut() {
+        let mut legs = out.instruments.definition(row.instrument).reference.legs;
+        // mutant: fix market data: legs that are listed after their combination stay unknown
+        if row.missing_legs.fill_in(&mut legs, out.instruments) {
+            let definition = out.instruments.definition_mut(row.instrument);
+            definition.reference.legs = legs;
+            push_defined(row, out);
+        }
+    }
 }
 
 /// Publishes the definition of an instrument if it differs from the one before, which is given with the contract size
@@ -218,12 +237,16 @@ fn publish(
         empty(row, out);
     }
     if now.0 != was.0 || is_other {
-        out.push(Event::Defined {
-            instrument: row.instrument,
-            price: row.validity(),
-            orders: None,
-        });
+        push_defined(row, out);
     }
+}
+
+fn push_defined(row: &Row, out: &mut Output<'_>) {
+    out.push(Event::Defined {
+        instrument: row.instrument,
+        price: row.validity(),
+        orders: None,
+    });
 }
 
 /// Reference data of an instrument in the list. Unreadable fields are absent: none of them affects the meaning of

@@ -382,6 +382,46 @@ fn legs_of_a_list_have_the_numbers_of_their_instruments() {
     assert_eq!(legs_of(""), []);
 }
 
+/// Instruments whose definitions were published, in order.
+fn defined_by(events: &[Event]) -> Vec<Instrument> {
+    let defined = events.iter().filter_map(|event| match event {
+        Event::Defined { instrument, .. } => Some(*instrument),
+        _ => None,
+    });
+    defined.collect()
+}
+
+/// In a later part of the list, and in an update of it; ETH is not selected.
+#[test]
+fn a_combination_is_published_again_when_its_legs_are_listed() {
+    let legs = "555=3|600=BTC-PERPETUAL|623=1|600=ETH-PERPETUAL|623=1|600=BTC-27SEP24|623=-1|";
+    let mut stage = Stage::new(Dialect::Deribit);
+    stage.connect();
+    let combination = |stage: &Stage| {
+        let definition = stage.instruments.definition(BTC);
+        let legs = definition.reference.legs.as_slice();
+        legs.iter().map(|leg| leg.security_id).collect::<Vec<_>>()
+    };
+    let listed = |last: &str, row: &str| format!("320=1|322=1|560=0|893={last}|146=1|{row}");
+    stage.send("y", &listed("N", &format!("{COMBINATION}{legs}")));
+    assert_eq!(combination(&stage), [0, 0, 0]);
+    for (last, row, defined, ids) in [
+        ("N", ROW.replace("BTC-P", "ETH-P"), &[][..], [0, 0, 0]),
+        ("Y", ROW.to_owned(), &[Instrument(1), BTC], [2, 0, 0]),
+        (
+            "Y",
+            ROW.replace("PERPETUAL", "27SEP24"),
+            &[Instrument(2), BTC],
+            [2, 0, 3],
+        ),
+        ("Y", ROW.to_owned(), &[], [2, 0, 3]),
+    ] {
+        let events = stage.send("y", &listed(last, &row));
+        assert_eq!(defined_by(&events), defined, "{row}");
+        assert_eq!(combination(&stage), ids, "{row}");
+    }
+}
+
 /// The number of legs is what arrives, not what the message states.
 #[test]
 fn wrong_legs_are_absent_and_their_message_is_counted_once() {

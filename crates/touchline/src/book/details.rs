@@ -4,9 +4,6 @@ use crate::format::{maturity, utc};
 use std::fmt::{Display, Write};
 use touchline_client::{Definition, Leg, OptionRight, SecurityType, Side};
 
-/// In place of the identifier of a leg's instrument.
-const UNKNOWN_LEG: &str = "an instrument that was not known when the combination was listed";
-
 /// The definition of an instrument; absent fields are left out.
 pub fn details(definition: &Definition) -> String {
     let mut text = String::new();
@@ -60,7 +57,7 @@ pub fn details(definition: &Definition) -> String {
         };
         let name = format!("leg {} of {}", number + 1, definition.leg_count());
         let what = match leg.security_id {
-            Leg::NO_SECURITY_ID => UNKNOWN_LEG.to_owned(),
+            Leg::NO_SECURITY_ID => "an instrument that is not on this bus".to_owned(),
             security_id => security_id.to_string(),
         };
         row(&name, Some(format!("{does} {} of {what}", leg.ratio)));
