@@ -142,7 +142,7 @@ fn a_failing_command_and_an_unknown_option_are_detected() {
     for line in [
         "touchline bench hash --orders many",
         "cargo run --profile dist --features aeron -- bench relay --carier aeron",
-        "cargo run --profile dist --features aeron -- bench relay --carrier aeron --sampels 1",
+        "cargo run --profile dist --features aeron -- bench relay --carrier aeron --rounds 2 --sampels 1",
         "make it && touchline bench hash --ordres 1",
         "for n in 1 2; do touchline bench hash --orders $n --sampels 1 >out; done",
     ] {
