@@ -60,6 +60,7 @@ impl Drop for External {
             let _ = self.child.kill();
             let _ = self.child.wait();
             let _ = std::fs::remove_dir_all(&self.folder);
+            let _ = std::fs::remove_file(self.folder.with_extension("lock"));
         }
     }
 }
