@@ -83,7 +83,6 @@ pub fn take(
     counters: &mut Counters,
     out: &mut Output<'_>,
 ) -> Result<Listed, Malformed> {
-    let known = out.instruments.len();
     add_selected(message, rows, chosen, out.instruments)?;
     let mut security = Security::default();
     let mut listed = Listed::Whole;
@@ -133,9 +132,7 @@ pub fn take(
     taken(security);
     // mutant: fix market data: a message with many unreadable instruments is counted many times
     counters.messages_malformed += u64::from(!is_readable);
-    if out.instruments.len() > known {
-        fill_in_legs(rows, out);
-    }
+    fill_in_legs(rows, out);
     Ok(listed)
 }
 
@@ -203,7 +200,7 @@ fn define(
     is_readable
 }
 
-/// Publishes the combinations again that were listed before an instrument that is new in the table.
+/// Publishes the combinations again whose legs are in the table now, and were not when they were listed.
 fn fill_in_legs(rows: &mut Rows, out: &mut Output<'_>) {
     for row in rows.iter_mut() {
         let mut legs = out.instruments.definition(row.instrument).reference.legs;
