@@ -1,7 +1,8 @@
 //! The commit and its date, for `touchline --version`. Why this is a build script: `docs/design/version.md`.
 //!
 //! Sets `TOUCHLINE_BUILD` for the compiler, and `TOUCHLINE_COMMIT` where the commit is known. `TOUCHLINE_COMMIT` and
-//! `TOUCHLINE_COMMIT_DATE` of the environment come first; else git is asked, in release builds.
+//! `TOUCHLINE_COMMIT_DATE` of the environment come first; else git is asked, in release builds. `TOUCHLINE_OPTIMISED` is set if
+//! this crate is compiled at the highest level, as the profile `dist` does.
 #![forbid(unsafe_code)]
 
 use std::env;
@@ -21,11 +22,18 @@ fn main() {
         // It would be compiled again after each commit.
         (None, false) => None,
     };
-    let text = match &build {
+    let is_optimised = env::var("OPT_LEVEL").is_ok_and(|level| level == "3");
+    let mut text = match &build {
         Some((commit, date)) => format!("{commit} {date}"),
         None if is_release => "commit not known".to_owned(),
         None => "debug build".to_owned(),
     };
+    if is_release && !is_optimised {
+        text += ", light build";
+    }
+    if is_optimised {
+        println!("cargo::rustc-env=TOUCHLINE_OPTIMISED=yes");
+    }
     println!("cargo::rustc-env=TOUCHLINE_BUILD={text}");
     if let Some((commit, _)) = build {
         println!("cargo::rustc-env=TOUCHLINE_COMMIT={commit}");

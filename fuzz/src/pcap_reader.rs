@@ -60,7 +60,7 @@ fn read(input: impl Read) -> Reading {
     reading
 }
 
-fn read_frames(mut reader: Reader<impl Read>, frames: &mut Vec<u64>) -> Result<(), pcap::Error> {
+fn read_frames(mut reader: Reader<'_>, frames: &mut Vec<u64>) -> Result<(), pcap::Error> {
     while let Some(frame) = reader.next()? {
         assert!(
             frame.bytes.len() <= pcap::PACKET_BYTES_MAX,

@@ -72,7 +72,7 @@ const UNROUTED_MAX: usize = 64;
 /// # Errors
 /// A damaged capture or bus. Everything before the error was processed.
 pub fn replay<F: Feed, P: Publish>(
-    source: &mut impl PacketSource,
+    source: &mut (impl PacketSource + ?Sized),
     routes: &Routes<F::Source>,
     pipeline: &mut Pipeline<F, P>,
     speed: Speed,

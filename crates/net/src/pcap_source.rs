@@ -1,7 +1,5 @@
 //! Packets from one or several captures.
 
-use std::fs::File;
-use std::io::Read;
 use std::net::SocketAddr;
 use std::path::Path;
 
@@ -20,8 +18,8 @@ use crate::{Error, Packet, PacketSource, Received, TimestampSource};
 ///
 /// Frames that are not UDP over IPv4 are counted by reason and skipped. An error is returned after all packets before
 /// it; the damaged file then counts as ended, and the next call continues with the others.
-pub struct PcapSource<R = File> {
-    inputs: Vec<Input<R>>,
+pub struct PcapSource<'a> {
+    inputs: Vec<Input<'a>>,
     skipped: Skipped,
     order: CaptureOrder,
     /// Error to return after the packets read before it.
@@ -36,8 +34,8 @@ pub struct Skipped {
     not_udp: [u64; NotUdp::ALL.len()],
 }
 
-struct Input<R> {
-    reader: Reader<R>,
+struct Input<'a> {
+    reader: Reader<'a>,
     head: Head,
 }
 
@@ -50,7 +48,7 @@ enum Head {
     End,
 }
 
-impl PcapSource<File> {
+impl PcapSource<'static> {
     /// Opens captures to merge; their order decides between equal times.
     ///
     /// # Errors
@@ -61,9 +59,9 @@ impl PcapSource<File> {
     }
 }
 
-impl<R: Read> PcapSource<R> {
+impl<'a> PcapSource<'a> {
     /// Merges open captures.
-    pub fn new(readers: impl IntoIterator<Item = Reader<R>>) -> Self {
+    pub fn new(readers: impl IntoIterator<Item = Reader<'a>>) -> Self {
         let inputs = readers.into_iter().map(|reader| Input {
             reader,
             head: Head::Unread,
@@ -127,7 +125,7 @@ impl<R: Read> PcapSource<R> {
     }
 }
 
-impl<R: Read> PacketSource for PcapSource<R> {
+impl PacketSource for PcapSource<'_> {
     /// The next packet in capture order, or [`Received::End`]; never [`Received::Nothing`].
     fn receive(&mut self) -> Result<Received<'_>, Error> {
         self.order.take_back();
@@ -157,7 +155,7 @@ impl Skipped {
     }
 }
 
-impl<R: Read> Input<R> {
+impl Input<'_> {
     /// Reads the next record into the buffer if it has none.
     fn look(&mut self) -> Result<(), Error> {
         if matches!(self.head, Head::Unread) {

@@ -18,13 +18,15 @@ use std::path::{Path, PathBuf};
 use summary::Summary;
 use touchline_feed::cme::CmeFeed;
 use touchline_gateway::config;
-use touchline_gateway::replay::{Interrupted, Speed, replay};
-use touchline_gateway::venues::cme::{self, ChannelConfig, CmeConfig, CmePipeline, CmeReport};
+use touchline_gateway::replay::{Interrupted, Speed};
+use touchline_gateway::venues::cme::{
+    self, CapturePublication, ChannelConfig, CmeConfig, CmePipeline, CmeReport, replay_captures,
+};
 use touchline_gateway::{CountersFile, bus};
 use touchline_net::PcapSource;
-use touchline_transport::Local;
 use touchline_transport::clock::Clock;
 use touchline_transport::shm::Publisher;
+use touchline_transport::{Local, Subscribe};
 
 /// Process captures as a live gateway would, and write the books.
 ///
@@ -181,7 +183,7 @@ struct Outputs {
 }
 
 type Writers = (Option<Tops>, Option<Series>);
-type ReplayPipeline = CmePipeline<(Local<Writers>, Option<Publisher>)>;
+type ReplayPipeline<'a> = CmePipeline<CapturePublication<'a>>;
 
 /// Runs the command.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
@@ -198,18 +200,19 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let mut counters_file = bus.as_ref().map(counters_file).transpose()?;
     let prices = Prices::displayed(arguments.display);
     let tops = outputs.tops.take().map(|output| Tops::new(output, prices));
-    let local = Local::new((tops, outputs.series.take()));
-    let mut pipeline = cme::pipeline(&config, (local, bus));
+    let mut writers: Writers = (tops, outputs.series.take());
+    let local = Local::new(&mut writers as &mut dyn Subscribe);
+    let mut pipeline: ReplayPipeline<'_> = cme::pipeline(&config, (local, bus));
     let mut source = Watched::new(source, arguments.shows_progress());
 
     let printer = &mut outputs.printer;
-    let outcome = replay(
+    let outcome = replay_captures(
         &mut source,
         channel.routes(),
         &mut pipeline,
         arguments.speed,
         &mut counters_file,
-        |packet, route| match printer {
+        &mut |packet, route| match printer {
             Some(printer) => printer.packet(packet, route),
             None => ControlFlow::Continue(()),
         },
@@ -230,7 +233,11 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     }
     match error {
         Some(error) => Err(stopped(&error, &report)),
-        None => outputs.write(&config, &mut pipeline),
+        None => {
+            outputs.write_books(&config, &pipeline)?;
+            drop(pipeline);
+            outputs.finish(writers)
+        }
     }
 }
 
@@ -289,8 +296,11 @@ impl Outputs {
         })
     }
 
-    /// Writes all outputs before the first one gets its final name.
-    fn write(mut self, config: &CmeConfig, pipeline: &mut ReplayPipeline) -> Result<(), Failure> {
+    fn write_books(
+        &mut self,
+        config: &CmeConfig,
+        pipeline: &ReplayPipeline<'_>,
+    ) -> Result<(), Failure> {
         let symbols = &config.venue.symbols;
         if let Some(books) = &mut self.books {
             write_books(pipeline, symbols, self.prices, books)?;
@@ -298,9 +308,13 @@ impl Outputs {
         if let Some(orders) = &mut self.orders {
             write_orders(pipeline, symbols, self.prices, orders)?;
         }
-        let (tops, series) = &mut pipeline.publisher_mut().inner_mut().0.subscriber;
-        self.tops = tops.take().map(Tops::into_output).transpose()?;
-        let series = series.take().map(Series::into_outputs).transpose()?;
+        Ok(())
+    }
+
+    /// Writes all outputs before the first one gets its final name.
+    fn finish(mut self, (tops, series): Writers) -> Result<(), Failure> {
+        self.tops = tops.map(Tops::into_output).transpose()?;
+        let series = series.map(Series::into_outputs).transpose()?;
         let mut outputs: Vec<_> = [self.books, self.orders, self.tops]
             .into_iter()
             .flatten()

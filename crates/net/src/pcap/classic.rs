@@ -1,7 +1,5 @@
 //! The classic pcap format: a file header of 24 bytes, then records of 16 bytes and the frame.
 
-use std::io::Read;
-
 use super::byte_order::ByteOrder;
 use super::error::Fault;
 use super::reader::Record;
@@ -33,7 +31,7 @@ pub(super) fn is_magic(magic: [u8; 4]) -> bool {
 
 impl Classic {
     /// Reads the file header.
-    pub(super) fn open(stream: &mut Stream<impl Read>) -> Result<Self, Fault> {
+    pub(super) fn open(stream: &mut Stream<'_>) -> Result<Self, Fault> {
         let header = stream.peek(FILE_HEADER_LEN)?;
         if header.len() < FILE_HEADER_LEN {
             return Err(Fault::truncated(header.len() as u64, "the file header"));
@@ -70,7 +68,7 @@ impl Classic {
     }
 
     /// Reads one record; `None` at the end of the file between two records.
-    pub(super) fn next(&mut self, stream: &mut Stream<impl Read>) -> Result<Option<Record>, Fault> {
+    pub(super) fn next(&mut self, stream: &mut Stream<'_>) -> Result<Option<Record>, Fault> {
         let offset = stream.offset();
         let header = stream.peek(RECORD_HEADER_LEN)?;
         if header.is_empty() {

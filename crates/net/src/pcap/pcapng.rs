@@ -7,8 +7,6 @@
 //! Block types are those of draft-ietf-opsawg-pcapng, section 4. Blocks that carry no packet are
 //! skipped by their length.
 
-use std::io::Read;
-
 use super::byte_order::ByteOrder;
 use super::error::Fault;
 use super::interface::Interface;
@@ -61,7 +59,7 @@ struct PacketFields {
 
 impl Pcapng {
     /// Reads the first Section Header Block, whose type was read already.
-    pub(super) fn open(stream: &mut Stream<impl Read>) -> Result<Self, Fault> {
+    pub(super) fn open(stream: &mut Stream<'_>) -> Result<Self, Fault> {
         let mut section = Self {
             order: ByteOrder::Little,
             interfaces: Vec::new(),
@@ -73,7 +71,7 @@ impl Pcapng {
 
     /// Reads blocks up to the next packet, inclusive; `None` at the end of the file between two
     /// blocks.
-    pub(super) fn next(&mut self, stream: &mut Stream<impl Read>) -> Result<Option<Record>, Fault> {
+    pub(super) fn next(&mut self, stream: &mut Stream<'_>) -> Result<Option<Record>, Fault> {
         loop {
             let offset = stream.offset();
             let head = stream.peek(FRAMING_LEN)?;
@@ -100,7 +98,7 @@ impl Pcapng {
     }
 
     /// Section 4.1: byte order magic, version, section length (not used by a sequential reader).
-    fn start_section(&mut self, stream: &mut Stream<impl Read>) -> Result<(), Fault> {
+    fn start_section(&mut self, stream: &mut Stream<'_>) -> Result<(), Fault> {
         let offset = stream.offset();
         let head = stream.peek(FRAMING_LEN)?;
         if head.len() < FRAMING_LEN {
@@ -141,7 +139,7 @@ impl Pcapng {
         Ok(())
     }
 
-    fn add_interface(&mut self, stream: &mut Stream<impl Read>, len: usize) -> Result<(), Fault> {
+    fn add_interface(&mut self, stream: &mut Stream<'_>, len: usize) -> Result<(), Fault> {
         let offset = stream.offset();
         if self.interfaces.len() == INTERFACES_MAX {
             let what = format!("a section has more than {INTERFACES_MAX} interfaces");
@@ -155,12 +153,7 @@ impl Pcapng {
         Ok(())
     }
 
-    fn packet(
-        &mut self,
-        stream: &mut Stream<impl Read>,
-        kind: u32,
-        len: usize,
-    ) -> Result<Record, Fault> {
+    fn packet(&mut self, stream: &mut Stream<'_>, kind: u32, len: usize) -> Result<Record, Fault> {
         let offset = stream.offset();
         let block = whole(stream, self.order, len)?;
         let fields = PacketFields::read(kind, self.order, block, offset)?;
@@ -252,7 +245,7 @@ fn checked_len(len: u32, offset: u64) -> Result<usize, Fault> {
 }
 
 /// Peeks a complete block.
-fn whole(stream: &mut Stream<impl Read>, order: ByteOrder, len: usize) -> Result<&[u8], Fault> {
+fn whole<'a>(stream: &'a mut Stream<'_>, order: ByteOrder, len: usize) -> Result<&'a [u8], Fault> {
     let offset = stream.offset();
     if len > BLOCK_BYTES_MAX {
         let what = format!("a block claims {len} bytes, over {BLOCK_BYTES_MAX}");
@@ -267,7 +260,7 @@ fn whole(stream: &mut Stream<impl Read>, order: ByteOrder, len: usize) -> Result
 }
 
 /// Skips a block that is not used.
-fn skip(stream: &mut Stream<impl Read>, order: ByteOrder, len: usize) -> Result<(), Fault> {
+fn skip(stream: &mut Stream<'_>, order: ByteOrder, len: usize) -> Result<(), Fault> {
     let offset = stream.offset();
     let inside = stream.skip(len - 4)?;
     let trailer = stream.peek(4)?;

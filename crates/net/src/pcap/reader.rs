@@ -24,9 +24,9 @@ use super::{LinkType, classic, pcapng};
 /// # Ok(())
 /// # }
 /// ```
-pub struct Reader<R = File> {
+pub struct Reader<'a> {
     name: String,
-    stream: Stream<R>,
+    stream: Stream<'a>,
     format: Format,
     packets: u64,
     total_bytes: Option<u64>,
@@ -72,7 +72,7 @@ enum Format {
     Pcapng(Pcapng),
 }
 
-impl Reader<File> {
+impl Reader<'static> {
     /// Opens a capture file of any supported form.
     ///
     /// # Errors
@@ -88,12 +88,12 @@ impl Reader<File> {
     }
 }
 
-impl<R: Read> Reader<R> {
+impl<'a> Reader<'a> {
     /// Reads a capture from any input. It needs no buffering of its own.
     ///
     /// # Errors
     /// The input cannot be read, or does not start as a capture.
-    pub fn new(input: R) -> Result<Self, Error> {
+    pub fn new(input: impl Read + 'a) -> Result<Self, Error> {
         Self::start("<stream>".to_owned(), input, None)
     }
 
@@ -148,7 +148,7 @@ impl<R: Read> Reader<R> {
         }
     }
 
-    fn start(name: String, input: R, total_bytes: Option<u64>) -> Result<Self, Error> {
+    fn start(name: String, input: impl Read + 'a, total_bytes: Option<u64>) -> Result<Self, Error> {
         let started = Stream::new(input).and_then(|mut stream| {
             let format = Format::detect(&mut stream)?;
             Ok((stream, format))
@@ -168,7 +168,7 @@ impl<R: Read> Reader<R> {
 }
 
 impl Format {
-    fn detect(stream: &mut Stream<impl Read>) -> Result<Self, Fault> {
+    fn detect(stream: &mut Stream<'_>) -> Result<Self, Fault> {
         let magic: [u8; 4] = match stream.peek(4)? {
             [] => return Err(not_capture("it is empty")),
             start => match start.try_into() {

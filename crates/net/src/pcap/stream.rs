@@ -25,8 +25,8 @@ const ZSTD_WINDOW_LOG_MAX: u32 = 25;
 ///
 /// `peek` reads bytes into the buffer without advancing; `consume` advances without changing the
 /// buffer. So a peeked slice stays readable by its position (`held`) until the next peek.
-pub(super) struct Stream<R> {
-    source: Source<R>,
+pub(super) struct Stream<'a> {
+    source: Source<'a>,
     buffer: Box<[u8]>,
     /// Part of the buffer that was read and not consumed.
     unread: Range<usize>,
@@ -36,25 +36,26 @@ pub(super) struct Stream<R> {
 }
 
 /// The raw input behind the bytes that were read to detect its format.
-type Input<R> = BufReader<Chain<Cursor<Vec<u8>>, Counted<R>>>;
+type Input<'a> = BufReader<Chain<Cursor<Vec<u8>>, Counted<'a>>>;
 
-enum Source<R> {
-    Plain(Input<R>),
-    Gzip(MultiGzDecoder<Input<R>>),
-    Zstd(zstd::stream::read::Decoder<'static, Input<R>>),
+enum Source<'a> {
+    Plain(Input<'a>),
+    Gzip(MultiGzDecoder<Input<'a>>),
+    Zstd(zstd::stream::read::Decoder<'static, Input<'a>>),
 }
 
-/// An input that counts the bytes taken from it.
-struct Counted<R> {
-    inner: R,
+/// An input that counts the bytes taken from it. Boxed, so that a capture is read by code of this crate whatever the input is:
+/// a generic reader would be compiled with its user, who may not be optimised.
+struct Counted<'a> {
+    inner: Box<dyn Read + 'a>,
     bytes: u64,
 }
 
-impl<R: Read> Stream<R> {
+impl<'a> Stream<'a> {
     /// Starts to read; the first bytes determine the compression.
-    pub(super) fn new(input: R) -> Result<Self, Fault> {
+    pub(super) fn new(input: impl Read + 'a) -> Result<Self, Fault> {
         let mut input = Counted {
-            inner: input,
+            inner: Box::new(input),
             bytes: 0,
         };
         let mut magic = Vec::with_capacity(4);
@@ -195,7 +196,7 @@ fn zstd_decoder<R: BufRead>(input: R) -> Result<zstd::stream::read::Decoder<'sta
     Ok(decoder)
 }
 
-impl<R: Read> Read for Source<R> {
+impl Read for Source<'_> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         match self {
             Self::Plain(input) => input.read(buffer),
@@ -205,7 +206,7 @@ impl<R: Read> Read for Source<R> {
     }
 }
 
-impl<R: Read> Read for Counted<R> {
+impl Read for Counted<'_> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let read = self.inner.read(buffer)?;
         self.bytes += read as u64;

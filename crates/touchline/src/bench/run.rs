@@ -87,8 +87,12 @@ impl Run {
         println!("times in nanoseconds; {resolution}");
     }
 
-    /// Prints the disturbances of the run below a table, if any.
+    /// Prints below a table why its figures are not to be quoted, if so: disturbances of the run, and a build that is not
+    /// optimised.
     pub fn print_disturbance(&self) {
+        if !version::IS_OPTIMISED {
+            println!("{}", version::LIGHT_BUILD);
+        }
         let disturbed = self.disturbed();
         if !disturbed.is_empty() {
             println!(
@@ -103,6 +107,7 @@ impl Run {
         line["time"] = json!(self.begun);
         line["version"] = json!(version::VERSION);
         line["commit"] = json!(version::COMMIT);
+        line["optimised"] = json!(version::IS_OPTIMISED);
         line["arguments"] = json!(std::env::args().skip(1).collect::<Vec<_>>());
         line["clock"] = json!({
             "step_ns": self.resolution.step_ns,

@@ -55,6 +55,7 @@ impl Session {
                 "time": utc(begun.map_or(0, |time| time.as_nanos() as u64)),
                 "version": version::VERSION,
                 "commit": version::COMMIT,
+                "optimised": version::IS_OPTIMISED,
                 "machine": Host::here().to_json(),
                 "facts": facts.rows,
                 "subjects": facts.subjects,
@@ -116,6 +117,9 @@ impl Session {
         }
         for warning in ramp::warnings(rows) {
             println!("DISTURBED: {warning}");
+        }
+        if !version::IS_OPTIMISED {
+            println!("{}", version::LIGHT_BUILD);
         }
         Ok(())
     }

@@ -5,7 +5,7 @@ use touchline_net::{Error, PacketSource, PcapSource, Received};
 
 /// A source of captures that shows its progress.
 pub struct Watched {
-    source: PcapSource,
+    source: PcapSource<'static>,
     bar: ProgressBar,
     packets: u64,
 }
@@ -15,7 +15,7 @@ const PACKETS_BETWEEN: u64 = 256;
 
 impl Watched {
     /// Shows a bar on standard error if `visible` and standard error is a terminal.
-    pub fn new(source: PcapSource, visible: bool) -> Watched {
+    pub fn new(source: PcapSource<'static>, visible: bool) -> Watched {
         let target = match visible {
             true => ProgressDrawTarget::stderr(),
             false => ProgressDrawTarget::hidden(),
@@ -35,7 +35,7 @@ impl Watched {
     }
 
     /// Removes the bar.
-    pub fn finish(self) -> PcapSource {
+    pub fn finish(self) -> PcapSource<'static> {
         self.bar.finish_and_clear();
         self.source
     }

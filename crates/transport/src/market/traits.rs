@@ -220,6 +220,25 @@ impl<A: Subscribe, B: Subscribe> Subscribe for (A, B) {
     }
 }
 
+/// A listener that its owner keeps.
+impl<S: Subscribe + ?Sized> Subscribe for &mut S {
+    fn update(&mut self, envelope: &Envelope<'_>) {
+        (**self).update(envelope);
+    }
+
+    fn batch_end(&mut self) {
+        (**self).batch_end();
+    }
+
+    fn top(&mut self, sequence: u64, top: &TopOfBook) {
+        (**self).top(sequence, top);
+    }
+
+    fn event(&mut self, event: &SubscriptionEvent) {
+        (**self).event(event);
+    }
+}
+
 /// An optional listener.
 impl<S: Subscribe> Subscribe for Option<S> {
     fn update(&mut self, envelope: &Envelope<'_>) {

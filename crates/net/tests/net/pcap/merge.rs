@@ -25,7 +25,7 @@ fn capture(frames: &[(u64, Vec<u8>)]) -> Vec<u8> {
     writer.finish().expect("a vector takes everything")
 }
 
-fn source<'a>(captures: &[&'a [u8]]) -> PcapSource<&'a [u8]> {
+fn source<'a>(captures: &[&'a [u8]]) -> PcapSource<'a> {
     PcapSource::new(
         captures
             .iter()
@@ -33,7 +33,7 @@ fn source<'a>(captures: &[&'a [u8]]) -> PcapSource<&'a [u8]> {
     )
 }
 
-fn payloads(source: &mut PcapSource<&[u8]>) -> Vec<(u64, String)> {
+fn payloads(source: &mut PcapSource<'_>) -> Vec<(u64, String)> {
     let mut all = Vec::new();
     while let Some(packet) = source.receive().expect("a sound capture").packet() {
         assert_eq!(packet.timestamp, TimestampSource::Capture);

@@ -106,7 +106,7 @@ impl<'a> Playback<'a> {
     }
 
     /// Sends the captures once.
-    fn pass(&mut self, source: &mut PcapSource) -> Result<(), Failure> {
+    fn pass(&mut self, source: &mut PcapSource<'_>) -> Result<(), Failure> {
         self.first_ns = None;
         loop {
             match source.receive().map_err(Failure::run)? {

@@ -21,9 +21,13 @@ fn lines(name: &str, arguments: &str) -> Vec<Value> {
             line["disturbed"].is_array() && line.get("commit").is_some(),
             "{line}"
         );
+        assert_eq!(line["optimised"], IS_OPTIMISED, "{line}");
     }
     lines
 }
+
+/// Tests are not built with the profile `dist`.
+const IS_OPTIMISED: bool = false;
 
 fn of<'a>(lines: &'a [Value], subject: &str, figure: &str) -> &'a Value {
     let found = lines.iter().find(|line| line["subject"] == subject);
@@ -246,6 +250,7 @@ fn tables_have_units_clock_and_separated_columns() {
             text.contains("times in nanoseconds; the clock moves in steps of"),
             "{text}"
         );
+        assert!(text.contains("\nLIGHT BUILD: commands"), "{text}");
         let mut rows = text
             .lines()
             .skip_while(|line| !line.starts_with("subject "));
@@ -257,6 +262,7 @@ fn tables_have_units_clock_and_separated_columns() {
             .count();
         let is_behind = |line: &str| {
             let starts = [
+                "LIGHT BUILD",
                 "DISTURBED",
                 "ratios: ",
                 "the ",
