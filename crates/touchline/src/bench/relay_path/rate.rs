@@ -1,75 +1,105 @@
-//! `bench relay-path --rate`: how many messages each end of a relay over Aeron carries, beside plain Aeron with datagrams of the
-//! same lengths.
+//! `bench relay-path --rate`: how many messages a relay over Aeron carries, beside plain Aeron with datagrams of the same lengths.
 
-use super::aeron::{open, unicast};
-use super::plain::{Plain, Spent};
-use super::*;
+use super::super::relay::{Gateway, payload_bytes};
+use super::ends::send_settings;
+use super::sides::{Load, Sides, Spent};
+use super::{Arguments, aeron};
+use crate::bench::run::Run;
+use crate::output::Failure;
+use hdrhistogram::Histogram;
+use std::path::Path;
+use touchline_gateway::replay::latency_histogram;
+use touchline_lab::bench::Statistics;
 use touchline_relay::link::memory::MemoryLink;
-use touchline_relay::run::Sending;
+use touchline_relay::run::{Sending, Work};
 
 /// Trades that are published before both ends run: what a relay finds that has work all the time.
 const BURST: u64 = 512;
-/// Distributions of both ends.
+
+/// Distributions of a link.
 struct Rate {
-    send: Histogram<u64>,
-    receive: Histogram<u64>,
+    near: Histogram<u64>,
+    far: Histogram<u64>,
+    total: Histogram<u64>,
 }
 
 impl Rate {
     fn new() -> Rate {
         Rate {
-            send: latency_histogram(),
-            receive: latency_histogram(),
+            near: latency_histogram(),
+            far: latency_histogram(),
+            total: latency_histogram(),
         }
     }
 
     fn record(&mut self, spent: Spent) {
-        self.send.saturating_record(spent.send_ns);
-        self.receive.saturating_record(spent.receive_ns);
+        self.near.saturating_record(spent.near_ns);
+        self.far.saturating_record(spent.far_ns);
+        self.total.saturating_record(spent.total_ns);
     }
 
-    /// Messages per second of the slower end, by the medians.
-    fn per_second(&self) -> f64 {
+    /// Messages per second by the medians: of both ends at once, or, if one thread steps both, of the slower end.
+    fn per_second(&self, is_one_thread: bool) -> f64 {
         let median = |histogram: &Histogram<u64>| histogram.value_at_quantile(0.5).max(1);
-        BURST as f64 * 1e9 / median(&self.send).max(median(&self.receive)) as f64
+        let slower = match is_one_thread {
+            true => median(&self.near).max(median(&self.far)),
+            false => median(&self.total),
+        };
+        BURST as f64 * 1e9 / slower as f64
     }
 
-    fn lines(self, name: &str, payload_bytes: u64) -> [Statistics; 2] {
-        let line = |end: &str, histogram| Statistics {
+    fn lines(self, name: &str, is_one_thread: bool) -> Vec<Statistics> {
+        let line = |subject: String, histogram| Statistics {
             bench: "relay-path-rate",
-            subject: format!("{name}-{end}"),
-            payload_bytes,
+            subject,
+            payload_bytes: payload_bytes(),
             histogram,
         };
-        [line("send", self.send), line("receive", self.receive)]
+        match is_one_thread {
+            true => vec![
+                line(format!("{name}-send"), self.near),
+                line(format!("{name}-receive"), self.far),
+            ],
+            false => vec![line(name.to_owned(), self.total)],
+        }
     }
 }
 
 /// Alternates relay and plain Aeron.
 pub fn run(arguments: &Arguments, folder: &Path, run: &Run) -> Result<(), Failure> {
-    let clock = run.clock();
-    let mut plain = Plain::open(&folder.join("plain"))?;
-    let lengths = lengths(&folder.join("lengths"), plain.payload_bytes_max())?;
-    let mut relay = open("relay-aeron-udp", &folder.join("relay"), &unicast()?)?;
-    let (mut of_relay, mut of_plain) = (Rate::new(), Rate::new());
+    let longest = aeron::datagram_bytes_max(folder)?;
+    let lengths = lengths(&folder.join("lengths"), longest)?;
+    let datagrams = lengths.len() as u64;
+    let average = lengths.iter().sum::<usize>() / lengths.len().max(1);
+    let links = vec![aeron::relay(folder)?, aeron::plain(folder, lengths)?];
+    let names: Vec<_> = links.iter().map(|link| link.name).collect();
+    let mut sides = Sides::open(links, arguments.far_cpu(), run.clock())?;
+    let mut rates = [Rate::new(), Rate::new()];
     for _ in 0..arguments.rounds {
         for _ in 0..arguments.samples.div_ceil(BURST) {
-            of_relay.record(burst(&mut relay, &clock)?);
-            of_plain.record(plain.burst(&lengths, &clock)?);
+            for (link, messages) in [BURST, datagrams].into_iter().enumerate() {
+                rates[link].record(sides.measure(link, Load::Burst(messages))?);
+            }
         }
     }
-    let rates = [of_relay.per_second(), of_plain.per_second()];
-    let mut lines = Vec::from(of_relay.lines("relay-aeron-udp", payload_bytes()));
-    lines.extend(of_plain.lines("aeron-udp", payload_bytes()));
-    let what = format!(
-        "{BURST} trades over the loopback, time of each end; rate of the slower end, as if each had a processor"
-    );
-    let more = |number: usize| format!(" {:>9.2}", rates[number / 2] / 1e6);
+    let is_one_thread = arguments.far_cpu().is_none();
+    let per_second = [0, 1].map(|link: usize| rates[link].per_second(is_one_thread));
+    let mut columns = Vec::new();
+    let mut lines = Vec::new();
+    for ((rate, name), per_second) in rates.into_iter().zip(names).zip(per_second) {
+        let more = rate.lines(name, is_one_thread);
+        columns.extend(more.iter().map(|_| per_second));
+        lines.extend(more);
+    }
+    let what = match is_one_thread {
+        true => "time of each end; rate of the slower one, as if each had a processor",
+        false => "a thread and a processor for each end, time until the last has arrived",
+    };
+    let what = format!("{BURST} trades over the loopback, {what}");
+    let more = |number: usize| format!(" {:>9.2}", columns[number] / 1e6);
     let notes = [format!(
-        "rate, ratio of relay to plain Aeron: {:.2}; {} datagrams a burst, {} bytes each",
-        rates[0] / rates[1],
-        lengths.len(),
-        lengths.iter().sum::<usize>() / lengths.len().max(1),
+        "rate, ratio of relay to plain Aeron: {:.2}; {datagrams} datagrams a burst, {average} bytes each",
+        per_second[0] / per_second[1],
     )];
     run.report_with(&what, &lines, &format!(" {:>9}", "M/s"), more, &notes)
 }
@@ -88,27 +118,4 @@ fn lengths(folder: &Path, batch_bytes_max: usize) -> Result<Vec<usize>, Failure>
     while send.work().map_err(Failure::run)? > 0 {}
     let batches = send.link().batches.iter().skip(before);
     Ok(batches.map(Vec::len).collect())
-}
-
-/// The time of both ends from a burst in the first bus to its last trade in the second.
-fn burst(path: &mut RelayPath, clock: &Clock) -> Result<Spent, Failure> {
-    let mut last = 0;
-    for _ in 0..BURST {
-        last = path.gateway.publish();
-    }
-    let mut spent = Spent::default();
-    for _ in 0..TURNS_MAX {
-        let began = ticks();
-        path.send.work().map_err(Failure::run)?;
-        let sent = ticks();
-        path.receive.work().map_err(Failure::run)?;
-        let received = ticks();
-        spent.send_ns += clock.between_ns(began, sent);
-        spent.receive_ns += clock.between_ns(sent, received);
-        if path.latest() == Some(last) {
-            while path.send.event().is_some() || path.receive.event().is_some() {}
-            return Ok(spent);
-        }
-    }
-    Err(Failure::run("relay-aeron-udp: a message was lost"))
 }

@@ -1,0 +1,197 @@
+//! Links over Aeron: the relay's, and plain Aeron with datagrams of the same lengths. Each end steps a driver of its own.
+
+use super::super::relay::payload_bytes;
+use super::ends::{Far, Link, MS, Near, RelayFar, RelayNear, create_parent};
+use crate::output::Failure;
+use std::collections::VecDeque;
+use std::net::UdpSocket;
+use std::path::Path;
+use std::rc::Rc;
+use touchline_aeron::{
+    Client, Driver, DriverSettings, Error, ExclusivePublication, Refused, Subscription,
+};
+use touchline_relay::HEAD_BYTES;
+use touchline_relay::batch::MESSAGE_LENGTH_BYTES;
+use touchline_relay::link::aeron::{AeronReceive, AeronSend};
+use touchline_relay::start::{receive_aeron, send_aeron};
+
+/// Stream of the relay, and of plain Aeron.
+const STREAMS: [i32; 2] = [340, 341];
+/// Fragments in one call.
+const FRAGMENTS_MAX: usize = 64;
+
+/// Relay over unicast.
+pub fn relay(folder: &Path) -> Result<Link, Failure> {
+    over("relay-aeron-udp", folder, unicast()?)
+}
+
+/// Relay over a group.
+pub fn relay_group(folder: &Path) -> Result<Link, Failure> {
+    let channel = format!(
+        "aeron:udp?endpoint=239.255.40.47:{}|interface=127.0.0.1",
+        port()?
+    );
+    over("relay-aeron-multicast", folder, channel)
+}
+
+fn over(name: &'static str, folder: &Path, channel: String) -> Result<Link, Failure> {
+    let folders = ["near", "far", "driver-a", "driver-b"].map(|part| folder.join(name).join(part));
+    let [near, far, near_driver, far_driver] = folders;
+    let far_channel = channel.clone();
+    Ok(Link {
+        name,
+        payload_bytes: payload_bytes(),
+        near: Box::new(move || {
+            let link = AeronSend::open(client(&near_driver)?, &channel, STREAMS[0], None);
+            let link = link.map_err(Failure::run)?;
+            let batch_bytes_max = link.batch_bytes_max();
+            RelayNear::open(&near, batch_bytes_max, |settings| {
+                send_aeron(settings, link)
+            })
+        }),
+        far: Box::new(move || {
+            let client = client(&far_driver)?;
+            let timeout_ns = 10_000 * MS;
+            let link = AeronReceive::open(
+                client,
+                &far_channel,
+                STREAMS[0],
+                None,
+                timeout_ns,
+                Vec::new(),
+            );
+            let link = link.map_err(Failure::run)?;
+            RelayFar::open(&far, |settings| receive_aeron(settings, link))
+        }),
+    })
+}
+
+/// Plain Aeron with datagrams of these lengths in turn.
+pub fn plain(folder: &Path, lengths: Vec<usize>) -> Result<Link, Failure> {
+    let [near, far] = ["driver-a", "driver-b"].map(|part| folder.join("plain").join(part));
+    let channel = unicast()?;
+    let far_channel = channel.clone();
+    let sum: usize = lengths.iter().sum();
+    let average = sum / lengths.len().max(1);
+    Ok(Link {
+        name: "aeron-udp",
+        payload_bytes: average as u64,
+        near: Box::new(move || Ok(Box::new(PlainNear::open(&near, &channel, lengths)?))),
+        far: Box::new(move || Ok(Box::new(PlainFar::open(&far, &far_channel)?))),
+    })
+}
+
+/// Bytes of the relay's datagram of one trade.
+pub fn datagram_bytes() -> usize {
+    HEAD_BYTES + MESSAGE_LENGTH_BYTES + payload_bytes() as usize
+}
+
+/// Longest datagram.
+pub fn datagram_bytes_max(folder: &Path) -> Result<usize, Failure> {
+    let client = client(&folder.join("longest"))?;
+    let publication = client.exclusive_publication(&unicast()?, STREAMS[1]);
+    Ok(publication.map_err(Failure::run)?.payload_bytes_max())
+}
+
+/// A channel of the loopback that no other process uses now.
+fn unicast() -> Result<String, Failure> {
+    Ok(format!("aeron:udp?endpoint=127.0.0.1:{}", port()?))
+}
+
+fn port() -> Result<u16, Failure> {
+    let socket = UdpSocket::bind("127.0.0.1:0").map_err(Failure::run)?;
+    let address = socket.local_addr().map_err(Failure::run)?;
+    Ok(address.port())
+}
+
+/// A client with a driver in this folder.
+fn client(folder: &Path) -> Result<Rc<Client>, Failure> {
+    let open = || -> Result<Client, Error> {
+        let settings = DriverSettings {
+            term_bytes: 1024 * 1024,
+            ..DriverSettings::at(folder.to_owned())
+        };
+        Client::embedded(Driver::start(&settings)?)
+    };
+    create_parent(folder)?;
+    Ok(Rc::new(open().map_err(Failure::run)?))
+}
+
+/// A publication, and the driver that its end steps.
+struct PlainNear {
+    publication: ExclusivePublication,
+    client: Rc<Client>,
+    bytes: Vec<u8>,
+    lengths: Vec<usize>,
+    published: u64,
+    /// Lengths of datagrams that are not sent.
+    waiting: VecDeque<usize>,
+}
+
+impl PlainNear {
+    fn open(folder: &Path, channel: &str, lengths: Vec<usize>) -> Result<PlainNear, Failure> {
+        let client = client(folder)?;
+        let publication = client.exclusive_publication(channel, STREAMS[1]);
+        let publication = publication.map_err(Failure::run)?;
+        Ok(PlainNear {
+            bytes: vec![7; publication.payload_bytes_max()],
+            publication,
+            client,
+            lengths,
+            published: 0,
+            waiting: VecDeque::new(),
+        })
+    }
+}
+
+impl Near for PlainNear {
+    fn publish(&mut self) -> Result<u64, Failure> {
+        let length = self.lengths[self.published as usize % self.lengths.len()];
+        self.waiting.push_back(length);
+        self.published += 1;
+        Ok(self.published)
+    }
+
+    fn turn(&mut self) -> Result<(), Failure> {
+        while let Some(length) = self.waiting.front() {
+            match self.publication.offer(&self.bytes[..*length]) {
+                Ok(_) => self.waiting.pop_front(),
+                Err(Refused::NotConnected | Refused::BackPressured | Refused::AdminAction) => break,
+                Err(refused) => return Err(Failure::run(refused)),
+            };
+        }
+        self.client.do_work().map_err(Failure::run)?;
+        Ok(())
+    }
+}
+
+/// A subscription, and the driver that its end steps.
+struct PlainFar {
+    subscription: Subscription,
+    client: Rc<Client>,
+    arrived: u64,
+}
+
+impl PlainFar {
+    fn open(folder: &Path, channel: &str) -> Result<PlainFar, Failure> {
+        let client = client(folder)?;
+        let subscription = client.subscription(channel, STREAMS[1]);
+        Ok(PlainFar {
+            subscription: subscription.map_err(Failure::run)?,
+            client,
+            arrived: 0,
+        })
+    }
+}
+
+impl Far for PlainFar {
+    fn turn(&mut self) -> Result<Option<u64>, Failure> {
+        self.client.do_work().map_err(Failure::run)?;
+        let polled = self.subscription.poll(FRAGMENTS_MAX, |fragment| {
+            std::hint::black_box(fragment.bytes());
+        });
+        let polled = polled.map_err(Failure::run)?;
+        self.arrived += polled as u64;
+        Ok((polled > 0).then_some(self.arrived))
+    }
+}
