@@ -125,6 +125,7 @@ impl Context {
         self.set_threading(settings.threading)?;
         let (caps, warnings) = Caps::of(settings.buffer_bytes);
         self.set_switches()?;
+        self.set_calls(settings.datagrams_per_call)?;
         self.set_sizes(settings, &caps)?;
         self.set_times(settings)?;
         Ok(warnings)
@@ -140,6 +141,22 @@ impl Context {
         self.set(aeron_driver_context_set_perform_storage_checks, true)?;
         self.set(aeron_driver_context_set_reliable_stream, true)?;
         self.set(aeron_driver_context_set_tether_subscriptions, false)
+    }
+
+    fn set_calls(&self, datagrams: u32) -> Result<(), Error> {
+        use raw::*;
+        self.set(
+            aeron_driver_context_set_network_publication_max_messages_per_send,
+            datagrams,
+        )?;
+        self.set(
+            aeron_driver_context_set_sender_io_vector_capacity,
+            datagrams,
+        )?;
+        self.set(
+            aeron_driver_context_set_receiver_io_vector_capacity,
+            datagrams,
+        )
     }
 
     fn set_sizes(&self, settings: &DriverSettings, caps: &Caps) -> Result<(), Error> {

@@ -66,5 +66,5 @@ pub use counters::{Counter, CounterKind, SystemCounter};
 pub use driver::{Driver, version};
 pub use error::{Error, Refused};
 pub use publication::{Claim, ExclusivePublication, Publication};
-pub use settings::{ClientSettings, DriverSettings, Threading};
+pub use settings::{ClientSettings, DATAGRAMS_PER_CALL_MAX, DriverSettings, Threading};
 pub use subscription::{Fragment, Image, Subscription};

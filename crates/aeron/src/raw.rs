@@ -364,6 +364,10 @@ settings! {
         aeron_driver_context_set_socket_so_sndbuf,
         aeron_driver_context_set_rcv_initial_window_length,
         aeron_driver_context_set_nak_multicast_group_size;
+    u32:
+        aeron_driver_context_set_network_publication_max_messages_per_send,
+        aeron_driver_context_set_sender_io_vector_capacity,
+        aeron_driver_context_set_receiver_io_vector_capacity;
     u64:
         aeron_driver_context_set_driver_timeout_ms,
         aeron_driver_context_set_client_liveness_timeout_ns,

@@ -8,6 +8,8 @@ const MIB: u32 = 1024 * 1024;
 /// Term lengths that Aeron accepts: powers of two from here to 1 GiB.
 const TERM_BYTES_MIN: u32 = 64 * 1024;
 const TERM_BYTES_MAX: u32 = 1024 * MIB;
+/// Most datagrams that Aeron sends or receives in one call.
+pub const DATAGRAMS_PER_CALL_MAX: u32 = 64;
 /// Bytes of a data frame's header; `mtu` includes it.
 pub(crate) const HEADER_BYTES: u32 = 32;
 /// Size of the counter values, bytes: 8,192 counters. Their labels need four times as much.
@@ -60,6 +62,9 @@ pub struct DriverSettings {
     pub nak_backoff_max: Duration,
     /// Number of receivers of a group that may have the same loss.
     pub group_size: u32,
+    /// Most datagrams in one call that sends or receives, from 1 to [`DATAGRAMS_PER_CALL_MAX`]; Aeron's own default is 4. A turn
+    /// of the driver makes one such call for each stream, so with few of them a burst needs many turns.
+    pub datagrams_per_call: u32,
 }
 
 impl DriverSettings {
@@ -81,6 +86,7 @@ impl DriverSettings {
             linger: Duration::from_secs(5),
             nak_backoff_max: Duration::from_micros(200),
             group_size: 2,
+            datagrams_per_call: 32,
         }
     }
 
@@ -114,6 +120,12 @@ impl DriverSettings {
         }
         if self.group_size == 0 || self.streams == 0 {
             return refuse("group_size and streams start at 1".to_owned());
+        }
+        if !(1..=DATAGRAMS_PER_CALL_MAX).contains(&self.datagrams_per_call) {
+            return refuse(format!(
+                "datagrams_per_call of {}: choose 1 to {DATAGRAMS_PER_CALL_MAX}",
+                self.datagrams_per_call
+            ));
         }
         Ok(())
     }
@@ -169,5 +181,7 @@ mod tests {
         assert!(change(|s| s.mtu_bytes = 1400).contains("mtu"));
         assert!(change(|s| s.timeout = Duration::ZERO).contains("timeout"));
         assert!(change(|s| s.group_size = 0).contains("group_size"));
+        assert!(change(|s| s.datagrams_per_call = 0).contains("datagrams_per_call"));
+        assert!(change(|s| s.datagrams_per_call = 65).contains("datagrams_per_call"));
     }
 }

@@ -54,8 +54,9 @@ pub struct Sending<L> {
     events: VecDeque<RunEvent>,
 }
 
-/// Messages of the bus in one round.
-const MESSAGES_MAX: usize = 256;
+/// Messages of the bus in one round. An embedded Aeron driver sends after them: with 256, a burst of 512 takes 9 % longer to arrive.
+/// With fewer, a TCP connection needs more calls.
+const MESSAGES_MAX: usize = 128;
 const TRY_NS: u64 = 250_000_000;
 const TICK_NS: u64 = 1_000_000;
 const SHOW_NS: u64 = 100_000_000;

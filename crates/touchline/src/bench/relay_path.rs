@@ -99,7 +99,7 @@ fn links(folder: &Path, has_two_threads: bool) -> Result<Vec<Link>, Failure> {
     links.extend([
         aeron::relay(folder)?,
         aeron::relay_group(folder)?,
-        aeron::plain(folder, vec![aeron::datagram_bytes()])?,
+        aeron::plain(folder, vec![aeron::datagram_bytes()], false)?,
     ]);
     Ok(links)
 }

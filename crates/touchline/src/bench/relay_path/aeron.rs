@@ -17,6 +17,8 @@ use touchline_relay::start::{receive_aeron, send_aeron};
 
 /// Stream of the relay, and of plain Aeron.
 const STREAMS: [i32; 2] = [340, 341];
+/// Datagrams in one call of a driver with Aeron's own settings.
+const DATAGRAMS_PER_CALL_OF_AERON: u32 = 4;
 /// Fragments in one call.
 const FRAGMENTS_MAX: usize = 64;
 
@@ -42,7 +44,7 @@ fn over(name: &'static str, folder: &Path, channel: String) -> Result<Link, Fail
         name,
         payload_bytes: payload_bytes(),
         near: Box::new(move || {
-            let link = AeronSend::open(client(&near_driver)?, &channel, STREAMS[0], None);
+            let link = AeronSend::open(client(&near_driver, None)?, &channel, STREAMS[0], None);
             let link = link.map_err(Failure::run)?;
             let batch_bytes_max = link.batch_bytes_max();
             RelayNear::open(&near, batch_bytes_max, |settings| {
@@ -50,7 +52,7 @@ fn over(name: &'static str, folder: &Path, channel: String) -> Result<Link, Fail
             })
         }),
         far: Box::new(move || {
-            let client = client(&far_driver)?;
+            let client = client(&far_driver, None)?;
             let timeout_ns = 10_000 * MS;
             let link = AeronReceive::open(
                 client,
@@ -66,18 +68,34 @@ fn over(name: &'static str, folder: &Path, channel: String) -> Result<Link, Fail
     })
 }
 
-/// Plain Aeron with datagrams of these lengths in turn.
-pub fn plain(folder: &Path, lengths: Vec<usize>) -> Result<Link, Failure> {
-    let [near, far] = ["driver-a", "driver-b"].map(|part| folder.join("plain").join(part));
+/// Plain Aeron with datagrams of these lengths in turn, with drivers of the relay's settings or, in calls of a few datagrams, of
+/// Aeron's own.
+pub fn plain(folder: &Path, lengths: Vec<usize>, is_of_aeron: bool) -> Result<Link, Failure> {
+    let (name, per_call) = match is_of_aeron {
+        true => ("aeron-udp-own-settings", Some(DATAGRAMS_PER_CALL_OF_AERON)),
+        false => ("aeron-udp", None),
+    };
+    let [near, far] = ["driver-a", "driver-b"].map(|part| folder.join(name).join(part));
     let channel = unicast()?;
     let far_channel = channel.clone();
     let sum: usize = lengths.iter().sum();
     let average = sum / lengths.len().max(1);
     Ok(Link {
-        name: "aeron-udp",
+        name,
         payload_bytes: average as u64,
-        near: Box::new(move || Ok(Box::new(PlainNear::open(&near, &channel, lengths)?))),
-        far: Box::new(move || Ok(Box::new(PlainFar::open(&far, &far_channel)?))),
+        near: Box::new(move || {
+            Ok(Box::new(PlainNear::open(
+                client(&near, per_call)?,
+                &channel,
+                lengths,
+            )?))
+        }),
+        far: Box::new(move || {
+            Ok(Box::new(PlainFar::open(
+                client(&far, per_call)?,
+                &far_channel,
+            )?))
+        }),
     })
 }
 
@@ -88,7 +106,7 @@ pub fn datagram_bytes() -> usize {
 
 /// Longest datagram.
 pub fn datagram_bytes_max(folder: &Path) -> Result<usize, Failure> {
-    let client = client(&folder.join("longest"))?;
+    let client = client(&folder.join("longest"), None)?;
     let publication = client.exclusive_publication(&unicast()?, STREAMS[1]);
     Ok(publication.map_err(Failure::run)?.payload_bytes_max())
 }
@@ -105,11 +123,13 @@ fn port() -> Result<u16, Failure> {
 }
 
 /// A client with a driver in this folder.
-fn client(folder: &Path) -> Result<Rc<Client>, Failure> {
+fn client(folder: &Path, datagrams_per_call: Option<u32>) -> Result<Rc<Client>, Failure> {
     let open = || -> Result<Client, Error> {
+        let settings = DriverSettings::at(folder.to_owned());
         let settings = DriverSettings {
             term_bytes: 1024 * 1024,
-            ..DriverSettings::at(folder.to_owned())
+            datagrams_per_call: datagrams_per_call.unwrap_or(settings.datagrams_per_call),
+            ..settings
         };
         Client::embedded(Driver::start(&settings)?)
     };
@@ -129,8 +149,7 @@ struct PlainNear {
 }
 
 impl PlainNear {
-    fn open(folder: &Path, channel: &str, lengths: Vec<usize>) -> Result<PlainNear, Failure> {
-        let client = client(folder)?;
+    fn open(client: Rc<Client>, channel: &str, lengths: Vec<usize>) -> Result<PlainNear, Failure> {
         let publication = client.exclusive_publication(channel, STREAMS[1]);
         let publication = publication.map_err(Failure::run)?;
         Ok(PlainNear {
@@ -173,8 +192,7 @@ struct PlainFar {
 }
 
 impl PlainFar {
-    fn open(folder: &Path, channel: &str) -> Result<PlainFar, Failure> {
-        let client = client(folder)?;
+    fn open(client: Rc<Client>, channel: &str) -> Result<PlainFar, Failure> {
         let subscription = client.subscription(channel, STREAMS[1]);
         Ok(PlainFar {
             subscription: subscription.map_err(Failure::run)?,

@@ -354,3 +354,68 @@ impl Meeting {
         taken.unwrap_or_else(|| Failure::run("the thread of the reading side panicked"))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A reading side that fails in this turn.
+    struct Failing(u64);
+
+    impl Far for Failing {
+        fn turn(&mut self) -> Result<Option<u64>, Failure> {
+            self.0 -= 1;
+            match self.0 {
+                0 => Err(Failure::run("the far side")),
+                _ => Ok(None),
+            }
+        }
+    }
+
+    fn sides(links: Vec<Link>, far_cpu: Option<usize>) -> Result<Sides, Failure> {
+        Sides::open(links, far_cpu, Clock::calibrated())
+    }
+
+    #[test]
+    fn each_link_brings_its_own_messages_to_the_other_thread() {
+        let links = vec![Link::cache_line(), Link::udp().expect("two sockets")];
+        let mut sides = sides(links, Some(0)).expect("both links connect");
+        for _ in 0..100 {
+            for link in [0, 1] {
+                let spent = sides.measure(link, Load::Message).expect("it arrives");
+                assert!(spent.total_ns > 0 && spent.near_ns == 0 && spent.far_ns == 0);
+                sides.rest();
+                sides.measure(link, Load::Burst(3)).expect("it arrives");
+            }
+        }
+        let published: Vec<_> = sides.near.iter().map(|near| near.published).collect();
+        // What connecting took, and 100 times 1 and 3.
+        assert!(published.iter().all(|count| *count >= 402), "{published:?}");
+    }
+
+    #[test]
+    fn a_failure_of_either_thread_ends_the_measurement() {
+        for far_cpu in [None, Some(0)] {
+            for turns in [1, 1_000] {
+                let far = move || Ok(Box::new(Failing(turns)) as Box<dyn Far>);
+                let link = Link {
+                    far: Box::new(far),
+                    ..Link::cache_line()
+                };
+                let failure = sides(vec![link], far_cpu)
+                    .err()
+                    .expect("no message arrives");
+                assert!(
+                    format!("{failure:?}").contains("the far side"),
+                    "{failure:?}"
+                );
+            }
+            let link = Link {
+                far: Box::new(|| Err(Failure::run("not opened"))),
+                ..Link::cache_line()
+            };
+            let failure = sides(vec![link], far_cpu).err().expect("it is not open");
+            assert!(format!("{failure:?}").contains("not opened"), "{failure:?}");
+        }
+    }
+}

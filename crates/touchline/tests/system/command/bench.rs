@@ -94,21 +94,41 @@ fn bench_relay_publishes_beside_a_stopped_receiver() {
 
 #[test]
 fn bench_relay_path_brings_every_message_from_bus_to_bus() {
-    let lines = lines(
-        "relay-path",
-        "bench relay-path --samples 200 --rounds 2 --json",
-    );
-    for subject in [
-        "relay-tcp",
-        "udp-beside-relay-tcp",
-        #[cfg(feature = "aeron")]
-        "relay-aeron-udp",
-        #[cfg(feature = "aeron")]
-        "relay-aeron-multicast",
-        #[cfg(feature = "aeron")]
-        "aeron-udp",
+    for (name, cpus) in [("relay-path", "0"), ("relay-path-2", "0,1")] {
+        let arguments = format!("--samples 200 --rounds 2 --cpus {cpus} --json");
+        let lines = lines(name, &format!("bench relay-path {arguments}"));
+        for subject in [
+            "relay-tcp",
+            "udp-beside-relay-tcp",
+            #[cfg(feature = "aeron")]
+            "relay-aeron-udp",
+            #[cfg(feature = "aeron")]
+            "relay-aeron-multicast",
+            #[cfg(feature = "aeron")]
+            "aeron-udp",
+        ] {
+            assert_eq!(of(&lines, subject, "count"), 400, "{subject}");
+        }
+        let has_floor = lines.iter().any(|line| line["subject"] == "cache-line");
+        assert_eq!(has_floor, cpus.contains(','), "{cpus}");
+    }
+}
+
+#[cfg(feature = "aeron")]
+#[test]
+fn bench_relay_path_measures_a_rate_beside_plain_aeron() {
+    for (name, cpus, ends) in [
+        ("rate", "0", &["-send", "-receive"][..]),
+        ("rate-2", "0,1", &[""]),
     ] {
-        assert_eq!(of(&lines, subject, "count"), 400, "{subject}");
+        let arguments = format!("--rate --samples 1024 --rounds 2 --cpus {cpus} --json");
+        let lines = lines(name, &format!("bench relay-path {arguments}"));
+        assert_eq!(lines.len(), 3 * ends.len(), "{lines:?}");
+        for subject in ["relay-aeron-udp", "aeron-udp", "aeron-udp-own-settings"] {
+            for end in ends {
+                assert_eq!(of(&lines, &format!("{subject}{end}"), "count"), 4);
+            }
+        }
     }
 }
 
