@@ -51,7 +51,7 @@ struct Reading {
     error: Option<String>,
 }
 
-fn read(input: impl Read) -> Reading {
+fn read(input: impl Read + Send) -> Reading {
     let mut reading = Reading::default();
     reading.error = Reader::new(input)
         .and_then(|reader| read_frames(reader, &mut reading.frames))

@@ -297,7 +297,9 @@ fn build(root: &Path) -> Result<()> {
 
 fn program(root: &Path, tests: &[&str]) -> Command {
     let mut command = cargo(root);
-    command.args(["test", "--quiet", "--release"]).args(tests);
+    command
+        .args(["test", "--quiet", "--profile", "soak"])
+        .args(tests);
     command
 }
 

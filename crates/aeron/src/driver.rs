@@ -323,6 +323,31 @@ pub fn version() -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::DATAGRAMS_PER_CALL_MAX;
+
+    #[test]
+    fn aeron_has_the_datagrams_of_a_call() {
+        let context = Context::new().expect("a context");
+        for datagrams in [1, 7, DATAGRAMS_PER_CALL_MAX] {
+            let settings = DriverSettings {
+                datagrams_per_call: datagrams,
+                ..DriverSettings::named("x")
+            };
+            context.apply(&settings).expect("it is in range");
+            let context = context.0.as_ptr();
+            // SAFETY: the context is open.
+            let has = unsafe {
+                [
+                    raw::aeron_driver_context_get_network_publication_max_messages_per_send(
+                        context,
+                    ),
+                    raw::aeron_driver_context_get_sender_io_vector_capacity(context),
+                    raw::aeron_driver_context_get_receiver_io_vector_capacity(context),
+                ]
+            };
+            assert_eq!(has, [datagrams; 3]);
+        }
+    }
 
     #[test]
     fn a_capped_socket_buffer_is_a_warning_with_the_fix() {

@@ -330,6 +330,17 @@ unsafe extern "C" {
 // SAFETY: a type; each call through it has a separate unsafe block.
 pub type Set<T> = unsafe extern "C" fn(*mut DriverContext, T) -> c_int;
 
+#[cfg(test)]
+// SAFETY: the signatures are those of `aeronmd.h`.
+unsafe extern "C" {
+    pub fn aeron_driver_context_get_network_publication_max_messages_per_send(
+        context: *mut DriverContext,
+    ) -> u32;
+    pub fn aeron_driver_context_get_sender_io_vector_capacity(context: *mut DriverContext) -> u32;
+    pub fn aeron_driver_context_get_receiver_io_vector_capacity(context: *mut DriverContext)
+    -> u32;
+}
+
 macro_rules! settings {
     ($($kind:ty: $($name:ident),* ;)*) => {
         // SAFETY: the signatures are those of `aeronmd.h`.

@@ -62,8 +62,8 @@ pub struct DriverSettings {
     pub nak_backoff_max: Duration,
     /// Number of receivers of a group that may have the same loss.
     pub group_size: u32,
-    /// Most datagrams in one call that sends or receives, from 1 to [`DATAGRAMS_PER_CALL_MAX`]; Aeron's own default is 4. A turn
-    /// of the driver makes one such call for each stream, so with few of them a burst needs many turns.
+    /// Most datagrams in one `sendmmsg` or `recvmmsg`, 1 to [`DATAGRAMS_PER_CALL_MAX`]; Aeron's own default is 4. A turn of the
+    /// driver makes one such call for each stream and each socket, so with few datagrams a burst needs many turns.
     pub datagrams_per_call: u32,
 }
 

@@ -1,4 +1,4 @@
-//! Cost of the client per message: `cargo bench -p touchline-client`.
+//! Cost of the client per message: `cargo bench --profile dist -p touchline-client`.
 //!
 //! A publisher writes packets of a top and a book change of two levels, every fifth with a trade, while the readers
 //! pause; then each reader drains alone. The bare subscriber only decodes; the client keeps books and returns events.

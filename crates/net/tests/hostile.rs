@@ -82,7 +82,7 @@ fn peak_memory_bytes() -> u64 {
     kib * 1024
 }
 
-fn read_to_error(file: impl Read) -> Option<Error> {
+fn read_to_error(file: impl Read + Send) -> Option<Error> {
     let mut reader = match Reader::new(file) {
         Ok(reader) => reader,
         Err(error) => return Some(error),

@@ -234,9 +234,13 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     match error {
         Some(error) => Err(stopped(&error, &report)),
         None => {
-            outputs.write_books(&config, &pipeline)?;
+            outputs.write_final_books(&config, &pipeline)?;
+            // The bus ends after the outputs are there: somebody may wait for its end to read them.
+            let bus = pipeline.publisher_mut().inner_mut().1.take();
             drop(pipeline);
-            outputs.finish(writers)
+            outputs.finish(writers)?;
+            drop(bus);
+            Ok(())
         }
     }
 }
@@ -296,7 +300,7 @@ impl Outputs {
         })
     }
 
-    fn write_books(
+    fn write_final_books(
         &mut self,
         config: &CmeConfig,
         pipeline: &ReplayPipeline<'_>,
@@ -311,7 +315,7 @@ impl Outputs {
         Ok(())
     }
 
-    /// Writes all outputs before the first one gets its final name.
+    /// Flushes all outputs, then gives them their final names.
     fn finish(mut self, (tops, series): Writers) -> Result<(), Failure> {
         self.tops = tops.map(Tops::into_output).transpose()?;
         let series = series.map(Series::into_outputs).transpose()?;

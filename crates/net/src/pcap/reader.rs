@@ -93,7 +93,7 @@ impl<'a> Reader<'a> {
     ///
     /// # Errors
     /// The input cannot be read, or does not start as a capture.
-    pub fn new(input: impl Read + 'a) -> Result<Self, Error> {
+    pub fn new(input: impl Read + Send + 'a) -> Result<Self, Error> {
         Self::start("<stream>".to_owned(), input, None)
     }
 
@@ -148,7 +148,11 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn start(name: String, input: impl Read + 'a, total_bytes: Option<u64>) -> Result<Self, Error> {
+    fn start(
+        name: String,
+        input: impl Read + Send + 'a,
+        total_bytes: Option<u64>,
+    ) -> Result<Self, Error> {
         let started = Stream::new(input).and_then(|mut stream| {
             let format = Format::detect(&mut stream)?;
             Ok((stream, format))

@@ -44,16 +44,16 @@ enum Source<'a> {
     Zstd(zstd::stream::read::Decoder<'static, Input<'a>>),
 }
 
-/// An input that counts the bytes taken from it. Boxed, so that a capture is read by code of this crate whatever the input is:
-/// a generic reader would be compiled with its user, who may not be optimised.
+/// An input that counts the bytes taken from it. Boxed, so that this crate contains the compiled reader; a generic one would be
+/// compiled in the caller's crate, which may not be optimised.
 struct Counted<'a> {
-    inner: Box<dyn Read + 'a>,
+    inner: Box<dyn Read + Send + 'a>,
     bytes: u64,
 }
 
 impl<'a> Stream<'a> {
     /// Starts to read; the first bytes determine the compression.
-    pub(super) fn new(input: impl Read + 'a) -> Result<Self, Fault> {
+    pub(super) fn new(input: impl Read + Send + 'a) -> Result<Self, Fault> {
         let mut input = Counted {
             inner: Box::new(input),
             bytes: 0,

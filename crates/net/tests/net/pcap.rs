@@ -54,7 +54,7 @@ impl From<Frame<'_>> for Taken {
 }
 
 /// Reads a whole capture, and the error that ended it.
-fn read(input: impl Read) -> (Vec<Taken>, Option<Error>) {
+fn read(input: impl Read + Send) -> (Vec<Taken>, Option<Error>) {
     let mut taken = Vec::new();
     let mut reader = match Reader::new(input) {
         Ok(reader) => reader,
@@ -77,7 +77,7 @@ fn read(input: impl Read) -> (Vec<Taken>, Option<Error>) {
 }
 
 /// Reads a capture that must be valid.
-fn read_sound(input: impl Read) -> Vec<Taken> {
+fn read_sound(input: impl Read + Send) -> Vec<Taken> {
     match read(input) {
         (taken, None) => taken,
         (_, Some(error)) => panic!("a sound capture was refused: {error}"),

@@ -55,7 +55,7 @@ pub struct Sending<L> {
 }
 
 /// Messages of the bus in one round. An embedded Aeron driver sends after them: with 256, a burst of 512 takes 9 % longer to arrive.
-/// With fewer, a TCP connection needs more calls.
+/// A smaller limit needs more writes over TCP.
 const MESSAGES_MAX: usize = 128;
 const TRY_NS: u64 = 250_000_000;
 const TICK_NS: u64 = 1_000_000;

@@ -1,7 +1,7 @@
 //! Shared memory under loom: every visible order of stores and loads, within a bound on preemptions.
 //!
 //! ```sh
-//! RUSTFLAGS="--cfg loom" cargo test -p touchline-shm --test loom --release
+//! CARGO_PROFILE_TEST_OPT_LEVEL=2 RUSTFLAGS="--cfg loom" cargo test -p touchline-shm --test loom
 //! ```
 //!
 //! The bound is `LOOM_MAX_PREEMPTIONS`, 2 unless set.

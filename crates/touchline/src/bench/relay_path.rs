@@ -3,16 +3,15 @@
 #[cfg(feature = "aeron")]
 mod aeron;
 mod ends;
-#[cfg(feature = "aeron")]
+mod links;
 mod rate;
-mod sides;
 
 use super::ipc::failure;
 use super::run::{Common, Run};
 use crate::output::Failure;
 use ends::Link;
 use hdrhistogram::Histogram;
-use sides::{Load, Sides};
+use links::{Links, Sample};
 use std::fs;
 use std::path::Path;
 use touchline_gateway::replay::latency_histogram;
@@ -21,17 +20,17 @@ use touchline_lab::bench::ipc::{Folder, pin};
 
 /// Time of a message from a bus over a relay to another bus, compared with a datagram of raw UDP.
 ///
-/// With one processor, one thread publishes a trade and steps both ends of the link until a reader of the second bus has it: the sum
-/// of the work on the path, with the system calls of the loopback and without waits for another thread. With two, a thread
-/// publishes and steps the sending end, and another one the receiving end and the reader: the time that a message needs. Each
-/// sample is beside one of raw UDP on the same threads.
+/// With two processors, one thread publishes a trade and steps the sending end of the link, and another one steps the receiving end and
+/// polls a reader of the second bus: the time that a message needs. With one, a single thread does all of it: the sum of the work on
+/// the path, with the system calls of the loopback and without waits for another thread. Each sample is beside one of raw UDP on
+/// the same threads.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
   touchline bench relay-path
-  touchline bench relay-path --cpus 0,1
-  touchline bench relay-path --samples 100000 --rounds 5
-  touchline bench relay-path --rate --cpus 0,1             # with the feature aeron")]
+  touchline bench relay-path --cpus 2,3 --samples 100000
+  touchline bench relay-path --cpus 0
+  touchline bench relay-path --rate")]
 pub struct Arguments {
     /// Samples of each subject in each round.
     #[arg(long, value_name = "N", default_value_t = 20_000, value_parser = clap::value_parser!(u64).range(1..))]
@@ -39,11 +38,10 @@ pub struct Arguments {
     /// Rounds; each measures every subject once.
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..))]
     rounds: u32,
-    /// Processor of both ends, or one of each.
-    #[arg(long, value_name = "A[,B]", default_value = "0", value_parser = cpus)]
+    /// One processor for each end, or one for both.
+    #[arg(long, value_name = "A[,B]", default_value = "0,1", value_parser = cpus)]
     cpus: (usize, Option<usize>),
-    /// Messages per second over Aeron, beside plain Aeron with datagrams of the same lengths.
-    #[cfg(feature = "aeron")]
+    /// Messages per second; over Aeron beside plain Aeron with datagrams of the same lengths.
     #[arg(long)]
     rate: bool,
     #[command(flatten)]
@@ -52,7 +50,7 @@ pub struct Arguments {
 
 impl Arguments {
     /// Processor of the receiving end, if it has a thread of its own.
-    fn far_cpu(&self) -> Option<usize> {
+    fn receive_cpu(&self) -> Option<usize> {
         self.cpus.1
     }
 }
@@ -62,7 +60,7 @@ fn cpus(text: &str) -> Result<(usize, Option<usize>), String> {
     match text.parse() {
         Ok(one) => Ok((one, None)),
         Err(_) => super::ipc::cpus(text)
-            .map(|(near, far)| (near, Some(far)))
+            .map(|(send, receive)| (send, Some(receive)))
             .map_err(|_| "give a processor, or two different ones such as 0,1".to_owned()),
     }
 }
@@ -73,12 +71,11 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let mut run = Run::begin(&arguments.common);
     let folder = Folder::new().map_err(failure)?;
     fs::create_dir_all(folder.path()).map_err(Failure::run)?;
-    #[cfg(feature = "aeron")]
     if arguments.rate {
         return rate::run(arguments, folder.path(), &run);
     }
     let mut measured = Vec::new();
-    for link in links(folder.path(), arguments.far_cpu().is_some())? {
+    for link in links(folder.path(), arguments.receive_cpu().is_some())? {
         measured.push(Measured::open(link, arguments, &run)?);
     }
     for _ in 0..arguments.rounds {
@@ -99,7 +96,7 @@ fn links(folder: &Path, has_two_threads: bool) -> Result<Vec<Link>, Failure> {
     links.extend([
         aeron::relay(folder)?,
         aeron::relay_group(folder)?,
-        aeron::plain(folder, vec![aeron::datagram_bytes()], false)?,
+        aeron::plain("aeron-udp", folder, vec![aeron::datagram_bytes()], None)?,
     ]);
     Ok(links)
 }
@@ -109,7 +106,7 @@ struct Measured {
     name: &'static str,
     payload_bytes: [u64; 2],
     /// Raw UDP, and the subject.
-    sides: Sides,
+    links: Links,
     histograms: [Histogram<u64>; 2],
 }
 
@@ -119,7 +116,7 @@ impl Measured {
         Ok(Measured {
             name: link.name,
             payload_bytes: [udp.payload_bytes, link.payload_bytes],
-            sides: Sides::open(vec![udp, link], arguments.far_cpu(), run.clock())?,
+            links: Links::open(vec![udp, link], arguments.receive_cpu(), run.clock())?,
             histograms: [latency_histogram(), latency_histogram()],
         })
     }
@@ -128,14 +125,14 @@ impl Measured {
         let mut round = latency_histogram();
         for _ in 0..samples {
             for (link, histogram) in self.histograms.iter_mut().enumerate() {
-                let took_ns = self.sides.measure(link, Load::Message)?.total_ns;
+                let took_ns = self.links.measure(link, Sample::Message)?.total_ns;
                 histogram.saturating_record(took_ns);
                 if link == 1 {
                     round.saturating_record(took_ns);
                 }
             }
         }
-        self.sides.rest();
+        self.links.park();
         if self.name == "cache-line" {
             run.floor(round.value_at_quantile(0.5));
         }
@@ -164,7 +161,7 @@ fn report(measured: Vec<Measured>, arguments: &Arguments, run: &Run) -> Result<(
             }),
         );
     }
-    let threads = match arguments.far_cpu() {
+    let threads = match arguments.receive_cpu() {
         None => "one thread steps both ends",
         Some(_) => "a thread and a processor for each end",
     };

@@ -220,7 +220,7 @@ impl<A: Subscribe, B: Subscribe> Subscribe for (A, B) {
     }
 }
 
-/// A listener that its owner keeps.
+/// A borrowed listener.
 impl<S: Subscribe + ?Sized> Subscribe for &mut S {
     fn update(&mut self, envelope: &Envelope<'_>) {
         (**self).update(envelope);

@@ -1,7 +1,7 @@
-//! The replay of captures by the command.
+//! Replay of captures with concrete types.
 //!
-//! Its types are fixed, so that the path is compiled with this crate: a generic function is compiled with its user, and a
-//! `release` build does not optimise the command.
+//! rustc compiles a generic function in the crate that uses it. The command is not optimised in the profile `release`; this crate
+//! is.
 
 use super::{CmePipeline, CmeReport};
 use crate::replay::{Interrupted, Speed, replay};

@@ -1,7 +1,7 @@
 //! Links over Aeron: the relay's, and plain Aeron with datagrams of the same lengths. Each end steps a driver of its own.
 
 use super::super::relay::payload_bytes;
-use super::ends::{Far, Link, MS, Near, RelayFar, RelayNear, create_parent};
+use super::ends::{Link, MS, ReceiveSide, RelayReceive, RelaySend, SendSide, create_parent};
 use crate::output::Failure;
 use std::collections::VecDeque;
 use std::net::UdpSocket;
@@ -18,7 +18,7 @@ use touchline_relay::start::{receive_aeron, send_aeron};
 /// Stream of the relay, and of plain Aeron.
 const STREAMS: [i32; 2] = [340, 341];
 /// Datagrams in one call of a driver with Aeron's own settings.
-const DATAGRAMS_PER_CALL_OF_AERON: u32 = 4;
+pub const DATAGRAMS_PER_CALL_OF_AERON: u32 = 4;
 /// Fragments in one call.
 const FRAGMENTS_MAX: usize = 64;
 
@@ -43,15 +43,15 @@ fn over(name: &'static str, folder: &Path, channel: String) -> Result<Link, Fail
     Ok(Link {
         name,
         payload_bytes: payload_bytes(),
-        near: Box::new(move || {
+        send: Box::new(move || {
             let link = AeronSend::open(client(&near_driver, None)?, &channel, STREAMS[0], None);
             let link = link.map_err(Failure::run)?;
             let batch_bytes_max = link.batch_bytes_max();
-            RelayNear::open(&near, batch_bytes_max, |settings| {
+            RelaySend::open(&near, batch_bytes_max, |settings| {
                 send_aeron(settings, link)
             })
         }),
-        far: Box::new(move || {
+        receive: Box::new(move || {
             let client = client(&far_driver, None)?;
             let timeout_ns = 10_000 * MS;
             let link = AeronReceive::open(
@@ -63,18 +63,18 @@ fn over(name: &'static str, folder: &Path, channel: String) -> Result<Link, Fail
                 Vec::new(),
             );
             let link = link.map_err(Failure::run)?;
-            RelayFar::open(&far, |settings| receive_aeron(settings, link))
+            RelayReceive::open(&far, |settings| receive_aeron(settings, link))
         }),
     })
 }
 
-/// Plain Aeron with datagrams of these lengths in turn, with drivers of the relay's settings or, in calls of a few datagrams, of
-/// Aeron's own.
-pub fn plain(folder: &Path, lengths: Vec<usize>, is_of_aeron: bool) -> Result<Link, Failure> {
-    let (name, per_call) = match is_of_aeron {
-        true => ("aeron-udp-own-settings", Some(DATAGRAMS_PER_CALL_OF_AERON)),
-        false => ("aeron-udp", None),
-    };
+/// Plain Aeron with datagrams of these lengths in turn. Drivers have the relay's settings, or this many datagrams in a call.
+pub fn plain(
+    name: &'static str,
+    folder: &Path,
+    lengths: Vec<usize>,
+    per_call: Option<u32>,
+) -> Result<Link, Failure> {
     let [near, far] = ["driver-a", "driver-b"].map(|part| folder.join(name).join(part));
     let channel = unicast()?;
     let far_channel = channel.clone();
@@ -83,15 +83,15 @@ pub fn plain(folder: &Path, lengths: Vec<usize>, is_of_aeron: bool) -> Result<Li
     Ok(Link {
         name,
         payload_bytes: average as u64,
-        near: Box::new(move || {
-            Ok(Box::new(PlainNear::open(
+        send: Box::new(move || {
+            Ok(Box::new(PlainSend::open(
                 client(&near, per_call)?,
                 &channel,
                 lengths,
             )?))
         }),
-        far: Box::new(move || {
-            Ok(Box::new(PlainFar::open(
+        receive: Box::new(move || {
+            Ok(Box::new(PlainReceive::open(
                 client(&far, per_call)?,
                 &far_channel,
             )?))
@@ -138,7 +138,7 @@ fn client(folder: &Path, datagrams_per_call: Option<u32>) -> Result<Rc<Client>, 
 }
 
 /// A publication, and the driver that its end steps.
-struct PlainNear {
+struct PlainSend {
     publication: ExclusivePublication,
     client: Rc<Client>,
     bytes: Vec<u8>,
@@ -148,11 +148,11 @@ struct PlainNear {
     waiting: VecDeque<usize>,
 }
 
-impl PlainNear {
-    fn open(client: Rc<Client>, channel: &str, lengths: Vec<usize>) -> Result<PlainNear, Failure> {
+impl PlainSend {
+    fn open(client: Rc<Client>, channel: &str, lengths: Vec<usize>) -> Result<PlainSend, Failure> {
         let publication = client.exclusive_publication(channel, STREAMS[1]);
         let publication = publication.map_err(Failure::run)?;
-        Ok(PlainNear {
+        Ok(PlainSend {
             bytes: vec![7; publication.payload_bytes_max()],
             publication,
             client,
@@ -163,7 +163,7 @@ impl PlainNear {
     }
 }
 
-impl Near for PlainNear {
+impl SendSide for PlainSend {
     fn publish(&mut self) -> Result<u64, Failure> {
         let length = self.lengths[self.published as usize % self.lengths.len()];
         self.waiting.push_back(length);
@@ -185,16 +185,16 @@ impl Near for PlainNear {
 }
 
 /// A subscription, and the driver that its end steps.
-struct PlainFar {
+struct PlainReceive {
     subscription: Subscription,
     client: Rc<Client>,
     arrived: u64,
 }
 
-impl PlainFar {
-    fn open(client: Rc<Client>, channel: &str) -> Result<PlainFar, Failure> {
+impl PlainReceive {
+    fn open(client: Rc<Client>, channel: &str) -> Result<PlainReceive, Failure> {
         let subscription = client.subscription(channel, STREAMS[1]);
-        Ok(PlainFar {
+        Ok(PlainReceive {
             subscription: subscription.map_err(Failure::run)?,
             client,
             arrived: 0,
@@ -202,7 +202,7 @@ impl PlainFar {
     }
 }
 
-impl Far for PlainFar {
+impl ReceiveSide for PlainReceive {
     fn turn(&mut self) -> Result<Option<u64>, Failure> {
         self.client.do_work().map_err(Failure::run)?;
         let polled = self.subscription.poll(FRAGMENTS_MAX, |fragment| {

@@ -1,4 +1,4 @@
-//! The two ends of what is measured: a publishing side and a reading side, without the thread that steps them.
+//! Both sides of a link that is measured: one publishes, the other reads.
 
 use super::super::relay::{BUS, Gateway, payload_bytes};
 use crate::output::Failure;
@@ -16,8 +16,8 @@ use touchline_transport::market::{Item, Join, Kinds, Subscriber};
 use touchline_transport::shm::{Polled, Root};
 use touchline_types::Update;
 
-/// The publishing side.
-pub trait Near {
+/// The side that publishes.
+pub trait SendSide {
     /// Publishes a message, and returns its number.
     fn publish(&mut self) -> Result<u64, Failure>;
 
@@ -26,28 +26,28 @@ pub trait Near {
         Ok(())
     }
 
-    /// What a command does outside of the path.
-    fn settle(&mut self) {}
+    /// Takes the events that a command logs beside the path.
+    fn drain_events(&mut self) {}
 }
 
-/// The reading side.
-pub trait Far {
+/// The side that reads.
+pub trait ReceiveSide {
     /// One turn of the receiving end: number of the latest message that it brought.
     fn turn(&mut self) -> Result<Option<u64>, Failure>;
 
-    /// What a command does outside of the path.
-    fn settle(&mut self) {}
+    /// Takes the events that a command logs beside the path.
+    fn drain_events(&mut self) {}
 }
 
 /// Opens one side, on the thread that steps it.
 pub type Open<T> = Box<dyn FnOnce() -> Result<Box<T>, Failure> + Send>;
 
-/// A way from one side to the other.
+/// A link that is not open.
 pub struct Link {
     pub name: &'static str,
     pub payload_bytes: u64,
-    pub near: Open<dyn Near>,
-    pub far: Open<dyn Far>,
+    pub send: Open<dyn SendSide>,
+    pub receive: Open<dyn ReceiveSide>,
 }
 
 /// Bytes of a datagram of raw UDP: the message of a load test.
@@ -55,15 +55,15 @@ const UDP_BYTES: usize = 70;
 pub const MS: u64 = 1_000_000;
 
 impl Link {
-    /// A store into a cache line: no message is faster.
+    /// A store into a cache line: the lower bound of a message between two processors.
     pub fn cache_line() -> Link {
         let line = Arc::new(Line(AtomicU64::new(0)));
-        let (near, far) = (LineNear(line.clone()), LineFar(line));
+        let (send, receive) = (LineSend(line.clone()), LineReceive(line));
         Link {
             name: "cache-line",
             payload_bytes: 8,
-            near: Box::new(|| Ok(Box::new(near))),
-            far: Box::new(|| Ok(Box::new(far))),
+            send: Box::new(|| Ok(Box::new(send))),
+            receive: Box::new(|| Ok(Box::new(receive))),
         }
     }
 
@@ -77,9 +77,9 @@ impl Link {
             Ok((send, receive))
         };
         let (send, receive) = open().map_err(|error: std::io::Error| Failure::run(error))?;
-        let (near, far) = (
-            UdpNear { send, sent: 0 },
-            UdpFar {
+        let (send, receive) = (
+            UdpSend { send, sent: 0 },
+            UdpReceive {
                 receive,
                 arrived: 0,
             },
@@ -87,8 +87,8 @@ impl Link {
         Ok(Link {
             name: "udp",
             payload_bytes: UDP_BYTES as u64,
-            near: Box::new(|| Ok(Box::new(near))),
-            far: Box::new(|| Ok(Box::new(far))),
+            send: Box::new(|| Ok(Box::new(send))),
+            receive: Box::new(|| Ok(Box::new(receive))),
         })
     }
 
@@ -102,10 +102,12 @@ impl Link {
         Ok(Link {
             name: "relay-tcp",
             payload_bytes: payload_bytes(),
-            near: Box::new(move || {
-                RelayNear::open(&near, 32 * 1024, |settings| send_tcp(settings, send))
+            send: Box::new(move || {
+                RelaySend::open(&near, 32 * 1024, |settings| send_tcp(settings, send))
             }),
-            far: Box::new(move || RelayFar::open(&far, |settings| receive_tcp(settings, receive))),
+            receive: Box::new(move || {
+                RelayReceive::open(&far, |settings| receive_tcp(settings, receive))
+            }),
         })
     }
 }
@@ -114,32 +116,32 @@ impl Link {
 #[repr(align(128))]
 struct Line(AtomicU64);
 
-struct LineNear(Arc<Line>);
-struct LineFar(Arc<Line>);
+struct LineSend(Arc<Line>);
+struct LineReceive(Arc<Line>);
 
-impl Near for LineNear {
+impl SendSide for LineSend {
     fn publish(&mut self) -> Result<u64, Failure> {
         Ok(self.0.0.fetch_add(1, Ordering::AcqRel) + 1)
     }
 }
 
-impl Far for LineFar {
+impl ReceiveSide for LineReceive {
     fn turn(&mut self) -> Result<Option<u64>, Failure> {
         Ok(Some(self.0.0.load(Ordering::Acquire)))
     }
 }
 
-struct UdpNear {
+struct UdpSend {
     send: UdpSocket,
     sent: u64,
 }
 
-struct UdpFar {
+struct UdpReceive {
     receive: UdpSocket,
     arrived: u64,
 }
 
-impl Near for UdpNear {
+impl SendSide for UdpSend {
     fn publish(&mut self) -> Result<u64, Failure> {
         self.send.send(&[7; UDP_BYTES]).map_err(Failure::run)?;
         self.sent += 1;
@@ -147,7 +149,7 @@ impl Near for UdpNear {
     }
 }
 
-impl Far for UdpFar {
+impl ReceiveSide for UdpReceive {
     fn turn(&mut self) -> Result<Option<u64>, Failure> {
         match self.receive.recv(&mut [0; UDP_BYTES]) {
             Ok(_) => {
@@ -161,26 +163,26 @@ impl Far for UdpFar {
 }
 
 /// A gateway's bus, and the sending end of a link.
-pub struct RelayNear {
+pub struct RelaySend {
     gateway: Gateway,
     send: Box<dyn Work>,
 }
 
-impl RelayNear {
+impl RelaySend {
     /// Opens the bus in this folder, and the end with `begin`.
     pub fn open(
         folder: &Path,
         batch_bytes_max: usize,
         begin: impl FnOnce(SendSettings) -> Result<Box<dyn Work>, RunError>,
-    ) -> Result<Box<dyn Near>, Failure> {
+    ) -> Result<Box<dyn SendSide>, Failure> {
         create_parent(folder)?;
         let gateway = Gateway::start(folder)?;
         let send = begin(send_settings(folder, batch_bytes_max)?).map_err(Failure::run)?;
-        Ok(Box::new(RelayNear { gateway, send }))
+        Ok(Box::new(RelaySend { gateway, send }))
     }
 }
 
-impl Near for RelayNear {
+impl SendSide for RelaySend {
     fn publish(&mut self) -> Result<u64, Failure> {
         Ok(self.gateway.publish())
     }
@@ -190,23 +192,23 @@ impl Near for RelayNear {
         Ok(())
     }
 
-    fn settle(&mut self) {
+    fn drain_events(&mut self) {
         while self.send.event().is_some() {}
     }
 }
 
 /// The receiving end of a link, its bus, and a reader of it.
-pub struct RelayFar {
+pub struct RelayReceive {
     receive: Box<dyn Work>,
     reader: Subscriber,
 }
 
-impl RelayFar {
+impl RelayReceive {
     /// Opens the end with `begin`, with the bus in this folder.
     pub fn open(
         folder: &Path,
         begin: impl FnOnce(ReceiveSettings) -> Result<Box<dyn Work>, RunError>,
-    ) -> Result<Box<dyn Far>, Failure> {
+    ) -> Result<Box<dyn ReceiveSide>, Failure> {
         create_parent(folder)?;
         let settings = ReceiveSettings {
             root: Root::at(folder),
@@ -228,11 +230,11 @@ impl RelayFar {
             ..Join::default()
         };
         let reader = Subscriber::join(&Root::at(folder), BUS, join).map_err(Failure::run)?;
-        Ok(Box::new(RelayFar { receive, reader }))
+        Ok(Box::new(RelayReceive { receive, reader }))
     }
 }
 
-impl Far for RelayFar {
+impl ReceiveSide for RelayReceive {
     /// Reads everything: a trade that is left to the next turn would cost both ends a turn without work.
     fn turn(&mut self) -> Result<Option<u64>, Failure> {
         self.receive.work().map_err(Failure::run)?;
@@ -248,7 +250,7 @@ impl Far for RelayFar {
         Ok(trade_id)
     }
 
-    fn settle(&mut self) {
+    fn drain_events(&mut self) {
         while self.receive.event().is_some() {}
     }
 }

@@ -1,54 +1,57 @@
-//! `bench relay-path --rate`: how many messages a relay over Aeron carries, beside plain Aeron with datagrams of the same lengths.
+//! `bench relay-path --rate`: how many messages a relay carries; over Aeron beside plain Aeron with datagrams of the same lengths.
 
-use super::super::relay::{Gateway, payload_bytes};
-use super::ends::send_settings;
-use super::sides::{Load, Sides, Spent};
-use super::{Arguments, aeron};
+use super::super::relay::payload_bytes;
+use super::Arguments;
+use super::ends::Link;
+use super::links::{Links, Sample, Times};
 use crate::bench::run::Run;
 use crate::output::Failure;
 use hdrhistogram::Histogram;
 use std::path::Path;
 use touchline_gateway::replay::latency_histogram;
 use touchline_lab::bench::Statistics;
-use touchline_relay::link::memory::MemoryLink;
-use touchline_relay::run::{Sending, Work};
 
 /// Trades that are published before both ends run: what a relay finds that has work all the time.
 const BURST: u64 = 512;
 
-/// Distributions of a link.
-struct Rate {
-    near: Histogram<u64>,
-    far: Histogram<u64>,
+/// What is measured.
+struct Subject {
+    name: &'static str,
+    /// Messages of the link that carry the trades.
+    messages: u64,
+    send: Histogram<u64>,
+    receive: Histogram<u64>,
     total: Histogram<u64>,
 }
 
-impl Rate {
-    fn new() -> Rate {
-        Rate {
-            near: latency_histogram(),
-            far: latency_histogram(),
+impl Subject {
+    fn new(link: &Link, messages: u64) -> Subject {
+        Subject {
+            name: link.name,
+            messages,
+            send: latency_histogram(),
+            receive: latency_histogram(),
             total: latency_histogram(),
         }
     }
 
-    fn record(&mut self, spent: Spent) {
-        self.near.saturating_record(spent.near_ns);
-        self.far.saturating_record(spent.far_ns);
-        self.total.saturating_record(spent.total_ns);
+    fn record(&mut self, times: Times) {
+        self.send.saturating_record(times.send_ns);
+        self.receive.saturating_record(times.receive_ns);
+        self.total.saturating_record(times.total_ns);
     }
 
-    /// Messages per second by the medians: of both ends at once, or, if one thread steps both, of the slower end.
+    /// Trades per second by the medians: of both ends at once, or, if one thread steps both, of the slower end.
     fn per_second(&self, is_one_thread: bool) -> f64 {
         let median = |histogram: &Histogram<u64>| histogram.value_at_quantile(0.5).max(1);
         let slower = match is_one_thread {
-            true => median(&self.near).max(median(&self.far)),
+            true => median(&self.send).max(median(&self.receive)),
             false => median(&self.total),
         };
         BURST as f64 * 1e9 / slower as f64
     }
 
-    fn lines(self, name: &str, is_one_thread: bool) -> Vec<Statistics> {
+    fn lines(self, is_one_thread: bool) -> Vec<Statistics> {
         let line = |subject: String, histogram| Statistics {
             bench: "relay-path-rate",
             subject,
@@ -57,70 +60,124 @@ impl Rate {
         };
         match is_one_thread {
             true => vec![
-                line(format!("{name}-send"), self.near),
-                line(format!("{name}-receive"), self.far),
+                line(format!("{}-send", self.name), self.send),
+                line(format!("{}-receive", self.name), self.receive),
             ],
-            false => vec![line(name.to_owned(), self.total)],
+            false => vec![line(self.name.to_owned(), self.total)],
         }
     }
 }
 
-/// Alternates relay and plain Aeron.
+/// Measures all links in turn.
 pub fn run(arguments: &Arguments, folder: &Path, run: &Run) -> Result<(), Failure> {
-    let longest = aeron::datagram_bytes_max(folder)?;
-    let lengths = lengths(&folder.join("lengths"), longest)?;
-    let datagrams = lengths.len() as u64;
-    let average = lengths.iter().sum::<usize>() / lengths.len().max(1);
-    let links = vec![
-        aeron::relay(folder)?,
-        aeron::plain(folder, lengths.clone(), false)?,
-        aeron::plain(folder, lengths, true)?,
-    ];
-    let names: Vec<_> = links.iter().map(|link| link.name).collect();
-    let mut sides = Sides::open(links, arguments.far_cpu(), run.clock())?;
-    let mut rates = [Rate::new(), Rate::new(), Rate::new()];
+    let (opening, mut subjects): (Vec<_>, Vec<_>) = links(folder)?
+        .into_iter()
+        .map(|(link, messages)| {
+            let subject = Subject::new(&link, messages);
+            (link, subject)
+        })
+        .unzip();
+    let mut open = Links::open(opening, arguments.receive_cpu(), run.clock())?;
     for _ in 0..arguments.rounds {
         for _ in 0..arguments.samples.div_ceil(BURST) {
-            for (link, messages) in [BURST, datagrams, datagrams].into_iter().enumerate() {
-                rates[link].record(sides.measure(link, Load::Burst(messages))?);
+            for (link, subject) in subjects.iter_mut().enumerate() {
+                subject.record(open.measure(link, Sample::Burst(subject.messages))?);
             }
         }
     }
-    let is_one_thread = arguments.far_cpu().is_none();
-    let per_second = [0, 1, 2].map(|link: usize| rates[link].per_second(is_one_thread));
-    let mut columns = Vec::new();
-    let mut lines = Vec::new();
-    for ((rate, name), per_second) in rates.into_iter().zip(names).zip(per_second) {
-        let more = rate.lines(name, is_one_thread);
-        columns.extend(more.iter().map(|_| per_second));
-        lines.extend(more);
-    }
+    open.park();
+    report(subjects, arguments.receive_cpu().is_none(), run)
+}
+
+/// What is measured, with the number of messages that carry a burst.
+fn links(folder: &Path) -> Result<Vec<(Link, u64)>, Failure> {
+    let tcp = Link::tcp(&folder.join("tcp"))?;
+    #[cfg(feature = "aeron")]
+    let more = aeron::links(folder)?;
+    #[cfg(not(feature = "aeron"))]
+    let more = [];
+    Ok([(tcp, BURST)].into_iter().chain(more).collect())
+}
+
+fn report(subjects: Vec<Subject>, is_one_thread: bool, run: &Run) -> Result<(), Failure> {
     let what = match is_one_thread {
         true => "time of each end; rate of the slower one, as if each had a processor",
         false => "a thread and a processor for each end, time until the last has arrived",
     };
     let what = format!("{BURST} trades over the loopback, {what}");
+    let rates: Vec<(&str, f64)> = subjects
+        .iter()
+        .map(|subject| (subject.name, subject.per_second(is_one_thread)))
+        .collect();
+    let notes = ratios(&rates);
+    let mut columns = Vec::new();
+    let mut lines = Vec::new();
+    for (subject, (_, per_second)) in subjects.into_iter().zip(rates) {
+        let more = subject.lines(is_one_thread);
+        columns.extend(more.iter().map(|_| per_second));
+        lines.extend(more);
+    }
     let more = |number: usize| format!(" {:>9.2}", columns[number] / 1e6);
-    let notes = [format!(
-        "the rate of the relay is {:.2} of that of plain Aeron with the same settings, {:.2} with Aeron's own; {datagrams} datagrams a burst, {average} bytes each",
-        per_second[0] / per_second[1],
-        per_second[0] / per_second[2],
-    )];
     run.report_with(&what, &lines, &format!(" {:>9}", "M/s"), more, &notes)
 }
 
-/// Lengths of the datagrams of a burst: a sender packs it into batches for a link in memory.
-fn lengths(folder: &Path, batch_bytes_max: usize) -> Result<Vec<usize>, Failure> {
-    let mut gateway = Gateway::start(folder)?;
-    let settings = send_settings(folder, batch_bytes_max)?;
-    let mut send = Sending::new(settings, MemoryLink::default()).map_err(Failure::run)?;
-    // The definition, and a heartbeat.
-    while send.work().map_err(Failure::run)? > 0 {}
-    let before = send.link().batches.len();
-    for _ in 0..BURST {
-        gateway.publish();
+/// The rate of the relay over Aeron as multiples of those of plain Aeron.
+fn ratios(rates: &[(&str, f64)]) -> Vec<String> {
+    let relay = rates.iter().find(|(name, _)| *name == "relay-aeron-udp");
+    let plain = |name: &&(&str, f64)| name.0.starts_with("aeron-udp");
+    let ratio = |relay: f64| {
+        move |(name, rate): &(&str, f64)| {
+            format!(
+                "the rate of relay-aeron-udp is {:.2} of {name}",
+                relay / rate
+            )
+        }
+    };
+    let ratios = relay.map(|(_, relay)| rates.iter().filter(plain).map(ratio(*relay)).collect());
+    ratios.unwrap_or_default()
+}
+
+#[cfg(feature = "aeron")]
+mod aeron {
+    use super::super::aeron::{DATAGRAMS_PER_CALL_OF_AERON, datagram_bytes_max, plain, relay};
+    use super::super::ends::send_settings;
+    use super::{BURST, Failure, Link};
+    use crate::bench::relay::Gateway;
+    use std::path::Path;
+    use touchline_relay::link::memory::MemoryLink;
+    use touchline_relay::run::{Sending, Work};
+
+    /// The relay and plain Aeron, with the number of messages that carry a burst.
+    pub fn links(folder: &Path) -> Result<Vec<(Link, u64)>, Failure> {
+        let lengths = lengths(&folder.join("lengths"), datagram_bytes_max(folder)?)?;
+        let datagrams = lengths.len() as u64;
+        let own = Some(DATAGRAMS_PER_CALL_OF_AERON);
+        Ok(vec![
+            (relay(folder)?, BURST),
+            (
+                plain("aeron-udp", folder, lengths.clone(), None)?,
+                datagrams,
+            ),
+            (
+                plain("aeron-udp-own-settings", folder, lengths, own)?,
+                datagrams,
+            ),
+        ])
     }
-    while send.work().map_err(Failure::run)? > 0 {}
-    let batches = send.link().batches.iter().skip(before);
-    Ok(batches.map(Vec::len).collect())
+
+    /// Lengths of the datagrams of a burst: a sender packs it into batches for a link in memory.
+    fn lengths(folder: &Path, batch_bytes_max: usize) -> Result<Vec<usize>, Failure> {
+        let mut gateway = Gateway::start(folder)?;
+        let settings = send_settings(folder, batch_bytes_max)?;
+        let mut send = Sending::new(settings, MemoryLink::default()).map_err(Failure::run)?;
+        // The definition, and a heartbeat.
+        while send.work().map_err(Failure::run)? > 0 {}
+        let before = send.link().batches.len();
+        for _ in 0..BURST {
+            gateway.publish();
+        }
+        while send.work().map_err(Failure::run)? > 0 {}
+        let batches = send.link().batches.iter().skip(before);
+        Ok(batches.map(Vec::len).collect())
+    }
 }
