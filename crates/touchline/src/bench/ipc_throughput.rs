@@ -208,7 +208,7 @@ impl Arguments {
             );
         }
         if !run.is_json() {
-            run.print_disturbance();
+            run.print_caveats();
         }
         // Rates have no distribution; the lower bound has one.
         run.write_distributions(&[Statistics {

@@ -198,7 +198,7 @@ fn report(arguments: &Arguments, ways: &[Measured], run: &Run) {
         "call: the call that brought the packet; network: from the kernel's timestamp to the packet handed over; backlog: a \
          packet of {BACKLOG_PACKETS} that are queued already; empty: a poll of all groups without a packet"
     );
-    run.print_disturbance();
+    run.print_caveats();
 }
 
 fn print_json(way: &Measured, run: &Run) {

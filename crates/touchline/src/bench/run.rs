@@ -89,7 +89,7 @@ impl Run {
 
     /// Prints below a table why its figures are not to be quoted, if so: disturbances of the run, and a build that is not
     /// optimised.
-    pub fn print_disturbance(&self) {
+    pub fn print_caveats(&self) {
         if !version::IS_OPTIMISED {
             println!("{}", version::LIGHT_BUILD);
         }
@@ -145,7 +145,7 @@ impl Run {
             println!("{line}{}", more(number));
         }
         notes.iter().for_each(|note| println!("{note}"));
-        self.print_disturbance();
+        self.print_caveats();
         Ok(())
     }
 

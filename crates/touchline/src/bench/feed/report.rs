@@ -58,7 +58,7 @@ impl Report {
     /// Disturbances of the run, and the distributions if requested.
     pub fn end(&self) -> Result<(), Failure> {
         if !self.run.is_json() {
-            self.run.print_disturbance();
+            self.run.print_caveats();
         }
         self.run.write_distributions(&self.statistics)
     }

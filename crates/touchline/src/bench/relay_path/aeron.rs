@@ -1,7 +1,9 @@
 //! Links over Aeron: the relay's, and plain Aeron with datagrams of the same lengths. Each end steps a driver of its own.
 
-use super::super::relay::payload_bytes;
-use super::ends::{Link, MS, ReceiveSide, RelayReceive, RelaySend, SendSide, create_parent};
+use super::super::relay::{Gateway, payload_bytes};
+use super::ends::{
+    Link, MS, ReceiveSide, RelayReceive, RelaySend, SendSide, create_parent, send_settings,
+};
 use crate::output::Failure;
 use std::collections::VecDeque;
 use std::net::UdpSocket;
@@ -13,12 +15,14 @@ use touchline_aeron::{
 use touchline_relay::HEAD_BYTES;
 use touchline_relay::batch::MESSAGE_LENGTH_BYTES;
 use touchline_relay::link::aeron::{AeronReceive, AeronSend};
+use touchline_relay::link::memory::MemoryLink;
+use touchline_relay::run::{Sending, Work};
 use touchline_relay::start::{receive_aeron, send_aeron};
 
 /// Stream of the relay, and of plain Aeron.
 const STREAMS: [i32; 2] = [340, 341];
 /// Datagrams in one call of a driver with Aeron's own settings.
-pub const DATAGRAMS_PER_CALL_OF_AERON: u32 = 4;
+const DATAGRAMS_PER_CALL_OF_AERON: u32 = 4;
 /// Fragments in one call.
 const FRAGMENTS_MAX: usize = 64;
 
@@ -99,13 +103,48 @@ pub fn plain(
     })
 }
 
+/// The relay, and plain Aeron with both settings of its drivers; with each the number of messages that carry a burst of trades.
+pub fn burst_links(folder: &Path, trades: u64) -> Result<Vec<(Link, u64)>, Failure> {
+    let longest = datagram_bytes_max(folder)?;
+    let lengths = datagrams_of_a_burst(&folder.join("lengths"), longest, trades)?;
+    let datagrams = lengths.len() as u64;
+    let own = Some(DATAGRAMS_PER_CALL_OF_AERON);
+    let same = plain("aeron-udp", folder, lengths.clone(), None)?;
+    let own = plain("aeron-udp-own-settings", folder, lengths, own)?;
+    Ok(vec![
+        (relay(folder)?, trades),
+        (same, datagrams),
+        (own, datagrams),
+    ])
+}
+
+/// Lengths of the relay's datagrams: a sender packs a burst into batches for a link in memory.
+fn datagrams_of_a_burst(
+    folder: &Path,
+    batch_bytes_max: usize,
+    trades: u64,
+) -> Result<Vec<usize>, Failure> {
+    let mut gateway = Gateway::start(folder)?;
+    let settings = send_settings(folder, batch_bytes_max)?;
+    let mut send = Sending::new(settings, MemoryLink::default()).map_err(Failure::run)?;
+    // The definition, and a heartbeat.
+    while send.work().map_err(Failure::run)? > 0 {}
+    let before = send.link().batches.len();
+    for _ in 0..trades {
+        gateway.publish();
+    }
+    while send.work().map_err(Failure::run)? > 0 {}
+    let batches = send.link().batches.iter().skip(before);
+    Ok(batches.map(Vec::len).collect())
+}
+
 /// Bytes of the relay's datagram of one trade.
 pub fn datagram_bytes() -> usize {
     HEAD_BYTES + MESSAGE_LENGTH_BYTES + payload_bytes() as usize
 }
 
 /// Longest datagram.
-pub fn datagram_bytes_max(folder: &Path) -> Result<usize, Failure> {
+fn datagram_bytes_max(folder: &Path) -> Result<usize, Failure> {
     let client = client(&folder.join("longest"), None)?;
     let publication = client.exclusive_publication(&unicast()?, STREAMS[1]);
     Ok(publication.map_err(Failure::run)?.payload_bytes_max())

@@ -93,7 +93,7 @@ pub fn run(arguments: &Arguments, folder: &Path, run: &Run) -> Result<(), Failur
 fn links(folder: &Path) -> Result<Vec<(Link, u64)>, Failure> {
     let tcp = Link::tcp(&folder.join("tcp"))?;
     #[cfg(feature = "aeron")]
-    let more = aeron::links(folder)?;
+    let more = super::aeron::burst_links(folder, BURST)?;
     #[cfg(not(feature = "aeron"))]
     let more = [];
     Ok([(tcp, BURST)].into_iter().chain(more).collect())
@@ -135,49 +135,4 @@ fn ratios(rates: &[(&str, f64)]) -> Vec<String> {
     };
     let ratios = relay.map(|(_, relay)| rates.iter().filter(plain).map(ratio(*relay)).collect());
     ratios.unwrap_or_default()
-}
-
-#[cfg(feature = "aeron")]
-mod aeron {
-    use super::super::aeron::{DATAGRAMS_PER_CALL_OF_AERON, datagram_bytes_max, plain, relay};
-    use super::super::ends::send_settings;
-    use super::{BURST, Failure, Link};
-    use crate::bench::relay::Gateway;
-    use std::path::Path;
-    use touchline_relay::link::memory::MemoryLink;
-    use touchline_relay::run::{Sending, Work};
-
-    /// The relay and plain Aeron, with the number of messages that carry a burst.
-    pub fn links(folder: &Path) -> Result<Vec<(Link, u64)>, Failure> {
-        let lengths = lengths(&folder.join("lengths"), datagram_bytes_max(folder)?)?;
-        let datagrams = lengths.len() as u64;
-        let own = Some(DATAGRAMS_PER_CALL_OF_AERON);
-        Ok(vec![
-            (relay(folder)?, BURST),
-            (
-                plain("aeron-udp", folder, lengths.clone(), None)?,
-                datagrams,
-            ),
-            (
-                plain("aeron-udp-own-settings", folder, lengths, own)?,
-                datagrams,
-            ),
-        ])
-    }
-
-    /// Lengths of the datagrams of a burst: a sender packs it into batches for a link in memory.
-    fn lengths(folder: &Path, batch_bytes_max: usize) -> Result<Vec<usize>, Failure> {
-        let mut gateway = Gateway::start(folder)?;
-        let settings = send_settings(folder, batch_bytes_max)?;
-        let mut send = Sending::new(settings, MemoryLink::default()).map_err(Failure::run)?;
-        // The definition, and a heartbeat.
-        while send.work().map_err(Failure::run)? > 0 {}
-        let before = send.link().batches.len();
-        for _ in 0..BURST {
-            gateway.publish();
-        }
-        while send.work().map_err(Failure::run)? > 0 {}
-        let batches = send.link().batches.iter().skip(before);
-        Ok(batches.map(Vec::len).collect())
-    }
 }
