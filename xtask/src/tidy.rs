@@ -9,7 +9,6 @@ mod documented;
 mod heads;
 mod layers;
 mod links;
-mod map;
 mod promises;
 mod repository;
 mod shape;
@@ -50,7 +49,6 @@ const RULES: &[(&str, Rule)] = &[
     ("banned words", words::banned),
     ("links", links::check),
     ("contents", links::pages),
-    ("map", map::check),
     ("settings documented", documented::settings),
     ("counters documented", documented::counters),
 ];
