@@ -142,7 +142,7 @@ impl<P: Publish> Composer<P> {
         Ok(Composer {
             sources: sources.collect(),
             core: Core {
-                engine: Engine::new(setup.clone()),
+                engine: Engine::of_prices(setup.clone()),
                 batch: Batch::default(),
                 output: Output::new(publisher, &setup, config.levels),
                 recorder,

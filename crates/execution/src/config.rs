@@ -208,6 +208,8 @@ pub enum CommandKind {
     Enable,
     /// Resolving an unknown order.
     Resolve,
+    /// Booking what no order explains.
+    Book,
     /// Promoting a standby, and asking for its state.
     Promote,
 }

@@ -295,6 +295,7 @@ impl CommandKind {
             "lift" => CommandKind::Lift,
             "enable" => CommandKind::Enable,
             "resolve" => CommandKind::Resolve,
+            "book" => CommandKind::Book,
             "promote" | "standby" => CommandKind::Promote,
             _ => return None,
         })

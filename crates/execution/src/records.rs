@@ -5,7 +5,7 @@
 //! | kind | record | body |
 //! |--:|---|---|
 //! | 48 | run | epoch u64, prefix text, date text, count u16 and names of banks, count u16 and symbols of pairs |
-//! | 49 | order | sent u64, quantity i64, price i64 (ticks), twice the mid i64 (least value: none), MsgSeqNum u64, bank u16, pair u16, side u8 (0 buys), flags u8 (1 FOK, 2 quote id), ClOrdID text, parent text, quote id text |
+//! | 49 | order | sent u64, quantity i64, price i64 (ticks), twice the mid i64 (least value: none), MsgSeqNum u64, bank u16, pair u16, side u8 (0 buys), flags u8 (1 FOK, 2 quote id), value date u32 (YYYYMMDD), ClOrdID text, parent text, quote id text |
 //! | 50 | message | time u64, bank u16, MsgSeqNum u64, body of the FIX message with `\|` to the end |
 //! | 51 | report | time u64, bank u16, FIX message as received to the end |
 //! | 52 | session | time u64, bank u16, u8 (1 up, 0 down) |
@@ -22,7 +22,7 @@ pub const STREAM: u16 = 1;
 /// Content of the stream: orders.
 pub const CONTENT: u16 = 4;
 /// Version of the records.
-pub const VERSION: u16 = 1;
+pub const VERSION: u16 = 2;
 /// Kinds of lines, by their number.
 pub const LINE_KINDS: [&str; 8] = [
     "composite",
@@ -184,6 +184,8 @@ pub struct Order {
     pub is_buy: bool,
     /// Whether it is fill or kill.
     pub is_fok: bool,
+    /// Value date, `YYYYMMDD`.
+    pub value_date: u32,
     /// ClOrdID.
     pub id: Id,
     /// The parent's name.
@@ -367,6 +369,7 @@ impl Order {
         put_u16(out, self.pair);
         out.push(u8::from(!self.is_buy));
         out.push(u8::from(self.is_fok) | u8::from(self.quote_id.is_some()) << 1);
+        out.extend(self.value_date.to_le_bytes());
         put_text(out, self.id.as_str());
         put_text(out, self.parent.as_str());
         put_text(out, self.quote_id.as_ref().map_or("", Id::as_str));
@@ -376,7 +379,7 @@ impl Order {
         let (sent_ns, quantity, price) = (rest.u64()?, rest.i64()?, rest.i64()?);
         let mid2 = Some(rest.i64()?).filter(|mid2| *mid2 != i64::MIN);
         let (sequence, bank, pair) = (rest.u64()?, rest.u16()?, rest.u16()?);
-        let (side, flags) = (rest.u8()?, rest.u8()?);
+        let (side, flags, value_date) = (rest.u8()?, rest.u8()?, rest.u32()?);
         let (id, parent, quote_id) = (rest.id()?, rest.id()?, rest.id()?);
         (side <= 1 && flags <= 3).then_some(Order {
             sent_ns,
@@ -388,6 +391,7 @@ impl Order {
             pair,
             is_buy: side == 0,
             is_fok: flags & 1 != 0,
+            value_date,
             id,
             parent,
             quote_id: (flags & 2 != 0).then_some(quote_id),
@@ -429,6 +433,10 @@ impl<'a> Rest<'a> {
 
     fn u16(&mut self) -> Option<u16> {
         Some(u16::from_le_bytes(self.take(2)?.try_into().ok()?))
+    }
+
+    fn u32(&mut self) -> Option<u32> {
+        Some(u32::from_le_bytes(self.take(4)?.try_into().ok()?))
     }
 
     fn u64(&mut self) -> Option<u64> {
@@ -496,6 +504,7 @@ mod tests {
             pair: 1,
             is_buy: false,
             is_fok: true,
+            value_date: 20_260_107,
             id: Id::lossy(b"T1e4-P1-2"),
             parent: Id::lossy(b"P1"),
             quote_id: Some(Id::lossy(b"Q.7")),

@@ -334,6 +334,7 @@ impl Reading {
             price: order.price,
             quote_id: order.quote_id,
             is_fok: order.is_fok,
+            value_date: order.value_date,
             sent_ns: order.sent_ns,
             mid2_sent: order.mid2,
         };
@@ -366,6 +367,7 @@ impl Reading {
         let is_execution = |event: &Event| match event {
             Event::Order(line) => line.what == OrderEvent::Report,
             Event::Fill(_)
+            | Event::Book { .. }
             | Event::Position { .. }
             | Event::Alarm { .. }
             | Event::Ended(_)
@@ -496,6 +498,7 @@ mod tests {
             pair: 0,
             is_buy: true,
             is_fok: false,
+            value_date: 20_260_107,
             id: Id::lossy(b"Te1-P1-1"),
             parent: Id::lossy(b"P1"),
             quote_id: None,

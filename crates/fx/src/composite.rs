@@ -1,16 +1,20 @@
 //! Composite of a pair: the usable quotes of all banks, as one price for each size.
 
 mod offers;
+mod reference;
 mod sorted;
 
 #[cfg(test)]
 pub(crate) use offers::levels_of;
 
+use crate::config::WithoutReference;
 use crate::counts::{Counting, best};
 use crate::plan::{Offer, Planner, Style, Want};
-use crate::setup::{BANKS_MAX, Bank, Pair, Setup, Slot};
+use crate::quotes::NEVER;
+use crate::setup::{BANKS_MAX, Bank, Pair, Setup, Slot, ns};
 use crate::ticks::average;
 use offers::PairOffers;
+use reference::PairReference;
 use std::cmp::Ordering;
 use touchline_types::Side;
 
@@ -22,6 +26,11 @@ impl BankSet {
     /// Adds a bank.
     pub fn add(&mut self, bank: Bank) {
         self.0[bank / 64] |= 1 << (bank % 64);
+    }
+
+    /// Removes a bank.
+    pub fn remove(&mut self, bank: Bank) {
+        self.0[bank / 64] &= !(1 << (bank % 64));
     }
 
     /// Whether a bank is in the set.
@@ -123,12 +132,6 @@ impl Composite {
     pub fn state(&self) -> State {
         state(&self.tops)
     }
-
-    /// Twice the mid, ticks: best bid plus best ask.
-    pub fn mid2(&self) -> Option<i64> {
-        let [bid, ask] = &self.tops;
-        Some(bid.as_ref()?.price + ask.as_ref()?.price)
-    }
 }
 
 /// Relation of the best bid to the best ask.
@@ -154,6 +157,8 @@ pub struct Composites {
     held: Vec<[Vec<Offer>; 2]>,
     /// Best usable price of each slot, by side.
     own: Vec<[Option<i64>; 2]>,
+    /// Reference of each pair; empty if only prices are composed.
+    references: Vec<PairReference>,
     caps: Vec<i64>,
     is_quoted: Vec<bool>,
     planner: Planner,
@@ -173,6 +178,7 @@ impl Composites {
             pairs: (0..setup.pairs.len()).map(empty).collect(),
             held: vec![Default::default(); setup.slots()],
             own: vec![[None; 2]; setup.slots()],
+            references: vec![PairReference::default(); setup.pairs.len()],
             caps: setup.banks.iter().map(|bank| bank.config.max_qty).collect(),
             is_quoted: setup.banks.iter().map(|bank| bank.is_quoted).collect(),
             planner: Planner::new(setup.banks.len()),
@@ -183,6 +189,7 @@ impl Composites {
     pub fn replace(&mut self, setup: &Setup, (bank, pair): (Bank, Pair), counting: &Counting) {
         let slot = setup.slot(bank, pair);
         let entry = &mut self.pairs[pair];
+        let was = self.own[slot];
         for side in Side::BOTH {
             let old = &mut self.held[slot][side.index()];
             let (ahead, new) = (counting.ahead[side.index()], &counting.offers[side.index()]);
@@ -192,6 +199,101 @@ impl Composites {
                 self.own[slot][side.index()] = best(side, old);
             }
         }
+        let is = self.own[slot];
+        if was != is
+            && let Some(reference) = self.references.get_mut(pair)
+        {
+            reference.change(was, is);
+        }
+    }
+
+    /// Composes prices alone: no references are made, and no bank is off the market.
+    pub fn without_references(&mut self) {
+        self.references.clear();
+    }
+
+    /// Whether the reference of a pair is to be made again.
+    pub fn is_reference_due(&self, pair: Pair, now_ns: u64) -> bool {
+        self.references
+            .get(pair)
+            .is_some_and(|reference| reference.is_due(now_ns))
+    }
+
+    /// Makes the reference of a pair again, and judges its banks by it: `each` has the banks that left the market or are near it
+    /// again, by rank.
+    pub fn renew_reference(
+        &mut self,
+        setup: &Setup,
+        pair: Pair,
+        now_ns: u64,
+        mut each: impl FnMut(Bank, bool),
+    ) {
+        let reference = &mut self.references[pair];
+        reference.renew(now_ns, ns(setup.risk.reference_ttl_ms));
+        let off_ticks = setup.pairs[pair].config.off_market_ticks;
+        for bank in 0..setup.banks.len() {
+            let own = self.own[setup.slot(bank, pair)];
+            if let Some(is_off) = reference.judge(bank, own, off_ticks) {
+                each(bank, is_off);
+            }
+        }
+    }
+
+    /// Earliest end of a reference; [`NEVER`] if none ends by itself.
+    pub fn reference_due_ns(&self) -> u64 {
+        let due = self.references.iter().map(PairReference::due_ns);
+        due.min().unwrap_or(NEVER)
+    }
+
+    /// Time at which the reference of a pair ends.
+    pub fn reference_ends_ns(&self, pair: Pair) -> u64 {
+        self.references[pair].due_ns()
+    }
+
+    /// Forgets all references.
+    pub fn forget_references(&mut self) {
+        self.references.iter_mut().for_each(PairReference::forget);
+    }
+
+    /// Twice the reference of a pair by which prices are judged, ticks. Without a valid one the traded mid takes its place, if it is
+    /// so configured.
+    pub fn reference2(&self, setup: &Setup, pair: Pair) -> Option<i64> {
+        let valid2 = self.references.get(pair).and_then(PairReference::valid2);
+        match setup.risk.without_reference {
+            WithoutReference::Composite => valid2.or_else(|| self.mid2(pair)),
+            WithoutReference::Wait => valid2,
+        }
+    }
+
+    /// Whether a bank is off the market in a pair.
+    pub fn is_off(&self, bank: Bank, pair: Pair) -> bool {
+        self.references
+            .get(pair)
+            .is_some_and(|reference| reference.has_off() && reference.off().has(bank))
+    }
+
+    /// Best prices of a pair without the banks off the market, by side: these are traded.
+    pub fn traded(&self, pair: Pair) -> [Option<i64>; 2] {
+        let has_off = self
+            .references
+            .get(pair)
+            .is_some_and(PairReference::has_off);
+        Side::BOTH.map(|side| match has_off {
+            false => self.of(pair).tops[side.index()]
+                .as_ref()
+                .map(|top| top.price),
+            true => {
+                let mut offers = self.offers(pair, side).iter();
+                let best = offers.find(|offer| !self.is_off(usize::from(offer.bank), pair));
+                best.map(|offer| offer.price)
+            }
+        })
+    }
+
+    /// Twice the mid of the traded prices, ticks.
+    pub fn mid2(&self, pair: Pair) -> Option<i64> {
+        let [bid, ask] = self.traded(pair);
+        Some(bid? + ask?)
     }
 
     /// Usable offers of a bank's pair, by side.

@@ -58,12 +58,15 @@ pub struct PairConfig {
     /// Sizes whose average prices the composite shows, base units.
     #[serde(default = "sizes")]
     pub sizes: Vec<i64>,
-    /// Largest distance of a traded price from the mid, ticks.
+    /// Largest distance of a traded price from the reference, ticks.
     #[serde(default = "million")]
     pub collar_ticks: i64,
     /// Largest excess of the best bid over the best ask at which orders are sent, ticks.
     #[serde(default = "million")]
     pub crossed_max_ticks: i64,
+    /// Distance of a bank's best price from the reference beyond which the bank is off the market, ticks.
+    #[serde(default = "million")]
+    pub off_market_ticks: i64,
     /// Largest parent, base units.
     #[serde(default = "milliard")]
     pub max_order: i64,
@@ -243,6 +246,23 @@ pub struct RiskConfig {
     pub kill_rejects_per_s: usize,
     /// Users who may lift the kill switch; two of them must.
     pub kill_lifters: Vec<String>,
+    /// Time for which the last reference stays valid when fewer than three banks quote both sides, milliseconds.
+    pub reference_ttl_ms: u64,
+    /// The reference of a pair without a valid one.
+    pub without_reference: WithoutReference,
+    /// Users who may book what no order explains; two of them must.
+    pub bookers: Vec<String>,
+}
+
+/// The reference of a pair whose banks give none.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum WithoutReference {
+    /// The mid of the traded composite.
+    #[default]
+    Composite,
+    /// None: parents wait, and limits are refused.
+    Wait,
 }
 
 impl Default for RiskConfig {
@@ -255,6 +275,9 @@ impl Default for RiskConfig {
             kill_unknown: 1_000_000,
             kill_rejects_per_s: 1_000_000,
             kill_lifters: Vec::new(),
+            reference_ttl_ms: 0,
+            without_reference: WithoutReference::default(),
+            bookers: Vec::new(),
         }
     }
 }
@@ -286,6 +309,7 @@ impl PairConfig {
             sizes: sizes(),
             collar_ticks: million(),
             crossed_max_ticks: million(),
+            off_market_ticks: million(),
             max_order: milliard(),
             max_net: billion(),
             usd_e6: million(),

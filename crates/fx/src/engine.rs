@@ -24,6 +24,7 @@ mod unknown;
 use crate::composite::{Composite, Composites};
 use crate::cooldown::Cooldowns;
 use crate::counts::{Counting, Streams};
+use crate::desk_trades::DeskTrades;
 use crate::event::{Batch, Event};
 use crate::input::{Input, Session};
 use crate::kill::KillSwitch;
@@ -88,6 +89,7 @@ pub struct Engine {
     cooldowns: Cooldowns,
     penalties: Penalties,
     positions: Positions,
+    desk_trades: DeskTrades,
     risk: Risk,
     kill: KillSwitch,
     rejects: LastSecond,
@@ -146,12 +148,20 @@ impl Engine {
             cooldowns: Cooldowns::new(&setup),
             penalties: Penalties::new(&setup),
             positions: Positions::new(&setup),
+            desk_trades: DeskTrades::default(),
             risk: Risk::default(),
             kill: KillSwitch::default(),
             rejects: LastSecond::default(),
             scorecard: Scorecard::new(&setup),
             setup,
         }
+    }
+
+    /// Initial state of a process that composes prices and sends no orders.
+    pub fn of_prices(setup: Setup) -> Engine {
+        let mut engine = Engine::new(setup);
+        engine.composites.without_references();
+        engine
     }
 
     /// Takes memory for this many further orders, so that they need none on the path.
@@ -309,7 +319,7 @@ impl Engine {
 
     /// Updates composites, runs the router, publishes composites.
     fn step(&mut self, out: &mut Batch) {
-        self.refresh_composites();
+        self.refresh_composites(out);
         out.stages.lap(Stage::Composite);
         self.route(out);
         self.publish_changes(out);

@@ -1,6 +1,7 @@
 //! Events of the core, in order of occurrence. Printed, published, journaled and sent data are made from them.
 
 use crate::composite::Top;
+use crate::desk_trades::BookState;
 use crate::orders::{FillKind, OrderState, RejectCode, Terms};
 use crate::parents::{EndReason, WaitReason};
 use crate::plan::PlanKind;
@@ -11,7 +12,7 @@ use crate::setup::{Bank, Pair};
 use crate::stages::Stopwatch;
 use std::fmt;
 use std::ops::Range;
-use touchline_types::{Id, Side};
+use touchline_types::{Id, Price, Side};
 
 /// Events of one call, with their lists of variable length.
 #[derive(Debug, Clone, Default)]
@@ -87,8 +88,10 @@ pub enum Event {
         quantity: i64,
         /// Average price, hundredths of a tick.
         average: i64,
-        /// Twice the mid.
+        /// Twice the mid of the traded composite, ticks.
         mid2: i64,
+        /// Twice the reference by which prices were judged, ticks.
+        reference2: i64,
         /// Range in [`Batch::legs`].
         legs: Range<usize>,
     },
@@ -135,12 +138,30 @@ pub enum Event {
         /// Whether it is still set.
         is_killed: bool,
     },
+    /// A bank's prices of a pair left the market, or are near it again.
+    OffMarket {
+        /// Bank.
+        bank: Bank,
+        /// Pair.
+        pair: Pair,
+        /// Whether it is off the market.
+        is_off: bool,
+    },
+    /// A user proposed or confirmed a booking without an order.
+    Book {
+        /// Name of the booking, as given.
+        id: Option<Id>,
+        /// User; none if not stated.
+        by: Option<Id>,
+        /// What became of it.
+        state: BookState,
+    },
     /// An alarm for the desk.
     Alarm {
         /// Kind.
         what: Alarm,
-        /// Bank of the alarm.
-        bank: Bank,
+        /// Bank of the alarm; none if the desk named an order that does not exist.
+        bank: Option<Bank>,
         /// The order of the alarm, as named.
         order: Option<Id>,
     },
@@ -211,6 +232,14 @@ pub enum Alarm {
     Manual,
     /// A trade was refused, with DKReason.
     DontKnow(char),
+    /// A report contradicts itself or what is booked.
+    Contradiction,
+    /// A trade of another account was booked.
+    Account,
+    /// The desk resolved an order with more than its quantity.
+    Overfill,
+    /// The desk's information does not resolve an order.
+    NotResolved,
     /// A fill of an order that had ended.
     FillAfterEnd,
     /// A trade was reversed.
@@ -233,6 +262,10 @@ impl fmt::Display for Alarm {
         f.write_str(match self {
             Alarm::Manual => "manual",
             Alarm::DontKnow(reason) => return write!(f, "dk_{reason}"),
+            Alarm::Contradiction => "contradiction",
+            Alarm::Account => "account",
+            Alarm::Overfill => "overfill",
+            Alarm::NotResolved => "not_resolved",
             Alarm::FillAfterEnd => "fill_after_end",
             Alarm::Bust => "bust",
             Alarm::Correct => "correct",
@@ -330,6 +363,8 @@ pub struct DontKnow {
     pub last_qty: Option<Id>,
     /// OrderID (37).
     pub order_id: Option<Id>,
+    /// OrderQty (38).
+    pub order_qty: Option<Id>,
     /// Side (54).
     pub side: Option<Id>,
     /// Symbol (55).
@@ -339,12 +374,12 @@ pub struct DontKnow {
 /// Event of a fill.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FillLine {
-    /// ClOrdID.
-    pub order: Id,
-    /// The parent's name.
-    pub parent: Id,
-    /// Bank.
-    pub bank: Bank,
+    /// ClOrdID; none of a booking by the desk.
+    pub order: Option<Id>,
+    /// The parent's name; none of a booking by the desk.
+    pub parent: Option<Id>,
+    /// Bank; none of a booking by the desk that names none.
+    pub bank: Option<Bank>,
     /// ExecID.
     pub exec_id: Id,
     /// Source of the fill.
@@ -355,12 +390,18 @@ pub struct FillLine {
     pub side: Side,
     /// Units.
     pub quantity: i64,
-    /// Ticks.
-    pub price: i64,
-    /// Price improvement over the order, ticks.
-    pub improve: i64,
-    /// Time since the order was sent.
-    pub hold_ns: u64,
+    /// Price.
+    pub price: Price,
+    /// Price improvement over the order, whole ticks, rounded down; none without an order.
+    pub improve: Option<i64>,
+    /// Time since the order was sent; none without an order.
+    pub hold_ns: Option<u64>,
     /// Whether the order had already ended.
     pub is_late: bool,
+    /// SettlDate (64) as reported.
+    pub settl_date: Option<Id>,
+    /// Currency (15) as reported.
+    pub currency: Option<Id>,
+    /// ExecID of the fill that a late original was part of.
+    pub part_of: Option<Id>,
 }

@@ -1,5 +1,6 @@
 //! Inputs: the banks' sessions and the desk.
 
+use crate::desk_trades::DeskTrade;
 use crate::parents::ParentTerms;
 use crate::quotes::BusQuotes;
 use crate::setup::{Bank, Pair};
@@ -70,6 +71,15 @@ pub enum Desk {
         cum: Option<i64>,
         /// Price of the quantity not booked yet, as text.
         price: Option<Id>,
+    },
+    /// Book what no order explains; two users must.
+    Book {
+        /// Name of the booking, as given.
+        id: Option<Id>,
+        /// User.
+        by: Option<Id>,
+        /// The trade; none if invalid.
+        trade: Option<DeskTrade>,
     },
     /// The process starts again from its journal.
     Restart,

@@ -16,16 +16,12 @@ impl KillSwitch {
         self.is_killed
     }
 
-    /// Sets it. False if it was set already; then nothing changes.
-    pub fn kill(&mut self) -> bool {
-        if self.is_killed {
-            return false;
-        }
+    /// Sets it. Requests to lift it are forgotten, also if it was set already.
+    pub fn kill(&mut self) {
         *self = KillSwitch {
             is_killed: true,
             first: None,
         };
-        true
     }
 
     /// Handles a request to lift it: two different users of the list must request it.

@@ -19,6 +19,7 @@ pub mod composite;
 pub mod config;
 pub mod cooldown;
 pub mod counts;
+pub mod desk_trades;
 mod engine;
 pub mod event;
 pub mod input;

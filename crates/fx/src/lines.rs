@@ -239,11 +239,20 @@ impl Writer<'_> {
                 put_id(out, "by", by.as_ref());
                 put!(out, ",\"killed\":{is_killed}");
             }
+            Event::OffMarket { bank, pair, is_off } => {
+                self.bank_and_pair(out, *bank, *pair);
+                put!(out, ",\"off\":{is_off}");
+            }
+            Event::Book { id, by, state } => {
+                put_id(out, "id", id.as_ref());
+                put_id(out, "by", by.as_ref());
+                put!(out, ",\"state\":\"{}\"", state.name());
+            }
             Event::Alarm { what, bank, order } => {
                 put!(out, ",\"what\":\"{what}\"");
                 put_id(out, "clordid", order.as_ref());
-                if *what == Alarm::NoMassStatus {
-                    put!(out, ",\"bank\":\"{}\"", self.bank(*bank));
+                if let Some(bank) = bank.filter(|_| *what == Alarm::NoMassStatus) {
+                    put!(out, ",\"bank\":\"{}\"", self.bank(bank));
                 }
             }
             _ => {}
@@ -259,6 +268,7 @@ impl Writer<'_> {
             quantity,
             average,
             mid2,
+            reference2,
             legs,
         } = event
         else {
@@ -277,6 +287,8 @@ impl Writer<'_> {
         self.hundredths(out, *pair, Some(*average));
         out.push_str(",\"mid\":");
         self.mid(out, *pair, Some(*mid2));
+        out.push_str(",\"reference\":");
+        self.mid(out, *pair, Some(*reference2));
         out.push_str(",\"legs\":[");
         for (place, leg) in self.batch.legs[legs.clone()].iter().enumerate() {
             put!(out, "{}[", comma(place));
@@ -340,16 +352,21 @@ impl Writer<'_> {
     }
 
     fn fill(&self, out: &mut String, line: &FillLine) {
-        put_id(out, "clordid", Some(&line.order));
-        put_id(out, "parent", Some(&line.parent));
-        put!(out, ",\"bank\":\"{}\"", self.bank(line.bank));
+        put_id(out, "clordid", line.order.as_ref());
+        put_id(out, "parent", line.parent.as_ref());
+        match line.bank {
+            Some(bank) => put!(out, ",\"bank\":\"{}\"", self.bank(bank)),
+            None => out.push_str(",\"bank\":null"),
+        }
         put_id(out, "exec_id", Some(&line.exec_id));
         let kind = match line.kind {
             FillKind::Fill => "fill",
             FillKind::Status => "status",
             FillKind::Manual => "manual",
+            FillKind::Named => "named",
             FillKind::Bust => "bust",
             FillKind::Correct => "correct",
+            FillKind::Book => "book",
         };
         let side = match line.side {
             Side::Bid => "buy",
@@ -365,12 +382,17 @@ impl Writer<'_> {
             ",\"side\":\"{side}\",\"qty\":{},\"price\":",
             line.quantity
         );
-        self.price(out, line.pair, line.price);
-        let (improve, hold_ns, late) = (line.improve, line.hold_ns, line.is_late);
-        put!(
-            out,
-            ",\"improve\":{improve},\"hold_ns\":{hold_ns},\"late\":{late}"
-        );
+        put_decimal(out, Some(i128::from(line.price.0)), ticks::PRICE_DECIMALS);
+        match line.improve.zip(line.hold_ns) {
+            Some((improve, hold_ns)) => {
+                put!(out, ",\"improve\":{improve},\"hold_ns\":{hold_ns}");
+            }
+            None => out.push_str(",\"improve\":null,\"hold_ns\":null"),
+        }
+        put!(out, ",\"late\":{}", line.is_late);
+        put_id(out, "settl_date", line.settl_date.as_ref());
+        put_id(out, "currency", line.currency.as_ref());
+        put_id(out, "ref", line.part_of.as_ref());
     }
 
     fn position(
@@ -380,14 +402,14 @@ impl Writer<'_> {
         (position, worst): (&Position, &WorstCase),
         mid2: Option<i64>,
     ) {
-        let precision = u32::from(self.setup.pairs[pair].config.precision);
+        let tick = ticks::tick(self.setup.pairs[pair].config.precision);
         put!(
             out,
             ",\"pair\":\"{}\",\"position\":{},\"cash\":\"",
             self.symbol(pair),
             position.units
         );
-        ticks::write(out, position.cash, precision);
+        ticks::write(out, position.cash, ticks::PRICE_DECIMALS);
         put!(
             out,
             "\",\"worst_long\":{},\"worst_short\":{},\"mid\":",
@@ -396,7 +418,8 @@ impl Writer<'_> {
         );
         self.mid(out, pair, mid2);
         out.push_str(",\"pnl\":");
-        put_decimal(out, mid2.map(|mid2| position.pnl2(mid2) * 5), precision + 1);
+        let pnl2 = mid2.map(|mid2| position.pnl2(mid2, tick) * 5);
+        put_decimal(out, pnl2, ticks::PRICE_DECIMALS + 1);
     }
 
     fn bank_and_pair(&self, out: &mut String, bank: Bank, pair: Pair) {
@@ -447,6 +470,8 @@ fn event_name(event: &Event) -> &'static str {
         Event::Enabled { .. } => "enabled",
         Event::Kill { .. } => "kill",
         Event::Lift { .. } => "lift",
+        Event::OffMarket { .. } => "off_market",
+        Event::Book { .. } => "book",
         Event::Alarm { .. } => "alarm",
         Event::Composite { .. }
         | Event::Order(_)
@@ -475,6 +500,7 @@ fn refusal_name(refusal: Refusal) -> &'static str {
         Refusal::OrderQty => "order_qty",
         Refusal::Rate => "rate",
         Refusal::NoMid => "no_mid",
+        Refusal::NoReference => "no_reference",
         Refusal::Collar => "collar",
         Refusal::Net => "net",
         Refusal::Gross => "gross",
@@ -485,6 +511,7 @@ fn wait_name(reason: WaitReason) -> &'static str {
     match reason {
         WaitReason::Thin => "thin",
         WaitReason::NoMid => "no_mid",
+        WaitReason::NoReference => "no_reference",
         WaitReason::Crossed => "crossed",
         WaitReason::NoPrice => "no_price",
     }
@@ -493,6 +520,7 @@ fn wait_name(reason: WaitReason) -> &'static str {
 fn end_name(reason: EndReason) -> &'static str {
     match reason {
         EndReason::Filled => "filled",
+        EndReason::Rest => "rest",
         EndReason::Ioc => "ioc",
         EndReason::Fok => "fok",
         EndReason::Deadline => "deadline",

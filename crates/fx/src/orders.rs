@@ -8,8 +8,10 @@ mod order;
 mod report;
 mod store;
 
-pub use asking::{Asking, Question};
-pub use booking::{Booking, FillKind, average_price, bookings, resolved_exec_id};
+pub use asking::{Asking, Mention, Question};
+pub use booking::{
+    Booking, Bookings, FillKind, LateOriginal, booked_exec_id, contradicts, resolved_exec_id,
+};
 pub use code::RejectCode;
 pub use executions::{Execution, Executions};
 pub use order::{Order, OrderState, Terms};

@@ -8,7 +8,7 @@ use crate::plan::Style;
 use crate::setup::{Pair, Setup};
 use crate::short_text::ShortText;
 use std::collections::HashMap;
-use touchline_types::{Id, Side};
+use touchline_types::{Id, Price, Side};
 
 /// Lifetime of a parent.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -52,6 +52,8 @@ pub struct ParentTerms {
 pub enum EndReason {
     /// Completely filled.
     Filled,
+    /// Less than a lot is open, which no order can have.
+    Rest,
     /// The one attempt of an IOC parent is over.
     Ioc,
     /// The one attempt of a FOK parent is over.
@@ -73,6 +75,8 @@ pub enum WaitReason {
     Thin,
     /// One side is missing.
     NoMid,
+    /// There is no reference.
+    NoReference,
     /// The composite is crossed too far.
     Crossed,
     /// No offer is available.
@@ -98,7 +102,7 @@ pub struct Parent {
     is_unsettled: bool,
     /// Orders and cancels named after it.
     named: u64,
-    /// Filled quantity and cost, net of busts.
+    /// Filled quantity and cost (1e-9 times units), net of busts.
     net: (i64, i128),
     /// It stands for one adopted order, which was made for the parent of this name.
     adopted_for: Option<Id>,
@@ -120,9 +124,9 @@ impl Parent {
         !self.is_working && !self.is_unsettled
     }
 
-    /// Whether a cancel by the desk changes anything: it works, or its one order was adopted and may still be filled.
+    /// Whether a cancel by the desk changes anything: it works, or an order of it may still be filled.
     fn may_cancel(&self) -> bool {
-        self.is_working || (self.adopted_for.is_some() && self.exposure.out() > 0)
+        self.is_working || self.exposure.out() > 0
     }
 
     /// Whether a cancel of this name is for it.
@@ -139,7 +143,7 @@ impl Parent {
         }
     }
 
-    /// Filled quantity and cost, net of busts.
+    /// Filled quantity and cost (1e-9 times units), net of busts.
     pub fn net(&self) -> (i64, i128) {
         self.net
     }
@@ -184,8 +188,8 @@ impl Parents {
         self.by_id.get(id).copied()
     }
 
-    /// Parents that a cancel of this name cancels, in order of arrival: the working parent of the name, and the parents of
-    /// the orders that were adopted for it and may still be filled.
+    /// Parents that a cancel of this name cancels, in order of arrival: the parent of the name if it works or has orders that may
+    /// still be filled, and likewise the parents of the orders that were adopted for it.
     pub fn to_cancel(&self, id: &Id) -> impl Iterator<Item = usize> {
         let live = self.live.iter().copied();
         live.filter(move |at| {
@@ -303,27 +307,27 @@ impl Parents {
     }
 
     /// Books a fill; `is_late`: the order had ended.
-    pub fn fill(&mut self, at: usize, quantity: i64, price: i64, is_late: bool) {
+    pub fn fill(&mut self, at: usize, quantity: i64, price: Price, is_late: bool) {
         self.change(at, |parent| {
             parent.exposure.fill(quantity, is_late);
             parent.net.0 += quantity;
-            parent.net.1 += i128::from(price) * i128::from(quantity);
+            parent.net.1 += i128::from(price.0) * i128::from(quantity);
         });
     }
 
     /// Reverses a fill. The filled quantity stays done: it is never traded again automatically.
-    pub fn reverse(&mut self, at: usize, quantity: i64, price: i64) {
+    pub fn reverse(&mut self, at: usize, quantity: i64, price: Price) {
         let net = &mut self.parents[at].net;
         net.0 -= quantity;
-        net.1 -= i128::from(price) * i128::from(quantity);
+        net.1 -= i128::from(price.0) * i128::from(quantity);
     }
 
     /// Books a reversed fill again, corrected.
-    pub fn correct(&mut self, at: usize, quantity: i64, price: i64) {
+    pub fn correct(&mut self, at: usize, quantity: i64, price: Price) {
         self.reverse(at, -quantity, price);
     }
 
-    /// Releases the unfilled quantity of an ended order.
+    /// Releases the unfilled quantity of an ended order; below zero if the desk booked beyond it.
     pub fn release(&mut self, at: usize, quantity: i64) {
         self.change(at, |parent| parent.exposure.release(quantity));
     }

@@ -1,21 +1,21 @@
 //! Positions and cash of each pair, exact.
 
 use crate::setup::{Pair, Setup};
-use touchline_types::Side;
+use touchline_types::{Price, Side};
 
 /// Position of a pair.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Position {
     /// Base units; negative is short.
     pub units: i64,
-    /// Term currency, ticks times units.
+    /// Term currency, 1e-9.
     pub cash: i128,
 }
 
 impl Position {
-    /// Twice the profit at a mid: cash and position at that price.
-    pub fn pnl2(&self, mid2: i64) -> i128 {
-        2 * self.cash + i128::from(self.units) * i128::from(mid2)
+    /// Twice the profit at a mid, 1e-9: cash and position at that price. `mid2` is twice the mid in ticks of this size.
+    pub fn pnl2(&self, mid2: i64, tick: i64) -> i128 {
+        2 * self.cash + i128::from(self.units) * i128::from(mid2) * i128::from(tick)
     }
 }
 
@@ -59,13 +59,19 @@ impl Positions {
     }
 
     /// Books a trade; a negative quantity reverses one.
-    pub fn book(&mut self, pair: Pair, side: Side, quantity: i64, price: i64) {
+    pub fn book(&mut self, pair: Pair, side: Side, quantity: i64, price: Price) {
         let signed = match side {
             Side::Bid => quantity,
             Side::Ask => -quantity,
         };
         let position = &mut self.0[pair];
         position.units += signed;
-        position.cash -= i128::from(price) * i128::from(signed);
+        position.cash -= i128::from(price.0) * i128::from(signed);
+    }
+
+    /// A trade has another price than the one it was booked at.
+    pub fn reprice(&mut self, pair: Pair, side: Side, quantity: i64, from: Price, to: Price) {
+        self.book(pair, side, -quantity, from);
+        self.book(pair, side, quantity, to);
     }
 }

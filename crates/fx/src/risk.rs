@@ -1,6 +1,7 @@
 //! Limits: acceptance of parents, and the cap of each bank.
 
 use crate::composite::Composites;
+use crate::config::WithoutReference;
 use crate::kill::KillSwitch;
 use crate::orders::Orders;
 use crate::parents::{ParentTerms, Parents};
@@ -28,7 +29,9 @@ pub enum Refusal {
     Rate,
     /// A limit price without a mid to check it against.
     NoMid,
-    /// A limit price too far beyond the mid.
+    /// A limit price without a reference to check it against.
+    NoReference,
+    /// A limit price too far beyond the reference.
     Collar,
     /// The pair's worst case would exceed its limit.
     Net,
@@ -90,14 +93,14 @@ impl Risk {
             return Err(Refusal::Rate);
         }
         if let Some(limit) = terms.limit {
-            let mid2 = book
-                .composites
-                .of(terms.pair)
-                .mid2()
-                .ok_or(Refusal::NoMid)?;
+            let reference2 = book.composites.reference2(setup, terms.pair);
+            let reference2 = reference2.ok_or(match setup.risk.without_reference {
+                WithoutReference::Composite => Refusal::NoMid,
+                WithoutReference::Wait => Refusal::NoReference,
+            })?;
             let beyond2 = match terms.side {
-                Side::Bid => 2 * limit - mid2,
-                Side::Ask => mid2 - 2 * limit,
+                Side::Bid => 2 * limit - reference2,
+                Side::Ask => reference2 - 2 * limit,
             };
             // mutant: fx: a limit far from the mid is accepted
             if beyond2 > 2 * pair.collar_ticks {

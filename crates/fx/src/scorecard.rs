@@ -7,22 +7,23 @@ pub use markouts::HORIZONS_MS;
 use crate::composite::{BankSet, Composites};
 use crate::orders::{Order, OrderState, RejectCode};
 use crate::setup::{Bank, Pair, Setup, Slot};
+use crate::ticks;
 use markouts::Markouts;
-use touchline_types::Side;
+use touchline_types::{Price, Side};
 
 /// A sum with the number of its values.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Mean {
     /// Number of values.
     pub count: u64,
-    /// Sum, half ticks.
+    /// Sum, half units of 1e-9.
     pub sum2: i128,
 }
 
 impl Mean {
-    fn add(&mut self, value2: i64) {
+    fn add(&mut self, value2: i128) {
         self.count += 1;
-        self.sum2 += i128::from(value2);
+        self.sum2 += value2;
     }
 }
 
@@ -55,9 +56,9 @@ pub struct Score {
     pub holds_ns: Vec<u64>,
     /// Fills better than the order's price.
     pub improved: u64,
-    /// Fills at the order's price.
+    /// Other fills.
     pub equal: u64,
-    /// Sum of improvements, ticks.
+    /// Sum of all fills' improvements, each in whole ticks, rounded down.
     pub improve_ticks: i64,
     /// Move of the mid in the desk's favour between sending and the end, of orders with a fill.
     pub moved_filled: Mean,
@@ -187,30 +188,33 @@ impl Scorecard {
     /// Counts a fill with its improvement.
     pub fn note_fill(
         &mut self,
+        setup: &Setup,
         slot: Slot,
         order: &Order,
-        quantity: i64,
-        price: i64,
+        (quantity, price): (i64, Price),
         improve: i64,
         now_ns: u64,
     ) {
-        let score = &mut self.scores[slot];
+        let (score, terms) = (&mut self.scores[slot], &order.terms);
+        let precision = setup.pairs[terms.pair].config.precision;
+        let ordered = ticks::exact(terms.price, precision);
+        let is_better = match terms.side {
+            Side::Bid => price < ordered,
+            Side::Ask => price > ordered,
+        };
         score.fills += 1;
         score.filled += quantity;
-        match improve {
-            1.. => {
-                score.improved += 1;
-                score.improve_ticks += improve;
-            }
-            0 => score.equal += 1,
-            _ => {}
-        }
-        self.markouts.add(now_ns, slot, &order.terms, price);
+        score.improved += u64::from(is_better);
+        score.equal += u64::from(!is_better);
+        score.improve_ticks += improve;
+        let tick = ticks::tick(precision);
+        self.markouts.add(now_ns, slot, terms, price, tick);
     }
 
     /// Counts an ended order.
     pub fn note_end(
         &mut self,
+        setup: &Setup,
         slot: Slot,
         order: &Order,
         code: Option<RejectCode>,
@@ -225,10 +229,12 @@ impl Scorecard {
             score.rejects[code as usize] += 1;
         }
         if let Some((end, sent)) = mid2.zip(terms.mid2_sent) {
+            let tick = ticks::tick(setup.pairs[terms.pair].config.precision);
             let moved = match terms.side {
                 Side::Bid => end - sent,
                 Side::Ask => sent - end,
             };
+            let moved = i128::from(moved) * i128::from(tick);
             match order.cum() > 0 {
                 true => score.moved_filled.add(moved),
                 false => score.moved_rejected.add(moved),
@@ -245,10 +251,12 @@ impl Scorecard {
     pub fn take_markouts(&mut self, composites: &Composites, now_ns: u64) {
         let scores = &mut self.scores;
         self.markouts.take(now_ns, |fill, horizon| {
-            if let Some(mid2) = composites.of(fill.pair).mid2() {
+            if let Some(mid2) = composites.mid2(fill.pair) {
+                let mid2 = i128::from(mid2) * i128::from(fill.tick);
+                let price2 = 2 * i128::from(fill.price.0);
                 let better = match fill.side {
-                    Side::Bid => mid2 - 2 * fill.price,
-                    Side::Ask => 2 * fill.price - mid2,
+                    Side::Bid => mid2 - price2,
+                    Side::Ask => price2 - mid2,
                 };
                 scores[fill.slot].markouts[horizon].add(better);
             }

@@ -56,6 +56,8 @@ pub struct PairSetup {
     pub config: PairConfig,
     /// Its base currency.
     pub base: Id,
+    /// Its spot value date, `YYYYMMDD`.
+    pub spot_date: u32,
 }
 
 /// A bank.
@@ -223,6 +225,7 @@ fn pair_setup(config: PairConfig) -> Result<PairSetup, SetupError> {
     for (key, value) in [
         ("collar_ticks", config.collar_ticks),
         ("crossed_max_ticks", config.crossed_max_ticks),
+        ("off_market_ticks", config.off_market_ticks),
         ("max_net", config.max_net),
     ] {
         within(&of(key), value, 0)?;
@@ -234,7 +237,13 @@ fn pair_setup(config: PairConfig) -> Result<PairSetup, SetupError> {
             return Err(wrong(of("sizes"), problem));
         }
     }
-    Ok(PairSetup { base, config })
+    // A date is a number.
+    let spot_date = config.spot_date.parse().unwrap_or(0);
+    Ok(PairSetup {
+        base,
+        spot_date,
+        config,
+    })
 }
 
 fn bank_setup(config: BankConfig, known: &[PairSetup]) -> Result<BankSetup, SetupError> {

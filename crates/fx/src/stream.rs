@@ -26,7 +26,7 @@ impl BankStream {
     /// A session that is down, of the first bank of the configuration.
     pub fn new(setup: Setup) -> BankStream {
         let pairs = setup.pairs.len();
-        let mut engine = Engine::new(setup);
+        let mut engine = Engine::of_prices(setup);
         engine.quotes_mut().begin_logs();
         BankStream {
             engine,

@@ -1,6 +1,7 @@
 //! Exact numbers: prices as ticks, quantities as whole units, and their shortest decimal text.
 
 use std::fmt::Write;
+use touchline_types::{Price, Side};
 use touchline_wire::fix::decimal;
 
 /// Decimals of a [`touchline_types::Price`].
@@ -17,6 +18,33 @@ pub fn price(text: &[u8], precision: u8) -> Option<i64> {
     let ticks = decimal(text).ok()?.scaled(precision).ok()?;
     let is_price = (1..=PRICE_MAX).contains(&ticks) && ticks.checked_mul(tick(precision)).is_some();
     is_price.then_some(ticks)
+}
+
+/// End of prices of trades, in units of 1e-9.
+pub const TRADED_END: i64 = 9_200_000_000 * 1_000_000_000;
+
+/// The price of a trade: positive, below 9,200,000,000, exact in at most nine decimals. Zeros behind them are accepted.
+pub fn traded(text: &[u8]) -> Option<Price> {
+    let price = decimal(without_zeros(text)).ok()?.scaled(9).ok()?;
+    (0 < price && price < TRADED_END).then_some(Price(price))
+}
+
+/// An average price, as [`traded`]; its decimals behind the ninth are cut.
+pub fn average_traded(text: &[u8]) -> Option<Price> {
+    let point = text.iter().position(|byte| *byte == b'.');
+    let end = point.map_or(text.len(), |point| text.len().min(point + 1 + 9));
+    let (kept, cut) = text.split_at(end);
+    let is_number = cut.iter().all(u8::is_ascii_digit);
+    traded(kept).filter(|_| is_number)
+}
+
+/// A number without the zeros at the end of its decimals.
+fn without_zeros(text: &[u8]) -> &[u8] {
+    if !text.contains(&b'.') {
+        return text;
+    }
+    let zeros = text.iter().rev().take_while(|byte| **byte == b'0').count();
+    &text[..text.len() - zeros]
 }
 
 /// A tick of `10^-precision` in units of 1e-9; 1 beyond nine decimals.
@@ -80,6 +108,36 @@ pub fn text(value: i128, decimals: u32) -> String {
     let mut out = String::new();
     write(&mut out, value, decimals);
     out
+}
+
+/// A price in ticks as a price of trades. The product fits, since prices in ticks are within [`price()`].
+pub fn exact(ticks: i64, precision: u8) -> Price {
+    Price(ticks * tick(precision))
+}
+
+/// The price in whole ticks, at least one, that is the nearest limit allowing a traded price.
+pub fn around(price: Price, side: Side, precision: u8) -> Option<i64> {
+    let tick = tick(precision);
+    let ticks = match side {
+        Side::Bid => -(-price.0).div_euclid(tick),
+        Side::Ask => price.0.div_euclid(tick),
+    };
+    (1..=PRICE_MAX).contains(&ticks).then_some(ticks)
+}
+
+/// Average price of trades in hundredths of a tick, rounded against the trading side: up for buyers, down for sellers.
+///
+/// `cost` is in 1e-9 times units, and `quantity` is positive.
+pub fn average_of_trades(cost: i128, quantity: i64, precision: u8, is_buy: bool) -> i64 {
+    let (hundredths, per) = (
+        cost * 100,
+        i128::from(quantity) * i128::from(tick(precision)),
+    );
+    let rounded = match is_buy {
+        true => -(-hundredths).div_euclid(per),
+        false => hundredths.div_euclid(per),
+    };
+    i64::try_from(rounded).unwrap_or(i64::MAX)
 }
 
 /// Average price in hundredths of a tick, rounded against the trading side: up for buyers, down for sellers.
@@ -178,6 +236,35 @@ mod tests {
         for wrong in ["1000.5", "0", "-3", "1000000000000001", "nan"] {
             assert_eq!(size(wrong.as_bytes()), None, "{wrong}");
         }
+    }
+
+    /// Prices of trades have nine decimals; an average is cut there.
+    #[test]
+    fn prices_of_trades_are_exact_to_nine_decimals() {
+        for (text, price) in [
+            ("1.1", Some(1_100_000_000)),
+            ("1.100000001", Some(1_100_000_001)),
+            ("1.1000000010000000000000000000", Some(1_100_000_001)),
+            ("1.1000000001", None),
+            ("0.000000000", None),
+            ("-1", None),
+            ("1e5", None),
+            ("", None),
+            ("9199999999.999999999", Some(TRADED_END - 1)),
+            ("9200000000", None),
+        ] {
+            assert_eq!(traded(text.as_bytes()), price.map(Price), "{text}");
+        }
+        for (text, price) in [
+            ("1.1000000019", Some(1_100_000_001)),
+            ("1.10000000000000000000000000019", Some(1_100_000_000)),
+            ("0.0000000009", None),
+            ("1.1000000001x", None),
+        ] {
+            assert_eq!(average_traded(text.as_bytes()), price.map(Price), "{text}");
+        }
+        assert_eq!(average_of_trades(3_300_000_001, 3, 5, true), 11_000_001);
+        assert_eq!(average_of_trades(3_300_000_001, 3, 5, false), 11_000_000);
     }
 
     #[test]

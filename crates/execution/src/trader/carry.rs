@@ -278,6 +278,7 @@ impl<O: Output, L: Link> Core<O, L> {
             pair: terms.pair as u16,
             is_buy: terms.side == Side::Bid,
             is_fok: terms.is_fok,
+            value_date: terms.value_date,
             id: terms.id,
             parent: self.engine.parents().get(terms.parent).terms.id,
             quote_id: terms.quote_id,
@@ -403,7 +404,8 @@ impl<O: Output, L: Link> Core<O, L> {
                     totals.alarms += 1;
                     incidents.push(Incident::Alarm {
                         what: *what,
-                        bank: setup.banks[*bank].config.name.clone(),
+                        bank: bank
+                            .map_or_else(String::new, |bank| setup.banks[bank].config.name.clone()),
                         order: *order,
                     });
                 }

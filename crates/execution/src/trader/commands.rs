@@ -108,7 +108,10 @@ impl<O: Output, L: Link> Core<O, L> {
             return Err("not_allowed".to_owned());
         }
         // The person is that of the ring, whatever the command says.
-        if matches!(kind, CommandKind::Kill | CommandKind::Lift) {
+        if matches!(
+            kind,
+            CommandKind::Kill | CommandKind::Lift | CommandKind::Book
+        ) {
             fields.insert("by".to_owned(), client.person().into());
         }
         if Variant::LimitPriceIgnored.is_on() {

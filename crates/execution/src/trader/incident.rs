@@ -374,6 +374,17 @@ fn text_of_alarm(what: Alarm) -> &'static str {
         Alarm::DontKnow(_) => {
             "a trade that is not as ordered was refused; call the bank, then `touchline fx resolve`"
         }
+        Alarm::Contradiction => {
+            "a report contradicts itself or what is booked; nothing of the order is traded again; call the bank, then `touchline fx \
+             resolve`, or `touchline fx book` if it has ended"
+        }
+        Alarm::Account => "a trade of another account was booked; call the bank",
+        Alarm::Overfill => {
+            "resolved with more than its quantity: its parent has more than was asked"
+        }
+        Alarm::NotResolved => {
+            "not resolved: it is neither unknown nor disputed, or the total is below what is booked, or a price is needed"
+        }
         Alarm::FillAfterEnd => {
             "a fill after its end was booked; its parent may have more than its quantity"
         }

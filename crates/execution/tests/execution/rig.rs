@@ -125,7 +125,7 @@ impl Rig {
         loop {
             self.quote(ask);
             self.rounds(20);
-            let mid2 = self.trader().engine().composites().of(0).mid2();
+            let mid2 = self.trader().engine().composites().mid2(0);
             if mid2 == Some(2 * ask - 10) {
                 return;
             }

@@ -5,7 +5,7 @@
 
 use super::Engine;
 use crate::event::{Alarm, Batch};
-use crate::orders::{Order, Report, Terms, average_price};
+use crate::orders::{Order, Report, Terms};
 use crate::parents::EndReason;
 use crate::setup::{Bank, ns};
 use crate::ticks;
@@ -80,7 +80,7 @@ impl Engine {
             return None;
         }
         let Some(mut terms) = self.described(bank, id, report) else {
-            self.alarm(Alarm::NotAdopted, bank, Some(id), out);
+            self.alarm(Alarm::NotAdopted, Some(bank), Some(id), out);
             return None;
         };
         self.end_accepted_again(&parent, out);
@@ -95,7 +95,7 @@ impl Engine {
         let answer_ns = ns(self.setup.banks[bank].config.answer_ms);
         let due_ns = self.now().saturating_add(answer_ns);
         self.wake_at(due_ns);
-        self.alarm(Alarm::Adopted, bank, Some(id), out);
+        self.alarm(Alarm::Adopted, Some(bank), Some(id), out);
         Some(self.orders.add(Order::adopted(terms, due_ns)))
     }
 
@@ -120,10 +120,16 @@ impl Engine {
         let filled = report.cum().or(report.last()).unwrap_or(0);
         let sum = filled.checked_add(report.leaves().unwrap_or(0))?;
         let quantity = report.order_qty.and_then(ticks::size).unwrap_or(sum);
+        // Without a limit, the price of the trade or the average: as a limit that allows it, in whole ticks.
         let limit = report.limit.and_then(|text| ticks::price(text, precision));
-        let price = limit
-            .or_else(|| report.price(precision))
-            .or_else(|| average_price(report, precision))?;
+        let traded = || {
+            report
+                .price()
+                .or(report.avg_px.and_then(ticks::average_traded))
+        };
+        let price = limit.or_else(|| ticks::around(traded()?, side, precision))?;
+        let value_date = report.settl_date.and_then(date);
+        let value_date = value_date.unwrap_or(self.setup.pairs[pair].spot_date);
         (quantity > 0 && filled <= quantity).then_some(Terms {
             id,
             parent: 0,
@@ -134,8 +140,19 @@ impl Engine {
             price,
             quote_id: None,
             is_fok: false,
+            value_date,
             sent_ns: self.now(),
             mid2_sent: None,
         })
     }
+}
+
+/// A date of eight digits.
+fn date(text: &[u8]) -> Option<u32> {
+    let is_date = text.len() == 8 && text.iter().all(u8::is_ascii_digit);
+    std::str::from_utf8(text)
+        .ok()?
+        .parse()
+        .ok()
+        .filter(|_| is_date)
 }

@@ -1,21 +1,22 @@
 //! Commands of the desk.
 
 use super::Engine;
-use crate::event::{Batch, Event, OrderEvent};
+use crate::desk_trades::{BookState, DeskTrade};
+use crate::event::{Alarm, Batch, Event, FillLine, OrderEvent};
 use crate::input::{Desk, ParentRequest};
-use crate::orders::{Booking, FillKind, OrderState, RejectCode, resolved_exec_id};
+use crate::orders::{Booking, FillKind, RejectCode, booked_exec_id, resolved_exec_id};
 use crate::parents::{EndReason, Lifetime, ParentTerms};
 use crate::risk::Book;
 use crate::setup::ns;
 use crate::ticks;
-use touchline_types::Id;
+use touchline_types::{Id, Price};
 
 impl Engine {
     pub(super) fn desk(&mut self, command: &Desk, out: &mut Batch) {
         match command {
             Desk::Parent(request) => self.parent(request, out),
             Desk::Cancel { id } => self.cancel(id.as_ref(), out),
-            Desk::Kill { by } => self.kill(*by, out),
+            Desk::Kill { by } => self.kill_by(*by, out),
             Desk::Lift { by } => self.lift(*by, out),
             Desk::Enable { bank, pair } => {
                 if let (Some(bank), Some(pair)) = (*bank, *pair) {
@@ -27,6 +28,7 @@ impl Engine {
             Desk::Resolve { id, cum, price } => {
                 self.resolve(id.as_ref(), *cum, price.as_ref(), out)
             }
+            Desk::Book { id, by, trade } => self.book_desk_trade(*id, *by, trade.as_ref(), out),
             Desk::Restart => self.restart(out),
             Desk::Reboot { epoch } => self.reboot(*epoch, out),
             Desk::End => {}
@@ -83,7 +85,7 @@ impl Engine {
         let live = self.orders.live().to_vec();
         for at in live {
             if parents.contains(&self.orders.get(at).terms.parent) {
-                self.cancel_order(at, out);
+                self.want_cancel(at, out);
             }
         }
     }
@@ -96,41 +98,86 @@ impl Engine {
         self.push(Event::Lift { by, is_killed }, out);
     }
 
-    /// Resolves an order with the desk's information.
+    /// The order that the desk's information resolves, with the quantity and the price to book; none if it resolves none: the order is
+    /// neither unknown nor disputed, fills would be taken back, or a price is needed and not usable.
+    pub fn resolution(
+        &self,
+        id: Option<&Id>,
+        cum: Option<i64>,
+        price: Option<&Id>,
+    ) -> Option<(usize, Option<(i64, Price)>)> {
+        let at = self.orders.of_id(id?)?;
+        let order = self.orders.get(at);
+        let add = cum?.checked_sub(order.cum())?;
+        let is_possible = order.state().is_doubtful() && (0..=ticks::QUANTITY_MAX).contains(&add);
+        let price = price.and_then(|text| ticks::traded(text.as_str().as_bytes()));
+        match add {
+            _ if !is_possible => None,
+            0 => Some((at, None)),
+            _ => Some((at, Some((add, price?)))),
+        }
+    }
+
+    /// Resolves an order with the desk's information, also beyond its quantity: positions can always be made true.
     fn resolve(&mut self, id: Option<&Id>, cum: Option<i64>, price: Option<&Id>, out: &mut Batch) {
-        let found = id.and_then(|id| self.orders.of_id(id));
-        let Some((at, cum)) = found.zip(cum) else {
+        // mutant: fx: fills are taken back by a resolution
+        let Some((at, add)) = self.resolution(id, cum, price) else {
+            let found = id.and_then(|id| self.orders.of_id(id));
+            let bank = found.map(|at| self.orders.get(at).terms.bank);
+            self.alarm(Alarm::NotResolved, bank, id.copied(), out);
             return;
         };
-        let order = self.orders.get(at);
-        let terms = order.terms;
-        let add = cum - order.cum();
-        let precision = self.setup.pairs[terms.pair].config.precision;
-        let price = price.and_then(|text| ticks::price(text.as_str().as_bytes(), precision));
-        // Impossible values are ignored: fills are not taken back, and nothing is booked beyond the order or without a
-        // price.
-        let may_be = order.state().is_doubtful()
-            && add >= 0
-            && cum <= terms.quantity
-            && (add == 0 || price.is_some());
-        if !may_be {
-            return;
-        }
-        if let Some(price) = price.filter(|_| add > 0) {
-            let booking = Booking {
-                kind: FillKind::Manual,
-                exec_id: resolved_exec_id(&terms.id),
-                quantity: add,
-                price,
-            };
+        let terms = self.orders.get(at).terms;
+        if let Some((quantity, price)) = add {
+            let exec_id = resolved_exec_id(&terms.id);
+            let booking = Booking::new(FillKind::Manual, exec_id, quantity, price);
             self.book(at, &booking, false, out);
+        }
+        if self.orders.get(at).cum() > terms.quantity {
+            self.alarm(Alarm::Overfill, Some(terms.bank), Some(terms.id), out);
         }
         self.orders.change(at, |order| order.resolve());
         let is_empty = self.orders.get(at).cum() == 0;
         let code = is_empty.then_some(RejectCode::NeverArrived);
-        debug_assert!(self.orders.get(at).state() != OrderState::Unknown);
         self.order_line(at, OrderEvent::Report, code, None, out);
         self.order_ended(at, code, out);
+    }
+
+    /// A user proposes or confirms a trade that no order explains. No limit refuses it, nor a kill: it has happened.
+    fn book_desk_trade(
+        &mut self,
+        id: Option<Id>,
+        by: Option<Id>,
+        trade: Option<&DeskTrade>,
+        out: &mut Batch,
+    ) {
+        let bookers = &self.setup.risk.bookers;
+        let state = self.desk_trades.command(by.as_ref(), trade, bookers);
+        self.push(Event::Book { id, by, state }, out);
+        let Some(trade) = trade.filter(|_| state == BookState::Booked) else {
+            return;
+        };
+        self.positions
+            .book(trade.pair, trade.side, trade.quantity, trade.price);
+        let line = FillLine {
+            order: None,
+            parent: None,
+            bank: trade.bank,
+            exec_id: booked_exec_id(&trade.id),
+            kind: FillKind::Book,
+            pair: trade.pair,
+            side: trade.side,
+            quantity: trade.quantity,
+            price: trade.price,
+            improve: None,
+            hold_ns: None,
+            is_late: false,
+            settl_date: Some(trade.value_date),
+            currency: None,
+            part_of: None,
+        };
+        self.push(Event::Fill(line), out);
+        self.position_line(trade.pair, out);
     }
 
     /// Simulates a crash and a restart from the journal.
@@ -138,6 +185,7 @@ impl Engine {
         for bank in 0..self.setup.banks.len() {
             self.set_pricing_up(bank, false);
         }
+        self.composites.forget_references();
         self.end_all(EndReason::Restart, out);
         for bank in 0..self.setup.banks.len() {
             self.order_session_down(bank, out);

@@ -152,7 +152,7 @@ impl Engine {
         let inquiry = &mut self.order_sessions[bank].inquiry;
         inquiry.call_ns = NEVER;
         if !std::mem::replace(&mut inquiry.is_called, true) {
-            self.alarm(Alarm::NoMassStatus, bank, None, out);
+            self.alarm(Alarm::NoMassStatus, Some(bank), None, out);
         }
     }
 

@@ -7,8 +7,11 @@ use crate::orders::RejectCode;
 use crate::parents::EndReason;
 use crate::penalty::Outcome;
 use crate::setup::{Bank, Pair, ns};
-use crate::ticks::average;
+use crate::ticks::average_of_trades;
 use touchline_types::{Id, Side};
+
+/// Names of kills that no person asked for begin with it.
+const AUTO: &str = "auto:";
 
 impl Engine {
     /// Handles the end of an order, after its event.
@@ -18,13 +21,14 @@ impl Engine {
         let (terms, cum) = (order.terms, order.cum());
         let is_free = order.was_unknown() || order.is_cancel_asked();
         let slot = self.setup.slot(terms.bank, terms.pair);
-        let mid2 = self.composites.of(terms.pair).mid2();
+        let mid2 = self.composites.mid2(terms.pair);
         if !order.is_adopted() {
-            self.scorecard.note_end(slot, order, code, mid2, now_ns);
+            self.scorecard
+                .note_end(&self.setup, slot, order, code, mid2, now_ns);
         }
         let unfilled = terms.quantity - cum;
+        self.parents.release(terms.parent, unfilled);
         if unfilled > 0 {
-            self.parents.release(terms.parent, unfilled);
             let parent = self.parents.note(terms.parent);
             let pause_ns = ns(self.setup.router.retry_ms[parent.terms.urgency]);
             // mutant: fx: a parent does not pause
@@ -40,7 +44,7 @@ impl Engine {
             self.fail(terms.bank, terms.pair, code, out);
             self.rejects.add(now_ns);
             if self.rejects.count(now_ns) >= self.setup.risk.kill_rejects_per_s {
-                self.kill(Id::new(b"auto:rejects"), out);
+                self.kill_by(Id::new(b"auto:rejects"), out);
             }
         }
     }
@@ -89,17 +93,21 @@ impl Engine {
         }
     }
 
-    /// Sets the kill switch: every parent ends, every order is canceled.
-    pub(super) fn kill(&mut self, by: Option<Id>, out: &mut Batch) {
-        if !self.kill.kill() {
+    /// Sets the kill switch: every parent ends, every order is canceled. A person's kill while killed repeats what is unanswered; one by
+    /// itself does nothing then.
+    pub(super) fn kill_by(&mut self, by: Option<Id>, out: &mut Batch) {
+        let is_by_itself = by.is_some_and(|by| by.as_str().starts_with(AUTO));
+        // mutant: fx: a repeated kill does nothing
+        if self.kill.is_killed() && is_by_itself {
             return;
         }
+        self.kill.kill();
         self.push(Event::Kill { by }, out);
         // mutant: fx: parent orders continue after a kill
         self.end_all(EndReason::Kill, out);
         let live = self.orders.live().to_vec();
         for at in live {
-            self.cancel_order(at, out);
+            self.want_cancel(at, out);
         }
     }
 
@@ -113,17 +121,30 @@ impl Engine {
         }
     }
 
-    /// Cancels an order, if it is open and its session up.
-    pub(super) fn cancel_order(&mut self, at: usize, out: &mut Batch) {
-        let order = self.orders.get(at);
+    /// Wants an order canceled until it ends, and asks its bank.
+    pub(super) fn want_cancel(&mut self, at: usize, out: &mut Batch) {
+        self.orders.change(at, |order| order.want_cancel());
+        self.ask_cancel(at, out);
+    }
+
+    /// Asks the bank to cancel an order that is to be canceled, in whatever state, if its session is up and no request is out.
+    pub(super) fn ask_cancel(&mut self, at: usize, out: &mut Batch) {
+        let (order, now_ns) = (self.orders.get(at), self.now());
         let terms = order.terms;
-        if !order.state().is_open() || !self.order_sessions[terms.bank].is_up {
+        let is_up = self.order_sessions[terms.bank].is_up;
+        // mutant: fx: an unknown order is not canceled
+        // mutant: fx: a cancel request is sent while one is out
+        if !order.is_cancel_wanted() || !is_up || order.is_cancel_out(now_ns) {
             return;
         }
         let id = self.order_id(terms.parent);
-        self.orders.change(at, |order| order.ask_cancel());
-        let at_ns = self.now();
-        let message = Message::Cancel { id, terms, at_ns };
+        let until_ns = now_ns.saturating_add(ns(self.setup.banks[terms.bank].config.answer_ms));
+        self.orders.change(at, |order| order.ask_cancel(until_ns));
+        let message = Message::Cancel {
+            id,
+            terms,
+            at_ns: now_ns,
+        };
         self.order_line(at, OrderEvent::Sent, None, Some(message), out);
     }
 
@@ -139,12 +160,13 @@ impl Engine {
         let parent = self.parents.get(at);
         let (filled, cost) = parent.net();
         let is_buy = parent.terms.side == Side::Bid;
+        let precision = self.setup.pairs[parent.terms.pair].config.precision;
         ParentEnd {
             parent: parent.terms.id,
             pair: parent.terms.pair,
             reason,
             filled,
-            average: (filled > 0).then(|| average(cost, filled, is_buy)),
+            average: (filled > 0).then(|| average_of_trades(cost, filled, precision, is_buy)),
             out: parent.exposure().out(),
         }
     }

@@ -2,6 +2,7 @@
 
 use super::Engine;
 use crate::composite::BankSet;
+use crate::event::{Batch, Event};
 use crate::input::Session;
 use crate::quotes::{BusQuotes, Quotes};
 use crate::setup::{Bank, Pair, Slot};
@@ -124,7 +125,7 @@ impl Engine {
     }
 
     /// Updates the composites.
-    pub(super) fn refresh_composites(&mut self) {
+    pub(super) fn refresh_composites(&mut self, out: &mut Batch) {
         let now_ns = self.now();
         let pairs = self.setup.pairs.len();
         while let Some((bank, slot)) = self.dirty.pop() {
@@ -153,6 +154,20 @@ impl Engine {
                 self.refresh_composite(pair, now_ns);
             }
         }
+        for pair in 0..pairs {
+            if self.composites.is_reference_due(pair, now_ns) {
+                self.renew_reference(pair, now_ns, out);
+            }
+        }
+    }
+
+    fn renew_reference(&mut self, pair: Pair, now_ns: u64, out: &mut Batch) {
+        let events = &mut out.events;
+        self.composites
+            .renew_reference(&self.setup, pair, now_ns, |bank, is_off| {
+                events.push((now_ns, Event::OffMarket { bank, pair, is_off }));
+            });
+        self.wake_at(self.composites.reference_ends_ns(pair));
     }
 
     fn refresh_composite(&mut self, pair: Pair, now_ns: u64) {

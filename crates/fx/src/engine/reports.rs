@@ -4,7 +4,7 @@
 use super::Engine;
 use crate::event::{Alarm, Batch, DontKnow, Event, Message, OrderEvent, OrderLine};
 use crate::lines::request_number;
-use crate::orders::{Dispute, OrderState, RejectCode, Report, ReportKind, bookings};
+use crate::orders::{Bookings, Dispute, OrderState, RejectCode, Report, ReportKind};
 use crate::setup::Bank;
 use touchline_types::Id;
 use touchline_wire::fix;
@@ -22,23 +22,43 @@ impl Engine {
 
     fn execution_report(&mut self, bank: Bank, report: &Report<'_>, out: &mut Batch) {
         let kind = report.kind();
-        // mutant: fx: a repeated status is ignored
-        let is_repeated =
-            kind != ReportKind::Status && !self.executions.is_new(bank, report.exec_id);
-        if is_repeated {
-            return;
-        }
-        if matches!(kind, ReportKind::Bust | ReportKind::Correct) {
-            self.reverse(bank, report, out);
-            return;
-        }
+        let is_reversal = matches!(kind, ReportKind::Bust | ReportKind::Correct);
         let by_id = self.orders.find(bank, report.cl_ord_id);
         let known = by_id.or_else(|| self.orders.find(bank, report.orig_cl_ord_id));
-        match known.or_else(|| self.adopt(bank, report, out)) {
-            None => self.foreign_report(bank, report, out),
-            Some(at) => self.own_report(at, report, out),
+        let found = match known {
+            None if !is_reversal => self.adopt(bank, report, out),
+            known => known,
+        };
+        // mutant: fx: a repeated status is ignored
+        if (is_reversal || kind == ReportKind::Trade) && !self.is_new(bank, found, report) {
+            return;
         }
-        self.mass_status_report(bank, report, out);
+        match found {
+            _ if is_reversal => {
+                self.reverse(bank, found, report, out);
+                return;
+            }
+            None => self.foreign_report(bank, report, out),
+            Some(at) => {
+                self.own_report(at, report, out);
+                // mutant: fx: an order that is alive is not canceled again
+                if report.says_alive() {
+                    self.ask_cancel(at, out);
+                }
+            }
+        }
+        self.mass_status_report(bank, found, report, out);
+    }
+
+    /// Whether a trade or a reversal was not reported before. Banks use ExecIDs again for other orders and on other days.
+    fn is_new(&mut self, bank: Bank, at: Option<usize>, report: &Report<'_>) -> bool {
+        match at {
+            Some(at) => self.executions.is_new(at, report.exec_id),
+            None => {
+                let name = report.cl_ord_id;
+                self.executions.is_new_foreign(bank, name, report.exec_id)
+            }
+        }
     }
 
     /// Handles a report about an order that does not exist or belongs to another bank.
@@ -47,7 +67,7 @@ impl Engine {
         if report.kind() == ReportKind::Trade {
             let reason = Dispute::NoOrder.reason();
             let order = report.cl_ord_id.map(Id::lossy);
-            self.alarm(Alarm::DontKnow(reason), bank, order, out);
+            self.alarm(Alarm::DontKnow(reason), Some(bank), order, out);
             self.foreign_line(
                 bank,
                 report,
@@ -80,9 +100,11 @@ impl Engine {
     fn own_report(&mut self, at: usize, report: &Report<'_>, out: &mut Batch) {
         let order = self.orders.get(at);
         let pair = &self.setup.pairs[order.terms.pair];
+        let state = order.state();
         let disputed = match report.kind() {
             // mutant: fx: a trade that differs from its order is booked
             ReportKind::Trade => report.dispute(order, pair),
+            _ if state.is_end() => None,
             // mutant: fx: a status of another pair books a fill
             _ => report.dispute_of_state(order, pair),
         };
@@ -90,10 +112,16 @@ impl Engine {
             self.dispute(at, report, dispute, out);
             return;
         }
-        let had_ended = order.state().is_end();
-        let bookings = bookings(order, report, pair.config.precision);
-        for booking in bookings.into_iter().flatten() {
-            self.book(at, &booking, had_ended, out);
+        // mutant: fx: a report books a disputed order
+        if state == OrderState::Disputed {
+            self.order_line(at, OrderEvent::Report, None, None, out);
+            return;
+        }
+        let bookings = Bookings::of(order, report, pair.config.precision);
+        let is_contradiction = self.book_all(at, report, &bookings, out);
+        if is_contradiction {
+            self.contradiction(at, out);
+            return;
         }
         if self.is_final(at, report) {
             let is_rest_dead = report.is_rest_dead();
@@ -101,7 +129,7 @@ impl Engine {
                 order.take_status(report.ord_status, is_rest_dead)
             });
         }
-        let has_ended = !had_ended && self.orders.get(at).state().is_end();
+        let has_ended = !state.is_end() && self.orders.get(at).state().is_end();
         let code = match has_ended {
             true => self.reject_code(at, report),
             false => None,
@@ -110,6 +138,54 @@ impl Engine {
         if has_ended {
             self.order_ended(at, code, out);
         }
+    }
+
+    /// Books what a report tells. Whether it contradicts itself, or what is booked.
+    fn book_all(
+        &mut self,
+        at: usize,
+        report: &Report<'_>,
+        bookings: &Bookings,
+        out: &mut Batch,
+    ) -> bool {
+        let is_late = self.orders.get(at).state().is_end();
+        let mut is_booked = false;
+        for booking in bookings.fills.iter().flatten() {
+            self.book(at, booking, is_late, out);
+            is_booked = true;
+        }
+        let is_named = bookings.late.is_none_or(|late| self.name(at, &late, out));
+        is_booked |= bookings.late.is_some() && is_named;
+        let ours = self.setup.account.as_str().as_bytes();
+        // mutant: fx: a trade of another account is booked without an alarm
+        if is_booked && report.account.is_some_and(|account| account != ours) {
+            let terms = self.orders.get(at).terms;
+            self.alarm(Alarm::Account, Some(terms.bank), Some(terms.id), out);
+        }
+        bookings.is_contradiction || !is_named
+    }
+
+    /// Handles a report that contradicts itself, or what is booked: nothing is freed, the desk decides, and the bank is asked once for
+    /// the record. An order that has ended stays so.
+    fn contradiction(&mut self, at: usize, out: &mut Batch) {
+        let is_open = self.set_disputed(at);
+        self.order_line(at, OrderEvent::Report, None, None, out);
+        let terms = self.orders.get(at).terms;
+        self.alarm(Alarm::Contradiction, Some(terms.bank), Some(terms.id), out);
+        if is_open {
+            self.send_status_request(at, out);
+        }
+    }
+
+    /// Marks an order as disputed. False if it has ended.
+    fn set_disputed(&mut self, at: usize) -> bool {
+        self.orders.change(at, |order| {
+            let is_open = order.dispute();
+            if is_open {
+                order.asking.stop();
+            }
+            is_open
+        })
     }
 
     /// Whether a status answer "unknown order" ends the order, which the bank's configuration sets.
@@ -138,24 +214,27 @@ impl Engine {
         (order.cum() == 0).then_some(code)
     }
 
-    /// Handles a report that contradicts the order: it is not booked, and the desk decides. Q is sent for trades only: it
-    /// names an execution.
+    /// Handles a report that is not as ordered: it is not booked, and the desk decides. Q is sent for trades only: it names an
+    /// execution.
     fn dispute(&mut self, at: usize, report: &Report<'_>, dispute: Dispute, out: &mut Batch) {
-        self.orders.change(at, |order| {
-            if order.dispute() {
-                order.asking.stop();
-            }
-        });
+        self.set_disputed(at);
         self.order_line(at, OrderEvent::Report, None, None, out);
         let (terms, reason) = (self.orders.get(at).terms, dispute.reason());
-        self.alarm(Alarm::DontKnow(reason), terms.bank, Some(terms.id), out);
+        let what = Alarm::DontKnow(reason);
+        self.alarm(what, Some(terms.bank), Some(terms.id), out);
         if report.kind() == ReportKind::Trade {
             let message = dont_know(reason, report);
             self.order_line(at, OrderEvent::Sent, None, Some(message), out);
         }
     }
 
-    fn mass_status_report(&mut self, bank: Bank, report: &Report<'_>, out: &mut Batch) {
+    fn mass_status_report(
+        &mut self,
+        bank: Bank,
+        found: Option<usize>,
+        report: &Report<'_>,
+        out: &mut Batch,
+    ) {
         let Some((first, last)) = self.order_sessions[bank].mass_status else {
             return;
         };
@@ -164,8 +243,7 @@ impl Engine {
         if !number.is_some_and(|number| (first..=last).contains(&number)) {
             return;
         }
-        let by_id = self.orders.find(bank, report.cl_ord_id);
-        if let Some(at) = by_id.or_else(|| self.orders.find(bank, report.orig_cl_ord_id)) {
+        if let Some(at) = found {
             self.orders.change(at, |order| order.asking.mention());
         }
         // mutant: fx: orders absent from a mass status are not requested
@@ -199,6 +277,10 @@ impl Engine {
         let Some(at) = found.filter(|at| is_order && !self.orders.get(*at).state().is_end()) else {
             return;
         };
+        if self.orders.get(at).state() == OrderState::Disputed {
+            self.order_line(at, OrderEvent::Report, None, None, out);
+            return;
+        }
         self.orders.change(at, |order| order.reject());
         let code = (self.orders.get(at).cum() == 0).then_some(RejectCode::Other);
         self.order_line(at, OrderEvent::Report, code, None, out);
@@ -215,6 +297,7 @@ fn dont_know(reason: char, report: &Report<'_>) -> Message {
         last_px: said(report.last_px),
         last_qty: said(report.last_qty),
         order_id: said(report.order_id),
+        order_qty: said(report.order_qty),
         side: said(report.side),
         symbol: said(report.symbol),
     }))

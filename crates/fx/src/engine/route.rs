@@ -50,6 +50,13 @@ struct Draft {
     penalty: i64,
 }
 
+/// What a plan was judged by, twice in ticks.
+#[derive(Debug, Clone, Copy)]
+struct Judged {
+    mid2: i64,
+    reference2: i64,
+}
+
 impl Engine {
     /// Routes every parent that is not done, in order of arrival.
     pub(super) fn route(&mut self, out: &mut Batch) {
@@ -79,7 +86,7 @@ impl Engine {
         }
         while self.may_send(at) {
             match self.look(at, out) {
-                Ok(plan) => self.carry_out(at, &plan, out),
+                Ok((plan, judged)) => self.carry_out(at, &plan, &judged, out),
                 Err(reason) => {
                     self.wait(at, reason, out);
                     return;
@@ -95,7 +102,13 @@ impl Engine {
         if exposure.done() >= exposure.quantity() {
             return Some(EndReason::Filled);
         }
-        let reason = attempt(parent.terms.lifetime)?;
+        let lot = self.setup.pairs[parent.terms.pair].config.lot;
+        // mutant: fx: a rest of less than a lot waits for its deadline
+        let is_rest = exposure.out() == 0 && 0 < parent.open() && parent.open() < lot;
+        let rest = is_rest.then_some(EndReason::Rest);
+        let Some(reason) = attempt(parent.terms.lifetime) else {
+            return rest;
+        };
         let mut own = self
             .orders
             .live()
@@ -103,7 +116,7 @@ impl Engine {
             .map(|order| self.orders.get(*order));
         // mutant: fx: an unknown order keeps its parent working
         let is_open = own.any(|order| order.terms.parent == at && !order.state().is_doubtful());
-        (parent.has_sent && !is_open).then_some(reason)
+        (parent.has_sent && !is_open).then_some(reason).or(rest)
     }
 
     fn may_send(&self, at: usize) -> bool {
@@ -119,26 +132,33 @@ impl Engine {
     }
 
     /// A plan for the open quantity, or the reason why there is none.
-    fn look(&mut self, at: usize, out: &mut Batch) -> Result<Plan, WaitReason> {
+    fn look(&mut self, at: usize, out: &mut Batch) -> Result<(Plan, Judged), WaitReason> {
         let parent = self.parents.get(at);
         let (terms, open) = (parent.terms, parent.open());
         let pair = &self.setup.pairs[terms.pair].config;
         let takes = opposite(terms.side);
         let offers = self.composites.offers(terms.pair, takes);
         // mutant: fx: one bank is enough
-        if !has_banks(offers, self.setup.risk.min_banks) {
+        let is_off = |offer: &Offer| self.composites.is_off(usize::from(offer.bank), terms.pair);
+        // mutant: fx: a bank off the market counts as one that quotes
+        let near = offers.iter().filter(|offer| !is_off(offer));
+        if !has_banks(near, self.setup.risk.min_banks) {
             return Err(WaitReason::Thin);
         }
-        let composite = self.composites.of(terms.pair);
-        let [Some(bid), Some(ask)] = &composite.tops else {
+        let [Some(bid), Some(ask)] = self.composites.traded(terms.pair) else {
             return Err(WaitReason::NoMid);
         };
+        let reference2 = self.composites.reference2(&self.setup, terms.pair);
+        let reference2 = reference2.ok_or(WaitReason::NoReference)?;
         // mutant: fx: a crossed market is traded
-        if bid.price - ask.price > pair.crossed_max_ticks {
+        if bid - ask > pair.crossed_max_ticks {
             return Err(WaitReason::Crossed);
         }
-        let mid2 = bid.price + ask.price;
-        self.offers_for(&terms, takes, mid2);
+        let judged = Judged {
+            mid2: bid + ask,
+            reference2,
+        };
+        self.offers_for(&terms, takes, reference2);
         out.stages.lap(Stage::Limits);
         let want = Want {
             takes,
@@ -153,12 +173,12 @@ impl Engine {
         };
         let plan = self.planner.plan(&self.offers, &want);
         out.stages.lap(Stage::Plan);
-        plan.ok_or(WaitReason::NoPrice)
+        plan.map(|plan| (plan, judged)).ok_or(WaitReason::NoPrice)
     }
 
     /// Collects the available offers within the limit in the order of a sweep, and the caps of their banks. Most quotes leave
     /// nothing within the limit of a waiting parent: the cost of a look is that of the offers that may be used.
-    fn offers_for(&mut self, terms: &ParentTerms, takes: Side, mid2: i64) {
+    fn offers_for(&mut self, terms: &ParentTerms, takes: Side, reference2: i64) {
         let pair = terms.pair;
         let collar2 = 2 * self.setup.pairs[pair].config.collar_ticks;
         let weight = self.setup.router.weight[terms.urgency];
@@ -171,7 +191,8 @@ impl Engine {
         }
         for bank in banks.iter() {
             let (mut cap, mut penalty) = (0, None);
-            if self.is_routable(bank, pair) {
+            // mutant: fx: a bank off the market is traded
+            if self.is_routable(bank, pair) && !self.composites.is_off(bank, pair) {
                 let slot = self.setup.slot(bank, pair);
                 cap = risk::cap(&self.setup, &self.orders, bank, pair);
                 penalty = Some(weight * self.penalties.of(&self.setup, slot));
@@ -189,7 +210,7 @@ impl Engine {
             let entry = &self.quotes.book(slot).entries()[offer.entry as usize];
             // mutant: fx: a used entry is taken again
             // mutant: fx: prices far from the mid are traded
-            if entry.is_used || (2 * offer.price - mid2).abs() > collar2 {
+            if entry.is_used || (2 * offer.price - reference2).abs() > collar2 {
                 continue;
             }
             self.offers.push(Offer { penalty, ..*offer });
@@ -202,7 +223,7 @@ impl Engine {
     fn is_routable(&self, bank: Bank, pair: Pair) -> bool {
         let (now_ns, session) = (self.now(), &self.order_sessions[bank]);
         // mutant: fx: a bank with an unknown order receives more orders
-        let is_in_doubt = self.orders.is_in_doubt(bank);
+        let is_in_doubt = self.orders.is_in_doubt(bank, pair);
         let sent = session.rate.count(now_ns);
         // mutant: fx: a bank receives more orders than its rate limit
         let is_within_rate = sent < self.setup.banks[bank].config.max_orders_per_s;
@@ -223,7 +244,7 @@ impl Engine {
     }
 
     /// Sends the orders of a plan at the same time, each after its journal event.
-    fn carry_out(&mut self, at: usize, plan: &Plan, out: &mut Batch) {
+    fn carry_out(&mut self, at: usize, plan: &Plan, judged: &Judged, out: &mut Batch) {
         let parent = self.parents.get(at);
         let (terms, open) = (parent.terms, parent.open());
         let mut drafts = std::mem::take(&mut self.routing.drafts);
@@ -240,7 +261,6 @@ impl Engine {
                 penalty: draft.penalty,
             });
         }
-        let mid2 = self.composites.of(terms.pair).mid2();
         let legs = from..out.legs.len();
         let event = Event::Plan {
             parent: terms.id,
@@ -249,14 +269,15 @@ impl Engine {
             kind: plan.kind,
             quantity: plan.quantity,
             average: average(plan.cost, plan.quantity, terms.side == Side::Bid),
-            mid2: mid2.unwrap_or_default(),
+            mid2: judged.mid2,
+            reference2: judged.reference2,
             legs: legs.clone(),
         };
         self.push(event, out);
         self.parents.note(at).waits = None;
         for (draft, leg) in drafts.iter().zip(legs) {
             let id = out.legs[leg].order;
-            let terms = self.terms(at, id, draft, mid2);
+            let terms = self.terms(at, id, draft, Some(judged.mid2));
             self.send(&terms, out);
         }
         self.routing.drafts = drafts;
@@ -308,6 +329,7 @@ impl Engine {
             price: draft.price,
             quote_id: draft.quote_id,
             is_fok: draft.is_fok,
+            value_date: self.setup.pairs[of.pair].spot_date,
             sent_ns: self.now(),
             mid2_sent,
         }
@@ -360,9 +382,8 @@ impl Engine {
 }
 
 /// Whether offers are of this many banks or more.
-fn has_banks(offers: &[Offer], least: usize) -> bool {
+fn has_banks<'a>(mut offers: impl Iterator<Item = &'a Offer>, least: usize) -> bool {
     let mut banks = BankSet::default();
-    let mut offers = offers.iter();
     while banks.len() < least {
         match offers.next() {
             Some(offer) => banks.add(usize::from(offer.bank)),

@@ -89,6 +89,7 @@ impl Engine {
             self.scorecard.due_ns(),
             self.conflation_due_ns(),
             self.inquiry_due_ns(),
+            self.composites.reference_due_ns(),
         ];
         let all = silences.chain(parents).chain(rates).chain(others);
         all.min().unwrap_or(NEVER)

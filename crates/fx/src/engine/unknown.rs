@@ -2,7 +2,7 @@
 
 use super::Engine;
 use crate::event::{Alarm, Batch, Event, Message, OrderEvent, OrderLine};
-use crate::orders::{OrderState, Question};
+use crate::orders::{Mention, OrderState, Question};
 use crate::setup::{Bank, ns};
 use touchline_types::Id;
 
@@ -42,7 +42,7 @@ impl Engine {
         self.fail(terms.bank, terms.pair, None, out);
         // mutant: fx: unknown orders do not trigger the kill switch
         if self.orders.unknown() >= self.setup.risk.kill_unknown {
-            self.kill(Id::new(b"auto:unknown"), out);
+            self.kill_by(Id::new(b"auto:unknown"), out);
         }
         self.ask(at, out);
     }
@@ -62,26 +62,36 @@ impl Engine {
             .change(at, |order| order.asking.next(now_ns, status_ns, tries_max));
         self.wake_at(self.orders.get(at).asking.due_ns());
         match question {
-            Question::CallDesk => self.alarm(Alarm::Manual, terms.bank, Some(terms.id), out),
-            Question::Ask => {
-                self.numbers.status += 1;
-                let request = self.numbers.status;
-                let message = Message::Status { request, terms };
-                self.order_line(at, OrderEvent::Sent, None, Some(message), out);
+            Question::CallDesk => {
+                self.alarm(Alarm::Manual, Some(terms.bank), Some(terms.id), out);
             }
+            Question::Ask => self.send_status_request(at, out),
         }
+    }
+
+    /// Sends a status request for an order.
+    pub(super) fn send_status_request(&mut self, at: usize, out: &mut Batch) {
+        let terms = self.orders.get(at).terms;
+        self.numbers.status += 1;
+        let request = self.numbers.status;
+        let message = Message::Status { request, terms };
+        self.order_line(at, OrderEvent::Sent, None, Some(message), out);
     }
 
     /// Handles a lost order session: the outcomes of its open orders are unknown.
     pub(super) fn order_session_down(&mut self, bank: Bank, out: &mut Batch) {
         let session = &mut self.order_sessions[bank];
+        if !session.is_up {
+            return;
+        }
         session.is_up = false;
         session.mass_status = None;
         session.inquiry.stop();
         for at in self.live_of(bank) {
+            self.orders.change(at, |order| order.lose_cancel());
             match self.orders.get(at).state() {
                 OrderState::Disputed => {}
-                OrderState::Unknown => self.orders.change(at, |order| order.asking.stop()),
+                OrderState::Unknown => self.orders.change(at, |order| order.asking.lose()),
                 // A kill in this loop ends no order.
                 _ => self.order_unknown(at, OrderEvent::Down, out),
             }
@@ -91,8 +101,15 @@ impl Engine {
     /// Handles an order session that is up again: status requests for unknown orders.
     pub(super) fn order_session_up(&mut self, bank: Bank, out: &mut Batch) {
         let session = &mut self.order_sessions[bank];
+        if session.is_up {
+            return;
+        }
         session.is_up = true;
         session.mass_status = None;
+        // mutant: fx: orders of a lost session are not canceled when it is back
+        for at in self.live_of(bank) {
+            self.ask_cancel(at, out);
+        }
         let unknown = self.unknown_of(bank);
         for at in &unknown {
             self.orders.change(*at, |order| order.asking.restart());
@@ -112,14 +129,23 @@ impl Engine {
         }
     }
 
-    /// Handles the last report of a mass status request: orders missing from it get a request each.
+    /// Handles the last report of a mass status request: orders missing from it get a request each, and those that are still
+    /// unknown get theirs later.
     pub(super) fn mass_status_ended(&mut self, bank: Bank, out: &mut Batch) {
         self.order_sessions[bank].mass_status = None;
         self.inquiry_ended(bank);
+        let status_ns = ns(self.setup.banks[bank].config.status_ms);
+        let later_ns = self.now().saturating_add(status_ns);
         for at in self.unknown_of(bank) {
-            if self.orders.get(at).asking.is_awaited() {
-                self.orders.change(at, |order| order.asking.mention());
-                self.ask(at, out);
+            match self.orders.change(at, |order| order.asking.end_mass()) {
+                Mention::Awaited => self.ask(at, out),
+                // mutant: fx: an order that a mass status says is alive is forgotten
+                Mention::Mentioned => {
+                    self.orders
+                        .change(at, |order| order.asking.ask_later(later_ns));
+                    self.wake_at(later_ns);
+                }
+                Mention::NotAsked => {}
             }
         }
     }

@@ -58,6 +58,7 @@ pub fn fields(setup: &Setup, message: &Message, add: &mut dyn FnMut(u32, &str)) 
                 (31, &trade.last_px),
                 (32, &trade.last_qty),
                 (37, &trade.order_id),
+                (38, &trade.order_qty),
                 (54, &trade.side),
                 (55, &trade.symbol),
             ];
@@ -108,7 +109,10 @@ fn order(add: &mut dyn FnMut(u32, &str), setup: &Setup, terms: &Terms) {
     add(55, &pair.config.symbol);
     add(59, if terms.is_fok { "4" } else { "3" });
     time(terms.sent_ns, add);
-    add(64, &pair.config.spot_date);
+    add(
+        64,
+        ShortText::unsigned(u64::from(terms.value_date)).as_str(),
+    );
     if let Some(quote_id) = &terms.quote_id {
         add(117, Id::as_str(quote_id));
     }

@@ -4,6 +4,7 @@ use super::{comma, put, put_decimal};
 use crate::orders::RejectCode;
 use crate::scorecard::{HORIZONS_MS, Mean, Score, nearest_rank};
 use crate::setup::{Bank, Pair, Setup};
+use crate::ticks;
 use std::fmt::Write;
 
 pub(super) fn line(out: &mut String, setup: &Setup, (bank, pair): (Bank, Pair), score: &Score) {
@@ -12,6 +13,7 @@ pub(super) fn line(out: &mut String, setup: &Setup, (bank, pair): (Bank, Pair), 
         &setup.pairs[pair].config.symbol,
     );
     put!(out, "{{\"bank\":\"{name}\",\"pair\":\"{symbol}\"");
+    let tick = ticks::tick(setup.pairs[pair].config.precision);
     let [bid_ns, ask_ns] = score.best_ns;
     put!(
         out,
@@ -62,13 +64,13 @@ pub(super) fn line(out: &mut String, setup: &Setup, (bank, pair): (Bank, Pair), 
         ("rejected", &score.moved_rejected),
     ] {
         put!(out, ",\"moved_{key}\":[{},", moved.count);
-        mean(out, moved);
+        mean(out, moved, tick);
         out.push(']');
     }
     out.push_str(",\"markouts\":[");
     for (place, (horizon_ms, marked)) in HORIZONS_MS.iter().zip(&score.markouts).enumerate() {
         put!(out, "{}[{horizon_ms},{},", comma(place), marked.count);
-        mean(out, marked);
+        mean(out, marked, tick);
         out.push(']');
     }
     put!(out, "],\"penalty\":{}}}", score.penalty);
@@ -83,9 +85,10 @@ fn rejects(out: &mut String, score: &Score) {
     out.push('}');
 }
 
-/// A mean in ticks, with two decimals.
-fn mean(out: &mut String, mean: &Mean) {
-    put_decimal(out, ratio(mean.sum2, 2 * i128::from(mean.count), 2), 2);
+/// A mean in ticks of this size, with two decimals.
+fn mean(out: &mut String, mean: &Mean, tick: i64) {
+    let over = 2 * i128::from(mean.count) * i128::from(tick);
+    put_decimal(out, ratio(mean.sum2, over, 2), 2);
 }
 
 fn decimal(out: &mut String, key: &str, value: Option<i128>, decimals: u32) {

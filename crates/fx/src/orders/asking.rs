@@ -7,8 +7,20 @@ use crate::quotes::NEVER;
 pub struct Asking {
     due_ns: u64,
     tries: u32,
-    /// Whether a mass status request is open for it and no report of it has arrived since.
-    is_awaited: bool,
+    /// Whether the desk was called.
+    is_called: bool,
+    mass: Mention,
+}
+
+/// The order in the answer to a mass status request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Mention {
+    /// No request is open for it.
+    NotAsked,
+    /// No report of it has arrived.
+    Awaited,
+    /// A report of it has arrived.
+    Mentioned,
 }
 
 /// The next action.
@@ -26,7 +38,8 @@ impl Asking {
         Asking {
             due_ns,
             tries: 0,
-            is_awaited: false,
+            is_called: false,
+            mass: Mention::NotAsked,
         }
     }
 
@@ -38,7 +51,18 @@ impl Asking {
     /// Stops the timer.
     pub fn stop(&mut self) {
         self.due_ns = NEVER;
-        self.is_awaited = false;
+        self.mass = Mention::NotAsked;
+    }
+
+    /// The session was lost: questions stop, and the desk counts as not called.
+    pub fn lose(&mut self) {
+        self.stop();
+        self.is_called = false;
+    }
+
+    /// Whether the desk was called since the questions began.
+    pub fn is_called(&self) -> bool {
+        self.is_called
     }
 
     /// Restarts the count of requests.
@@ -51,6 +75,7 @@ impl Asking {
         // mutant: fx: the status of an unknown order is requested without end
         if self.tries >= tries_max {
             self.due_ns = NEVER;
+            self.is_called = true;
             return Question::CallDesk;
         }
         self.tries += 1;
@@ -58,18 +83,25 @@ impl Asking {
         Question::Ask
     }
 
+    /// The next question is due at a time.
+    pub fn ask_later(&mut self, due_ns: u64) {
+        self.due_ns = due_ns;
+    }
+
     /// Marks the order as covered by a mass status request.
     pub fn await_mention(&mut self) {
-        self.is_awaited = true;
+        self.mass = Mention::Awaited;
     }
 
     /// Records a report of the order.
     pub fn mention(&mut self) {
-        self.is_awaited = false;
+        if self.mass == Mention::Awaited {
+            self.mass = Mention::Mentioned;
+        }
     }
 
-    /// Whether the order is still missing from the answer to a mass status request.
-    pub fn is_awaited(&self) -> bool {
-        self.is_awaited
+    /// The answer to the mass status request is complete: what it said of the order.
+    pub fn end_mass(&mut self) -> Mention {
+        std::mem::replace(&mut self.mass, Mention::NotAsked)
     }
 }

@@ -1,31 +1,48 @@
-//! Executions: reported ExecIDs, and booked fills for later busts and corrections.
+//! Executions: reported ExecIDs, and booked fills for later busts, corrections and late originals.
 
+use super::booking::{Booking, FillKind};
 use super::store::number_id;
 use crate::setup::Bank;
 use crate::touched;
 use std::collections::{HashMap, HashSet};
-use touchline_types::Id;
+use touchline_types::{Id, Price};
 
 /// A booked fill.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Execution {
     /// Order of the fill.
     pub order: usize,
-    /// ExecID.
-    pub exec_id: Id,
-    /// Units.
-    pub quantity: i64,
-    /// Ticks.
-    pub price: i64,
+    /// The fill; its quantity is what was neither reversed nor named by a late original.
+    pub booking: Booking,
+    /// CumQty of the order before it, units; its part of CumQty ends `whole` units later.
+    from: i64,
+    /// Units as booked.
+    whole: i64,
+    /// The order's fill before it.
+    before: Option<usize>,
+}
+
+/// Owner of an ExecID: banks use them again for other orders and on other days.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+enum Owner {
+    Order(usize),
+    /// A report of an order that is not ours, by its ClOrdID (11).
+    Foreign(Bank, Id),
 }
 
 /// Executions of a run.
+///
+/// Invariant: the chain of an order has its fills, the latest first.
 #[derive(Debug, Clone, Default)]
 pub struct Executions {
-    reported: HashSet<(Bank, Id)>,
+    reported: HashSet<(Owner, Id)>,
     /// Reports whose ExecID was reported before.
     repeated: u64,
-    booked: HashMap<(Bank, Id), Execution>,
+    booked: Vec<Execution>,
+    /// The last fill of an ExecID of an order.
+    by_id: HashMap<(usize, Id), usize>,
+    /// The last fill of each order.
+    last: HashMap<usize, usize>,
 }
 
 impl Executions {
@@ -34,23 +51,37 @@ impl Executions {
         self.reported.reserve(orders);
         let sample = Execution {
             order: 0,
-            exec_id: Id::EMPTY,
-            quantity: 0,
-            price: 0,
+            booking: Booking::new(FillKind::Fill, Id::EMPTY, 1, Price(1)),
+            from: 0,
+            whole: 1,
+            before: None,
         };
-        touched::map(
-            &mut self.booked,
-            orders,
-            |number| (0, number_id(number)),
-            &sample,
-        );
+        touched::vector(&mut self.booked, orders, &sample);
+        let by_number = |number| (number as usize, number_id(number));
+        touched::map(&mut self.by_id, orders, by_number, &0);
+        touched::map(&mut self.last, orders, |number| number as usize, &0);
     }
 
-    /// Whether an ExecID of a bank is new. One that is too long is always new: CumQty limits its bookings.
-    pub fn is_new(&mut self, bank: Bank, exec_id: Option<&[u8]>) -> bool {
+    /// Whether an ExecID of an order is new. One that is too long, or absent, is always new: CumQty limits its bookings.
+    pub fn is_new(&mut self, order: usize, exec_id: Option<&[u8]>) -> bool {
+        self.note(Owner::Order(order), exec_id)
+    }
+
+    /// The same for a report of an order that is not ours.
+    pub fn is_new_foreign(
+        &mut self,
+        bank: Bank,
+        cl_ord_id: Option<&[u8]>,
+        exec_id: Option<&[u8]>,
+    ) -> bool {
+        let name = Id::lossy(cl_ord_id.unwrap_or_default());
+        self.note(Owner::Foreign(bank, name), exec_id)
+    }
+
+    fn note(&mut self, owner: Owner, exec_id: Option<&[u8]>) -> bool {
         let is_new = match exec_id.and_then(Id::new) {
             // mutant: fx: a repeated report is taken again
-            Some(exec_id) => self.reported.insert((bank, exec_id)),
+            Some(exec_id) => self.reported.insert((owner, exec_id)),
             None => true,
         };
         self.repeated += u64::from(!is_new);
@@ -62,15 +93,49 @@ impl Executions {
         self.repeated
     }
 
-    /// Stores a fill.
-    pub fn book(&mut self, bank: Bank, execution: Execution) {
-        self.booked.insert((bank, execution.exec_id), execution);
+    /// Stores a fill; `from` is CumQty of the order before it.
+    pub fn book(&mut self, order: usize, from: i64, booking: Booking) {
+        let at = self.booked.len();
+        self.booked.push(Execution {
+            order,
+            booking,
+            from,
+            whole: booking.quantity,
+            before: self.last.insert(order, at),
+        });
+        self.by_id.insert((order, booking.exec_id), at);
     }
 
-    /// Removes a reversed fill.
-    pub fn reverse(&mut self, bank: Bank, exec_id: Option<&[u8]>) -> Option<Execution> {
+    /// The fill of an ExecID of an order, if it was not reversed.
+    pub fn find(&self, order: usize, exec_id: Option<&[u8]>) -> Option<Execution> {
         let exec_id = exec_id.and_then(Id::new)?;
+        let at = *self.by_id.get(&(order, exec_id))?;
         // mutant: fx: a trade is busted twice
-        self.booked.remove(&(bank, exec_id))
+        Some(self.booked[at]).filter(|fill| fill.booking.quantity > 0)
+    }
+
+    /// Reverses the fill that [`Executions::find`] found.
+    pub fn reverse(&mut self, order: usize, exec_id: &Id) {
+        let at = self.by_id[&(order, *exec_id)];
+        self.booked[at].booking.quantity = 0;
+    }
+
+    /// Takes a quantity out of the first fill of an order that only CumQty or the desk told of, and whose part of CumQty contains
+    /// the `quantity` up to `cum`: its report has come. Returns the fill.
+    pub fn name(&mut self, order: usize, cum: i64, quantity: i64) -> Option<Booking> {
+        let (mut next, mut first) = (self.last.get(&order).copied(), None);
+        while let Some(at) = next {
+            let fill = &self.booked[at];
+            let is_derived = matches!(fill.booking.kind, FillKind::Status | FillKind::Manual);
+            let contains = fill.from <= cum - quantity && cum <= fill.from + fill.whole;
+            // mutant: fx: a late original names more than is left
+            if is_derived && contains && fill.booking.quantity >= quantity {
+                first = Some(at);
+            }
+            next = fill.before;
+        }
+        let booking = &mut self.booked[first?].booking;
+        booking.quantity -= quantity;
+        Some(*booking)
     }
 }

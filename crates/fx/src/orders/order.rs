@@ -8,7 +8,7 @@
 
 use super::asking::Asking;
 use crate::setup::{Bank, Pair};
-use touchline_types::{Id, Side};
+use touchline_types::{Id, Price, Side};
 
 /// State of an order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -48,7 +48,7 @@ impl OrderState {
         matches!(self, Filled | Rejected | Canceled | Expired)
     }
 
-    /// Whether a cancel may be sent.
+    /// Whether the bank has answered nothing, or works the order.
     pub fn is_open(self) -> bool {
         matches!(self, Sent | PendingNew | New | Partial)
     }
@@ -80,6 +80,8 @@ pub struct Terms {
     pub quote_id: Option<Id>,
     /// Fill or kill; otherwise immediate or cancel.
     pub is_fok: bool,
+    /// Value date (64), `YYYYMMDD`.
+    pub value_date: u32,
     /// Time at which it was sent.
     pub sent_ns: u64,
     /// Twice the mid when it was sent.
@@ -98,6 +100,7 @@ impl Terms {
         price: 1,
         quote_id: None,
         is_fok: false,
+        value_date: 19_700_101,
         sent_ns: 0,
         mid2_sent: None,
     };
@@ -105,7 +108,7 @@ impl Terms {
 
 /// An order.
 ///
-/// Invariant: 0 <= cum <= quantity.
+/// Invariant: 0 <= cum <= quantity, unless the desk booked more.
 #[derive(Debug, Clone)]
 pub struct Order {
     /// Terms of the order.
@@ -116,8 +119,15 @@ pub struct Order {
     /// The state before a cancel was requested.
     before: OrderState,
     cum: i64,
+    /// 1e-9 times units.
     cost: i128,
+    /// Units that were busted, less those of corrections.
+    reversed: i64,
+    /// The desk or a kill wants it canceled: it is asked again until it ends.
+    is_cancel_wanted: bool,
     is_cancel_asked: bool,
+    /// Until then a cancel request is out; 0: none is.
+    cancel_until_ns: u64,
     was_unknown: bool,
     /// Whether the penalty has counted it.
     is_counted: bool,
@@ -136,7 +146,10 @@ impl Order {
             before: Sent,
             cum: 0,
             cost: 0,
+            reversed: 0,
+            is_cancel_wanted: false,
             is_cancel_asked: false,
+            cancel_until_ns: 0,
             was_unknown: false,
             is_counted: false,
             is_adopted: false,
@@ -169,12 +182,17 @@ impl Order {
         self.cum
     }
 
-    /// Cost of the filled units, ticks times units.
+    /// Cost of the filled units, 1e-9 times units.
     pub fn cost(&self) -> i128 {
         self.cost
     }
 
-    /// Units that may still be filled.
+    /// Filled units that were busted, less those of corrections.
+    pub fn reversed(&self) -> i64 {
+        self.reversed
+    }
+
+    /// Units that may still be filled; below zero between a booking of the desk beyond the order and its end.
     pub fn leaves(&self) -> i64 {
         match self.state.is_end() {
             true => 0,
@@ -182,9 +200,19 @@ impl Order {
         }
     }
 
-    /// Whether the desk requested its cancel.
+    /// Whether the desk or a kill wants it canceled, and it has not ended.
+    pub fn is_cancel_wanted(&self) -> bool {
+        self.is_cancel_wanted && !self.state.is_end()
+    }
+
+    /// Whether its cancel counts as asked for.
     pub fn is_cancel_asked(&self) -> bool {
         self.is_cancel_asked
+    }
+
+    /// Whether it is unknown and the desk was not called for it.
+    pub fn is_uncalled(&self) -> bool {
+        self.state == Unknown && !self.asking.is_called()
     }
 
     /// Whether it has been unknown.
@@ -202,18 +230,32 @@ impl Order {
         true
     }
 
-    /// Books a fill.
-    pub fn book(&mut self, quantity: i64, price: i64) {
+    /// Books a fill; only the desk books beyond the order.
+    pub fn book(&mut self, quantity: i64, price: Price, is_by_desk: bool) {
         self.cum += quantity;
-        self.cost += i128::from(price) * i128::from(quantity);
+        self.cost += i128::from(price.0) * i128::from(quantity);
         let range = 0..=self.terms.quantity;
         assert!(
-            quantity > 0 && range.contains(&self.cum),
+            quantity > 0 && (is_by_desk || range.contains(&self.cum)),
             "order-cum-within-quantity"
         );
-        if self.state.is_end() && self.cum == self.terms.quantity {
+        if self.state.is_end() && self.cum >= self.terms.quantity {
             self.state = Filled;
         }
+    }
+
+    /// A part of what is booked has another price.
+    pub fn reprice(&mut self, quantity: i64, from: Price, to: Price) {
+        self.cost += i128::from(quantity) * (i128::from(to.0) - i128::from(from.0));
+    }
+
+    /// Counts a reversed fill, or with a negative quantity its correction. CumQty stays: nothing is traded again by itself.
+    pub fn reverse(&mut self, quantity: i64) {
+        self.reversed += quantity;
+        assert!(
+            (0..=self.cum).contains(&self.reversed),
+            "order-reversed-within-cum"
+        );
     }
 
     /// Applies OrdStatus (39). `is_rest_dead`: LeavesQty (151) is 0.
@@ -223,7 +265,7 @@ impl Order {
         }
         let said = match ord_status {
             // mutant: fx: an order that is filled is not done
-            _ if self.cum == self.terms.quantity => Filled,
+            _ if self.cum >= self.terms.quantity => Filled,
             Some(b"A") => PendingNew,
             Some(b"0") => New,
             // mutant: fx: the rest of a partial fill stays open
@@ -245,20 +287,43 @@ impl Order {
         }
     }
 
-    /// Records a cancel request.
-    pub fn ask_cancel(&mut self) {
-        self.is_cancel_asked = true;
-        self.set_pending_cancel();
+    /// Wants it canceled until it ends.
+    pub fn want_cancel(&mut self) {
+        self.is_cancel_wanted = true;
     }
 
-    /// Handles a rejected cancel: restores the earlier state. False if no cancel was pending.
+    /// Whether a cancel request is out: sent, and neither refused, nor lost with its session, nor old.
+    pub fn is_cancel_out(&self, now_ns: u64) -> bool {
+        now_ns < self.cancel_until_ns
+    }
+
+    /// Records a cancel request, which is out until a time.
+    pub fn ask_cancel(&mut self, until_ns: u64) {
+        self.is_cancel_asked = true;
+        self.cancel_until_ns = until_ns;
+        // mutant: fx: a cancel request makes an unknown order known
+        if self.state.is_open() {
+            self.set_pending_cancel();
+        }
+    }
+
+    /// Handles a rejected cancel: none is out any more. True if that restored the state before.
     pub fn refuse_cancel(&mut self) -> bool {
+        if self.state.is_end() || !self.is_cancel_asked {
+            return false;
+        }
+        self.is_cancel_asked = false;
+        self.cancel_until_ns = 0;
         let is_pending = self.state == PendingCancel;
         if is_pending {
             self.state = self.before;
-            self.is_cancel_asked = false;
         }
         is_pending
+    }
+
+    /// The session was lost: no cancel request is out.
+    pub fn lose_cancel(&mut self) {
+        self.cancel_until_ns = 0;
     }
 
     /// Marks the outcome as unknown.
@@ -280,7 +345,7 @@ impl Order {
     /// Ends the order with the desk's information, after its fills were booked.
     pub fn resolve(&mut self) {
         assert!(self.state.is_doubtful(), "resolve-what-is-in-doubt");
-        self.state = match self.cum == self.terms.quantity {
+        self.state = match self.cum >= self.terms.quantity {
             true => Filled,
             false => Canceled,
         };

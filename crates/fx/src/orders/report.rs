@@ -1,9 +1,10 @@
 //! Reports of banks about orders, as received.
 
-use super::order::Order;
+use super::order::{Order, Terms};
 use crate::setup::PairSetup;
+use crate::short_text::ShortText;
 use crate::ticks;
-use touchline_types::Side;
+use touchline_types::{Price, Side};
 use touchline_wire::fix::Message;
 
 type Raw<'a> = Option<&'a [u8]>;
@@ -29,6 +30,16 @@ pub struct Report<'a> {
     pub cum_qty: Raw<'a>,
     /// LeavesQty (151).
     pub leaves_qty: Raw<'a>,
+    /// Account (1).
+    pub account: Raw<'a>,
+    /// Currency (15).
+    pub currency: Raw<'a>,
+    /// SettlDate (64).
+    pub settl_date: Raw<'a>,
+    /// PossDupFlag (43).
+    pub poss_dup: Raw<'a>,
+    /// PossResend (97).
+    pub poss_resend: Raw<'a>,
     /// OrderQty (38).
     pub order_qty: Raw<'a>,
     /// Price (44).
@@ -89,6 +100,8 @@ pub enum Dispute {
     Quantity,
     /// `E`: a worse price than the order's.
     Price,
+    /// `Z`: no usable price, quantity or ExecID, or another value date or currency.
+    Other,
 }
 
 impl Dispute {
@@ -100,6 +113,7 @@ impl Dispute {
             Dispute::Side => 'B',
             Dispute::Quantity => 'C',
             Dispute::Price => 'E',
+            Dispute::Other => 'Z',
         }
     }
 }
@@ -127,9 +141,18 @@ impl<'a> Report<'a> {
         }
     }
 
-    /// CumQty, units.
+    /// CumQty, units; none if absent or not a whole number.
     pub fn cum(&self) -> Option<i64> {
         self.cum_qty.and_then(ticks::quantity)
+    }
+
+    /// Whether CumQty is beyond a quantity; a whole number out of range is beyond every quantity.
+    fn is_cum_beyond(&self, quantity: i64) -> bool {
+        let digits = |text: &[u8]| !text.is_empty() && text.iter().all(u8::is_ascii_digit);
+        match self.cum() {
+            Some(cum) => cum > quantity,
+            None => self.cum_qty.is_some_and(digits),
+        }
     }
 
     /// LeavesQty, units.
@@ -142,9 +165,26 @@ impl<'a> Report<'a> {
         self.last_qty.and_then(ticks::size)
     }
 
-    /// LastPx, ticks.
-    pub fn price(&self, precision: u8) -> Option<i64> {
-        self.last_px.and_then(|text| ticks::price(text, precision))
+    /// LastPx.
+    pub fn price(&self) -> Option<Price> {
+        self.last_px.and_then(ticks::traded)
+    }
+
+    /// LastQty and LastPx, if both are usable and the report has an ExecID.
+    pub fn trade(&self) -> Option<(i64, Price)> {
+        let is_named = self.exec_id.is_some_and(|exec_id| !exec_id.is_empty());
+        self.last().zip(self.price()).filter(|_| is_named)
+    }
+
+    /// Whether it is sent again and says that the order is open: CumQty was smaller then.
+    pub fn is_old_state(&self) -> bool {
+        let is_again = self.poss_dup == Some(b"Y") || self.poss_resend == Some(b"Y");
+        is_again && matches!(self.ord_status, Some(b"A" | b"0" | b"1" | b"6"))
+    }
+
+    /// Whether it says that the bank works the order.
+    pub fn says_alive(&self) -> bool {
+        matches!(self.ord_status, Some(b"A" | b"0" | b"1"))
     }
 
     /// Whether LeavesQty is 0.
@@ -159,30 +199,30 @@ impl<'a> Report<'a> {
             && self.ord_rej_reason == Some(b"5")
     }
 
-    /// Why a trade contradicts the order. An absent field has the order's value.
+    /// Why a trade is not as ordered. An absent field has the order's value.
     pub fn dispute(&self, order: &Order, pair: &PairSetup) -> Option<Dispute> {
         let terms = &order.terms;
-        let is_worse = |price: i64| match terms.side {
-            Side::Bid => price > terms.price,
-            Side::Ask => price < terms.price,
+        let limit = ticks::exact(terms.price, pair.config.precision);
+        let is_worse = |price: Price| match terms.side {
+            Side::Bid => price > limit,
+            Side::Ask => price < limit,
         };
-        let price = self.price(pair.config.precision);
-        let is_worse = price.is_some_and(is_worse);
-        let other = self.contradiction(order, pair);
-        other.or(is_worse.then_some(Dispute::Price))
+        let other = self.is_of_other(terms, pair) || self.trade().is_none();
+        self.is_elsewhere(order, pair)
+            // mutant: fx: a price worse than the order's within its tick is booked
+            .or(self.price().is_some_and(is_worse).then_some(Dispute::Price))
+            .or(other.then_some(Dispute::Other))
     }
 
-    /// Why a report without a trade contradicts the order. Its price is not judged: it follows from an average, which is rounded.
-    /// An answer "unknown order" describes none.
+    /// Why a report without a trade is not as ordered. Its price is not judged: it follows from an average, which is rounded.
     pub fn dispute_of_state(&self, order: &Order, pair: &PairSetup) -> Option<Dispute> {
-        match self.says_never_arrived() {
-            true => None,
-            false => self.contradiction(order, pair),
-        }
+        let other = self.is_of_other(&order.terms, pair);
+        self.is_elsewhere(order, pair)
+            .or(other.then_some(Dispute::Other))
     }
 
-    /// Another pair, the other side, or a total beyond the order.
-    fn contradiction(&self, order: &Order, pair: &PairSetup) -> Option<Dispute> {
+    /// Another pair, the other side, or a total beyond the order and what is booked.
+    fn is_elsewhere(&self, order: &Order, pair: &PairSetup) -> Option<Dispute> {
         let terms = &order.terms;
         let side: &[u8] = match terms.side {
             Side::Bid => b"1",
@@ -197,11 +237,22 @@ impl<'a> Report<'a> {
         if self.side.is_some_and(|said| said != side) {
             return Some(Dispute::Side);
         }
-        // A number out of range exceeds any order.
-        let beyond = |text: &[u8]| ticks::quantity(text).is_none_or(|cum| cum > terms.quantity);
-        self.cum_qty
-            .is_some_and(beyond)
+        self.is_cum_beyond(terms.quantity.max(order.cum()))
             .then_some(Dispute::Quantity)
+    }
+
+    /// Another value date or currency than the order's.
+    fn is_of_other(&self, terms: &Terms, pair: &PairSetup) -> bool {
+        let date = ShortText::unsigned(u64::from(terms.value_date));
+        let is_other_date = |said: &[u8]| said != date.as_str().as_bytes();
+        // mutant: fx: a trade of another value date is booked
+        self.settl_date.is_some_and(is_other_date) || self.is_of_other_currency(pair)
+    }
+
+    /// Another currency than the order's.
+    pub fn is_of_other_currency(&self, pair: &PairSetup) -> bool {
+        self.currency
+            .is_some_and(|said| said != pair.base.as_str().as_bytes())
     }
 
     fn place(&mut self, tag: u32) -> Option<&mut Raw<'a>> {
@@ -211,6 +262,11 @@ impl<'a> Report<'a> {
             37 => &mut self.order_id,
             17 => &mut self.exec_id,
             19 => &mut self.exec_ref_id,
+            1 => &mut self.account,
+            15 => &mut self.currency,
+            64 => &mut self.settl_date,
+            43 => &mut self.poss_dup,
+            97 => &mut self.poss_resend,
             150 => &mut self.exec_type,
             39 => &mut self.ord_status,
             14 => &mut self.cum_qty,

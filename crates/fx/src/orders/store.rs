@@ -16,8 +16,10 @@ pub struct Orders {
     by_id: HashMap<Id, usize>,
     /// Open orders, oldest first.
     live: Vec<usize>,
-    /// Number of unknown and disputed ones, by bank.
+    /// Number of unknown and disputed ones, by slot.
     doubtful: Vec<usize>,
+    /// Number of unknown ones for which the desk was not called, by bank.
+    uncalled: Vec<usize>,
     /// Number of unknown ones.
     unknown: usize,
     /// Filled and open quantity of all orders of the run, by slot.
@@ -32,7 +34,8 @@ impl Orders {
             orders: Vec::new(),
             by_id: HashMap::new(),
             live: Vec::new(),
-            doubtful: vec![0; setup.banks.len()],
+            doubtful: vec![0; setup.slots()],
+            uncalled: vec![0; setup.banks.len()],
             unknown: 0,
             used: vec![0; setup.slots()],
             pairs: setup.pairs.len(),
@@ -86,6 +89,7 @@ impl Orders {
     pub fn change<T>(&mut self, at: usize, change: impl FnOnce(&mut Order) -> T) -> T {
         let order = &mut self.orders[at];
         let (was, held) = (order.state(), order.cum() + order.leaves());
+        let was_uncalled = order.is_uncalled();
         let result = change(order);
         let (is, holds) = (order.state(), order.cum() + order.leaves());
         let (bank, slot) = (
@@ -95,9 +99,14 @@ impl Orders {
         self.used[slot] += holds - held;
         if was.is_doubtful() != is.is_doubtful() {
             match is.is_doubtful() {
-                true => self.doubtful[bank] += 1,
-                false => self.doubtful[bank] -= 1,
+                true => self.doubtful[slot] += 1,
+                false => self.doubtful[slot] -= 1,
             }
+        }
+        match (was_uncalled, order.is_uncalled()) {
+            (false, true) => self.uncalled[bank] += 1,
+            (true, false) => self.uncalled[bank] -= 1,
+            _ => {}
         }
         match (was == OrderState::Unknown, is == OrderState::Unknown) {
             (false, true) => self.unknown += 1,
@@ -117,9 +126,10 @@ impl Orders {
         &self.live
     }
 
-    /// Whether a bank has an unknown or disputed order.
-    pub fn is_in_doubt(&self, bank: Bank) -> bool {
-        self.doubtful[bank] > 0
+    /// Whether a bank has an unknown or disputed order of a pair, or an unknown one of any pair for which the desk was not called.
+    pub fn is_in_doubt(&self, bank: Bank, pair: Pair) -> bool {
+        // mutant: fx: an order that nobody explains takes its bank out of all pairs
+        self.doubtful[bank * self.pairs + pair] > 0 || self.uncalled[bank] > 0
     }
 
     /// Number of unknown orders.

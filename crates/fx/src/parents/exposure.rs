@@ -2,8 +2,8 @@
 
 /// Quantities of a parent, units.
 ///
-/// Invariant: done + out <= quantity + late, where late is the quantity that banks filled of ended orders. Without late
-/// fills, done + out never exceeds the parent's quantity, even with unknown orders.
+/// Invariant: done + out <= quantity + late, where late is the quantity that banks filled of ended orders, or beyond an order by
+/// the desk's word. Without late fills, done + out never exceeds the parent's quantity, even with unknown orders.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Exposure {
     quantity: i64,
@@ -40,14 +40,15 @@ impl Exposure {
         self.out
     }
 
-    /// Filled by banks after the end of an order.
+    /// Filled by banks after the end of an order, or beyond it.
     pub fn late(&self) -> i64 {
         self.late
     }
 
     /// Available for new orders.
     pub fn open(&self) -> i64 {
-        self.quantity - self.done - self.out
+        // mutant: fx: fills beyond a parent make its worst case smaller
+        (self.quantity - self.done - self.out).max(0)
     }
 
     /// Moves quantity from open to out for a new order.
@@ -61,24 +62,29 @@ impl Exposure {
         self.check();
     }
 
-    /// Books a fill; `is_late`: the order had ended.
+    /// Books a fill; `is_late`: the order had ended. The desk may book beyond an order, which then ends at once.
     pub fn fill(&mut self, quantity: i64, is_late: bool) {
         self.done += quantity;
         match is_late {
             true => self.late += quantity,
             false => self.out -= quantity,
         }
-        self.check();
+        self.check_sum();
     }
 
-    /// Releases the unfilled quantity of an ended order.
+    /// Releases the unfilled quantity of an ended order; below zero if it was filled beyond.
     pub fn release(&mut self, quantity: i64) {
         self.out -= quantity;
+        self.late += (-quantity).max(0);
         self.check();
     }
 
     fn check(&self) {
         assert!(self.out >= 0 && self.done >= 0, "exposure-not-negative");
+        self.check_sum();
+    }
+
+    fn check_sum(&self) {
         assert!(
             self.done + self.out <= self.quantity + self.late,
             "never-more-than-was-asked"
@@ -108,6 +114,19 @@ mod tests {
         exposure.check();
     }
 
+    /// What the desk books beyond an order opens nothing and is not out.
+    #[test]
+    fn fills_beyond_an_order_are_allowed_for() {
+        let mut exposure = Exposure::new(5);
+        exposure.send(3);
+        exposure.fill(4, false);
+        exposure.release(-1);
+        assert_eq!(
+            (exposure.done(), exposure.out(), exposure.open()),
+            (4, 0, 1)
+        );
+    }
+
     #[test]
     fn late_fills_are_allowed_for_and_open_nothing() {
         let mut exposure = Exposure::new(5);
@@ -117,7 +136,7 @@ mod tests {
         exposure.fill(3, true);
         assert_eq!(
             (exposure.done(), exposure.out(), exposure.open()),
-            (3, 5, -3)
+            (3, 5, 0)
         );
     }
 }

@@ -3,7 +3,7 @@
 use crate::orders::Terms;
 use crate::setup::{Pair, Slot, ns};
 use std::collections::VecDeque;
-use touchline_types::Side;
+use touchline_types::{Price, Side};
 
 /// Horizons after a fill, milliseconds.
 pub const HORIZONS_MS: [u64; 5] = [1, 10, 100, 1_000, 10_000];
@@ -15,7 +15,9 @@ pub(super) struct Marked {
     pub slot: Slot,
     pub pair: Pair,
     pub side: Side,
-    pub price: i64,
+    pub price: Price,
+    /// A tick of the pair, 1e-9.
+    pub tick: i64,
 }
 
 /// Fills with pending mark-outs.
@@ -31,13 +33,14 @@ impl Markouts {
         self.fills.reserve(fills);
     }
 
-    pub fn add(&mut self, now_ns: u64, slot: Slot, terms: &Terms, price: i64) {
+    pub fn add(&mut self, now_ns: u64, slot: Slot, terms: &Terms, price: Price, tick: i64) {
         self.fills.push_back(Marked {
             at_ns: now_ns,
             slot,
             pair: terms.pair,
             side: terms.side,
             price,
+            tick,
         });
     }
 

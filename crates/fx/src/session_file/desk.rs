@@ -1,5 +1,6 @@
 //! Commands of the desk, as JSON objects.
 
+use crate::desk_trades::{DeskTrade, NAME_MAX};
 use crate::input::{Desk, ParentRequest};
 use crate::parents::{Lifetime, ParentTerms};
 use crate::plan::Style;
@@ -22,7 +23,7 @@ pub enum DeskError {
     },
     /// No known `op`.
     #[error(
-        "'{0}' is not a command; give parent, cancel, kill, lift, enable, resolve, restart, reboot or end"
+        "'{0}' is not a command; give parent, cancel, kill, lift, enable, resolve, book, restart, reboot or end"
     )]
     Op(String),
 }
@@ -56,6 +57,11 @@ pub fn read(setup: &Setup, text: &str) -> Result<Desk, DeskError> {
             cum: whole(&fields, "cum"),
             price: id("price"),
         },
+        "book" => Desk::Book {
+            id: id("id"),
+            by: id("by"),
+            trade: desk_trade(setup, &fields),
+        },
         "restart" => Desk::Restart,
         "reboot" => Desk::Reboot {
             epoch: fields.get("epoch").and_then(Value::as_u64).unwrap_or(0),
@@ -71,11 +77,7 @@ fn parent(setup: &Setup, fields: &Map<String, Value>) -> Option<ParentTerms> {
     let id = Id::new(id.as_bytes()).filter(|_| (1..=PARENT_ID_MAX).contains(&id.len()))?;
     let pair: Pair = setup.pair(word(fields, "pair", None)?)?;
     let config = &setup.pairs[pair].config;
-    let side = match word(fields, "side", None)? {
-        "buy" => Side::Bid,
-        "sell" => Side::Ask,
-        _ => return None,
-    };
+    let side = side(fields)?;
     let quantity = whole(fields, "qty").filter(|quantity| {
         let is_some = (1..=ticks::QUANTITY_MAX).contains(quantity);
         // mutant: fx: a quantity need not be a multiple of the lot
@@ -122,6 +124,35 @@ fn parent(setup: &Setup, fields: &Map<String, Value>) -> Option<ParentTerms> {
         style,
         partial,
     })
+}
+
+/// A booking without an order; none if invalid.
+fn desk_trade(setup: &Setup, fields: &Map<String, Value>) -> Option<DeskTrade> {
+    let id = word(fields, "id", None)?;
+    let value_date = word(fields, "value_date", None)?;
+    let is_date = value_date.len() == 8 && value_date.bytes().all(|byte| byte.is_ascii_digit());
+    Some(DeskTrade {
+        id: Id::new(id.as_bytes()).filter(|_| (1..=NAME_MAX).contains(&id.len()))?,
+        pair: setup.pair(word(fields, "pair", None)?)?,
+        side: side(fields)?,
+        quantity: whole(fields, "qty")
+            .filter(|quantity| (1..=ticks::QUANTITY_MAX).contains(quantity))?,
+        price: ticks::traded(word(fields, "price", None)?.as_bytes())?,
+        bank: match fields.get("bank") {
+            None | Some(Value::Null) => None,
+            Some(name) => Some(setup.bank(name.as_str()?)?),
+        },
+        value_date: Id::new(value_date.as_bytes()).filter(|_| is_date)?,
+    })
+}
+
+/// The side of a trade.
+fn side(fields: &Map<String, Value>) -> Option<Side> {
+    match word(fields, "side", None)? {
+        "buy" => Some(Side::Bid),
+        "sell" => Some(Side::Ask),
+        _ => None,
+    }
 }
 
 /// A text field, or its default.

@@ -136,7 +136,7 @@ fn an_order_that_the_journal_lost_is_taken_over_with_its_fills() {
     world.execution("A", "Te2-P9-1", ("0", "I", "1", 400_000), &more);
     assert_eq!(alarms(&mut world), ["adopted"]);
     assert_eq!(world.order(0), ("Partial".into(), 400_000, 600_000));
-    assert_eq!(position(&world), (400_000, -400_000 * 110_001));
+    assert_eq!(position(&world), (400_000, -400_000 * 1_100_010_000));
     let fills = world.fills();
     assert_eq!(
         values(&fills, &["clordid", "parent", "kind", "exec_id"]),

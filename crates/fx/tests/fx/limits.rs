@@ -222,6 +222,7 @@ fn too_many_unknown_orders_or_rejects_kill_by_themselves() {
         values(&world.orders(), &["clordid", "event", "state"]),
         [
             "T-P1-1 timeout unknown",
+            "T-P1-1 sent unknown",
             "T-P1-2 sent pending_cancel",
             "T-P1-1 sent unknown"
         ]

@@ -10,7 +10,8 @@ use std::collections::{HashMap, HashSet};
 use touchline_fx::Replay;
 use touchline_fx::event::{Event, Message, OrderEvent};
 use touchline_fx::lines::Files;
-use touchline_types::Side;
+use touchline_fx::orders::FillKind;
+use touchline_types::{Id, Side};
 
 const SEEDS: u64 = 60;
 const STEPS: usize = 700;
@@ -33,6 +34,8 @@ struct Watch {
     journaled: HashSet<String>,
     sent: HashSet<String>,
     positions: HashMap<usize, (i64, i128)>,
+    /// Price of each fill, by its order and its ExecID.
+    prices: HashMap<(Option<Id>, Id), i64>,
     is_killed: bool,
 }
 
@@ -44,15 +47,19 @@ impl Watch {
                 Event::Lift { is_killed, .. } => self.is_killed = *is_killed,
                 Event::Plan { .. } => assert!(!self.is_killed, "a plan while killed"),
                 Event::Fill(fill) => {
-                    let is_taken_back = fill.kind == touchline_fx::orders::FillKind::Bust;
+                    let is_taken_back = fill.kind == FillKind::Bust;
                     let sign = if (fill.side == Side::Bid) == is_taken_back {
                         -1
                     } else {
                         1
                     };
+                    let of = |exec_id: Id| (fill.order, exec_id);
+                    let before = fill.part_of.map(|part_of| self.prices[&of(part_of)]);
+                    let price = fill.price.0 - before.unwrap_or(0);
+                    self.prices.insert(of(fill.exec_id), fill.price.0);
                     let (units, cash) = self.positions.entry(fill.pair).or_default();
-                    *units += sign * fill.quantity;
-                    *cash -= i128::from(sign * fill.quantity) * i128::from(fill.price);
+                    *units += sign * if before.is_some() { 0 } else { fill.quantity };
+                    *cash -= i128::from(sign * fill.quantity) * i128::from(price);
                 }
                 Event::Order(line) => match (line.what, &line.message) {
                     (OrderEvent::Journal, _) => {

@@ -3,10 +3,16 @@
 use std::path::{Path, PathBuf};
 use touchline_fx::{Replay, Setup};
 
+/// Folder of small sessions with one cause each.
+const BY_HAND: &str = "by-hand";
+
 /// Every session of the folder.
-const SESSIONS: [&str; 6] = [
+const SESSIONS: [&str; 9] = [
+    BY_HAND,
     "calm",
     "disconnects",
+    "disputes",
+    "guards",
     "last-look",
     "limits",
     "mixed",
@@ -25,7 +31,10 @@ pub fn sessions() -> Vec<PathBuf> {
         return Vec::new();
     }
     assert_eq!(names(&folder), SESSIONS, "{}", folder.display());
-    SESSIONS.iter().map(|name| folder.join(name)).collect()
+    let small = names(&folder.join(BY_HAND));
+    let small = small.iter().map(|name| folder.join(BY_HAND).join(name));
+    let large = SESSIONS.iter().filter(|name| **name != BY_HAND);
+    large.map(|name| folder.join(name)).chain(small).collect()
 }
 
 /// Names of the folders in a folder, sorted.

@@ -258,7 +258,7 @@ fn summary(trader: &Trader) -> String {
     for (pair, about) in engine.setup().pairs.iter().enumerate() {
         let position = engine.positions().of(pair);
         let line = serde_json::json!({
-            "pair": about.config.symbol, "position": position.units, "cash": position.cash.to_string(),
+            "pair": about.config.symbol, "position": position.units, "cash": touchline_fx::ticks::text(position.cash, touchline_fx::ticks::PRICE_DECIMALS),
         });
         text.push_str(&format!("{line}\n"));
     }
