@@ -12,6 +12,7 @@ use touchline_fx::orders::{OrderState, Terms};
 use touchline_fx::session_file::read_desk;
 use touchline_fx::setup::{Bank, Pair, Setup};
 use touchline_fx::{Batch, Engine, RestoreError};
+use touchline_journal::records::Stream;
 use touchline_journal::{Entry, StartReport};
 use touchline_types::{Id, Side};
 use touchline_wire::fix::{Frame, frame, tag, unsigned};
@@ -34,6 +35,16 @@ pub enum RecoveryError {
         sequence: u64,
         /// Kind.
         kind: u16,
+    },
+    /// The rules of its records were others.
+    #[error(
+        "its records are of version {found}, this program continues version {}: settle its orders with the program that wrote it, begin \
+         another journal (run.journal), and enter the positions there with `touchline fx book`",
+        records::VERSION
+    )]
+    Version {
+        /// Version of the records.
+        found: u16,
     },
     /// A bank or a pair of an order is not configured.
     #[error(
@@ -144,6 +155,19 @@ pub(crate) fn recover_from(
     }
 }
 
+/// Kind of the record that describes the stream.
+const STREAM_KIND: u16 = touchline_journal::format::kind::STREAM;
+
+/// Whether the records of a stream can be handled again: by other rules its orders would have other states than the banks were told.
+fn continues(description: &[u8]) -> Result<(), RecoveryError> {
+    match Stream::decode(description) {
+        Some(stream) if stream.version != records::VERSION => Err(RecoveryError::Version {
+            found: stream.version,
+        }),
+        _ => Ok(()),
+    }
+}
+
 /// A bank or a pair of a run: its name, and its index now.
 type Named<T> = Vec<(String, Option<T>)>;
 
@@ -190,6 +214,7 @@ impl Reading {
     /// It does not fit the records before, or the configuration.
     pub(crate) fn entry(&mut self, entry: &Entry<'_>) -> Result<(), RecoveryError> {
         match entry.head.stream {
+            records::STREAM if entry.head.kind == STREAM_KIND => continues(entry.body),
             records::STREAM => {
                 self.record(entry.sequence.unwrap_or(0), entry.head.kind, entry.body)
             }
@@ -396,6 +421,15 @@ impl Reading {
                 // Of a pair that is no longer configured; an order of it is an error.
                 None => Ok(()),
             },
+            // Who may book was decided then.
+            Ok(Desk::Book { by, trade, id }) => {
+                let engine = &mut self.recovered.engine;
+                let known = by
+                    .zip(trade)
+                    .ok_or(RestoreError::Booking(id.unwrap_or_default()));
+                let (by, trade) = known?;
+                engine.restore_booking(at_ns, &by, &trade, &mut self.batch)
+            }
             Ok(command) => {
                 self.handle(at_ns, &Input::Desk(command));
                 Ok(())
@@ -450,156 +484,4 @@ enum Failed {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use touchline_fx::config;
-    use touchline_journal::format::FrameHead;
-    use touchline_wire::fix::Encoder;
-
-    const CONFIG: &str = "date = \"20260105\"\nprefix = \"T\"\naccount = \"D\"\n[[pairs]]\nsymbol = \"EUR/USD\"\nprecision = 5\n\
-                          spot_date = \"20260107\"\n[[banks]]\nname = \"A\"\npairs = [\"EUR/USD\"]\nstatus_final = true\n";
-
-    /// What a run left of an order that was filled, each line record with as many lines as it had.
-    fn journal() -> Vec<(u16, Vec<u8>)> {
-        let mut line = Vec::new();
-        records::put_line(&mut line, 2, "{}");
-        let mut message = [0; 512];
-        let mut encoder = Encoder::new(&mut message, b"FIX.4.4", b"8");
-        for (tag, value) in [
-            (49, "A"),
-            (56, "T"),
-            (34, "2"),
-            (52, "20260105-09:00:01"),
-            (37, "1"),
-            (11, "Te1-P1-1"),
-            (17, "X1"),
-            (150, "F"),
-            (39, "2"),
-            (55, "EUR/USD"),
-            (54, "1"),
-            (38, "1000"),
-            (32, "1000"),
-            (31, "1.1"),
-            (151, "0"),
-            (14, "1000"),
-            (6, "1.1"),
-        ] {
-            encoder.bytes(tag, value.as_bytes());
-        }
-        let bytes = encoder.finish().expect("it fits");
-        let parent = r#"{"op":"parent","id":"P1","pair":"EUR/USD","side":"buy","qty":1000,"deadline_ms":1000}"#;
-        let order = records::Order {
-            sent_ns: 20,
-            quantity: 1_000,
-            price: 110_000,
-            mid2: Some(220_000),
-            sequence: 2,
-            bank: 0,
-            pair: 0,
-            is_buy: true,
-            is_fok: false,
-            value_date: 20_260_107,
-            id: Id::lossy(b"Te1-P1-1"),
-            parent: Id::lossy(b"P1"),
-            quote_id: None,
-        };
-        let run = Run {
-            epoch: 1,
-            prefix: "T",
-            date: "20260105",
-            banks: vec!["A"],
-            pairs: vec!["EUR/USD"],
-        };
-        let lines = |at_ns, first| Record::Lines {
-            at_ns,
-            first,
-            lines: &line,
-        };
-        let session = Record::Session {
-            at_ns: 10,
-            bank: 0,
-            is_up: true,
-        };
-        let report = Record::Report {
-            at_ns: 30,
-            bank: 0,
-            bytes,
-        };
-        let decided = Record::Decided {
-            at_ns: 20,
-            text: parent,
-        };
-        let all = [
-            Record::Run(run),
-            session,
-            decided,
-            Record::Order(order),
-            lines(20, 1),
-            report,
-            lines(30, 2),
-        ];
-        let encoded = all.iter().map(|record| {
-            let mut body = Vec::new();
-            (record.encode(&mut body), body)
-        });
-        encoded.collect()
-    }
-
-    fn recovered(records: &[(u16, Vec<u8>)]) -> Recovered {
-        let config: config::Config = config::read_toml(CONFIG).expect("a configuration");
-        let setup = Setup::new(config).expect("a setup");
-        let read = recover_from(&setup, |each| {
-            for (kind, body) in records {
-                let head = FrameHead {
-                    length: 0,
-                    body_crc: 0,
-                    number: 0,
-                    time_ns: 0,
-                    unsynced: 0,
-                    stream: records::STREAM,
-                    kind: *kind,
-                };
-                each(&Entry {
-                    segment: 0,
-                    position: None,
-                    sequence: None,
-                    head,
-                    body,
-                });
-            }
-            Ok(())
-        });
-        read.expect("a journal")
-    }
-
-    fn fills(recovered: &Recovered) -> usize {
-        let events = recovered.untold.iter().flat_map(|batch| &batch.events);
-        events
-            .filter(|(_, event)| matches!(event, Event::Fill(_)))
-            .count()
-    }
-
-    /// Wherever the run died: a fill whose lines the journal has is not told again, and one without lines is; an order
-    /// without lines, too.
-    #[test]
-    fn what_a_run_could_not_tell_is_told_by_the_next() {
-        let journal = journal();
-        let whole = recovered(&journal);
-        assert_eq!((whole.untold.len(), whole.next_line), (0, 3));
-        assert_eq!(whole.engine.positions().of(0).units, 1_000);
-        let cut = recovered(&journal[..6]);
-        assert_eq!((fills(&cut), cut.next_line), (1, 2));
-        let mut events = cut.untold.iter().flat_map(|batch| &batch.events);
-        assert!(events.any(|(_, event)| matches!(event, Event::Ended(_))));
-        assert_eq!(cut.engine.positions().of(0).units, 1_000);
-        let order = recovered(&journal[..4]);
-        let is_order =
-            |event: &Event| matches!(event, Event::Order(line) if line.what == OrderEvent::Sent);
-        let events: Vec<_> = order
-            .untold
-            .iter()
-            .flat_map(|batch| &batch.events)
-            .collect();
-        assert!(events.len() == 1 && is_order(&events[0].1), "{events:?}");
-    }
-}
+mod tests;

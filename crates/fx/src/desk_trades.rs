@@ -74,28 +74,9 @@ struct Proposal {
 }
 
 impl DeskTrades {
-    /// Handles a command: it proposes a trade, or confirms one. Only [`BookState::Booked`] books.
-    pub fn command(
-        &mut self,
-        by: Option<&Id>,
-        trade: Option<&DeskTrade>,
-        bookers: &[String],
-    ) -> BookState {
-        let by = by.filter(|by| bookers.iter().any(|booker| booker == by.as_str()));
-        // mutant: fx: any user may book
-        let Some(by) = by else {
-            return BookState::Person;
-        };
-        let Some(trade) = trade else {
-            return BookState::BadBook;
-        };
-        let Some(proposal) = self.0.get_mut(&trade.id) else {
-            let proposal = Proposal {
-                by: *by,
-                trade: *trade,
-                is_booked: false,
-            };
-            self.0.insert(trade.id, proposal);
+    /// What becomes of a command of somebody who may book: it proposes a trade, or confirms one.
+    pub fn judge(&self, by: &Id, trade: &DeskTrade) -> BookState {
+        let Some(proposal) = self.0.get(&trade.id) else {
             return BookState::First;
         };
         // mutant: fx: a booking is booked twice
@@ -106,10 +87,31 @@ impl DeskTrades {
             return BookState::Differs;
         }
         // mutant: fx: one user alone may book
-        if proposal.by == *by {
-            return BookState::SamePerson;
+        match proposal.by == *by {
+            true => BookState::SamePerson,
+            false => BookState::Booked,
         }
-        proposal.is_booked = true;
-        BookState::Booked
+    }
+
+    /// Keeps what was judged.
+    pub fn apply(&mut self, state: BookState, by: Id, trade: &DeskTrade) {
+        let proposal = self.0.get_mut(&trade.id);
+        match (state, proposal) {
+            (BookState::First, None) => {
+                let proposal = Proposal {
+                    by,
+                    trade: *trade,
+                    is_booked: false,
+                };
+                self.0.insert(trade.id, proposal);
+            }
+            (BookState::Booked, Some(proposal)) => {
+                assert!(
+                    proposal.by != by && !std::mem::replace(&mut proposal.is_booked, true),
+                    "two persons book a trade once"
+                );
+            }
+            _ => {}
+        }
     }
 }

@@ -8,6 +8,7 @@ use crate::edge::{Link, Output};
 use crate::records::Record;
 use crate::variant::Variant;
 use serde_json::{Map, Value, json};
+use touchline_fx::desk_trades::BookState;
 use touchline_fx::input::{Desk, Input};
 use touchline_fx::session_file::read_desk;
 use touchline_types::{Id, ReceiveTime};
@@ -133,6 +134,10 @@ impl<O: Output, L: Link> Core<O, L> {
                 self.handle(time, &Input::Desk(desk));
                 Ok("done")
             }
+            Desk::Book { by, trade, .. } => {
+                let state = self.engine.book_state(by.as_ref(), trade.as_ref());
+                self.book(time, &desk, &text, state)
+            }
             _ => self.decide(time, &desk, &text),
         }
     }
@@ -162,6 +167,26 @@ impl<O: Output, L: Link> Core<O, L> {
         }
     }
 
+    /// A booking without an order. What is refused changes nothing, so that a restart takes each one in its journal for permitted,
+    /// whoever may book then.
+    fn book(
+        &mut self,
+        time: ReceiveTime,
+        desk: &Desk,
+        text: &str,
+        state: BookState,
+    ) -> Result<&'static str, String> {
+        let answer = match state {
+            BookState::First => "proposed",
+            BookState::Booked => "booked",
+            refused => {
+                self.handle(time, &Input::Desk(*desk));
+                return Err(refused.name().to_owned());
+            }
+        };
+        self.decide(time, desk, text).map(|_| answer)
+    }
+
     /// A command that a restart handles again.
     fn decide(
         &mut self,
@@ -177,9 +202,20 @@ impl<O: Output, L: Link> Core<O, L> {
                 !id.as_ref().is_some_and(is_any)
             }
             Desk::Enable { bank, pair } => bank.is_none() || pair.is_none(),
-            Desk::Resolve { id, .. } => {
-                let found = id.as_ref().and_then(|id| self.engine.orders().of_id(id));
-                found.is_none_or(|at| !self.engine.orders().get(at).state().is_doubtful())
+            Desk::Resolve { id, cum, price } => {
+                let (id, price) = (id.as_ref(), price.as_ref());
+                let is_possible = self.engine.resolution(id, *cum, price).is_some();
+                let found = id.and_then(|id| self.engine.orders().of_id(id));
+                let is_void =
+                    found.is_none_or(|at| !self.engine.orders().get(at).state().is_doubtful());
+                if !is_possible {
+                    // It changes nothing: its alarm says so.
+                    self.handle(time, &Input::Desk(*desk));
+                }
+                if !is_possible && !is_void {
+                    return Err("not_resolved".to_owned());
+                }
+                is_void
             }
             Desk::Lift { .. } => !self.engine.is_killed(),
             _ => false,

@@ -28,7 +28,10 @@ impl Engine {
             Desk::Resolve { id, cum, price } => {
                 self.resolve(id.as_ref(), *cum, price.as_ref(), out)
             }
-            Desk::Book { id, by, trade } => self.book_desk_trade(*id, *by, trade.as_ref(), out),
+            Desk::Book { id, by, trade } => {
+                let state = self.book_state(by.as_ref(), trade.as_ref());
+                self.book_desk_trade((*id, *by), trade.as_ref(), state, out);
+            }
             Desk::Restart => self.restart(out),
             Desk::Reboot { epoch } => self.reboot(*epoch, out),
             Desk::End => {}
@@ -143,17 +146,30 @@ impl Engine {
         self.order_ended(at, code, out);
     }
 
+    /// What becomes of a proposal or a confirmation of a booking.
+    pub fn book_state(&self, by: Option<&Id>, trade: Option<&DeskTrade>) -> BookState {
+        let mut bookers = self.setup.risk.bookers.iter();
+        let by = by.filter(|by| bookers.any(|booker| booker == by.as_str()));
+        match (by, trade) {
+            // mutant: fx: any user may book
+            (None, _) => BookState::Person,
+            (_, None) => BookState::BadBook,
+            (Some(by), Some(trade)) => self.desk_trades.judge(by, trade),
+        }
+    }
+
     /// A user proposes or confirms a trade that no order explains. No limit refuses it, nor a kill: it has happened.
-    fn book_desk_trade(
+    pub(super) fn book_desk_trade(
         &mut self,
-        id: Option<Id>,
-        by: Option<Id>,
+        (id, by): (Option<Id>, Option<Id>),
         trade: Option<&DeskTrade>,
+        state: BookState,
         out: &mut Batch,
     ) {
-        let bookers = &self.setup.risk.bookers;
-        let state = self.desk_trades.command(by.as_ref(), trade, bookers);
         self.push(Event::Book { id, by, state }, out);
+        if let Some((by, trade)) = by.zip(trade) {
+            self.desk_trades.apply(state, by, trade);
+        }
         let Some(trade) = trade.filter(|_| state == BookState::Booked) else {
             return;
         };

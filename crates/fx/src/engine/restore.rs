@@ -6,6 +6,7 @@
 //! inputs and their times.
 
 use super::Engine;
+use crate::desk_trades::DeskTrade;
 use crate::event::Batch;
 use crate::orders::Terms;
 use crate::parents::ParentTerms;
@@ -24,6 +25,11 @@ pub enum RestoreError {
     /// A ClOrdID was used twice.
     #[error("order {0} was made before")]
     OrderTwice(Id),
+    /// A trade that the desk booked is of a pair or a bank that is not configured.
+    #[error(
+        "booking {0} is of a pair or a bank that is not configured; add it to the configuration"
+    )]
+    Booking(Id),
     /// The parent had no such open quantity, or had ended.
     #[error(
         "order {order} is not within what was open of its parent: the journal was written with other settings of a bank"
@@ -88,6 +94,23 @@ impl Engine {
         let number: u64 = number.and_then(|text| text.parse().ok()).unwrap_or(0);
         self.parents.note_name(terms.parent, number);
         self.send(terms, out);
+        Ok(())
+    }
+
+    /// Handles a proposal or a confirmation of a booking that an earlier run took, whoever may book now.
+    ///
+    /// # Errors
+    /// It cannot have been taken at this time.
+    pub fn restore_booking(
+        &mut self,
+        at_ns: u64,
+        by: &Id,
+        trade: &DeskTrade,
+        out: &mut Batch,
+    ) -> Result<(), RestoreError> {
+        self.advance(at_ns, out)?;
+        let state = self.desk_trades.judge(by, trade);
+        self.book_desk_trade((Some(trade.id), Some(*by)), Some(trade), state, out);
         Ok(())
     }
 

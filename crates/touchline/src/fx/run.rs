@@ -10,6 +10,7 @@ use std::io::Stderr;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 use touchline_execution::{Config, Copied, Error, Incident, Promotion, Standby, Step, Trader};
+use touchline_fx::ticks;
 use touchline_transport::{BackOff, Idle, Idler};
 
 /// Trade: banks' quotes in, orders out over FIX, each in the journal before it is sent.
@@ -257,8 +258,10 @@ fn summary(trader: &Trader) -> String {
     );
     for (pair, about) in engine.setup().pairs.iter().enumerate() {
         let position = engine.positions().of(pair);
+        let decimals = ticks::PRICE_DECIMALS - u32::from(about.config.precision);
+        let cash = ticks::text(position.cash, decimals);
         let line = serde_json::json!({
-            "pair": about.config.symbol, "position": position.units, "cash": touchline_fx::ticks::text(position.cash, touchline_fx::ticks::PRICE_DECIMALS),
+            "pair": about.config.symbol, "position": position.units, "cash": cash,
         });
         text.push_str(&format!("{line}\n"));
     }

@@ -7,6 +7,7 @@ use crate::records::{self, Record};
 use crate::recovery::recover_from;
 use std::collections::HashMap;
 use touchline_fx::Engine;
+use touchline_fx::ticks;
 use touchline_types::Id;
 
 /// Checks a settled world.
@@ -50,6 +51,8 @@ fn agree(world: &World, engine: &Engine) -> Result<(), String> {
             (units + book.position, cash + book.cash)
         });
         let position = engine.positions().of(pair);
+        // Ledgers of banks are in ticks.
+        let cash = cash * i128::from(ticks::tick(world.setup.pairs[pair].config.precision));
         if (position.units, position.cash) != (units, cash) {
             return Err(format!(
                 "pair {pair}: the banks have {units} and {cash}, the engine has {position:?}"
