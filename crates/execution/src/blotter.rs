@@ -263,9 +263,11 @@ impl Blotter {
 
     fn fill(&mut self, line: Map<String, Value>) {
         let kind = word(&line, "kind");
-        let row = self.banks.entry(word(&line, "bank")).or_default();
         self.fill_count += 1;
-        if !matches!(kind.as_str(), "bust" | "correct") {
+        // A late original names what was counted, and the desk's own bookings are of no order.
+        // mutant: execution: a late original is counted as a further fill
+        if !matches!(kind.as_str(), "bust" | "correct" | "named" | "book") {
+            let row = self.banks.entry(word(&line, "bank")).or_default();
             row.fills += 1;
             row.filled += whole(&line, "qty");
             let (id, quantity) = (word(&line, "parent"), whole(&line, "qty"));
@@ -356,6 +358,25 @@ mod tests {
         blotter.take(1, r#"{"t":6,"event":"lift","by":"alice","killed":false}"#);
         assert_eq!((blotter.killed, blotter.at_ns), (None, 6));
     }
+
+    /// A late original is no further fill, and a booking of the desk is of no bank and no parent.
+    #[test]
+    fn late_originals_and_bookings_are_no_fills_of_a_bank() {
+        let mut blotter = Blotter::default();
+        for text in [
+            r#"{"t":2,"clordid":"T-P1-1","parent":"P1","bank":"A","exec_id":"SX","kind":"status","pair":"EUR/USD","side":"buy","qty":400,"price":"1.1"}"#,
+            r#"{"t":3,"clordid":"T-P1-1","parent":"P1","bank":"A","exec_id":"X","kind":"named","pair":"EUR/USD","side":"buy","qty":400,"price":"1.1","ref":"SX"}"#,
+            r#"{"t":4,"clordid":null,"parent":null,"bank":null,"exec_id":"B-open","kind":"book","pair":"EUR/USD","side":"buy","qty":500,"price":"1.1"}"#,
+        ] {
+            blotter.take(3, text);
+        }
+        assert_eq!(
+            (blotter.banks["A"].fills, blotter.banks["A"].filled),
+            (1, 400)
+        );
+        assert_eq!((blotter.banks.len(), blotter.fills.len()), (1, 3));
+    }
+
     /// A kill and a fill that the journal refused are on the screen, and the fill that the next run tells is not a second one.
     #[test]
     fn what_a_failed_journal_refused_is_shown_until_the_next_run_tells_it() {

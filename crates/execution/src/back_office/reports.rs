@@ -33,6 +33,19 @@ pub struct Reports {
     orders: HashMap<String, Order>,
     /// A reversed fill whose alarm or correction has not come yet.
     reversed: Option<Map<String, Value>>,
+    /// Fills that a status or the desk told of, by order and ExecID: late originals are parts of them.
+    derived: HashMap<(String, String), Derived>,
+}
+
+/// What is left of a fill that a status or the desk told of.
+#[derive(Debug)]
+struct Derived {
+    /// ExecID of its last report.
+    reported: String,
+    /// Reports of it so far.
+    reports: u64,
+    quantity: i64,
+    price: String,
 }
 
 /// An order as far as reports need it.
@@ -156,6 +169,25 @@ impl Reports {
             self.reversed = Some(line);
             return;
         }
+        if kind == "book" {
+            self.bust();
+            self.booked(&line);
+            return;
+        }
+        if kind == "named" {
+            self.bust();
+            self.named(&line);
+            return;
+        }
+        if matches!(kind, "status" | "manual") {
+            let derived = Derived {
+                reported: exec_id(&line),
+                reports: 1,
+                quantity: whole(&line, "qty"),
+                price: word(&line, "price").to_owned(),
+            };
+            self.derived.insert(key(&line, "exec_id"), derived);
+        }
         let reversed = match kind {
             "correct" => self.reversed.take(),
             _ => None,
@@ -182,6 +214,77 @@ impl Reports {
         self.push(&line, body);
     }
 
+    /// A late original: what a status or the desk told of is corrected to what is left of it, and the rest has its own ExecID and
+    /// price.
+    fn named(&mut self, line: &Map<String, Value>) {
+        let quantity = whole(line, "qty");
+        let order = self.orders.entry(word(line, "clordid").to_owned());
+        let order = order.or_default();
+        order.learn(line);
+        let derived = self.derived.get_mut(&key(line, "ref"));
+        let Some(of) = derived.filter(|of| of.quantity >= quantity) else {
+            return;
+        };
+        let before = std::mem::take(&mut of.reported);
+        of.quantity -= quantity;
+        of.reports += 1;
+        order.add(-quantity, &of.price);
+        let mut reports = Vec::new();
+        if of.quantity > 0 {
+            let origin = format!("{}-{}", word(line, "bank"), word(line, "ref"));
+            of.reported = format!("{origin}-{}", of.reports);
+            let mut body = order.body(line, &of.reported, 'G');
+            put(&mut body, "32", &of.quantity.to_string());
+            put(&mut body, "31", &of.price);
+            put(&mut body, "19", &before);
+            reports.push(body);
+        }
+        order.add(quantity, word(line, "price"));
+        let exec_type = if of.quantity > 0 { 'F' } else { 'G' };
+        let mut body = order.body(line, &exec_id(line), exec_type);
+        put(&mut body, "32", &quantity.to_string());
+        put(&mut body, "31", word(line, "price"));
+        if of.quantity == 0 {
+            put(&mut body, "19", &before);
+        }
+        put(&mut body, "527", word(line, "exec_id"));
+        reports.push(body);
+        reports.into_iter().for_each(|body| self.push(line, body));
+    }
+
+    /// A trade that the desk booked without an order.
+    fn booked(&mut self, line: &Map<String, Value>) {
+        let id = word(line, "exec_id");
+        let mut body = String::with_capacity(256);
+        put(&mut body, "37", id);
+        if !word(line, "bank").is_empty() {
+            put_bank(&mut body, word(line, "bank"));
+        }
+        let side = if word(line, "side") == "buy" {
+            "1"
+        } else {
+            "2"
+        };
+        let quantity = whole(line, "qty").to_string();
+        for (tag, value) in [
+            ("17", id),
+            ("150", "F"),
+            ("39", "2"),
+            ("38", &quantity),
+            ("54", side),
+            ("55", word(line, "pair")),
+            ("64", word(line, "settl_date")),
+            ("151", "0"),
+            ("14", &quantity),
+            ("6", word(line, "price")),
+            ("32", &quantity),
+            ("31", word(line, "price")),
+        ] {
+            put(&mut body, tag, value);
+        }
+        self.push(line, body);
+    }
+
     /// Reports the reversed fill as a bust, if there is one.
     fn bust(&mut self) {
         let Some(line) = self.reversed.take() else {
@@ -191,7 +294,8 @@ impl Reports {
         let order = order.or_default();
         order.learn(&line);
         order.book(&line, -1);
-        let of = exec_id(&line);
+        let derived = self.derived.remove(&key(&line, "exec_id"));
+        let of = derived.map_or_else(|| exec_id(&line), |derived| derived.reported);
         let mut body = order.body(&line, &format!("{of}-H"), 'H');
         put(&mut body, "32", &whole(&line, "qty").to_string());
         put(&mut body, "31", word(&line, "price"));
@@ -223,10 +327,12 @@ impl Order {
     }
 
     fn book(&mut self, line: &Map<String, Value>, sign: i64) {
-        let quantity = sign * whole(line, "qty");
-        let price = scaled(word(line, "price")).unwrap_or(0);
+        self.add(sign * whole(line, "qty"), word(line, "price"));
+    }
+
+    fn add(&mut self, quantity: i64, price: &str) {
         self.cum += quantity;
-        self.cost += i128::from(quantity) * price;
+        self.cost += i128::from(quantity) * scaled(price).unwrap_or(0);
     }
 
     fn leaves(&self) -> i64 {
@@ -256,19 +362,25 @@ impl Order {
         if let Some(parent) = line.get("parent").and_then(Value::as_str) {
             put(&mut body, "583", parent);
         }
-        // The bank as executing firm.
-        put(&mut body, "453", "1");
-        put(&mut body, "448", word(line, "bank"));
-        put(&mut body, "447", "D");
-        put(&mut body, "452", "1");
+        put_bank(&mut body, word(line, "bank"));
         put(&mut body, "17", exec_id);
         put(&mut body, "150", exec_type.encode_utf8(&mut [0; 4]));
         put(&mut body, "39", self.status().encode_utf8(&mut [0; 4]));
-        body.push_str(&self.terms);
+        self.put_terms(line, &mut body);
         put(&mut body, "151", &self.leaves().to_string());
         put(&mut body, "14", &self.cum.to_string());
         put(&mut body, "6", &self.average());
         body
+    }
+
+    /// The terms of the order; a correction may have another value date.
+    fn put_terms(&self, line: &Map<String, Value>, body: &mut String) {
+        let date = word(line, "settl_date");
+        let terms = self.terms.split_terminator(SOH);
+        for (tag, value) in terms.filter_map(|field| field.split_once('=')) {
+            let is_other = tag == "64" && !date.is_empty();
+            put(body, tag, if is_other { date } else { value });
+        }
     }
 
     /// Average price, rounded half up at nine decimals.
@@ -287,6 +399,21 @@ impl Order {
             fraction => format!("{whole}.{fraction}"),
         }
     }
+}
+
+/// The bank as executing firm.
+fn put_bank(body: &mut String, bank: &str) {
+    for (tag, value) in [("453", "1"), ("448", bank), ("447", "D"), ("452", "1")] {
+        put(body, tag, value);
+    }
+}
+
+/// Order and ExecID of a line, the latter under this key.
+fn key(line: &Map<String, Value>, exec_id: &str) -> (String, String) {
+    (
+        word(line, "clordid").to_owned(),
+        word(line, exec_id).to_owned(),
+    )
 }
 
 /// ExecID of a fill: the bank's is unique at the bank only.
@@ -332,104 +459,4 @@ fn scaled(text: &str) -> Option<i128> {
 }
 
 #[cfg(test)]
-pub(super) mod tests {
-    use super::*;
-
-    /// Lines of an order of 3,000 that is filled in two parts, one of which is corrected and the other busted, and of one
-    /// that is rejected.
-    pub const LINES: [(u8, &str); 11] = [
-        (
-            2,
-            r#"{"t":1000000,"clordid":"T-P1-1","bank":"A","event":"sent","state":"sent","cum":0,"leaves":3000,"code":null,"fix":"35=D|1=D1|11=T-P1-1|15=EUR|38=3000|40=2|44=1.1|54=1|55=EUR/USD|59=3|60=20260105-09:00:01.123|64=20260107"}"#,
-        ),
-        (
-            3,
-            r#"{"t":2000000,"clordid":"T-P1-1","parent":"P1","bank":"A","exec_id":"X1","kind":"fill","pair":"EUR/USD","side":"buy","qty":1000,"price":"1.1"}"#,
-        ),
-        (
-            2,
-            r#"{"t":2000000,"clordid":"T-P1-1","bank":"A","event":"report","state":"partial","cum":1000,"leaves":2000,"code":null,"fix":null}"#,
-        ),
-        (
-            3,
-            r#"{"t":3000000,"clordid":"T-P1-1","parent":"P1","bank":"A","exec_id":"X2","kind":"fill","pair":"EUR/USD","side":"buy","qty":2000,"price":"1.09999"}"#,
-        ),
-        (
-            2,
-            r#"{"t":3000000,"clordid":"T-P1-1","bank":"A","event":"report","state":"filled","cum":3000,"leaves":0,"code":null,"fix":null}"#,
-        ),
-        (
-            3,
-            r#"{"t":4000000,"clordid":"T-P1-1","parent":"P1","bank":"A","exec_id":"X1","kind":"bust","pair":"EUR/USD","side":"buy","qty":1000,"price":"1.1"}"#,
-        ),
-        (
-            3,
-            r#"{"t":4000000,"clordid":"T-P1-1","parent":"P1","bank":"A","exec_id":"X3","kind":"correct","pair":"EUR/USD","side":"buy","qty":1000,"price":"1.09998"}"#,
-        ),
-        (
-            3,
-            r#"{"t":5000000,"clordid":"T-P1-1","parent":"P1","bank":"A","exec_id":"X2","kind":"bust","pair":"EUR/USD","side":"buy","qty":2000,"price":"1.09999"}"#,
-        ),
-        (
-            1,
-            r#"{"t":5000000,"event":"alarm","what":"bust","clordid":"T-P1-1"}"#,
-        ),
-        (
-            2,
-            r#"{"t":6000000,"clordid":"T-P1-2","bank":"B","event":"sent","state":"sent","cum":0,"leaves":3000,"code":null,"fix":"35=D|11=T-P1-2|38=3000|54=1|55=EUR/USD"}"#,
-        ),
-        (
-            2,
-            r#"{"t":7000000,"clordid":"T-P1-2","bank":"B","event":"report","state":"rejected","cum":0,"leaves":0,"code":"A-1","fix":null}"#,
-        ),
-    ];
-
-    fn field<'a>(report: &'a Report, tag: &str) -> Option<&'a str> {
-        let mut fields = report
-            .body
-            .split(SOH)
-            .filter_map(|field| field.split_once('='));
-        fields
-            .find(|(other, _)| *other == tag)
-            .map(|(_, value)| value)
-    }
-
-    /// Each execution is one report, with totals that leave out what was reversed; the rest of a busted order is dead.
-    #[test]
-    fn lines_become_reports() {
-        let mut reports = Reports::default();
-        LINES
-            .iter()
-            .for_each(|(kind, text)| reports.take(*kind, text));
-        let tags = ["17", "150", "39", "14", "151", "6", "19"];
-        let rows: Vec<_> = reports
-            .all
-            .iter()
-            .map(|report| tags.map(|tag| field(report, tag).unwrap_or("-")))
-            .collect();
-        assert_eq!(
-            rows,
-            [
-                ["A-X1", "F", "1", "1000", "2000", "1.1", "-"],
-                ["A-X2", "F", "2", "3000", "0", "1.099993333", "-"],
-                ["A-X3", "G", "2", "3000", "0", "1.099986667", "A-X1"],
-                ["A-X2-H", "H", "4", "1000", "0", "1.09998", "A-X2"],
-                ["T-P1-2-8", "8", "8", "0", "0", "0", "-"],
-            ]
-        );
-        assert_eq!(field(&reports.all[4], "58"), Some("code A-1"));
-        assert_eq!(field(&reports.all[0], "64"), Some("20260107"));
-    }
-
-    /// A separator in a name of a bank does not become a field.
-    #[test]
-    fn names_of_banks_are_not_fields() {
-        let mut body = String::new();
-        put(&mut body, "17", "a\u{1}14=9");
-        assert_eq!(body, "17=a?14=9\u{1}");
-        assert_eq!(
-            (scaled("-1.5"), scaled("2")),
-            (Some(-1_500_000_000), Some(2_000_000_000))
-        );
-    }
-}
+pub(super) mod tests;

@@ -10,9 +10,23 @@ use std::path::{Path, PathBuf};
 use touchline_execution::blotter::Blotter;
 
 /// Columns of `fills.csv`, which are keys of a fill's line.
-const COLUMNS: [&str; 13] = [
-    "t", "clordid", "parent", "bank", "exec_id", "kind", "pair", "side", "qty", "price", "improve",
-    "hold_ns", "late",
+const COLUMNS: [&str; 16] = [
+    "t",
+    "clordid",
+    "parent",
+    "bank",
+    "exec_id",
+    "kind",
+    "pair",
+    "side",
+    "qty",
+    "price",
+    "improve",
+    "hold_ns",
+    "late",
+    "settl_date",
+    "currency",
+    "ref",
 ];
 
 /// State of an engine, and the files that show it.
