@@ -2,7 +2,10 @@
 
 mod adopt;
 mod bus;
+mod cancels;
 mod composites;
+mod desk_trades;
+mod disputes;
 mod joins;
 mod limits;
 mod orders;
@@ -10,6 +13,7 @@ mod plans;
 mod quotes;
 mod random;
 mod recorded;
+mod reference;
 mod router;
 mod unknown;
 mod voids;

@@ -443,3 +443,28 @@ fn a_bank_that_rejects_and_holds_loses_its_place() {
     let line = world.orders().pop().expect("the order of P4");
     assert_eq!(values(&[line], &["bank"]), ["A"]);
 }
+
+/// A rest of less than a lot ends its parent at once, and fills beyond a parent make no worst case smaller.
+#[test]
+fn a_rest_of_less_than_a_lot_ends_its_parent() {
+    let mut world = World::up("", &[("A", "")]);
+    world.book("A", &[(-2, 5000)], &[(2, 5000)]);
+    world
+        .at(10)
+        .parent("P1", "buy", 1_000_000, ",\"deadline_ms\":60000");
+    world.decisions();
+    world.execution(
+        "A",
+        "T-P1-1",
+        ("E1", "F", "4", 999_001),
+        "|32=999001|31=1.10002|151=0",
+    );
+    let ended = world.decisions().pop().expect("the end");
+    assert!(
+        ended.contains("\"reason\":\"rest\",\"filled\":999001"),
+        "{ended}"
+    );
+    world.positions();
+    world.execution("A", "T-P1-1", ("E2", "F", "2", 1_000_000), "|32=999|31=1.1");
+    assert_eq!(values(&world.positions(), &["worst_long"]), ["1000000"]);
+}

@@ -232,3 +232,57 @@ fn a_restart_is_a_crash_as_everybody_outside_sees_it() {
     );
     assert_eq!(events(&mut world), ["down unknown"]);
 }
+
+/// An order that nobody explains takes its bank out of its own pair alone, once the desk was called; a lost session or a new one
+/// takes it out of all pairs again.
+#[test]
+fn the_desk_s_call_ends_the_doubt_of_other_pairs() {
+    let mut world = with_order("answer_ms = 100\nstatus_ms = 50\nstatus_tries = 1");
+    let quote =
+        "35=W|262=R|55=USD/JPY|268=2|269=0|270=150.001|271=5000000|269=1|270=150.003|271=5000000";
+    let yen = |world: &mut World, id: &str| {
+        world.quote("A", quote).desk(&format!(
+            "{{\"op\":\"parent\",\"id\":\"{id}\",\"pair\":\"USD/JPY\",\"side\":\"buy\",\"qty\":1000000,\"tif\":\"ioc\"}}"
+        ));
+        world.sent()
+    };
+    world.wait(110);
+    assert_eq!(yen(&mut world, "J1"), 1, "unknown, and nobody was called");
+    world.wait(160);
+    assert!(world.decisions().iter().any(|line| line.contains("manual")));
+    assert_eq!(yen(&mut world, "J2"), 2);
+    world.execution(
+        "A",
+        "T-J2-1",
+        ("E1", "F", "2", 1_000_000),
+        "|32=1000000|31=150.003",
+    );
+    world.at(500).book("A", &[(-2, 5000)], &[(2, 5000)]);
+    world.parent("P2", "buy", 1_000_000, ",\"tif\":\"ioc\"");
+    assert_eq!(world.sent(), 2, "its own pair stays out");
+    world.at(510).line("A.o !down").line("A.o !up");
+    assert_eq!(yen(&mut world, "J3"), 2, "asked anew");
+    world.wait(570);
+    assert_eq!(yen(&mut world, "J4"), 3);
+    // A disputed order counts in its pair alone, too.
+    world.execution("A", "T-J4-1", ("E2", "F", "2", 0), "|32=1|31=150");
+    assert_eq!(yen(&mut world, "J5"), 3);
+}
+
+/// An order that a mass status shows alive is asked for later; one that it leaves out at once.
+#[test]
+fn an_order_that_a_mass_status_shows_alive_is_asked_for_later() {
+    let mut world = with_order("recover = \"AF\"\nstatus_ms = 50\nanswer_ms = 1000");
+    world.at(20).line("A.o !down").line("A.o !up").orders();
+    world.at(30).execution(
+        "A",
+        "T-P1-1",
+        ("0", "I", "0", 0),
+        "|584=T-M1|912=Y|151=1000000",
+    );
+    assert_eq!(events(&mut world), ["report unknown"]);
+    world.wait(79);
+    assert!(world.orders().is_empty());
+    world.wait(80);
+    assert_eq!(events(&mut world), ["sent unknown"]);
+}
