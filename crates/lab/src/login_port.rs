@@ -1,7 +1,7 @@
 //! Listening port with the connections that have not logged on.
 
 use std::net::{Ipv4Addr, SocketAddrV4};
-use touchline_net::stream::{Connection, Error, Listener};
+use touchline_net::stream::{Connection, Error, Listener, Watch};
 use touchline_net::tls::Server;
 use touchline_session::access_control::{LoginQueue, Rules, Unauthenticated};
 use touchline_types::ReceiveTime;
@@ -11,6 +11,8 @@ use touchline_types::ReceiveTime;
 pub struct LoginPort {
     listener: Listener,
     tls: Option<Server>,
+    /// Wakes the thread for connections and their bytes.
+    watch: Option<Watch>,
     /// Connections that have not logged on.
     pub queue: LoginQueue<Connection>,
 }
@@ -27,6 +29,7 @@ impl LoginPort {
         Ok(LoginPort {
             listener: Listener::bind(address)?,
             tls: None,
+            watch: None,
             queue: LoginQueue::new(rules),
         })
     }
@@ -34,6 +37,18 @@ impl LoginPort {
     /// Speaks TLS with its clients, if a server is given.
     pub fn with_tls(self, tls: Option<Server>) -> LoginPort {
         LoginPort { tls, ..self }
+    }
+
+    /// Wakes a thread that sleeps in [`Readiness::wait`](touchline_net::stream::Readiness::wait), for connections and their bytes.
+    ///
+    /// # Errors
+    /// The system has no memory for it.
+    pub fn watched(self, watch: Watch) -> Result<LoginPort, Error> {
+        watch.begin_port(&self.listener)?;
+        Ok(LoginPort {
+            watch: Some(watch),
+            ..self
+        })
     }
 
     /// Listening address, with the actual port.
@@ -54,6 +69,13 @@ impl LoginPort {
             let Ok(Some((stream, from))) = self.listener.accept() else {
                 return taken > 0;
             };
+            if self
+                .watch
+                .as_ref()
+                .is_some_and(|watch| watch.begin(&stream).is_err())
+            {
+                continue;
+            }
             // The handshake is part of the wait for the first message, which the queue limits.
             let Ok(connection) = Connection::accept(stream, self.tls.as_ref(), u64::MAX) else {
                 continue;

@@ -356,6 +356,17 @@ impl Config {
             );
         }
         for pair in &self.pairs {
+            let is_symbol = (1..=16).contains(&pair.symbol.len())
+                && pair.symbol.bytes().all(|byte| byte.is_ascii_graphic())
+                && !pair.symbol.contains(['"', '\\']);
+            let is_date = pair.spot_date.len() == 8
+                && pair.spot_date.bytes().all(|byte| byte.is_ascii_digit());
+            if !is_symbol || !is_date {
+                return Err(format!(
+                    "pair {:?}: give a symbol of 1 to 16 visible characters without quotes and backslashes, and a spot_date as YYYYMMDD",
+                    pair.symbol
+                ));
+            }
             if pair.precision > 9 || pair.mid_ticks < 1_000 || pair.step_ticks < 0 {
                 let symbol = &pair.symbol;
                 return Err(format!(
@@ -365,11 +376,12 @@ impl Config {
         }
         for (at, bank) in self.banks.iter().enumerate() {
             let name = &bank.name;
-            let is_name =
-                (1..=16).contains(&name.len()) && name.bytes().all(|byte| byte.is_ascii_graphic());
-            if !is_name || self.banks[..at].iter().any(|other| other.name == *name) {
+            let is_same = |other: &BankConfig| other.name.eq_ignore_ascii_case(name);
+            if !is_bank_name(name) || self.banks[..at].iter().any(is_same) {
                 return Err(format!(
-                    "bank {name:?}: give each a name of its own, 1 to 16 visible characters"
+                    "bank {name:?}: give each a name of its own, also without regard to case: 1 to 16 letters, digits, '.', '_' and '-', \
+                     the first a letter or digit, and none of {}",
+                    RESERVED.join(", ")
                 ));
             }
             if bank.pairs.is_empty() || !bank.pairs.iter().all(known) {
@@ -412,6 +424,20 @@ impl Config {
         }
         Ok(())
     }
+}
+
+/// Names of banks are names of files and buses, in lower case; these are other files and buses of the same folder.
+const RESERVED: [&str; 5] = ["compose", "run", "fx", "fx-run", "ports"];
+
+fn is_bank_name(name: &str) -> bool {
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_' | b'-');
+    let is_reserved = RESERVED
+        .iter()
+        .any(|other| other.eq_ignore_ascii_case(name));
+    (1..=16).contains(&name.len())
+        && name.as_bytes()[0].is_ascii_alphanumeric()
+        && name.bytes().all(is_plain)
+        && !is_reserved
 }
 
 /// The mid of a recorded tick, ticks.

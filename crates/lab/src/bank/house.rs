@@ -13,6 +13,8 @@ use crate::random::Random;
 use std::collections::VecDeque;
 use std::net::SocketAddrV4;
 use std::path::Path;
+use std::time::Duration;
+use touchline_net::stream::Readiness;
 use touchline_net::tls::Server;
 use touchline_session::access_control::Rules;
 use touchline_types::ReceiveTime;
@@ -21,6 +23,12 @@ use touchline_types::ReceiveTime;
 pub(super) const FLOOD: usize = 10_000;
 /// Moves of mids of one turn.
 const MOVES: usize = 64;
+/// Longest sleep, which bounds the delay of commands and of signals.
+const SLEEP_NS_MAX: u64 = 50_000_000;
+/// Longest sleep with clients: their heartbeats, and bytes that a full socket refused.
+const SLEEP_NS_MAX_WITH_CLIENTS: u64 = 5_000_000;
+/// Sleep when a socket is ready and nothing can be done with it: a bank that is silent closes no connection.
+const SLEEP_NS_MIN: u64 = 100_000;
 
 /// Banks with their ports, and the mids that they quote around.
 #[derive(Debug)]
@@ -29,6 +37,9 @@ pub struct Banks {
     market: Market,
     banks: Vec<Bank>,
     is_sound: bool,
+    arrivals: Readiness,
+    /// The last sleep ended because a socket was ready.
+    was_ready: bool,
 }
 
 /// A bank.
@@ -88,6 +99,7 @@ impl Banks {
     ) -> Result<Banks, OpenError> {
         let folder = store.map(Folder::open).transpose()?;
         let mut chance = Random::from_seed(config.seed ^ 0x000B_A4C5);
+        let arrivals = Readiness::new(1)?;
         let mut banks = Vec::new();
         for (place, bank) in config.banks.iter().enumerate() {
             let before = folder.as_ref().and_then(|folder| folder.ports(&bank.name));
@@ -108,12 +120,15 @@ impl Banks {
                     None => desk,
                 };
                 let address = SocketAddrV4::new(config.address, port);
-                Ok::<_, OpenError>(Dealer::listen(desk, address, tls.cloned())?)
+                let watch = arrivals.watch(0);
+                Ok::<_, OpenError>(Dealer::listen(desk, address, tls.cloned(), watch)?)
             });
             banks.push(Bank {
                 place,
                 config: bank.clone(),
-                port: LoginPort::listen(address, Rules::default())?.with_tls(tls.cloned()),
+                port: LoginPort::listen(address, Rules::default())?
+                    .with_tls(tls.cloned())
+                    .watched(arrivals.watch(0))?,
                 clients: Vec::new(),
                 dealer: dealer.transpose()?,
                 random,
@@ -130,6 +145,8 @@ impl Banks {
             config,
             banks,
             is_sound: false,
+            arrivals,
+            was_ready: false,
         };
         if let Some(mut folder) = folder {
             folder.write(&banks.banks)?;
@@ -181,6 +198,20 @@ impl Banks {
             is_busy |= bank.work(config, market, is_sound, time);
         }
         is_busy
+    }
+
+    /// Sleeps until a timer is due, or a client connects or sends something. Call it when [`Banks::work`] had nothing to do.
+    pub fn sleep(&mut self, now_ns: u64) {
+        let longest_ns = match self.is_empty() {
+            true => SLEEP_NS_MAX,
+            false => SLEEP_NS_MAX_WITH_CLIENTS,
+        };
+        let ns = self.due_ns().saturating_sub(now_ns).min(longest_ns);
+        if std::mem::take(&mut self.was_ready) {
+            std::thread::sleep(Duration::from_nanos(ns.min(SLEEP_NS_MIN)));
+        } else {
+            self.was_ready = self.arrivals.wait(ns);
+        }
     }
 
     /// Stops all faults, freezes the mids, and lets every bank quote every pair once more.

@@ -1,9 +1,13 @@
 //! Simulated banks: the mid of recorded ticks, and what becomes of messages on their way.
 
 use std::fs;
+use std::io::Write;
+use std::net::TcpStream;
 use std::path::PathBuf;
 use std::process::Command;
-use touchline_lab::bank::{Config, Market};
+use std::time::{Duration, Instant};
+use touchline_lab::bank::{Banks, Config, Market, Profile};
+use touchline_types::ReceiveTime;
 
 const CONFIG: &str = r#"
 [[pairs]]
@@ -76,4 +80,70 @@ fn recorded_ticks_of_a_market_move_the_mid() {
     assert!(mids.iter().all(|mid| (111_000..113_000).contains(mid)));
     let moves = mids.windows(2).filter(|pair| pair[0] != pair[1]).count();
     assert!(moves > 1_000, "{moves}");
+}
+
+/// A bank's name is the name of a file and of a bus: nothing else is written, and nothing outside of the folder.
+#[test]
+fn names_that_cannot_be_files_are_refused() {
+    let of = |name: &str| CONFIG.replace("name = \"LP01\"", &format!("name = '{name}'"));
+    for name in ["LP01", "LP.1", "a", "B-2_c", "1234567890123456"] {
+        assert!(Config::parse(&of(name)).is_ok(), "{name}");
+    }
+    let long = "12345678901234567";
+    for name in [
+        "", ".", "..", ".a", "-a", "../evil", "a/b", "L\"P", "L\\P", "L\tP", "Bänk", "a b", long,
+        "run", "Compose", "FX",
+    ] {
+        let refused = Config::parse(&of(name)).expect_err(name);
+        assert!(refused.contains("a name of its own"), "{name}: {refused}");
+    }
+    let twice = of("LP01") + "[[banks]]\nname = \"lp01\"\npairs = [\"EUR/USD\"]\n";
+    assert!(Config::parse(&twice).is_err(), "one file for both");
+    for (right, wrong) in [
+        ("symbol = \"EUR/USD\"", "symbol = 'EUR\"USD'"),
+        ("\"20260107\"", "\"2026010\\u0001\""),
+    ] {
+        let refused = Config::parse(&CONFIG.replace(right, wrong)).expect_err(wrong);
+        assert!(refused.contains("give a symbol"), "{refused}");
+    }
+}
+
+/// Banks without clients sleep until a timer is due, and wake for a connection.
+#[test]
+fn banks_sleep_until_something_is_due() {
+    let mut config = Config::parse(CONFIG).expect("a configuration");
+    config.pairs[0].ticks = None;
+    config.profile = Profile::Sparse;
+    let mut banks = Banks::listen(config, None, None).expect("a free port");
+    let begin = Instant::now();
+    let time = || ReceiveTime {
+        wall_ns: 1 << 60,
+        mono_ns: begin.elapsed().as_nanos() as u64,
+    };
+    let rounds = |banks: &mut Banks, until: Duration| {
+        let start = Instant::now();
+        let mut count = 0;
+        while start.elapsed() < until {
+            if !banks.work(time()) {
+                banks.sleep(time().mono_ns);
+            }
+            count += 1;
+        }
+        count
+    };
+    let address = banks.banks()[0].address();
+    let count = rounds(&mut banks, Duration::from_millis(500));
+    assert!(count <= 20, "{count} rounds in half a second");
+    let mut client = TcpStream::connect(address).expect("a port");
+    client.write_all(b"no message").expect("a connection");
+    drop(client);
+    let start = Instant::now();
+    banks.sleep(time().mono_ns);
+    let slept = start.elapsed();
+    assert!(slept < Duration::from_millis(40), "it slept for {slept:?}");
+    let count = rounds(&mut banks, Duration::from_millis(500));
+    assert!(
+        count <= 40,
+        "{count} rounds in half a second after a client has gone"
+    );
 }

@@ -8,7 +8,7 @@ use std::net::SocketAddrV4;
 /// A listening port. Its calls never wait.
 #[derive(Debug)]
 pub struct Listener {
-    socket: Socket,
+    pub(super) socket: Socket,
     address: SocketAddrV4,
 }
 

@@ -1,6 +1,6 @@
 //! Which of many connections have something to read: one system call for all of them.
 
-use super::{Error, Stream, error};
+use super::{Error, Listener, Stream, error};
 use rustix::event::Timespec;
 use rustix::event::epoll::{self, CreateFlags, EventData, EventFlags};
 use std::mem::MaybeUninit;
@@ -66,6 +66,18 @@ impl Readiness {
         }
     }
 
+    /// Sleeps until a connection has bytes, or a port has a connection, or for `ns` nanoseconds. True: something is there.
+    pub fn wait(&mut self, ns: u64) -> bool {
+        let mut events = [const { MaybeUninit::uninit() }; CALL_MAX];
+        let limit = Timespec {
+            tv_sec: i64::try_from(ns / 1_000_000_000).unwrap_or(i64::MAX),
+            tv_nsec: (ns % 1_000_000_000) as i64,
+        };
+        // An interrupted call has no answer: then each connection is read.
+        epoll::wait(&*self.epoll, &mut events, Some(&limit))
+            .map_or(true, |(events, _)| !events.is_empty())
+    }
+
     /// Whether the connection of a number has bytes, or has ended.
     #[inline]
     pub fn is_ready(&self, number: usize) -> bool {
@@ -79,7 +91,19 @@ impl Watch {
     /// # Errors
     /// The system has no memory for it.
     pub fn begin(&self, stream: &Stream) -> Result<(), Error> {
+        self.add(&stream.socket)
+    }
+
+    /// Watches a port for connections, until it is dropped.
+    ///
+    /// # Errors
+    /// The system has no memory for it.
+    pub fn begin_port(&self, listener: &Listener) -> Result<(), Error> {
+        self.add(&listener.socket)
+    }
+
+    fn add(&self, socket: &socket2::Socket) -> Result<(), Error> {
         let (data, flags) = (EventData::new_u64(self.number), EventFlags::IN);
-        epoll::add(&*self.epoll, &stream.socket, data, flags).map_err(|errno| error(errno.into()))
+        epoll::add(&*self.epoll, socket, data, flags).map_err(|errno| error(errno.into()))
     }
 }

@@ -10,7 +10,6 @@ use crate::output::{Failure, Output, say};
 use std::fmt::Write;
 use std::path::PathBuf;
 use std::str::FromStr;
-use std::time::Duration;
 use touchline_feed::ReceiveTime;
 use touchline_lab::bank::{Banks, Best, Config};
 use touchline_lab::pacing::Pacer;
@@ -70,8 +69,6 @@ Exit status:
   1  the run failed: a port is in use, an output cannot be written
   2  bad arguments or configuration";
 
-/// Longer sleeps would show as latency of quotes.
-const IDLE_NS: u64 = 100_000;
 /// Time for quotes to arrive after the faults were stopped.
 const HEALING_NS: u64 = 1_500_000_000;
 /// Maximum wait for gateways to log out at the end.
@@ -204,8 +201,7 @@ impl<'a> Running<'a> {
 
     fn turn(&mut self) {
         if !self.banks.work(self.time()) {
-            let rest_ns = self.banks.due_ns().saturating_sub(self.pacer.elapsed_ns());
-            std::thread::sleep(Duration::from_nanos(rest_ns.min(IDLE_NS)));
+            self.banks.sleep(self.pacer.elapsed_ns());
         }
     }
 

@@ -5,7 +5,7 @@ use super::super::ladder::Ladder;
 use super::{Books, Desk};
 use crate::login_port::LoginPort;
 use std::net::SocketAddrV4;
-use touchline_net::stream::{Connection, Error};
+use touchline_net::stream::{Connection, Error, Watch};
 use touchline_net::tls::Server;
 use touchline_session::access_control::Rules;
 use touchline_types::ReceiveTime;
@@ -24,14 +24,21 @@ pub struct Dealer {
 }
 
 impl Dealer {
-    /// Listens for the client of a desk, with TLS if a server is given.
+    /// Listens for the client of a desk, with TLS if a server is given. The watch wakes the thread for its bytes.
     ///
     /// # Errors
     /// The address is not ours, or taken.
-    pub fn listen(desk: Desk, address: SocketAddrV4, tls: Option<Server>) -> Result<Dealer, Error> {
+    pub fn listen(
+        desk: Desk,
+        address: SocketAddrV4,
+        tls: Option<Server>,
+        watch: Watch,
+    ) -> Result<Dealer, Error> {
         Ok(Dealer {
             desk,
-            port: LoginPort::listen(address, Rules::default())?.with_tls(tls),
+            port: LoginPort::listen(address, Rules::default())?
+                .with_tls(tls)
+                .watched(watch)?,
             stream: None,
             failure: None,
         })
