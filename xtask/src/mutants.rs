@@ -13,6 +13,7 @@ mod fix;
 mod fix_session;
 mod fix_store;
 mod fx;
+mod fx_disputes;
 mod fx_orders;
 mod hash;
 mod image;

@@ -265,7 +265,6 @@ impl Blotter {
         let kind = word(&line, "kind");
         self.fill_count += 1;
         // A late original names what was counted, and the desk's own bookings are of no order.
-        // mutant: execution: a late original is counted as a further fill
         if !matches!(kind.as_str(), "bust" | "correct" | "named" | "book") {
             let row = self.banks.entry(word(&line, "bank")).or_default();
             row.fills += 1;

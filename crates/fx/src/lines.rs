@@ -3,20 +3,22 @@
 //! Keys in a fixed order, no spaces, times and quantities as numbers, prices and other decimals as the shortest text.
 
 mod fix_body;
+mod names;
 mod score;
 
 pub(crate) use fix_body::request_number;
 pub use fix_body::{body, fields, msg_type};
 
-use crate::composite::{BankSet, State, Top};
+use crate::composite::{BankSet, Top};
 use crate::event::{Alarm, Batch, Event, FillLine, OrderEvent, OrderLine, ParentEnd};
-use crate::orders::{FillKind, OrderState, RejectCode};
-use crate::parents::{EndReason, WaitReason};
+use crate::orders::RejectCode;
 use crate::plan::PlanKind;
 use crate::positions::{Position, WorstCase};
-use crate::risk::Refusal;
 use crate::setup::{Bank, Pair, Setup};
 use crate::ticks;
+use names::{
+    end_name, event_name, fill_name, order_state_name, refusal_name, state_name, wait_name,
+};
 use std::fmt::Write;
 use std::ops::Range;
 use touchline_types::{Id, Side};
@@ -359,15 +361,7 @@ impl Writer<'_> {
             None => out.push_str(",\"bank\":null"),
         }
         put_id(out, "exec_id", Some(&line.exec_id));
-        let kind = match line.kind {
-            FillKind::Fill => "fill",
-            FillKind::Status => "status",
-            FillKind::Manual => "manual",
-            FillKind::Named => "named",
-            FillKind::Bust => "bust",
-            FillKind::Correct => "correct",
-            FillKind::Book => "book",
-        };
+        let kind = fill_name(line.kind);
         let side = match line.side {
             Side::Bid => "buy",
             Side::Ask => "sell",
@@ -454,95 +448,6 @@ impl Writer<'_> {
     fn mid(&self, out: &mut String, pair: Pair, mid2: Option<i64>) {
         let precision = u32::from(self.setup.pairs[pair].config.precision);
         put_decimal(out, mid2.map(|mid2| i128::from(mid2) * 5), precision + 1);
-    }
-}
-
-fn event_name(event: &Event) -> &'static str {
-    match event {
-        Event::Accepted { .. } => "accepted",
-        Event::Refused { .. } => "refused",
-        Event::Waits { .. } => "waits",
-        Event::Plan { .. } => "plan",
-        Event::Ended(_) => "ended",
-        Event::Settled(_) => "settled",
-        Event::Cooldown { .. } => "cooldown",
-        Event::Disabled { .. } => "disabled",
-        Event::Enabled { .. } => "enabled",
-        Event::Kill { .. } => "kill",
-        Event::Lift { .. } => "lift",
-        Event::OffMarket { .. } => "off_market",
-        Event::Book { .. } => "book",
-        Event::Alarm { .. } => "alarm",
-        Event::Composite { .. }
-        | Event::Order(_)
-        | Event::Fill(_)
-        | Event::Position { .. }
-        | Event::Score { .. } => "",
-    }
-}
-
-fn state_name(state: State) -> &'static str {
-    match state {
-        State::Empty => "empty",
-        State::OneSided => "one_sided",
-        State::Normal => "normal",
-        State::Locked => "locked",
-        State::Crossed => "crossed",
-    }
-}
-
-fn refusal_name(refusal: Refusal) -> &'static str {
-    match refusal {
-        Refusal::Kill => "kill",
-        Refusal::DuplicateId => "duplicate_id",
-        Refusal::BadOrder => "bad_order",
-        Refusal::Duplicate => "duplicate",
-        Refusal::OrderQty => "order_qty",
-        Refusal::Rate => "rate",
-        Refusal::NoMid => "no_mid",
-        Refusal::NoReference => "no_reference",
-        Refusal::Collar => "collar",
-        Refusal::Net => "net",
-        Refusal::Gross => "gross",
-    }
-}
-
-fn wait_name(reason: WaitReason) -> &'static str {
-    match reason {
-        WaitReason::Thin => "thin",
-        WaitReason::NoMid => "no_mid",
-        WaitReason::NoReference => "no_reference",
-        WaitReason::Crossed => "crossed",
-        WaitReason::NoPrice => "no_price",
-    }
-}
-
-fn end_name(reason: EndReason) -> &'static str {
-    match reason {
-        EndReason::Filled => "filled",
-        EndReason::Rest => "rest",
-        EndReason::Ioc => "ioc",
-        EndReason::Fok => "fok",
-        EndReason::Deadline => "deadline",
-        EndReason::Cancel => "cancel",
-        EndReason::Kill => "kill",
-        EndReason::Restart => "restart",
-    }
-}
-
-fn order_state_name(state: OrderState) -> &'static str {
-    match state {
-        OrderState::Sent => "sent",
-        OrderState::PendingNew => "pending_new",
-        OrderState::New => "new",
-        OrderState::Partial => "partial",
-        OrderState::PendingCancel => "pending_cancel",
-        OrderState::Unknown => "unknown",
-        OrderState::Disputed => "disputed",
-        OrderState::Filled => "filled",
-        OrderState::Rejected => "rejected",
-        OrderState::Canceled => "canceled",
-        OrderState::Expired => "expired",
     }
 }
 

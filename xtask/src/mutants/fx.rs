@@ -318,14 +318,14 @@ pub const FX: &[Mutant] = &[
     },
     Mutant {
         name: "fx: one bank is enough",
-        find: "!has_banks(offers, self.setup.risk.min_banks)",
-        replace: "offers.is_empty()",
+        find: "!has_banks(near, self.setup.risk.min_banks)",
+        replace: "!has_banks(near, 1)",
         test: "-p touchline-fx --test fx router::nothing_is_sent_into_a_market_that_is_thin_crossed_or_one_sided",
     },
     Mutant {
         name: "fx: a crossed market is traded",
-        find: "bid.price - ask.price > pair.crossed_max_ticks",
-        replace: "bid.price - ask.price > pair.crossed_max_ticks + 9",
+        find: "bid - ask > pair.crossed_max_ticks",
+        replace: "bid - ask > pair.crossed_max_ticks + 9",
         test: "-p touchline-fx --test fx router::nothing_is_sent_into_a_market_that_is_thin_crossed_or_one_sided",
     },
     Mutant {
@@ -402,8 +402,8 @@ pub const FX: &[Mutant] = &[
     },
     Mutant {
         name: "fx: a bank with an unknown order receives more orders",
-        find: "self.orders.is_in_doubt(bank)",
-        replace: "self.orders.is_in_doubt(bank) && false",
+        find: "self.orders.is_in_doubt(bank, pair)",
+        replace: "self.orders.is_in_doubt(bank, pair) && false",
         test: "-p touchline-fx --test fx unknown::an_unknown_order_counts_as_filled_and_is_never_sent_again",
     },
     Mutant {

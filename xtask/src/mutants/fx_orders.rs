@@ -6,7 +6,7 @@ use super::Mutant;
 pub const FX_ORDERS: &[Mutant] = &[
     Mutant {
         name: "fx: an order that is filled is not done",
-        find: "_ if self.cum == self.terms.quantity => Filled,",
+        find: "_ if self.cum >= self.terms.quantity => Filled,",
         replace: "",
         test: "-p touchline-fx --test fx orders::the_rest_of_an_order_is_dead_where_nothing_is_left_and_filled_is_filled",
     },
@@ -30,14 +30,14 @@ pub const FX_ORDERS: &[Mutant] = &[
     },
     Mutant {
         name: "fx: a repeated report is taken again",
-        find: "self.reported.insert((bank, exec_id))",
-        replace: "self.reported.insert((bank, exec_id)) || true",
+        find: "self.reported.insert((owner, exec_id))",
+        replace: "self.reported.insert((owner, exec_id)) || true",
         test: "-p touchline-fx --test fx orders::a_repeated_report_is_passed_over_and_a_repeated_status_is_not",
     },
     Mutant {
         name: "fx: a trade is busted twice",
-        find: "self.booked.remove(&(bank, exec_id))",
-        replace: "self.booked.get(&(bank, exec_id)).copied()",
+        find: "Some(self.booked[at]).filter(|fill| fill.booking.quantity > 0)",
+        replace: "Some(self.booked[at])",
         test: "-p touchline-fx --test fx orders::busts_and_corrections_change_positions_and_no_order",
     },
     Mutant {
@@ -48,8 +48,8 @@ pub const FX_ORDERS: &[Mutant] = &[
     },
     Mutant {
         name: "fx: a late original is booked again",
-        find: "add <= 0 || cum > terms.quantity",
-        replace: "add == 0 || cum > terms.quantity",
+        find: "growth <= 0 {",
+        replace: "growth < -1_000_000_000 {",
         test: "-p touchline-fx --test fx orders::cum_qty_is_the_truth",
     },
     Mutant {
@@ -60,7 +60,7 @@ pub const FX_ORDERS: &[Mutant] = &[
     },
     Mutant {
         name: "fx: a repeated status is ignored",
-        find: "kind != ReportKind::Status &&",
+        find: "(is_reversal || kind == ReportKind::Trade) &&",
         replace: "",
         test: "-p touchline-fx --test fx orders::a_repeated_report_is_passed_over_and_a_repeated_status_is_not",
     },

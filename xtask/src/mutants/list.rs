@@ -2,8 +2,8 @@
 
 use super::{
     Mutant, access_control, bus, compose, confirmation, execution, first_use, fix, fix_session,
-    fix_store, fx, fx_orders, image, journal, market, names, orders, readiness, relay, ring,
-    simulator, soaks, sockets, stalled,
+    fix_store, fx, fx_disputes, fx_orders, image, journal, market, names, orders, readiness, relay,
+    ring, simulator, soaks, sockets, stalled,
 };
 
 /// All of them. The tests need nothing from outside the repository.
@@ -44,6 +44,7 @@ pub const ALL: &[&[Mutant]] = &[
     compose::COMPOSE,
     fx::FX,
     fx_orders::FX_ORDERS,
+    fx_disputes::FX_DISPUTES,
     journal::JOURNAL,
     relay::RELAY,
     soaks::SOAKS,

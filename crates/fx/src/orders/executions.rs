@@ -126,6 +126,7 @@ impl Executions {
         let (mut next, mut first) = (self.last.get(&order).copied(), None);
         while let Some(at) = next {
             let fill = &self.booked[at];
+            assert!(fill.order == order, "a-chain-has-the-fills-of-its-order");
             let is_derived = matches!(fill.booking.kind, FillKind::Status | FillKind::Manual);
             let contains = fill.from <= cum - quantity && cum <= fill.from + fill.whole;
             // mutant: fx: a late original names more than is left

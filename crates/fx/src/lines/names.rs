@@ -1,0 +1,108 @@
+//! Words of the lines.
+
+use crate::composite::State;
+use crate::event::Event;
+use crate::orders::{FillKind, OrderState};
+use crate::parents::{EndReason, WaitReason};
+use crate::risk::Refusal;
+
+pub(super) fn event_name(event: &Event) -> &'static str {
+    match event {
+        Event::Accepted { .. } => "accepted",
+        Event::Refused { .. } => "refused",
+        Event::Waits { .. } => "waits",
+        Event::Plan { .. } => "plan",
+        Event::Ended(_) => "ended",
+        Event::Settled(_) => "settled",
+        Event::Cooldown { .. } => "cooldown",
+        Event::Disabled { .. } => "disabled",
+        Event::Enabled { .. } => "enabled",
+        Event::Kill { .. } => "kill",
+        Event::Lift { .. } => "lift",
+        Event::OffMarket { .. } => "off_market",
+        Event::Book { .. } => "book",
+        Event::Alarm { .. } => "alarm",
+        Event::Composite { .. }
+        | Event::Order(_)
+        | Event::Fill(_)
+        | Event::Position { .. }
+        | Event::Score { .. } => "",
+    }
+}
+
+pub(super) fn state_name(state: State) -> &'static str {
+    match state {
+        State::Empty => "empty",
+        State::OneSided => "one_sided",
+        State::Normal => "normal",
+        State::Locked => "locked",
+        State::Crossed => "crossed",
+    }
+}
+
+pub(super) fn refusal_name(refusal: Refusal) -> &'static str {
+    match refusal {
+        Refusal::Kill => "kill",
+        Refusal::DuplicateId => "duplicate_id",
+        Refusal::BadOrder => "bad_order",
+        Refusal::Duplicate => "duplicate",
+        Refusal::OrderQty => "order_qty",
+        Refusal::Rate => "rate",
+        Refusal::NoMid => "no_mid",
+        Refusal::NoReference => "no_reference",
+        Refusal::Collar => "collar",
+        Refusal::Net => "net",
+        Refusal::Gross => "gross",
+    }
+}
+
+pub(super) fn wait_name(reason: WaitReason) -> &'static str {
+    match reason {
+        WaitReason::Thin => "thin",
+        WaitReason::NoMid => "no_mid",
+        WaitReason::NoReference => "no_reference",
+        WaitReason::Crossed => "crossed",
+        WaitReason::NoPrice => "no_price",
+    }
+}
+
+pub(super) fn end_name(reason: EndReason) -> &'static str {
+    match reason {
+        EndReason::Filled => "filled",
+        EndReason::Rest => "rest",
+        EndReason::Ioc => "ioc",
+        EndReason::Fok => "fok",
+        EndReason::Deadline => "deadline",
+        EndReason::Cancel => "cancel",
+        EndReason::Kill => "kill",
+        EndReason::Restart => "restart",
+    }
+}
+
+pub(super) fn order_state_name(state: OrderState) -> &'static str {
+    match state {
+        OrderState::Sent => "sent",
+        OrderState::PendingNew => "pending_new",
+        OrderState::New => "new",
+        OrderState::Partial => "partial",
+        OrderState::PendingCancel => "pending_cancel",
+        OrderState::Unknown => "unknown",
+        OrderState::Disputed => "disputed",
+        OrderState::Filled => "filled",
+        OrderState::Rejected => "rejected",
+        OrderState::Canceled => "canceled",
+        OrderState::Expired => "expired",
+    }
+}
+
+pub(super) fn fill_name(kind: FillKind) -> &'static str {
+    match kind {
+        FillKind::Fill => "fill",
+        FillKind::Status => "status",
+        FillKind::Manual => "manual",
+        FillKind::Named => "named",
+        FillKind::Bust => "bust",
+        FillKind::Correct => "correct",
+        FillKind::Book => "book",
+    }
+}
