@@ -119,10 +119,11 @@ impl DeepLevels {
         };
         match action {
             UpdateAction::New | UpdateAction::Change | UpdateAction::Overlay if found => {
+                let is_one = self.is_one_entry(index, level.orders);
                 let place = self.end - 1 - index;
                 self.room[place] = level;
                 steps.step(LevelAction::Replace, index, level);
-                expected(action != UpdateAction::New)
+                expected(action != UpdateAction::New && is_one)
             }
             UpdateAction::New | UpdateAction::Change | UpdateAction::Overlay => {
                 // An overlay is valid whether the level existed or not.
@@ -136,15 +137,48 @@ impl DeepLevels {
                 }
             }
             UpdateAction::Delete if found => {
+                let is_one = self.is_one_entry(index, level.orders);
                 self.close(index);
                 steps.step(LevelAction::Remove, index, Level::UNKNOWN);
-                ApplyResult::Expected
+                expected(is_one)
             }
             UpdateAction::Delete | UpdateAction::DeleteThru | UpdateAction::DeleteFrom => {
                 // The last two refer to positions.
                 ApplyResult::Unexpected
             }
         }
+    }
+
+    /// Adds an entry of a whole book: entries of one price without a number of orders are one level with their sum, as of a venue
+    /// that sends one entry for each market maker. [`ApplyResult::Unexpected`] if the sum does not fit.
+    pub fn rebuild(&mut self, level: Level, steps: &mut impl Steps) -> ApplyResult {
+        let (index, found) = self.find(self.key(&level));
+        // mutant: deep book: the second entry of a price replaces the first
+        if !found || level.orders >= 0 {
+            return self.apply(UpdateAction::New, level, steps);
+        }
+        let place = self.end - 1 - index;
+        let old = self.room[place];
+        let sum = old.quantity.0.checked_add(level.quantity.0);
+        let Some(quantity) = sum.filter(|sum| *sum != i64::MAX).map(Quantity) else {
+            return ApplyResult::Unexpected;
+        };
+        let level = Level {
+            quantity,
+            orders: old.orders.max(1).saturating_add(1),
+            ..level
+        };
+        self.room[place] = level;
+        steps.step(LevelAction::Replace, index, level);
+        ApplyResult::Expected
+    }
+
+    /// Whether an entry without a number of orders (-1) can be meant for all of a level: it is unknown which of several entries
+    /// of one price it changes.
+    #[inline]
+    fn is_one_entry(&self, index: usize, orders: i32) -> bool {
+        // mutant: deep book: a change of one of several entries changes the level
+        orders >= 0 || self.room[self.end - 1 - index].orders <= 1
     }
 
     /// Empties the side; `true` if it had levels.
@@ -426,6 +460,50 @@ mod tests {
             ],
         );
         assert_eq!(text, "1x10");
+    }
+
+    /// Entries of one price in a whole book, one for each market maker, are one level. What changes one of them later is unknown.
+    #[test]
+    fn entries_of_one_price_are_summed_and_then_not_changed_one_by_one() {
+        use ApplyResult::{Expected, Unexpected};
+        let entry = |price, quantity| Level {
+            orders: -1,
+            ..level(price, quantity)
+        };
+        let fresh = || {
+            let mut side = DeepLevels::growing(Side::Bid);
+            for (price, quantity) in [(10, 1), (9, 2), (10, 3), (10, 4)] {
+                assert_eq!(
+                    side.rebuild(entry(price, quantity), &mut |_, _, _| {}),
+                    Expected
+                );
+            }
+            side
+        };
+        let all = fresh();
+        let seen = all.worst_first().iter().rev();
+        let seen: Vec<_> = seen
+            .map(|level| (level.price.0, level.quantity.0, level.orders))
+            .collect();
+        assert_eq!(seen, [(10, 8, 3), (9, 2, -1)]);
+        for (action, price, result) in [
+            (Change, 10, Unexpected),
+            (Overlay, 10, Unexpected),
+            (New, 10, Unexpected),
+            (Delete, 10, Unexpected),
+            (Change, 9, Expected),
+            (Delete, 9, Expected),
+        ] {
+            let applied = fresh().apply(action, entry(price, 5), &mut |_, _, _| {});
+            assert_eq!(applied, result, "{action:?} {price}");
+        }
+        // A level of named quotes comes with its number, and replaces what was there.
+        assert_eq!(
+            fresh().apply(Overlay, level(10, 5), &mut |_, _, _| {}),
+            Expected
+        );
+        let most = entry(10, i64::MAX - 8);
+        assert_eq!(fresh().rebuild(most, &mut |_, _, _| {}), Unexpected);
     }
 
     #[test]

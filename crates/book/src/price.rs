@@ -6,6 +6,7 @@ use crate::touch::Touch;
 use std::cmp::Ordering;
 use touchline_types::{
     BookKind, Depth, Instrument, Level, LevelAction, LevelChange, LevelEvent, Place, Price, Side,
+    UpdateAction,
 };
 
 /// Maximum levels a side of a direct book by position; CME's deepest is 10.
@@ -177,6 +178,34 @@ impl PriceBook {
         }
     }
 
+    /// Applies an entry of a whole book and appends its steps: as [`PriceBook::apply`], and by price entries of one price
+    /// without a number of orders are one level ([`DeepLevels::rebuild`]).
+    pub fn rebuild(&mut self, event: &LevelEvent, changes: &mut Vec<LevelChange>) -> ApplyResult {
+        let LevelEvent {
+            side, book, action, ..
+        } = *event;
+        match (&mut self.0, event.place, book, action) {
+            (Stored::ByPrice(sides), Place::Price, BookKind::Direct, UpdateAction::New) => {
+                let level = Level {
+                    price: event.price,
+                    quantity: event.quantity,
+                    orders: event.orders,
+                    known: true,
+                };
+                sides[side.index()].rebuild(level, &mut |action, index: usize, level| {
+                    changes.push(LevelChange {
+                        level,
+                        book,
+                        side,
+                        action,
+                        index: index as u16,
+                    });
+                })
+            }
+            _ => self.apply(event, changes),
+        }
+    }
+
     /// Empties the lists and appends the steps.
     pub fn clear(&mut self, changes: &mut Vec<LevelChange>) {
         for side in Side::BOTH {
@@ -332,6 +361,11 @@ impl PriceBooks {
         self.get_mut(event.instrument).apply(event, changes)
     }
 
+    /// Applies an entry of a whole book and appends its steps.
+    pub fn rebuild(&mut self, event: &LevelEvent, changes: &mut Vec<LevelChange>) -> ApplyResult {
+        self.get_mut(event.instrument).rebuild(event, changes)
+    }
+
     /// Empties every book, keeping depths.
     pub fn clear(&mut self) {
         for book in &mut self.books {
@@ -355,7 +389,7 @@ fn cleared(book: BookKind, side: Side) -> LevelChange {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use touchline_types::{Quantity, UpdateAction};
+    use touchline_types::Quantity;
 
     const DEPTH: Depth = Depth {
         direct: 10,

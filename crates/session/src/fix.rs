@@ -27,6 +27,7 @@ mod counters;
 pub mod dictionary;
 mod encode;
 mod event;
+mod evidence;
 mod framing;
 mod gap;
 mod incoming;

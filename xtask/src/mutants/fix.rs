@@ -11,10 +11,28 @@ pub const CODEC: &[Mutant] = &[
         test: "-p touchline-wire --test wire an_invalid_header_is_refused_at_its_first_invalid_byte",
     },
     Mutant {
-        name: "fix: a length may start with zero",
-        find: "digits.len() > 9 || digits[0] == b'0'",
-        replace: "digits.len() > 9",
-        test: "-p touchline-wire --test wire an_invalid_header_is_refused_at_its_first_invalid_byte",
+        name: "fix: a length has no zeros before it",
+        find: "tag_number(&digits[zeros..])",
+        replace: "tag_number(&digits[zeros.min(0)..])",
+        test: "-p touchline-wire --test wire zeros_before_the_length_of_data_are_read",
+    },
+    Mutant {
+        name: "fix: zeros behind a number make it too large",
+        find: "None if point &&",
+        replace: "None if false &&",
+        test: "-p touchline-wire --test wire numbers_that_do_not_fit_are_refused",
+    },
+    Mutant {
+        name: "fix: anything may follow the ninth digit of a second",
+        find: "if !cut.iter().all(u8::is_ascii_digit) {",
+        replace: "    if false {",
+        test: "-p touchline-wire --test wire any_number_of_digits_of_a_second_is_read",
+    },
+    Mutant {
+        name: "fix: a date of zeros is invalid",
+        find: "text == NO_DATE || date_parts(text).is_some()",
+        replace: "date_parts(text).is_some()",
+        test: "-p touchline-wire --test wire a_date_of_zeros_is_no_date",
     },
     Mutant {
         name: "fix: a message with a wrong length ends at its stated length",

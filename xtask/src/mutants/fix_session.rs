@@ -35,6 +35,42 @@ pub const SESSION: &[Mutant] = &[
         test: "-p touchline-session --test session our_scenarios_hold",
     },
     Mutant {
+        name: "fix session: a reset by a Logon with another number is accepted",
+        find: "(is_reset && number != 1).then_some",
+        replace: "(is_reset && number == 0).then_some",
+        test: "-p touchline-session --test session a_logon_with_impossible_terms_is_answered_with_the_reason",
+    },
+    Mutant {
+        name: "fix session: the answer to a Logon has another HeartBtInt",
+        find: "link.logon(theirs_s, true, |_| {});",
+        replace: "link.logon(link.heartbeat_s(), true, |_| {});",
+        test: "-p touchline-session --test session the_answer_to_a_reset_has_the_heart_bt_int_of_the_counterparty",
+    },
+    Mutant {
+        name: "fix session: a password of a message is in the log",
+        find: "if let Some(tag) = secret {",
+        replace: "        if let Some(tag) = secret.filter(|_| false) {",
+        test: "-p touchline-session --lib a_message_is_printed_without_its_passwords",
+    },
+    Mutant {
+        name: "fix market data: a new level without a quantity contradicts the book",
+        find: "if is_empty(&level) {",
+        replace: "            if false {",
+        test: "-p touchline-feed --test fix_md sizes_of_zero_are_no_levels",
+    },
+    Mutant {
+        name: "fix market data: a change without a type has no side",
+        find: "(None, UpdateAction::Change) => {",
+        replace: "(None, UpdateAction::Delete) => {",
+        test: "-p touchline-feed --test fix_md a_change_by_id_needs_no_type",
+    },
+    Mutant {
+        name: "fix market data: a negative quantity is a level",
+        find: "..0 => Err(Malformed::Negative),",
+        replace: "..0 => Ok(Quantity(0)),",
+        test: "-p touchline-feed --test fix_md negative_sizes_are_never_live",
+    },
+    Mutant {
         name: "fix session: a message that is not the next one is delivered",
         find: "parsed.header.msg_seq_num == Some(link.sequencer().next_in())",
         replace: "parsed.header.msg_seq_num >= Some(link.sequencer().next_in())",

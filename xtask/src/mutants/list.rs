@@ -117,6 +117,18 @@ const DEEP_BOOKS: &[Mutant] = &[
         test: "-p touchline-book --lib levels_are_found_by_their_price_best_first",
     },
     Mutant {
+        name: "deep book: the second entry of a price replaces the first",
+        find: "if !found || level.orders >= 0 {",
+        replace: "        if !found || level.orders < 0 {",
+        test: "-p touchline-book --lib entries_of_one_price_are_summed",
+    },
+    Mutant {
+        name: "deep book: a change of one of several entries changes the level",
+        find: "orders >= 0 || self.room[self.end - 1 - index].orders <= 1",
+        replace: "orders >= 0 || index < self.len()",
+        test: "-p touchline-book --lib entries_of_one_price_are_summed",
+    },
+    Mutant {
         name: "deep book: a quantity of zero is a level",
         find: "if level.quantity == Quantity::ZERO {",
         replace: "if false {",
@@ -283,6 +295,30 @@ const ORDERS: &[Mutant] = &[
         find: "entry.transact_ns == chunk.transact_ns",
         replace: "entry.packet == chunk.snapshot_sequence",
         test: "-p touchline-gateway --test gateway a_snapshot_that_ends_at_another_event_is_refused",
+    },
+    Mutant {
+        name: "feed: a negative quantity is a level",
+        find: "if is_negative_level(&event) {",
+        replace: "        if false {",
+        test: "-p touchline-gateway --test gateway a_negative_quantity_makes_the_book_unknown",
+    },
+    Mutant {
+        name: "feed: a negative quantity is an order",
+        find: "if is_negative_order(&order) {",
+        replace: "        if false {",
+        test: "-p touchline-gateway --test gateway a_negative_quantity_makes_the_orders_unknown",
+    },
+    Mutant {
+        name: "feed: a snapshot with a negative quantity is a book",
+        find: "self.counters.quantities_negative += u64::from(!is_usable);",
+        replace: "let is_usable = true;",
+        test: "-p touchline-gateway --test gateway a_snapshot_with_a_negative_quantity_is_not_used",
+    },
+    Mutant {
+        name: "feed: a definition without a depth makes a book of no level",
+        find: "levels <= 0",
+        replace: "levels < 0",
+        test: "-p touchline-gateway --test gateway a_definition_without_a_depth_makes_no_live_empty_book",
     },
     Mutant {
         name: "feed: one chunk completes a snapshot",

@@ -55,6 +55,7 @@ touchline_types::counters! {
         depth_changes: "times" = "A definition changed the depth of a book in use, which starts its recovery.",
         price_overflow: "prices" = "Prices that do not fit 1e-9 units; shown as null.",
         quantity_overflow: "quantities" = "Quantities that do not fit; shown as null.",
+        quantities_negative: "entries" = "Entries with a negative quantity. Such a level or order makes its book unknown until its next snapshot; such a trade or statistic is left out; a snapshot with one is not used.",
         orders_overflowed: "times" = "The limit of orders was reached and one instrument's order book was dropped.",
     }
 }

@@ -120,10 +120,14 @@ impl Channel {
     /// old depth. SecurityUpdateAction D has no effect: the book messages are sufficient.
     fn define(&mut self, instrument: Instrument, new: &Definition<'_>, out: &mut Output<'_>) {
         let default = self.settings.default_depth;
+        // A book of no level would be live and empty for ever: its depth is as unknown as without a definition.
+        // mutant: feed: a definition without a depth makes a book of no level
+        let states_no_depth = new.direct_depth.is_some_and(|levels| levels <= 0);
         let depth = Depth {
-            direct: new
-                .direct_depth
-                .map_or(default.direct, |levels| depth(levels).into()),
+            direct: match new.direct_depth.filter(|_| !states_no_depth) {
+                Some(levels) => depth(levels).into(),
+                None => default.direct,
+            },
             implied: new.implied_depth.map_or(default.implied, depth),
         };
         let definition = out.instruments.definition_mut(instrument);
@@ -137,8 +141,8 @@ impl Channel {
         definition.defined = true;
         let changed = *definition != old;
         let row = self.rows.row_mut(instrument);
-        row.is_defined = true;
-        let waited = !old.defined && !self.settings.trust_undefined;
+        let was_defined = std::mem::replace(&mut row.is_defined, !states_no_depth);
+        let waited = !was_defined && row.is_defined && !self.settings.trust_undefined;
         if waited && row.price.last_rpt == 0 {
             // No level of it was skipped.
             row.price.gap = false;
@@ -147,6 +151,10 @@ impl Channel {
         // mutant: feed: a new depth is ignored
         if depth != old.depth && in_use {
             self.counters.depth_changes += 1;
+            self.distrust_price(instrument, out);
+        }
+        let row = self.rows.row(instrument);
+        if was_defined && !row.is_defined && !self.settings.trust_undefined {
             self.distrust_price(instrument, out);
         }
         if changed {
@@ -161,7 +169,7 @@ impl Channel {
     }
 }
 
-/// MarketDepth, tag 264; the venue never states a negative one.
+/// MarketDepth, tag 264; a negative one is none.
 fn depth(market_depth: i8) -> u8 {
     market_depth.max(0) as u8
 }

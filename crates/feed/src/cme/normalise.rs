@@ -1,7 +1,9 @@
 //! Conversion of CME's fields to the fields of events.
 
 use super::channel::Channel;
-use touchline_types::{BookKind, OrderAction, Price, Quantity, Side, StatisticKind, UpdateAction};
+use touchline_types::{
+    BookKind, Event, OrderAction, Price, Quantity, Side, StatisticKind, UpdateAction,
+};
 use touchline_wire::mdp3::{AggressorSide, MdUpdateAction};
 use touchline_wire::sbe::Decimal;
 
@@ -34,10 +36,30 @@ impl Channel {
     }
 }
 
+impl Channel {
+    /// Counts a trade or statistic with a negative quantity, which is left out.
+    #[inline]
+    pub(super) fn has_negative(&mut self, event: &Event) -> bool {
+        let quantity = match event {
+            Event::Trade(trade, _) => trade.quantity,
+            Event::Statistic(statistic) => statistic.quantity,
+            _ => return false,
+        };
+        let is_negative = quantity < Quantity::ZERO;
+        self.counters.quantities_negative += u64::from(is_negative);
+        is_negative
+    }
+}
+
 /// A count in any of CME's widths, optional or not.
 pub(super) trait Count {
     /// The count; `None` for CME's null.
     fn count(self) -> Result<Option<i64>, TooLarge>;
+}
+
+/// Whether a count is negative.
+pub(super) fn is_negative(count: impl Count) -> bool {
+    matches!(count.count(), Ok(Some(..0)))
 }
 
 /// A count above our range.

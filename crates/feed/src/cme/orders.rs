@@ -2,7 +2,7 @@
 //! snapshot in chunks and the entries queued since then complete them.
 
 use super::channel::Channel;
-use super::queue::{QueueFull, Queued, Work};
+use super::queue::{QueueFull, Queued, Work, is_negative_order};
 use super::snapshot_assembler::{BeyondLimits, Chunk};
 use crate::Output;
 use touchline_types::{Event, Instrument, OrderEvent, Validity};
@@ -13,6 +13,10 @@ impl Channel {
     pub fn order_entry(&mut self, order: OrderEvent, transact_ns: u64, out: &mut Output<'_>) {
         let packet = self.progress.packet();
         self.rows.see_orders();
+        // mutant: feed: a negative quantity is an order
+        if is_negative_order(&order) {
+            return self.negative_order(order.instrument, packet, out);
+        }
         let orders = &mut self.rows.row_mut(order.instrument).orders;
         if orders.known {
             if packet > orders.snapshot_sequence {
@@ -26,6 +30,19 @@ impl Channel {
         if self.missing() == Validity::Natural {
             out.push(Event::Order(order, Validity::Natural));
         }
+    }
+
+    /// An order with a negative quantity: no book has one, so the order book is unknown, until a snapshot of a later packet.
+    #[cold]
+    fn negative_order(&mut self, instrument: Instrument, packet: u32, out: &mut Output<'_>) {
+        self.counters.quantities_negative += 1;
+        if packet <= self.rows.row(instrument).orders.snapshot_sequence {
+            // A snapshot has it already.
+            return;
+        }
+        self.orders_lost(instrument, packet);
+        out.push(Event::RebuildOrders(instrument));
+        out.push(Event::OrdersRebuilt(instrument, self.missing()));
     }
 
     /// Records that a book entry arrived while the order book is unknown: a snapshot that ends in the same packet must
@@ -66,7 +83,13 @@ impl Channel {
 
     /// An order of the current chunk.
     pub fn chunk_order(&mut self, order: OrderEvent) {
-        self.assembler.add(order);
+        match is_negative_order(&order) {
+            true => {
+                self.counters.quantities_negative += 1;
+                self.assembler.refuse();
+            }
+            false => self.assembler.add(order),
+        }
     }
 
     /// Ends the current chunk; uses the snapshot if it is complete and consistent.

@@ -3,7 +3,7 @@
 use super::channel::Channel;
 use super::queue::{Queued, Work};
 use crate::Output;
-use touchline_types::{Event, Instrument, Validity};
+use touchline_types::{Event, Instrument, LevelEvent, Validity};
 
 /// A price snapshot of one instrument, without its levels.
 #[derive(Clone, Copy, Debug)]
@@ -78,6 +78,9 @@ impl Channel {
             if price.take(entry.rpt_seq, entry.packet, self.epoch.lost()) {
                 out.push(Event::Confirmed(instrument));
             }
+            if entry.work.is_negative() {
+                return self.distrust_price(instrument, out);
+            }
             apply(instrument, entry.work, Validity::Live, out);
         } else if entry.packet < price.snapshot_sequence {
             // The entry is queued whatever its number: a reset may lie between it and the snapshot.
@@ -89,6 +92,26 @@ impl Channel {
             self.restart_price(instrument, entry, out);
         } else {
             self.counters.entries_contained += 1;
+        }
+    }
+
+    /// A level with a negative quantity: no book has one, so the venue's level is unknown, and the book with it. A later
+    /// snapshot contains the entry.
+    #[cold]
+    #[inline(never)]
+    pub fn negative_level(
+        &mut self,
+        instrument: Instrument,
+        level: LevelEvent,
+        rpt_seq: u32,
+        transact_ns: u64,
+        out: &mut Output<'_>,
+    ) {
+        self.counters.quantities_negative += 1;
+        if self.take_next(instrument, rpt_seq, self.progress.packet(), out) {
+            self.distrust_price(instrument, out);
+        } else {
+            self.number_entry(instrument, Work::Level(level), rpt_seq, transact_ns, out);
         }
     }
 
@@ -122,7 +145,7 @@ impl Channel {
             .filter(|entry| is_behind(entry, snapshot));
         let contiguous = rest.all(|entry| {
             expected = expected.wrapping_add(1);
-            entry.rpt_seq == expected
+            entry.rpt_seq == expected && !entry.work.is_negative()
         });
         // With an empty queue, the snapshot itself must contain all received entries.
         let reaches = expected >= price.last_rpt || snapshot_sequence > price.last_seen;
@@ -210,7 +233,7 @@ impl Channel {
         if self.rows.queue_price(instrument, entry).is_err() {
             self.counters.queue_full += 1;
         }
-        if natural {
+        if natural && !entry.work.is_negative() {
             apply(instrument, entry.work, Validity::Natural, out);
         }
     }

@@ -2,7 +2,7 @@
 //!
 //! Price and order entries have a pool each, so that neither can starve the other.
 
-use touchline_types::{LevelEvent, OrderEvent};
+use touchline_types::{LevelEvent, OrderAction, OrderEvent, Quantity, UpdateAction};
 
 const NONE: u32 = u32::MAX;
 
@@ -17,6 +17,34 @@ pub enum Work {
     Nothing,
     /// Changes an order.
     Order(OrderEvent),
+}
+
+impl Work {
+    /// Whether it would set a level or an order to a negative quantity.
+    #[inline]
+    pub fn is_negative(&self) -> bool {
+        match self {
+            Work::Level(level) => is_negative_level(level),
+            Work::Order(order) => is_negative_order(order),
+            Work::Empty | Work::Nothing => false,
+        }
+    }
+}
+
+/// Whether an entry sets a level to a negative quantity; that of a deleted one has no effect.
+#[inline]
+pub fn is_negative_level(level: &LevelEvent) -> bool {
+    level.quantity < Quantity::ZERO
+        && matches!(
+            level.action,
+            UpdateAction::New | UpdateAction::Change | UpdateAction::Overlay
+        )
+}
+
+/// The same of an order.
+#[inline]
+pub fn is_negative_order(order: &OrderEvent) -> bool {
+    order.quantity < Quantity::ZERO && order.action != OrderAction::Delete
 }
 
 /// A queued entry.

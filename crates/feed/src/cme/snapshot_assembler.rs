@@ -31,10 +31,10 @@ struct Assembly {
     missing: u32,
     received: Vec<bool>,
     orders: Vec<OrderEvent>,
-    oversize: bool,
+    is_refused: bool,
 }
 
-/// A snapshot has more chunks or orders than the limits, or an invalid chunk number.
+/// A snapshot has more chunks or orders than the limits, an invalid chunk number, or an impossible order.
 pub(super) struct BeyondLimits;
 
 /// Most chunks of one snapshot.
@@ -49,7 +49,7 @@ impl SnapshotAssembler {
             missing: 0,
             received: Vec::with_capacity(CHUNKS_MAX as usize),
             orders: Vec::with_capacity(orders_max),
-            oversize: false,
+            is_refused: false,
         };
         SnapshotAssembler {
             partial: std::array::from_fn(|_| assembly()),
@@ -78,20 +78,25 @@ impl SnapshotAssembler {
         Ok(!came)
     }
 
-    /// Adds an order to the open chunk; beyond the limit the snapshot is oversize.
+    /// Adds an order to the open chunk; beyond the limit the snapshot is refused.
     pub fn add(&mut self, order: OrderEvent) {
         let assembly = &mut self.partial[self.open];
         if assembly.orders.len() < assembly.orders.capacity() {
             assembly.orders.push(order);
         } else {
-            assembly.oversize = true;
+            assembly.is_refused = true;
         }
+    }
+
+    /// The snapshot of the open chunk has an order that cannot be: it is refused when it is complete.
+    pub fn refuse(&mut self) {
+        self.partial[self.open].is_refused = true;
     }
 
     /// Closes the open chunk. Returns the snapshot if it is complete now.
     pub fn close(&mut self) -> Result<Option<Chunk>, BeyondLimits> {
         let assembly = &mut self.partial[self.open];
-        match (assembly.missing, assembly.oversize) {
+        match (assembly.missing, assembly.is_refused) {
             (0, false) => Ok(assembly.chunk.take()),
             (0, true) => {
                 assembly.chunk = None;
@@ -124,7 +129,7 @@ impl SnapshotAssembler {
         assembly.orders.clear();
         assembly.received.clear();
         assembly.received.resize(chunk.chunks as usize, false);
-        assembly.oversize = false;
+        assembly.is_refused = false;
         index
     }
 

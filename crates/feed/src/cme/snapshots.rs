@@ -4,7 +4,7 @@
 
 use super::channel::Channel;
 use super::cycles::CycleKind;
-use super::normalise::{BookEntry, book_entry, statistic_kind};
+use super::normalise::{BookEntry, book_entry, is_negative, statistic_kind};
 use super::prices::{PriceSnapshot, Use};
 use super::settings::FeedType;
 use super::snapshot_assembler::Chunk;
@@ -31,7 +31,13 @@ macro_rules! price_message {
             let Some(instrument) = self.instrument(message.security_id(), out) else {
                 return;
             };
-            if self.price_snapshot(instrument, snapshot) == Use::Replace {
+            let is_usable = message.no_md_entries().iter().all(|entry| {
+                let is_level = matches!(book_entry(entry.md_entry_type().0), BookEntry::Level(..));
+                !is_level || !is_negative(entry.md_entry_size())
+            });
+            // mutant: feed: a snapshot with a negative quantity is a book
+            self.counters.quantities_negative += u64::from(!is_usable);
+            if is_usable && self.price_snapshot(instrument, snapshot) == Use::Replace {
                 out.push(Event::RebuildBook(instrument));
                 for entry in message.no_md_entries() {
                     let price = self.price(entry.md_entry_px());
@@ -45,7 +51,10 @@ macro_rules! price_message {
                         orders,
                         entry_type: entry.md_entry_type(),
                     };
-                    out.push(item.event(instrument));
+                    let event = item.event(instrument);
+                    if !self.has_negative(&event) {
+                        out.push(event);
+                    }
                 }
                 self.replay(instrument, snapshot, out);
             }

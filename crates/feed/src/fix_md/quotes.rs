@@ -141,6 +141,13 @@ impl Quotes {
         Ok(())
     }
 
+    /// The side of a quote, if it has one.
+    pub fn side(&self, id: Id) -> Option<Side> {
+        let mut sides = self.quotes.iter().filter(|quote| quote.id == id);
+        let side = sides.next()?.side;
+        sides.next().is_none().then_some(side)
+    }
+
     fn place(&self, id: Id, side: Side) -> Option<usize> {
         let is_it = |quote: &Quote| quote.id == id && quote.side == side;
         self.quotes.iter().position(is_it)

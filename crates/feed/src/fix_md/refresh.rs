@@ -87,7 +87,10 @@ impl Decoder<'_> {
             };
             if entry.id.is_empty() {
                 let level = level(instrument, side, entry, UpdateAction::New).map_err(mistake)?;
-                self.out.events.push(Event::RebuildLevel(level));
+                match is_empty(&level) {
+                    true => self.counters.entries_empty += 1,
+                    false => self.out.events.push(Event::RebuildLevel(level)),
+                }
             } else if entry.price.is_none() || entry.size.is_none() {
                 return Err(mistake(Malformed::Value));
             } else {
@@ -189,13 +192,21 @@ impl Decoder<'_> {
         if entry.kind == Some(b'2') {
             let trade = trade(instrument, entry, action).map_err(mistake)?;
             let begun_ns = entry.time_ns.unwrap_or(0);
-            self.out.events.push(Event::Trade(trade, begun_ns));
+            match trade.quantity == Quantity::ZERO {
+                true => self.counters.entries_empty += 1,
+                false => self.out.events.push(Event::Trade(trade, begun_ns)),
+            }
         } else if self.rows.row(instrument).book != Book::Live {
             self.counters.before_snapshot += 1;
         } else if !entry.id.is_empty() {
             self.change_quote(instrument, entry, action)?;
         } else if let Some(side) = side(entry) {
             let level = level(instrument, side, entry, action).map_err(mistake)?;
+            // mutant: fix market data: a new level without a quantity contradicts the book
+            if is_empty(&level) {
+                self.counters.entries_empty += 1;
+                return Ok(());
+            }
             self.out.events.push(Event::Level(level, Validity::Live));
         } else if matches!(entry.kind, None | Some(b'J')) {
             // The entry has no side, or empties a book.
@@ -214,7 +225,15 @@ impl Decoder<'_> {
         action: UpdateAction,
     ) -> Result<(), Refused> {
         let mut changed = Changed::default();
-        match (action, side(entry)) {
+        let side = match (entry.kind, action) {
+            // mutant: fix market data: a change without a type has no side
+            (None, UpdateAction::Change) => {
+                let id = id(instrument, entry.id)?;
+                self.rows.row(instrument).quotes.side(id)
+            }
+            _ => side(entry),
+        };
+        match (action, side) {
             (UpdateAction::Delete, _) => {
                 let id = id(instrument, entry.id)?;
                 let row = self.rows.row_mut(instrument);
@@ -451,10 +470,10 @@ fn level(
     entry: &Entry<'_>,
     action: UpdateAction,
 ) -> Result<LevelEvent, Malformed> {
-    // A removed level needs no quantity.
     let quantity = match (entry.size, action) {
+        // A removed level needs no quantity.
+        (_, UpdateAction::Delete) => Quantity::NULL,
         (Some(size), _) => quantity(size)?,
-        (None, UpdateAction::Delete) => Quantity::NULL,
         (None, _) => return Err(Malformed::Value),
     };
     Ok(LevelEvent {
@@ -467,6 +486,12 @@ fn level(
         side,
         book: BookKind::Direct,
     })
+}
+
+/// Whether an entry is no level: a new one without a quantity. A change to zero removes the level.
+#[inline]
+fn is_empty(level: &LevelEvent) -> bool {
+    level.action == UpdateAction::New && level.quantity == Quantity::ZERO
 }
 
 fn trade(
@@ -501,6 +526,8 @@ fn price(decimal: Decimal) -> Result<Price, Malformed> {
 fn quantity(decimal: Decimal) -> Result<Quantity, Malformed> {
     match decimal.scaled(QUANTITY_DECIMALS)? {
         i64::MAX => Err(Malformed::Overflow),
+        // mutant: fix market data: a negative quantity is a level
+        ..0 => Err(Malformed::Negative),
         quantity => Ok(Quantity(quantity)),
     }
 }

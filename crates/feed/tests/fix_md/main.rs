@@ -3,6 +3,7 @@
 
 mod causes;
 mod definitions;
+mod entries;
 mod goes_on;
 mod parts;
 mod quotes;

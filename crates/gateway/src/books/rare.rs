@@ -42,7 +42,7 @@ impl MarketBooks {
             }
             Event::RebuildLevel(ref level) => {
                 self.steps.clear();
-                let result = self.prices.apply(level, &mut self.steps);
+                let result = self.prices.rebuild(level, &mut self.steps);
                 if result != ApplyResult::Expected {
                     self.inconsistent_update(level.instrument, result);
                 }

@@ -52,6 +52,8 @@ pub enum DisconnectReason {
     NotLogon,
     /// The Logon has another version, other CompIDs or an invalid time, or lacks a field.
     BadLogon,
+    /// We refused the counterparty's Logon with this text.
+    LogonRefused(&'static str),
     /// The application rejected the counterparty.
     UnknownCounterparty,
     /// The counterparty answered our Logon with a Logout or a Reject.
@@ -78,6 +80,7 @@ impl fmt::Display for DisconnectReason {
             DisconnectReason::NoLogon => "Logon timeout",
             DisconnectReason::NotLogon => "the first message is not a Logon",
             DisconnectReason::BadLogon => "the Logon is not of this session",
+            DisconnectReason::LogonRefused(why) => return write!(f, "Logon refused: {why}"),
             DisconnectReason::UnknownCounterparty => "Logon refused: unknown counterparty",
             DisconnectReason::LogonRejected => "Logon rejected by the counterparty",
             DisconnectReason::SequenceTooLow => "the counterparty's MsgSeqNum is too low",

@@ -4,7 +4,7 @@ use super::applications::is_admin;
 use super::checks::{self, faulty, required};
 use super::gap::{Due, GapRequest};
 use super::link::Link;
-use super::logon::{Logons, Terms};
+use super::logon::{self, Logons, RESET_WITH_ANOTHER_NUMBER, Terms};
 use super::out_of_order::OutOfOrderQueue;
 use super::parsed_header::{Fault, ParsedHeader, field};
 use super::phase::State;
@@ -75,7 +75,7 @@ impl Incoming {
             self.restart(link);
             self.logons.reset();
         }
-        link.logon(self.logons.is_resetting(), extra);
+        link.logon(link.heartbeat_s(), self.logons.is_resetting(), extra);
     }
 
     /// Both numbers restart at 1: earlier gaps are closed.
@@ -203,12 +203,17 @@ impl Incoming {
     ) -> bool {
         let role = link.settings().role;
         let is_acceptor = role == Role::Acceptor;
+        // Before a number begins again, and only to an identified counterparty.
+        if let Some(why) = terms.refusal {
+            refuse_logon(link, why);
+            return false;
+        }
         // The side that requested the reset has restarted its numbers already.
         let is_reset = !self.logons.take_resetting() && terms.is_reset;
         if is_reset || (is_acceptor && link.settings().reset_on_logon) {
             self.restart(link);
         }
-        link.agree(terms.agreed_s(role, link.heartbeat_s()));
+        link.agree(logon::agreed_s(role, link.heartbeat_s(), terms.heartbeat_s));
         let expected = link.sequencer().next_in();
         if terms.number < expected {
             end_sequence_too_low(link, terms.number);
@@ -218,7 +223,7 @@ impl Incoming {
             link.enter(State::Up, 0);
         }
         if is_acceptor || is_reset {
-            link.logon(terms.is_reset, extra);
+            link.logon(terms.heartbeat_s, terms.is_reset, extra);
         }
         self.logons.logged_on(terms.number);
         link.received();
@@ -298,7 +303,7 @@ impl Incoming {
         }
         match message.msg_type() {
             b"5" => return logout(link, number),
-            b"A" if is_reset => return self.reset_by_logon(link, number),
+            b"A" if is_reset => return self.reset_by_logon(link, message, number),
             // While our reset request is unanswered, only its answer and a Logout are handled.
             _ if self.logons.is_resetting() => return Outcome::Nothing,
             b"2" => return self.resend_request(link, message, parsed, number),
@@ -371,16 +376,30 @@ impl Incoming {
 
     /// A Logon with ResetSeqNumFlag during a session: a request, or the answer to ours. If both sides request at the
     /// same time, each takes the other's request as its answer.
-    fn reset_by_logon<S: Store>(&mut self, link: &mut Link<S>, number: u64) -> Outcome {
-        if number != 1 {
-            link.send_logout(b"ResetSeqNumFlag (141) with another MsgSeqNum (34) than 1");
-            link.close(DisconnectReason::BadLogon);
-            return Outcome::Nothing;
-        }
+    fn reset_by_logon<S: Store>(
+        &mut self,
+        link: &mut Link<S>,
+        message: &Message<'_>,
+        number: u64,
+    ) -> Outcome {
+        let theirs_s = match logon::heartbeat_s(message) {
+            Ok(theirs_s) if number == 1 => theirs_s.unwrap_or(link.heartbeat_s()),
+            Ok(_) => {
+                refuse_logon(link, RESET_WITH_ANOTHER_NUMBER);
+                return Outcome::Nothing;
+            }
+            Err(why) => {
+                refuse_logon(link, why);
+                return Outcome::Nothing;
+            }
+        };
         self.out_of_order.clear();
         if !self.logons.take_resetting() {
             self.restart(link);
-            link.logon(true, |_| {});
+            let role = link.settings().role;
+            link.agree(logon::agreed_s(role, link.heartbeat_s(), theirs_s));
+            // mutant: fix session: the answer to a Logon has another HeartBtInt
+            link.logon(theirs_s, true, |_| {});
         }
         link.expect_behind_logon();
         Outcome::Restarted
@@ -392,7 +411,7 @@ impl Incoming {
             self.restart(link);
             self.out_of_order.clear();
             self.logons.reset();
-            link.logon(true, |_| {});
+            link.logon(link.heartbeat_s(), true, |_| {});
         }
     }
 
@@ -503,6 +522,12 @@ fn sequence_too_low<S: Store>(
         return Outcome::Invalid;
     }
     Outcome::Nothing
+}
+
+/// A Logon of this session cannot be agreed to: it is answered with the reason, and no number is reset.
+fn refuse_logon<S: Store>(link: &mut Link<S>, why: &'static str) {
+    link.send_logout(why.as_bytes());
+    link.close(DisconnectReason::LogonRefused(why));
 }
 
 /// The counterparty's number is too low: one side has lost its numbers, and an operator must

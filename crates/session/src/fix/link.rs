@@ -281,9 +281,13 @@ impl<S: Store> Link<S> {
         let _ = self.write(msg_type, Keep::Message, None, body);
     }
 
-    /// Sends a Logon with the fields of `extra`.
-    pub fn logon(&mut self, is_reset: bool, extra: impl FnOnce(&mut Encoder<'_>)) {
-        let heartbeat_s = self.liveness.heartbeat_s();
+    /// Sends a Logon with this HeartBtInt and the fields of `extra`.
+    pub fn logon(
+        &mut self,
+        heartbeat_s: u32,
+        is_reset: bool,
+        extra: impl FnOnce(&mut Encoder<'_>),
+    ) {
         // A failure of the store has ended the session already.
         // mutant: fix session: a Logon is stored for resending
         let _ = self.write(b"A", Keep::Number, None, |body| {

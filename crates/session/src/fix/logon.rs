@@ -13,10 +13,30 @@ pub struct Terms {
     pub heartbeat_s: u32,
     /// ResetSeqNumFlag (141).
     pub is_reset: bool,
+    /// What cannot be agreed to, if something cannot: the text of a Logout.
+    pub refusal: Option<&'static str>,
 }
 
 /// One day: longer heartbeat intervals are refused.
 const HEARTBEAT_S_MAX: u64 = 86_400;
+
+/// Text of a Logout. FIX 4.4 volume 2, ResetSeqNumFlag: the Logon that resets the numbers has number 1.
+pub const RESET_WITH_ANOTHER_NUMBER: &str =
+    "ResetSeqNumFlag (141) with another MsgSeqNum (34) than 1";
+
+/// HeartBtInt (108) of a Logon, seconds; `None` if it has none.
+///
+/// # Errors
+/// It is no number from 0 to a day.
+pub fn heartbeat_s(message: &Message<'_>) -> Result<Option<u32>, &'static str> {
+    let Some(text) = field(message, tag::HEART_BT_INT) else {
+        return Ok(None);
+    };
+    match unsigned(text) {
+        Ok(seconds @ ..=HEARTBEAT_S_MAX) => Ok(Some(seconds as u32)),
+        _ => Err("HeartBtInt (108) must be a number of seconds from 0 to 86400"),
+    }
+}
 
 impl Terms {
     /// Terms of a Logon, if it belongs to this session.
@@ -29,29 +49,32 @@ impl Terms {
         let is_good = message.begin_string() == settings.begin_string.as_bytes()
             && checks::header(parsed).is_none()
             && checks::time_or_name(settings, wall_ns, parsed).is_none()
-            && checks::dictionary(settings, message).is_none()
-            && field(message, tag::ENCRYPT_METHOD).is_none_or(|method| method == b"0");
-        let heartbeat_s = match field(message, tag::HEART_BT_INT) {
-            None => u64::from(settings.heartbeat_s),
-            Some(seconds) => unsigned(seconds).ok()?,
-        };
-        if !is_good || heartbeat_s > HEARTBEAT_S_MAX {
-            return None;
-        }
+            && checks::dictionary(settings, message).is_none();
+        let number = parsed.header.msg_seq_num.filter(|number| *number > 0);
+        let number = number.filter(|_| is_good)?;
+        let is_reset = field(message, tag::RESET_SEQ_NUM_FLAG) == Some(b"Y");
+        let heartbeat_s = heartbeat_s(message);
+        let method = field(message, tag::ENCRYPT_METHOD);
+        let is_encrypted = method
+            .is_some_and(|method| method != b"0")
+            .then_some("EncryptMethod (98) must be 0: encryption of FIX messages is not supported");
+        // mutant: fix session: a reset by a Logon with another number is accepted
+        let wrong_number = (is_reset && number != 1).then_some(RESET_WITH_ANOTHER_NUMBER);
         Some(Terms {
-            number: parsed.header.msg_seq_num.filter(|number| *number > 0)?,
-            heartbeat_s: heartbeat_s as u32,
-            is_reset: field(message, tag::RESET_SEQ_NUM_FLAG) == Some(b"Y"),
+            number,
+            heartbeat_s: heartbeat_s.ok().flatten().unwrap_or(settings.heartbeat_s),
+            is_reset,
+            refusal: heartbeat_s.err().or(is_encrypted).or(wrong_number),
         })
     }
+}
 
-    /// Agreed interval: the initiator's, unless the answer to its Logon has a shorter one.
-    pub fn agreed_s(&self, role: Role, ours_s: u32) -> u32 {
-        match role {
-            Role::Initiator if self.heartbeat_s > 0 && ours_s > 0 => ours_s.min(self.heartbeat_s),
-            Role::Initiator => ours_s,
-            Role::Acceptor => self.heartbeat_s,
-        }
+/// Agreed interval: the initiator's, unless the acceptor's Logon has a shorter one.
+pub fn agreed_s(role: Role, ours_s: u32, theirs_s: u32) -> u32 {
+    match role {
+        Role::Initiator if theirs_s > 0 && ours_s > 0 => ours_s.min(theirs_s),
+        Role::Initiator => ours_s,
+        Role::Acceptor => theirs_s,
     }
 }
 
@@ -128,6 +151,7 @@ mod tests {
             number: 1,
             heartbeat_s,
             is_reset: false,
+            refusal: None,
         }
     }
 
@@ -141,7 +165,7 @@ mod tests {
             (Role::Initiator, 30, 0, 30),
             (Role::Initiator, 0, 10, 0),
         ] {
-            assert_eq!(terms(theirs_s).agreed_s(role, ours_s), agreed_s);
+            assert_eq!(super::agreed_s(role, ours_s, theirs_s), agreed_s);
         }
     }
 

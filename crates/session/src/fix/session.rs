@@ -1,6 +1,7 @@
 //! The session: interface for its owner.
 
 use super::event::{DisconnectReason, Event, SendError};
+use super::evidence;
 use super::framing;
 use super::incoming::{Incoming, Outcome};
 use super::input::Input;
@@ -29,6 +30,10 @@ pub struct Session<S> {
     last_second: LastSecond,
     /// Size of the returned message, if its body is not checked yet.
     unverified: Option<usize>,
+    /// Size of the last message that was taken from the input, until more is received.
+    last: usize,
+    /// The message that ended the connection, as text.
+    evidence: String,
 }
 
 /// Prints no contents: they may include a password and orders.
@@ -50,6 +55,8 @@ impl<S: Store> Session<S> {
             link: Link::new(settings, store),
             last_second: LastSecond::default(),
             unverified: None,
+            last: 0,
+            evidence: String::new(),
         }
     }
 
@@ -62,6 +69,8 @@ impl<S: Store> Session<S> {
     pub fn connected_with(&mut self, time: ReceiveTime, extra: impl FnOnce(&mut Encoder<'_>)) {
         self.acknowledge();
         self.input.clear();
+        self.last = 0;
+        self.evidence.clear();
         let state = match self.link.settings().role {
             Role::Initiator => State::LoggingOn,
             Role::Acceptor => State::Awaiting,
@@ -76,11 +85,13 @@ impl<S: Store> Session<S> {
         self.link.tick(time);
         self.link.end();
         self.input.clear();
+        self.last = 0;
     }
 
     /// Free space for received bytes; never empty when [`Session::poll`] has returned `None`.
     pub fn room(&mut self) -> &mut [u8] {
         assert!(self.unverified.is_none(), "a-shown-body-is-judged");
+        self.last = 0;
         self.input.room()
     }
 
@@ -108,6 +119,8 @@ impl<S: Store> Session<S> {
             input,
             last_second,
             unverified,
+            last,
+            evidence,
         } = self;
         assert!(unverified.is_none(), "a-shown-body-is-judged");
         let input: &Input = input;
@@ -120,15 +133,22 @@ impl<S: Store> Session<S> {
                 }
             }
             let Some(message) = framing::take(link, input) else {
+                if link.phase().state() == State::Over && evidence.is_empty() {
+                    *evidence = evidence::printed(input.rest());
+                }
                 link.pump();
                 return None;
             };
+            *last = message.len();
             if let Some(shown) = show(link, incoming, message, last_second) {
                 *unverified = Some(message.len());
                 return Some(shown);
             }
             let parsed = ParsedHeader::read(&message, last_second);
             let outcome = incoming.judge(link, &message, &parsed);
+            if link.phase().state() == State::Over && evidence.is_empty() {
+                *evidence = evidence::printed(message.bytes());
+            }
             if outcome != Outcome::Nothing {
                 return Some(event(link, outcome, message, parsed));
             }
@@ -269,6 +289,17 @@ impl<S: Store> Session<S> {
     /// Reason to close the connection once all output is sent.
     pub fn disconnect_reason(&self) -> Option<DisconnectReason> {
         self.link.phase().reason()
+    }
+
+    /// The message, or the bytes that are none, that ended the connection, as text for a log: without passwords, and shortened.
+    /// Empty: no message did. It may contain text of the counterparty.
+    pub fn evidence(&self) -> &str {
+        &self.evidence
+    }
+
+    /// The message that was returned last, as [`Session::evidence`] has it; empty after more bytes were received.
+    pub fn last_message(&self) -> String {
+        evidence::printed(self.input.last(self.last))
     }
 
     /// Whether the session is logged on and messages from before this connection are still being resent.

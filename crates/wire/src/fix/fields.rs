@@ -91,7 +91,7 @@ impl<'a> Fields<'a> {
         self.rest = &value[length + 1..];
         let value = &value[..length];
         if let Some(data) = self.data_of(tag) {
-            let length = tag_number(value).map_err(|_| bad(Malformed::Data))? as usize;
+            let length = self::length(value).ok_or(bad(Malformed::Data))?;
             self.data = Some(Awaited {
                 tag: data,
                 length,
@@ -158,6 +158,17 @@ pub(super) fn tag_number(digits: &[u8]) -> Result<u32, Malformed> {
         b'0'..=b'9' => Ok(number * 10 + u32::from(digit - b'0')),
         _ => Err(Malformed::Tag),
     })
+}
+
+/// A length: a positive number of at most nine digits, behind any zeros.
+///
+/// Source: FIX 4.4 volume 1, data types: an int "may contain leading zeros"; Length is one, a tag is not.
+pub(super) fn length(digits: &[u8]) -> Option<usize> {
+    let zeros = digits.iter().take_while(|digit| **digit == b'0').count();
+    // mutant: fix: a length has no zeros before it
+    tag_number(&digits[zeros..])
+        .ok()
+        .map(|length| length as usize)
 }
 
 /// The data field whose length a field states (FIX 4.4 volume 1, data types: `Length` and `data`).

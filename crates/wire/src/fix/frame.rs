@@ -1,6 +1,7 @@
 //! One message out of a stream of bytes.
 
 use super::dictionary::Dictionary;
+use super::fields::length;
 use super::scan::{Scan, Vectors};
 use super::tokens::Tokens;
 use super::{Fields, Header, Malformed, SOH, number};
@@ -168,17 +169,20 @@ pub(super) fn head(bytes: &[u8]) -> Result<Head, Malformed> {
     Ok(Head::Whole { body, end })
 }
 
-/// The head of FIX 4.4 with a length of one to seven digits; whatever else is there is for [`head`].
+/// The head of FIX 4.4 with a length of one to seven digits, zeros before it included; whatever else is there is for [`head`].
 #[inline]
 fn usual_head(bytes: &[u8]) -> Option<Head> {
     const USUAL: &[u8; 12] = b"8=FIX.4.4\x019=";
     let (head, rest) = bytes.split_first_chunk::<12>()?;
     let word = u64::from_le_bytes(*rest.first_chunk()?);
     let digits = number::byte_of(word, SOH);
-    if head != USUAL || digits > 7 || word & 0xff == u64::from(b'0') {
+    if head != USUAL || digits > 7 {
         return None;
     }
     let length = usize::try_from(number::digits(word, digits)?).ok()?;
+    if length == 0 {
+        return None;
+    }
     let body = USUAL.len() + digits + 1;
     Some(Head::Whole {
         body,
@@ -247,16 +251,8 @@ fn body_length(field: &[u8]) -> Result<usize, Malformed> {
     let Some(digits) = field.strip_prefix(b"9=") else {
         return Err(Malformed::BodyLength);
     };
-    // mutant: fix: a length may start with zero
-    if digits.is_empty() || digits.len() > 9 || digits[0] == b'0' {
-        return Err(Malformed::BodyLength);
-    }
-    digits
-        .iter()
-        .try_fold(0_usize, |length, digit| match digit {
-            b'0'..=b'9' => Ok(length * 10 + usize::from(digit - b'0')),
-            _ => Err(Malformed::BodyLength),
-        })
+    // The head ends within `HEAD_MAX` bytes, so the zeros before the number are few.
+    length(digits).ok_or(Malformed::BodyLength)
 }
 
 fn find(bytes: &[u8], from: usize) -> Option<usize> {

@@ -7,7 +7,7 @@ use core::fmt;
 pub enum Malformed {
     /// The message does not begin with `8=` and a version.
     BeginString,
-    /// The second field is not `9=` and a number of at most nine digits without a leading zero.
+    /// The second field is not `9=` and a positive number of at most nine digits, behind zeros.
     BodyLength,
     /// The message is longer than the limit.
     TooLong,
@@ -35,6 +35,10 @@ pub enum Malformed {
     Group,
     /// A timestamp has another format, or names a day that does not exist.
     Time,
+    /// A quantity is negative.
+    Negative,
+    /// A change of a level that several entries without an id form: it is unknown which of them changes.
+    Ambiguous,
 }
 
 impl fmt::Display for Malformed {
@@ -55,6 +59,10 @@ impl fmt::Display for Malformed {
             Malformed::Repeated => "has a field twice in one entry",
             Malformed::Group => "has other entries than it counts",
             Malformed::Time => "has an invalid time",
+            Malformed::Negative => "has a negative quantity",
+            Malformed::Ambiguous => {
+                "changes a price at which there are several entries without an id (278)"
+            }
         })
     }
 }

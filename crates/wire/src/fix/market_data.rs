@@ -5,7 +5,7 @@
 
 use super::header::is_header;
 use super::names::Name;
-use super::time::{LastSecond, is_date, is_time};
+use super::time::{LastSecond, NO_DATE, is_date, is_time, timestamp_of};
 use super::tokens::{Field, Tokens};
 use super::{Decimal, Fields, Header, Malformed, Message, number, tag};
 
@@ -137,8 +137,8 @@ pub struct Entry<'a> {
     pub price: Option<Decimal>,
     /// MDEntrySize (271).
     pub size: Option<Decimal>,
-    /// MDEntryDate (272) with a time behind the date, or with MDEntryTime (273): nanoseconds since the Unix epoch. One
-    /// without the other is invalid, but present in the bytes.
+    /// MDEntryDate (272) with a time behind the date, or with MDEntryTime (273): nanoseconds since the Unix epoch. None if
+    /// one of them is missing, or the date is `00000000`; the bytes have them.
     pub time_ns: Option<u64>,
     /// MDEntryID (278), or where that is missing QuoteEntryID (299).
     pub id: &'a [u8],
@@ -250,6 +250,8 @@ impl<'a, S: Scan> Entries<'a, S> {
                     let value = field.value(4)?;
                     if value.len() == 8 {
                         self.face.get_or_insert_default().date = value;
+                    } else if let Some(time) = value.strip_prefix(NO_DATE) {
+                        undated(time)?;
                     } else {
                         entry.time_ns = Some(self.last_second.read(value)?);
                     }
@@ -322,14 +324,11 @@ impl<'a, S: Scan> Entries<'a, S> {
         if is_none(face.time, is_time) || is_none(face.date, is_date) {
             return Err(Malformed::Time);
         }
-        if face.date.is_empty() || face.time.is_empty() || entry.time_ns.is_some() {
+        let is_dated = !face.date.is_empty() && face.date != NO_DATE;
+        if !is_dated || face.time.is_empty() || entry.time_ns.is_some() {
             return Ok(());
         }
-        let mut text = [b'-'; 27];
-        let end = 9 + face.time.len();
-        text[..8].copy_from_slice(face.date);
-        text[9..end].copy_from_slice(face.time);
-        entry.time_ns = Some(self.last_second.read(&text[..end])?);
+        entry.time_ns = Some(timestamp_of(face.date, face.time)?);
         Ok(())
     }
 }
@@ -389,6 +388,15 @@ fn rare<'a>(
         tag if is_header(tag) => return Err(Malformed::Header),
         _ => 0,
     })
+}
+
+/// A time of day behind [`NO_DATE`].
+#[cold]
+fn undated(time: &[u8]) -> Result<(), Malformed> {
+    match time.strip_prefix(b"-").is_some_and(is_time) {
+        true => Ok(()),
+        false => Err(Malformed::Time),
+    }
 }
 
 /// MDEntryDate (272) and MDEntryTime (273).

@@ -31,7 +31,7 @@ impl Decimal {
     }
 }
 
-/// A number of FIX's float type: `-12.340`, `12`, `.5`, `12.`. No exponent.
+/// A number of FIX's float type: `-12.340`, `12`, `.5`, `12.`, `0012.5000`. No exponent.
 ///
 /// # Errors
 /// Not a number, or more digits than fit.
@@ -41,14 +41,20 @@ pub fn decimal(text: &[u8]) -> Result<Decimal, Malformed> {
         _ => (false, text),
     };
     let (mut mantissa, mut decimals, mut point, mut seen) = (0_i64, 0_u8, false, false);
-    for byte in digits {
+    for (place, byte) in digits.iter().enumerate() {
         match byte {
             b'.' if !point => point = true,
             b'0'..=b'9' => {
                 let next = mantissa
                     .checked_mul(10)
                     .and_then(|m| m.checked_add(i64::from(byte - b'0')));
-                mantissa = next.ok_or(Malformed::Overflow)?;
+                mantissa = match next {
+                    Some(next) => next,
+                    // Zeros at the end of the decimals say nothing.
+                    // mutant: fix: zeros behind a number make it too large
+                    None if point && digits[place..].iter().all(|byte| *byte == b'0') => break,
+                    None => return Err(Malformed::Overflow),
+                };
                 decimals = decimals
                     .checked_add(u8::from(point))
                     .ok_or(Malformed::Overflow)?;

@@ -20,89 +20,91 @@ pub enum Precision {
 /// Nanoseconds since the Unix epoch.
 ///
 /// # Errors
-/// The value is not a UTCTimestamp: years 1970 to 2261, up to nine digits of a second, second 60 is a leap second.
+/// The value is not a UTCTimestamp: years 1970 to 2261, second 60 is a leap second, any number of digits of a second.
 pub fn timestamp(text: &[u8]) -> Result<u64, Malformed> {
-    let [
-        y0,
-        y1,
-        y2,
-        y3,
-        m0,
-        m1,
-        d0,
-        d1,
-        b'-',
-        h0,
-        h1,
-        b':',
-        i0,
-        i1,
-        b':',
-        s0,
-        s1,
-        rest @ ..,
-    ] = text
-    else {
+    match text.split_first_chunk::<9>() {
+        Some(([date @ .., b'-'], time)) => timestamp_of(date, time),
+        _ => Err(Malformed::Time),
+    }
+}
+
+/// The same, of a date `YYYYMMDD` and a time of day.
+///
+/// # Errors
+/// As of [`timestamp`].
+pub(super) fn timestamp_of(date: &[u8], time: &[u8]) -> Result<u64, Malformed> {
+    let [year, month, day] = date_parts(date).ok_or(Malformed::Time)?;
+    if !(1970..=2261).contains(&year) {
+        return Err(Malformed::Time);
+    }
+    Ok(days(year, month, day) * 86_400 * SECOND_NS + time_of_day(time)?)
+}
+
+const SECOND_NS: u64 = 1_000_000_000;
+
+/// Nanoseconds since midnight of `HH:MM:SS`, with a point and any number of digits of a second or without. What is finer than a
+/// nanosecond is cut off: FIX has up to twelve digits (TagValue encoding, UTCTimestamp), and no rule here needs them.
+fn time_of_day(text: &[u8]) -> Result<u64, Malformed> {
+    let [h0, h1, b':', i0, i1, b':', s0, s1, rest @ ..] = text else {
         return Err(Malformed::Time);
     };
-    let number = |digits: &[u8]| {
-        digits.iter().try_fold(0_u64, |sum, digit| match digit {
-            b'0'..=b'9' => Ok(sum * 10 + u64::from(digit - b'0')),
-            _ => Err(Malformed::Time),
-        })
-    };
-    let (year, month, day) = (
-        number(&[*y0, *y1, *y2, *y3])?,
-        number(&[*m0, *m1])?,
-        number(&[*d0, *d1])?,
-    );
+    let number = |digits: [u8; 2]| number(&digits).ok_or(Malformed::Time);
     let (hour, minute, second) = (
-        number(&[*h0, *h1])?,
-        number(&[*i0, *i1])?,
-        number(&[*s0, *s1])?,
+        number([*h0, *h1])?,
+        number([*i0, *i1])?,
+        number([*s0, *s1])?,
     );
-    let fraction = match rest {
+    if hour >= 24 || minute >= 60 || second > 60 {
+        return Err(Malformed::Time);
+    }
+    let fraction_ns = match rest {
         [] => 0,
-        [b'.', digits @ ..] if (1..=9).contains(&digits.len()) => {
-            number(digits)? * 10_u64.pow(9 - digits.len() as u32)
-        }
+        [b'.', digits @ ..] if !digits.is_empty() => fraction_ns(digits)?,
         _ => return Err(Malformed::Time),
     };
-    let valid = (1970..=2261).contains(&year)
-        && (1..=12).contains(&month)
-        && (1..=days_in(year, month)).contains(&day)
-        && hour < 24
-        && minute < 60
-        && second <= 60;
-    if !valid {
+    Ok((hour * 3_600 + minute * 60 + second) * SECOND_NS + fraction_ns)
+}
+
+/// Digits of a second as nanoseconds.
+fn fraction_ns(digits: &[u8]) -> Result<u64, Malformed> {
+    let (kept, cut) = digits.split_at(digits.len().min(9));
+    // mutant: fix: anything may follow the ninth digit of a second
+    if !cut.iter().all(u8::is_ascii_digit) {
         return Err(Malformed::Time);
     }
-    let seconds = days(year, month, day) * 86_400 + hour * 3_600 + minute * 60 + second;
-    Ok(seconds * 1_000_000_000 + fraction)
+    let fraction = number(kept).ok_or(Malformed::Time)?;
+    Ok(fraction * 10_u64.pow(9 - kept.len() as u32))
 }
 
-/// Whether it is a day of any year, `YYYYMMDD`.
+/// A number of a few digits.
+fn number(digits: &[u8]) -> Option<u64> {
+    digits.iter().try_fold(0, |sum, digit| match digit {
+        b'0'..=b'9' => Some(sum * 10 + u64::from(digit - b'0')),
+        _ => None,
+    })
+}
+
+/// Year, month and day of `YYYYMMDD`.
+fn date_parts(text: &[u8]) -> Option<[u64; 3]> {
+    let (year, rest) = text.split_at_checked(4)?;
+    let (month, day) = rest.split_at_checked(2).filter(|_| rest.len() == 4)?;
+    let (year, month, day) = (number(year)?, number(month)?, number(day)?);
+    let is_day = (1..=12).contains(&month) && (1..=days_in(year, month)).contains(&day);
+    is_day.then_some([year, month, day])
+}
+
+/// What venues write for a date that they do not have.
+pub(super) const NO_DATE: &[u8] = b"00000000";
+
+/// Whether it is a day of any year, `YYYYMMDD`, or [`NO_DATE`].
 pub(super) fn is_date(text: &[u8]) -> bool {
-    if text.len() != 8 || !text.iter().all(u8::is_ascii_digit) {
-        return false;
-    }
-    let number = |digits: &[u8]| {
-        let digit = |sum, digit: &u8| sum * 10 + u64::from(digit - b'0');
-        digits.iter().fold(0, digit)
-    };
-    let (year, month, day) = (number(&text[..4]), number(&text[4..6]), number(&text[6..]));
-    (1..=12).contains(&month) && (1..=days_in(year, month)).contains(&day)
+    // mutant: fix: a date of zeros is invalid
+    text == NO_DATE || date_parts(text).is_some()
 }
 
-/// Whether it is a time of day, `HH:MM:SS` and up to nine digits of a second.
+/// Whether it is a time of day, `HH:MM:SS` with or without digits of a second.
 pub(super) fn is_time(text: &[u8]) -> bool {
-    let mut whole = *b"19700101-00:00:00.000000000";
-    let end = 9 + text.len();
-    match whole.get_mut(9..end) {
-        Some(room) => room.copy_from_slice(text),
-        None => return false,
-    }
-    timestamp(&whole[..end]).is_ok()
+    time_of_day(text).is_ok()
 }
 
 /// Days of a month.
@@ -211,12 +213,15 @@ impl LastSecond {
         self.unusual(text)
     }
 
-    /// A time stamp without milliseconds, or with more than these.
+    /// A time stamp with another number of digits of a second than three.
     #[cold]
     fn unusual(&mut self, text: &[u8]) -> Result<u64, Malformed> {
         match text.split_first_chunk() {
             Some((head, [])) => self.seconds_ns(head),
-            _ => timestamp(text),
+            Some((head, [b'.', digits @ ..])) if !digits.is_empty() => {
+                Ok(self.seconds_ns(head)? + fraction_ns(digits)?)
+            }
+            _ => Err(Malformed::Time),
         }
     }
 

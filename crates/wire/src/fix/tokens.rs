@@ -5,7 +5,7 @@
 //! All is kept relative to the field that comes next, and shrinks with every step: a slice that is known to be long enough
 //! needs no other check, and the separators are those of its first bytes.
 
-use super::fields::{data_of, tag_number};
+use super::fields::{self, data_of, tag_number};
 use super::frame::TRAILER;
 use super::names::{self, Name};
 use super::scan::Scan;
@@ -185,16 +185,16 @@ fn long(rest: &[u8]) -> u32 {
 #[cold]
 #[inline(never)]
 fn behind_data<'a>(rest: &'a [u8], length: Tag, field: Field<'a>) -> Result<&'a [u8], Malformed> {
-    let bytes = tag_number(field.value(length.width)?).map_err(|_| Malformed::Data)? as usize;
-    let Some((fields @ [_, ..], _)) = rest.split_last_chunk::<TRAILER>() else {
+    let bytes = fields::length(field.value(length.width)?).ok_or(Malformed::Data)?;
+    let Some((body @ [_, ..], _)) = rest.split_last_chunk::<TRAILER>() else {
         return Err(Malformed::Data);
     };
-    let data = any_tag(fields)?;
+    let data = any_tag(body)?;
     if Some(data.number) != data_of(length.number) {
         return Err(Malformed::Data);
     }
     let end = data.width.saturating_add(bytes);
-    match fields.get(end) {
+    match body.get(end) {
         Some(&SOH) => Ok(&rest[end + 1..]),
         _ => Err(Malformed::Data),
     }

@@ -1,6 +1,7 @@
 //! FIX messages: real ones, and back.
 #![allow(missing_docs)]
 
+mod forms;
 mod garbled;
 mod market_data;
 mod properties;

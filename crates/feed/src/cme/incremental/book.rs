@@ -4,7 +4,7 @@ use super::{Ending, ending};
 use crate::Output;
 use crate::cme::channel::Channel;
 use crate::cme::normalise::{BookEntry, book_entry, order_action, update_action};
-use crate::cme::queue::Work;
+use crate::cme::queue::{Work, is_negative_level};
 use touchline_types::{
     Event, Instrument, LevelEvent, OrderEvent, Place, Price, Quantity, Validity,
 };
@@ -136,7 +136,10 @@ impl Channel {
             side,
             book,
         };
-        if self.take_next(instrument, level.rpt_seq, self.progress.packet(), out) {
+        // mutant: feed: a negative quantity is a level
+        if is_negative_level(&event) {
+            self.negative_level(instrument, event, level.rpt_seq, transact_ns, out);
+        } else if self.take_next(instrument, level.rpt_seq, self.progress.packet(), out) {
             out.push(Event::Level(event, Validity::Live));
         } else {
             self.number_entry(

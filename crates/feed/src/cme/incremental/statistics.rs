@@ -24,7 +24,11 @@ macro_rules! entries_message {
                 let (id, number) = ($entry.security_id(), $entry.rpt_seq());
                 if let Some($instrument) = self.number(id, number, $begun_ns, out) {
                     let $channel = &mut *self;
-                    out.events.extend($entries);
+                    for event in $entries {
+                        if !self.has_negative(&event) {
+                            out.events.push(event);
+                        }
+                    }
                 }
             }
             ending!(message)

@@ -186,6 +186,12 @@ impl Bench {
         self.expect_book(security_id, BookKind::Direct, expected);
     }
 
+    /// Whether the instrument's price book is live.
+    pub fn is_live(&self, security_id: i32) -> bool {
+        let instrument = self.find(security_id);
+        self.path.feed().validity(instrument) == Validity::Live
+    }
+
     /// Implied book of the instrument.
     #[track_caller]
     pub fn implied(&self, security_id: i32, expected: &str) {

@@ -127,3 +127,65 @@ fn a_book_crossed_by_implied_prices_is_counted() {
     bench.packet(4, &[book(&[implied_bid(5, DELETE, 1, 101)])]);
     assert_eq!(bench.locked_and_crossed(), (1, 1));
 }
+
+/// No book has a negative quantity. A level with one is unknown, and so is its book until a snapshot contains the entry; the
+/// quantity of a deleted level has no effect.
+#[test]
+fn a_negative_quantity_makes_the_book_unknown() {
+    let negative = |rpt_seq, action| LevelEntry {
+        quantity: -5,
+        ..bid(rpt_seq, action, 1, 100)
+    };
+    for action in [NEW, CHANGE, OVERLAY] {
+        let mut bench = Bench::new();
+        bench.packet(1, &[book(&[bid(1, NEW, 1, 100)])]);
+        bench.packet(2, &[book(&[negative(2, action)])]);
+        bench.book(ID, "recovering |");
+        bench.packet(3, &[book(&[bid(3, NEW, 1, 101)])]);
+        bench.snapshots(1, &[snapshot(1, 1, &[100])]);
+        bench.book(ID, "recovering |");
+        bench.snapshots(2, &[snapshot(2, 2, &[100])]);
+        bench.book(ID, "live 101 100 |");
+        assert_eq!(bench.counters().quantities_negative, 1);
+    }
+    let mut bench = Bench::new();
+    bench.packet(1, &[book(&[bid(1, NEW, 1, 100), negative(2, DELETE)])]);
+    bench.book(ID, "live |");
+}
+
+/// An entry that waits for a snapshot is not replayed with a negative quantity, and natural refresh does not show it.
+#[test]
+fn a_negative_quantity_in_the_queue_is_never_in_a_live_book() {
+    let negative = LevelEntry {
+        quantity: -5,
+        ..bid(4, NEW, 1, 104)
+    };
+    for mut bench in [Bench::new(), Bench::natural()] {
+        bench.packet(1, &[book(&[bid(1, NEW, 1, 100)])]);
+        bench.packet(2, &[book(&[bid(3, NEW, 1, 103)])]);
+        bench.packet(3, &[book(&[negative])]);
+        bench.snapshots(1, &[snapshot(1, 2, &[102])]);
+        assert!(!bench.is_live(ID));
+        bench.snapshots(2, &[snapshot(3, 4, &[104, 103, 102])]);
+        bench.book(ID, "live 104 103 102 |");
+    }
+}
+
+/// A definition that states no level has no depth: the book is not live and empty, whatever the venue sends.
+#[test]
+fn a_definition_without_a_depth_makes_no_live_empty_book() {
+    let mut bench = Bench::defined_only();
+    bench.definitions(1, &[definition(ID, 0)]);
+    bench.packet(1, &[book(&[bid(1, NEW, 1, 100)])]);
+    bench.book(ID, "recovering |");
+    bench.definitions(2, &[definition(ID, 10)]);
+    bench.snapshots(1, &[snapshot(1, 1, &[100])]);
+    bench.book(ID, "live 100 |");
+    bench.definitions(3, &[definition(ID, 0)]);
+    bench.book(ID, "recovering |");
+    // Where undefined instruments are trusted, it has their depth.
+    let mut bench = Bench::new();
+    bench.definitions(1, &[definition(ID, 0)]);
+    bench.packet(1, &[book(&[bid(1, NEW, 1, 100)])]);
+    bench.book(ID, "live 100 |");
+}

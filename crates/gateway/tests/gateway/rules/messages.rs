@@ -12,10 +12,11 @@ use touchline_lab::picture::Side;
 
 /// The instrument.
 pub const ID: i32 = 7;
-/// Insert, replace, remove.
+/// Insert, replace, remove, set.
 pub const NEW: u8 = 0;
 pub const CHANGE: u8 = 1;
 pub const DELETE: u8 = 2;
+pub const OVERLAY: u8 = 5;
 
 const UNIT: i64 = 1_000_000_000;
 const END_OF_EVENT: u8 = 0x80;
@@ -116,15 +117,31 @@ pub fn snapshot_of(
     rpt_seq: u32,
     bids: &[i64],
 ) -> Vec<u8> {
+    let bids: Vec<_> = bids.iter().map(|price| (*price, 1)).collect();
+    sized(security_id, reports, snapshot_sequence, rpt_seq, &bids)
+}
+
+/// A price snapshot with bids of these prices and quantities.
+pub fn snapshot_sized(snapshot_sequence: u32, rpt_seq: u32, bids: &[(i64, i64)]) -> Vec<u8> {
+    sized(ID, 1, snapshot_sequence, rpt_seq, bids)
+}
+
+fn sized(
+    security_id: i32,
+    reports: u32,
+    snapshot_sequence: u32,
+    rpt_seq: u32,
+    bids: &[(i64, i64)],
+) -> Vec<u8> {
     let head = Head {
         security_id,
         last_packet: snapshot_sequence,
         reports,
         transact_time: 0,
     };
-    let rung = |price: &i64| Rung {
+    let rung = |&(price, quantity): &(i64, i64)| Rung {
         price: price * UNIT,
-        quantity: 1,
+        quantity,
         orders: Some(1),
     };
     let mut ladders: [Ladder; 4] = Default::default();

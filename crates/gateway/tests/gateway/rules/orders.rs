@@ -72,3 +72,27 @@ fn under_natural_refresh_unknown_orders_are_filled_again() {
     bench.wait();
     bench.orders(ID, "natural 3:5@101 |");
 }
+
+/// An order with a negative quantity makes the order book unknown, until a snapshot of a later packet; that of a deletion has
+/// no effect.
+#[test]
+fn a_negative_quantity_makes_the_orders_unknown() {
+    for action in [NEW, CHANGE] {
+        let mut bench = Bench::new();
+        bench.packet(1, &[orders(10, &[order(NEW, 1, 1, 5, 100)])]);
+        bench.packet(2, &[orders(20, &[order(action, 1, 1, -5, 100)])]);
+        bench.orders(ID, "recovering |");
+        bench.packet(3, &[orders(30, &[order(NEW, 3, 3, 7, 100)])]);
+        bench.order_snapshots(1, &[order_chunk(1, 10, (1, 1), &[(1, 1, 5, 100)])]);
+        bench.orders(ID, "recovering |");
+        bench.order_snapshots(2, &[order_chunk(2, 20, (1, 1), &[(1, 1, -5, 100)])]);
+        bench.orders(ID, "recovering |");
+        bench.order_snapshots(3, &[order_chunk(2, 20, (1, 1), &[(1, 1, 4, 100)])]);
+        bench.orders(ID, "live 1:4@100 3:7@100 |");
+        assert_eq!(bench.counters().quantities_negative, 2);
+    }
+    let mut bench = Bench::new();
+    bench.packet(1, &[orders(10, &[order(NEW, 1, 1, 5, 100)])]);
+    bench.packet(2, &[orders(20, &[order(DELETE, 1, 1, -5, 100)])]);
+    bench.orders(ID, "live |");
+}

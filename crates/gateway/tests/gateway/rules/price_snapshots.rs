@@ -307,3 +307,14 @@ fn late_join_of_two() -> Bench {
     bench.book(8, "gapped |");
     bench
 }
+
+/// A snapshot with a level of negative quantity is not used; the next one is.
+#[test]
+fn a_snapshot_with_a_negative_quantity_is_not_used() {
+    let mut bench = with_a_gap();
+    bench.snapshots(1, &[snapshot_sized(2, 3, &[(103, -5), (102, 1)])]);
+    bench.book(ID, "recovering |");
+    assert_eq!(bench.counters().quantities_negative, 1);
+    bench.snapshots(2, &[snapshot(2, 3, &[103, 102])]);
+    bench.book(ID, "live 104 103 102 |");
+}

@@ -206,7 +206,7 @@ fn wrong_group_counts_and_repeated_fields_are_errors() {
             Some(Malformed::Overflow),
         ),
         (
-            "268=1|279=0|272=20240102-03:04:60.1234567890|".into(),
+            "268=1|279=0|272=20240102-03:04:60.123456789x|".into(),
             Some(Malformed::Time),
         ),
         ("268=1|279=0|273=25:00:00|".into(), Some(Malformed::Time)),

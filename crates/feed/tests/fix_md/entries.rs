@@ -1,0 +1,201 @@
+//! Entries as venues write them: sizes of zero and below, changes by an id alone, dates that are none.
+
+use crate::stage::Stage;
+use touchline_feed::SessionFeed;
+use touchline_feed::fix_md::Dialect;
+use touchline_types::{Event, Instrument, LevelEvent, UpdateAction, Validity};
+
+const LIST: &str = "320=1|322=1|560=0|146=1|55=BTC-PERPETUAL|167=FUT|15=BTC|969=0.5|";
+
+/// Logged on, the instruments known and requested; the symbol of the first one.
+fn asked(dialect: Dialect) -> (Stage, &'static str) {
+    let mut stage = Stage::new(dialect);
+    stage.connect();
+    match dialect {
+        Dialect::Standard => (stage, "EUR/USD"),
+        Dialect::Deribit => {
+            stage.send("y", LIST);
+            (stage, "BTC-PERPETUAL")
+        }
+    }
+}
+
+/// With a live book of a bid 100 and an ask 101, with these fields in each entry.
+fn live(dialect: Dialect, ids: [&str; 2]) -> (Stage, &'static str) {
+    let (mut stage, symbol) = asked(dialect);
+    let [bid, ask] = ids;
+    stage.send(
+        "W",
+        &format!("55={symbol}|268=2|269=0|270=100|271=1|{bid}269=1|270=101|271=2|{ask}"),
+    );
+    assert_eq!(stage.feed.validity(Instrument(0)), Validity::Live);
+    (stage, symbol)
+}
+
+/// Levels: side, price, quantity in whole units, and the action.
+fn levels(events: &[Event]) -> Vec<(i8, i64, i64, UpdateAction)> {
+    let row = |level: &LevelEvent| {
+        let quantity = match level.quantity.is_null() {
+            true => -1,
+            false => level.quantity.0 / 100_000_000,
+        };
+        let price = level.price.0 / 1_000_000_000;
+        (level.side as i8, price, quantity, level.action)
+    };
+    let level = |event: &Event| match event {
+        Event::Level(level, _) | Event::RebuildLevel(level) => Some(row(level)),
+        _ => None,
+    };
+    events.iter().filter_map(level).collect()
+}
+
+/// MDReqID of the last request for books.
+fn request(stage: &Stage) -> String {
+    let (_, body) = stage
+        .asked
+        .iter()
+        .rfind(|(kind, _)| kind == "V")
+        .expect("a request");
+    let id = body.split('|').find_map(|field| field.strip_prefix("262="));
+    id.expect("its id").to_owned()
+}
+
+const BOTH: [Dialect; 2] = [Dialect::Standard, Dialect::Deribit];
+
+/// A size of zero is no level: in a snapshot and as New it is left out and counted, as Change it removes its level; a trade of
+/// size zero is none.
+#[test]
+fn sizes_of_zero_are_no_levels() {
+    for dialect in BOTH {
+        for zero in ["0", "0.00", "-0", "000"] {
+            let (mut stage, symbol) = asked(dialect);
+            let rows = format!("269=0|270=102|271={zero}|269=0|270=100|271=1|269=1|270=101|271=2|");
+            let events = stage.send("W", &format!("55={symbol}|268=3|{rows}"));
+            assert_eq!(levels(&events).len(), 2, "{events:?}");
+            assert_eq!(stage.feed.validity(Instrument(0)), Validity::Live);
+            let change = |action: u8, kind: u8| {
+                format!("55={symbol}|268=1|279={action}|269={kind}|270=103|271={zero}|")
+            };
+            assert_eq!(stage.send("X", &change(0, 0)), [], "a new level");
+            assert_eq!(stage.send("X", &change(0, 2)), [], "a trade");
+            let events = stage.send("X", &change(1, 0));
+            // The book removes a level of quantity zero.
+            assert_eq!(levels(&events).len(), 1, "{events:?}");
+            assert!(!stage.feed.is_over());
+            assert_eq!(stage.feed.counters().entries_empty, 3);
+        }
+    }
+}
+
+/// No book is live with a negative size, wherever it is: in a snapshot, a change or a mass quote, with an id or without. A trade of
+/// a negative size is not published. What a deleted entry has as its size is not read.
+#[test]
+fn negative_sizes_are_never_live() {
+    let wrong = [
+        ("W", "268=2|269=0|270=100|271=-5|269=1|270=101|271=2|"),
+        ("W", "268=1|269=0|270=100|271=-5|278=A|"),
+        ("W", "268=1|269=1|270=100|271=-0.00000001|299=A|"),
+        ("X", "268=1|279=0|269=0|270=99|271=-5|"),
+        ("X", "268=1|279=1|269=0|270=100|271=-5|"),
+        ("X", "268=1|279=0|269=0|270=99|271=-5|278=A|"),
+        ("X", "268=1|279=1|269=0|270=100|271=-5|299=A|"),
+        ("X", "268=1|279=0|269=2|270=100|271=-7|"),
+    ];
+    for dialect in BOTH {
+        for (msg_type, body) in wrong {
+            let (mut stage, symbol) = live(dialect, ["", ""]);
+            let events = stage.send(msg_type, &format!("55={symbol}|{body}"));
+            assert_eq!(levels(&events), [], "{body}");
+            assert_ne!(stage.feed.validity(Instrument(0)), Validity::Live, "{body}");
+            let trades = events
+                .iter()
+                .filter(|event| matches!(event, Event::Trade(..)));
+            assert_eq!(trades.count(), 0, "{body}");
+        }
+        let (mut stage, symbol) = live(dialect, ["", ""]);
+        let quote = "117=q|296=1|302=1|55=SYM|295=1|299=A|132=100|134=-5|";
+        stage.send("i", &quote.replace("SYM", symbol));
+        assert_ne!(stage.feed.validity(Instrument(0)), Validity::Live);
+        let (mut stage, symbol) = live(dialect, ["", ""]);
+        stage.send(
+            "X",
+            &format!("55={symbol}|268=1|279=2|269=0|270=100|271=-5|"),
+        );
+        assert_eq!(stage.feed.validity(Instrument(0)), Validity::Live);
+    }
+    let (mut stage, _) = live(Dialect::Standard, ["", ""]);
+    stage.send("X", "55=EUR/USD|268=1|279=0|269=0|270=99|271=-5|");
+    let reason = stage.feed.reason();
+    assert!(
+        reason.contains("a message about EUR/USD has a negative quantity"),
+        "{reason}"
+    );
+}
+
+/// Negative prices are prices: of spreads and differences.
+#[test]
+fn negative_prices_are_prices() {
+    for dialect in BOTH {
+        let (mut stage, symbol) = asked(dialect);
+        let rows = "269=0|270=-3|271=1|269=1|270=-2|271=2|";
+        let events = stage.send("W", &format!("55={symbol}|268=2|{rows}"));
+        let prices: Vec<i64> = levels(&events).iter().map(|level| level.1).collect();
+        assert_eq!(prices, [-3, -2]);
+        assert_eq!(stage.feed.validity(Instrument(0)), Validity::Live);
+    }
+}
+
+/// FIX 4.4, message X: MDEntryType is required of a new entry; a change names its entry by its id, and what is left out keeps its
+/// value.
+#[test]
+fn a_change_by_id_needs_no_type() {
+    use UpdateAction::{Delete, Overlay};
+    let (bid, ask) = (0, 1);
+    for (fields, changed) in [
+        ("279=1|278=Q1|271=3|", vec![(bid, 100, 3, Overlay)]),
+        ("279=1|278=Q2|271=3|", vec![(ask, 101, 3, Overlay)]),
+        (
+            "279=1|278=Q1|270=99|",
+            vec![(bid, 100, 0, Delete), (bid, 99, 1, Overlay)],
+        ),
+        (
+            "279=1|278=Q1|270=99|271=3|",
+            vec![(bid, 100, 0, Delete), (bid, 99, 3, Overlay)],
+        ),
+        ("279=1|278=Q1|269=0|271=3|", vec![(bid, 100, 3, Overlay)]),
+        ("279=1|278=Q1|271=0|", vec![(bid, 100, 0, Delete)]),
+        ("279=2|278=Q1|", vec![(bid, 100, 0, Delete)]),
+    ] {
+        for symbol in ["55=EUR/USD|", ""] {
+            let (mut stage, _) = live(Dialect::Standard, ["278=Q1|", "278=Q2|"]);
+            let request = request(&stage);
+            let events = stage.send("X", &format!("262={request}|268=1|{fields}{symbol}"));
+            assert_eq!(levels(&events), changed, "{fields}{symbol}");
+            assert_eq!(
+                stage.feed.validity(Instrument(0)),
+                Validity::Live,
+                "{fields}"
+            );
+        }
+    }
+    // An entry that is not known has no side, and a new one needs its type.
+    for fields in ["279=1|278=Q9|271=3|", "279=0|278=Q1|270=99|271=3|"] {
+        let (mut stage, _) = live(Dialect::Standard, ["278=Q1|", "278=Q2|"]);
+        stage.send("X", &format!("55=EUR/USD|268=1|{fields}"));
+        assert_ne!(
+            stage.feed.validity(Instrument(0)),
+            Validity::Live,
+            "{fields}"
+        );
+    }
+}
+
+/// A date of zeros is none: the entry counts, without a time.
+#[test]
+fn an_entry_with_a_date_of_zeros_counts() {
+    let (mut stage, symbol) = live(Dialect::Standard, ["", ""]);
+    let body = format!("55={symbol}|268=1|279=1|269=0|270=100|271=4|272=00000000|273=10:11:12|");
+    let events = stage.send("X", &body);
+    assert_eq!(levels(&events).len(), 1);
+    assert_eq!(events.last(), Some(&Event::EndOfEvent { transact_ns: 0 }));
+}
