@@ -28,6 +28,8 @@ const MESSAGE_BYTES_MAX: usize = 16 * 1_024;
 const OUTPUT_BYTES: usize = if cfg!(test) { 64 << 10 } else { 4 << 20 };
 /// Attempts that fail for the same reason are told at this interval.
 const FAILED_AGAIN_NS: u64 = 60_000_000_000;
+/// A bank that must be cut gets the longest pause.
+const FAILURES_OF_A_CUT: u32 = 16;
 /// Longest text of a bank in an incident.
 const TEXT_BYTES_MAX: usize = 200;
 
@@ -58,6 +60,8 @@ pub enum Said {
     Invalid(String),
     /// Messages of the bank are missing, and asked for.
     Gap(Gap),
+    /// The bank skipped numbers: no messages arrive for them.
+    Skipped(Gap),
     /// Number of times that bytes of the bank were no message, or one with a wrong length or checksum; they were skipped.
     Garbled(u64),
 }
@@ -115,6 +119,8 @@ pub struct OrderSession<L> {
     journaled: (u64, u64),
     text: String,
     is_stopping: bool,
+    /// Why we end the connection before everything of the bank is read.
+    cut: Option<&'static str>,
 }
 
 impl<L: Link> OrderSession<L> {
@@ -151,6 +157,7 @@ impl<L: Link> OrderSession<L> {
             journaled: numbers.both(),
             text: String::new(),
             is_stopping: false,
+            cut: None,
         }
     }
 
@@ -208,6 +215,10 @@ impl<L: Link> OrderSession<L> {
     /// The next thing that the session says. What it handed out before counts as processed.
     pub fn poll(&mut self, time: ReceiveTime) -> Said {
         loop {
+            if self.cut.is_some() {
+                return self.end(time);
+            }
+            let was_catching_up = self.session.is_catching_up();
             let OrderSession {
                 session,
                 message,
@@ -243,7 +254,14 @@ impl<L: Link> OrderSession<L> {
                 Some(Event::LoggedOut(received)) => *text = text_of(&received),
                 // Its numbers start again at 1.
                 Some(Event::Restarted) => *gap_end = 0,
-                Some(Event::Logon(_) | Event::Gap { .. } | Event::Skipped { .. }) => {}
+                Some(Event::Skipped { first, last }) => {
+                    return Said::Skipped(Gap {
+                        first,
+                        last,
+                        is_catching_up: was_catching_up,
+                    });
+                }
+                Some(Event::Logon(_) | Event::Gap { .. }) => {}
                 None => break,
             }
         }
@@ -302,6 +320,18 @@ impl<L: Link> OrderSession<L> {
     pub fn log_out(&mut self, time: ReceiveTime) {
         self.is_stopping = true;
         self.session.log_out("", time);
+    }
+
+    /// Logs out, and reads nothing of what is left: the next [`OrderSession::poll`] closes the connection. The next one follows after
+    /// the longest pause.
+    pub fn cut(&mut self, why: &'static str, time: ReceiveTime) {
+        self.cut = Some(why);
+        self.session.log_out(why, time);
+    }
+
+    /// Whether messages of the time before the Logon are still asked for.
+    pub fn is_catching_up(&self) -> bool {
+        self.session.is_catching_up()
     }
 
     /// Whether it is logged on.
@@ -386,7 +416,7 @@ impl<L: Link> OrderSession<L> {
             return self.not_connected(time);
         }
         let reason = self.session.disconnect_reason();
-        if self.state == Connection::Made {
+        if self.state == Connection::Made && self.cut.is_none() {
             let until_ns = self.flush_until_ns.unwrap_or(time.mono_ns + FLUSH_NS);
             let has_rest = !self.session.poll_transmit().is_empty() || self.link.has_unsent();
             let is_flushing = has_rest && time.mono_ns < until_ns;
@@ -405,8 +435,13 @@ impl<L: Link> OrderSession<L> {
         self.is_up = false;
         self.flush_until_ns = None;
         self.session.disconnected(time);
+        let cut = self.cut.take();
+        if cut.is_some() {
+            self.failures = FAILURES_OF_A_CUT;
+        }
         self.wait(time);
         let why = match (reason, self.lost.take()) {
+            _ if cut.is_some() => format!("ended by us: {}", cut.unwrap_or_default()),
             (Some(reason), _) => reason.to_string(),
             (None, None | Some(Error::Closed)) => "connection closed by the bank".to_owned(),
             (None, Some(lost)) => lost.to_string(),

@@ -2,6 +2,7 @@
 
 #[cfg(test)]
 mod broken;
+mod budget;
 mod carry;
 mod commands;
 mod counts;

@@ -131,6 +131,24 @@ pub const EXECUTION: &[Mutant] = &[
         test: "-p touchline-execution --lib a_gap_is_told_once_and_not_as_an_alarm_behind_a_logon",
     },
     Mutant {
+        name: "execution: a flood of foreign reports does not end the session",
+        find: "self.left = self.left.saturating_sub(UNIT);",
+        replace: "",
+        test: "-p touchline-execution --lib a_bank_may_report_what_our_messages_explain",
+    },
+    Mutant {
+        name: "execution: orders are not asked for when the bank skips messages",
+        find: "if has_orders && !is_asked && self.sessions[bank].is_up()",
+        replace: "if false",
+        test: "-p touchline --test system fx::session_faults::messages_that_a_bank_skips",
+    },
+    Mutant {
+        name: "execution: each foreign report is a line of the log",
+        find: "faults[*bank].foreign(at_ns).map_err(|count| (*bank, count))",
+        replace: "Ok(())",
+        test: "-p touchline --test system fx::session_faults::a_flood_of_foreign_reports",
+    },
+    Mutant {
         name: "execution: every repeated report is a line",
         find: "self.told_ns.is_some_and(is_early)",
         replace: "false",

@@ -8,7 +8,7 @@ use crate::records::{self, Order, Record};
 use crate::statistics::BankCounts;
 use crate::variant::Variant;
 use std::collections::VecDeque;
-use touchline_fx::event::{Event, Message, OrderEvent, OrderLine};
+use touchline_fx::event::{Alarm, Event, Message, OrderEvent, OrderLine};
 use touchline_fx::input::{Desk, Input, Session};
 use touchline_fx::lines::{LineKind, body, each_line, fields, msg_type};
 use touchline_fx::orders::Terms;
@@ -312,6 +312,7 @@ impl<O: Output, L: Link> Core<O, L> {
         match sent {
             Ok(_) => {
                 self.totals.orders += 1;
+                self.faults[terms.bank].budget.grant(0);
                 // The record of the order has its number.
                 session.note_journaled(session.numbers());
             }
@@ -341,6 +342,15 @@ impl<O: Output, L: Link> Core<O, L> {
             });
         });
         let is_cancel = matches!(message, Message::Cancel { .. });
+        match message {
+            Message::DontKnow(_) => {}
+            // The answer names each order of the day.
+            Message::MassStatus { .. } => {
+                let orders = self.engine.orders().iter().count() as u64 + 1_000;
+                self.faults[bank].budget.grant(orders);
+            }
+            _ => self.faults[bank].budget.grant(0),
+        }
         self.totals.cancels += u64::from(is_cancel && sent.is_ok());
         if sent.is_ok() && appended.is_ok() {
             session.note_journaled(session.numbers());
@@ -382,6 +392,7 @@ impl<O: Output, L: Link> Core<O, L> {
         let mut first = self.next_line;
         let (drop_copy, totals, setup) = (&mut self.out, &mut self.totals, self.engine.setup());
         let (accepted, next_line) = (&mut self.accepted, &mut self.next_line);
+        let faults = &mut self.faults;
         let mut incidents = Vec::new();
         let (mut full, mut refused) = (Vec::new(), None);
         each_line(setup, batch, &mut line, |kind, text| {
@@ -402,6 +413,20 @@ impl<O: Output, L: Link> Core<O, L> {
             match event {
                 Some(Event::Alarm { what, bank, order }) => {
                     totals.alarms += 1;
+                    // mutant: execution: each foreign report is a line of the log
+                    let told = match (bank, what) {
+                        (Some(bank), Alarm::DontKnow('D') | Alarm::UnknownExec) => {
+                            faults[*bank].foreign(at_ns).map_err(|count| (*bank, count))
+                        }
+                        _ => Ok(()),
+                    };
+                    if let Err((bank, count)) = told {
+                        let bank = setup.banks[bank].config.name.clone();
+                        let foreign = count.map(|count| Incident::Foreign { bank, count });
+                        incidents.extend(foreign);
+                        put(number_of(kind), text);
+                        return;
+                    }
                     incidents.push(Incident::Alarm {
                         what: *what,
                         bank: bank

@@ -54,6 +54,7 @@ impl Trader {
                 .filter(|bank| engine.is_order_session_up(*bank))
                 .count() as u64,
             fx_sessions_lost: totals.sessions_lost,
+            fx_report_floods: totals.floods,
             fx_rounds_late: totals.rounds_late,
             fx_held: u64::from(engine.is_held()),
             fx_asking: u64::from(engine.is_asking()),

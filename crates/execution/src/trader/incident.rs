@@ -52,6 +52,27 @@ pub enum Incident {
         /// They were sent before the Logon, while there was no connection.
         is_reconnect: bool,
     },
+    /// A bank skipped messages: they will not arrive.
+    Skipped {
+        /// Bank.
+        bank: String,
+        /// First skipped number.
+        first: u64,
+        /// Last one.
+        last: u64,
+    },
+    /// A bank sends reports that no message of ours explains; its session was ended.
+    Flood {
+        /// Bank.
+        bank: String,
+    },
+    /// A bank reports orders that are not ours, more than are told one by one.
+    Foreign {
+        /// Bank.
+        bank: String,
+        /// How many, since the last incident of this kind and bank.
+        count: u64,
+    },
     /// Bytes of a bank were no message, or one with a wrong length or checksum.
     Garbled {
         /// Bank.
@@ -163,6 +184,9 @@ impl Incident {
                 false => "rejected",
             },
             Incident::Gap { .. } => "sequence_gap",
+            Incident::Skipped { .. } => "reports_skipped",
+            Incident::Flood { .. } => "report_flood",
+            Incident::Foreign { .. } => "foreign_reports",
             Incident::Garbled { .. } => "garbled",
             Incident::Repeated { .. } => "report_repeated",
             Incident::Alarm { what, .. } => return what.to_string(),
@@ -186,6 +210,9 @@ impl Incident {
             | Incident::NotConnected { bank, .. }
             | Incident::Rejected { bank, .. }
             | Incident::Gap { bank, .. }
+            | Incident::Skipped { bank, .. }
+            | Incident::Flood { bank }
+            | Incident::Foreign { bank, .. }
             | Incident::Garbled { bank, .. }
             | Incident::Repeated { bank, .. }
             | Incident::Alarm { bank, .. }
@@ -280,6 +307,21 @@ impl fmt::Display for Incident {
                      these CompIDs"
                 ),
             },
+            Incident::Skipped { bank, first, last } => write!(
+                f,
+                "{bank} skipped its messages {first} to {last} by a gap fill: reports may be among them; orders of {bank} without an \
+                 outcome are unknown and asked for; compare the positions with the bank's"
+            ),
+            Incident::Flood { bank } => write!(
+                f,
+                "{bank} sends reports that no message of ours explains: its order session was ended, and is connected again after the \
+                 longest pause; the reports before are in the journal; call the bank"
+            ),
+            Incident::Foreign { bank, count } => write!(
+                f,
+                "{bank} reported orders that are not ours {count} times more, since the last line about it; they are in the journal; \
+                 look for another process with these CompIDs, and call the bank"
+            ),
             Incident::Garbled { bank, count } => write!(
                 f,
                 "{bank} sent bytes that are not a FIX message, or a wrong BodyLength or CheckSum: skipped, {count} times since the \
@@ -444,6 +486,8 @@ pub struct Totals {
     pub kills: u64,
     /// Order sessions that were lost.
     pub sessions_lost: u64,
+    /// Order sessions that were ended for reports that no message of ours explains.
+    pub floods: u64,
     /// Rounds that began late, after which no orders were made until all quotes were read.
     pub rounds_late: u64,
     /// Incidents that found no room in the queue for the log.

@@ -1,12 +1,14 @@
 //! What order sessions say: their state and their messages into the core, the journal first, and incidents for the log.
 
 use super::Incident;
+use super::budget::Budget;
 use super::carry::Core;
 use crate::edge::{Link, Output};
 use crate::order_session::{Gap, Said, names_of};
 use crate::records::Record;
 use crate::variant::Variant;
 use touchline_fx::input::{Input, Session};
+use touchline_fx::orders::OrderState;
 use touchline_fx::setup::Bank;
 use touchline_types::ReceiveTime;
 use touchline_wire::fix::{Frame, frame};
@@ -41,6 +43,29 @@ impl Limited {
 pub(super) struct Faults {
     repeated: Limited,
     garbled: Limited,
+    /// Reports of orders that are not ours.
+    foreign: Limited,
+    /// Foreign reports of the present minute that were told one by one, and when the minute began.
+    told: (u32, u64),
+    pub budget: Budget,
+}
+
+/// Alarms of foreign reports that are told one by one in a minute.
+const FOREIGN_MAX: u32 = 10;
+
+impl Faults {
+    /// A report of an order that is not ours: whether it is told by itself, else the number if it is time to tell that.
+    pub fn foreign(&mut self, at_ns: u64) -> Result<(), Option<u64>> {
+        let (count, since_ns) = &mut self.told;
+        if at_ns.saturating_sub(*since_ns) >= AGAIN_NS {
+            (*count, *since_ns) = (0, at_ns);
+        }
+        *count += 1;
+        match *count <= FOREIGN_MAX {
+            true => Ok(()),
+            false => Err(self.foreign.add(1, at_ns)),
+        }
+    }
 }
 
 impl<O: Output, L: Link> Core<O, L> {
@@ -49,6 +74,7 @@ impl<O: Output, L: Link> Core<O, L> {
         match said {
             Said::Message => return self.report(bank, time),
             Said::Garbled(count) => return self.garbled(bank, count, time),
+            Said::Skipped(skipped) => return self.skipped(bank, &skipped, time),
             _ => {}
         }
         let is_up = match said {
@@ -102,6 +128,7 @@ impl<O: Output, L: Link> Core<O, L> {
             self.check(appended, time);
         }
         let repeated = self.engine.executions().repeated();
+        let fills = self.totals.fills;
         self.handle(time, &Input::Orders(bank, Session::Message(&message)));
         let is_repeated = self.engine.executions().repeated() > repeated;
         // A bank that marks a repetition does what FIX says.
@@ -110,6 +137,47 @@ impl<O: Output, L: Link> Core<O, L> {
             self.repeated(bank, &message, time);
         }
         *self.sessions[bank].message_mut() = message;
+        if self.totals.fills == fills {
+            self.take_from_budget(bank, time);
+        }
+    }
+
+    /// A report that booked nothing. A bank that sends more of them than our messages explain is disconnected: those before are in the
+    /// journal.
+    fn take_from_budget(&mut self, bank: Bank, time: ReceiveTime) {
+        let session = &mut self.sessions[bank];
+        // What we asked it to repeat after a reconnect.
+        let is_asked = session.is_marked() && session.is_catching_up();
+        if !is_asked && !self.faults[bank].budget.take(time.mono_ns) {
+            session.cut("it sends reports that no message of ours explains", time);
+            self.flush(bank, time);
+            self.totals.floods += 1;
+            let bank = self.name(bank);
+            self.incident(Incident::Flood { bank });
+        }
+    }
+
+    /// The bank skipped messages: a report may be among them. Orders of this session are unknown, and asked for, like those of a
+    /// session that was lost; those of the time before it are asked for already.
+    fn skipped(&mut self, bank: Bank, skipped: &Gap, time: ReceiveTime) {
+        let orders = self.engine.orders();
+        let mut live = orders.live().iter().map(|at| orders.get(*at));
+        let has_orders =
+            live.any(|order| order.terms.bank == bank && order.state() != OrderState::Disputed);
+        let is_asked = skipped.is_catching_up;
+        if is_asked && !has_orders {
+            return;
+        }
+        self.incident(Incident::Skipped {
+            bank: self.name(bank),
+            first: skipped.first,
+            last: skipped.last,
+        });
+        // mutant: execution: orders are not asked for when the bank skips messages
+        if has_orders && !is_asked && self.sessions[bank].is_up() {
+            self.session(bank, false, time);
+            self.session(bank, true, time);
+        }
     }
 
     /// A repeated report without a mark: the core ignored it, and the bank must say why it came.
@@ -148,7 +216,7 @@ fn incident(bank: String, said: Said, is_asked: bool) -> Option<Incident> {
         text,
     };
     Some(match said {
-        Said::Nothing | Said::Message | Said::Garbled(_) => return None,
+        Said::Nothing | Said::Message | Said::Garbled(_) | Said::Skipped(_) => return None,
         Said::Up(is_restarted) => Incident::SessionUp { bank, is_restarted },
         Said::Down(why, retry_ms) => Incident::SessionDown {
             bank,

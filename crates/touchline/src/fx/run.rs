@@ -334,6 +334,16 @@ mod tests {
                 bank: bank(),
                 count,
             },
+            Incident::Skipped {
+                bank: bank(),
+                first: 4,
+                last: 5,
+            },
+            Incident::Flood { bank: bank() },
+            Incident::Foreign {
+                bank: bank(),
+                count,
+            },
             Incident::Repeated {
                 bank: bank(),
                 message: text(),
@@ -391,6 +401,9 @@ mod tests {
                 "WARN fx_alarm reason=not_connected bank=LP02 retry_ms=400",
                 "WARN fx_alarm reason=sequence_gap bank=LP02",
                 "WARN fx_alarm reason=garbled bank=LP02",
+                "WARN fx_alarm reason=reports_skipped bank=LP02",
+                "WARN fx_alarm reason=report_flood bank=LP02",
+                "WARN fx_alarm reason=foreign_reports bank=LP02",
                 "WARN fx_alarm reason=report_repeated bank=LP02",
                 "WARN fx_alarm reason=rejected bank=LP02",
                 "WARN fx_alarm reason=malformed bank=LP02",
@@ -409,7 +422,7 @@ mod tests {
         );
         // The examples of docs/fx.md, and each reason of its table.
         let guide = include_str!("../../../../docs/fx.md").replace("bus=fx-run ", "");
-        for line in [lines[5], lines[11]] {
+        for line in [lines[5], lines[14]] {
             assert!(guide.contains(line), "{line}");
         }
         for incident in incidents().iter().filter(|incident| incident.is_urgent()) {

@@ -113,3 +113,59 @@ fn a_number_that_is_too_low_ends_the_session_and_open_orders_are_asked_for() {
     let text = market.desk.read("engine.txt");
     assert!(text.contains("\"position\":2000}"), "{text}");
 }
+
+/// A bank that reports orders of nobody is disconnected before it fills the journal and the log.
+#[test]
+fn a_flood_of_foreign_reports_ends_the_session() {
+    let (market, bank) = open("fx-flood");
+    let engine = logged(&market.desk, ENGINE, "engine");
+    let order = order(&market, &bank);
+    bank.send("8", trade(&order, "F", &[]));
+    until("a fill", || counter(&market.desk, "fx_fills") == 1);
+    // Those that the order explains, too.
+    for number in 0..300 {
+        let name = format!("F{number}");
+        bank.send("8", trade(&order, &name, &[(11, "T-none-1")]));
+    }
+    until("the end of the session", || {
+        counter(&market.desk, "fx_report_floods") == 1
+    });
+    let reports = counter(&market.desk, "fx_reports");
+    assert!(reports <= 1 + 250 + 5, "{reports}");
+    for (reason, count) in [
+        ("dk_D", 10),
+        ("foreign_reports", 1),
+        ("report_flood", 1),
+        ("session_lost", 1),
+    ] {
+        let told = lines(&market, &[&format!("reason={reason} bank=LP01 ")]);
+        assert_eq!(told, count, "{reason}: {}", market.desk.read("engine.log"));
+    }
+    end(engine);
+    let text = market.desk.read("engine.txt");
+    assert!(text.contains("\"position\":2000}"), "{text}");
+}
+
+/// A bank that skips messages may have skipped a report: the order that it may be about is asked for.
+#[test]
+fn messages_that_a_bank_skips_are_told_and_its_orders_asked_for() {
+    let (market, bank) = open("fx-skipped");
+    let engine = logged(&market.desk, ENGINE, "engine");
+    let order = order(&market, &bank);
+    let skip = [(123, "Y".to_owned()), (36, "900".to_owned())];
+    bank.send("4", skip.to_vec());
+    let asked = bank.next("H");
+    assert_eq!(value(&asked, 11), value(&order, 11));
+    let told = [ALARM, "reason=reports_skipped bank=LP01 ", "to 899"];
+    assert_eq!(lines(&market, &told), 1);
+    until("an unknown order", || {
+        counter(&market.desk, "fx_orders_unknown") == 1
+    });
+    // The order still counts as filled, and its answer books it.
+    let status = [(150, "I"), (32, ""), (31, ""), (790, value(&asked, 790))];
+    bank.send_numbered(900, "8", trade(&order, "S1", &status));
+    until("a fill", || counter(&market.desk, "fx_fills") == 1);
+    end(engine);
+    let text = market.desk.read("engine.txt");
+    assert!(text.contains("\"position\":2000}"), "{text}");
+}
