@@ -224,6 +224,10 @@ pub struct OrdersConfig {
     pub bust: f64,
     /// Share of fills whose price is corrected.
     pub correct: f64,
+    /// Share of reports that contradict themselves or their order. The desk's own books are right.
+    pub contradict: f64,
+    /// Tags in which they do, one of them at random: 14, 17, 31, 32, 38, 39, 64, 151.
+    pub contradict_in: Vec<u32>,
     /// Share of orders after which the connection is closed, with orders out.
     pub disconnect: f64,
     /// How long other connections are refused then, milliseconds.
@@ -231,6 +235,9 @@ pub struct OrdersConfig {
     /// How long an order that has ended is part of a mass status, milliseconds.
     pub mass_status_ms: u64,
 }
+
+/// Tags of reports in which a desk can contradict itself: CumQty, ExecID, LastPx, LastQty, OrderQty, OrdStatus, SettlDate, LeavesQty.
+pub const CONTRADICTED: [u32; 8] = [14, 17, 31, 32, 38, 39, 64, 151];
 
 impl Default for OrdersConfig {
     fn default() -> OrdersConfig {
@@ -249,6 +256,8 @@ impl Default for OrdersConfig {
             after_end: 0.0,
             bust: 0.0,
             correct: 0.0,
+            contradict: 0.0,
+            contradict_in: CONTRADICTED.to_vec(),
             disconnect: 0.0,
             outage_ms: 200,
             mass_status_ms: 10_000,
@@ -268,10 +277,16 @@ impl OrdersConfig {
             self.after_end,
             self.bust,
             self.correct,
+            self.contradict,
             self.disconnect,
         ];
         let are_shares = shares.iter().all(|share| (0.0..=1.0).contains(share));
-        are_shares && self.hold_ms[0] <= self.hold_ms[1] && !self.reject_codes.is_empty()
+        let is_known = |tag: &u32| CONTRADICTED.contains(tag);
+        let are_tags = self.contradict_in.iter().all(is_known) && !self.contradict_in.is_empty();
+        are_shares
+            && are_tags
+            && self.hold_ms[0] <= self.hold_ms[1]
+            && !self.reject_codes.is_empty()
     }
 }
 

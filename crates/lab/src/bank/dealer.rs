@@ -7,6 +7,7 @@ mod answers;
 mod books;
 mod client;
 mod connection;
+mod contradiction;
 mod log;
 mod port;
 mod restart;
@@ -49,8 +50,12 @@ pub struct Desk {
     closed_until_ns: u64,
     /// Time of the start, part of ExecIDs: they are never used again.
     start_ms: u64,
+    /// ExecID of the last trade.
+    last_exec_id: String,
     executions: u64,
     books: Books,
+    /// Whether no faults are made in this turn.
+    is_sound: bool,
     /// The file that survives a kill, the orders that changed in this turn, and what the file says: executions, books,
     /// whether messages wait.
     log: Option<Log>,
@@ -92,6 +97,8 @@ pub struct Deal<'a> {
     pub cum: i64,
     /// Units traded after the desk had reported an end: its own contradiction.
     pub after_end: i64,
+    /// Whether nothing more is traded of it.
+    pub is_ended: bool,
     /// Price, ticks.
     pub price: i64,
 }
@@ -135,8 +142,10 @@ impl Desk {
             due: Vec::new(),
             closed_until_ns: 0,
             start_ms: 0,
+            last_exec_id: String::new(),
             executions: 0,
             books: Books::new(pairs),
+            is_sound: true,
             log: None,
             changed: BTreeSet::new(),
             written: (0, Books::new(pairs), false),
@@ -166,6 +175,7 @@ impl Desk {
             quantity: order.quantity,
             cum: order.cum,
             after_end: order.after_end,
+            is_ended: order.ended_ns.is_some(),
             price: order.price,
         })
     }
@@ -194,6 +204,7 @@ impl Desk {
         if self.start_ms == 0 {
             self.start(at);
         }
+        self.is_sound = is_sound;
         self.send_waiting(at);
         let requests = std::mem::take(&mut self.requests);
         let mut is_busy = !requests.is_empty();
@@ -535,7 +546,7 @@ impl Desk {
             }
         };
         let order = &self.orders[place];
-        let fields = answers::report(
+        let mut fields = answers::report(
             order,
             number,
             &config.pairs[order.pair],
@@ -543,6 +554,21 @@ impl Desk {
             answer,
             at,
         );
+        if !self.is_sound && self.random.chance(self.config.contradict) {
+            let tag = *self.random.pick(&self.config.contradict_in);
+            let report = contradiction::Report {
+                order,
+                answer,
+                precision: config.pairs[order.pair].precision,
+                last_exec_id: &self.last_exec_id,
+            };
+            if report.contradict(tag, &mut fields, &mut self.random) {
+                self.books.contradict(tag);
+            }
+        }
+        if matches!(answer, Answer::Fill { .. }) {
+            self.last_exec_id = exec_id;
+        }
         self.send("8", fields, at);
     }
 

@@ -49,6 +49,9 @@ pub struct Books {
     pub questions: u64,
     /// Trades that the client refused.
     pub dont_knows: u64,
+    /// Reports that contradicted themselves or their order, by tag.
+    #[serde(default)]
+    pub contradictions: BTreeMap<u32, u64>,
 }
 
 impl Books {
@@ -76,6 +79,11 @@ impl Books {
         let book = &mut self.pairs[pair];
         book.position += signed;
         book.cash -= i128::from(price) * i128::from(signed);
+    }
+
+    /// Counts a report that contradicts itself.
+    pub(super) fn contradict(&mut self, tag: u32) {
+        *self.contradictions.entry(tag).or_default() += 1;
     }
 
     /// Counts a reject.
@@ -116,6 +124,11 @@ impl Books {
         for (place, (reason, count)) in self.reject_reasons.iter().enumerate() {
             let comma = if place == 0 { "" } else { "," };
             let _ = write!(text, "{comma}\"{reason}\":{count}");
+        }
+        text.push_str("},\"contradictions\":{");
+        for (place, (tag, count)) in self.contradictions.iter().enumerate() {
+            let comma = if place == 0 { "" } else { "," };
+            let _ = write!(text, "{comma}\"{tag}\":{count}");
         }
         text.push_str("},\"positions\":{");
         for (place, symbol) in symbols.iter().enumerate() {
