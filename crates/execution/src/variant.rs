@@ -43,6 +43,12 @@ pub(crate) enum Variant {
     RateUnlimited,
     /// The limit price of a parent is not that of its orders.
     LimitPriceIgnored,
+    /// A disputed order is taken as ended with what is booked.
+    DisputedIsEnded,
+    /// Orders in doubt are not canceled.
+    DoubtfulNotCanceled,
+    /// A booking of the desk is not in the journal.
+    BookingNotJournaled,
 }
 
 impl Variant {
@@ -66,6 +72,9 @@ impl Variant {
         Self::NetUnlimited,
         Self::RateUnlimited,
         Self::LimitPriceIgnored,
+        Self::DisputedIsEnded,
+        Self::DoubtfulNotCanceled,
+        Self::BookingNotJournaled,
     ];
 
     /// Whether this rule is broken: never, but in a test that says so.

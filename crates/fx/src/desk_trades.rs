@@ -93,6 +93,11 @@ impl DeskTrades {
         }
     }
 
+    /// Whether a trade of this name was booked.
+    pub fn is_booked(&self, id: &Id) -> bool {
+        self.0.get(id).is_some_and(|proposal| proposal.is_booked)
+    }
+
     /// Keeps what was judged.
     pub fn apply(&mut self, state: BookState, by: Id, trade: &DeskTrade) {
         let proposal = self.0.get_mut(&trade.id);

@@ -262,6 +262,11 @@ impl Engine {
         &self.parents
     }
 
+    /// Trades that the desk booked without an order.
+    pub fn desk_trades(&self) -> &DeskTrades {
+        &self.desk_trades
+    }
+
     /// Positions.
     pub fn positions(&self) -> &Positions {
         &self.positions

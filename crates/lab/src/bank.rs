@@ -19,7 +19,9 @@ mod market;
 mod messages;
 mod shown;
 
-pub use config::{BankConfig, Config, Dialect, Kind, OrdersConfig, PairConfig, Profile, TlsConfig};
+pub use config::{
+    BankConfig, CONTRADICTED, Config, Dialect, Kind, OrdersConfig, PairConfig, Profile, TlsConfig,
+};
 pub use dealer::{Book, Books, Deal, Desk};
 pub use folder::OpenError;
 pub use house::{Bank, Banks, Totals};

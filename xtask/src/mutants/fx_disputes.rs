@@ -90,8 +90,8 @@ pub const FX_DISPUTES: &[Mutant] = &[
     },
     Mutant {
         name: "fx: an order that is alive is not canceled again",
-        find: "if report.says_alive() {",
-        replace: "if report.says_alive() && false {",
+        find: "if report.says_alive() || is_adopted {",
+        replace: "if is_adopted {",
         test: "-p touchline-fx --test fx cancels::a_cancel_is_asked_for_again_at_events",
     },
     Mutant {

@@ -11,14 +11,18 @@ use touchline_fx::setup::Bank;
 use touchline_types::ReceiveTime;
 
 impl<O: Output, L: Link> Core<O, L> {
-    /// Takes every order without an outcome as rejected.
+    /// Takes every order without an outcome as rejected, or every disputed one as ended.
     pub fn reject_unknown(&mut self, time: ReceiveTime) {
-        if !Variant::UnknownIsRejected.is_on() {
+        let ends = if Variant::UnknownIsRejected.is_on() {
+            OrderState::Unknown
+        } else if Variant::DisputedIsEnded.is_on() {
+            OrderState::Disputed
+        } else {
             return;
-        }
+        };
         let orders = self.engine.orders();
         let live = orders.live().iter().map(|at| orders.get(*at));
-        let unknown = live.filter(|order| order.state() == OrderState::Unknown);
+        let unknown = live.filter(|order| order.state() == ends);
         let unknown: Vec<_> = unknown.map(|order| (order.terms.id, order.cum())).collect();
         for (id, cum) in unknown {
             let text = format!(

@@ -183,6 +183,13 @@ impl<O: Output, L: Link> Core<O, L> {
         for (_, event) in &batch.events {
             let Event::Order(line) = event else { continue };
             let Some(message) = sent(line) else { continue };
+            let is_in_doubt = line.status.is_some_and(|status| status.state.is_doubtful());
+            if Variant::DoubtfulNotCanceled.is_on()
+                && is_in_doubt
+                && matches!(message, Message::Cancel { .. })
+            {
+                continue;
+            }
             self.is_filled[line.bank] = true;
             match message {
                 Message::Order(terms) => {

@@ -96,7 +96,11 @@ impl Engine {
         let due_ns = self.now().saturating_add(answer_ns);
         self.wake_at(due_ns);
         self.alarm(Alarm::Adopted, Some(bank), Some(id), out);
-        Some(self.orders.add(Order::adopted(terms, due_ns)))
+        let at = self.orders.add(Order::adopted(terms, due_ns));
+        if self.kill.is_killed() {
+            self.orders.change(at, |order| order.want_cancel());
+        }
+        Some(at)
     }
 
     /// The parent of an adopted order was accepted, and lost, or accepted again since: it ends, and its name is not accepted once more.

@@ -41,8 +41,9 @@ impl Engine {
             None => self.foreign_report(bank, report, out),
             Some(at) => {
                 self.own_report(at, report, out);
+                let is_adopted = known.is_none();
                 // mutant: fx: an order that is alive is not canceled again
-                if report.says_alive() {
+                if report.says_alive() || is_adopted {
                     self.ask_cancel(at, out);
                 }
             }

@@ -27,7 +27,7 @@ fn agree(world: &World, engine: &Engine) -> Result<(), String> {
                 books.duplicates
             ));
         }
-        if books.dont_knows > 0 {
+        if books.dont_knows > 0 && books.contradictions.is_empty() {
             return Err(format!(
                 "{} trades of bank {place} were refused",
                 books.dont_knows
@@ -50,9 +50,12 @@ fn agree(world: &World, engine: &Engine) -> Result<(), String> {
         let (units, cash) = books.fold((0, 0), |(units, cash), book| {
             (units + book.position, cash + book.cash)
         });
+        let (booked, booked_cash) = world.booked(pair);
+        let units = units + booked;
         let position = engine.positions().of(pair);
         // Ledgers of banks are in ticks.
         let cash = cash * i128::from(ticks::tick(world.setup.pairs[pair].config.precision));
+        let cash = cash + booked_cash;
         if (position.units, position.cash) != (units, cash) {
             return Err(format!(
                 "pair {pair}: the banks have {units} and {cash}, the engine has {position:?}"
@@ -86,7 +89,8 @@ fn never_twice(world: &World) -> Result<(), String> {
 /// Positions are within their limit, at every moment. Busts and fills after an end are beyond the engine, and so are orders that
 /// only the desk was told of.
 pub fn limits(world: &World) -> Result<(), String> {
-    if world.counts.released_with_lost > 0 {
+    // What the desk books is beyond the engine, too.
+    if world.counts.released_with_lost + world.counts.booked > 0 {
         return Ok(());
     }
     let mut books = world.banks.iter().map(|bank| bank.desk.books());
@@ -100,6 +104,30 @@ pub fn limits(world: &World) -> Result<(), String> {
         if units.abs() > most {
             return Err(format!(
                 "pair {pair}: a position of {units}, the limit is {most}"
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// While killed, the bank of each order that may live was asked to cancel it on the connection that is up, whatever the order's
+/// state.
+pub fn cancels(world: &World) -> Result<(), String> {
+    let Some(core) = world.awake() else {
+        return Ok(());
+    };
+    let engine = &core.engine;
+    if !engine.is_killed() {
+        return Ok(());
+    }
+    for at in engine.orders().live() {
+        let terms = &engine.orders().get(*at).terms;
+        let is_up = engine.is_order_session_up(terms.bank) && core.sessions[terms.bank].is_up();
+        let id = terms.id.as_str();
+        if is_up && !world.machine.borrow().watch.has_canceled(terms.bank, id) {
+            let state = engine.orders().get(*at).state();
+            return Err(format!(
+                "killed, and nobody asked to cancel {id}, {state:?}"
             ));
         }
     }

@@ -1,5 +1,7 @@
 //! What happened in a run.
 
+use touchline_lab::bank::CONTRADICTED;
+
 /// Counts of a run, to show that it was not idle.
 #[derive(Debug, Default, Clone, Copy)]
 pub struct Counts {
@@ -18,6 +20,12 @@ pub struct Counts {
     pub freezes: u64,
     pub promotions: u64,
     pub refused_promotions: u64,
+    /// Reports that contradicted themselves, by their tag in the order of [`CONTRADICTED`].
+    pub contradictions: [u64; CONTRADICTED.len()],
+    /// Orders that were disputed and resolved while the run went on.
+    pub disputed: u64,
+    /// Trades that the desk booked without an order.
+    pub booked: u64,
     pub simulated_ms: u64,
 }
 
@@ -36,6 +44,11 @@ impl Counts {
         self.freezes += other.freezes;
         self.promotions += other.promotions;
         self.refused_promotions += other.refused_promotions;
+        for (sum, count) in self.contradictions.iter_mut().zip(&other.contradictions) {
+            *sum += count;
+        }
+        self.disputed += other.disputed;
+        self.booked += other.booked;
         self.simulated_ms += other.simulated_ms;
     }
 }

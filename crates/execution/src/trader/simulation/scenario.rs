@@ -87,8 +87,11 @@ impl Scenario {
         orders.late = share(0.4, 30);
         orders.disconnect = share(0.3, 15);
         orders.silent = if lists_orders { share(0.3, 30) } else { 0.0 };
-        // A fill that is not reported may only be known by a question: what happens to it later would not be.
-        if orders.silent == 0.0 {
+        // The answer to a mass status is right: an order that the journal lost is known by it.
+        orders.contradict = if lists_orders { share(0.5, 60) } else { 0.0 };
+        // A fill that is not reported, or whose report is refused, may only be known by a question or by the desk: what happens to it
+        // later would not be.
+        if orders.silent == 0.0 && orders.contradict == 0.0 {
             orders.after_end = share(0.3, 50);
             orders.bust = share(0.3, 20);
             orders.correct = share(0.3, 20);
@@ -113,6 +116,7 @@ conflate_ms = 1000
 journal = "/nowhere"
 [risk]
 kill_lifters = ["alpha", "beta"]
+bookers = ["alpha", "beta"]
 [router]
 cooldown_ms = 20
 retry_ms = [20, 5, 0]
@@ -126,12 +130,12 @@ precision = 3
 spot_date = "20260107"
 [[clients]]
 name = "alpha"
-may = ["send", "cancel", "kill", "lift", "enable", "resolve"]
+may = ["send", "cancel", "kill", "lift", "enable", "resolve", "book"]
 max_order = 9000000
 max_commands_per_s = 1000
 [[clients]]
 name = "beta"
-may = ["kill", "lift"]
+may = ["kill", "lift", "book"]
 "#
     .to_owned();
     for bank in 1..=BANKS {

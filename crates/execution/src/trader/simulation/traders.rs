@@ -4,6 +4,8 @@ use super::machine::BEGIN_NS;
 use super::watch::{Parent, Watch};
 use crate::desk::Command;
 use std::collections::VecDeque;
+use touchline_fx::orders::Terms;
+use touchline_lab::bank::Deal;
 use touchline_lab::random::Random;
 
 const MS: u64 = 1_000_000;
@@ -21,6 +23,8 @@ pub struct Traders {
     pub waiting: VecDeque<(usize, Command)>,
     /// Commands that were sent before.
     sent: Vec<(usize, Command)>,
+    /// Trades that the desk books without an order: command, pair, units and cash (1e-9).
+    pub bookings: Vec<(String, usize, i64, i128)>,
     /// Parents whose answer was lost with the host, and when they are sent again.
     unanswered: (Vec<String>, u64),
 }
@@ -34,6 +38,7 @@ impl Traders {
             last_request: [0; 2],
             waiting: VecDeque::new(),
             sent: Vec::new(),
+            bookings: Vec::new(),
             unanswered: (Vec::new(), 0),
         }
     }
@@ -58,6 +63,7 @@ impl Traders {
             1 | 2 => self.enable_all(now_ns, watch),
             3..=5 => self.cancel_recent(now_ns),
             6 => self.again(now_ns),
+            8 if self.random.chance(0.2) => self.book(now_ns, watch),
             7 => {
                 let text = (*self
                     .random
@@ -78,10 +84,54 @@ impl Traders {
         self.send(now_ns, client, r#"{"op":"kill"}"#.to_owned());
     }
 
-    /// Says what became of an order.
-    pub fn resolve(&mut self, now_ns: u64, id: &str, cum: i64, price: &str) {
+    /// Says what became of an order, as its bank has it. The desk of the bank trades at the order's price.
+    pub fn resolve_as<'a>(
+        &mut self,
+        now_ns: u64,
+        terms: &Terms,
+        precision: u8,
+        mut deals: impl Iterator<Item = Deal<'a>>,
+    ) {
+        let deal = deals.find(|deal| deal.id == terms.id.as_str());
+        let cum = deal.map_or(0, |deal| deal.cum);
+        let price = price_text(terms.price, precision);
+        self.resolve(now_ns, terms.id.as_str(), cum, &price);
+    }
+
+    fn resolve(&mut self, now_ns: u64, id: &str, cum: i64, price: &str) {
         let text = format!(r#"{{"op":"resolve","clordid":"{id}","cum":{cum},"price":"{price}"}}"#);
         self.send(now_ns, 0, text);
+    }
+
+    /// Two people book a trade that no order explains.
+    fn book(&mut self, now_ns: u64, watch: &Watch) {
+        let random = &mut self.random;
+        let pair = random.index(watch.pairs.len());
+        let units = 1 + random.below(5_000_000) as i64;
+        let price = 1 + random.below(200_000_000_000) as i64;
+        let sign = if random.chance(0.5) { 1 } else { -1 };
+        let (id, symbol) = (self.bookings.len(), &watch.pairs[pair].0);
+        let side = if sign == 1 { "buy" } else { "sell" };
+        let price_text = price_text(price, 9);
+        let text = format!(
+            r#"{{"op":"book","id":"B{id}","pair":"{symbol}","side":"{side}","qty":{units},"price":"{price_text}","bank":null,"value_date":"20260107"}}"#
+        );
+        let cash = -i128::from(sign * units) * i128::from(price);
+        self.bookings.push((text.clone(), pair, sign * units, cash));
+        for client in [0, 1] {
+            if self.random.chance(0.7) {
+                self.send(now_ns, client, text.clone());
+            }
+        }
+    }
+
+    /// Both send each booking again, whatever became of it.
+    pub fn book_all(&mut self, now_ns: u64) {
+        for (text, ..) in self.bookings.clone() {
+            for client in [0, 1] {
+                self.send(now_ns, client, text.clone());
+            }
+        }
     }
 
     /// Cancels a parent.

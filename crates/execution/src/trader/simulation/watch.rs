@@ -35,6 +35,8 @@ pub struct Watch {
     pub failure: Option<String>,
     pub orders: u64,
     sent: HashSet<String>,
+    /// Orders that were asked to be canceled on the present connection, by bank.
+    canceled: Vec<HashSet<String>>,
     /// Bytes of a message that is not whole yet, by bank.
     rest: Vec<Vec<u8>>,
     /// Orders of the last second, and their limit, by bank.
@@ -57,6 +59,7 @@ impl Watch {
             failure: None,
             orders: 0,
             sent: HashSet::new(),
+            canceled: vec![HashSet::new(); rates.len()],
             rest: vec![Vec::new(); rates.len()],
             rates,
             lines: Vec::new(),
@@ -87,9 +90,15 @@ impl Watch {
         self.sent.contains(id.as_str())
     }
 
+    /// Whether the bank was asked to cancel an order on the present connection.
+    pub fn has_canceled(&self, bank: usize, id: &str) -> bool {
+        self.canceled[bank].contains(id)
+    }
+
     /// A connection begins.
     pub fn connected(&mut self, bank: usize) {
         self.rest[bank].clear();
+        self.canceled[bank].clear();
     }
 
     /// The engine handed bytes to the kernel.
@@ -102,6 +111,9 @@ impl Watch {
             if message.msg_type() == b"D" {
                 self.order(bank, now_ns, &message);
             } else if message.msg_type() != b"0" {
+                if message.msg_type() == b"F" {
+                    self.canceled[bank].insert(field(&message, 41).to_owned());
+                }
                 let is_fill = message.msg_type() == b"4";
                 if is_fill
                     && !message
@@ -133,11 +145,7 @@ impl Watch {
     }
 
     fn order(&mut self, bank: usize, now_ns: u64, message: &Message<'_>) {
-        let field = |tag: u32| {
-            let mut fields = message.fields().map_while(Result::ok);
-            let field = fields.find(|field| field.tag == tag);
-            field.map_or("", |field| std::str::from_utf8(field.value).unwrap_or(""))
-        };
+        let field = |tag: u32| field(message, tag);
         let id = field(11);
         self.orders += 1;
         self.note(now_ns, || {
@@ -211,6 +219,13 @@ impl Watch {
             self.lines.push(line.to_owned());
         }
     }
+}
+
+/// The text of a field; empty if there is none.
+fn field<'a>(message: &Message<'a>, tag: u32) -> &'a str {
+    let mut fields = message.fields().map_while(Result::ok);
+    let field = fields.find(|field| field.tag == tag);
+    field.map_or("", |field| std::str::from_utf8(field.value).unwrap_or(""))
 }
 
 /// The parent in a ClOrdID: prefix, parent, number.

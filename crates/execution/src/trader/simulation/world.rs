@@ -22,8 +22,9 @@ use touchline_fx::input::Session;
 use touchline_fx::quotes::{BusQuotes, Quoted};
 use touchline_fx::setup::Setup;
 use touchline_journal::{Mode, SimulatedJournal, State};
+use touchline_lab::bank::CONTRADICTED;
 use touchline_lab::random::Random;
-use touchline_types::ReceiveTime;
+use touchline_types::{Id, ReceiveTime};
 
 const MS: u64 = 1_000_000;
 const SEGMENT_BYTES: u64 = 64 << 10;
@@ -158,6 +159,22 @@ impl World {
         &self.process.as_ref().expect("a running engine").core.engine
     }
 
+    /// The core of a process that did its round, if there is one.
+    pub fn awake(&self) -> Option<&Core<SimulatedHost, Wire>> {
+        let process = self.process.as_ref()?;
+        let is_awake = self.frozen_ns <= self.now_ns && process.has_begun;
+        is_awake.then_some(&process.core)
+    }
+
+    /// Units and cash of what the desk booked without an order.
+    pub fn booked(&self, pair: usize) -> (i64, i128) {
+        let bookings = self.traders.bookings.iter();
+        let own = bookings.filter(|(_, of, ..)| *of == pair);
+        own.fold((0, 0), |(units, cash), (.., more, more_cash)| {
+            (units + more, cash + more_cash)
+        })
+    }
+
     /// The process dies for the last time.
     pub fn end_process(&mut self) {
         self.process = None;
@@ -170,9 +187,18 @@ impl World {
         Counts {
             orders: self.machine.borrow().watch.orders,
             fills: books.map(|books| books.fills).sum(),
+            contradictions: CONTRADICTED.map(|tag| self.contradictions(tag)),
             cuts: lines.sum(),
             ..self.counts
         }
+    }
+
+    /// Reports of all banks that contradicted themselves in a tag.
+    fn contradictions(&self, tag: u32) -> u64 {
+        let books = self.banks.iter().map(|bank| bank.desk.books());
+        books
+            .filter_map(|books| books.contradictions.get(&tag))
+            .sum()
     }
 
     pub fn trace(&self) -> Vec<String> {
@@ -226,9 +252,10 @@ impl World {
             None if self.start_ns <= self.now_ns => self.start()?,
             None => {}
         }
-        match self.machine.borrow_mut().watch.failure.take() {
+        let failure = self.machine.borrow_mut().watch.failure.take();
+        match failure {
             Some(failure) => Err(failure),
-            None => super::checks::limits(self),
+            None => super::checks::limits(self).and_then(|()| super::checks::cancels(self)),
         }
     }
 
@@ -519,6 +546,8 @@ impl World {
             machine.journal.arm(None, None);
         }
         self.traders.kill(self.now_ns);
+        self.traders.book_all(self.now_ns);
+        self.counts.booked = self.traders.bookings.len() as u64;
         for bank in &mut self.banks {
             let until_ns = self.now_ns;
             bank.line.borrow_mut().stall(until_ns);
@@ -547,17 +576,21 @@ impl World {
         let engine = &process.core.engine;
         let live = engine.orders().live().to_vec();
         let is_waiting = self.traders.waiting.is_empty();
+        // What a journal that failed refused is sent again.
+        let names = (0..self.traders.bookings.len()).map(|number| format!("B{number}"));
+        let mut names = names.map(|name| Id::lossy(name.as_bytes()));
+        if is_waiting && names.any(|name| !engine.desk_trades().is_booked(&name)) {
+            self.traders.book_all(self.now_ns);
+            return false;
+        }
         for at in &live {
             let order = engine.orders().get(*at);
             if order.state().is_doubtful() && is_waiting && self.now_ns > calm_ns + 500 * MS {
                 let terms = &order.terms;
-                let mut deals = self.banks[terms.bank].desk.deals();
-                let deal = deals.find(|deal| deal.id == terms.id.as_str());
+                let deals = self.banks[terms.bank].desk.deals();
                 let precision = engine.setup().pairs[terms.pair].config.precision;
-                let cum = deal.map_or(0, |deal| deal.cum);
-                let price = super::traders::price_text(terms.price, precision);
                 self.traders
-                    .resolve(self.now_ns, terms.id.as_str(), cum, &price);
+                    .resolve_as(self.now_ns, terms, precision, deals);
                 self.counts.resolved += 1;
             }
         }

@@ -3,6 +3,7 @@
 use super::super::watch::parent_of;
 use super::{BEGIN_NS, Engine, Process, World, watch};
 use std::collections::BTreeSet;
+use touchline_fx::orders::OrderState;
 use touchline_types::Id;
 
 impl World {
@@ -15,6 +16,7 @@ impl World {
                 self.ask(core, bank, epoch);
             }
         }
+        self.resolve_disputed(core);
         while let Some((client, command)) = self.traders.waiting.pop_front() {
             let banks = 0..core.sessions.len();
             let waits: Vec<usize> = banks.filter(|at| core.engine.waits_for_desk(*at)).collect();
@@ -43,6 +45,26 @@ impl World {
                 .iter()
                 .filter(|bank| !core.engine.waits_for_desk(**bank));
             self.counts.released += released.count() as u64;
+        }
+    }
+
+    /// The desk resolves a disputed order that the bank has ended, now and then.
+    fn resolve_disputed(&mut self, core: &Engine) {
+        let orders = core.engine.orders();
+        for at in orders.live() {
+            let order = orders.get(*at);
+            if order.state() != OrderState::Disputed || !self.random.chance(0.02) {
+                continue;
+            }
+            let deals = self.banks[order.terms.bank].desk.deals();
+            let mut ended = deals.filter(|deal| deal.is_ended);
+            if ended.any(|deal| deal.id == order.terms.id.as_str()) {
+                let precision = self.setup.pairs[order.terms.pair].config.precision;
+                let deals = self.banks[order.terms.bank].desk.deals();
+                self.traders
+                    .resolve_as(self.now_ns, &order.terms, precision, deals);
+                self.counts.disputed += 1;
+            }
         }
     }
 
