@@ -294,7 +294,14 @@ impl Standby {
         refusal: Option<&str>,
     ) {
         let answer = if refusal.is_some() { "refused" } else { answer };
-        let line = answer_line(wall_ns(), &client.name, command.request, answer, refusal);
+        let line = answer_line(
+            wall_ns(),
+            &client.name,
+            command.request,
+            answer,
+            refusal,
+            None,
+        );
         if let Some(answers) = &mut self.answers {
             answers.publish(records::ANSWERS, 0, &line);
         }
@@ -324,7 +331,7 @@ impl Promotion {
             text.push_str(&format!("\n{copied}"));
         }
         let (client, request) = (&self.client.name, self.command.request);
-        let line = answer_line(wall_ns(), client, request, &text, None);
+        let line = answer_line(wall_ns(), client, request, &text, None, None);
         self.answers.publish(records::ANSWERS, 0, &line);
         Some(text)
     }

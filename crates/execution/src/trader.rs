@@ -59,8 +59,10 @@ const SHOW_NS: u64 = 100_000_000;
 const INTACT_NS: u64 = 250_000_000;
 /// Time without activity after which readers of the drop copy count the engine as stalled.
 const STALLED_NS: u64 = 500_000_000;
-/// Interval at which positions and the scorecard are journaled and published, nanoseconds.
+/// Longest interval at which positions and the scorecard are journaled and published, nanoseconds.
 const SCORES_NS: u64 = 60_000_000_000;
+/// Time from the first order of a run to the scorecard behind it, nanoseconds.
+const SCORES_FIRST_NS: u64 = 1_000_000_000;
 
 /// Why an engine cannot start or continue.
 #[derive(Debug, Error)]
@@ -144,6 +146,29 @@ struct Timers {
     intact_ns: u64,
     show_ns: u64,
     scores_ns: u64,
+    /// Time between the last two scorecards; 0: the run has sent no order.
+    scores_pause_ns: u64,
+}
+
+impl Timers {
+    /// Whether positions and the scorecard are to be told: soon after the first order of the run, so that a report made then has it,
+    /// then with pauses that double up to [`SCORES_NS`].
+    fn are_scores_due(&mut self, now_ns: u64, orders: u64) -> bool {
+        if self.scores_pause_ns == 0 && orders > 0 {
+            self.scores_pause_ns = SCORES_FIRST_NS;
+            self.scores_ns = now_ns + SCORES_FIRST_NS;
+        }
+        if now_ns < self.scores_ns {
+            return false;
+        }
+        self.scores_pause_ns = (2 * self.scores_pause_ns).min(SCORES_NS);
+        self.scores_ns = now_ns
+            + match self.scores_pause_ns {
+                0 => SCORES_NS,
+                pause_ns => pause_ns,
+            };
+        true
+    }
 }
 
 impl Trader {
@@ -431,8 +456,10 @@ impl Trader {
             self.core.out.drop_copy.check()?;
             self.watch_directory(began_ns);
         }
-        if began_ns >= self.timers.scores_ns {
-            self.timers.scores_ns = began_ns + SCORES_NS;
+        if self
+            .timers
+            .are_scores_due(began_ns, self.core.totals.orders)
+        {
             let at_ns = self.time(began_ns).wall_ns;
             self.core.tell_scores(at_ns);
         }

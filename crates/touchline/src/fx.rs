@@ -4,6 +4,8 @@ pub mod blotter;
 mod compose;
 mod desk;
 mod follow;
+mod lines;
+pub mod numbers;
 mod replay;
 mod report;
 mod run;
@@ -64,4 +66,50 @@ fn unreadable(path: &Path, error: &std::io::Error) -> Failure {
         "{}: cannot be read ({error}); {fix}",
         path.display()
     ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::Command;
+
+    /// Each command says how it is called and what its exit status means.
+    #[test]
+    fn every_command_has_an_example_and_its_exit_statuses() {
+        let commands = [
+            ("fx", Arguments::augment_args(Command::new("fx"))),
+            (
+                "relay",
+                crate::relay::Arguments::augment_args(Command::new("relay")),
+            ),
+            (
+                "sim",
+                crate::sim::Arguments::augment_args(Command::new("sim")),
+            ),
+        ];
+        for (name, command) in commands {
+            let leaves: Vec<&Command> = match command.has_subcommands() {
+                true => command.get_subcommands().collect(),
+                false => vec![&command],
+            };
+            assert!(!leaves.is_empty(), "{name}");
+            for leaf in leaves {
+                let help = leaf
+                    .get_after_help()
+                    .map(ToString::to_string)
+                    .unwrap_or_default();
+                let call = match command.has_subcommands() {
+                    true => format!("touchline {name} {}", leaf.get_name()),
+                    false => format!("touchline {name} "),
+                };
+                for part in [call.as_str(), "Example", "Exit status"] {
+                    assert!(
+                        help.contains(part),
+                        "{name} {}: no {part:?} in {help:?}",
+                        leaf.get_name()
+                    );
+                }
+            }
+        }
+    }
 }

@@ -462,8 +462,8 @@ pub const FX: &[Mutant] = &[
     },
     Mutant {
         name: "fx: a quantity need not be a multiple of the lot",
-        find: "&& quantity % config.lot == 0",
-        replace: "&& config.lot > 0",
+        find: "if quantity % config.lot != 0 {",
+        replace: "if config.lot <= 0 {",
         test: "-p touchline-fx --test fx limits::a_message_that_is_not_an_order_is_rejected",
     },
     Mutant {

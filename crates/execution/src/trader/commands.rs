@@ -10,11 +10,13 @@ use crate::variant::Variant;
 use serde_json::{Map, Value, json};
 use touchline_fx::desk_trades::BookState;
 use touchline_fx::input::{Desk, Input};
-use touchline_fx::session_file::read_desk;
+use touchline_fx::session_file::{bad_order, read_desk};
 use touchline_types::{Id, ReceiveTime};
 
 /// The reason in the answer for a ring that is not read.
 pub(crate) const RING_REFUSED: &str = "ring_refused";
+/// The reason in the answer for a parent with invalid terms; the answer and the log also have the cause.
+const BAD_ORDER: &str = "bad_order";
 
 impl<O: Output, L: Link> Core<O, L> {
     /// Executes a command or refuses it. The command is in the journal as received, also one that was seen before, and so is
@@ -43,15 +45,21 @@ impl<O: Output, L: Link> Core<O, L> {
             Ok(answer) => (*answer, None),
             Err(reason) => ("refused", Some(reason)),
         };
+        let is_bad_order = reason.is_some_and(|reason| reason == BAD_ORDER);
+        let cause = is_bad_order.then(|| bad_order(self.engine.setup(), &command.text));
+        let cause = cause.flatten().map(|cause| cause.to_string());
         if let Some(reason) = reason {
             self.totals.refused += 1;
             self.incident(Incident::Refused {
                 client: client.name.clone(),
-                reason: reason.clone(),
+                reason: match &cause {
+                    Some(cause) => format!("{reason}: {cause}"),
+                    None => reason.clone(),
+                },
             });
         }
-        let reason = reason.map(String::as_str);
-        let line = answer_line(at_ns, &client.name, command.request, answer, reason);
+        let (reason, cause) = (reason.map(String::as_str), cause.as_deref());
+        let line = answer_line(at_ns, &client.name, command.request, answer, reason, cause);
         self.answer(at_ns, &line);
     }
 
@@ -61,7 +69,7 @@ impl<O: Output, L: Link> Core<O, L> {
             client: client.name.clone(),
             why: why.to_owned(),
         });
-        let line = answer_line(at_ns, &client.name, 0, "refused", Some(RING_REFUSED));
+        let line = answer_line(at_ns, &client.name, 0, "refused", Some(RING_REFUSED), None);
         self.answer(at_ns, &line);
     }
 
@@ -75,7 +83,7 @@ impl<O: Output, L: Link> Core<O, L> {
     ) {
         let at_ns = time.wall_ns;
         self.journal_command(time, client, command);
-        let line = answer_line(at_ns, &client.name, command.request, answer, None);
+        let line = answer_line(at_ns, &client.name, command.request, answer, None, None);
         self.answer(at_ns, &line);
     }
 
@@ -160,10 +168,7 @@ impl<O: Output, L: Link> Core<O, L> {
         let is_accepted = !known && request.id.is_some_and(|id| self.engine.parents().has(&id));
         match is_accepted {
             true => Ok("accepted"),
-            false => Err(self
-                .refusal
-                .take()
-                .unwrap_or_else(|| "bad_order".to_owned())),
+            false => Err(self.refusal.take().unwrap_or_else(|| BAD_ORDER.to_owned())),
         }
     }
 
@@ -245,16 +250,20 @@ impl<O: Output, L: Link> Core<O, L> {
     }
 }
 
-/// The line of an answer.
+/// The line of an answer; a refusal has a reason for programs, and may have a cause for people.
 pub(crate) fn answer_line(
     at_ns: u64,
     client: &str,
     request: u64,
     answer: &str,
     reason: Option<&str>,
+    cause: Option<&str>,
 ) -> String {
-    let line = json!({
+    let mut line = json!({
         "t": at_ns, "client": client, "request": request, "answer": answer, "reason": reason,
     });
+    if let Some(cause) = cause {
+        line["cause"] = cause.into();
+    }
     line.to_string()
 }

@@ -248,6 +248,20 @@ impl Incident {
     }
 }
 
+/// What to do about sequence numbers that do not fit: attempts without it repeat the same failure.
+fn numbers_cure(why: &str) -> &'static str {
+    if why.contains("MsgSeqNum is too low") {
+        return "; the bank has begun its numbers again and the journal continues its own: agree on a reset (141=Y) with the bank, or \
+                start a new journal. A `touchline sim bank` without --store begins again at each start: remove the journal too";
+    }
+    // The words of our own sessions; banks use them too.
+    if why.contains("MsgSeqNum too low") {
+        return "; the bank continues its numbers and the journal is new or lost some: agree on a reset (141=Y) with the bank. A \
+                `touchline sim bank` begins again when it is started again, with --store in an empty folder";
+    }
+    ""
+}
+
 impl fmt::Display for Incident {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -269,7 +283,8 @@ impl fmt::Display for Incident {
             Incident::SessionDown { bank, why, .. } => {
                 write!(
                     f,
-                    "order session of {bank} was lost: {why}; its orders are unknown until it is up"
+                    "order session of {bank} was lost: {why}; its orders are unknown until it is up{}",
+                    numbers_cure(why)
                 )
             }
             Incident::NotConnected {

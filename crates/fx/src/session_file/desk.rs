@@ -28,6 +28,62 @@ pub enum DeskError {
     Op(String),
 }
 
+/// Why the terms of a parent are invalid: the field, its value, and what it may be.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum BadOrder {
+    /// Its name.
+    #[error("id: 1 to {PARENT_ID_MAX} bytes of printable text are required")]
+    Id,
+    /// A pair that is not configured.
+    #[error("pair {given} is not configured; the pairs are {configured}")]
+    Pair {
+        /// As received.
+        given: String,
+        /// Symbols of the configuration.
+        configured: String,
+    },
+    /// Not a positive whole number of units.
+    #[error("quantity {0} is not a whole number of base units from 1 to {max}", max = ticks::QUANTITY_MAX)]
+    Quantity(String),
+    /// Not a multiple of the pair's lot.
+    #[error("quantity {given} is not a multiple of {lot}, the lot of {symbol}")]
+    Lot {
+        /// As received.
+        given: i64,
+        /// Base units.
+        lot: i64,
+        /// Pair.
+        symbol: String,
+    },
+    /// Not a price of the pair.
+    #[error("limit {given} is not a positive price of {symbol}: its tick is {tick}")]
+    Limit {
+        /// As received.
+        given: String,
+        /// Pair.
+        symbol: String,
+        /// Tick as a decimal.
+        tick: String,
+    },
+    /// A field with a value that it cannot have.
+    #[error("{field} {given}: give {wanted}")]
+    Field {
+        /// Its key.
+        field: &'static str,
+        /// As received.
+        given: String,
+        /// What it may be.
+        wanted: &'static str,
+    },
+}
+
+/// Why a parent is refused as `bad_order`; none if its terms are valid, or if the text is not a parent.
+pub fn bad_order(setup: &Setup, text: &str) -> Option<BadOrder> {
+    let fields: Map<String, Value> = serde_json::from_str(text).ok()?;
+    let is_parent = fields.get("op").and_then(Value::as_str) == Some("parent");
+    is_parent.then(|| parent(setup, &fields).err()).flatten()
+}
+
 /// Reads a command.
 ///
 /// # Errors
@@ -43,7 +99,7 @@ pub fn read(setup: &Setup, text: &str) -> Result<Desk, DeskError> {
     Ok(match text("op").unwrap_or_default() {
         "parent" => Desk::Parent(ParentRequest {
             id: id("id"),
-            terms: parent(setup, &fields),
+            terms: parent(setup, &fields).ok(),
         }),
         "cancel" => Desk::Cancel { id: id("id") },
         "kill" => Desk::Kill { by: id("by") },
@@ -71,48 +127,75 @@ pub fn read(setup: &Setup, text: &str) -> Result<Desk, DeskError> {
     })
 }
 
-/// Terms of a parent; none if invalid.
-fn parent(setup: &Setup, fields: &Map<String, Value>) -> Option<ParentTerms> {
-    let id = word(fields, "id", None)?;
-    let id = Id::new(id.as_bytes()).filter(|_| (1..=PARENT_ID_MAX).contains(&id.len()))?;
-    let pair: Pair = setup.pair(word(fields, "pair", None)?)?;
-    let config = &setup.pairs[pair].config;
-    let side = side(fields)?;
-    let quantity = whole(fields, "qty").filter(|quantity| {
-        let is_some = (1..=ticks::QUANTITY_MAX).contains(quantity);
-        // mutant: fx: a quantity need not be a multiple of the lot
-        is_some && quantity % config.lot == 0
+/// Terms of a parent.
+fn parent(setup: &Setup, fields: &Map<String, Value>) -> Result<ParentTerms, BadOrder> {
+    let id = word(fields, "id", None).filter(|id| (1..=PARENT_ID_MAX).contains(&id.len()));
+    let id = id
+        .and_then(|id| Id::new(id.as_bytes()))
+        .ok_or(BadOrder::Id)?;
+    let pair = word(fields, "pair", None).and_then(|symbol| setup.pair(symbol));
+    let pair: Pair = pair.ok_or_else(|| BadOrder::Pair {
+        given: given(fields, "pair"),
+        configured: symbols(setup),
     })?;
+    let config = &setup.pairs[pair].config;
+    let side = side(fields).ok_or_else(|| bad_field(fields, "side", "buy or sell"))?;
+    let quantity = whole(fields, "qty")
+        .filter(|quantity| (1..=ticks::QUANTITY_MAX).contains(quantity))
+        .ok_or_else(|| BadOrder::Quantity(given(fields, "qty")))?;
+    // mutant: fx: a quantity need not be a multiple of the lot
+    if quantity % config.lot != 0 {
+        return Err(BadOrder::Lot {
+            given: quantity,
+            lot: config.lot,
+            symbol: config.symbol.clone(),
+        });
+    }
     let limit = match fields.get("limit") {
         None | Some(Value::Null) => None,
-        Some(Value::String(text)) => Some(ticks::price(text.as_bytes(), config.precision)?),
-        Some(_) => return None,
+        Some(value) => {
+            let text = value.as_str();
+            let price = text.and_then(|text| ticks::price(text.as_bytes(), config.precision));
+            Some(price.ok_or_else(|| BadOrder::Limit {
+                given: given(fields, "limit"),
+                symbol: config.symbol.clone(),
+                tick: ticks::text(1, u32::from(config.precision)),
+            })?)
+        }
     };
-    let lifetime = match word(fields, "tif", Some("gtd"))? {
-        "gtd" => Lifetime::Deadline,
-        "ioc" => Lifetime::Immediate,
-        "fok" => Lifetime::AllOrNothing,
-        _ => return None,
+    let lifetime = match word(fields, "tif", Some("gtd")) {
+        Some("gtd") => Lifetime::Deadline,
+        Some("ioc") => Lifetime::Immediate,
+        Some("fok") => Lifetime::AllOrNothing,
+        _ => return Err(bad_field(fields, "tif", "gtd, ioc or fok")),
     };
     let deadline_ms = match (lifetime, fields.get("deadline_ms")) {
-        (Lifetime::Deadline, value) => value?.as_u64()?,
+        (Lifetime::Deadline, value) => value
+            .and_then(Value::as_u64)
+            .ok_or_else(|| bad_field(fields, "deadline_ms", "the milliseconds of a gtd order"))?,
         _ => 0,
     };
     let urgency = match fields.get("urgency") {
         None => 1,
-        Some(value) => value.as_u64().filter(|urgency| *urgency <= 2)? as usize,
+        Some(value) => value
+            .as_u64()
+            .filter(|urgency| *urgency <= 2)
+            .ok_or_else(|| bad_field(fields, "urgency", "0, 1 or 2"))?
+            as usize,
     };
-    let style = match word(fields, "style", Some("best"))? {
-        "best" => Style::Best,
-        "full" => Style::Full,
-        "sweep" => Style::Sweep,
-        _ => return None,
+    let style = match word(fields, "style", Some("best")) {
+        Some("best") => Style::Best,
+        Some("full") => Style::Full,
+        Some("sweep") => Style::Sweep,
+        _ => return Err(bad_field(fields, "style", "best, full or sweep")),
     };
     let partial = match fields.get("partial") {
         None => true,
-        Some(value) => value.as_bool()?,
+        Some(value) => value
+            .as_bool()
+            .ok_or_else(|| bad_field(fields, "partial", "true or false"))?,
     };
-    Some(ParentTerms {
+    Ok(ParentTerms {
         id,
         pair,
         side,
@@ -124,6 +207,28 @@ fn parent(setup: &Setup, fields: &Map<String, Value>) -> Option<ParentTerms> {
         style,
         partial,
     })
+}
+
+fn bad_field(fields: &Map<String, Value>, field: &'static str, wanted: &'static str) -> BadOrder {
+    BadOrder::Field {
+        field,
+        given: given(fields, field),
+        wanted,
+    }
+}
+
+/// The value of a field as it was received, cut: it becomes part of an answer and of a log line.
+fn given(fields: &Map<String, Value>, key: &str) -> String {
+    const LETTERS_MAX: usize = 40;
+    let text = fields
+        .get(key)
+        .map_or("(none)".to_owned(), Value::to_string);
+    text.chars().take(LETTERS_MAX).collect()
+}
+
+fn symbols(setup: &Setup) -> String {
+    let symbols = setup.pairs.iter().map(|pair| pair.config.symbol.as_str());
+    symbols.collect::<Vec<_>>().join(", ")
 }
 
 /// A booking without an order; none if invalid.

@@ -133,7 +133,12 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         let ledger = folder.path().join(LEDGER);
         let text = fs::read_to_string(&ledger)
             .map_err(|error| Failure::run(format!("{}: {error}", ledger.display())))?;
-        let (is_equal, text) = trading::compare(&own, &trading::ledgers(&text)?, paint);
+        let pairs = banks.pairs.iter();
+        let precisions = pairs
+            .map(|pair| (pair.symbol.clone(), pair.precision))
+            .collect();
+        let (is_equal, text) =
+            trading::compare(&own, &trading::ledgers(&text)?, &precisions, paint);
         are_positions_equal = is_equal;
         page += &text;
     }
@@ -166,13 +171,19 @@ fn watch(
         Ok(!interrupt.is_asked() && end.is_none_or(|end| start.elapsed() < end))
     };
     if !arguments.plain && std::io::stdout().is_terminal() {
-        let composite = format!(
-            "Parent orders at random on the quotes of five simulated banks. Ctrl-C ends the demo; then positions are compared with \
-             the banks' books.\nThe composite: touchline top {BUS} --dir {}",
-            buses.display()
-        );
         let paint = Paint::for_stdout();
-        let picture = || Ok(format!("{composite}\n{}", trading.borrow().screen(paint)));
+        let picture = || {
+            let trading = trading.borrow();
+            let about = format!(
+                "Orders at random on the quotes of five simulated banks. Ctrl-C ends the demo.\n\
+                 The composite: touchline top {BUS} --dir {}\n{}",
+                buses.display(),
+                trading.kill_text()
+            );
+            let about = screen::wrapped(&about);
+            let blotter = trading.screen(about.lines().count(), paint);
+            Ok(about + &blotter)
+        };
         return screen::watch_while(goes_on, picture);
     }
     let root = Root::at(buses);
@@ -199,8 +210,9 @@ fn watch(
             before = now;
         }
     }
-    let out = trading.borrow().screen(Paint::for_stdout());
-    say(&format!("\n{out}"))
+    let trading = trading.borrow();
+    let page = trading.page(Paint::for_stdout());
+    say(&format!("\n{}\n{page}", trading.kill_text()))
 }
 
 impl Cast {

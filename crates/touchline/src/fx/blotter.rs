@@ -1,53 +1,71 @@
 //! `touchline fx blotter`: parents, orders, positions, banks and alarms of a trading engine on a screen.
 
-use super::follow::{Source, open, settings};
-use crate::format::{count, time_of_day};
+mod live;
+
+use super::follow::{Source, open};
+use super::lines::{Fields, field, trade, whole};
+use super::numbers::{money, units};
+use crate::format::{counted, time_of_day};
 use crate::output::{Failure, say};
 use crate::paint::Paint;
 use crate::screen;
 use clap::Args;
-use serde_json::{Map, Value};
+pub use live::Live;
+use serde_json::Value;
+use std::collections::BTreeSet;
 use std::fmt::Write;
-use touchline_execution::blotter::{Blotter, LiveBlotter};
+use std::io::IsTerminal;
+use touchline_execution::blotter::{BankRow, Blotter, LiveBlotter};
+use touchline_gateway::bus;
 
 /// Show parents, orders, fills, positions, banks and alarms of a trading engine.
 ///
-/// Everything is read from the journal and the drop copy: the engine does not notice its readers.
+/// Everything is read from the journal, the drop copy and the counters: the engine does not notice its readers.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  touchline fx blotter --config fx/run.toml
+  touchline fx blotter
   touchline fx blotter --config fx/run.toml --once
 
-Exit status:
-  0  stopped by Ctrl-C, or --once
-  1  the journal cannot be read
-  2  bad arguments or configuration")]
+Exit status: 0 stopped by Ctrl-C, or --once; 1 the journal cannot be read, 2 bad arguments or
+configuration")]
 pub struct Arguments {
     #[command(flatten)]
     source: Source,
     /// Print it once, and end
     #[arg(long)]
     once: bool,
-    /// Rows of each table
-    #[arg(long, value_name = "N", default_value_t = 8)]
-    rows: usize,
+    /// Rows of each table; by default as many as the terminal has room for, at most 8
+    #[arg(long, value_name = "N")]
+    rows: Option<usize>,
 }
+
+/// Most rows of a table by default.
+const ROWS_MAX: usize = 8;
+/// Columns of the codes of rejects; more codes take further lines.
+const CODES_WIDTH: usize = 24;
 
 /// Shows the blotter.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
-    let mut follower = open(&settings(&arguments.source)?);
+    let config = arguments.source.settings()?;
+    let root = bus::root(config.run.directory.as_deref());
+    let mut follower = open(&config);
     let mut blotter = LiveBlotter::default();
     let paint = Paint::for_stdout();
+    let is_screen = !arguments.once && std::io::stdout().is_terminal();
     let mut picture = || {
         let polled = follower.poll_live(&mut |line| blotter.take(line));
         polled.map_err(Failure::run)?;
-        Ok(draw(
-            blotter.now(),
-            follower.has_engine(),
-            arguments.rows,
-            paint,
-        ))
+        let live = match follower.has_engine() {
+            true => Live::read(&root, &config.run.bus),
+            false => Live::default(),
+        };
+        let mut room = match is_screen {
+            true => Room::of_terminal(blotter.now(), &live, 0),
+            false => Room::default(),
+        };
+        room.rows = arguments.rows.unwrap_or(room.rows);
+        Ok(draw(blotter.now(), &live, room, paint))
     };
     match arguments.once {
         true => say(&picture()?),
@@ -55,164 +73,225 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     }
 }
 
-/// The blotter as text, with so many rows of each table.
-pub fn draw(blotter: &Blotter, has_engine: bool, rows: usize, paint: Paint) -> String {
-    let mut text = String::new();
-    let state = match (has_engine, &blotter.killed) {
-        (false, _) => paint.yellow("no engine").to_string(),
-        (true, Some(by)) => paint.red(format!("KILLED by {by}")).to_string(),
-        (true, None) => paint.green("trading").to_string(),
-    };
-    // Writing into a string does not fail.
-    let _ = writeln!(
-        text,
-        "{state}   {} UTC   {} fills, {} orders out with {}",
-        time_of_day(blotter.at_ns),
-        blotter.fill_count,
-        blotter.orders.len(),
-        count(blotter.out().unsigned_abs()),
-    );
-    positions(blotter, &mut text, paint);
-    parents(blotter, rows, &mut text, paint);
-    orders(blotter, rows, &mut text, paint);
-    banks(blotter, &mut text, paint);
-    last(blotter, rows, &mut text, paint);
-    text
+/// Room for the tables.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Room {
+    /// Rows of each table that grows.
+    rows: usize,
+    /// Without empty lines between tables.
+    is_dense: bool,
 }
 
-fn head(text: &mut String, paint: Paint, title: &str) {
-    let _ = writeln!(text, "\n{}", paint.bold(title));
-}
-
-fn positions(blotter: &Blotter, text: &mut String, paint: Paint) {
-    head(
-        text,
-        paint,
-        "pair           position              cash    worst long   worst short            pnl",
-    );
-    for (pair, row) in &blotter.pairs {
-        let _ = writeln!(
-            text,
-            "{pair:<10} {:>12} {:>17} {:>13} {:>13} {:>14}",
-            row.position,
-            row.cash,
-            row.worst[0],
-            row.worst[1],
-            row.pnl.as_deref().unwrap_or("-"),
-        );
+impl Default for Room {
+    fn default() -> Room {
+        Room {
+            rows: ROWS_MAX,
+            is_dense: false,
+        }
     }
 }
 
-fn parents(blotter: &Blotter, rows: usize, text: &mut String, paint: Paint) {
-    head(
-        text,
-        paint,
-        "parent                pair       side     quantity       filled      limit  state",
-    );
-    let skipped = blotter.parents.len().saturating_sub(rows);
-    for parent in blotter.parents.iter().skip(skipped) {
-        let _ = writeln!(
-            text,
-            "{:<21} {:<10} {:<4} {:>12} {:>12} {:>10}  {}",
-            parent.id,
-            parent.pair,
-            parent.side,
-            parent.quantity,
-            parent.filled,
-            parent.limit.as_deref().unwrap_or("-"),
-            parent.state,
-        );
+impl Room {
+    /// Room of the terminal below so many other lines.
+    pub fn of_terminal(blotter: &Blotter, live: &Live, above: usize) -> Room {
+        let (_, height) = screen::size();
+        Room::of(height, blotter, live, above)
     }
-}
 
-fn orders(blotter: &Blotter, rows: usize, text: &mut String, paint: Paint) {
-    head(
-        text,
-        paint,
-        "order out                        bank         filled       leaves  state",
-    );
-    for (id, order) in blotter.orders.iter().take(rows) {
-        let state = match order.state.as_str() {
-            state @ ("unknown" | "disputed") => paint.yellow(state).to_string(),
-            state => state.to_owned(),
+    fn of(height: usize, blotter: &Blotter, live: &Live, above: usize) -> Room {
+        /// Tables whose rows grow, and those with a heading and an empty line before it.
+        const GROWING: usize = 4;
+        const TABLES: usize = 6;
+        // The state, the headings, and the last row of the terminal.
+        let fixed = above + 1 + usize::from(live.down().is_some()) + TABLES + 1;
+        let fixed = fixed + blotter.pairs.len() + bank_names(blotter, live).len();
+        let rows = |fixed: usize| (height.saturating_sub(fixed) / GROWING).min(ROWS_MAX);
+        let is_dense = rows(fixed + TABLES) < 3;
+        let rows = match is_dense {
+            true => rows(fixed).max(1),
+            false => rows(fixed + TABLES),
         };
-        let _ = writeln!(
-            text,
-            "{id:<32} {:<8} {:>12} {:>12}  {state}",
-            order.bank, order.cum, order.leaves
-        );
-    }
-    let more = blotter.orders.len().saturating_sub(rows);
-    if more > 0 {
-        let _ = writeln!(text, "{more} more");
+        Room { rows, is_dense }
     }
 }
 
-fn banks(blotter: &Blotter, text: &mut String, paint: Paint) {
-    head(
-        text,
+/// The blotter as text of at most 80 columns.
+pub fn draw(blotter: &Blotter, live: &Live, room: Room, paint: Paint) -> String {
+    let mut page = Page {
+        text: String::new(),
+        room,
         paint,
-        "bank       orders    fills        filled  unknown  rejects by code",
-    );
-    for (bank, row) in &blotter.banks {
-        let mut rejects: Vec<String> = row
-            .rejects
-            .iter()
-            .map(|(code, count)| format!("{code} {count}"))
-            .collect();
-        if row.cooling_until_ns > blotter.at_ns {
-            rejects.push("cooling down".to_owned());
+    };
+    page.line(format_args!(
+        "{}   {} UTC   {}, {} out with {}",
+        live.state(blotter.killed.as_deref(), paint),
+        time_of_day(blotter.at_ns),
+        counted(blotter.fill_count, "fill"),
+        counted(blotter.orders.len() as u64, "order"),
+        units(blotter.out()),
+    ));
+    if let Some(down) = live.down() {
+        page.line(format_args!("{}", paint.red(down)));
+    }
+    page.positions(blotter);
+    page.parents(blotter);
+    page.orders(blotter);
+    page.banks(blotter, live);
+    page.last(blotter);
+    page.text
+}
+
+/// Banks that have dealt or have a session, in their order by name.
+fn bank_names<'b>(blotter: &'b Blotter, live: &'b Live) -> BTreeSet<&'b str> {
+    let dealt = blotter.banks.keys().map(String::as_str);
+    dealt
+        .chain(live.sessions.keys().map(String::as_str))
+        .collect()
+}
+
+/// The text so far.
+struct Page {
+    text: String,
+    room: Room,
+    paint: Paint,
+}
+
+impl Page {
+    fn line(&mut self, line: std::fmt::Arguments<'_>) {
+        // Writing into a string does not fail.
+        let _ = writeln!(self.text, "{line}");
+    }
+
+    fn head(&mut self, title: &str) {
+        let gap = if self.room.is_dense { "" } else { "\n" };
+        let title = self.paint.bold(title);
+        self.line(format_args!("{gap}{title}"));
+    }
+
+    fn positions(&mut self, blotter: &Blotter) {
+        self.head("pair        position              cash   worst long  worst short           pnl");
+        for (pair, row) in &blotter.pairs {
+            let [long, short] = row.worst.map(units);
+            self.line(format_args!(
+                "{pair:<7} {:>12} {:>17} {long:>12} {short:>12} {:>13}",
+                units(row.position),
+                money(&row.cash),
+                row.pnl.as_deref().map_or("-".to_owned(), money),
+            ));
         }
-        if !row.disabled.is_empty() {
-            rejects.push(format!("disabled: {}", row.disabled.join(" ")));
+    }
+
+    fn parents(&mut self, blotter: &Blotter) {
+        self.head("parent            pair    side   quantity     filled     limit  state");
+        let skipped = blotter.parents.len().saturating_sub(self.room.rows);
+        for parent in blotter.parents.iter().skip(skipped) {
+            self.line(format_args!(
+                "{:<17} {:<7} {:<4} {:>10} {:>10} {:>9}  {}",
+                parent.id,
+                parent.pair,
+                parent.side,
+                units(parent.quantity),
+                units(parent.filled),
+                parent.limit.as_deref().unwrap_or("-"),
+                parent.state,
+            ));
         }
-        let _ = writeln!(
-            text,
-            "{bank:<8} {:>8} {:>8} {:>13} {:>8}  {}",
-            row.orders,
-            row.fills,
-            row.filled,
-            row.unknown,
-            rejects.join(", ")
-        );
+    }
+
+    fn orders(&mut self, blotter: &Blotter) {
+        self.head("order out                        bank         filled       leaves  state");
+        for (id, order) in blotter.orders.iter().take(self.room.rows) {
+            let state = match order.state.as_str() {
+                state @ ("unknown" | "disputed") => self.paint.yellow(state).to_string(),
+                state => state.to_owned(),
+            };
+            let (filled, leaves) = (units(order.cum), units(order.leaves));
+            let bank = &order.bank;
+            self.line(format_args!(
+                "{id:<32} {bank:<8} {filled:>12} {leaves:>12}  {state}"
+            ));
+        }
+        let more = blotter.orders.len().saturating_sub(self.room.rows);
+        if more > 0 {
+            self.line(format_args!("{more} more"));
+        }
+    }
+
+    fn banks(&mut self, blotter: &Blotter, live: &Live) {
+        self.head("bank     session  orders   fills        filled unknown  rejects by code");
+        let none = BankRow::default();
+        for bank in bank_names(blotter, live) {
+            let row = blotter.banks.get(bank).unwrap_or(&none);
+            // Padded before it is coloured: colours have no width.
+            let session = match live.sessions.get(bank) {
+                None => "-      ".to_owned(),
+                Some(true) => "up     ".to_owned(),
+                Some(false) => self.paint.red("down   "),
+            };
+            let mut codes = coded(row, blotter.at_ns).into_iter();
+            self.line(format_args!(
+                "{bank:<8} {session} {:>7} {:>7} {:>13} {:>7}  {}",
+                row.orders,
+                row.fills,
+                units(row.filled),
+                row.unknown,
+                codes.next().unwrap_or_default(),
+            ));
+            for more in codes {
+                self.line(format_args!("{:56}{more}", ""));
+            }
+        }
+    }
+
+    fn last(&mut self, blotter: &Blotter) {
+        self.head("last fills");
+        let time = |line: &Fields| {
+            let at_ns = line.get("t").and_then(Value::as_u64).unwrap_or(0);
+            time_of_day(at_ns)
+        };
+        let rows = self.room.rows;
+        for line in blotter.fills.iter().rev().take(rows) {
+            let what = trade(line, &units(whole(line, "qty")));
+            self.line(format_args!(
+                "{}  {what} ({})",
+                time(line),
+                field(line, "kind")
+            ));
+        }
+        if blotter.alarms.is_empty() {
+            return;
+        }
+        self.head("last alarms");
+        for line in blotter.alarms.iter().rev().take(rows) {
+            let (what, order) = (field(line, "what"), field(line, "clordid"));
+            let alarm = format!("{}  {what} {order}", time(line));
+            self.line(format_args!("{}", self.paint.red(alarm)));
+        }
     }
 }
 
-fn last(blotter: &Blotter, rows: usize, text: &mut String, paint: Paint) {
-    head(text, paint, "last fills");
-    let value = |line: &Map<String, Value>, key: &str| match line.get(key) {
-        None | Some(Value::Null) => "-".to_owned(),
-        Some(Value::String(text)) => text.clone(),
-        Some(other) => other.to_string(),
-    };
-    let time = |line: &Map<String, Value>| {
-        let at_ns = line.get("t").and_then(Value::as_u64).unwrap_or(0);
-        time_of_day(at_ns)
-    };
-    for line in blotter.fills.iter().rev().take(rows) {
-        let _ = writeln!(
-            text,
-            "{}  {} {} {} at {} by {} ({})",
-            time(line),
-            value(line, "side"),
-            value(line, "qty"),
-            value(line, "pair"),
-            value(line, "price"),
-            value(line, "bank"),
-            value(line, "kind"),
-        );
+/// Rejects by code and what keeps a bank from orders, in lines of [`CODES_WIDTH`] as far as its words allow.
+fn coded(row: &BankRow, at_ns: u64) -> Vec<String> {
+    let codes = row.rejects.iter();
+    let mut words: Vec<String> = codes
+        .map(|(code, count)| format!("{code} {count}"))
+        .collect();
+    if row.cooling_until_ns > at_ns {
+        words.push("cooling down".to_owned());
     }
-    if blotter.alarms.is_empty() {
-        return;
+    words.extend(row.disabled.iter().map(|pair| format!("{pair} disabled")));
+    let mut lines: Vec<String> = Vec::new();
+    for word in words {
+        match lines.last_mut() {
+            Some(line) if line.len() + 2 + word.len() <= CODES_WIDTH => {
+                line.push_str(", ");
+                line.push_str(&word);
+            }
+            _ => lines.push(word),
+        }
     }
-    head(text, paint, "last alarms");
-    for line in blotter.alarms.iter().rev().take(rows) {
-        let alarm = format!(
-            "{}  {} {}",
-            time(line),
-            value(line, "what"),
-            value(line, "clordid")
-        );
-        let _ = writeln!(text, "{}", paint.red(alarm));
-    }
+    lines
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,10 +1,13 @@
 //! Commands of the desk: `touchline fx send`, `cancel`, `kill`, `lift`, `enable`, `resolve`.
 
+use super::blotter::Live;
+use super::follow::Source;
+use super::lines::{Fields, field, trade, whole};
+use super::numbers::{quantity, units};
 use crate::output::{Failure, say};
 use clap::{Args, ValueEnum};
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 use std::collections::VecDeque;
-use std::path::PathBuf;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use touchline_execution::desk::DeskClient;
 use touchline_execution::records::LINE_KINDS;
@@ -19,18 +22,53 @@ const PAUSE: Duration = Duration::from_micros(200);
 /// Engine and client of a command.
 #[derive(Debug, Args)]
 pub struct To {
-    /// Bus of the engine
-    #[arg(long, value_name = "BUS", default_value = "fx-run")]
-    bus: String,
     /// Client, as the engine's configuration names it
     #[arg(long = "as", value_name = "CLIENT", default_value = "desk")]
     client: String,
-    /// Directory of the buses. Default: /dev/shm/touchline-UID
-    #[arg(long, value_name = "DIR", env = "TOUCHLINE_DIR")]
-    dir: Option<PathBuf>,
+    #[command(flatten)]
+    engine: Source,
+}
+
+/// Where a command goes.
+struct Place {
+    /// Directory and name of the bus of the answers.
+    root: Root,
+    bus: String,
+    /// Directory of the client's ring.
+    ring_root: Root,
 }
 
 impl To {
+    /// The active engine.
+    fn place(&self) -> Result<Place, Failure> {
+        let (root, bus, config) = self.engine.place()?;
+        let mut ring_root = root.clone();
+        if let Some(config) = config {
+            let client = config
+                .clients
+                .iter()
+                .find(|client| client.name == self.client);
+            let client = client.ok_or_else(|| {
+                let names = config.clients.iter().map(|client| client.name.as_str());
+                let names = names.collect::<Vec<_>>().join(", ");
+                Failure::usage(format!(
+                    "{} is not a client of that configuration; give --as with one of: {names}",
+                    self.client
+                ))
+            })?;
+            if let Some(directory) = &client.directory {
+                ring_root = Root::at(directory);
+            }
+        }
+        Ok(Place {
+            root,
+            bus,
+            ring_root,
+        })
+    }
+}
+
+impl Place {
     /// What has this bus.
     fn program(&self) -> &'static str {
         match self.bus.ends_with(&standby_bus("")) {
@@ -45,18 +83,17 @@ impl To {
 #[command(after_help = "\
 Examples:
   touchline fx send EUR/USD buy 1000000 --limit 1.1005 --wait
-  touchline fx send EUR/USD sell 5000000 --tif fok --style full
+  touchline fx send EUR/USD sell 2.5m --tif fok --style full
 
-Exit status:
-  0  accepted; with --wait: the order has ended and has no open orders at banks
-  1  refused, or no answer
-  2  bad arguments")]
+Exit status: 0 accepted (--wait: filled, in whole or in part), 1 refused, no answer (--wait: or
+nothing filled), 2 bad arguments")]
 pub struct SendArguments {
     /// Pair, such as EUR/USD
     pair: String,
     /// Side
     side: Side,
-    /// Quantity, base units
+    /// Quantity, base units: 1000000, 1_000_000, 1m, 2.5m, 500k
+    #[arg(value_parser = quantity)]
     quantity: i64,
     /// Name of the order; by default the time
     #[arg(long, value_name = "ID")]
@@ -79,7 +116,7 @@ pub struct SendArguments {
     /// Fill the whole quantity at once or nothing
     #[arg(long)]
     whole: bool,
-    /// Wait until the order has ended and has no open orders at banks; print its fills
+    /// Wait until the order has ended and has no open orders at banks; print its fills. Nothing filled is exit status 1
     #[arg(long)]
     wait: bool,
     #[command(flatten)]
@@ -111,6 +148,11 @@ enum Style {
 
 /// End a parent order, and cancel its open orders at banks.
 #[derive(Debug, Args)]
+#[command(after_help = "\
+Example:
+  touchline fx cancel P17
+
+Exit status: 0 done, 1 refused or no answer, 2 bad arguments")]
 pub struct CancelArguments {
     /// Name of the order
     id: String,
@@ -120,6 +162,11 @@ pub struct CancelArguments {
 
 /// Set the kill switch: every parent order ends, every order is canceled, nothing is sent.
 #[derive(Debug, Args)]
+#[command(after_help = "\
+Example:
+  touchline fx kill --as chief
+
+Exit status: 0 set, 1 refused or no answer, 2 bad arguments")]
 pub struct KillArguments {
     #[command(flatten)]
     to: To,
@@ -127,6 +174,11 @@ pub struct KillArguments {
 
 /// Lift the kill switch; two different users are required.
 #[derive(Debug, Args)]
+#[command(after_help = "\
+Example:
+  touchline fx lift && touchline fx lift --as chief
+
+Exit status: 0 noted, and lifted with the second person; 1 refused or no answer, 2 bad arguments")]
 pub struct LiftArguments {
     #[command(flatten)]
     to: To,
@@ -134,6 +186,11 @@ pub struct LiftArguments {
 
 /// Enable a pair of a bank that was disabled by a reject.
 #[derive(Debug, Args)]
+#[command(after_help = "\
+Example:
+  touchline fx enable LP01 EUR/USD
+
+Exit status: 0 done, 1 refused or no answer, 2 bad arguments")]
 pub struct EnableArguments {
     /// Bank
     bank: String,
@@ -145,10 +202,16 @@ pub struct EnableArguments {
 
 /// End an unknown or disputed order with the state that the bank reports.
 #[derive(Debug, Args)]
+#[command(after_help = "\
+Example:
+  touchline fx resolve Te4-P17-1 500k --price 1.10021
+
+Exit status: 0 done, 1 refused or no answer, 2 bad arguments")]
 pub struct ResolveArguments {
     /// ClOrdID
     order: String,
-    /// Filled quantity in total, base units
+    /// Filled quantity in total, base units: 0, 1000000, 2.5m, 500k
+    #[arg(value_parser = quantity)]
     filled: i64,
     /// Price of the quantity that is not booked yet
     #[arg(long, value_name = "PRICE")]
@@ -164,10 +227,8 @@ Examples:
   touchline fx promote --check
   touchline fx promote
 
-Exit status:
-  0  promoted; with --check: a standby runs
-  1  refused: the message names the active engine; or there is no standby
-  2  bad arguments")]
+Exit status: 0 promoted (--check: a standby runs), 1 refused (the message names the active engine)
+or no standby, 2 bad arguments")]
 pub struct PromoteArguments {
     /// Print what the standby has applied and which engine is active, and change nothing
     #[arg(long)]
@@ -183,12 +244,10 @@ pub fn promote(arguments: &PromoteArguments) -> Result<(), Failure> {
     } else {
         "promote"
     };
-    let to = To {
-        bus: standby_bus(&arguments.to.bus),
-        client: arguments.to.client.clone(),
-        dir: arguments.to.dir.clone(),
-    };
-    once(&to, &json!({"op": op}))
+    let mut place = arguments.to.place()?;
+    place.bus = standby_bus(&place.bus);
+    let answer = Desk::open(&arguments.to.client, place)?.command(&json!({"op": op}))?;
+    say(&format!("{answer}\n"))
 }
 
 /// `fx send`.
@@ -206,11 +265,11 @@ pub fn send(arguments: &SendArguments) -> Result<(), Failure> {
     if matches!(arguments.tif, Lifetime::Gtd) {
         command["deadline_ms"] = arguments.deadline_ms.into();
     }
-    let mut desk = Desk::open(&arguments.to)?;
+    let mut desk = Desk::open(&arguments.to.client, arguments.to.place()?)?;
     desk.command(&command)?;
     match arguments.wait {
         false => say(&format!("accepted {id}\n")),
-        true => desk.follow(&id),
+        true => desk.follow(&id, arguments.quantity),
     }
 }
 
@@ -226,7 +285,23 @@ pub fn kill(arguments: &KillArguments) -> Result<(), Failure> {
 
 /// `fx lift`.
 pub fn lift(arguments: &LiftArguments) -> Result<(), Failure> {
-    once(&arguments.to, &json!({"op": "lift"}))
+    let mut desk = Desk::open(&arguments.to.client, arguments.to.place()?)?;
+    let answer = desk.command(&json!({"op": "lift"}))?;
+    // The decision was published before the answer.
+    let lifts = desk.before.iter().filter(|(kind, line)| {
+        *kind == "decisions" && line.get("event").and_then(Value::as_str) == Some("lift")
+    });
+    let is_killed = lifts
+        .last()
+        .and_then(|(_, line)| line.get("killed")?.as_bool());
+    say(match is_killed {
+        Some(true) => {
+            "noted; the kill switch is still set: another person must lift it, too\n".to_owned()
+        }
+        Some(false) => "lifted: the kill switch is not set any more\n".to_owned(),
+        None => format!("{answer}\n"),
+    }
+    .as_str())
 }
 
 /// `fx enable`.
@@ -244,13 +319,16 @@ pub fn resolve(arguments: &ResolveArguments) -> Result<(), Failure> {
 }
 
 fn once(to: &To, command: &Value) -> Result<(), Failure> {
-    let answer = Desk::open(to)?.command(command)?;
+    let answer = Desk::open(&to.client, to.place()?)?.command(command)?;
     say(&format!("{answer}\n"))
 }
 
 /// A client of the engine.
 struct Desk<'a> {
-    to: &'a To,
+    /// Directory and name of the engine's bus.
+    root: Root,
+    bus: String,
+    client: &'a str,
     answers: Subscription<0>,
     ring: DeskClient,
     /// Lines that came before the answer to the command: they may be about it.
@@ -258,33 +336,30 @@ struct Desk<'a> {
 }
 
 /// A line of the drop copy, with its kind.
-type Line = (&'static str, Map<String, Value>);
+type Line = (&'static str, Fields);
 
 impl<'a> Desk<'a> {
     /// Joins the drop copy before anything is sent, so that no answer is missed.
-    fn open(to: &'a To) -> Result<Desk<'a>, Failure> {
-        let root = match &to.dir {
-            Some(directory) => Root::at(directory),
-            None => Root::of_this_user(),
-        };
-        let answers = Subscription::join(&root, &to.bus, [], false).map_err(|error| {
+    fn open(client: &'a str, place: Place) -> Result<Desk<'a>, Failure> {
+        let Place { root, bus, .. } = &place;
+        let answers = Subscription::join(root, bus, [], false).map_err(|error| {
             Failure::run(format!(
-                "no engine on bus {}: {error}; start {}",
-                to.bus,
-                to.program(),
+                "no engine on bus {bus}: {error}; start {}",
+                place.program(),
             ))
         })?;
         let has_engine = answers.publisher().map_err(Failure::run)?.is_some();
         if !has_engine {
             return Err(Failure::run(format!(
-                "the engine on bus {} has ended; start {}",
-                to.bus,
-                to.program(),
+                "the engine on bus {bus} has ended; start {}",
+                place.program(),
             )));
         }
-        let ring = DeskClient::open(&root, &to.bus, &to.client).map_err(Failure::run)?;
+        let ring = DeskClient::open(&place.ring_root, bus, client).map_err(Failure::run)?;
         let mut desk = Desk {
-            to,
+            root: place.root,
+            bus: place.bus,
+            client,
             answers,
             ring,
             before: VecDeque::new(),
@@ -307,7 +382,7 @@ impl<'a> Desk<'a> {
                 continue;
             };
             let is_mine = kind == "answers"
-                && line.get("client").and_then(Value::as_str) == Some(&self.to.client)
+                && line.get("client").and_then(Value::as_str) == Some(self.client)
                 && line.get("request").and_then(Value::as_u64) == Some(request);
             if !is_mine {
                 self.before.push_back((kind, line));
@@ -315,7 +390,10 @@ impl<'a> Desk<'a> {
             }
             let text = |key: &str| line.get(key).and_then(Value::as_str).unwrap_or_default();
             return match text("answer") {
-                "refused" => Err(Failure::run(format!("refused: {}", text("reason")))),
+                "refused" => Err(Failure::run(match text("cause") {
+                    "" => format!("refused: {}", text("reason")),
+                    cause => format!("refused: {}: {cause}", text("reason")),
+                })),
                 answer => Ok(answer.to_owned()),
             };
         }
@@ -323,12 +401,16 @@ impl<'a> Desk<'a> {
             "no answer within {} s: the engine is stopped, or does not know client {} of this user; whether the command was \
              executed is in the journal",
             ANSWER.as_secs(),
-            self.to.client
+            self.client
         )))
     }
 
-    /// Prints what becomes of an order, until nothing of it is out.
-    fn follow(&mut self, id: &str) -> Result<(), Failure> {
+    /// Prints what becomes of an order of this quantity, until nothing of it is out.
+    ///
+    /// # Errors
+    /// Among others: nothing of it was filled.
+    fn follow(&mut self, id: &str, quantity: i64) -> Result<(), Failure> {
+        let (mut waited, mut why) = (None, "-".to_owned());
         loop {
             let next = self.before.pop_front();
             let Some((kind, line)) = next.or_else(|| self.line()) else {
@@ -349,18 +431,40 @@ impl<'a> Desk<'a> {
                 "decisions" => {
                     let event = line.get("event").and_then(Value::as_str);
                     let out = line.get("out").and_then(Value::as_i64);
-                    if event == Some("waits") {
-                        say(&format!("waits: {}\n", plain(line.get("reason"))))?;
+                    match event {
+                        Some("waits") => {
+                            let reason = field(&line, "reason");
+                            say(&format!("waits: {reason}\n"))?;
+                            waited = Some(reason);
+                        }
+                        Some("ended") => why = field(&line, "reason"),
+                        _ => {}
                     }
                     let is_over =
                         event == Some("settled") || (event == Some("ended") && out == Some(0));
                     if is_over {
-                        return say(&end_text(id, &line));
+                        say(&end_text(id, quantity, &why, &line))?;
+                        return match whole(&line, "filled") {
+                            0 => Err(self.nothing_filled(id, &why, waited.as_deref())),
+                            _ => Ok(()),
+                        };
                     }
                 }
                 _ => {}
             }
         }
+    }
+
+    /// The failure of an order of which nothing was filled, with what may be the cause.
+    fn nothing_filled(&self, id: &str, why: &str, waited: Option<&str>) -> Failure {
+        let mut text = format!("nothing of {id} was filled: {why}");
+        if let Some(reason) = waited {
+            text += &format!("; it waited last: {reason}");
+        }
+        if let Some(down) = Live::read(&self.root, &self.bus).down() {
+            text += &format!("; {down}");
+        }
+        Failure::run(text)
     }
 
     /// The next line of the drop copy, with its kind.
@@ -380,34 +484,23 @@ impl<'a> Desk<'a> {
     }
 }
 
-fn fill_text(line: &Map<String, Value>) -> String {
-    format!(
-        "{} {} {} at {} by {} ({} {})\n",
-        plain(line.get("side")),
-        plain(line.get("qty")),
-        plain(line.get("pair")),
-        plain(line.get("price")),
-        plain(line.get("bank")),
-        plain(line.get("kind")),
-        plain(line.get("exec_id")),
-    )
+fn fill_text(line: &Fields) -> String {
+    let what = trade(line, &field(line, "qty"));
+    let (kind, id) = (field(line, "kind"), field(line, "exec_id"));
+    format!("{what} ({kind} {id})\n")
 }
 
-fn end_text(id: &str, line: &Map<String, Value>) -> String {
-    let average = match line.get("avg") {
-        None | Some(Value::Null) => String::new(),
-        average => format!(" at {}", plain(average)),
+fn end_text(id: &str, quantity: i64, why: &str, line: &Fields) -> String {
+    let average = match field(line, "avg").as_str() {
+        "-" => String::new(),
+        average => format!(" at {average}"),
     };
-    format!("{id}: {} filled{average}\n", plain(line.get("filled")))
-}
-
-/// A value without quotation marks.
-fn plain(value: Option<&Value>) -> String {
-    match value {
-        None | Some(Value::Null) => "-".to_owned(),
-        Some(Value::String(text)) => text.clone(),
-        Some(other) => other.to_string(),
-    }
+    let filled = whole(line, "filled");
+    let rest = match quantity - filled {
+        0 => String::new(),
+        rest => format!(", {} not filled: {why}", units(rest)),
+    };
+    format!("{id}: {filled} filled{average}{rest}\n")
 }
 
 /// The word of a choice.

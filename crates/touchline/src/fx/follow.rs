@@ -1,25 +1,71 @@
-//! What follows a trading engine: its configuration names journal and bus.
+//! The engine that a command is about: its configuration, or its bus, names it.
 
 use crate::output::Failure;
+use crate::place::bus_name;
 use clap::Args;
-use std::path::PathBuf;
+use std::fs;
+use std::io::{ErrorKind, Write};
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
 use touchline_execution::{Config, Follower};
+use touchline_gateway::bus;
 use touchline_transport::bus::Root;
 
-/// The engine that is followed.
+/// Bus of an engine if no option names it.
+const BUS: &str = "fx-run";
+/// File in the directory of an engine's bus that has the path of its configuration.
+const POINTER: &str = "configuration";
+
+/// The engine.
 #[derive(Debug, Args)]
 pub struct Source {
     /// Configuration file of the engine (TOML)
-    #[arg(long, value_name = "FILE")]
-    config: PathBuf,
+    #[arg(long, value_name = "FILE", conflicts_with = "bus")]
+    config: Option<PathBuf>,
+    /// Bus of the engine; its configuration is that of its last start [default: fx-run]
+    #[arg(long, value_name = "BUS", value_parser = bus_name)]
+    bus: Option<String>,
     /// Directory of the buses; overrides the configuration. Default: /dev/shm/touchline-UID
     #[arg(long, value_name = "DIR", env = "TOUCHLINE_DIR")]
     dir: Option<PathBuf>,
 }
 
+impl Source {
+    /// Name of the bus, without a configuration.
+    fn bus(&self) -> &str {
+        self.bus.as_deref().unwrap_or(BUS)
+    }
+
+    /// Configuration of the engine.
+    pub fn settings(&self) -> Result<Config, Failure> {
+        match &self.config {
+            Some(path) => configuration(path, self.dir.as_ref()),
+            None => {
+                let root = bus::root(self.dir.as_deref());
+                let path = pointed_at(&root, self.bus())?;
+                // The directory is the one in which the bus was found.
+                configuration(&path, Some(&root.path().to_owned()))
+            }
+        }
+    }
+
+    /// Directory and name of the bus, for a command that needs nothing else; the configuration, if it was given.
+    pub fn place(&self) -> Result<(Root, String, Option<Config>), Failure> {
+        match &self.config {
+            Some(_) => {
+                let config = self.settings()?;
+                let root = bus::root(config.run.directory.as_deref());
+                Ok((root, config.run.bus.clone(), Some(config)))
+            }
+            None => Ok((bus::root(self.dir.as_deref()), self.bus().to_owned(), None)),
+        }
+    }
+}
+
 /// Reads the configuration of an engine; relative paths begin at its folder.
-pub fn configuration(path: &PathBuf, dir: Option<&PathBuf>) -> Result<Config, Failure> {
-    let text = std::fs::read_to_string(path).map_err(|error| super::unreadable(path, &error))?;
+pub fn configuration(path: &Path, dir: Option<&PathBuf>) -> Result<Config, Failure> {
+    let text = fs::read_to_string(path).map_err(|error| super::unreadable(path, &error))?;
     let mut config = Config::parse(&text)
         .map_err(|error| Failure::usage(format!("{}: {error}", path.display())))?;
     if let Some(dir) = dir {
@@ -30,17 +76,49 @@ pub fn configuration(path: &PathBuf, dir: Option<&PathBuf>) -> Result<Config, Fa
     Ok(config)
 }
 
-/// Configuration of the engine that is followed.
-pub fn settings(source: &Source) -> Result<Config, Failure> {
-    configuration(&source.config, source.dir.as_ref())
-}
-
 /// Opens a follower.
 pub fn open(config: &Config) -> Follower {
-    let root = match &config.run.directory {
-        Some(directory) => Root::at(directory),
-        None => Root::of_this_user(),
-    };
     let run = &config.run;
-    Follower::new(&run.journal, &root, &run.bus)
+    Follower::new(&run.journal, &bus::root(run.directory.as_deref()), &run.bus)
+}
+
+/// Notes the configuration of a started engine in the directory of its bus, for `--bus`. An engine whose note cannot be written
+/// trades, and its readers need `--config`.
+pub fn note(config: &Config, path: &Path) {
+    let directory = bus::root(config.run.directory.as_deref())
+        .path()
+        .join(&config.run.bus);
+    let Ok(path) = std::path::absolute(path) else {
+        return;
+    };
+    let partial = directory.join(format!("{POINTER}.new"));
+    let options = fs::OpenOptions::new()
+        .write(true)
+        .create(true)
+        .truncate(true)
+        .mode(0o600)
+        .open(&partial);
+    let written = options.and_then(|mut file| file.write_all(path.as_os_str().as_bytes()));
+    let _ = written.and_then(|()| fs::rename(&partial, directory.join(POINTER)));
+}
+
+/// The configuration with which the engine of a bus was started.
+fn pointed_at(root: &Root, bus: &str) -> Result<PathBuf, Failure> {
+    // Opening the directory checks its owner and mode.
+    let directory = root.open(bus).map_err(|error| {
+        Failure::run(format!(
+            "no engine has run on bus {bus}: {error}; give --config FILE"
+        ))
+    })?;
+    let path = directory.path().join(POINTER);
+    match fs::read(&path) {
+        Ok(bytes) => Ok(std::ffi::OsString::from_vec(bytes).into()),
+        Err(error) if error.kind() == ErrorKind::NotFound => Err(Failure::run(format!(
+            "bus {bus} is not that of a trading engine that was started here; give --config FILE, or the engine's bus with --bus"
+        ))),
+        Err(error) => Err(Failure::run(format!(
+            "{}: cannot be read ({error}); give --config FILE",
+            path.display()
+        ))),
+    }
 }

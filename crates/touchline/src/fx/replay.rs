@@ -13,6 +13,12 @@ use touchline_fx::{Replay, ReplayError, Setup};
 /// Reads `config.toml` and `session.txt` and writes composite.jsonl, decisions.jsonl, orders.jsonl, fills.jsonl,
 /// positions.jsonl and scorecard.jsonl: all of them, or none. The same session gives the same bytes.
 #[derive(Debug, Args)]
+#[command(after_help = "\
+Example:
+  touchline fx replay session --out replayed
+
+Exit status: 0 replayed, 1 a file cannot be read or written, or a line of the session is invalid,
+2 bad arguments or configuration")]
 pub struct Arguments {
     /// Directory with `config.toml` and `session.txt`.
     #[arg(value_name = "SESSION_DIR")]

@@ -4,7 +4,7 @@ mod files;
 mod office;
 mod page;
 
-use super::follow::{Source, open, settings};
+use super::follow::{Source, open};
 use crate::interrupt::Interrupt;
 use crate::log::{Log, LogArguments, events};
 use crate::output::{Failure, say};
@@ -22,8 +22,7 @@ use touchline_execution::back_office::Reports;
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  touchline fx report --config fx/run.toml
-  touchline fx report --config fx/run.toml --out report
+  touchline fx report
   touchline fx report --config fx/run.toml --out report --follow
 
 With --follow and a section [report] in the configuration it is a FIX 4.4 acceptor that sends each
@@ -33,13 +32,11 @@ Files of --out:
   positions.jsonl  position of each pair: base units, cash in term currency
   positions.csv    the same, with worst cases and profit
   fills.csv        every fill, bust and correction; with --follow rows are appended
-  scorecard.jsonl  scorecard of each bank and pair, as of the last minute or the end of the last run
+  scorecard.jsonl  scorecard of each bank and pair, of the last minute or the end of the last run
   report.html      scorecard with plots, one page without a reference to anything outside it
 
-Exit status:
-  0  done, or stopped by Ctrl-C or --until-eof
-  1  the journal cannot be read, a file cannot be written, the port is in use
-  2  bad arguments or configuration")]
+Exit status: 0 done or stopped, 1 the journal cannot be read, a file cannot be written or the port
+is in use, 2 bad arguments or configuration")]
 pub struct Arguments {
     #[command(flatten)]
     source: Source,
@@ -64,7 +61,7 @@ const NAP: Duration = Duration::from_millis(1);
 
 /// Writes the report.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
-    let config = settings(&arguments.source)?;
+    let config = arguments.source.settings()?;
     let section = config.report.as_ref().filter(|_| arguments.follow);
     if arguments.follow && arguments.out.is_none() && section.is_none() {
         return Err(Failure::usage(

@@ -1,6 +1,6 @@
 //! `touchline fx run`: the trading engine.
 
-use super::follow::configuration;
+use super::follow::{configuration, note};
 use crate::interrupt::Interrupt;
 use crate::log::events::{self, Event};
 use crate::log::{Field, Log, LogArguments, LogThread};
@@ -84,6 +84,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
             Err(failure) => return Err(failure.logged(&mut log)),
         },
     };
+    note(&config, &arguments.config);
     log.write(&events::FX_STARTED, [("what", started(&trader).into())]);
     if let Some(copied) = Copied::of_start(trader.start()) {
         log_copied(&copied, &mut log);

@@ -111,6 +111,8 @@ impl FromStr for Command {
 struct Running<'a> {
     arguments: &'a Arguments,
     banks: Banks,
+    /// What does not fit these banks among the files of an earlier run.
+    note: Option<String>,
     pacer: Pacer,
 }
 
@@ -143,10 +145,17 @@ impl<'a> Running<'a> {
         let tls = files::tls_server(&config)?;
         let banks = Banks::listen(config, tls.as_ref(), arguments.store.as_deref())
             .map_err(|error| Failure::run(error.to_string()))?;
+        let mut note = None;
         if let Some(folder) = &arguments.write {
             files::write(folder, &banks)?;
+            note = arguments
+                .store
+                .is_none()
+                .then(|| files::old_journal(folder))
+                .flatten();
         }
         Ok(Running {
+            note,
             arguments,
             banks,
             pacer: Pacer::start(),
@@ -171,6 +180,9 @@ impl<'a> Running<'a> {
                     config.name
                 );
             }
+        }
+        if let Some(note) = &self.note {
+            let _ = writeln!(text, "{note}");
         }
         text
     }

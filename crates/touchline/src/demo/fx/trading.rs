@@ -3,7 +3,8 @@
 
 use super::{Arguments, PATIENCE, kills};
 use crate::demo::children::Process;
-use crate::fx::blotter;
+use crate::fx::blotter::{Live, Room, draw};
+use crate::fx::numbers::{money, units};
 use crate::output::{Failure, say};
 use crate::paint::Paint;
 use rustix::process::Signal;
@@ -17,6 +18,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use touchline_execution::Follower;
 use touchline_execution::blotter::LiveBlotter;
 use touchline_execution::desk::DeskClient;
+use touchline_fx::ticks;
 use touchline_lab::random::Random;
 use touchline_transport::shm::Root;
 
@@ -33,9 +35,6 @@ const KILL_AFTER: Duration = Duration::from_secs(8);
 const KILL_WAIT: Duration = Duration::from_secs(1);
 /// Longest time that outcomes may be open at the end.
 const SETTLING_MAX: Duration = Duration::from_secs(60);
-/// Rows of each table on the screen.
-const ROWS: usize = 6;
-
 /// Positions by pair: base units, and cash in ticks times units.
 pub type Positions = BTreeMap<String, (i64, i128)>;
 
@@ -122,14 +121,29 @@ impl Trading {
         Ok(())
     }
 
-    /// The blotter as text.
-    pub fn screen(&self, paint: Paint) -> String {
-        let kill = self
-            .kill
-            .as_deref()
-            .unwrap_or("The engine will be killed (-9) once.");
-        let text = blotter::draw(self.blotter.now(), self.follower.has_engine(), ROWS, paint);
-        format!("{kill}\n{text}")
+    /// The blotter as text, for the whole terminal below so many other lines.
+    pub fn screen(&self, above: usize, paint: Paint) -> String {
+        let (blotter, live) = (self.blotter.now(), self.live());
+        let room = Room::of_terminal(blotter, &live, above);
+        draw(blotter, &live, room, paint)
+    }
+
+    /// The blotter as text, as long as it is.
+    pub fn page(&self, paint: Paint) -> String {
+        draw(self.blotter.now(), &self.live(), Room::default(), paint)
+    }
+
+    /// What became of the kill.
+    pub fn kill_text(&self) -> &str {
+        let kill = self.kill.as_deref();
+        kill.unwrap_or("The engine will be killed (-9) once.")
+    }
+
+    fn live(&self) -> Live {
+        match self.follower.has_engine() {
+            true => Live::read(&self.root, BUS),
+            false => Live::default(),
+        }
     }
 
     /// Parents, fills and orders out, for a line.
@@ -302,8 +316,14 @@ fn positions<'a>(
     Ok(all)
 }
 
-/// Whether the positions are equal, and the text that says so. A pair that one side does not name is flat.
-pub fn compare(own: &Positions, banks: &Positions, paint: Paint) -> (bool, String) {
+/// Whether the positions are equal, and the text that says so. A pair that one side does not name is flat. `precisions` are the
+/// decimals of each pair's tick.
+pub fn compare(
+    own: &Positions,
+    banks: &Positions,
+    precisions: &BTreeMap<String, u8>,
+    paint: Paint,
+) -> (bool, String) {
     let mut text = format!("\n{}\n", paint.bold("Positions, and the banks' own books"));
     let pairs: Vec<&String> = own.keys().chain(banks.keys()).collect();
     let mut is_equal = !own.is_empty();
@@ -311,23 +331,22 @@ pub fn compare(own: &Positions, banks: &Positions, paint: Paint) -> (bool, Strin
         let of = |all: &Positions| all.get(pair).copied().unwrap_or_default();
         let (ours, theirs) = (of(own), of(banks));
         is_equal &= ours == theirs;
+        let decimals = precisions.get(pair).copied().unwrap_or(0);
+        let term = pair.split('/').next_back().unwrap_or_default();
+        let words = |(base, cash): (i64, i128)| {
+            let cash = ticks::text(cash, u32::from(decimals));
+            format!("{:>12}, cash {:>17} {term}", units(base), money(&cash))
+        };
         // Writing into a string does not fail.
         let _ = match ours == theirs {
-            true => writeln!(
-                text,
-                "  {} {:>12}, cash {} ticks",
-                paint.green(pair),
-                ours.0,
-                ours.1
-            ),
+            true => writeln!(text, "  {} {}", paint.green(pair), words(ours)),
             false => writeln!(
                 text,
-                "  {} {:>12}, cash {} ticks; the banks' books have {}, cash {} ticks",
+                "  {} {}\n  the banks' books: {}, a difference of {} ticks times units",
                 paint.red(pair),
-                ours.0,
-                ours.1,
-                theirs.0,
-                theirs.1
+                words(ours),
+                words(theirs),
+                ours.1 - theirs.1
             ),
         };
     }
@@ -356,16 +375,32 @@ mod tests {
     #[test]
     fn any_difference_is_found() {
         let banks = ledgers(BANKS).expect("ledgers");
-        let equal = |own: &[(&str, i64, i128)]| {
+        let precisions = [("EUR/USD", 5), ("USD/JPY", 3)];
+        let precisions = precisions
+            .map(|(pair, decimals)| (pair.to_owned(), decimals))
+            .into();
+        let compared = |own: &[(&str, i64, i128)]| {
             let own = own
                 .iter()
                 .map(|(pair, units, cash)| ((*pair).to_owned(), (*units, *cash)));
-            compare(&own.collect(), &banks, Paint::plain()).0
+            compare(&own.collect(), &banks, &precisions, Paint::plain())
         };
+        let equal = |own: &[(&str, i64, i128)]| compared(own).0;
         assert!(equal(&[("EUR/USD", 2_000, -219), ("USD/JPY", 0, 0)]));
         assert!(!equal(&[("EUR/USD", 2_001, -219)]));
         assert!(!equal(&[("EUR/USD", 2_000, -218)]));
         assert!(!equal(&[("EUR/USD", 2_000, -219), ("USD/JPY", 1, 0)]));
         assert!(!equal(&[]));
+        // Cash is in the pair's second currency, whatever its tick.
+        let (_, text) = compared(&[
+            ("EUR/USD", 1_000_000, -110_002_000_000),
+            ("USD/JPY", -2_000_000, 300_000_000_000),
+        ]);
+        for part in [
+            "1,000,000, cash     -1,100,020.00 USD",
+            "-2,000,000, cash    300,000,000.00 JPY",
+        ] {
+            assert!(text.contains(part), "{part}: {text}");
+        }
     }
 }

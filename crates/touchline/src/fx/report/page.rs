@@ -69,7 +69,7 @@ pub fn page(blotter: &Blotter) -> String {
     section(&mut page, "Positions", POSITIONS, &positions(blotter));
     let traded: Vec<&Score> = scores.iter().filter(|score| score.orders > 0).collect();
     if traded.is_empty() {
-        page.push_str("<p>No orders yet: the scorecard is journaled each minute, and at the end of a run.</p>");
+        page.push_str("<p>No orders yet. The scorecard follows the first orders of a run within seconds, then each minute and at the end of the run.</p>");
     } else {
         for (heading, text, chart) in [
             ("Fill ratio", FILLED, fill_ratio as fn(&[&Score]) -> String),

@@ -78,6 +78,20 @@ pub fn write(folder: &Path, banks: &Banks) -> Result<(), Failure> {
     }
 }
 
+/// The note that the folder has the journal of an engine whose sequence numbers new banks do not know; none without such a journal.
+pub fn old_journal(folder: &Path) -> Option<String> {
+    let journal = folder.join("journal");
+    let is_used = std::fs::read_dir(&journal).is_ok_and(|mut files| files.next().is_some());
+    is_used.then(|| {
+        format!(
+            "{path} is of an engine of earlier banks: these banks begin with sequence number 1 and know no order, so its order sessions \
+             would end with `MsgSeqNum is too low`. Before `touchline fx run`: remove {path}. To keep it next time, give the banks \
+             --store DIR at every start",
+            path = journal.display()
+        )
+    })
+}
+
 fn save(path: &Path, text: &str) -> Result<(), Failure> {
     let mut output = Output::open(path)?;
     output.text(text)?;

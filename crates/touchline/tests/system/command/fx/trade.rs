@@ -9,6 +9,7 @@ use crate::command::{Desk, Run, signal};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fs;
+use std::process::Stdio;
 use std::time::Duration;
 
 /// Simulated banks, their gateways and a folder.
@@ -29,6 +30,12 @@ impl Market {
 
     /// The same in a folder that has files, with further tables of the banks' file.
     pub fn with(desk: Desk, tables: &str, banks: &[&str]) -> Market {
+        let text = Market::file(tables, banks);
+        Market::of(desk, &text, banks.len(), "")
+    }
+
+    /// The file of these banks.
+    fn file(tables: &str, banks: &[&str]) -> String {
         let mut text = format!("seed = 11\nmove_ms = 50\n{tables}{PAIRS}");
         for (place, more) in banks.iter().enumerate() {
             let number = place + 1;
@@ -37,7 +44,16 @@ impl Market {
                 "[[banks]]\nname = \"LP0{number}\"\npairs = {pairs}\n{more}\n"
             ));
         }
-        Market::of(desk, &text, banks.len(), "")
+        text
+    }
+
+    /// Ends banks and gateways, which forget what they did; the folder stays.
+    fn again(mut self) -> Desk {
+        self.gateways.drain(..).for_each(end);
+        end(self.banks);
+        // It is written again when the next banks listen.
+        fs::remove_file(self.desk.path("fx/run.toml")).expect("our folder");
+        self.desk
     }
 
     /// The banks of this file, which are LP01 to LP0n, with further options of the simulator.
@@ -128,11 +144,44 @@ fn an_order_of_the_desk_is_filled_and_positions_are_those_of_the_banks() {
     assert_eq!(sold.status, 0, "{sold:?}");
     for (order, reason) in [
         ("EUR/USD buy 1000 --id P1", "duplicate_id"),
-        ("EUR/USD buy 1001", "bad_order"),
-        ("EUR/CHF buy 1000", "bad_order"),
+        (
+            "EUR/USD buy 1001",
+            "bad_order: quantity 1001 is not a multiple of 1000, the lot of EUR/USD",
+        ),
+        (
+            "EUR/CHF buy 1k",
+            "bad_order: pair \"EUR/CHF\" is not configured; the pairs are EUR/USD, USD/JPY",
+        ),
+        (
+            "USD/JPY buy 1k --limit 150.0001",
+            "bad_order: limit \"150.0001\" is not a positive price of USD/JPY: its tick is 0.001",
+        ),
     ] {
         market.send(order).refused(1, &["refused", reason]);
     }
+    // Quantities as people write them, and the engine named by its configuration.
+    let bought = market.send("EUR/USD buy 0.002m --wait --config fx/run.toml");
+    assert_eq!(bought.status, 0, "{bought:?}");
+    assert!(bought.stdout.contains(": 2000 filled at 1."), "{bought:?}");
+    market
+        .send("EUR/USD buy 1.0005k")
+        .refused(2, &["is not a whole number of base units"]);
+    market
+        .send("EUR/USD buy 1k --config fx/run.toml --as nobody")
+        .refused(2, &["nobody is not a client", "desk, chief"]);
+    // An order that bought nothing did not succeed.
+    let nothing = market.send("EUR/USD buy 1_000 --id N1 --limit 0.9 --tif ioc --wait");
+    assert_eq!(nothing.status, 1, "{nothing:?}");
+    assert!(
+        nothing
+            .stdout
+            .ends_with("N1: 0 filled, 1,000 not filled: ioc\n"),
+        "{nothing:?}"
+    );
+    assert!(
+        nothing.stderr.contains("nothing of N1 was filled: ioc"),
+        "{nothing:?}"
+    );
     // A client may do what its configuration says, and no more.
     let chief = market.desk.run("fx send EUR/USD buy 1000 --as chief");
     chief.refused(1, &["not_allowed"]);
@@ -140,9 +189,22 @@ fn an_order_of_the_desk_is_filled_and_positions_are_those_of_the_banks() {
         .desk
         .run("fx blotter --config fx/run.toml --once")
         .done();
-    for text in ["trading", "P1", "4000000", "0 orders out"] {
+    let by_bus = market.desk.run("fx blotter --once").done();
+    for text in ["trading", "P1", "4,000,000", "0 orders out", "LP01     up"] {
         assert!(shown.stdout.contains(text), "{text}: {}", shown.stdout);
+        assert!(by_bus.stdout.contains(text), "{text}: {}", by_bus.stdout);
     }
+    market
+        .desk
+        .run("fx report --bus fx-other")
+        .refused(1, &["no engine has run on bus fx-other", "--config FILE"]);
+    // The report that is made right behind the first orders has their scorecard.
+    until("a scorecard", || {
+        let report = market.desk.run("fx report --bus fx-run --out early").done();
+        assert!(report.stdout.contains("EUR/USD"), "{report:?}");
+        let page = market.desk.read("early/report.html");
+        page.contains("Fill ratio") && !page.contains("No orders yet")
+    });
     let office = back_office(&market);
     let (said, own) = close(engine, &market, "engine.txt");
     let report = market
@@ -277,8 +339,10 @@ fn two_people_lift_a_kill_and_a_restart_does_not() {
     market.desk.run("fx kill").done();
     market.send("EUR/USD buy 1000").refused(1, &["kill"]);
     shows(&["kill switch set", "fx lift"]);
-    market.desk.run("fx lift").done();
-    market.desk.run("fx lift").done();
+    for _ in 0..2 {
+        let lifted = market.desk.run("fx lift").done();
+        assert!(lifted.stdout.contains("another person"), "{lifted:?}");
+    }
     market.send("EUR/USD buy 1000").refused(1, &["kill"]);
     signal(&engine.0, "KILL");
     drop(engine);
@@ -294,7 +358,8 @@ fn two_people_lift_a_kill_and_a_restart_does_not() {
             .stderr
             .contains("refused: kill")
     });
-    market.desk.run("fx lift --as chief").done();
+    let lifted = market.desk.run("fx lift --as chief").done();
+    assert!(lifted.stdout.starts_with("lifted"), "{lifted:?}");
     until("an engine that trades", || {
         market
             .send("EUR/USD buy 1000 --tif ioc --wait")
@@ -321,4 +386,49 @@ fn a_bank_without_status_final_is_refused() {
     market.desk.write("fx/bus.toml", text);
     let run = market.desk.run("fx run --config fx/bus.toml");
     run.refused(2, &["run.bus", "lp01", "the gateway of bank LP01"]);
+}
+
+/// The walk-through for the second time, with the journal of the first one: banks, engine, desk and blotter name the cause, and the
+/// cure works.
+#[test]
+fn a_second_walk_through_says_why_the_numbers_do_not_fit() {
+    let market = Market::open("fx-again", &["[banks.orders]"]);
+    let engine = market.engine("first.txt");
+    end(engine);
+    let desk = market.again();
+    let market = Market::of(desk, &Market::file("", &["[banks.orders]"]), 1, "");
+    until("a note of the banks", || {
+        let said = market.desk.read("banks.txt");
+        [
+            "fx/journal is of an engine of earlier banks",
+            "remove fx/journal",
+        ]
+        .iter()
+        .all(|words| said.contains(words))
+    });
+    let line = "fx run --config fx/run.toml --until-eof";
+    let mut command = market.desk.command(line);
+    command.stdin(Stdio::piped()).stdout(Stdio::null());
+    let log = fs::File::create(market.desk.path("engine.log")).expect("our folder");
+    let engine = Ended(command.stderr(log).spawn().expect("the command starts"));
+    until("an alarm with the cure", || {
+        let log = market.desk.read("engine.log");
+        log.contains("MsgSeqNum is too low") && log.contains("remove the journal too")
+    });
+    let nothing = market.send("EUR/USD buy 1000 --deadline-ms 300 --wait");
+    assert_eq!(nothing.status, 1, "{nothing:?}");
+    assert!(
+        nothing.stderr.contains("1 of 1 order sessions down: LP01"),
+        "{nothing:?}"
+    );
+    let blotter = market.desk.run("fx blotter --once").done();
+    assert!(
+        blotter.stdout.starts_with("NO ORDER SESSION"),
+        "{blotter:?}"
+    );
+    assert!(blotter.stdout.contains("LP01     down"), "{blotter:?}");
+    end(engine);
+    fs::remove_dir_all(market.desk.path("fx/journal")).expect("the engine has ended");
+    end(market.engine("third.txt"));
+    market.ledgers();
 }

@@ -1,0 +1,90 @@
+//! What the counters of an engine say: whether orders leave, and which order sessions are up.
+
+use crate::paint::Paint;
+use std::collections::BTreeMap;
+use touchline_transport::bus::Root;
+use touchline_transport::shm::ProcessView;
+
+/// State of an engine; by default there is none.
+#[derive(Debug, Clone, Default)]
+pub struct Live {
+    is_running: bool,
+    is_journal_failed: bool,
+    is_asking: bool,
+    is_held: bool,
+    /// Whether the order session of each bank is logged on.
+    pub sessions: BTreeMap<String, bool>,
+}
+
+impl Live {
+    /// State of the engine that publishes on this bus.
+    pub fn read(root: &Root, bus: &str) -> Live {
+        let processes = ProcessView::all(root).unwrap_or_default();
+        let process = processes.into_iter().find(|process| process.name == bus);
+        let view = process.and_then(|process| process.counters_file.ok().flatten());
+        let counters = view.iter().flat_map(|view| {
+            let all = view.counters();
+            all.map(|(about, value)| (about.name.clone(), value))
+        });
+        Live::of(counters)
+    }
+
+    pub(super) fn of(counters: impl Iterator<Item = (String, u64)>) -> Live {
+        let mut live = Live {
+            is_running: true,
+            ..Live::default()
+        };
+        for (name, value) in counters {
+            match name.as_str() {
+                "fx_journal_failed" => live.is_journal_failed = value > 0,
+                "fx_asking" => live.is_asking = value > 0,
+                "fx_held" => live.is_held = value > 0,
+                name => {
+                    if let Some(bank) = name.strip_prefix("fx_bank_session:") {
+                        live.sessions.insert(bank.to_owned(), value > 0);
+                    }
+                }
+            }
+        }
+        live
+    }
+
+    /// The first reason for which no order is sent, as `touchline top` has it.
+    pub fn state(&self, killed_by: Option<&str>, paint: Paint) -> String {
+        if !self.is_running {
+            return paint.yellow("no engine").to_string();
+        }
+        if let Some(by) = killed_by {
+            return paint.red(format!("KILLED by {by}")).to_string();
+        }
+        let has_session = self.sessions.values().any(|is_up| *is_up);
+        match (
+            self.is_journal_failed,
+            has_session,
+            self.is_asking,
+            self.is_held,
+        ) {
+            (true, ..) => paint.red("JOURNAL FAILED").to_string(),
+            (_, false, ..) if !self.sessions.is_empty() => {
+                paint.red("NO ORDER SESSION").to_string()
+            }
+            (_, _, true, _) => paint.yellow("asks banks for orders").to_string(),
+            (_, _, _, true) => paint.yellow("held: reads all quotes").to_string(),
+            _ => paint.green("trading").to_string(),
+        }
+    }
+
+    /// The line of the order sessions that are down; none if all are up.
+    pub fn down(&self) -> Option<String> {
+        let down = self.sessions.iter().filter(|(_, is_up)| !**is_up);
+        let down: Vec<&str> = down.map(|(bank, _)| bank.as_str()).collect();
+        (!down.is_empty()).then(|| {
+            format!(
+                "{} of {} order sessions down: {}",
+                down.len(),
+                self.sessions.len(),
+                down.join(" ")
+            )
+        })
+    }
+}
