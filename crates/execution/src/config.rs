@@ -1,5 +1,7 @@
 //! The configuration of a trading engine: that of the core, and its journal, sessions and clients.
 
+mod session;
+
 use crate::desk::ring_name;
 use crate::standby::standby_bus;
 use serde::Deserialize;
@@ -7,12 +9,14 @@ use std::net::SocketAddrV4;
 use std::path::{Path, PathBuf};
 use thiserror::Error;
 use touchline_compose::BankSource;
-use touchline_credentials::{ClientTls, ServerTls};
+use touchline_credentials::ServerTls;
 use touchline_fx::config as fx;
 use touchline_fx::{Setup, SetupError};
-use touchline_net::tls::Client;
 use touchline_session::access_control::Block;
 use touchline_transport::bus::Root;
+
+pub(crate) use session::Access;
+pub use session::{Reset, SessionConfig};
 
 /// Longest prefix: the epoch of the run follows it in every ClOrdID.
 const PREFIX_BYTES_MAX: usize = 8;
@@ -96,37 +100,6 @@ pub enum SyncMode {
     Host,
     /// When it is on the disk.
     Disk,
-}
-
-/// Sessions of a bank: the bus of its quotes, and its order session.
-#[derive(Debug, Clone, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct SessionConfig {
-    /// Name of the bank.
-    pub bank: String,
-    /// Bus of its gateway; its name in lower case if absent.
-    #[serde(default)]
-    pub bus: Option<String>,
-    /// Address of its order session.
-    pub host: SocketAddrV4,
-    /// TLS of its order session; none if absent.
-    #[serde(default)]
-    pub tls: Option<Box<ClientTls>>,
-    /// Our CompID.
-    pub sender: String,
-    /// The bank's CompID; its name if absent.
-    #[serde(default)]
-    pub target: Option<String>,
-    /// HeartBtInt, seconds.
-    #[serde(default = "heartbeat_s")]
-    pub heartbeat_s: u32,
-    /// Pause before the first attempt to connect again, milliseconds; doubled up to `reconnect_ms_max`, and
-    /// again the first one after a session that was logged on for `reconnect_ms_max`.
-    #[serde(default = "reconnect_ms")]
-    pub reconnect_ms: u64,
-    /// Longest pause, milliseconds.
-    #[serde(default = "reconnect_ms_max")]
-    pub reconnect_ms_max: u64,
 }
 
 /// Somebody who may send commands: over a ring in shared memory whose files belong to a user of the host.
@@ -226,6 +199,14 @@ pub enum ConfigError {
     /// An invalid value of the engine.
     #[error("{0}")]
     Value(String),
+    /// The file of a password cannot be used.
+    #[error("sessions: {bank}: password_file: {error}")]
+    Password {
+        /// Bank.
+        bank: String,
+        /// Place, problem and fix.
+        error: touchline_credentials::ConfigError,
+    },
     /// A file or setting of TLS cannot be used.
     #[error("sessions: {bank}: tls: {error}")]
     Tls {
@@ -297,11 +278,11 @@ impl Config {
         sessions.find(|session| session.bank == bank.name)
     }
 
-    /// The TLS client of each bank's order session, if it has TLS. Reads its files.
-    pub(crate) fn tls_clients(&self) -> Result<Vec<Option<Client>>, ConfigError> {
+    /// What each bank's order session needs from files: its TLS client and its password. Reads the files.
+    pub(crate) fn access(&self) -> Result<Vec<Access>, ConfigError> {
         let banks = self.banks.iter().map(|bank| {
             let session = self.session(bank).expect("the configuration was checked");
-            session.tls_client()
+            session.access()
         });
         banks.collect()
     }
@@ -309,12 +290,8 @@ impl Config {
     /// Resolves relative paths from `folder`, that of the file.
     pub fn starts_at(&mut self, folder: &Path) {
         self.run.journal = folder.join(&self.run.journal);
-        for tls in self
-            .sessions
-            .iter_mut()
-            .filter_map(|session| session.tls.as_mut())
-        {
-            tls.starts_at(folder);
+        for session in &mut self.sessions {
+            session.starts_at(folder);
         }
         if let Some(report) = &mut self.report {
             report.starts_at(folder);
@@ -348,13 +325,8 @@ impl Config {
             if !self.banks.iter().any(|bank| bank.name == *name) {
                 return wrong(format!("sessions: there is no bank {name}"));
             }
-            let is_range = (1..=3_600).contains(&session.heartbeat_s)
-                && session.reconnect_ms > 0
-                && session.reconnect_ms <= session.reconnect_ms_max;
-            if !is_range {
-                return wrong(format!(
-                    "sessions: {name}: give heartbeat_s from 1 to 3600, and reconnect_ms from 1 to reconnect_ms_max"
-                ));
+            if let Some(what) = session.wrong() {
+                return wrong(format!("sessions: {name}: {what}"));
             }
         }
         if let Some(wrong_report) = self.report.as_ref().and_then(ReportConfig::wrong) {
@@ -399,22 +371,6 @@ impl Config {
             }
         }
         Ok(())
-    }
-}
-
-impl SessionConfig {
-    /// The bank's CompID.
-    pub fn target(&self) -> &str {
-        self.target.as_deref().unwrap_or(&self.bank)
-    }
-
-    fn tls_client(&self) -> Result<Option<Client>, ConfigError> {
-        let host = self.host.ip().to_string();
-        let client = self.tls.as_ref().map(|tls| tls.client(&host));
-        client.transpose().map_err(|error| ConfigError::Tls {
-            bank: self.bank.clone(),
-            error,
-        })
     }
 }
 
@@ -537,18 +493,6 @@ fn touchline() -> String {
 
 fn client_heartbeat_s() -> u32 {
     30
-}
-
-fn heartbeat_s() -> u32 {
-    10
-}
-
-fn reconnect_ms() -> u64 {
-    100
-}
-
-fn reconnect_ms_max() -> u64 {
-    5_000
 }
 
 fn unlimited() -> i64 {

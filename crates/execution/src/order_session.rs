@@ -5,18 +5,22 @@
 
 #[cfg(test)]
 mod tests;
+mod texts;
 
-use crate::config::SessionConfig;
+use crate::config::{Reset, SessionConfig};
 use crate::edge::{Link, Lost};
 use crate::numbers::Numbers;
 use std::net::SocketAddrV4;
+pub use texts::names_of;
+use texts::{reject_of, repeated, text_of, withheld};
 use touchline_net::stream::Error;
 use touchline_session::fix::{
     Application, ApplicationId, Applications, Checks, Event, ResendPolicy, Role, SendError,
     Session, Settings,
 };
+use touchline_session::{Failures, Secret};
 use touchline_types::ReceiveTime;
-use touchline_wire::fix::{Encoder, Message, tag};
+use touchline_wire::fix::{Encoder, tag};
 
 /// Longest wait for a connection.
 const CONNECT_NS: u64 = 5_000_000_000;
@@ -30,8 +34,6 @@ const OUTPUT_BYTES: usize = if cfg!(test) { 64 << 10 } else { 4 << 20 };
 const FAILED_AGAIN_NS: u64 = 60_000_000_000;
 /// A bank that must be cut gets the longest pause.
 const FAILURES_OF_A_CUT: u32 = 16;
-/// Longest text of a bank in an incident.
-const TEXT_BYTES_MAX: usize = 200;
 
 /// The application of orders. None of its messages is sent again.
 const ORDERS: Application<'static> = Application {
@@ -99,8 +101,17 @@ pub struct OrderSession<L> {
     told: Option<(Error, u64)>,
     again_ns: u64,
     backoff_ns: [u64; 2],
+    /// Longest pause: as configured, or longer while the session ends for the same reason.
+    longest_ns: u64,
     /// Attempts that failed and sessions that soon ended, since the last session that lasted.
     failures: u32,
+    /// Sessions that ended for the same reason, in a row.
+    repeated: Failures,
+    /// Username, password and further fields of our Logon.
+    user: Option<String>,
+    password: Option<Secret>,
+    logon_fields: Vec<(u32, Vec<u8>)>,
+    reset: Reset,
     /// When it logged on last.
     up_ns: u64,
     /// The session has a connection.
@@ -134,6 +145,7 @@ impl<L: Link> OrderSession<L> {
         settings.applications = Applications::default().with(&ORDERS);
         settings.limits.message_bytes_max = MESSAGE_BYTES_MAX;
         settings.limits.output_bytes = OUTPUT_BYTES;
+        settings.reset_on_logon = config.reset != Reset::Never;
         let ms = |ms: u64| ms * 1_000_000;
         OrderSession {
             session: Session::new(settings, numbers),
@@ -145,7 +157,13 @@ impl<L: Link> OrderSession<L> {
             told: None,
             again_ns: 0,
             backoff_ns: [ms(config.reconnect_ms), ms(config.reconnect_ms_max)],
+            longest_ns: ms(config.reconnect_ms_max),
             failures: 0,
+            repeated: Failures::default(),
+            user: config.user.clone(),
+            password: None,
+            logon_fields: config.fields(),
+            reset: config.reset,
             up_ns: 0,
             is_open: false,
             is_up: false,
@@ -159,6 +177,11 @@ impl<L: Link> OrderSession<L> {
             is_stopping: false,
             cut: None,
         }
+    }
+
+    /// Sets the password of our Logon.
+    pub fn set_password(&mut self, password: Option<Secret>) {
+        self.password = password;
     }
 
     /// The message that was handed out last, to take it while it is handled.
@@ -181,10 +204,12 @@ impl<L: Link> OrderSession<L> {
         self.session.store().both().0
     }
 
-    /// Numbers that the journal has not, if our own has changed.
+    /// Numbers that the journal has not, if our own has changed, or the bank's began again: those of its messages are in the records
+    /// of reports.
     pub fn unjournaled(&self) -> Option<(u64, u64)> {
         let numbers = self.numbers();
-        (numbers.0 != self.journaled.0).then_some(numbers)
+        let is_changed = numbers.0 != self.journaled.0 || numbers.1 < self.journaled.1;
+        is_changed.then_some(numbers)
     }
 
     /// The journal has these numbers.
@@ -238,9 +263,16 @@ impl<L: Link> OrderSession<L> {
                     self.up_ns = time.mono_ns;
                     self.told = None;
                     self.gap_end = 0;
-                    return Said::Up(is_restarted);
+                    // A reset that the configuration asks for is not news.
+                    let is_news = is_restarted && !self.session.settings().reset_on_logon;
+                    // mutant: execution: the numbers begin again with each Logon of a run
+                    self.session.set_reset_on_logon(self.reset == Reset::Logon);
+                    return Said::Up(is_news);
                 }
-                Some(Event::Rejected(received)) => return Said::Rejected(text_of(&received)),
+                Some(Event::Rejected(received)) => {
+                    let text = reject_of(&received);
+                    return Said::Rejected(withheld(text, self.password.as_ref()));
+                }
                 Some(Event::Invalid(received)) => return Said::Invalid(names_of(&received)),
                 // mutant: execution: each message behind a gap tells it again
                 Some(Event::Gap { first, last }) if first > *gap_end => {
@@ -390,22 +422,39 @@ impl<L: Link> OrderSession<L> {
                 self.state = Connection::Made;
                 self.is_open = true;
                 self.flush_until_ns = None;
-                self.session.connected(time);
+                let OrderSession {
+                    session,
+                    user,
+                    password,
+                    logon_fields,
+                    ..
+                } = self;
+                session.connected_with(time, |logon| {
+                    if let Some(user) = user {
+                        logon.bytes(tag::USERNAME, user.as_bytes());
+                    }
+                    if let Some(password) = password {
+                        logon.bytes(tag::PASSWORD, password.expose());
+                    }
+                    for (tag, value) in logon_fields {
+                        logon.bytes(*tag, value);
+                    }
+                });
             }
             Err(Lost(why)) => {
                 self.close();
-                self.wait(time);
+                // A bank that cannot be reached may be back at any time.
+                self.wait(time, self.backoff_ns[1]);
                 self.failed = Some(why);
             }
         }
     }
 
     /// Pauses before the next attempt, longer after each that failed.
-    fn wait(&mut self, time: ReceiveTime) {
-        let [first, longest] = self.backoff_ns;
-        let pause_ns = first
+    fn wait(&mut self, time: ReceiveTime, longest_ns: u64) {
+        let pause_ns = self.backoff_ns[0]
             .saturating_mul(1 << self.failures.min(16))
-            .min(longest);
+            .min(longest_ns);
         self.failures += 1;
         self.again_ns = time.mono_ns + pause_ns;
     }
@@ -428,18 +477,23 @@ impl<L: Link> OrderSession<L> {
         self.close();
         // A bank that accepts and soon closes would otherwise cost a handshake after each of the shortest pauses.
         // mutant: execution: a session that soon ends shortens the pause
-        if self.is_up && time.mono_ns.saturating_sub(self.up_ns) >= self.backoff_ns[1] {
+        let lasted_ns = match self.is_up {
+            true => time.mono_ns.saturating_sub(self.up_ns),
+            false => 0,
+        };
+        let lasting_ns = self.longest_ns;
+        if self.is_up && lasted_ns >= lasting_ns {
             self.failures = 0;
         }
         self.is_open = false;
         self.is_up = false;
         self.flush_until_ns = None;
+        let evidence = self.session.evidence().to_owned();
         self.session.disconnected(time);
         let cut = self.cut.take();
         if cut.is_some() {
             self.failures = FAILURES_OF_A_CUT;
         }
-        self.wait(time);
         let why = match (reason, self.lost.take()) {
             _ if cut.is_some() => format!("ended by us: {}", cut.unwrap_or_default()),
             (Some(reason), _) => reason.to_string(),
@@ -450,6 +504,20 @@ impl<L: Link> OrderSession<L> {
             text if text.is_empty() => why,
             text => format!("{why}: {text}"),
         };
+        let why = withheld(why, self.password.as_ref());
+        // mutant: execution: a bank that refuses the Logon is tried as often
+        let why = match self.repeated.add(&why, lasted_ns) {
+            Some(count) if !self.is_stopping => {
+                let evidence = withheld(evidence, self.password.as_ref());
+                repeated(why, count, &evidence, reason, self.reset)
+            }
+            _ => why,
+        };
+        self.longest_ns = match reason {
+            Some(_) => self.repeated.pause_max_ns(self.backoff_ns[1]),
+            None => self.backoff_ns[1],
+        };
+        self.wait(time, self.longest_ns);
         Said::Down(why, self.retry_ms(time))
     }
 }
@@ -475,26 +543,4 @@ impl<L> OrderSession<L> {
     fn retry_ms(&self, time: ReceiveTime) -> u64 {
         self.again_ns.saturating_sub(time.mono_ns) / 1_000_000
     }
-}
-
-/// Text (58) of a message, truncated and restricted to printable characters.
-fn text_of(message: &Message<'_>) -> String {
-    let mut fields = message.fields().map_while(Result::ok);
-    let text = fields.find(|field| field.tag == tag::TEXT);
-    let text = text.map_or(&b""[..], |field| field.value);
-    let text = String::from_utf8_lossy(&text[..text.len().min(TEXT_BYTES_MAX)]);
-    text.chars().filter(|letter| !letter.is_control()).collect()
-}
-
-/// The fields that name a message: type, number, ClOrdID, ExecID.
-pub fn names_of(message: &Message<'_>) -> String {
-    let mut text = String::new();
-    for field in message.fields().map_while(Result::ok) {
-        if matches!(field.tag, 35 | 34 | 11 | 17) && text.len() < TEXT_BYTES_MAX {
-            let value = String::from_utf8_lossy(&field.value[..field.value.len().min(64)]);
-            text.push_str(&format!("{}={value} ", field.tag));
-        }
-    }
-    text.retain(|letter| !letter.is_control());
-    text.trim_end().to_owned()
 }

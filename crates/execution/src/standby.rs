@@ -5,7 +5,7 @@
 //! record has been applied before. A standby has no lock of the engine and writes nothing of it: it may be killed.
 
 use crate::active::{Active, other};
-use crate::config::{ClientConfig, CommandKind, Config, ConfigError};
+use crate::config::{Access, ClientConfig, CommandKind, Config, ConfigError};
 use crate::copied::Copied;
 use crate::counters::StandbyCounters;
 use crate::desk::{Command, Ring};
@@ -16,7 +16,6 @@ use crate::trader::{Error, RING_REFUSED, Trader, answer_line};
 use serde_json::Value;
 use std::time::{SystemTime, UNIX_EPOCH};
 use touchline_journal::Follow;
-use touchline_net::tls::Client;
 use touchline_transport::boot_ns;
 use touchline_transport::bus::Root;
 use touchline_transport::shm::ProcessStats;
@@ -72,10 +71,10 @@ impl Standby {
     /// A standby of the engine with this configuration; the journal need not exist yet.
     ///
     /// # Errors
-    /// Another standby runs; the configuration, or a file of TLS that it names, cannot be used.
+    /// Another standby runs; the configuration, or a file that it names, cannot be used.
     pub fn open(config: &Config) -> Result<Standby, Error> {
         let setup = config.setup().map_err(ConfigError::from)?;
-        config.tls_clients()?;
+        config.access()?;
         let (root, bus) = (config.root(), standby_bus(&config.run.bus));
         let answers = DropCopy::open(&root, &bus, RING_BYTES)?;
         let rings = config.clients.iter();
@@ -219,16 +218,16 @@ impl Standby {
     ) -> Result<Option<(Trader, Promotion)>, Error> {
         let began_ns = boot_ns();
         // Certificates may have been renewed since the start. One that cannot be read refuses the promotion before it has a lock.
-        let tls = self.config.tls_clients().map_err(Error::from);
-        let ready = tls.and_then(|tls| Ok((tls, Active::take(&self.config)?)));
-        let (tls, active) = match ready {
+        let access = self.config.access().map_err(Error::from);
+        let ready = access.and_then(|access| Ok((access, Active::take(&self.config)?)));
+        let (access, active) = match ready {
             Ok(ready) => ready,
             Err(error) => {
                 self.answer(&client, &command, "", Some(&error.to_string()));
                 return Ok(None);
             }
         };
-        match self.take_over(tls, active, &client, &command) {
+        match self.take_over(access, active, &client, &command) {
             Ok((trader, records)) => {
                 let answers = self.answers.take().expect("a standby is promoted once");
                 let promotion = Promotion {
@@ -252,7 +251,7 @@ impl Standby {
     /// Applies the rest of the journal, which nobody else writes any more, and starts from it.
     fn take_over(
         &mut self,
-        tls: Vec<Option<Client>>,
+        access: Vec<Access>,
         active: Active,
         client: &ClientConfig,
         command: &Command,
@@ -271,7 +270,7 @@ impl Standby {
         }
         let reading = self.reading.take();
         let recovered = reading.expect("a standby is promoted once").recovered;
-        let mut trader = Trader::start_from(&self.config, tls, active, recovered)?;
+        let mut trader = Trader::start_from(&self.config, access, active, recovered)?;
         trader.note_command(client, command, "promoted");
         Ok((trader, read - before))
     }

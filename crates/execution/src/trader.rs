@@ -25,7 +25,7 @@ pub use incident::{Incident, Totals};
 pub use path::Path;
 
 use crate::active::Active;
-use crate::config::{ClientConfig, Config, ConfigError};
+use crate::config::{Access, ClientConfig, Config, ConfigError};
 use crate::desk::{Command, Ring};
 use crate::edge::{Host, Socket};
 use crate::recovery::{Recovered, RecoveryError, recover};
@@ -41,7 +41,6 @@ use touchline_fx::input::Session;
 use touchline_fx::setup::Setup;
 use touchline_journal::StartReport;
 use touchline_net::stream::Readiness;
-use touchline_net::tls::Client;
 use touchline_transport::boot_ns;
 use touchline_transport::bus::{self, Activity, Damage, Holder, Root};
 use touchline_transport::clock::{Clock, ticks};
@@ -178,16 +177,16 @@ impl Trader {
     /// Another engine runs, the journal is damaged or does not fit the configuration.
     pub fn open(config: &Config) -> Result<Trader, Error> {
         let setup = config.setup().map_err(ConfigError::from)?;
-        let tls = config.tls_clients()?;
+        let access = config.access()?;
         let active = Active::take(config)?;
         let recovered = recover(&config.run.journal, &setup)?;
-        Trader::start_from(config, tls, active, recovered)
+        Trader::start_from(config, access, active, recovered)
     }
 
-    /// Continues what was recovered, as the one active engine. `tls` has the TLS client of each bank.
+    /// Continues what was recovered, as the one active engine. `access` has what each bank's session needs from files.
     pub(crate) fn start_from(
         config: &Config,
-        tls: Vec<Option<Client>>,
+        access: Vec<Access>,
         active: Active,
         mut recovered: Recovered,
     ) -> Result<Trader, Error> {
@@ -210,6 +209,10 @@ impl Trader {
         let now_ns = clock.now_ns().max(recovered.last_ns);
         let host = Host { journal, drop_copy };
         let readiness = Readiness::new(config.banks.len()).map_err(Error::Sockets)?;
+        let (tls, passwords): (Vec<_>, Vec<_>) = access
+            .into_iter()
+            .map(|access| (access.tls, access.password))
+            .unzip();
         let banks = config.banks.iter().zip(tls).enumerate();
         let links = banks.map(|(number, (bank, tls))| {
             let session = config.session(bank).expect("the configuration was checked");
@@ -232,6 +235,9 @@ impl Trader {
             start,
             recovered: counts,
         };
+        for (session, password) in trader.core.sessions.iter_mut().zip(passwords) {
+            session.set_password(password);
+        }
         trader.core.prepare(ticks);
         let time = trader.core.time(boot_ns(), now_ns);
         trader.core.begin(config, trader.start.epoch, time)?;

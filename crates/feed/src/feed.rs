@@ -137,6 +137,22 @@ pub trait Feed {
     fn is_defined(&self) -> bool;
 }
 
+/// What a venue sent, for the log. Texts may contain text of the venue, unescaped, and no secret.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Warning {
+    /// It rejected a request or a message: its message, with the reason.
+    Rejected(String),
+    /// It makes a book inconsistent again and again.
+    BookFails {
+        /// The book, and what is wrong.
+        reason: String,
+        /// Times in a row.
+        count: u32,
+        /// Its message.
+        message: String,
+    },
+}
+
 /// Feed with a connection of its own: the venue's bytes reach it through [`Feed::handle`] in pieces of any length, and
 /// it sends bytes.
 ///
@@ -157,8 +173,14 @@ pub trait SessionFeed: Feed {
     /// Whether the connection must be closed after the outgoing bytes.
     fn is_over(&self) -> bool;
 
-    /// Reason of the close, for logs. It may contain text of the venue, unescaped.
+    /// Reason of the close, for logs: equal for equal failures. It may contain text of the venue, unescaped.
     fn reason(&self) -> String;
+
+    /// The venue's message that caused the close, for logs, without secrets; empty if none did. The same holds for its text.
+    fn evidence(&self) -> String;
+
+    /// Something that the venue sent, for logs: each one once, and the first of those that come together.
+    fn take_warning(&mut self) -> Option<Warning>;
 
     /// Starts a logout; the feed is over when the venue has answered.
     fn log_out(&mut self, time: ReceiveTime);

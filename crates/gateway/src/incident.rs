@@ -21,6 +21,13 @@ pub enum Incident {
     ConnectionLost(ConnectionError),
     /// The session closed the connection.
     ConnectionClosed(ConnectionError),
+    /// Connections, or a book of one, fail for the same reason again and again.
+    FailureRepeated(RepeatedFailure),
+    /// The venue rejected a request or a message.
+    Rejected {
+        /// Its message, with its reason.
+        message: String,
+    },
 }
 
 /// Gaps since the last report: the newest, and totals.
@@ -45,6 +52,19 @@ pub struct ConnectionError {
     pub reason: String,
     /// Time until the next attempt, milliseconds.
     pub retry_ms: u64,
+}
+
+/// The same failure, again and again.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RepeatedFailure {
+    /// Name and port of the venue.
+    pub host: String,
+    /// Reason, as text.
+    pub reason: String,
+    /// Times in a row.
+    pub count: u32,
+    /// The venue's message that caused it; empty if none did.
+    pub message: String,
 }
 
 /// Sending side, on the path.

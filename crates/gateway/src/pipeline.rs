@@ -6,7 +6,7 @@ use crate::incident::GapReport;
 use crate::latency_trace::LatencyTrace;
 use crate::published::{BookHealth, Noted, PublishedStates};
 use touchline_book::{OrderBooks, PriceBooks};
-use touchline_feed::{Batch, Feed, ReceiveTime, Request, SessionFeed};
+use touchline_feed::{Batch, Feed, ReceiveTime, Request, SessionFeed, Warning};
 use touchline_instruments::Instruments;
 use touchline_transport::Publish;
 use touchline_transport::clock::ticks;
@@ -233,6 +233,11 @@ impl<F: SessionFeed, P: Publish> Pipeline<F, P> {
     pub fn disconnected(&mut self, time: ReceiveTime) {
         self.feed.disconnected(time);
         self.run();
+    }
+
+    /// Something that the venue sent, for the log.
+    pub fn take_warning(&mut self) -> Option<Warning> {
+        self.feed.take_warning()
     }
 
     /// Requests a logout.

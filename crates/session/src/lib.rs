@@ -16,8 +16,10 @@
 #![forbid(unsafe_code)]
 
 pub mod access_control;
+mod failures;
 pub mod file_store;
 pub mod fix;
 mod secret;
 
+pub use failures::Failures;
 pub use secret::Secret;

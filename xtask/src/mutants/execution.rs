@@ -179,8 +179,20 @@ pub const EXECUTION: &[Mutant] = &[
         test: "-p touchline-execution --lib a_round_makes_one_step_of_one_handshake_and_no_bank_starves",
     },
     Mutant {
+        name: "execution: the numbers begin again with each Logon of a run",
+        find: ".set_reset_on_logon(self.reset == Reset::Logon);",
+        replace: ".set_reset_on_logon(self.reset != Reset::Never);",
+        test: "-p touchline-execution --lib numbers_begin_again_when_the_configuration_says_so",
+    },
+    Mutant {
+        name: "execution: a bank that refuses the Logon is tried as often",
+        find: "match self.repeated.add(&why, lasted_ns) {",
+        replace: "match self.repeated.add(\"\", u64::MAX) {",
+        test: "-p touchline-execution --lib a_bank_that_begins_at_1_without_a_word",
+    },
+    Mutant {
         name: "execution: a session that soon ends shortens the pause",
-        find: "&& time.mono_ns.saturating_sub(self.up_ns) >= self.backoff_ns[1]",
+        find: "&& lasted_ns >= lasting_ns",
         replace: "",
         test: "-p touchline-execution --lib a_bank_that_accepts_and_closes_is_tried_less_and_less_often",
     },

@@ -71,6 +71,30 @@ pub const SESSION: &[Mutant] = &[
         test: "-p touchline-feed --test fix_md negative_sizes_are_never_live",
     },
     Mutant {
+        name: "session: the same failure begins a row again",
+        find: "if self.reason != reason || lasted_ns >= LASTING_NS {",
+        replace: "        if self.count > 0 {",
+        test: "-p touchline-session --lib the_third_equal_failure_is_told",
+    },
+    Mutant {
+        name: "fix session: a configuration sets a password as a field",
+        find: "Some(tag) if OURS.contains(&tag) => Err(format!(",
+        replace: "Some(tag) if tag == 0 => Err(format!(",
+        test: "-p touchline-session --lib a_field_has_a_tag_and_a_value",
+    },
+    Mutant {
+        name: "fix market data: a book that fails again and again is requested as often",
+        find: "true => self.repeats + 1,",
+        replace: "true => 0,",
+        test: "-p touchline-feed --test fix_md a_book_that_fails_again_and_again",
+    },
+    Mutant {
+        name: "live: a session that fails again and again is made as often",
+        find: "true => self.failures.pause_max_ns(self.dial.backoff_ns_max),",
+        replace: "true => self.dial.backoff_ns_max,",
+        test: "-p touchline-gateway --test gateway a_refusal_that_repeats",
+    },
+    Mutant {
         name: "fix session: a message that is not the next one is delivered",
         find: "parsed.header.msg_seq_num == Some(link.sequencer().next_in())",
         replace: "parsed.header.msg_seq_num >= Some(link.sequencer().next_in())",

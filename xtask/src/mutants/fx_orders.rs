@@ -41,6 +41,18 @@ pub const FX_ORDERS: &[Mutant] = &[
         test: "-p touchline-fx --test fx orders::busts_and_corrections_change_positions_and_no_order",
     },
     Mutant {
+        name: "fx: an OrderID of another bank names an order",
+        find: "self.bank_ids[*at] == Some(id) && self.orders[*at].terms.bank == bank",
+        replace: "self.bank_ids[*at] == Some(id) && self.orders[*at].terms.bank < bank + 99",
+        test: "-p touchline-fx --test fx orders::a_fill_that_names_its_order_by_order_id_alone_is_booked",
+    },
+    Mutant {
+        name: "fx: a report that names its order by 37 alone is of no order",
+        find: "self.orders.find_by_bank_id(bank, report.order_id),",
+        replace: "known,",
+        test: "-p touchline-fx --test fx orders::a_fill_that_names_its_order_by_order_id_alone_is_booked",
+    },
+    Mutant {
         name: "fx: a bank reports another bank's order",
         find: "(self.orders[at].terms.bank == bank).then_some(at)",
         replace: "(self.orders[at].terms.bank < bank + 99).then_some(at)",

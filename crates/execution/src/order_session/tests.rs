@@ -27,6 +27,8 @@ const REPORT: [(u32, &str); 9] = [
 /// A connection whose other end is the test. Without bytes it is closed if the test says so.
 #[derive(Clone, Default)]
 struct Wire {
+    /// What the session sent.
+    sent: Rc<RefCell<Vec<u8>>>,
     bytes: Rc<RefCell<VecDeque<u8>>>,
     is_closed: Rc<RefCell<bool>>,
 }
@@ -53,6 +55,7 @@ impl Link for Wire {
     }
 
     fn send(&mut self, bytes: &[u8]) -> Result<usize, Lost> {
+        self.sent.borrow_mut().extend(bytes);
         Ok(bytes.len())
     }
 
@@ -76,11 +79,17 @@ struct Rig {
 
 impl Rig {
     fn open() -> Rig {
-        let config = Config::parse(CONFIG).expect("a configuration");
+        Rig::with("", Numbers::new(1, 1))
+    }
+
+    /// With further settings of the session, and these numbers.
+    fn with(settings: &str, numbers: Numbers) -> Rig {
+        let text = format!("{CONFIG}{settings}");
+        let config = Config::parse(&text).expect("a configuration");
         let session = config.session(&config.banks[0]).expect("its session");
         let wire = Wire::default();
         Rig {
-            session: OrderSession::new(session, Numbers::new(1, 1), wire.clone()),
+            session: OrderSession::new(session, numbers, wire.clone()),
             wire,
             time: ReceiveTime {
                 wall_ns: 1_767_600_000 * SECOND_NS,
@@ -224,4 +233,221 @@ fn a_message_of_another_session_is_rejected_and_ends_this_one() {
     assert_eq!(rig.said(), []);
     rig.time.mono_ns += 2 * FLUSH_NS;
     assert_eq!(rig.said(), [Said::Down("logout".to_owned(), 100)]);
+}
+
+impl Rig {
+    /// What the session has sent since the last call, with `|` for the separator.
+    fn sent(&mut self) -> String {
+        self.session.flush();
+        let sent = std::mem::take(&mut *self.wire.sent.borrow_mut());
+        String::from_utf8_lossy(&sent).replace('\u{1}', "|")
+    }
+
+    fn lose(&mut self) -> Vec<Said> {
+        *self.wire.is_closed.borrow_mut() = true;
+        self.said()
+    }
+}
+
+/// The Logon has user, password and further fields; a bank's text with the password is withheld.
+#[test]
+fn a_logon_has_what_the_configuration_says() {
+    let more = "user = \"desk\"\nlogon_fields = [\"9001=Y\", \"9002=a b\"]\n";
+    let mut rig = Rig::with(more, Numbers::new(7, 3));
+    rig.session.set_password(Some(Secret::from("sentinel")));
+    rig.log_on(3);
+    let logon = rig.sent();
+    assert!(logon.contains("|34=7|"), "{logon}");
+    assert!(
+        logon.contains("|98=0|108=10|553=desk|554=sentinel|9001=Y|9002=a b|10="),
+        "{logon}"
+    );
+    assert_eq!(rig.said(), [Said::Up(false)]);
+    rig.put(
+        4,
+        "3",
+        &[
+            (45, "8"),
+            (371, "44"),
+            (372, "D"),
+            (373, "5"),
+            (58, "wrong tick"),
+        ],
+    );
+    let text = "wrong tick 45=8 371=44 372=D 373=5".to_owned();
+    assert_eq!(rig.said(), [Said::Rejected(text)]);
+    rig.put(5, "5", &[(58, "bye sentinel")]);
+    let said = format!("{:?}", [rig.said(), rig.lose()]);
+    assert!(
+        said.contains("withheld") && !said.contains("sentinel"),
+        "{said}"
+    );
+}
+
+/// With `logon` both numbers begin at 1 with each Logon, with `start` with the first that is accepted, with `never` with none. The
+/// journal has the new numbers before the Logon leaves.
+#[test]
+fn numbers_begin_again_when_the_configuration_says_so() {
+    for (reset, first, second) in [("never", 7, 9), ("start", 1, 3), ("logon", 1, 1)] {
+        let mut rig = Rig::with(&format!("reset = \"{reset}\"\n"), Numbers::new(7, 7));
+        // The bank refuses the first one: `start` still holds for the next.
+        rig.log_on(1);
+        let logon = rig.sent();
+        assert!(logon.contains(&format!("|34={first}|")), "{reset}: {logon}");
+        assert_eq!(
+            logon.contains("|141=Y|"),
+            reset != "never",
+            "{reset}: {logon}"
+        );
+        let numbers = (first + 1, if first == 1 { 1 } else { 7 });
+        assert_eq!(rig.session.unjournaled(), Some(numbers), "{reset}");
+        rig.wire.bytes.borrow_mut().clear();
+        rig.lose();
+        let numbers = if reset == "never" { 8 } else { 1 };
+        rig.log_on(if reset == "never" { 7 } else { 1 });
+        let logon = rig.sent();
+        assert!(
+            logon.contains(&format!("|34={numbers}|")),
+            "{reset}: {logon}"
+        );
+        assert_eq!(
+            rig.said(),
+            [Said::Up(false)],
+            "{reset}: a reset of ours is no news"
+        );
+        rig.put(if reset == "never" { 8 } else { 2 }, "1", &[(112, "x")]);
+        rig.said();
+        rig.sent();
+        rig.lose();
+        rig.log_on(if reset == "never" { 9 } else { 1 });
+        let logon = rig.sent();
+        let second = if reset == "never" { second + 1 } else { second };
+        assert!(
+            logon.contains(&format!("|34={second}|")),
+            "{reset}: {logon}"
+        );
+        assert_eq!(
+            logon.contains("|141=Y|"),
+            reset == "logon",
+            "{reset}: {logon}"
+        );
+    }
+    // Its own number is as before; that of the bank has gone back.
+    let mut rig = Rig::with("reset = \"logon\"\n", Numbers::new(2, 50));
+    rig.log_on(1);
+    rig.sent();
+    assert_eq!(rig.session.unjournaled(), Some((2, 1)));
+}
+
+/// A bank that begins at 1 after its end of day, which nobody configured: the third refusal names the bank's message and the cure,
+/// and the pause grows beyond its configured maximum.
+#[test]
+fn a_bank_that_begins_at_1_without_a_word_is_told_with_the_cure() {
+    let mut rig = Rig::with("reconnect_ms_max = 400\n", Numbers::new(9, 9));
+    let mut said = Vec::new();
+    for _ in 0..12 {
+        rig.log_on(1);
+        rig.said();
+        rig.sent();
+        rig.time.mono_ns += 2 * FLUSH_NS;
+        said.extend(rig.said());
+    }
+    let downs: Vec<(String, u64)> = said
+        .into_iter()
+        .filter_map(|said| match said {
+            Said::Down(why, pause_ms) => Some((why, pause_ms)),
+            _ => None,
+        })
+        .collect();
+    let told: Vec<usize> = (1..)
+        .zip(&downs)
+        .filter(|(_, (why, _))| why.contains("in a row"))
+        .map(|(number, _)| number)
+        .collect();
+    assert_eq!(told, [3, 6, 12], "{downs:?}");
+    let third = &downs[2].0;
+    assert!(
+        third.contains("for the same reason 3 times in a row; the bank sends 8=FIX.4.4|"),
+        "{third}"
+    );
+    assert!(
+        third.contains("|35=A|") && third.contains("|34=1|"),
+        "{third}"
+    );
+    assert!(
+        third.ends_with("set reset = \"logon\" in its [[sessions]]"),
+        "{third}"
+    );
+    assert_eq!(downs.last().map(|(_, pause_ms)| *pause_ms), Some(60_000));
+}
+
+/// What a session's section must not have.
+#[test]
+fn wrong_logons_are_refused_with_the_reason() {
+    for (more, said) in [
+        ("user = \"\"", "user: give printable characters"),
+        ("user = \"a\\u0001b\"", "user: give printable characters"),
+        ("logon_fields = [\"9001\"]", "is not a field"),
+        (
+            "logon_fields = [\"554=x\"]",
+            "tag 554 is set by the session",
+        ),
+        (
+            "logon_fields = [\"141=Y\"]",
+            "tag 141 is set by the session",
+        ),
+        (
+            "user = \"a\"\nlogon_fields = [\"553=b\"]",
+            "tag 553 is given twice",
+        ),
+        (
+            "logon_fields = [\"9001=a\", \"9001=b\"]",
+            "tag 9001 is given twice",
+        ),
+        (
+            "reset = \"daily\"",
+            "expected one of `never`, `start`, `logon`",
+        ),
+        ("password = \"sentinel\"", "password"),
+    ] {
+        let error = Config::parse(&format!("{CONFIG}{more}\n"))
+            .expect_err(more)
+            .to_string();
+        assert!(error.contains(said), "{more}: {error}");
+        assert!(!error.contains("sentinel"), "{error}");
+    }
+}
+
+/// The file of a password is private, as that of every secret is.
+#[test]
+fn a_password_file_that_others_may_read_is_refused() {
+    use std::os::unix::fs::PermissionsExt;
+    let folder = std::env::temp_dir().join(format!("touchline-password-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).expect("a folder");
+    let file = folder.join("password");
+    std::fs::write(&file, "sentinel\n").expect("a file");
+    let mut config =
+        Config::parse(&format!("{CONFIG}password_file = \"password\"\n")).expect("a configuration");
+    config.starts_at(&folder);
+    for (mode, is_good) in [(0o600, true), (0o400, true), (0o640, false), (0o604, false)] {
+        std::fs::set_permissions(&file, std::fs::Permissions::from_mode(mode)).expect("its mode");
+        match config.access() {
+            Ok(access) => {
+                assert!(is_good, "{mode:o}");
+                assert_eq!(access[0].password, Some(Secret::from("sentinel")));
+            }
+            Err(error) => {
+                let error = error.to_string();
+                assert!(
+                    !is_good && error.starts_with("sessions: A: password_file: "),
+                    "{error}"
+                );
+                assert!(
+                    error.contains("others may read it") && !error.contains("sentinel"),
+                    "{error}"
+                );
+            }
+        }
+    }
+    std::fs::remove_dir_all(&folder).expect("a folder");
 }

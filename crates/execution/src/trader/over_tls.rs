@@ -498,7 +498,7 @@ fn a_section_that_cannot_be_used_is_refused_with_its_bank() {
         )
     };
     let config = Config::parse(&text("")).expect("an empty table is enough");
-    assert!(config.tls_clients().expect("public issuers")[0].is_some());
+    assert!(config.access().expect("public issuers")[0].tls.is_some());
     for (tls, said) in [
         (
             "roots_file = \"r.pem\"",
@@ -515,7 +515,7 @@ fn a_section_that_cannot_be_used_is_refused_with_its_bank() {
     ] {
         let mut config = Config::parse(&text(tls)).expect(tls);
         config.starts_at(std::path::Path::new("/nowhere"));
-        let error = config.tls_clients().expect_err(tls).to_string();
+        let error = config.access().expect_err(tls).to_string();
         assert!(error.starts_with(said), "{error}");
     }
     // Neither an engine nor a standby begins without the files, and no journal is made.

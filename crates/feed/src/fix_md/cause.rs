@@ -78,6 +78,8 @@ pub struct Failure {
     cause: Option<Cause>,
     /// Text of the venue's Logout or Reject.
     said: String,
+    /// The venue's message that caused it.
+    message: String,
 }
 
 impl Failure {
@@ -85,6 +87,7 @@ impl Failure {
     pub fn clear(&mut self) {
         self.cause = None;
         self.said.clear();
+        self.message.clear();
     }
 
     /// The connection has ended; the venue's text stays until the next one.
@@ -112,6 +115,16 @@ impl Failure {
     /// Stores a text of the venue.
     pub fn say(&mut self, text: String) {
         self.said = text;
+    }
+
+    /// Stores the message that caused the failure.
+    pub fn keep_message(&mut self, message: String) {
+        self.message = message;
+    }
+
+    /// The message that caused the failure; empty if none did.
+    pub fn message(&self) -> &str {
+        &self.message
     }
 
     /// Text of the venue.

@@ -6,7 +6,7 @@ use super::logon;
 use super::market_data::{APPLICATION, APPLICATION_THAT_GOES_ON, MarketData, VERIFIED};
 use super::messages::Step;
 use super::settings::{Dialect, Settings};
-use crate::{Batch, BookRules, Feed, Feedback, ReceiveTime, SessionFeed};
+use crate::{Batch, BookRules, Feed, Feedback, ReceiveTime, SessionFeed, Warning};
 use touchline_instruments::Instruments;
 use touchline_session::fix::{self, Memory, Session, Store};
 use touchline_types::{CounterInfo, Instrument, Validity};
@@ -163,7 +163,7 @@ impl<S: Store> Feed for FixFeed<S> {
     fn feedback(&mut self, feedback: &Feedback) {
         for instrument in &feedback.inconsistent {
             self.market_data
-                .book_inconsistent(*instrument, &self.session);
+                .book_inconsistent(*instrument, &self.session, self.time);
         }
     }
 
@@ -223,6 +223,14 @@ impl<S: Store> SessionFeed for FixFeed<S> {
         let of_session = self.session.disconnect_reason();
         self.market_data
             .reason(of_session.map(|why| why.to_string()))
+    }
+
+    fn evidence(&self) -> String {
+        self.market_data.evidence(self.session.evidence())
+    }
+
+    fn take_warning(&mut self) -> Option<Warning> {
+        self.market_data.take_warning()
     }
 
     fn log_out(&mut self, time: ReceiveTime) {

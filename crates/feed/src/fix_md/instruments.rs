@@ -3,6 +3,7 @@
 use super::legs::MissingLegs;
 use super::quotes::Quotes;
 use touchline_instruments::Instruments;
+use touchline_session::Failures;
 use touchline_types::{Depth, Instrument, Validity};
 
 /// State of an instrument's book.
@@ -21,7 +22,7 @@ pub enum Book {
 }
 
 /// An instrument.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct Row {
     /// Instrument number.
     pub instrument: Instrument,
@@ -43,6 +44,12 @@ pub struct Row {
     pub is_alone: bool,
     /// Time of the last repeated request.
     pub resubscribed_ns: u64,
+    /// Failures of its book.
+    failures: Failures,
+    /// Failures that followed another one within two minutes.
+    repeats: u32,
+    /// Time of the last one.
+    failed_ns: u64,
     /// Its quotes, for entries with an id.
     pub quotes: Quotes,
 }
@@ -126,12 +133,39 @@ impl Rows {
             is_listed: false,
             is_alone: false,
             resubscribed_ns: 0,
+            failures: Failures::default(),
+            repeats: 0,
+            failed_ns: 0,
             quotes: Quotes::new(QUOTES_MAX),
         });
     }
 }
 
+/// Pause before a book that is inconsistent again is requested again; doubled up to 16 seconds while it fails again and again.
+/// It is shorter than the timeout of an answer.
+const RESUBSCRIBE_NS: u64 = 1_000_000_000;
+/// A book that was consistent for as long does not fail again and again.
+const CONSISTENT_NS: u64 = 120_000_000_000;
+
 impl Row {
+    /// Adds a failure of the book. Returns its number in a row of equal ones if somebody must be told.
+    pub fn fails(&mut self, now_ns: u64, reason: &str) -> Option<u32> {
+        let lasted_ns = now_ns.saturating_sub(self.failed_ns);
+        self.failed_ns = now_ns;
+        // mutant: fix market data: a book that fails again and again is requested as often
+        self.repeats = match lasted_ns < CONSISTENT_NS {
+            true => self.repeats + 1,
+            false => 0,
+        };
+        self.failures.add(reason, lasted_ns)
+    }
+
+    /// Earliest time of the next repeated request.
+    pub fn resubscribe_at_ns(&self) -> u64 {
+        let pause_ns = RESUBSCRIBE_NS << self.repeats.saturating_sub(1).min(4);
+        self.resubscribed_ns.saturating_add(pause_ns)
+    }
+
     /// Validity of its book while the connection is up.
     pub fn validity(&self) -> Validity {
         match self.book {

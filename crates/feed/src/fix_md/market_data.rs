@@ -11,13 +11,14 @@ use super::refresh::Decoder;
 use super::settings::{Dialect, Settings};
 use super::subscriptions::{Request, Subscriptions};
 use crate::health::{ChannelHealth, Condition};
-use crate::{Batch, ReceiveTime};
+use crate::{Batch, ReceiveTime, Warning};
 use touchline_instruments::Instruments;
+use touchline_session::Secret;
 use touchline_session::fix::{
-    Application, ApplicationId, Event as Said, ResendPolicy, Session, Store,
+    Application, ApplicationId, Event as Said, ResendPolicy, Session, Store, printed_message,
 };
 use touchline_types::{Instrument, PacketInfo, Validity};
-use touchline_wire::fix::tag;
+use touchline_wire::fix::{Message, tag};
 
 /// Market data of one venue, without its session: the owner of both passes on the session's events, and lends the
 /// session for sending.
@@ -38,6 +39,8 @@ pub struct MarketData {
     unanswered: Option<Id>,
     /// An incomplete quote set.
     parts: Parts,
+    /// What the log must have.
+    warning: Option<Warning>,
     /// Both sides are logged on, and the venue has resent all missing messages.
     is_catching_up: bool,
 }
@@ -79,6 +82,7 @@ impl MarketData {
             failure: Failure::default(),
             unanswered: None,
             parts: Parts::default(),
+            warning: None,
             is_catching_up: false,
         }
     }
@@ -180,8 +184,13 @@ impl MarketData {
                     sending_ns: header.sending_time_ns.unwrap_or(0),
                     receive_ns: at.wall_ns,
                 };
-                if message.msg_type() == b"j" {
-                    self.failure.say(messages::text(&message, password));
+                if matches!(message.msg_type(), b"j" | b"Y") {
+                    let text = messages::text(&message, password);
+                    let printed = printed(&message, password);
+                    self.warning.get_or_insert(Warning::Rejected(printed));
+                    if message.msg_type() == b"j" {
+                        self.failure.say(text);
+                    }
                 }
                 let mut decoder = Decoder {
                     rows: &mut self.rows,
@@ -195,6 +204,8 @@ impl MarketData {
             Said::LoggedOn { .. } => Step::LoggedOn,
             Said::Rejected(message) => {
                 self.counters.requests_refused += 1;
+                let printed = printed(&message, password);
+                self.warning.get_or_insert(Warning::Rejected(printed));
                 // It does not replace an earlier reason.
                 if self.failure.cause().is_none() {
                     self.failure.say(messages::text(&message, password));
@@ -261,7 +272,7 @@ impl MarketData {
             Step::AllInconsistent(cause) => Some(cause),
             Step::Missed(cause) => subscriptions.is_up().then_some(cause),
             Step::Inconsistent(instrument, cause) => {
-                self.inconsistent(instrument, cause, session);
+                self.inconsistent(instrument, cause, session, at.mono_ns);
                 None
             }
         };
@@ -343,9 +354,14 @@ impl MarketData {
     }
 
     /// A change was inconsistent with the book of an instrument.
-    pub fn book_inconsistent<S: Store>(&mut self, instrument: Instrument, session: &Session<S>) {
+    pub fn book_inconsistent<S: Store>(
+        &mut self,
+        instrument: Instrument,
+        session: &Session<S>,
+        at: ReceiveTime,
+    ) {
         let cause = Cause::InconsistentUpdate(instrument);
-        self.inconsistent(instrument, cause, session);
+        self.inconsistent(instrument, cause, session, at.mono_ns);
     }
 
     /// Marks a book inconsistent: it is published as recovering, and requested again.
@@ -355,18 +371,30 @@ impl MarketData {
         instrument: Instrument,
         cause: Cause,
         session: &Session<S>,
+        now_ns: u64,
     ) {
         if self.settings.dialect == Dialect::Standard {
             // Some venues do not handle ending and restarting a single subscription, so all are restarted.
             return self.give_up(cause, session);
         }
+        let reason = cause.text(&self.rows);
         let row = self.rows.row_mut(instrument);
         if row.book == Book::Inconsistent {
             return;
         }
         row.book = Book::Inconsistent;
         row.quotes.clear();
+        if let Some(count) = row.fails(now_ns, &reason) {
+            let message = session.last_message();
+            self.warning.get_or_insert(Warning::BookFails {
+                reason,
+                count,
+                message: withheld(message, self.settings.password.as_ref()),
+            });
+        }
         self.counters.books_inconsistent += 1;
+        // The venue has answered, if wrongly.
+        self.subscriptions.answered(now_ns);
         match self.subscriptions.add_inconsistent(instrument) {
             Ok(()) => self.pending.inconsistent(),
             // More than the limit at once: a new connection is cheaper.
@@ -378,6 +406,9 @@ impl MarketData {
     #[cold]
     fn give_up<S: Store>(&mut self, cause: Cause, session: &Session<S>) {
         if self.failure.give_up(cause) {
+            let password = self.settings.password.as_ref();
+            self.failure
+                .keep_message(withheld(session.last_message(), password));
             self.counters.gaps += 1;
             self.pending.lose(session.store().next_in());
         }
@@ -418,6 +449,19 @@ impl MarketData {
         }
     }
 
+    /// What the log must have, once.
+    pub fn take_warning(&mut self) -> Option<Warning> {
+        self.warning.take()
+    }
+
+    /// The venue's message that caused the close; that of the session if the session closed it.
+    pub fn evidence(&self, of_session: &str) -> String {
+        match self.failure.message() {
+            "" => withheld(of_session.to_owned(), self.settings.password.as_ref()),
+            message => message.to_owned(),
+        }
+    }
+
     /// Whether the connection must be closed, whatever the session's state.
     pub fn is_over(&self) -> bool {
         self.failure.cause().is_some()
@@ -434,6 +478,19 @@ impl MarketData {
             (Some(reason), "") => reason,
             (Some(reason), said) => format!("{reason}; text of the venue: {said:?}"),
         }
+    }
+}
+
+/// A message of the venue for a log.
+fn printed(message: &Message<'_>, password: Option<&Secret>) -> String {
+    withheld(printed_message(message.bytes()), password)
+}
+
+/// A text of the venue, unless it contains our password.
+fn withheld(text: String, password: Option<&Secret>) -> String {
+    match password.is_some_and(|password| password.stands_in(text.as_bytes())) {
+        true => "a message with our password, withheld".to_owned(),
+        false => text,
     }
 }
 

@@ -11,8 +11,6 @@ use touchline_types::Instrument;
 
 /// Most inconsistent books at a time.
 const INCONSISTENT_MAX: usize = 64;
-/// Delay before a book that is inconsistent again is requested again.
-const RESUBSCRIBE_NS: u64 = 1_000_000_000;
 /// Timeout for the answer to a request of a list or a book.
 const ANSWER_NS: u64 = 30_000_000_000;
 
@@ -109,11 +107,7 @@ impl Subscriptions {
         // The output buffer was full.
         let unsent_ns = (may_ask && self.is_due).then_some(0);
         let again = self.inconsistent.iter().filter(|_| may_ask);
-        let again_ns = again.map(|instrument| {
-            rows.row(*instrument)
-                .resubscribed_ns
-                .saturating_add(RESUBSCRIBE_NS)
-        });
+        let again_ns = again.map(|instrument| rows.row(*instrument).resubscribe_at_ns());
         let next_ns = [late_ns, unsent_ns, again_ns.min()];
         next_ns.into_iter().flatten().min()
     }
@@ -227,15 +221,15 @@ impl Subscriptions {
         download::choose(request.rows, number, most) > 0 && self.send(request, number, b'1')
     }
 
-    /// Ends the subscriptions of inconsistent books; they start again like new ones. At most once a second: a venue
-    /// whose every snapshot is wrong must not be flooded. Returns the reason to close the connection, if there is
+    /// Ends the subscriptions of inconsistent books; they start again like new ones. At most once a second, and less often
+    /// while a book fails for the same reason: a venue whose every snapshot is wrong must not be flooded. Returns the reason to close the connection, if there is
     /// one.
     fn resubscribe<S: Store>(&mut self, request: &mut Request<'_, S>) -> Option<Cause> {
         let now_ns = request.at.mono_ns;
         let (mut index, mut cause) = (0, None);
         while let Some(&instrument) = self.inconsistent.get(index) {
             let row = request.rows.row_mut(instrument);
-            if now_ns.saturating_sub(row.resubscribed_ns) < RESUBSCRIBE_NS {
+            if now_ns < row.resubscribe_at_ns() {
                 index += 1;
                 continue;
             }

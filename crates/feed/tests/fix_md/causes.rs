@@ -1,8 +1,8 @@
 //! Reasons that the log gives for a closed connection.
 
 use crate::stage::{SECRET, Stage, raw};
-use touchline_feed::SessionFeed;
 use touchline_feed::fix_md::Dialect;
+use touchline_feed::{SessionFeed, Warning};
 use touchline_types::Instrument;
 
 const BOOK: &str = "55=EUR/USD|262=1|268=1|269=0|270=1.1|271=5|";
@@ -75,6 +75,94 @@ fn a_venues_text_with_the_password_is_withheld() {
         assert!(reason.ends_with("withheld\""), "{reason}");
         assert!(!reason.contains(&SECRET[..5]), "{reason}");
     }
+}
+
+/// The log gets the message that closed the connection, and each message that rejects one of ours, with its reason (281, 58);
+/// never our password.
+#[test]
+fn the_log_has_the_venues_messages() {
+    let mut stage = live();
+    stage.send("X", "55=EUR/USD|268=1|279=0|269=0|270=1|271=-7|");
+    let evidence = stage.feed.evidence();
+    assert!(
+        evidence.contains("35=X|") && evidence.contains("271=-7|"),
+        "{evidence}"
+    );
+    stage.disconnect();
+    assert_eq!(stage.feed.take_warning(), None);
+
+    let mut stage = Stage::new(Dialect::Standard);
+    stage.connect();
+    stage.send("Y", "262=1|281=8|58=no such band|");
+    let Some(Warning::Rejected(message)) = stage.feed.take_warning() else {
+        panic!("a rejection");
+    };
+    assert!(message.contains("35=Y|"), "{message}");
+    assert!(
+        message.contains("262=1|281=8|58=no such band|"),
+        "{message}"
+    );
+    assert_eq!(stage.feed.take_warning(), None, "once");
+
+    let mut stage = live();
+    stage.send("3", &format!("45=2|371=262|373=1|58=not {SECRET}|"));
+    let Some(Warning::Rejected(message)) = stage.feed.take_warning() else {
+        panic!("a rejection");
+    };
+    assert!(!message.contains(SECRET), "{message}");
+}
+
+/// A book that every snapshot makes inconsistent is requested less and less often, and the third time is told with the message.
+#[test]
+fn a_book_that_fails_again_and_again_is_told_and_requested_less_often() {
+    let mut stage = Stage::new(Dialect::Deribit);
+    stage.connect();
+    stage.send(
+        "y",
+        "320=1|322=1|560=0|146=1|55=BTC-PERPETUAL|167=FUT|15=BTC|969=0.5|",
+    );
+    let mut pauses = Vec::new();
+    let mut told = Vec::new();
+    for _ in 0..7 {
+        stage.take_asked();
+        stage.send("W", "55=BTC-PERPETUAL|268=1|269=0|270=1|271=-5|");
+        told.extend(stage.feed.take_warning());
+        let mut seconds = 0;
+        while !stage
+            .asked
+            .iter()
+            .any(|(kind, body)| kind == "V" && body.contains("263=1|"))
+        {
+            assert!(seconds < 100, "it is requested again");
+            stage.pass(1);
+            stage.send("0", "");
+            seconds += 1;
+        }
+        pauses.push(seconds);
+    }
+    assert_eq!(pauses, [0, 1, 2, 4, 8, 16, 16]);
+    let counts: Vec<u32> = told
+        .iter()
+        .map(|warning| match warning {
+            Warning::BookFails {
+                reason,
+                count,
+                message,
+            } => {
+                assert!(
+                    reason.contains("a message about BTC-PERPETUAL has a negative"),
+                    "{reason}"
+                );
+                assert!(
+                    message.contains("35=W|") && message.contains("271=-5|"),
+                    "{message}"
+                );
+                *count
+            }
+            other => panic!("{other:?}"),
+        })
+        .collect();
+    assert_eq!(counts, [3, 6]);
 }
 
 #[test]

@@ -25,6 +25,14 @@ impl Engine {
         let is_reversal = matches!(kind, ReportKind::Bust | ReportKind::Correct);
         let by_id = self.orders.find(bank, report.cl_ord_id);
         let known = by_id.or_else(|| self.orders.find(bank, report.orig_cl_ord_id));
+        let known = match (report.cl_ord_id, report.orig_cl_ord_id) {
+            // mutant: fx: a report that names its order by 37 alone is of no order
+            (None, None) => self.orders.find_by_bank_id(bank, report.order_id),
+            _ => known,
+        };
+        if let Some(at) = known {
+            self.orders.note_bank_id(at, report.order_id);
+        }
         let found = match known {
             None if !is_reversal => self.adopt(bank, report, out),
             known => known,

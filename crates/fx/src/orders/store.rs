@@ -14,6 +14,8 @@ use touchline_types::Id;
 pub struct Orders {
     orders: Vec<Order>,
     by_id: HashMap<Id, usize>,
+    /// OrderID (37) that its bank gave each order, once a report had one.
+    bank_ids: Vec<Option<Id>>,
     /// Open orders, oldest first.
     live: Vec<usize>,
     /// Number of unknown and disputed ones, by slot.
@@ -33,6 +35,7 @@ impl Orders {
         Orders {
             orders: Vec::new(),
             by_id: HashMap::new(),
+            bank_ids: Vec::new(),
             live: Vec::new(),
             doubtful: vec![0; setup.slots()],
             uncalled: vec![0; setup.banks.len()],
@@ -46,6 +49,7 @@ impl Orders {
     pub fn reserve(&mut self, orders: usize) {
         touched::vector(&mut self.orders, orders, &Order::new(Terms::SAMPLE, 0));
         touched::map(&mut self.by_id, orders, number_id, &0);
+        touched::vector(&mut self.bank_ids, orders, &None);
         self.live.reserve(orders);
     }
 
@@ -65,6 +69,7 @@ impl Orders {
         assert!(before.is_none(), "clordid-never-twice");
         self.live.push(at);
         self.orders.push(order);
+        self.bank_ids.push(None);
         at
     }
 
@@ -78,6 +83,24 @@ impl Orders {
         let at = *self.by_id.get(&id.and_then(Id::new)?)?;
         // mutant: fx: a bank reports another bank's order
         (self.orders[at].terms.bank == bank).then_some(at)
+    }
+
+    /// The newest order of a bank by the OrderID (37) that the bank gave it. Not for the path.
+    pub fn find_by_bank_id(&self, bank: Bank, id: Option<&[u8]>) -> Option<usize> {
+        let id = bank_id(id)?;
+        let is_it = |at: &usize| {
+            // mutant: fx: an OrderID of another bank names an order
+            self.bank_ids[*at] == Some(id) && self.orders[*at].terms.bank == bank
+        };
+        (0..self.orders.len()).rev().find(is_it)
+    }
+
+    /// Keeps the OrderID of a report about an order.
+    pub fn note_bank_id(&mut self, at: usize, id: Option<&[u8]>) {
+        let place = &mut self.bank_ids[at];
+        if place.is_none() {
+            *place = bank_id(id);
+        }
     }
 
     /// An order by its ClOrdID.
@@ -152,6 +175,11 @@ impl Orders {
     pub fn iter(&self) -> impl Iterator<Item = &Order> {
         self.orders.iter()
     }
+}
+
+/// An OrderID that names an order: FIX has `NONE` for an order that the bank does not know.
+fn bank_id(id: Option<&[u8]>) -> Option<Id> {
+    id.filter(|id| *id != b"NONE").and_then(Id::new)
 }
 
 /// An identifier for each number.

@@ -275,6 +275,44 @@ fn a_trade_of_no_order_of_the_bank_is_refused() {
     assert!(lines[1].contains("|127=D\""));
 }
 
+/// A report without ClOrdID (11) and OrigClOrdID (41) is of the order that has its OrderID (37), at this bank; `NONE` names none,
+/// and of several orders with one OrderID it is the newest.
+#[test]
+fn a_fill_that_names_its_order_by_order_id_alone_is_booked() {
+    let fill = "35=8|37=ID|17=E2|150=F|39=2|14=1000000|32=1000000|31=1.10002|151=0";
+    for (first, named, booked) in [
+        ("|37=O77", "O77", true),
+        ("|37=O77", "O78", false),
+        ("|37=NONE", "NONE", false),
+        ("", "O77", false),
+    ] {
+        let mut world = with_order("");
+        world.execution("A", "T-P1-1", ("E1", "0", "0", 0), first);
+        world.report("B", &fill.replace("37=ID", "37=O77"));
+        assert_eq!(world.order(0).1, 0, "of another bank");
+        world.report("A", &fill.replace("37=ID", &format!("37={named}")));
+        let cum = if booked { 1_000_000 } else { 0 };
+        assert_eq!(world.order(0).1, cum, "{first} {named}");
+        // The same report again, with its ClOrdID: it was booked.
+        world.report("A", &fill.replace("37=ID", "11=T-P1-1|37=O77"));
+        let fills = world.fills();
+        assert_eq!(fills.len(), 1, "{fills:?}");
+    }
+    let mut world = with_order("");
+    world.execution("A", "T-P1-1", ("E1", "4", "4", 0), "|37=O1|151=0");
+    world.at(2_000).book("A", &[(-2, 5000)], &[(2, 5000)]);
+    world.desk("{\"op\":\"cancel\",\"id\":\"P1\"}");
+    world.parent("P2", "buy", 1_000_000, ",\"deadline_ms\":60000");
+    world.execution("A", "T-P2-1", ("E2", "0", "0", 0), "|37=O1");
+    world.report(
+        "A",
+        &fill.replace("37=ID", "37=O1").replace("17=E2", "17=E3"),
+    );
+    let last = world.sent() - 1;
+    let cums: Vec<i64> = (0..=last).map(|order| world.order(order).1).collect();
+    assert_eq!((cums[0], cums[last], cums.len() > 1), (0, 1_000_000, true));
+}
+
 #[test]
 fn a_fill_after_the_end_is_booked_with_an_alarm() {
     let mut world = with_order("");

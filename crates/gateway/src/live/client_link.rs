@@ -9,14 +9,15 @@ mod host;
 use super::feed_link::{FeedLink, Work};
 use super::{Error, Pause};
 use crate::host_time::{Clocks, Now};
-use crate::incident::{ConnectionError, Incident};
+use crate::incident::{ConnectionError, Incident, RepeatedFailure};
 use crate::pipeline::Pipeline;
 use std::marker::PhantomData;
 use std::net::SocketAddrV4;
 use std::thread::JoinHandle;
-use touchline_feed::{ReceiveTime, SessionFeed};
+use touchline_feed::{ReceiveTime, SessionFeed, Warning};
 use touchline_net::stream::{Connection, Error as Broken};
 use touchline_net::udp::Totals;
+use touchline_session::Failures;
 use touchline_transport::Publish;
 use touchline_transport::clock::ticks;
 use touchline_types::CounterInfo;
@@ -87,6 +88,8 @@ pub struct ClientLink<F> {
     rounds: usize,
     /// Maximum of the next backoff.
     backoff_ns: u64,
+    /// Maximum of all: as configured, or longer while the session fails for the same reason.
+    backoff_ns_max: u64,
     chance: u64,
     room: Box<[u8]>,
     counters: ClientLinkCounters,
@@ -98,6 +101,9 @@ pub struct ClientLink<F> {
     over_ns: Option<u64>,
     /// Pending incident for the log.
     incident: Option<Incident>,
+    /// A further one.
+    behind: Option<Incident>,
+    failures: Failures,
     bytes_received: u64,
     reads: u64,
     feed: PhantomData<F>,
@@ -120,6 +126,7 @@ impl<F: SessionFeed<Source = ()>> ClientLink<F> {
             turn: dial.hosts.len() - 1,
             rounds: 0,
             backoff_ns: dial.backoff_ns,
+            backoff_ns_max: dial.backoff_ns_max,
             dial,
             chance,
             room: vec![0; READ_BYTES].into(),
@@ -128,6 +135,8 @@ impl<F: SessionFeed<Source = ()>> ClientLink<F> {
             up_ns: 0,
             over_ns: None,
             incident: None,
+            behind: None,
+            failures: Failures::default(),
             bytes_received: 0,
             reads: 0,
             feed: PhantomData,
@@ -167,16 +176,26 @@ impl<F: SessionFeed<Source = ()>> ClientLink<F> {
         pipeline: &mut Pipeline<F, P>,
         reason: String,
         now: Now,
+        is_by_session: bool,
     ) -> ConnectionError {
         self.broken = None;
         self.over_ns = None;
-        if matches!(self.line, Line::Up(_)) {
+        let is_up = matches!(self.line, Line::Up(_));
+        let (evidence, lasted_ns) = match is_up {
+            true => (
+                pipeline.feed().evidence(),
+                now.steady_ns.saturating_sub(self.up_ns),
+            ),
+            false => (String::new(), 0),
+        };
+        self.fail(&reason, evidence, lasted_ns, is_by_session);
+        if is_up {
             self.counters.connected = 0;
             pipeline.disconnected(now.time);
         }
         // Half of the backoff is fixed, half is random.
         let backoff_ns = self.backoff_ns / 2 + self.next_chance() % (self.backoff_ns / 2).max(1);
-        self.backoff_ns = (2 * self.backoff_ns).min(self.dial.backoff_ns_max);
+        self.backoff_ns = (2 * self.backoff_ns).min(self.backoff_ns_max);
         let until_ns = now.steady_ns + backoff_ns;
         self.line = Line::BackingOff { until_ns };
         ConnectionError {
@@ -184,6 +203,41 @@ impl<F: SessionFeed<Source = ()>> ClientLink<F> {
             reason,
             retry_ms: backoff_ns / 1_000_000,
         }
+    }
+
+    /// Counts a failure, which is told if it repeats.
+    fn fail(&mut self, reason: &str, message: String, lasted_ns: u64, is_by_session: bool) {
+        if let Some(count) = self.failures.add(reason, lasted_ns) {
+            self.behind = Some(Incident::FailureRepeated(RepeatedFailure {
+                host: self.dial.hosts[self.turn].name.clone(),
+                reason: reason.to_owned(),
+                count,
+                message,
+            }));
+        }
+        // A venue that cannot be reached, or was lost, may be back at any time.
+        // mutant: live: a session that fails again and again is made as often
+        self.backoff_ns_max = match is_by_session {
+            true => self.failures.pause_max_ns(self.dial.backoff_ns_max),
+            false => self.dial.backoff_ns_max,
+        };
+    }
+
+    /// Passes on what the feed has for the log.
+    fn take_warning<P: Publish>(&mut self, pipeline: &mut Pipeline<F, P>) {
+        self.behind = pipeline.take_warning().map(|warning| match warning {
+            Warning::Rejected(message) => Incident::Rejected { message },
+            Warning::BookFails {
+                reason,
+                count,
+                message,
+            } => Incident::FailureRepeated(RepeatedFailure {
+                host: self.dial.hosts[self.turn].name.clone(),
+                reason,
+                count,
+                message,
+            }),
+        });
     }
 
     /// Advances the connect.
@@ -304,12 +358,15 @@ impl<F: SessionFeed<Source = ()>> FeedLink for ClientLink<F> {
         if !matches!(self.line, Line::Up(_)) {
             if let Err(failed) = self.connect(pipeline, now) {
                 self.counters.connections_failed += 1;
-                let error = self.disconnect(pipeline, failed.to_string(), now);
+                let error = self.disconnect(pipeline, failed.to_string(), now, false);
                 self.incident = Some(Incident::ConnectionFailed(error));
             }
             return;
         }
         self.send(pipeline, now.time);
+        if self.behind.is_none() {
+            self.take_warning(pipeline);
+        }
         if pipeline.feed().is_over() {
             let since_ns = *self.over_ns.get_or_insert(now.steady_ns);
             let is_late = now.steady_ns.saturating_sub(since_ns) >= FLUSH_TIMEOUT_NS;
@@ -317,14 +374,14 @@ impl<F: SessionFeed<Source = ()>> FeedLink for ClientLink<F> {
                 // Also if the venue closed first: its message has more information than the close.
                 let reason = pipeline.feed().reason();
                 self.counters.connections_closed += 1;
-                let error = self.disconnect(pipeline, reason, now);
+                let error = self.disconnect(pipeline, reason, now, true);
                 self.incident = Some(Incident::ConnectionClosed(error));
             }
         } else if let Some(broken) = self.broken {
             self.counters.connections_lost += 1;
-            let error = self.disconnect(pipeline, broken.to_string(), now);
+            let error = self.disconnect(pipeline, broken.to_string(), now, false);
             self.incident = Some(Incident::ConnectionLost(error));
-        } else if now.steady_ns.saturating_sub(self.up_ns) >= self.dial.backoff_ns_max {
+        } else if now.steady_ns.saturating_sub(self.up_ns) >= self.backoff_ns_max {
             // The connection has lasted: the next backoff is short again. A successful logon is not enough, or a venue
             // that accepts a logon and then fails would be flooded.
             self.backoff_ns = self.dial.backoff_ns;
@@ -332,7 +389,7 @@ impl<F: SessionFeed<Source = ()>> FeedLink for ClientLink<F> {
     }
 
     fn take_incident(&mut self) -> Option<Incident> {
-        self.incident.take()
+        self.incident.take().or_else(|| self.behind.take())
     }
 
     /// Whether all received data is processed, and data blocked at the venue has had time to arrive.

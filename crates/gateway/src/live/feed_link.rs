@@ -36,7 +36,8 @@ pub trait FeedLink {
     /// Does work other than receiving: requests, connects, sends. Never waits.
     fn control<P: Publish>(&mut self, pipeline: &mut Pipeline<Self::Feed, P>, now: Now);
 
-    /// Incident of the connection since the last call; [`FeedLink::control`] adds at most one.
+    /// Incident of the connection since the last call. [`FeedLink::control`] adds at most two; the second is returned by the next
+    /// call.
     fn take_incident(&mut self) -> Option<Incident> {
         None
     }

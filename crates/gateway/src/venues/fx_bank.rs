@@ -4,6 +4,7 @@
 mod book;
 mod counters;
 mod feed;
+mod messages;
 mod requests;
 mod section;
 

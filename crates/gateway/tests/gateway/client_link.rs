@@ -9,6 +9,7 @@ use std::io::Write;
 use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4, TcpListener, TcpStream};
 use std::time::Duration;
 use test_transport::TestTransport;
+use touchline_gateway::Incident;
 use touchline_gateway::live::{Dial, Host, Phase};
 use touchline_net::tls::{Client, Settings};
 use touchline_wire::fix::{Encoder, Precision, tag};
@@ -148,6 +149,53 @@ fn the_text_of_a_logout_is_reported_instead_of_the_disconnect() {
     );
     assert_eq!(transport.counter("connections_closed"), 1);
     assert_eq!(transport.counter("connections_lost"), 0);
+}
+
+/// A venue that refuses each Logon: the third refusal is told with the venue's message and without our password, then each time
+/// that there are twice as many; the pause grows beyond its configured maximum.
+#[test]
+fn a_refusal_that_repeats_is_told_with_the_message_and_the_pause_grows() {
+    let venue = listener();
+    let mut transport = TestTransport::new(dial(vec![plain(name(&venue))]), 3);
+    let mut pauses = Vec::new();
+    for round in 1..=12 {
+        let before = transport.now_ms();
+        let mut stream = transport.until_accepted(&venue);
+        pauses.push(transport.now_ms() - before);
+        let mut room = [0; 256];
+        let mut message = Encoder::new(&mut room, b"FIX.4.4", b"5");
+        message
+            .bytes(tag::SENDER_COMP_ID, b"VENUE")
+            .bytes(tag::TARGET_COMP_ID, b"FIRM")
+            .unsigned(tag::MSG_SEQ_NUM, 1)
+            .bytes(tag::SENDING_TIME, b"20260105-00:00:00")
+            .bytes(tag::TEXT, format!("refusal {round}").as_bytes())
+            .bytes(tag::PASSWORD, b"sentinel");
+        let bytes = message.finish().expect("a short message");
+        stream.write_all(bytes).expect("a connection");
+        transport.until("a refusal", |transport| {
+            transport.counter("connections_closed") == round
+        });
+    }
+    transport.pass(5);
+    let told: Vec<_> = std::mem::take(&mut transport.others)
+        .into_iter()
+        .map(|incident| match incident {
+            Incident::FailureRepeated(failure) => failure,
+            other => panic!("{other:?}"),
+        })
+        .collect();
+    let counts: Vec<u32> = told.iter().map(|failure| failure.count).collect();
+    assert_eq!(counts, [3, 6, 12]);
+    for failure in told {
+        assert_eq!(failure.host, name(&venue));
+        assert!(failure.reason.contains("refusal"), "{failure:?}");
+        assert!(failure.message.contains("35=5|"), "{failure:?}");
+        assert!(!format!("{failure:?}").contains("sentinel"), "{failure:?}");
+    }
+    let longest = pauses.iter().max().expect("pauses");
+    assert!(*longest > 10 * BACKOFF_MS_MAX, "{pauses:?}");
+    assert!(*longest <= 60_100, "{pauses:?}");
 }
 
 /// After failed attempts at all hosts, the first one is tried again.

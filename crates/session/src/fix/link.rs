@@ -60,6 +60,11 @@ impl<S: Store> Link<S> {
         &self.settings
     }
 
+    /// Sets whether numbers begin again with the next Logon.
+    pub fn set_reset_on_logon(&mut self, is_reset: bool) {
+        self.settings.reset_on_logon = is_reset;
+    }
+
     /// Counters.
     pub fn counters(&self) -> &Counters {
         &self.counters

@@ -79,6 +79,11 @@ impl<S: Store> Session<S> {
         self.incoming.begin(&mut self.link, extra);
     }
 
+    /// Whether both numbers begin again at 1 with the Logon of the next connection: [`Settings::reset_on_logon`] from now on.
+    pub fn set_reset_on_logon(&mut self, is_reset: bool) {
+        self.link.set_reset_on_logon(is_reset);
+    }
+
     /// Ends the connection.
     pub fn disconnected(&mut self, time: ReceiveTime) {
         self.acknowledge();

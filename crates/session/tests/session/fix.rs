@@ -2,6 +2,7 @@
 
 mod applications;
 mod bodies;
+mod logons;
 mod numbers_only;
 mod public;
 mod rules;

@@ -96,6 +96,19 @@ impl Reporter {
             Incident::ConnectionClosed(closed) => {
                 log.write(&event::CONNECTION_CLOSED, error(closed, true));
             }
+            Incident::FailureRepeated(failure) => {
+                let mut fields: Vec<Field> = vec![
+                    ("host", failure.host.into()),
+                    ("reason", failure.reason.into()),
+                    ("count", u64::from(failure.count).into()),
+                ];
+                let has_message = !failure.message.is_empty();
+                fields.extend(has_message.then(|| ("message", failure.message.into())));
+                log.write(&event::FAILURE_REPEATED, fields);
+            }
+            Incident::Rejected { message } => {
+                log.write(&event::REJECTION, [("message", Value::from(message))]);
+            }
         }
     }
 

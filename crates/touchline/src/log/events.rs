@@ -179,12 +179,18 @@ events! {
     CONNECTION_CLOSED = Warn Limited "connection_closed" [host reason retry_ms]
         "the session closed the connection: a logout of either side, a Logon refused, or market data that cannot be trusted"
         "follow reason: correct credentials or CompIDs, or ask the venue; the next connection follows by itself";
+    FAILURE_REPEATED = Error Each "failure_repeated" [host reason count message]
+        "the connection, or a book of it, has failed count times in a row for the same reason; message is what the venue sends; the pauses between the attempts grow to a minute or more"
+        "follow reason, and show message to the venue; it is written for the third failure, and each time that there are twice as many";
     SEQUENCE_GAP = Warn Limited "sequence_gap" [count]
         "sequence gap of the session: messages of the venue are missing and a ResendRequest was sent"
         "nothing once; if it repeats, another process may use the same CompIDs";
     REQUEST_REJECTED = Warn Limited "request_rejected" [count fix]
         "the venue rejected a request for market data (35=Y)"
         "check symbols and the permissions of the account";
+    REJECTION = Warn Limited "rejection" [message]
+        "the venue's message that rejects a request or a message of the gateway (35=Y, AG, 3, j), with its reason: MDReqRejReason (281), Text (58) and others"
+        "follow the reason in message";
     REQUEST_REFUSED = Warn Limited "request_refused" [count fix]
         "the venue rejected a message of the gateway (35=3, 35=j)"
         "check request_fields and logon_fields against the venue's specification";

@@ -3,6 +3,7 @@
 use crate::config::{ClientTls, SecretSource, Symbols, within};
 use serde::{Deserialize, Serialize, Serializer};
 use std::path::{Path, PathBuf};
+use touchline_session::fix::extra_field;
 
 /// One FIX session.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -119,43 +120,23 @@ pub enum Kind {
 impl FixVenue {
     /// Configured fields as tags and values.
     pub fn pairs(fields: &[String]) -> Vec<(u32, Vec<u8>)> {
-        fields.iter().filter_map(|text| pair(text)).collect()
+        let fields = fields.iter().map(|text| extra_field(text));
+        fields.filter_map(Result::ok).collect()
     }
-}
-
-fn pair(text: &str) -> Option<(u32, Vec<u8>)> {
-    let (tag, value) = text.split_once('=')?;
-    let tag: u32 = tag.parse().ok().filter(|tag| *tag > 0)?;
-    let is_value = !value.is_empty() && !value.contains('\x01');
-    is_value.then(|| (tag, value.as_bytes().to_vec()))
 }
 
 /// Values that every venue with a session has.
 pub(in crate::venues) mod read {
-    use super::pair;
     use serde::de::Error as _;
     use serde::{Deserialize, Deserializer};
+    use touchline_session::fix::extra_field;
 
     pub(in crate::venues) fn fields<'de, D: Deserializer<'de>>(
         deserializer: D,
     ) -> Result<Vec<String>, D::Error> {
         let fields = Vec::<String>::deserialize(deserializer)?;
-        // Tags that must not be configured: set by the session, or secret.
-        const OURS: [u32; 13] = [8, 9, 10, 34, 35, 49, 52, 56, 96, 98, 108, 554, 925];
         for text in &fields {
-            match pair(text) {
-                None => {
-                    return Err(D::Error::custom(format_args!(
-                        "{text:?} is not a field; write a tag and a value, as \"9001=Y\""
-                    )));
-                }
-                Some((tag, _)) if OURS.contains(&tag) => {
-                    return Err(D::Error::custom(format_args!(
-                        "tag {tag} is set by the session, or has a secret, and cannot be set here"
-                    )));
-                }
-                Some(_) => {}
-            }
+            extra_field(text).map_err(D::Error::custom)?;
         }
         Ok(fields)
     }

@@ -10,23 +10,20 @@
 use super::Dialect;
 use super::book::Books;
 use super::counters::Counters;
+use super::messages::{info, named, quote_id, rejected_pair, text, withheld};
 use super::requests::Requests;
-use touchline_feed::{Batch, BookRules, Feed, Feedback, QuoteBatch, ReceiveTime, SessionFeed};
+use touchline_feed::{
+    Batch, BookRules, Feed, Feedback, QuoteBatch, ReceiveTime, SessionFeed, Warning,
+};
 use touchline_fx::quotes::NEVER;
 use touchline_fx::{BankStream, quotes};
 use touchline_instruments::Instruments;
 use touchline_session::Secret;
 use touchline_session::fix::{self, Event as Said, Memory, Session};
 use touchline_types::{
-    ChannelState, Code, CounterInfo, Depth, Event, Instrument, PacketInfo, Phase, Price,
-    QuoteStream, ReferenceData, SecurityType, Symbol, Validity,
+    ChannelState, Code, CounterInfo, Event, Instrument, PacketInfo, Phase, QuoteStream, Validity,
 };
-use touchline_wire::fix::{Header, Message, tag};
-
-/// BusinessRejectRefID.
-const BUSINESS_REJECT_REF_ID: u32 = 379;
-/// QuoteReqID.
-const QUOTE_REQ_ID: u32 = 131;
+use touchline_wire::fix::{Message, tag};
 
 /// Settings of the feed.
 #[derive(Debug)]
@@ -72,6 +69,12 @@ pub struct FxBankFeed {
     snapshot_next: usize,
     /// Reason to reconnect.
     reason: Option<&'static str>,
+    /// Text of the bank's Logout.
+    said: String,
+    /// The bank's message that caused the reconnect.
+    message: String,
+    /// What the log must have.
+    warning: Option<Warning>,
 }
 
 /// Event for subscribers without a quote message.
@@ -113,6 +116,9 @@ impl FxBankFeed {
             snapshot_due_ns: u64::MAX,
             snapshot_next: usize::MAX,
             reason: None,
+            said: String::new(),
+            message: String::new(),
+            warning: None,
         }
     }
 
@@ -221,14 +227,25 @@ impl FxBankFeed {
             time,
             pending,
             books,
+            said,
+            message,
+            warning,
             ..
         } = self;
         let mut refused = None;
         let mut acknowledge = None;
+        let mut has_failed = false;
+        let printed = |message: &Message<'_>| {
+            withheld(
+                fix::printed_message(message.bytes()),
+                settings.password.as_ref(),
+            )
+        };
         match session.poll()? {
             Said::Application(message, header, _) => match message.msg_type() {
                 b"Y" | b"AG" | b"j" => {
                     counters.requests_rejected += 1;
+                    warning.get_or_insert(Warning::Rejected(printed(&message)));
                     refused = rejected_pair(*requests, &message);
                 }
                 _ if reason.is_some() => {}
@@ -251,14 +268,24 @@ impl FxBankFeed {
             Said::Invalid(_) | Said::Gap { .. } | Said::Skipped { .. } | Said::Restarted => {
                 if *is_up && reason.is_none() {
                     counters.sequence_gaps += 1;
+                    has_failed = true;
                     *reason = Some("sequence gap: a message of the bank is missing or damaged");
                     *is_up = false;
                     settings.stream.down(time.wall_ns);
                     *pending = Pending::Away;
                 }
             }
-            Said::Rejected(_) => counters.requests_rejected += 1,
-            Said::Logon(_) | Said::LoggedOut(_) => {}
+            Said::Rejected(message) => {
+                counters.requests_rejected += 1;
+                warning.get_or_insert(Warning::Rejected(printed(&message)));
+            }
+            Said::LoggedOut(message) => {
+                *said = withheld(text(&message), settings.password.as_ref());
+            }
+            Said::Logon(_) => {}
+        }
+        if has_failed {
+            *message = withheld(session.last_message(), settings.password.as_ref());
         }
         if let Some(pair) = refused.filter(|pair| settings.stream.quoted_ns(*pair) > 0) {
             // mutant: gateway: quotes of a pair whose request the bank rejects stay
@@ -342,59 +369,6 @@ impl FxBankFeed {
         }
         is_any
     }
-}
-
-/// The instruments: one for each configured pair.
-fn named(settings: &Settings) -> Instruments {
-    let mut instruments = Instruments::by_symbol(settings.bank, settings.instruments_max);
-    for pair in &settings.stream.setup().pairs {
-        let depth = Depth {
-            direct: Depth::ALL,
-            implied: 0,
-        };
-        let symbol = pair.config.symbol.as_bytes();
-        let Some(instrument) = instruments.add_symbol(symbol, depth) else {
-            continue;
-        };
-        let definition = instruments.definition_mut(instrument);
-        definition.defined = true;
-        definition.asset = Symbol::new(pair.base.as_str().as_bytes());
-        definition.tick = touchline_fx::ladder::price_of(1, pair.config.precision);
-        definition.reference = ReferenceData {
-            security_type: Some(SecurityType::Spot),
-            currency: Code::lossy(symbol.rsplit(|byte| *byte == b'/').next().unwrap_or(b"")),
-            multiplier: Price(1_000_000_000),
-            ..definition.reference
-        };
-    }
-    instruments
-}
-
-fn info(header: &Header<'_>, time: ReceiveTime) -> PacketInfo {
-    PacketInfo {
-        sequence: header.msg_seq_num.unwrap_or(0),
-        sending_ns: header.sending_time_ns.unwrap_or(0),
-        receive_ns: time.wall_ns,
-    }
-}
-
-/// The pair of a request that the bank rejects.
-fn rejected_pair(requests: Requests, message: &Message<'_>) -> Option<usize> {
-    let mut fields = message.fields().filter_map(Result::ok);
-    let id = fields.find(|field| {
-        matches!(
-            field.tag,
-            tag::MD_REQ_ID | QUOTE_REQ_ID | BUSINESS_REJECT_REF_ID
-        )
-    });
-    requests.pair_of(id?.value)
-}
-
-/// QuoteID of a mass quote that is to be acknowledged.
-fn quote_id(message: &Message<'_>) -> Option<touchline_types::Id> {
-    let mut fields = message.fields().filter_map(Result::ok);
-    let id = fields.find(|field| field.tag == tag::QUOTE_ID)?;
-    touchline_types::Id::new(id.value)
 }
 
 impl Feed for FxBankFeed {
@@ -531,6 +505,8 @@ impl SessionFeed for FxBankFeed {
         self.time = time;
         self.heard_ns = time.mono_ns;
         self.reason = None;
+        self.said.clear();
+        self.message.clear();
         let settings = &self.settings;
         self.session.connected_with(time, |logon| {
             if let Some(user) = &settings.user {
@@ -576,9 +552,24 @@ impl SessionFeed for FxBankFeed {
         let of_session = self.session.disconnect_reason();
         match (self.reason, of_session) {
             (Some(reason), _) => reason.to_owned(),
-            (None, Some(reason)) => reason.to_string(),
+            (None, Some(reason)) if self.said.is_empty() => reason.to_string(),
+            (None, Some(reason)) => format!("{reason}; text of the bank: {:?}", self.said),
             (None, None) => String::new(),
         }
+    }
+
+    fn evidence(&self) -> String {
+        match self.message.is_empty() {
+            true => withheld(
+                self.session.evidence().to_owned(),
+                self.settings.password.as_ref(),
+            ),
+            false => self.message.clone(),
+        }
+    }
+
+    fn take_warning(&mut self) -> Option<Warning> {
+        self.warning.take()
     }
 
     fn log_out(&mut self, time: ReceiveTime) {

@@ -28,6 +28,8 @@ pub struct TestTransport {
     path: Pipeline<FixFeed, Local<Nobody>>,
     clocks: Clocks,
     last: Option<ConnectionError>,
+    /// Incidents that are none of a connection.
+    pub others: Vec<Incident>,
     now_ns: u64,
 }
 
@@ -49,6 +51,7 @@ impl TestTransport {
             path: Pipeline::new(FixFeed::new(settings()), Local::new(Nobody), limits),
             clocks: Clocks::new(Clock::calibrated(), Duration::from_millis(1)),
             last: None,
+            others: Vec::new(),
             now_ns: 0,
         }
     }
@@ -79,7 +82,7 @@ impl TestTransport {
                     | Incident::ConnectionClosed(error),
                 ) => self.last = Some(error),
                 Some(Incident::Connected { .. }) | None => {}
-                Some(other) => panic!("{other:?}"),
+                Some(other) => self.others.push(other),
             }
             let is_waiting = self.phase() == Phase::Resolving;
             if !is_waiting && self.phase() == before {

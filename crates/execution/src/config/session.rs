@@ -1,0 +1,159 @@
+//! `[[sessions]]`: the bus of a bank's quotes, and its order session.
+
+use super::ConfigError;
+use serde::Deserialize;
+use std::net::SocketAddrV4;
+use std::path::{Path, PathBuf};
+use touchline_credentials::{ClientTls, SecretSource};
+use touchline_net::tls::Client;
+use touchline_session::Secret;
+use touchline_session::fix::extra_field;
+use touchline_wire::fix::tag;
+
+/// Sessions of a bank: the bus of its quotes, and its order session.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SessionConfig {
+    /// Name of the bank.
+    pub bank: String,
+    /// Bus of its gateway; its name in lower case if absent.
+    #[serde(default)]
+    pub bus: Option<String>,
+    /// Address of its order session.
+    pub host: SocketAddrV4,
+    /// TLS of its order session; none if absent.
+    #[serde(default)]
+    pub tls: Option<Box<ClientTls>>,
+    /// Our CompID.
+    pub sender: String,
+    /// The bank's CompID; its name if absent.
+    #[serde(default)]
+    pub target: Option<String>,
+    /// HeartBtInt, seconds.
+    #[serde(default = "heartbeat_s")]
+    pub heartbeat_s: u32,
+    /// Pause before the first attempt to connect again, milliseconds; doubled up to `reconnect_ms_max`, and
+    /// again the first one after a session that was logged on for `reconnect_ms_max`.
+    #[serde(default = "reconnect_ms")]
+    pub reconnect_ms: u64,
+    /// Longest pause, milliseconds; behind the third equal failure in a row a minute, if this is shorter.
+    #[serde(default = "reconnect_ms_max")]
+    pub reconnect_ms_max: u64,
+    /// Username (553) of our Logon.
+    #[serde(default)]
+    pub user: Option<String>,
+    /// File of the password (554) of our Logon.
+    #[serde(default)]
+    pub password_file: Option<PathBuf>,
+    /// Further fields of our Logon, as `"553=X"`.
+    #[serde(default)]
+    pub logon_fields: Vec<String>,
+    /// When both numbers begin again at 1.
+    #[serde(default)]
+    pub reset: Reset,
+}
+
+/// When the numbers of an order session begin again at 1: our Logon has MsgSeqNum 1 and ResetSeqNumFlag (141=Y) then.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Reset {
+    /// Only if the bank resets them: what was missed is requested.
+    #[default]
+    Never,
+    /// With the first Logon of a run that the bank accepts.
+    Start,
+    /// With each Logon: for a bank whose numbers begin again at its end of day without a word.
+    Logon,
+}
+
+/// What an order session needs from files.
+#[derive(Debug)]
+pub(crate) struct Access {
+    pub tls: Option<Client>,
+    pub password: Option<Secret>,
+}
+
+impl SessionConfig {
+    /// The bank's CompID.
+    pub fn target(&self) -> &str {
+        self.target.as_deref().unwrap_or(&self.bank)
+    }
+
+    /// Resolves relative paths from `folder`.
+    pub(super) fn starts_at(&mut self, folder: &Path) {
+        if let Some(tls) = &mut self.tls {
+            tls.starts_at(folder);
+        }
+        if let Some(file) = &mut self.password_file {
+            *file = folder.join(&file);
+        }
+    }
+
+    /// What is wrong, if something is.
+    pub(super) fn wrong(&self) -> Option<String> {
+        let is_range = (1..=3_600).contains(&self.heartbeat_s)
+            && self.reconnect_ms > 0
+            && self.reconnect_ms <= self.reconnect_ms_max;
+        if !is_range {
+            return Some(
+                "give heartbeat_s from 1 to 3600, and reconnect_ms from 1 to reconnect_ms_max"
+                    .to_owned(),
+            );
+        }
+        let is_text = |user: &String| !user.is_empty() && !user.chars().any(char::is_control);
+        if !self.user.as_ref().is_none_or(is_text) {
+            return Some("user: give printable characters".to_owned());
+        }
+        let mut tags: Vec<u32> = self.user.iter().map(|_| tag::USERNAME).collect();
+        for text in &self.logon_fields {
+            match extra_field(text) {
+                Err(what) => return Some(format!("logon_fields: {what}")),
+                Ok((tag, _)) if tags.contains(&tag) => {
+                    return Some(format!("logon_fields: tag {tag} is given twice"));
+                }
+                Ok((tag, _)) => tags.push(tag),
+            }
+        }
+        None
+    }
+
+    /// Further fields of our Logon: tags and values.
+    pub(crate) fn fields(&self) -> Vec<(u32, Vec<u8>)> {
+        let fields = self.logon_fields.iter().map(|text| extra_field(text));
+        fields.filter_map(Result::ok).collect()
+    }
+
+    /// Reads the files that the session needs.
+    pub(super) fn access(&self) -> Result<Access, ConfigError> {
+        let file = self.password_file.clone().map(SecretSource::File);
+        let password = file.map(|source| source.read()).transpose();
+        Ok(Access {
+            tls: self.tls_client()?,
+            password: password.map_err(|error| ConfigError::Password {
+                bank: self.bank.clone(),
+                error,
+            })?,
+        })
+    }
+
+    fn tls_client(&self) -> Result<Option<Client>, ConfigError> {
+        let host = self.host.ip().to_string();
+        let client = self.tls.as_ref().map(|tls| tls.client(&host));
+        client.transpose().map_err(|error| ConfigError::Tls {
+            bank: self.bank.clone(),
+            error,
+        })
+    }
+}
+
+fn heartbeat_s() -> u32 {
+    10
+}
+
+fn reconnect_ms() -> u64 {
+    100
+}
+
+fn reconnect_ms_max() -> u64 {
+    5_000
+}

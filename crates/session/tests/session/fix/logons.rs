@@ -1,0 +1,132 @@
+//! Logons of this session that cannot be agreed to, and what is shown of a connection that ends.
+
+use crate::fix::rules::{BEGIN_NS, session, settings};
+use touchline_session::fix::{DisconnectReason, Event, Memory, Role, Session, Settings, Store};
+use touchline_types::ReceiveTime;
+
+fn filled(text: &str) -> Vec<u8> {
+    touchline_lab::fix::scenario::filled(text.replace('|', "\x01").as_bytes(), BEGIN_NS)
+}
+
+/// A Logon of this session whose terms cannot be agreed to is answered with the reason, in either role, and no number is reset.
+/// A counterparty that the application has not accepted yet hears nothing.
+#[test]
+fn a_logon_with_impossible_terms_is_answered_with_the_reason() {
+    let heartbeat = "HeartBtInt (108) must be a number of seconds from 0 to 86400";
+    let number = "ResetSeqNumFlag (141) with another MsgSeqNum (34) than 1";
+    let encryption = "EncryptMethod (98) must be 0: encryption of FIX messages is not supported";
+    for (number, terms, why) in [
+        (1, "98=0|108=86401|", heartbeat),
+        (1, "98=0|108=-1|", heartbeat),
+        (1, "98=0|108=30.5|", heartbeat),
+        (1, "98=0|108=x|", heartbeat),
+        (1, "98=0|108=99999999999999999999|", heartbeat),
+        (1, "98=3|108=30|", encryption),
+        (2, "98=0|108=30|141=Y|", number),
+        (57, "98=0|141=Y|", number),
+    ] {
+        for role in [Role::Initiator, Role::Acceptor] {
+            for ask in [false, true] {
+                let names = match role {
+                    Role::Initiator => "49=THEM|56=US|",
+                    Role::Acceptor => "49=US|56=THEM|",
+                };
+                let settings = Settings {
+                    ask,
+                    ..settings(role)
+                };
+                let mut us = Session::new(settings, Memory::default());
+                us.connected(ReceiveTime::at(BEGIN_NS));
+                let sent = us.poll_transmit().len();
+                us.transmitted(sent);
+                let (next_out, next_in) = (us.store().next_out(), us.store().next_in());
+                us.handle(
+                    &filled(&format!(
+                        "8=FIX.4.4|35=A|34={number}|{names}52=<TIME>|{terms}"
+                    )),
+                    ReceiveTime::at(BEGIN_NS),
+                );
+                let is_asked = matches!(us.poll(), Some(Event::Logon(_)));
+                assert_eq!(is_asked, ask && role == Role::Acceptor);
+                if is_asked {
+                    assert!(us.poll_transmit().is_empty(), "before it is accepted");
+                    assert!(!us.accept_logon(|_| {}));
+                }
+                let logout = String::from_utf8_lossy(us.poll_transmit()).into_owned();
+                assert!(logout.contains("\u{1}35=5\u{1}"), "{logout}");
+                assert!(
+                    logout.contains(&format!("\u{1}58={why}\u{1}")),
+                    "{terms}: {logout}"
+                );
+                assert_eq!(
+                    us.disconnect_reason(),
+                    Some(DisconnectReason::LogonRefused(why))
+                );
+                // The Logout has taken a number; nothing began again.
+                assert_eq!(
+                    (us.store().next_out(), us.store().next_in()),
+                    (next_out + 1, next_in)
+                );
+                if !is_asked {
+                    assert!(us.evidence().contains("35=A|"), "{}", us.evidence());
+                }
+            }
+        }
+    }
+}
+
+/// A counterparty that resets during the session states its HeartBtInt; the answer has the same, in either role.
+#[test]
+fn the_answer_to_a_reset_has_the_heart_bt_int_of_the_counterparty() {
+    for (role, names) in [
+        (Role::Initiator, "49=THEM|56=US|"),
+        (Role::Acceptor, "49=US|56=THEM|"),
+    ] {
+        for (theirs, answered) in [
+            ("108=7|", "7"),
+            ("108=60|", "60"),
+            ("108=0|", "0"),
+            ("", "30"),
+        ] {
+            let mut us = session(role);
+            us.connected(ReceiveTime::at(BEGIN_NS));
+            let hear = |us: &mut Session<Memory>, text: &str| {
+                let sent = us.poll_transmit().len();
+                us.transmitted(sent);
+                us.handle(&filled(text), ReceiveTime::at(BEGIN_NS));
+                while us.poll().is_some() {}
+                String::from_utf8_lossy(us.poll_transmit()).into_owned()
+            };
+            hear(
+                &mut us,
+                &format!("8=FIX.4.4|35=A|34=1|{names}52=<TIME>|98=0|108=30|"),
+            );
+            let answer = hear(
+                &mut us,
+                &format!("8=FIX.4.4|35=A|34=1|{names}52=<TIME>|98=0|{theirs}141=Y|"),
+            );
+            let wanted = format!("\u{1}98=0\u{1}108={answered}\u{1}141=Y\u{1}");
+            assert!(answer.contains(&wanted), "{theirs}: {answer}");
+            let refused = hear(
+                &mut us,
+                &format!("8=FIX.4.4|35=A|34=1|{names}52=<TIME>|98=0|108=x|141=Y|"),
+            );
+            assert!(refused.contains("58=HeartBtInt (108) must be"), "{refused}");
+            assert!(us.disconnect_reason().is_some());
+        }
+    }
+}
+
+/// Bytes that are no message are shown as they came, up to a length.
+#[test]
+fn the_evidence_of_a_connection_that_ends_is_what_the_counterparty_sent() {
+    let mut us = session(Role::Initiator);
+    us.connected(ReceiveTime::at(BEGIN_NS));
+    us.handle(b"HTTP/1.1 400 Bad Request\r\n", ReceiveTime::at(BEGIN_NS));
+    assert!(us.poll().is_none());
+    assert_eq!(us.disconnect_reason(), Some(DisconnectReason::NotLogon));
+    assert_eq!(us.evidence(), "HTTP/1.1 400 Bad Request??");
+    us.disconnected(ReceiveTime::at(BEGIN_NS));
+    us.connected(ReceiveTime::at(BEGIN_NS));
+    assert_eq!(us.evidence(), "");
+}
