@@ -27,6 +27,7 @@ fn run(bytes: &[u8]) {
         orders_max: 64,
         entries_max: 64,
         link_timeout_ns: 350_000_000,
+        lag_ns_max: 500_000_000,
         request_delay_ns_max: 0,
     };
     let mut receiver = Receiver::new(settings);

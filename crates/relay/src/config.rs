@@ -72,6 +72,9 @@ pub struct SendConfig {
     /// Most bytes queued for a receiver; beyond this it is disconnected.
     #[serde(default = "queue_bytes_max")]
     pub queue_bytes_max: usize,
+    /// Longest age of books at receivers, milliseconds: a receiver whose queue is older than half of it gets the newest state instead.
+    #[serde(default = "lag_ms_max")]
+    pub lag_ms_max: u64,
     /// Orders of all instruments in the refresh state.
     #[serde(default = "orders_max")]
     pub orders_max: usize,
@@ -111,6 +114,9 @@ pub struct ReceiveConfig {
     /// Link timeout: books are stale after this many milliseconds without a batch.
     #[serde(default = "link_timeout_ms")]
     pub link_timeout_ms: u64,
+    /// Longest age of books, milliseconds, by this host's clock; older ones are stale.
+    #[serde(default = "lag_ms_max")]
+    pub lag_ms_max: u64,
     /// Size of the bus's ring in bytes of messages, a power of two.
     #[serde(default = "ring_bytes")]
     pub ring_bytes: u64,
@@ -156,6 +162,9 @@ const fn heartbeat_ms() -> u64 {
 const fn link_timeout_ms() -> u64 {
     350
 }
+const fn lag_ms_max() -> u64 {
+    500
+}
 const fn ring_bytes() -> u64 {
     16 * 1024 * 1024
 }
@@ -188,6 +197,7 @@ impl SendConfig {
             forward: false,
             clients_max: clients_max(),
             queue_bytes_max: queue_bytes_max(),
+            lag_ms_max: lag_ms_max(),
             orders_max: orders_max(),
             heartbeat_ms: heartbeat_ms(),
             refresh_share: refresh_share(),
@@ -207,6 +217,7 @@ impl ReceiveConfig {
             bus: bus.to_owned(),
             source: None,
             link_timeout_ms: link_timeout_ms(),
+            lag_ms_max: lag_ms_max(),
             ring_bytes: ring_bytes(),
             instruments_max: instruments_max(),
             image_levels_max: image_levels_max(),
@@ -245,6 +256,8 @@ impl fmt::Display for ConfigError {
 
 impl std::error::Error for ConfigError {}
 
+/// Allowed values of `lag_ms_max`.
+const LAG_MS: std::ops::RangeInclusive<u64> = 50..=10_000;
 /// Longest configuration file, bytes.
 const CONFIG_BYTES_MAX: u64 = 1024 * 1024;
 
@@ -321,6 +334,21 @@ impl Config {
         if let Some(twice) = written.windows(2).find(|pair| pair[0] == pair[1]) {
             let what = format!("two links write bus {}", twice[0]);
             return Err(refused(what, "give each [[receive]] a bus of its own"));
+        }
+        let lags = self.send.iter().map(|link| (link.lag_ms_max, &link.bus));
+        let lags = lags.chain(self.receive.iter().map(|link| (link.lag_ms_max, &link.bus)));
+        for (lag_ms_max, bus) in lags {
+            if !LAG_MS.contains(&lag_ms_max) {
+                let what = format!(
+                    "lag_ms_max = {lag_ms_max} of bus {bus} is not between {} and {}",
+                    LAG_MS.start(),
+                    LAG_MS.end()
+                );
+                return Err(refused(
+                    what,
+                    "500 suits lines with a round trip below 300 ms",
+                ));
+            }
         }
         for link in &self.receive {
             if !link.ring_bytes.is_power_of_two() {
@@ -441,6 +469,14 @@ mod tests {
             (
                 "[[receive]]\nfrom = \"tcp://a:1\"\nbus = \"b\"\nlink_timeout_ms = 10",
                 "below 50",
+            ),
+            (
+                "[[receive]]\nfrom = \"tcp://a:1\"\nbus = \"b\"\nlag_ms_max = 0",
+                "lag_ms_max = 0 of bus b is not between 50 and 10000",
+            ),
+            (
+                "[[send]]\nto = \"tcp://a:1\"\nbus = \"b\"\nlag_ms_max = 10001",
+                "lag_ms_max = 10001 of bus b",
             ),
         ] {
             let error = parse(text).expect_err(text);

@@ -65,6 +65,10 @@ impl HeadFlags {
     /// Receiver to sender: the number of the next message there. The sending time is that of the latest batch plus the
     /// time since its arrival, so that the sender sees the round trip by its own clock.
     pub const REPORT: HeadFlags = HeadFlags(1 << 6);
+    /// Receiver to sender: a probe. Its sending time is that of the receiver's clock, its first sequence number the sending time of
+    /// the latest probe whose answer was processed. Sender to receiver: the answer, with the sending time of the probe; the stream
+    /// before it has every message that the sender's bus had when the probe arrived.
+    pub const PROBE: HeadFlags = HeadFlags(1 << 7);
     /// First batch of a round of refreshes.
     pub const ROUND_BEGIN: HeadFlags = HeadFlags(1 << 4);
     /// Last batch of a round of refreshes.
@@ -253,7 +257,9 @@ impl Head {
         }
         let of_round = HeadFlags::ROUND_BEGIN.0 | HeadFlags::ROUND_END.0;
         let is_refresh = flags.has(HeadFlags::REFRESH);
-        let is_fit = flags.0 < 1 << 7
+        let of_probe = HeadFlags::PROBE.0 | HeadFlags::SOURCE_DOWN.0;
+        let is_probe = flags.has(HeadFlags::PROBE);
+        let is_fit = (!is_probe || flags.0 & !of_probe == 0 && head.count == 0)
             && (is_refresh || flags.0 & of_round == 0)
             && !(is_refresh && flags.has(HeadFlags::IMAGE))
             && !(flags.has(HeadFlags::REQUEST) && head.count > 0)
@@ -328,6 +334,8 @@ mod tests {
             (5, b' ', BadHead::Source),
             (11, b'x', BadHead::Source),
             (31, 0x40, BadHead::Flags),
+            (31, 0x80, BadHead::Flags),
+            (31, 0x81, BadHead::Flags),
             (31, HeadFlags::ROUND_BEGIN.0, BadHead::Flags),
             (31, HeadFlags::REQUEST.0, BadHead::Flags),
         ] {

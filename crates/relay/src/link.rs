@@ -2,12 +2,16 @@
 
 #[cfg(feature = "aeron")]
 pub mod aeron;
+pub mod flow;
 pub mod memory;
 pub mod tcp;
+mod window;
 
 use crate::batch::Batch;
+use crate::head::Head;
 use crate::{ReceiverCounters, SenderCounters};
 pub use tcp::SendEvent;
+pub use window::Change;
 
 /// Kind of a batch, as far as a link distinguishes them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,6 +46,9 @@ pub trait SendLink {
 
     /// Number of receivers that requested a refresh since the last call, including new ones.
     fn asked(&mut self) -> u32;
+
+    /// Answers the probes that arrived before the bus was read to its end: `head` is that of an answer, without the probe's time.
+    fn answer(&mut self, head: &Head);
 
     /// Handles connections, queues and requests. Returns the amount of work done.
     fn work(&mut self, now_ns: u64) -> usize;
@@ -86,6 +93,11 @@ pub trait ReceiveLink {
 
     /// Sends a request to the sender, if it is reachable.
     fn request(&mut self, head: &[u8]);
+
+    /// Sends a probe to the sender, if it is reachable.
+    fn probe(&mut self, head: &[u8]) {
+        self.request(head);
+    }
 
     /// Sends a report to the sender, on links whose sender does not know how far its receivers are.
     fn report(&mut self, _head: &[u8]) {}

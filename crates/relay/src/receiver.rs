@@ -6,6 +6,7 @@
 
 mod apply;
 mod books;
+mod freshness;
 mod peer;
 mod refresh;
 mod trust;
@@ -16,6 +17,7 @@ use crate::head::{BadHead, Epoch, HOPS_MAX, Head, HeadFlags, Source};
 use crate::sender::Now;
 use apply::Room;
 use books::Books;
+use freshness::Freshness;
 use peer::Peer;
 use refresh::Progress;
 use touchline_transport::Publish;
@@ -37,6 +39,8 @@ pub struct ReceiverSettings {
     pub entries_max: usize,
     /// Link timeout: books are stale after this time without a batch.
     pub link_timeout_ns: u64,
+    /// Longest age of books, by this host's clock; older ones are stale.
+    pub lag_ns_max: u64,
     /// Longest random delay of a request, for links with several receivers.
     pub request_delay_ns_max: u64,
 }
@@ -48,6 +52,7 @@ pub struct Receiver {
     peer: Option<Peer>,
     books: Books,
     progress: Progress,
+    freshness: Freshness,
     /// Last published state of the channel.
     published: Option<ChannelState>,
     /// Relays that the data has passed, including this one.
@@ -80,6 +85,7 @@ impl Receiver {
                 settings.entries_max,
             ),
             progress: Progress::default(),
+            freshness: Freshness::new(settings.lag_ns_max),
             published: None,
             hops: 0,
             decoder: Decoder::new(),
@@ -96,7 +102,12 @@ impl Receiver {
 
     /// Whether books are as reliable as those of the sender's bus.
     pub fn is_up(&self) -> bool {
-        self.peer.as_ref().is_some_and(Peer::is_live)
+        self.peer.as_ref().is_some_and(Peer::is_live) && !self.freshness.is_lagging()
+    }
+
+    /// Whether the sender sends, and books are too old.
+    pub fn is_lagging(&self) -> bool {
+        self.peer.as_ref().is_some_and(Peer::is_live) && self.freshness.is_lagging()
     }
 
     /// Whether nothing waits for a refresh.
@@ -123,6 +134,7 @@ impl Receiver {
     /// The bus was restarted: all state is void.
     pub fn restart(&mut self, out: &mut impl Publish) {
         self.peer = None;
+        self.freshness.restart();
         self.counters.relay_restarts += 1;
         self.begin(out);
     }
@@ -145,12 +157,21 @@ impl Receiver {
         self.counters.relay_batches += 1;
         self.counters.relay_bytes += bytes.len() as u64;
         let head = batch.head;
-        let is_to_sender = head.flags.has(HeadFlags::REQUEST) || head.flags.has(HeadFlags::REPORT);
+        // A probe has no epoch; the answer has that of the sender.
+        let is_to_sender = head.flags.has(HeadFlags::REQUEST)
+            || head.flags.has(HeadFlags::REPORT)
+            || head.flags.has(HeadFlags::PROBE) && head.epoch == Epoch(0);
         if is_to_sender || !self.accepts(&head) {
             return Taken::Done;
         }
         match &self.peer {
-            Some(peer) if (peer.source, peer.epoch) == (head.source, head.epoch) => {}
+            Some(peer) if (peer.source, peer.epoch) == (head.source, head.epoch) => {
+                // mutant: relay: numbers that no sender can have reached are taken
+                if !peer.can_have_reached(head.first_sequence, now.mono_ns) {
+                    self.counters.relay_malformed += 1;
+                    return Taken::Malformed(BadBatch::Head(BadHead::Sequence));
+                }
+            }
             Some(peer) => {
                 let timeout_ns = self.settings.link_timeout_ns;
                 if peer.gives_way_to(&head, now.mono_ns, timeout_ns) {
@@ -163,6 +184,36 @@ impl Receiver {
         }
         self.of_stream(&batch, now, arrived, out);
         Taken::Done
+    }
+
+    /// The link reports a connection: the sender may answer probes from now on.
+    pub fn connected(&mut self) {
+        self.freshness.connected();
+    }
+
+    /// Marks books stale if they are older than allowed. The caller calls it before it processes batches, since this process may have
+    /// been stopped, and in each turn: only an answer of the sender makes books live again.
+    #[inline]
+    pub fn judge(&mut self, now: Now, out: &mut impl Publish) {
+        if self.freshness.begins_to_lag(now.mono_ns) {
+            self.counters.relay_lags += 1;
+            self.state_channel(out);
+        }
+    }
+
+    /// The probe to send now, if one is due.
+    pub fn probe(&mut self, now: Now) -> Option<Head> {
+        self.counters.relay_lag_ns = self.freshness.lag_ns(now.mono_ns);
+        let (sent_ns, answered_ns) = self.freshness.probe(now.mono_ns)?;
+        Some(Head {
+            source: Source::ANY,
+            epoch: Epoch(0),
+            first_sequence: answered_ns,
+            count: 0,
+            hops: 0,
+            flags: HeadFlags::PROBE,
+            sent_ns,
+        })
     }
 
     /// The link reports that the sender is disconnected.
@@ -179,6 +230,7 @@ impl Receiver {
     /// Processes timers, including the link timeout. Returns the request to send, if data is missing.
     pub fn tick(&mut self, now: Now, out: &mut impl Publish) -> Option<Head> {
         let timeout_ns = self.settings.link_timeout_ns;
+        self.judge(now, out);
         let peer = self.peer.as_mut()?;
         if !peer.is_silent && now.mono_ns.saturating_sub(peer.heard_ns) > timeout_ns {
             peer.is_silent = true;
@@ -236,6 +288,7 @@ impl Receiver {
         // A receiver from the first message on has missed nothing.
         let is_whole = head.first_sequence == 1;
         self.peer = Some(Peer::new(head, now_ns));
+        self.freshness.restart();
         self.hops = head.hops + 1;
         self.counters.relay_hops = u64::from(self.hops);
         self.counters.relay_origin = head.source.number();
@@ -250,20 +303,29 @@ impl Receiver {
         let is_refresh = head.flags.has(HeadFlags::REFRESH);
         let numbered = if is_refresh { 0 } else { u64::from(head.count) };
         let Some(peer) = &mut self.peer else { return };
+        let is_answer = head.flags.has(HeadFlags::PROBE);
         peer.hear(&head, now.mono_ns);
         let next = peer.next;
         let behind = head.first_sequence + numbered;
         if head.first_sequence < next && behind <= next {
             // A late refresh contains no current state.
             self.counters.relay_duplicates += 1;
+            if peer.is_misled(now.mono_ns, self.settings.link_timeout_ns) {
+                self.restart_numbers(behind, now.mono_ns, out);
+            }
             return self.state_channel(out);
         }
-        self.counters.relay_latency_ns = now.wall_ns.saturating_sub(head.sent_ns);
+        peer.in_order_ns = now.mono_ns;
+        if !is_answer {
+            self.counters.relay_latency_ns = transit_ns(now.wall_ns, head.sent_ns);
+        }
         peer.is_source_down = head.flags.has(HeadFlags::SOURCE_DOWN);
         if head.first_sequence > next {
             self.gap(next, head.first_sequence, now.mono_ns, out);
         }
-        if is_refresh {
+        if is_answer {
+            self.freshness.answer(head.sent_ns, now.mono_ns);
+        } else if is_refresh {
             self.refresh(batch, now.mono_ns, arrived, out);
         } else {
             let known = next.saturating_sub(head.first_sequence) as usize;
@@ -332,6 +394,17 @@ impl Receiver {
         out.commit();
     }
 
+    /// Numbers of an earlier batch were wrong, since all others are far below them: the stream continues at `next`, and what was
+    /// between is lost.
+    #[cold]
+    fn restart_numbers(&mut self, next: u64, now_ns: u64, out: &mut impl Publish) {
+        if let Some(peer) = &mut self.peer {
+            peer.in_order_ns = now_ns;
+            peer.next = next;
+        }
+        self.gap(next.saturating_sub(1), next, now_ns, out);
+    }
+
     /// Publishes the state of the channel, if it changed: that of the source, or stale while it is unknown.
     fn state_channel(&mut self, out: &mut impl Publish) {
         let is_known = self.books.trust.is_channel_known && self.is_up();
@@ -350,5 +423,18 @@ impl Receiver {
         self.published = Some(state);
         out.publish(&Update::Channel(&state), &Timestamps::default());
         out.commit();
+    }
+}
+
+/// Longest transit time that is shown: beyond it one of the clocks is wrong, or the time is not one.
+const TRANSIT_NS_MAX: u64 = 3_600_000_000_000;
+
+/// Transit time by the clocks of both hosts; 0 if they differ by more than an hour.
+fn transit_ns(wall_ns: u64, sent_ns: u64) -> u64 {
+    let transit_ns = wall_ns.saturating_sub(sent_ns);
+    if transit_ns <= TRANSIT_NS_MAX {
+        transit_ns
+    } else {
+        0
     }
 }

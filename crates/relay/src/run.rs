@@ -109,6 +109,11 @@ pub enum RunEvent {
         /// Number of messages.
         messages: u64,
     },
+    /// The wall clock of this host was set.
+    ClockStep {
+        /// Its step, nanoseconds; negative is back.
+        step_ns: i64,
+    },
     /// Recovery is complete: nothing waits for a refresh.
     Recovered,
     /// Batches, or requests of receivers, were rejected.
@@ -125,8 +130,14 @@ pub enum RunEvent {
 struct Clocks {
     offset_ns: u64,
     read_ns: u64,
+    /// Steps of the wall clock.
+    steps: u64,
+    /// The last step, until it is reported.
+    step_ns: Option<i64>,
 }
 
+/// Change of the offset between two readings beyond which the wall clock was set.
+const STEP_NS: u64 = 100_000_000;
 /// Longest age of the offset between the clocks.
 const OFFSET_NS_MAX: u64 = 100_000_000;
 
@@ -135,6 +146,8 @@ impl Clocks {
         Clocks {
             offset_ns: 0,
             read_ns: 0,
+            steps: 0,
+            step_ns: None,
         }
     }
 
@@ -142,8 +155,9 @@ impl Clocks {
     fn now(&mut self) -> Now {
         let mono_ns = touchline_transport::boot_ns();
         if self.read_ns == 0 || mono_ns.saturating_sub(self.read_ns) > OFFSET_NS_MAX {
+            let offset_ns = unix_ns().wrapping_sub(mono_ns);
+            self.compare(offset_ns);
             self.read_ns = mono_ns;
-            self.offset_ns = unix_ns().wrapping_sub(mono_ns);
         }
         Now {
             mono_ns,
@@ -152,8 +166,46 @@ impl Clocks {
     }
 }
 
+impl Clocks {
+    /// Takes a new offset of the wall clock; more than a slewed clock can move it is a step.
+    fn compare(&mut self, offset_ns: u64) {
+        let before_ns = std::mem::replace(&mut self.offset_ns, offset_ns);
+        let step_ns = offset_ns.wrapping_sub(before_ns) as i64;
+        // mutant: relay: a step of the wall clock is not noticed
+        if self.read_ns > 0 && step_ns.unsigned_abs() > STEP_NS {
+            self.steps += 1;
+            self.step_ns = Some(step_ns);
+        }
+    }
+
+    /// The step of the wall clock since the last call, as an event.
+    fn event(&mut self) -> Option<RunEvent> {
+        let step_ns = self.step_ns.take()?;
+        Some(RunEvent::ClockStep { step_ns })
+    }
+}
+
 /// Nanoseconds since 1970.
 pub(crate) fn unix_ns() -> u64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH);
     since.map_or(0, |since| since.as_nanos() as u64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_step_of_the_wall_clock_is_counted_and_reported_once() {
+        let mut clocks = Clocks::new();
+        assert!(clocks.now().mono_ns > 0);
+        let offset_ns = clocks.offset_ns;
+        clocks.compare(offset_ns + STEP_NS);
+        assert_eq!((clocks.steps, clocks.event()), (0, None), "slewed");
+        let step_ns = -3_600_000_000_000;
+        clocks.compare(clocks.offset_ns.wrapping_add_signed(step_ns));
+        assert_eq!(clocks.steps, 1);
+        assert_eq!(clocks.event(), Some(RunEvent::ClockStep { step_ns }));
+        assert_eq!(clocks.event(), None);
+    }
 }

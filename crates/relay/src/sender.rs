@@ -207,6 +207,24 @@ impl Sender {
         (self.counters.relay_batches_sent - before) as usize
     }
 
+    /// Answers probes. The caller calls it when it has read the bus to its end: what the bus had when the probes arrived was sent.
+    pub fn answer(&mut self, now: Now, link: &mut impl SendLink) {
+        self.flush(now, link);
+        // mutant: relay: a probe is answered before the messages that wait
+        if self.is_blocked() {
+            return;
+        }
+        link.answer(&Head {
+            source: self.settings.source,
+            epoch: self.epoch,
+            first_sequence: self.next,
+            count: 0,
+            hops: self.settings.hops,
+            flags: HeadFlags::PROBE | HeadFlags::SOURCE_DOWN.when(self.is_down),
+            sent_ns: 0,
+        });
+    }
+
     /// A message of the ring, unchanged.
     #[inline]
     fn message(&mut self, bytes: &[u8], now: Now, link: &mut impl SendLink) {

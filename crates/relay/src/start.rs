@@ -94,6 +94,7 @@ fn send(config: &SendConfig, root: &Root, own: Source) -> Result<Started, StartE
     let settings = TcpSendSettings {
         clients_max: config.clients_max,
         queue_bytes_max: config.queue_bytes_max,
+        lag_ns_max: config.lag_ms_max * 1_000_000,
         ..TcpSendSettings::default()
     };
     let tls = match (config.to.carrier, &config.tls) {
@@ -189,6 +190,7 @@ fn receive_settings(config: &ReceiveConfig, root: &Root, own: Source) -> Receive
             orders_max: config.orders_max,
             entries_max: ENTRIES_MAX,
             link_timeout_ns: config.link_timeout_ms * 1_000_000,
+            lag_ns_max: config.lag_ms_max * 1_000_000,
             // Only the sender receives from its clients.
             request_delay_ns_max: 0,
         },

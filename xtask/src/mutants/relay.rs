@@ -16,4 +16,52 @@ pub const RELAY: &[Mutant] = &[
         replace: "        self.send_refresh(HeadFlags::ROUND_END, now, link);",
         test: "-p touchline-relay --test relay core::the_end_of_a_round_shows_that_refreshes_before_it_were_lost",
     },
+    Mutant {
+        name: "relay: any answer proves that books are fresh",
+        find: "let Ok(at) = self.sent.binary_search(&probe_ns) else {\n            return;\n        };",
+        replace: "let at = 0;",
+        test: "-p touchline-relay --lib receiver::freshness",
+    },
+    Mutant {
+        name: "relay: books that lag stay live",
+        find: "if self.is_lagging || self.lag_ns(now_ns) <= self.lag_ns_max {",
+        replace: "if self.is_lagging || self.lag_ns(now_ns) <= u64::MAX {",
+        test: "-p touchline-relay --test relay core::books_older_than_the_limit_are_stale_although_batches_arrive",
+    },
+    Mutant {
+        name: "relay: a probe is answered before the messages that wait",
+        find: "if self.is_blocked() {\n            return;\n        }\n        link.answer",
+        replace: "link.answer",
+        test: "-p touchline-relay --test relay core::a_probe_is_not_answered_before_the_messages_that_wait",
+    },
+    Mutant {
+        name: "relay: the queue of a receiver has no limit in time",
+        find: "if now_ns < self.settle_until_ns || self.queued_ns(now_ns) <= self.limit_ns(2) {",
+        replace: "if now_ns < self.settle_until_ns || self.queued_ns(now_ns) <= u64::MAX {",
+        test: "-p touchline-relay --lib link::window",
+    },
+    Mutant {
+        name: "relay: numbers that no sender can have reached are taken",
+        find: "if !peer.can_have_reached(head.first_sequence, now.mono_ns) {",
+        replace: "if false {",
+        test: "-p touchline-relay --test relay core::a_number_far_ahead_does_not_blind_the_receiver",
+    },
+    Mutant {
+        name: "relay: a number far ahead blinds a receiver",
+        find: "now_ns.saturating_sub(self.in_order_ns) > timeout_ns",
+        replace: "now_ns.saturating_sub(self.in_order_ns) > timeout_ns.max(u64::MAX)",
+        test: "-p touchline-relay --test relay core::a_number_far_ahead_does_not_blind_the_receiver",
+    },
+    Mutant {
+        name: "relay: a receiver requests refreshes without end",
+        find: "if since_ns.is_some_and(|since_ns| since_ns < REQUEST_NS_MIN) {",
+        replace: "if since_ns.is_some_and(|since_ns| since_ns < 0) {",
+        test: "-p touchline-relay --test relay tcp::requests_without_end_starve_nobody",
+    },
+    Mutant {
+        name: "relay: a step of the wall clock is not noticed",
+        find: "if self.read_ns > 0 && step_ns.unsigned_abs() > STEP_NS {",
+        replace: "if self.read_ns > 0 && step_ns.unsigned_abs() > u64::MAX {",
+        test: "-p touchline-relay --lib run::tests",
+    },
 ];

@@ -11,7 +11,7 @@ mod receivers;
 
 use super::{CarrierEvent, Kind, LinkEvent, ReceiveLink, SendEvent, SendLink};
 use crate::batch::Batch;
-use crate::head::{Head, HeadFlags};
+use crate::head::{HEAD_BYTES, Head, HeadFlags};
 use crate::run::unix_ns;
 use crate::{ReceiverCounters, SenderCounters};
 use receivers::Receivers;
@@ -219,6 +219,25 @@ impl SendLink for AeronSend {
         }
     }
 
+    fn answer(&mut self, head: &Head) {
+        let AeronSend {
+            publication,
+            receivers,
+            ..
+        } = self;
+        receivers.answer(|sent_ns| {
+            let mut bytes = [0; HEAD_BYTES];
+            Head { sent_ns, ..*head }.write(&mut bytes);
+            // One that is not accepted now is answered later.
+            loop {
+                match publication.offer(&bytes) {
+                    Err(Refused::AdminAction) => {}
+                    offered => return offered.is_ok(),
+                }
+            }
+        });
+    }
+
     fn has_room(&self) -> bool {
         self.publication.position_limit() - self.publication.position() > self.refresh_room
     }
@@ -247,6 +266,9 @@ impl SendLink for AeronSend {
                     Ok(head) if head.flags.has(HeadFlags::REQUEST) => *asked += 1,
                     Ok(head) if head.flags.has(HeadFlags::REPORT) => {
                         receivers.report(fragment.session_id(), &head, now_ns, unix_ns());
+                    }
+                    Ok(head) if head.flags == HeadFlags::PROBE => {
+                        receivers.probe(fragment.session_id(), head.sent_ns, now_ns);
                     }
                     Ok(_) | Err(_) => *refused += 1,
                 }

@@ -5,6 +5,11 @@ use crate::head::{Epoch, Head, Source};
 /// Number of timeouts before a sender with an older epoch is accepted: its batches may only be late.
 const OLDER_TIMEOUTS: u64 = 10;
 
+/// Most messages that may be lost at once, at any rate.
+const JUMP_MAX: u64 = 1 << 24;
+/// Shortest time of a message: ten million a second.
+const MESSAGE_NS_MIN: u64 = 100;
+
 /// The sender, and the progress of its stream.
 #[derive(Debug)]
 pub struct Peer {
@@ -16,7 +21,9 @@ pub struct Peer {
     pub next: u64,
     /// Time of its last batch.
     pub heard_ns: u64,
-    /// Its sending time, by the sender's clock.
+    /// Time of its last batch whose numbers are not below the next one.
+    pub in_order_ns: u64,
+    /// Sending time of the last batch, by the sender's clock.
     pub sent_ns: u64,
     /// The link timeout has passed, or the connection ended.
     pub is_silent: bool,
@@ -34,6 +41,7 @@ impl Peer {
             epoch: head.epoch,
             next: head.first_sequence,
             heard_ns: now_ns,
+            in_order_ns: now_ns,
             sent_ns: head.sent_ns,
             is_silent: false,
             has_ended: false,
@@ -48,6 +56,19 @@ impl Peer {
         self.sent_ns = head.sent_ns;
         self.is_silent = false;
         self.has_ended = false;
+    }
+
+    /// Whether its stream can have this number now: more is a wrong or forged batch, not a loss.
+    pub fn can_have_reached(&self, first_sequence: u64, now_ns: u64) -> bool {
+        let silent_ns = now_ns.saturating_sub(self.heard_ns);
+        let reach = JUMP_MAX + silent_ns / MESSAGE_NS_MIN;
+        first_sequence <= self.next.saturating_add(reach)
+    }
+
+    /// Whether the next number is wrong: for this time all batches were below it, also the heartbeats.
+    pub fn is_misled(&self, now_ns: u64, timeout_ns: u64) -> bool {
+        // mutant: relay: a number far ahead blinds a receiver
+        now_ns.saturating_sub(self.in_order_ns) > timeout_ns
     }
 
     /// Whether it sends, and its source publishes.

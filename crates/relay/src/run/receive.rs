@@ -56,6 +56,8 @@ struct Side {
 
 const TICK_NS: u64 = 1_000_000;
 const LOOK_NS: u64 = 100_000_000;
+/// Reason of a link that is down because books are old.
+const LAGS: &str = "lag: books are older than lag_ms_max; the line is slower than the market, or the sending relay is";
 /// Interval of reports to the sender.
 const REPORT_NS: u64 = 500_000_000;
 
@@ -103,6 +105,11 @@ impl<L: ReceiveLink> Receiving<L> {
             request.write(&mut bytes);
             self.link.request(&bytes);
         }
+        if let Some(probe) = self.side.receiver.probe(now) {
+            let mut bytes = [0; HEAD_BYTES];
+            probe.write(&mut bytes);
+            self.link.probe(&bytes);
+        }
         publisher.state_activity(Activity {
             at_ns: now.mono_ns,
             timeout_ns,
@@ -125,7 +132,9 @@ impl<L: ReceiveLink> Receiving<L> {
 
     /// Updates counters, and reports changes since the last call.
     fn look(&mut self) {
-        self.link.count(self.side.receiver.counters());
+        let counters = self.side.receiver.counters();
+        counters.relay_clock_steps = self.clocks.steps;
+        self.link.count(counters);
         self.side.show();
         let receiver = &mut self.side.receiver;
         if receiver.stream() != self.stream {
@@ -136,7 +145,10 @@ impl<L: ReceiveLink> Receiving<L> {
         }
         let (is_up, is_complete) = (receiver.is_up(), receiver.is_complete());
         if std::mem::replace(&mut self.was_up, is_up) != is_up {
-            let reason = self.reason.take();
+            let reason = match receiver.is_lagging() {
+                true => Some(LAGS.to_owned()),
+                false => self.reason.take(),
+            };
             self.events.push_back(RunEvent::Link { is_up, reason });
         }
         if !std::mem::replace(&mut self.was_complete, is_complete) && is_complete {
@@ -179,6 +191,10 @@ impl<L: ReceiveLink> Work for Receiving<L> {
     fn work(&mut self) -> Result<usize, RunError> {
         let now = self.clocks.now();
         let side = &mut self.side;
+        if let Some(publisher) = &mut side.publisher {
+            // Before the batches: while this process was stopped, those that wait became old.
+            side.receiver.judge(now, publisher);
+        }
         let (batches, event) = self
             .link
             .receive(now.mono_ns, &mut |bytes| side.take(bytes, now));
@@ -189,6 +205,9 @@ impl<L: ReceiveLink> Work for Receiving<L> {
             return Err(RunError::Link(reason));
         }
         self.side.receiver.counters().relay_refused_sources += self.link.refused();
+        if event == Some(LinkEvent::Connected) {
+            self.side.receiver.connected();
+        }
         if event == Some(LinkEvent::Disconnected) {
             if let Some(publisher) = &mut self.side.publisher {
                 self.side.receiver.disconnected(publisher);
@@ -212,7 +231,7 @@ impl<L: ReceiveLink> Work for Receiving<L> {
     }
 
     fn event(&mut self) -> Option<RunEvent> {
-        let event = self.events.pop_front();
+        let event = self.events.pop_front().or_else(|| self.clocks.event());
         event.or_else(|| self.link.carrier_event().map(RunEvent::Carrier))
     }
 }

@@ -189,6 +189,7 @@ impl<L: SendLink> Sending<L> {
         };
         let mut messages = 0;
         let mut is_restarted = false;
+        let mut is_at_end = false;
         while messages < MESSAGES_MAX && !sender.is_blocked() {
             let polled = subscriber.poll(|item| {
                 if let Item::SubscriptionEvent(event) = &item {
@@ -200,11 +201,17 @@ impl<L: SendLink> Sending<L> {
             match polled {
                 Polled::Given(()) => messages += 1,
                 Polled::Passed(passed) => messages += passed.max(1),
-                Polled::Nothing => break,
+                Polled::Nothing => {
+                    is_at_end = true;
+                    break;
+                }
             }
         }
         if messages > 0 || sender.is_blocked() {
             sender.flush(now, link);
+        }
+        if is_at_end {
+            sender.answer(now, link);
         }
         if is_restarted {
             sender.set_instruments_max(subscriber.instruments_max());
@@ -224,6 +231,7 @@ impl<L: SendLink> Sending<L> {
             return;
         };
         let counters = sender.counters();
+        counters.relay_clock_steps = self.clocks.steps;
         counters.relay_lag_bytes = subscriber.lag_bytes();
         self.link.count(counters);
         self.stats.counters_file().show(counters.counts());
@@ -268,7 +276,7 @@ impl<L: SendLink> Work for Sending<L> {
     }
 
     fn event(&mut self) -> Option<RunEvent> {
-        let event = self.events.pop_front();
+        let event = self.events.pop_front().or_else(|| self.clocks.event());
         let event = event.or_else(|| self.link.event().map(RunEvent::Receiver));
         event.or_else(|| self.link.carrier_event().map(RunEvent::Carrier))
     }

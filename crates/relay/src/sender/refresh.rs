@@ -86,7 +86,7 @@ impl Refresh {
 const REFRESH_BYTES: f64 = 1_000.0;
 
 /// Shortest time between the end of a round that was demanded and the next one.
-const REST_NS_MIN: u64 = 10_000_000;
+const REST_NS_MIN: u64 = 100_000_000;
 
 /// Most refreshed instruments per tick while receivers wait.
 const URGENT_MAX: usize = 16;

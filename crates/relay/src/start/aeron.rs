@@ -34,9 +34,7 @@ pub fn send(
         address: format!("{}#{stream}", link.to),
         sends: true,
         begin: Box::new(move |thread| {
-            let requests = requests
-                .as_ref()
-                .map(|(channel, stream)| (channel.as_str(), *stream));
+            let requests = Some((requests.0.as_str(), requests.1));
             let client = thread.client(&driver)?;
             let link = AeronSend::open(client, &channel, stream, requests).map_err(failed)?;
             settings.batch_bytes_max = link.batch_bytes_max();
@@ -63,9 +61,7 @@ pub fn receive(
         address: format!("{}#{stream}", link.from),
         sends: false,
         begin: Box::new(move |thread| {
-            let requests = requests
-                .as_ref()
-                .map(|(channel, stream)| (channel.as_str(), *stream));
+            let requests = Some((requests.0.as_str(), requests.1));
             let client = thread.client(&driver)?;
             let timeout_ns = settings.receiver.link_timeout_ns;
             let link =
@@ -129,21 +125,25 @@ fn driver(config: &Config) -> Result<DriverOptions, StartError> {
     })
 }
 
-/// Channel and stream of requests: as configured, or those of the data if both sides can send there.
+/// Channel and stream of requests and probes: as configured, or those of the data if both sides can send there.
 fn requests(
     data: &Address,
     stream: i32,
     control: Option<&str>,
-) -> Result<Option<(String, i32)>, StartError> {
+) -> Result<(String, i32), StartError> {
     check(&data.host).map_err(StartError::Setting)?;
     if let Some(control) = control {
         check(control).map_err(StartError::Setting)?;
-        return Ok(Some((control.to_owned(), stream + 1)));
+        return Ok((control.to_owned(), stream + 1));
     }
     let channel =
         Channel::new(&data.host).map_err(|error| StartError::Setting(error.to_string()))?;
-    let is_both_ways = channel.is_multicast() || channel.is_ipc();
-    Ok(is_both_ways.then(|| (data.host.clone(), stream + 1)))
+    if channel.is_multicast() || channel.is_ipc() {
+        return Ok((data.host.clone(), stream + 1));
+    }
+    Err(StartError::Setting(format!(
+        "{data} has no way back: a receiver measures the age of its books with probes to the sender; set control (--control) to an Aeron channel of the sending host, such as aeron:udp?endpoint=HOST:PORT, on both sides"
+    )))
 }
 
 fn failed(error: touchline_aeron::Error) -> RunError {

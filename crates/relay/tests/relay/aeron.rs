@@ -132,7 +132,7 @@ fn carries(name: &str, channel: &str, requests: Option<(&str, i32)>, hosts: &[&s
 }
 
 #[test]
-fn unicast_carries_a_bus_with_requests_and_without() {
+fn unicast_carries_a_bus() {
     let channel = "aeron:udp?endpoint=127.0.0.1:40911";
     carries(
         "unicast",
@@ -140,7 +140,6 @@ fn unicast_carries_a_bus_with_requests_and_without() {
         Some(("aeron:udp?endpoint=127.0.0.1:40912", 341)),
         &["127.0.0.1"],
     );
-    carries("cyclic", "aeron:udp?endpoint=127.0.0.1:40913", None, &[]);
 }
 
 #[test]
@@ -225,8 +224,9 @@ fn a_driver_with_threads_carries_a_bus() {
     };
     let threads = touchline_relay::link::aeron::client(&options).expect("a folder of our own");
     let channel = "aeron:udp?endpoint=127.0.0.1:40917";
-    let mut send = sending(&stage, &threads, channel, None);
-    let mut receive = receiving(&stage, &client("threads-b"), channel, None, &[]);
+    let requests = Some(("aeron:udp?endpoint=127.0.0.1:40913", 341));
+    let mut send = sending(&stage, &threads, channel, requests);
+    let mut receive = receiving(&stage, &client("threads-b"), channel, requests, &[]);
     until(&mut [&mut send, &mut receive], "books differ", || {
         stage.is_same("a", "b")
     });
@@ -245,6 +245,21 @@ fn processors_of_a_driver_without_threads_are_refused() {
     let refused = start(&config, &Stage::new().root(), "host").err();
     let said = refused.map(|error| error.to_string()).unwrap_or_default();
     assert!(said.contains("driver = \"threads\""), "{said}");
+}
+
+/// Without a way back no receiver could measure the age of its books.
+#[test]
+fn unicast_without_a_channel_of_requests_is_refused() {
+    let to = "aeron:udp?endpoint=127.0.0.1:40919"
+        .parse()
+        .expect("an address");
+    let config = Config {
+        send: vec![SendConfig::new("a", to)],
+        ..Config::default()
+    };
+    let refused = start(&config, &Stage::new().root(), "host").err();
+    let said = refused.map(|error| error.to_string()).unwrap_or_default();
+    assert!(said.contains("set control"), "{said}");
 }
 
 #[test]

@@ -8,7 +8,8 @@ use touchline_relay::link::memory::MemoryLink;
 use touchline_relay::link::{Kind, SendLink};
 use touchline_relay::run::Work;
 use touchline_relay::{
-    Epoch, HOPS_MAX, Head, HeadFlags, Now, Receiver, ReceiverSettings, Source, Taken,
+    Epoch, HOPS_MAX, Head, HeadFlags, Now, Receiver, ReceiverSettings, Sender,
+    SenderSettings, Source, Taken,
 };
 use touchline_transport::{Local, Mirror};
 use touchline_types::native::{Flags, parts};
@@ -38,9 +39,36 @@ impl Stand {
         stand
     }
 
+    /// The receiver processes a batch, and the answer to its probe.
     fn take(&mut self, head: Head, updates: &[Update<'_>]) -> Taken {
         let bytes = batch(head, updates);
-        self.receiver.take(&bytes, self.now, 7, &mut self.out)
+        let taken = self.receiver.take(&bytes, self.now, 7, &mut self.out);
+        let is_refresh = head.flags.has(HeadFlags::REFRESH);
+        let count = if is_refresh { 0 } else { updates.len() as u64 };
+        let down = HeadFlags::SOURCE_DOWN;
+        if self.receiver.stream() != Some((head.source, head.epoch)) {
+            return taken;
+        }
+        self.answer(Head {
+            first_sequence: head.first_sequence + count,
+            flags: down.when(head.flags.has(down)),
+            ..head
+        });
+        taken
+    }
+
+    /// The receiver processes the answer to a probe of now.
+    fn answer(&mut self, head: Head) {
+        self.now.mono_ns += 1_000;
+        self.receiver.connected();
+        let probe = self.receiver.probe(self.now).expect("it is due");
+        let answer = Head {
+            flags: head.flags | HeadFlags::PROBE,
+            sent_ns: probe.sent_ns,
+            ..head
+        };
+        self.receiver
+            .take(&batch(answer, &[]), self.now, 7, &mut self.out);
     }
 
     fn validity(&self) -> Validity {
@@ -271,6 +299,10 @@ impl SendLink for Shared {
         self.0.borrow_mut().asked()
     }
 
+    fn answer(&mut self, head: &Head) {
+        self.0.borrow_mut().answer(head);
+    }
+
     fn work(&mut self, _now_ns: u64) -> usize {
         0
     }
@@ -375,6 +407,7 @@ fn an_order_book_without_room_stays_recovering() {
     });
     bytes = batch(head(10), &[change, book()]);
     stand.receiver.take(&bytes, stand.now, 7, &mut stand.out);
+    stand.answer(head(12));
     let mirror = &stand.out.subscriber;
     assert_eq!(mirror.orders_validity(Instrument(0)), Validity::Recovering);
     assert_eq!(stand.validity(), Validity::Live);
@@ -402,4 +435,120 @@ fn instruments_beyond_the_limit_are_dropped() {
     stand.take(head(10), &[far]);
     assert_eq!(stand.receiver.counters().relay_instruments_refused, 2);
     assert!(stand.receiver.is_complete());
+}
+
+/// Batches arrive, and the books in them are old: a queue on the way, a stopped receiver, a link that was slow from its first batch on.
+#[test]
+fn books_older_than_the_limit_are_stale_although_batches_arrive() {
+    let mut stand = Stand::new(receiver());
+    let first = batch(head(1), &[book()]);
+    stand.receiver.take(&first, stand.now, 7, &mut stand.out);
+    assert_eq!(stand.validity(), Validity::Stale, "no probe was answered");
+    stand.answer(head(2));
+    assert_eq!(stand.validity(), Validity::Live);
+    for _ in 0..5 {
+        stand.wait_ms(100);
+        let beat = batch(head(2), &[]);
+        stand.receiver.take(&beat, stand.now, 7, &mut stand.out);
+        assert_eq!(stand.validity(), Validity::Live);
+    }
+    stand.wait_ms(1);
+    assert_eq!(stand.validity(), Validity::Stale);
+    assert_eq!(stand.receiver.counters().relay_lags, 1);
+    assert!(stand.receiver.is_lagging() && !stand.receiver.is_up());
+    // An answer in front of which messages are missing proves that the books are not known, and one that came late nothing.
+    stand.answer(head(3));
+    assert_eq!(stand.validity(), Validity::Gapped);
+    stand.wait_ms(501);
+    stand.answer(head(2));
+    assert!(stand.receiver.is_lagging(), "below the next number");
+    // While this process is stopped nothing is judged; the first thing behind it is.
+    stand.answer(head(3));
+    assert!(!stand.receiver.is_lagging());
+    stand.now.mono_ns += 501 * MS;
+    stand.receiver.judge(stand.now, &mut stand.out);
+    assert!(stand.receiver.is_lagging());
+}
+
+/// A number that the sender cannot have reached is refused; one that it can is a gap, and the receiver returns to the numbers that
+/// the sender continues with.
+#[test]
+fn a_number_far_ahead_does_not_blind_the_receiver() {
+    let mut stand = Stand::new(receiver());
+    stand.take(head(1), &[book()]);
+    let forged = batch(head(1 << 60), &[]);
+    let published = stand.out.published();
+    let taken = stand.receiver.take(&forged, stand.now, 7, &mut stand.out);
+    assert!(matches!(taken, Taken::Malformed(_)));
+    assert_eq!(stand.out.published(), published);
+    assert_eq!(stand.validity(), Validity::Live);
+
+    stand.take(head(1 << 20), &[book()]);
+    for _ in 0..4 {
+        stand.wait_ms(100);
+        stand.take(head(2), &[]);
+    }
+    assert_eq!(stand.receiver.counters().relay_gaps, 2);
+    assert!(stand.wait_ms(1).is_some(), "no refresh is requested");
+    stand.take(head(2), &[book()]);
+    let refresh = Head {
+        flags: HeadFlags::REFRESH | HeadFlags::ROUND_BEGIN | HeadFlags::ROUND_END,
+        ..head(3)
+    };
+    let channel = touchline_types::ChannelState::LIVE;
+    stand.take(refresh, &[Update::Channel(&channel), book()]);
+    assert_eq!(stand.validity(), Validity::Live);
+    // After a silence the sender can be far ahead.
+    stand.receiver.disconnected(&mut stand.out);
+    stand.now.mono_ns += 3_600_000 * MS;
+    assert_eq!(stand.take(head(1 << 30), &[]), Taken::Done);
+}
+
+/// Times of a broken or hostile sender give no absurd counter.
+#[test]
+fn a_sending_time_that_is_no_time_is_not_shown() {
+    let mut stand = Stand::new(receiver());
+    stand.now.wall_ns = 1_700_000_000_000_000_000;
+    stand.take(head(1), &[book()]);
+    assert_eq!(stand.receiver.counters().relay_latency_ns, 0);
+    let sent_ns = stand.now.wall_ns - 5_000;
+    stand.take(Head { sent_ns, ..head(2) }, &[]);
+    assert_eq!(stand.receiver.counters().relay_latency_ns, 5_000);
+}
+
+/// The link accepts nothing: what waits is older than an answer would say.
+#[test]
+fn a_probe_is_not_answered_before_the_messages_that_wait() {
+    let mut link = MemoryLink {
+        room: 1,
+        ..MemoryLink::default()
+    };
+    let settings = SenderSettings {
+        source: Source::named("gw1").expect("a name"),
+        hops: 0,
+        instruments_max: 64,
+        orders_max: 64,
+        batch_bytes_max: 1_344,
+        heartbeat_ns: 100 * MS,
+        cyclic: None,
+    };
+    let mut sender = Sender::new(settings, Epoch(5 << 12));
+    let mut now = Now {
+        mono_ns: 1_000 * MS,
+        wall_ns: 0,
+    };
+    for _ in 0..3 {
+        sender.tick(now, &mut link);
+        now.mono_ns += 200 * MS;
+    }
+    assert!(sender.is_blocked());
+    link.probe_ns = Some(7);
+    sender.answer(now, &mut link);
+    assert_eq!((link.batches.len(), link.probe_ns), (1, Some(7)));
+    link.room = 0;
+    sender.answer(now, &mut link);
+    let last = link.batches.back().expect("the answer");
+    let head = Head::read(last).expect("a header");
+    assert_eq!((head.flags, head.sent_ns), (HeadFlags::PROBE, 7));
+    assert!(!sender.is_blocked() && link.probe_ns.is_none());
 }

@@ -122,6 +122,7 @@ pub fn receiver() -> ReceiverSettings {
         orders_max: 1_024,
         entries_max: 1_024,
         link_timeout_ns: 350 * MS,
+        lag_ns_max: 500 * MS,
         request_delay_ns_max: 0,
     }
 }

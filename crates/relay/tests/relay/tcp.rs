@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use touchline_relay::link::SendEvent;
 use touchline_relay::link::tcp::{Refusal, TcpReceive, TcpSend, TcpSendSettings};
 use touchline_relay::run::{RunEvent, Sending};
-use touchline_relay::{BadHead, HEAD_BYTES};
+use touchline_relay::{BadHead, Epoch, HEAD_BYTES, Head, HeadFlags, Source};
 use touchline_transport::shm::{Images, Value};
 use touchline_types::{Instrument, Validity};
 
@@ -291,4 +291,61 @@ fn a_receiver_rejects_a_server_that_is_not_a_relay() {
     let reason = reason.expect("the reason is reported");
     assert!(reason.contains("not a relay stream"), "{reason}");
     serving.join().expect("it served");
+}
+
+/// One client requests refreshes without end: others stay live, and it is disconnected.
+#[test]
+fn requests_without_end_starve_nobody() {
+    let stage = Stage::new();
+    let mut publisher = stage.publisher("a");
+    let mut market = Market::new(8);
+    market.define(&mut publisher);
+    let (mut send, address) = sending(&stage);
+    let mut receive = stage.receiving("b", TcpReceive::new(&address, None));
+    market.events(300, &mut publisher);
+    until(&mut [&mut send, &mut receive], "books differ", || {
+        stage.is_same("a", "b")
+    });
+    let mut request = [0; HEAD_BYTES];
+    Head {
+        source: Source::ANY,
+        epoch: Epoch(0),
+        first_sequence: 0,
+        count: 0,
+        hops: 0,
+        flags: HeadFlags::REQUEST,
+        sent_ns: 0,
+    }
+    .write(&mut request);
+    let mut client = TcpStream::connect(&address).expect("it listens");
+    let writer = std::thread::spawn(move || {
+        let many = request.repeat(50);
+        let mut requests = 0;
+        while requests < 1_000_000 && client.write_all(&many).is_ok() {
+            requests += 50;
+        }
+        requests
+    });
+    let mut refused = None;
+    let start = Instant::now();
+    while refused.is_none() {
+        for event in step(&mut [&mut send, &mut receive]) {
+            if let RunEvent::Receiver(SendEvent::Refused { reason, .. }) = event {
+                refused = Some(reason);
+            }
+        }
+        assert!(start.elapsed() < Duration::from_secs(20), "not disconnected");
+    }
+    assert_eq!(refused, Some(Refusal::Flood));
+    assert!(writer.join().expect("it ends") < 1_000_000);
+    market.events(300, &mut publisher);
+    until(&mut [&mut send, &mut receive], "books differ", || {
+        stage.is_same("a", "b") && stage.joined("b").validity(Instrument(1)) == Validity::Live
+    });
+    until(&mut [&mut send, &mut receive], "not counted", || {
+        let counted = |name| stage.sender_counter("a", "gw1", name);
+        counted("relay_requests_dropped") > 1_000
+            && counted("relay_refreshes_requested") < 300
+    });
+    assert_eq!(stage.counter("b", "relay_gaps"), 0);
 }

@@ -328,21 +328,27 @@ events! {
     RELAY_RECEIVER_SLOW = Warn Limited "relay_receiver_slow" [link receiver queued_bytes behind_messages]
         "a receiver did not read and was disconnected with a full queue, or, on Aeron, is a second behind or sends no reports; other receivers are not affected"
         "check CPU and network of that host; it gets a refresh when it is back";
+    RELAY_RECEIVER_HELD = Warn Limited "relay_receiver_held" [link receiver queued_ms]
+        "the line to a receiver is slower than the market: its queue was dropped, and it gets the newest state each time it has caught up; at most once in ten seconds for a receiver"
+        "a faster line, or fewer instruments on it; relay_receivers_held counts how often";
     RELAY_RECEIVER_REFUSED = Warn Limited "relay_receiver_refused" [link receiver reason]
-        "a connection was rejected: no request or TLS handshake in time, another version, a failed TLS handshake, or too many receivers"
+        "a connection was rejected: no request or TLS handshake in time, another version, a failed TLS handshake, too many receivers, or requests without end"
         "see reason; block foreign connections in the firewall";
     RELAY_UP = Info Each "relay_up" [link]
         "the link is up: books are as reliable as on the sender's host"
         "nothing";
     RELAY_DOWN = Warn Each "relay_down" [link reason]
-        "no batch arrives from the sender, or its publisher has ended: books are stale"
-        "check the sending relay and the network; the link recovers by itself";
+        "no batch arrives from the sender, its publisher has ended, or books are older than lag_ms_max (reason lag): books are stale"
+        "check the sending relay and the network; the link recovers by itself; for lag see relay_lag_ns, and whether both ends have the same release";
     RELAY_STREAM = Info Each "relay_stream" [link source epoch]
         "a stream is received from its source; another epoch restarts the bus"
         "nothing";
     RELAY_GAP = Warn Limited "relay_gap" [link messages]
         "messages of the link were lost: books are gapped until they are refreshed"
         "nothing for one gap after a broken connection; for many, check the network";
+    RELAY_CLOCK_STEP = Warn Each "relay_clock_step" [link step_ms]
+        "the wall clock of this host was set by more than 100 ms; no age or timeout of the relay depends on it, relay_latency_ns does"
+        "check chronyd or ntpd of this host";
     RELAY_RECOVERED = Info Limited "relay_recovered" [link]
         "a complete round of refreshes arrived: every book is complete"
         "nothing";

@@ -54,6 +54,10 @@ pub fn report(link: &str, what: RunEvent, log: &mut Log) {
             fields.push(("messages", messages.into()));
             &event::RELAY_GAP
         }
+        RunEvent::ClockStep { step_ns } => {
+            fields.push(("step_ms", (step_ns / 1_000_000).to_string().into()));
+            &event::RELAY_CLOCK_STEP
+        }
         RunEvent::Recovered => &event::RELAY_RECOVERED,
         RunEvent::Refused { batches, reason } => {
             fields.push(("batches", batches.into()));
@@ -77,6 +81,10 @@ fn report_receiver(mut fields: Vec<Field>, receiver: SendEvent, log: &mut Log) {
         } => {
             fields.push(("queued_bytes", (queued_bytes as u64).into()));
             (&event::RELAY_RECEIVER_SLOW, address)
+        }
+        SendEvent::Held { address, queued_ns } => {
+            fields.push(("queued_ms", (queued_ns / 1_000_000).into()));
+            (&event::RELAY_RECEIVER_HELD, address)
         }
         SendEvent::Behind { address, messages } => {
             fields.push(("behind_messages", messages.into()));

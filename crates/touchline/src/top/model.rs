@@ -45,6 +45,11 @@ pub struct Model {
     picture: Picture,
 }
 
+/// Whether the counters are of a receiving relay.
+fn is_relay(counters_file: &CountersView) -> bool {
+    counters_file.counter("relay_lag_ns").is_some()
+}
+
 /// State of a bus for the screen.
 #[derive(Debug, Default)]
 pub struct Picture {
@@ -72,6 +77,8 @@ pub struct Picture {
     pub readers: Vec<Reader>,
     /// Slow receivers of the relays that send the bus.
     pub slow_receivers: Vec<SlowReceiver>,
+    /// Longest possible age of the books of a bus that a relay writes, nanoseconds; 0 before any is known.
+    pub link_lag_ns: Option<u64>,
     /// Unnamed readers that a lossless publisher waits for.
     pub unnamed_readers: usize,
     /// The list of instruments with filter and order applied.
@@ -335,6 +342,10 @@ impl Model {
             unnamed_readers: readers::unnamed(&overview, &readers),
             readers: self.readers.picture(readers, overview.ring_bytes),
             slow_receivers: readers::slow_receivers(&self.monitor, &self.bus),
+            link_lag_ns: sample
+                .as_ref()
+                .filter(|_| self.counters_file.as_ref().is_some_and(is_relay))
+                .map(|sample| sample.counter("relay_lag_ns")),
             overview: Some(overview),
             ..Picture::default()
         };

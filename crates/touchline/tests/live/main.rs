@@ -20,6 +20,7 @@ mod matrix;
 mod namespaces;
 mod pauses;
 mod relay;
+mod relay_line;
 #[path = "../system/command/relay/books.rs"]
 mod relay_books;
 mod resources;

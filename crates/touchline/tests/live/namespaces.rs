@@ -44,6 +44,15 @@ impl Namespaces {
         assert!(ip(&line), "{line}");
     }
 
+    /// Limits what the exchange sends to this rate with a token bucket, behind a queue of three seconds; `false` without `tc`.
+    pub fn limit(&self, rate: &str) -> bool {
+        let line = format!(
+            "netns exec {} tc qdisc replace dev veth root tbf rate {rate} burst 32kb latency 3s",
+            self.names[0]
+        );
+        ip(&line)
+    }
+
     /// Prefix of a command at the exchange and of one at the firm.
     pub fn prefixes(&self) -> [Vec<String>; 2] {
         let words = |name: &String| ["ip", "netns", "exec", name].map(str::to_owned).to_vec();

@@ -17,6 +17,7 @@ mod relay;
 #[cfg(feature = "aeron")]
 mod relay_aeron;
 mod relay_links;
+mod relay_rate;
 mod replay;
 mod watch;
 

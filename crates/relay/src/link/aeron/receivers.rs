@@ -12,7 +12,11 @@ const BEHIND_NS: u64 = 1_000_000_000;
 /// Time without a report: several intervals of reports.
 const SILENT_NS: u64 = 2_000_000_000;
 /// Most receivers that are distinguished.
-const RECEIVERS_MAX: usize = 64;
+const RECEIVERS_MAX: usize = 256;
+/// Shortest time between two probes of a receiver: answers go to the whole group.
+const PROBE_NS_MIN: u64 = 5_000_000;
+/// Longest round trip that a report can state: beyond it the report is wrong, or a clock was set.
+const ROUND_TRIP_NS_MAX: u64 = 60_000_000_000;
 /// Looks within [`BEHIND_NS`], with room for late ones.
 const LOOKS_MAX: usize = 64;
 /// Events stored for the log; further ones are dropped.
@@ -49,6 +53,10 @@ struct Known {
     /// Number of the next message that it waits for.
     next: u64,
     round_trip_ns: u64,
+    /// Time of its latest probe without an answer, by its clock.
+    probe_ns: Option<u64>,
+    /// Time of the latest probe that was accepted.
+    probed_ns: u64,
     is_slow: bool,
 }
 
@@ -93,10 +101,33 @@ impl Receivers {
         if !is_ours {
             return;
         }
-        known.round_trip_ns = wall_ns.saturating_sub(head.sent_ns);
+        let round_trip_ns = wall_ns.saturating_sub(head.sent_ns);
+        if round_trip_ns <= ROUND_TRIP_NS_MAX {
+            known.round_trip_ns = round_trip_ns;
+        }
         // Numbers of the run before a restart of the bus say nothing.
         let is_current = self.stream.is_some_and(|(_, epoch)| epoch == head.epoch);
         known.next = if is_current { head.first_sequence } else { 0 };
+    }
+
+    /// A probe arrived.
+    pub fn probe(&mut self, session: i32, sent_ns: u64, now_ns: u64) {
+        let known = self.known.iter_mut().find(|one| one.session == session);
+        if let Some(known) = known
+            && now_ns.saturating_sub(known.probed_ns) >= PROBE_NS_MIN
+        {
+            known.probed_ns = now_ns;
+            known.probe_ns = Some(sent_ns);
+        }
+    }
+
+    /// Answers the latest probe of each receiver with `send`, which returns whether the answer was sent.
+    pub fn answer(&mut self, mut send: impl FnMut(u64) -> bool) {
+        for known in &mut self.known {
+            if known.probe_ns.is_some_and(&mut send) {
+                known.probe_ns = None;
+            }
+        }
     }
 
     /// Starts a look at all receivers.
@@ -126,6 +157,8 @@ impl Receivers {
             is_of_another: false,
             next: 0,
             round_trip_ns: 0,
+            probe_ns: None,
+            probed_ns: 0,
             is_slow: false,
         });
     }
@@ -304,6 +337,27 @@ mod tests {
             (session == 7).then_some(1 + step * 10)
         });
         assert_eq!(counted(&receivers).relay_receivers_slow, 1);
+    }
+
+    /// Reports and probes of a broken or hostile program: no absurd counter, and no answer for each of a thousand probes.
+    #[test]
+    fn absurd_reports_are_ignored_and_probes_are_answered_at_a_limited_rate() {
+        let mut receivers = Receivers::new();
+        run(&mut receivers, 0..1_000, |_, step| Some(1 + step * 10));
+        let mut absurd = head(u64::MAX, 0, 1 << 12);
+        absurd.sent_ns = 0;
+        receivers.report(7, &absurd, 1_000 * MS, 1_700_000_000_000_000_000);
+        assert_eq!(counted(&receivers).relay_round_trip_ns, 2_000);
+        let mut answers = 0;
+        for step in 0..1_000 {
+            let now_ns = 1_000 * MS + step * MS / 100;
+            receivers.probe(8, step, now_ns);
+            receivers.answer(|_| {
+                answers += 1;
+                true
+            });
+        }
+        assert_eq!(answers, 2, "in 10 ms");
     }
 
     /// A restart of the bus begins the numbers again.

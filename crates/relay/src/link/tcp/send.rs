@@ -1,9 +1,13 @@
 //! The sending end: a listening port, and a queue for each client.
 
+mod client;
+
 use crate::SenderCounters;
 use crate::batch::Batch;
-use crate::head::{BadHead, HEAD_BYTES, Head, HeadFlags};
+use crate::head::{BadHead, Head};
+use crate::link::window::Change;
 use crate::link::{Kind, SendLink};
+use client::{Client, answer};
 use std::collections::VecDeque;
 use std::net::SocketAddrV4;
 use touchline_net::Connection;
@@ -17,6 +21,8 @@ pub struct TcpSendSettings {
     pub clients_max: usize,
     /// Most bytes queued for a client; beyond this it is disconnected.
     pub queue_bytes_max: usize,
+    /// Longest age of books at receivers; a client whose queue is older than half of it gets the newest state instead.
+    pub lag_ns_max: u64,
     /// Timeout for the request of a new client.
     pub request_ns_max: u64,
 }
@@ -26,6 +32,7 @@ impl Default for TcpSendSettings {
         TcpSendSettings {
             clients_max: 64,
             queue_bytes_max: 8 * 1024 * 1024,
+            lag_ns_max: 500_000_000,
             request_ns_max: 2_000_000_000,
         }
     }
@@ -52,6 +59,13 @@ pub enum SendEvent {
         address: SocketAddrV4,
         /// Bytes in the queue.
         queued_bytes: usize,
+    },
+    /// Its queue is old: the stream to it was interrupted. Reported at most every ten seconds.
+    Held {
+        /// Its address.
+        address: SocketAddrV4,
+        /// Age of its queue, nanoseconds.
+        queued_ns: u64,
     },
     /// A receiver on a link without connections is slow: it has not received what was sent a second ago, or reports
     /// nothing.
@@ -82,6 +96,9 @@ pub enum Refusal {
     /// The received bytes are not a request of this version.
     #[error("its request: {0}")]
     Request(BadHead),
+    /// It sent requests without end.
+    #[error("requests without end")]
+    Flood,
     /// The limit of clients is reached.
     #[error("clients_max clients are connected already")]
     TooMany,
@@ -92,6 +109,10 @@ pub enum Refusal {
 
 /// Interval of the checks for connections and requests.
 const LOOK_NS: u64 = 1_000_000;
+/// Connections accepted in one check: more wait in the kernel.
+const ACCEPTED_MAX: usize = 16;
+/// Interval of reports of one client's queue.
+const HELD_REPORT_NS: u64 = 10_000_000_000;
 /// Events stored for the log; further ones are dropped.
 const EVENTS_MAX: usize = 64;
 
@@ -105,39 +126,15 @@ pub struct TcpSend {
     /// Clients that connected or sent a request since the last call.
     asked: u32,
     looked_ns: u64,
+    /// Time of the last call of `work`.
+    now_ns: u64,
     events: VecDeque<SendEvent>,
     slow: u64,
+    held: u64,
+    dropped: u64,
     /// The last client that was disconnected because its queue was full.
     last_slow: Option<SocketAddrV4>,
     refused: u64,
-}
-
-/// A receiver.
-#[derive(Debug)]
-struct Client {
-    connection: Connection,
-    address: SocketAddrV4,
-    /// Timeout of its request; `None` once it was received.
-    request_until_ns: Option<u64>,
-    /// Received bytes of its request.
-    request: [u8; HEAD_BYTES],
-    requested: usize,
-    refresh: RefreshState,
-    /// Bytes that the socket has not accepted.
-    queue: VecDeque<u8>,
-    /// Reason of its end.
-    end: Option<SendEvent>,
-}
-
-/// Refreshes that a client receives.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum RefreshState {
-    /// The next complete round.
-    Wanted,
-    /// The current round.
-    InRound,
-    /// None.
-    Done,
 }
 
 impl TcpSend {
@@ -157,8 +154,11 @@ impl TcpSend {
             settings,
             asked: 0,
             looked_ns: 0,
+            now_ns: 0,
             events: VecDeque::with_capacity(EVENTS_MAX),
             slow: 0,
+            held: 0,
+            dropped: 0,
             last_slow: None,
             refused: 0,
         })
@@ -182,7 +182,9 @@ impl TcpSend {
     fn accept(&mut self, now_ns: u64) -> usize {
         let mut accepted = 0;
         // An error of accept concerns one connection, or the limit of open files: the next check retries.
-        while let Ok(Some((stream, address))) = self.listener.accept() {
+        while accepted < ACCEPTED_MAX
+            && let Ok(Some((stream, address))) = self.listener.accept()
+        {
             accepted += 1;
             if self.clients.len() >= self.settings.clients_max {
                 let reason = Refusal::TooMany;
@@ -198,16 +200,9 @@ impl TcpSend {
                     continue;
                 }
             };
-            self.clients.push(Client {
-                connection,
-                address,
-                request_until_ns: Some(until_ns),
-                request: [0; HEAD_BYTES],
-                requested: 0,
-                refresh: RefreshState::Wanted,
-                queue: VecDeque::with_capacity(64 * 1024),
-                end: None,
-            });
+            let lag_ns_max = self.settings.lag_ns_max;
+            self.clients
+                .push(Client::new(connection, address, until_ns, lag_ns_max));
         }
         accepted
     }
@@ -221,6 +216,37 @@ impl TcpSend {
                 Some(event) => {
                     self.clients.swap_remove(index);
                     self.end(event);
+                }
+            }
+        }
+    }
+
+    /// Interrupts the stream to clients whose queue is old; those that have caught up get the newest state.
+    fn hold(&mut self, now_ns: u64) {
+        for index in 0..self.clients.len() {
+            let client = &mut self.clients[index];
+            let address = client.address;
+            match client.flow.change(now_ns) {
+                None => {}
+                Some(Change::Held) => {
+                    let queued_ns = client.flow.queued_ns(now_ns);
+                    let is_due = client
+                        .held_reported_ns
+                        .is_none_or(|at_ns| now_ns.saturating_sub(at_ns) > HELD_REPORT_NS);
+                    self.held += 1;
+                    self.last_slow = Some(address);
+                    if is_due {
+                        client.held_reported_ns = Some(now_ns);
+                        self.tell(SendEvent::Held { address, queued_ns });
+                    }
+                }
+                Some(Change::Resumed) => self.asked += 1,
+                Some(Change::GivenUp) => {
+                    let queued_bytes = client.queue.len();
+                    client.end = Some(SendEvent::TooSlow {
+                        address,
+                        queued_bytes,
+                    });
                 }
             }
         }
@@ -251,7 +277,7 @@ impl SendLink for TcpSend {
         let frame = batch.frame();
         let mut has_ended = false;
         for client in &mut self.clients {
-            if client.wants(kind) {
+            if client.wants(kind, self.now_ns) {
                 client.send(frame, self.settings.queue_bytes_max);
                 has_ended |= client.end.is_some();
             }
@@ -262,13 +288,32 @@ impl SendLink for TcpSend {
         true
     }
 
-    /// Not while a client that waits for a refresh has not read the previous one.
+    /// Not while a client that waits for a refresh has not processed the previous one; one that does not read delays no other.
     fn has_room(&self) -> bool {
+        let now_ns = self.now_ns;
         let mut waiting = self
             .clients
             .iter()
-            .filter(|client| client.refresh != RefreshState::Done);
-        waiting.all(|client| client.queue.is_empty())
+            .filter(|client| client.flow.is_waiting());
+        waiting.all(|client| client.has_room(now_ns) || client.is_stuck(now_ns))
+    }
+
+    fn answer(&mut self, head: &Head) {
+        let mut has_ended = false;
+        for client in &mut self.clients {
+            if client.request_until_ns.is_none()
+                && let Some(sent_ns) = client.flow.answer(self.now_ns)
+            {
+                client.send(
+                    &answer(&Head { sent_ns, ..*head }),
+                    self.settings.queue_bytes_max,
+                );
+                has_ended |= client.end.is_some();
+            }
+        }
+        if has_ended {
+            self.sweep();
+        }
     }
 
     fn asked(&mut self) -> u32 {
@@ -277,10 +322,15 @@ impl SendLink for TcpSend {
 
     fn work(&mut self, now_ns: u64) -> usize {
         let mut work = 0;
+        self.now_ns = now_ns;
         for client in &mut self.clients {
             if !client.queue.is_empty() {
                 work += client.flush();
             }
+            client.blocked_ns = match client.queue.is_empty() {
+                true => None,
+                false => client.blocked_ns.or(Some(now_ns)),
+            };
         }
         if now_ns.saturating_sub(self.looked_ns) < LOOK_NS {
             return work;
@@ -290,7 +340,9 @@ impl SendLink for TcpSend {
         let mut connected = Vec::new();
         for client in &mut self.clients {
             let was_waiting = client.request_until_ns.is_some();
+            let dropped = client.flow.dropped();
             self.asked += client.listen(now_ns);
+            self.dropped += client.flow.dropped() - dropped;
             if was_waiting && client.request_until_ns.is_none() {
                 connected.push(client.address);
             }
@@ -298,6 +350,7 @@ impl SendLink for TcpSend {
         for address in connected {
             self.tell(SendEvent::Connected { address });
         }
+        self.hold(now_ns);
         self.sweep();
         work
     }
@@ -307,6 +360,13 @@ impl SendLink for TcpSend {
         let receivers = clients.filter(|client| client.request_until_ns.is_none());
         counters.relay_receivers = receivers.count() as u64;
         counters.relay_receivers_slow = self.slow;
+        counters.relay_receivers_held = self.held;
+        counters.relay_requests_dropped = self.dropped;
+        let ages = self
+            .clients
+            .iter()
+            .map(|client| client.flow.queued_ns(self.now_ns));
+        counters.relay_queued_ns = ages.max().unwrap_or(0);
         counters.relay_receivers_refused = self.refused;
         let slowest = self.slowest();
         counters.relay_queued_bytes = slowest.map_or(0, |(_, bytes)| bytes as u64);
@@ -322,133 +382,4 @@ impl SendLink for TcpSend {
 /// An address as a number, for a counter.
 pub(in crate::link) fn number(address: SocketAddrV4) -> u64 {
     u64::from(u32::from(*address.ip())) << 16 | u64::from(address.port())
-}
-
-impl Client {
-    /// Whether a client receives a batch; tracks the start and the end of its refresh round.
-    #[inline]
-    fn wants(&mut self, kind: Kind) -> bool {
-        if self.request_until_ns.is_some() || self.end.is_some() {
-            return false;
-        }
-        let Kind::Refresh { begins, ends } = kind else {
-            return true;
-        };
-        if begins && self.refresh == RefreshState::Wanted {
-            self.refresh = RefreshState::InRound;
-        }
-        let wants = self.refresh == RefreshState::InRound;
-        if ends && wants {
-            self.refresh = RefreshState::Done;
-        }
-        wants
-    }
-
-    /// Sends a frame, or queues the part that the socket does not accept.
-    #[inline]
-    fn send(&mut self, frame: &[u8], queue_bytes_max: usize) {
-        let mut sent = 0;
-        if self.queue.is_empty() {
-            match self.connection.send(frame) {
-                Ok(bytes) => sent = bytes,
-                Err(reason) => return self.disconnect(reason),
-            }
-        }
-        let rest = &frame[sent..];
-        if self.queue.len() + rest.len() > queue_bytes_max {
-            self.end = Some(SendEvent::TooSlow {
-                address: self.address,
-                queued_bytes: self.queue.len(),
-            });
-            return;
-        }
-        self.queue.extend(rest);
-    }
-
-    /// Sends queued bytes; returns whether any were sent.
-    fn flush(&mut self) -> usize {
-        let mut work = 0;
-        while !self.queue.is_empty() {
-            let (front, _) = self.queue.as_slices();
-            match self.connection.send(front) {
-                Ok(0) => break,
-                Ok(bytes) => {
-                    self.queue.drain(..bytes);
-                    work = 1;
-                }
-                Err(reason) => {
-                    self.disconnect(reason);
-                    break;
-                }
-            }
-        }
-        work
-    }
-
-    /// Reads requests; returns their number.
-    fn listen(&mut self, now_ns: u64) -> u32 {
-        let mut requests = 0;
-        if self.end.is_some() || !self.is_ready(now_ns) {
-            return 0;
-        }
-        loop {
-            match self.connection.receive(&mut self.request[self.requested..]) {
-                Ok(0) => break,
-                Ok(bytes) => self.requested += bytes,
-                Err(reason) => {
-                    self.disconnect(reason);
-                    return requests;
-                }
-            }
-            if self.requested < HEAD_BYTES {
-                continue;
-            }
-            self.requested = 0;
-            match Head::read(&self.request) {
-                Ok(head) if head.flags.has(HeadFlags::REQUEST) => {
-                    self.request_until_ns = None;
-                    self.refresh = RefreshState::Wanted;
-                    requests += 1;
-                }
-                Ok(_) => return self.refuse(Refusal::Request(BadHead::Flags)),
-                Err(bad) => return self.refuse(Refusal::Request(bad)),
-            }
-        }
-        if self.request_until_ns.is_some_and(|until| now_ns >= until) {
-            return self.refuse(Refusal::Silent);
-        }
-        requests
-    }
-
-    /// Whether the TLS handshake, if there is one, is complete.
-    fn is_ready(&mut self, now_ns: u64) -> bool {
-        match self.connection.is_ready(now_ns) {
-            Ok(is_ready) => is_ready,
-            Err(Error::TimedOut) => {
-                self.refuse(Refusal::Handshake);
-                false
-            }
-            Err(reason) => {
-                self.refuse(Refusal::Connection(reason));
-                false
-            }
-        }
-    }
-
-    fn refuse(&mut self, reason: Refusal) -> u32 {
-        let address = self.address;
-        self.end = Some(SendEvent::Refused { address, reason });
-        0
-    }
-
-    fn disconnect(&mut self, reason: Error) {
-        let address = self.address;
-        self.end = Some(match self.request_until_ns {
-            None => SendEvent::Disconnected { address, reason },
-            Some(_) => SendEvent::Refused {
-                address,
-                reason: Refusal::Connection(reason),
-            },
-        });
-    }
 }

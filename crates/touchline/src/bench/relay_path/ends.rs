@@ -221,6 +221,7 @@ impl RelayReceive {
                 orders_max: 64,
                 entries_max: 64,
                 link_timeout_ns: 10_000 * MS,
+                lag_ns_max: 500_000_000,
                 request_delay_ns_max: 0,
             },
         };

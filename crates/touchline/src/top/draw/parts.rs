@@ -107,6 +107,9 @@ pub fn books_line(picture: &Picture, width: u16) -> Line<'static> {
     } else if picture.books.iter().all(|books| *books == 0) {
         parts.add("no book yet".to_owned(), DIM);
     }
+    if let Some(lag_ns) = picture.link_lag_ns {
+        parts.add(format!("link lag {} ms", lag_ns / 1_000_000), DIM);
+    }
     write_readers(&mut parts, picture);
     parts.line()
 }

@@ -84,7 +84,7 @@ fn slow_receiver(relay: &str, counters_file: &CountersView) -> Option<SlowReceiv
     let counter = |name| counters_file.counter(name).unwrap_or(0);
     let address = counted::address(counter("relay_slow_receiver"))?;
     let queued_bytes = counter("relay_queued_bytes");
-    let times = counter("relay_receivers_slow");
+    let times = counter("relay_receivers_slow") + counter("relay_receivers_held");
     (queued_bytes > 0 || times > 0).then(|| SlowReceiver {
         relay: relay.to_owned(),
         address: address.to_string(),

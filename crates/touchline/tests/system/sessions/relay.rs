@@ -13,6 +13,7 @@ use touchline_lab::capture::Arrival;
 use touchline_lab::cme::{Options, generate};
 use touchline_lab::fault::{Fault, FaultPlan, deliver};
 use touchline_lab::random::Random;
+use touchline_relay::link::ReceiveLink;
 use touchline_relay::link::memory::MemoryLink;
 use touchline_relay::{
     Cyclic, Epoch, HEAD_BYTES, Now, Receiver, ReceiverSettings, Sender, SenderSettings, Source,
@@ -227,15 +228,20 @@ impl World {
         self.now.mono_ns += MS / 2;
         self.now.wall_ns += MS / 2;
         let (now, limit) = (self.now, self.random.below(64));
+        let mut is_at_end = false;
         for _ in 0..limit {
             let (sender, link) = (&mut self.sender, &mut self.link);
             let polled = self.reader_a.poll(|item| sender.item(&item, now, link));
             if polled.given().is_none() {
+                is_at_end = true;
                 break;
             }
         }
         self.sender.flush(now, &mut self.link);
         self.sender.tick(now, &mut self.link);
+        if is_at_end {
+            self.sender.answer(now, &mut self.link);
+        }
         self.carry();
         self.deliver();
     }
@@ -275,6 +281,11 @@ impl World {
     }
 
     fn deliver(&mut self) {
+        let bus = self
+            .bus_b
+            .as_mut()
+            .expect("it is there between two batches");
+        self.receiver.judge(self.now, bus);
         // By time of arrival: what was sent later may come first.
         self.on_the_way.sort_by_key(|(at, _)| *at);
         let due = self
@@ -291,6 +302,11 @@ impl World {
             let mut bytes = [0; HEAD_BYTES];
             request.write(&mut bytes);
             self.link.requests += u32::from(!self.loses_requests);
+        }
+        if let Some(probe) = self.receiver.probe(self.now) {
+            let mut bytes = [0; HEAD_BYTES];
+            probe.write(&mut bytes);
+            self.link.probe(&bytes);
         }
     }
 
@@ -449,7 +465,7 @@ pub fn orders(mirror: &Mirror, instrument: Instrument) -> Vec<(u64, Price, Quant
     all
 }
 
-fn join() -> shm::Join {
+pub fn join() -> shm::Join {
     shm::Join {
         last_values: true,
         undecoded: true,
@@ -506,6 +522,7 @@ pub fn receiver_settings() -> ReceiverSettings {
         orders_max: ORDERS_MAX,
         entries_max: 16_384,
         link_timeout_ns: 350 * MS,
+        lag_ns_max: 500_000_000,
         request_delay_ns_max: 20 * MS,
     }
 }
