@@ -23,7 +23,8 @@ pub struct MemoryLink {
     pub flow: Option<Flow>,
     /// Times that the stream was interrupted.
     pub held: u64,
-    now_ns: u64,
+    /// Time of the last call of `work`.
+    pub now_ns: u64,
 }
 
 impl SendLink for MemoryLink {

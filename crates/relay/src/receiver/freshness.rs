@@ -8,8 +8,8 @@ use std::collections::VecDeque;
 
 /// Probes within the longest allowed lag.
 const PROBES: u64 = 8;
-/// Probes without an answer that are stored; answers of older ones would be far beyond the allowed lag.
-const STORED_MAX: usize = 64;
+/// Probes without an answer that are stored: an answer that comes far too late proves nothing, but tells the sender of the queue.
+const STORED_MAX: usize = 1_024;
 
 /// Probes on their way, and the latest answer.
 ///
@@ -42,9 +42,11 @@ impl Freshness {
         self.is_lagging = true;
     }
 
-    /// A connection: the next probe is sent at once.
+    /// A new connection has no answer to the probes of the last one; the next probe is sent at once.
     pub fn connected(&mut self) {
-        self.next_ns = 0;
+        let last_ns = self.sent.back().copied().unwrap_or(self.answered_ns);
+        self.sent.clear();
+        self.next_ns = last_ns + 1;
     }
 
     /// Whether books may be older than allowed.

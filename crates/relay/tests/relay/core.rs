@@ -8,8 +8,8 @@ use touchline_relay::link::memory::MemoryLink;
 use touchline_relay::link::{Kind, SendLink};
 use touchline_relay::run::Work;
 use touchline_relay::{
-    Epoch, HOPS_MAX, Head, HeadFlags, Now, Receiver, ReceiverSettings, Sender,
-    SenderSettings, Source, Taken,
+    Epoch, HOPS_MAX, Head, HeadFlags, Now, Receiver, ReceiverSettings, Sender, SenderSettings,
+    Source, Taken,
 };
 use touchline_transport::{Local, Mirror};
 use touchline_types::native::{Flags, parts};
@@ -489,7 +489,8 @@ fn a_number_far_ahead_does_not_blind_the_receiver() {
         stand.take(head(2), &[]);
     }
     assert_eq!(stand.receiver.counters().relay_gaps, 2);
-    assert!(stand.wait_ms(1).is_some(), "no refresh is requested");
+    let is_asked = (0..3).any(|_| stand.wait_ms(100).is_some());
+    assert!(is_asked, "no refresh is requested");
     stand.take(head(2), &[book()]);
     let refresh = Head {
         flags: HeadFlags::REFRESH | HeadFlags::ROUND_BEGIN | HeadFlags::ROUND_END,

@@ -334,7 +334,10 @@ fn requests_without_end_starve_nobody() {
                 refused = Some(reason);
             }
         }
-        assert!(start.elapsed() < Duration::from_secs(20), "not disconnected");
+        assert!(
+            start.elapsed() < Duration::from_secs(20),
+            "not disconnected"
+        );
     }
     assert_eq!(refused, Some(Refusal::Flood));
     assert!(writer.join().expect("it ends") < 1_000_000);
@@ -344,8 +347,7 @@ fn requests_without_end_starve_nobody() {
     });
     until(&mut [&mut send, &mut receive], "not counted", || {
         let counted = |name| stage.sender_counter("a", "gw1", name);
-        counted("relay_requests_dropped") > 1_000
-            && counted("relay_refreshes_requested") < 300
+        counted("relay_requests_dropped") > 1_000 && counted("relay_refreshes_requested") < 300
     });
     assert_eq!(stage.counter("b", "relay_gaps"), 0);
 }

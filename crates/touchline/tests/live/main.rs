@@ -20,9 +20,9 @@ mod matrix;
 mod namespaces;
 mod pauses;
 mod relay;
-mod relay_line;
 #[path = "../system/command/relay/books.rs"]
 mod relay_books;
+mod relay_line;
 mod resources;
 mod soak;
 mod stops;

@@ -142,17 +142,18 @@ impl Watch {
                 continue;
             }
             self.live += 1;
-            let ends = history.iter().skip(1).map(|(since_ns, _)| *since_ns);
-            let mut states = history.iter().zip(ends.chain([u64::MAX])).rev();
-            match states.find(|((_, state), _)| *state == book) {
-                Some((_, until_ns)) if until_ns >= oldest_ns => {}
-                Some((_, until_ns)) => self.found.push(format!(
+            // The time of a state ends with the next one.
+            let at = (0..history.len()).rev().find(|at| history[*at].1 == book);
+            let until_ns = at.map(|at| history.get(at + 1).map_or(u64::MAX, |next| next.0));
+            match until_ns {
+                Some(until_ns) if until_ns >= oldest_ns => {}
+                Some(until_ns) => self.found.push(format!(
                     "book {number} at B is live and {} ms old",
                     (now_ns - until_ns) / MS
                 )),
-                None => self
-                    .found
-                    .push(format!("book {number} at B is live, and A never had it: {book:?}")),
+                None => self.found.push(format!(
+                    "book {number} at B is live, and A never had it: {book:?}"
+                )),
             }
         }
     }
