@@ -503,3 +503,24 @@ fn wall_ns() -> u64 {
 
 /// What a bank's session says of quotes.
 type Quotes<'a> = Session<'a>;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A scorecard at the start and each minute without orders; behind the first order one after a second, then less and less often.
+    #[test]
+    fn the_scorecard_follows_the_first_orders_of_a_run() {
+        const SECOND_NS: u64 = 1_000_000_000;
+        let mut timers = Timers::default();
+        let mut due = |seconds: std::ops::Range<u64>, orders| -> Vec<u64> {
+            let due = |second: &u64| timers.are_scores_due(second * SECOND_NS, orders);
+            seconds.filter(due).collect()
+        };
+        assert_eq!(due(1_000..1_100, 0), [1_000, 1_060]);
+        assert_eq!(
+            due(1_100..1_300, 1),
+            [1_101, 1_103, 1_107, 1_115, 1_131, 1_163, 1_223, 1_283]
+        );
+    }
+}

@@ -1,6 +1,8 @@
 //! Limits of parents, and the kill switch.
 
 use crate::world::{World, config, values};
+use touchline_fx::Setup;
+use touchline_fx::session_file::bad_order;
 
 const A: (&str, &str) = ("A", "");
 const GTD: &str = ",\"deadline_ms\":60000";
@@ -28,28 +30,76 @@ fn a_message_that_is_not_an_order_is_rejected() {
             "{{\"op\":\"parent\",\"pair\":\"EUR/USD\",\"side\":\"buy\",\"deadline_ms\":1000{more}}}"
         )
     };
-    for wrong in [
-        parent(",\"qty\":1000"),
-        parent(",\"id\":\"P\""),
-        parent(",\"id\":\"P\",\"qty\":0"),
-        parent(",\"id\":\"P\",\"qty\":-1000"),
-        parent(",\"id\":\"P\",\"qty\":1500"),
-        parent(",\"id\":\"P\",\"qty\":1000.0"),
-        parent(",\"id\":\"P\",\"qty\":1000,\"limit\":\"1.100001\""),
-        parent(",\"id\":\"P\",\"qty\":1000,\"limit\":1.1"),
-        parent(",\"id\":\"P\",\"qty\":1000,\"tif\":\"day\""),
-        parent(",\"id\":\"P\",\"qty\":1000,\"urgency\":3"),
-        parent(",\"id\":\"P\",\"qty\":1000,\"style\":\"fast\""),
-        parent(",\"id\":\"P\",\"qty\":1000,\"partial\":1"),
-        parent(",\"id\":\"P\",\"qty\":1000").replace("EUR/USD", "EUR/CHF"),
-        parent(",\"id\":\"P\",\"qty\":1000").replace("buy", "hold"),
-        parent(",\"id\":\"P\",\"qty\":1000").replace("deadline_ms", "deadline"),
-        parent(",\"id\":\"123456789012345678901234567890123\",\"qty\":1000"),
+    let setup = Setup::parse(&config("", &[A])).expect("a configuration");
+    for (wrong, cause) in [
+        (parent(",\"qty\":1000"), "id: 1 to 32 bytes"),
+        (parent(",\"id\":\"P\""), "quantity (none) is not"),
+        (
+            parent(",\"id\":\"P\",\"qty\":0"),
+            "quantity 0 is not a whole number of base units",
+        ),
+        (
+            parent(",\"id\":\"P\",\"qty\":-1000"),
+            "quantity -1000 is not",
+        ),
+        (
+            parent(",\"id\":\"P\",\"qty\":1500"),
+            "quantity 1500 is not a multiple of 1000, the lot of EUR/USD",
+        ),
+        (
+            parent(",\"id\":\"P\",\"qty\":1000.0"),
+            "quantity 1000.0 is not",
+        ),
+        (
+            parent(",\"id\":\"P\",\"qty\":1000,\"limit\":\"1.100001\""),
+            "limit \"1.100001\" is not a positive price of EUR/USD: its tick is 0.00001",
+        ),
+        (
+            parent(",\"id\":\"P\",\"qty\":1000,\"limit\":1.1"),
+            "limit 1.1 is not",
+        ),
+        (
+            parent(",\"id\":\"P\",\"qty\":1000,\"tif\":\"day\""),
+            "tif \"day\": give gtd, ioc or fok",
+        ),
+        (
+            parent(",\"id\":\"P\",\"qty\":1000,\"urgency\":3"),
+            "urgency 3: give 0, 1 or 2",
+        ),
+        (
+            parent(",\"id\":\"P\",\"qty\":1000,\"style\":\"fast\""),
+            "style \"fast\": give best, full or sweep",
+        ),
+        (
+            parent(",\"id\":\"P\",\"qty\":1000,\"partial\":1"),
+            "partial 1: give true or false",
+        ),
+        (
+            parent(",\"id\":\"P\",\"qty\":1000").replace("EUR/USD", "EUR/CHF"),
+            "pair \"EUR/CHF\" is not configured; the pairs are EUR/USD",
+        ),
+        (
+            parent(",\"id\":\"P\",\"qty\":1000").replace("buy", "hold"),
+            "side \"hold\": give buy or sell",
+        ),
+        (
+            parent(",\"id\":\"P\",\"qty\":1000").replace("deadline_ms", "deadline"),
+            "deadline_ms (none): give",
+        ),
+        (
+            parent(",\"id\":\"123456789012345678901234567890123\",\"qty\":1000"),
+            "id: 1 to 32 bytes",
+        ),
     ] {
         world.desk(&wrong);
         assert_eq!(verdict(&mut world), "bad_order", "{wrong}");
+        let found = bad_order(&setup, &wrong).map(|cause| cause.to_string());
+        let found = found.unwrap_or_default();
+        assert!(found.starts_with(cause), "{wrong}: {found}");
     }
-    world.desk(&parent(",\"id\":\"P\",\"qty\":1000"));
+    let right = parent(",\"id\":\"P\",\"qty\":1000");
+    assert_eq!(bad_order(&setup, &right), None);
+    world.desk(&right);
     assert_eq!(verdict(&mut world), "accepted");
 }
 

@@ -182,18 +182,18 @@ impl Page {
     }
 
     fn parents(&mut self, blotter: &Blotter) {
-        self.head("parent            pair    side   quantity     filled     limit  state");
+        self.head("parent            pair    side   quantity     filled    limit state");
         let skipped = blotter.parents.len().saturating_sub(self.room.rows);
         for parent in blotter.parents.iter().skip(skipped) {
             self.line(format_args!(
-                "{:<17} {:<7} {:<4} {:>10} {:>10} {:>9}  {}",
+                "{:<17} {:<7} {:<4} {:>10} {:>10} {:>8} {}",
                 parent.id,
                 parent.pair,
                 parent.side,
                 units(parent.quantity),
                 units(parent.filled),
                 parent.limit.as_deref().unwrap_or("-"),
-                parent.state,
+                parent.state.replacen(": ", " ", 1),
             ));
         }
     }

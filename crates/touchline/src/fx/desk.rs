@@ -4,6 +4,7 @@ use super::blotter::Live;
 use super::follow::Source;
 use super::lines::{Fields, field, trade, whole};
 use super::numbers::{quantity, units};
+use crate::missing;
 use crate::output::{Failure, say};
 use clap::{Args, ValueEnum};
 use serde_json::{Value, json};
@@ -69,11 +70,11 @@ impl To {
 }
 
 impl Place {
-    /// What has this bus.
-    fn program(&self) -> &'static str {
+    /// What has this bus, and the command that starts it.
+    fn program(&self) -> (&'static str, &'static str) {
         match self.bus.ends_with(&standby_bus("")) {
-            true => "`touchline fx run --standby`",
-            false => "`touchline fx run`",
+            true => ("standby", "`touchline fx run --standby`"),
+            false => ("engine", "`touchline fx run`"),
         }
     }
 }
@@ -341,18 +342,15 @@ type Line = (&'static str, Fields);
 impl<'a> Desk<'a> {
     /// Joins the drop copy before anything is sent, so that no answer is missed.
     fn open(client: &'a str, place: Place) -> Result<Desk<'a>, Failure> {
-        let Place { root, bus, .. } = &place;
+        let (Place { root, bus, .. }, (what, start)) = (&place, place.program());
         let answers = Subscription::join(root, bus, [], false).map_err(|error| {
-            Failure::run(format!(
-                "no engine on bus {bus}: {error}; start {}",
-                place.program(),
-            ))
+            let why = missing::words(root, bus, error);
+            Failure::run(format!("no {what} on bus {bus}: {why}; start {start}"))
         })?;
         let has_engine = answers.publisher().map_err(Failure::run)?.is_some();
         if !has_engine {
             return Err(Failure::run(format!(
-                "the engine on bus {bus} has ended; start {}",
-                place.program(),
+                "the {what} on bus {bus} has ended; start {start}",
             )));
         }
         let ring = DeskClient::open(&place.ring_root, bus, client).map_err(Failure::run)?;

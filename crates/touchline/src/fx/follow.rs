@@ -1,5 +1,6 @@
 //! The engine that a command is about: its configuration, or its bus, names it.
 
+use crate::missing;
 use crate::output::Failure;
 use crate::place::bus_name;
 use clap::Args;
@@ -107,7 +108,8 @@ fn pointed_at(root: &Root, bus: &str) -> Result<PathBuf, Failure> {
     // Opening the directory checks its owner and mode.
     let directory = root.open(bus).map_err(|error| {
         Failure::run(format!(
-            "no engine has run on bus {bus}: {error}; give --config FILE"
+            "no engine has run on bus {bus}: {}; give --config FILE",
+            missing::words(root, bus, error)
         ))
     })?;
     let path = directory.path().join(POINTER);

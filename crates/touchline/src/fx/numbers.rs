@@ -63,8 +63,13 @@ pub fn money(decimal: &str) -> String {
         None => ("", decimal),
     };
     let (whole, decimals) = magnitude.split_once('.').unwrap_or((magnitude, ""));
-    let hundredths = format!("{whole}{:0<2.2}", decimals).parse::<u64>();
-    let Ok(hundredths) = hundredths else {
+    let is_number = !whole.is_empty()
+        && whole
+            .bytes()
+            .chain(decimals.bytes())
+            .all(|byte| byte.is_ascii_digit());
+    let hundredths = format!("{whole}{decimals:0<2.2}").parse::<u64>();
+    let (true, Ok(hundredths)) = (is_number, hundredths) else {
         return decimal.to_owned();
     };
     let is_up = decimals

@@ -4,6 +4,7 @@ mod files;
 
 use super::orders::{Orders, answer};
 use super::{clients::Clients, logged};
+use crate::format::counted;
 use crate::interrupt::Interrupt;
 use crate::log::LogArguments;
 use crate::output::{Failure, Output, say};
@@ -11,6 +12,7 @@ use std::fmt::Write;
 use std::path::PathBuf;
 use std::str::FromStr;
 use touchline_feed::ReceiveTime;
+use touchline_fx::ticks;
 use touchline_lab::bank::{Banks, Best, Config};
 use touchline_lab::pacing::Pacer;
 
@@ -271,7 +273,7 @@ fn best_lines(banks: &Banks) -> String {
         let side = |best: &Option<Best>| match best {
             None => serde_json::Value::Null,
             Some(best) => serde_json::json!([
-                price(best.price, about.precision),
+                ticks::text(best.price.into(), about.precision.into()),
                 best.quantity,
                 best.banks,
             ]),
@@ -300,41 +302,33 @@ fn ledger_lines(banks: &Banks) -> String {
     text
 }
 
-/// Ticks as the shortest decimal.
-fn price(ticks: i64, precision: u8) -> String {
-    let scale = 10_i64.pow(u32::from(precision));
-    let text = format!(
-        "{}.{:0width$}",
-        ticks / scale,
-        ticks % scale,
-        width = usize::from(precision)
-    );
-    let text = text.trim_end_matches('0');
-    text.trim_end_matches('.').to_owned()
-}
-
-/// Counts of each bank.
+/// Counts of each bank, of its faults those that occurred, in a line.
 fn summary(banks: &Banks) -> String {
-    let mut text = String::from(
-        "bank             clients   quotes silences disconnects outages inverted malformed checksums  gaps floods\n",
-    );
+    let mut text = String::new();
     for bank in banks.banks() {
         let totals = bank.totals();
-        let _ = writeln!(
+        let _ = write!(
             text,
-            "{:<16} {:>7} {:>8} {:>8} {:>11} {:>7} {:>8} {:>9} {:>9} {:>5} {:>6}",
+            "bank {}: {}, {}",
             bank.config().name,
-            totals.clients,
-            totals.quotes,
-            totals.silences,
-            totals.disconnects,
-            totals.outages,
-            totals.inverted,
-            totals.malformed,
-            totals.bad_checksums,
-            totals.sequence_gaps,
-            totals.floods,
+            counted(totals.clients, "client"),
+            counted(totals.quotes, "quote")
         );
+        for (number, what) in [
+            (totals.silences, "silence"),
+            (totals.disconnects, "disconnect"),
+            (totals.outages, "outage"),
+            (totals.inverted, "inverted quote"),
+            (totals.malformed, "malformed quote"),
+            (totals.bad_checksums, "bad checksum"),
+            (totals.sequence_gaps, "sequence gap"),
+            (totals.floods, "flood"),
+        ] {
+            if number > 0 {
+                let _ = write!(text, ", {}", counted(number, what));
+            }
+        }
+        text.push('\n');
     }
     let ledger = ledger_lines(banks);
     if !ledger.is_empty() {
