@@ -4,6 +4,7 @@ use serde::Deserialize;
 use std::path::PathBuf;
 use thiserror::Error;
 use touchline_fx::config as fx;
+use touchline_fx::guards;
 use touchline_fx::{Setup, SetupError};
 
 /// The whole file. Unknown keys are errors.
@@ -93,6 +94,7 @@ impl Config {
     /// The error and its fix.
     pub fn parse(text: &str) -> Result<Config, ConfigError> {
         let config: Config = fx::read_toml(text).map_err(ConfigError::Syntax)?;
+        guards::check(text, guards::Scope::Composer).map_err(ConfigError::Value)?;
         let wrong = |text: &str| Err(ConfigError::Value(text.to_owned()));
         if !(1..=1_000).contains(&config.levels) {
             return wrong("levels: give 1 to 1000");

@@ -46,7 +46,9 @@ fn a_composer_allocates_nothing_after_its_start() {
         "bus = \"fx\"\n[[pairs]]\nsymbol = \"EUR/USD\"\nprecision = 5\nspot_date = \"20260107\"\n"
             .to_owned();
     for bank in 0..BANKS {
-        text += &format!("[[banks]]\nname = \"LP{bank:02}\"\nttl_ms = 50\nsilence_ms = 1000\n");
+        text += &format!(
+            "[[banks]]\nname = \"LP{bank:02}\"\nttl_ms = 50\nstale_ms = 0\nsilence_ms = 1000\n"
+        );
     }
     let config = Config::parse(&text).expect("a configuration");
     let root = Root::at("/nowhere");

@@ -1,6 +1,8 @@
 //! The configuration of a trading engine: that of the core, and its journal, sessions and clients.
 
 mod session;
+#[cfg(test)]
+mod tests;
 
 use crate::desk::ring_name;
 use crate::standby::standby_bus;
@@ -11,6 +13,7 @@ use thiserror::Error;
 use touchline_compose::BankSource;
 use touchline_credentials::ServerTls;
 use touchline_fx::config as fx;
+use touchline_fx::guards;
 use touchline_fx::{Setup, SetupError};
 use touchline_session::access_control::Block;
 use touchline_transport::bus::Root;
@@ -225,6 +228,7 @@ impl Config {
     pub fn parse(text: &str) -> Result<Config, ConfigError> {
         refuse_secrets(text)?;
         let config: Config = fx::read_toml(text).map_err(ConfigError::Syntax)?;
+        guards::check(text, guards::Scope::Engine).map_err(ConfigError::Value)?;
         config.setup()?;
         config.check()?;
         Ok(config)
@@ -336,6 +340,12 @@ impl Config {
             let name = &client.name;
             let is_plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
             let is_name = (1..=16).contains(&name.len()) && name.bytes().all(is_plain);
+            if !is_comp_id(client.person()) {
+                return wrong(format!(
+                    "clients: {name}: person {:?}: give 1 to 64 printable ASCII characters",
+                    client.person()
+                ));
+            }
             // `<bus>-standby` is the bus of a standby.
             if !is_name
                 || name == "standby"
@@ -453,6 +463,11 @@ impl ClientConfig {
     pub fn person(&self) -> &str {
         self.person.as_deref().unwrap_or(&self.name)
     }
+}
+
+/// Text of a field of FIX, and of a line of the log: no control characters.
+fn is_comp_id(text: &str) -> bool {
+    (1..=64).contains(&text.len()) && text.bytes().all(|byte| (b' '..=b'~').contains(&byte))
 }
 
 /// A secret in the text would be part of the error that refuses it.

@@ -157,6 +157,8 @@ pub struct Run<'a> {
     pub prefix: &'a str,
     /// Trading day.
     pub date: &'a str,
+    /// Account of the orders.
+    pub account: &'a str,
     /// Names of the banks.
     pub banks: Vec<&'a str>,
     /// Symbols of the pairs.
@@ -202,6 +204,7 @@ impl Record<'_> {
                 put_u64(out, run.epoch);
                 put_text(out, run.prefix);
                 put_text(out, run.date);
+                put_text(out, run.account);
                 for names in [&run.banks, &run.pairs] {
                     put_u16(out, names.len() as u16);
                     names.iter().for_each(|name| put_text(out, name));
@@ -296,11 +299,13 @@ impl<'a> Record<'a> {
         let record = match record_kind {
             kind::RUN => {
                 let (epoch, prefix, date) = (rest.u64()?, rest.text()?, rest.text()?);
+                let account = rest.text()?;
                 let (banks, pairs) = (rest.names()?, rest.names()?);
                 Record::Run(Run {
                     epoch,
                     prefix,
                     date,
+                    account,
                     banks,
                     pairs,
                 })

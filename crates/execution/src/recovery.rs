@@ -46,6 +46,15 @@ pub enum RecoveryError {
         /// Version of the records.
         found: u16,
     },
+    /// The journal is that of another engine.
+    #[error(
+        "it is the journal of another engine: its first run has {what}; give the directory of this engine's journal (run.journal), or an \
+         empty one"
+    )]
+    Other {
+        /// What differs.
+        what: String,
+    },
     /// A bank or a pair of an order is not configured.
     #[error(
         "order {order} is of {name}, which is not configured; add it to the configuration, or begin another journal"
@@ -235,7 +244,10 @@ impl Reading {
         self.batch.clear();
         let restore = |error| RecoveryError::Restore { sequence, error };
         match record {
-            Record::Run(run) => self.run(&run),
+            Record::Run(run) => {
+                self.is_ours(&run)?;
+                self.run(&run);
+            }
             Record::Order(order) => self.order(&order).map_err(|failed| match failed {
                 Failed::Unknown(name) => RecoveryError::Unknown {
                     order: order.id.as_str().to_owned(),
@@ -313,6 +325,34 @@ impl Reading {
                     self.handle(at_ns, &Input::Desk(Desk::Reboot { epoch }));
                 }
             }
+        }
+        Ok(())
+    }
+
+    /// The first run of a journal says whose it is: an engine with another account would ask the banks for orders that are not its own,
+    /// and with another prefix use the names of orders that another engine sent.
+    fn is_ours(&self, run: &Run<'_>) -> Result<(), RecoveryError> {
+        // mutant: execution: the journal of another engine is continued
+        if self.recovered.epoch > 0 {
+            return Ok(());
+        }
+        let other = |what: String| Err(RecoveryError::Other { what });
+        let account = self.setup.account.as_str();
+        if run.account != account {
+            return other(format!(
+                "account {:?}, this engine {account:?}",
+                run.account
+            ));
+        }
+        let prefix = format!("{}e{}", self.setup.prefix.as_str(), run.epoch);
+        if run.prefix != prefix {
+            return other(format!("prefix {:?}, this engine {prefix:?}", run.prefix));
+        }
+        if run.banks.iter().all(|name| self.setup.bank(name).is_none()) {
+            return other(format!(
+                "banks {}, none of which is configured",
+                run.banks.join(", ")
+            ));
         }
         Ok(())
     }

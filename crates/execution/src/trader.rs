@@ -6,6 +6,7 @@ mod budget;
 mod carry;
 mod commands;
 mod counts;
+mod dates;
 mod incident;
 #[cfg(test)]
 mod over_tls;
@@ -31,6 +32,7 @@ use crate::edge::{Host, Socket};
 use crate::recovery::{Recovered, RecoveryError, recover};
 use crate::statistics::Statistics;
 use carry::Core;
+use dates::Dates;
 use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -130,6 +132,7 @@ pub struct Trader {
     clock: WallClock,
     statistics: Statistics,
     timers: Timers,
+    dates: Dates,
     /// Start of the last round.
     round_ns: u64,
     start: StartReport,
@@ -230,6 +233,7 @@ impl Trader {
             clock,
             statistics,
             timers: Timers::default(),
+            dates: Dates::new(config, now_ns),
             round_ns: 0,
             directory,
             start,
@@ -241,6 +245,7 @@ impl Trader {
         trader.core.prepare(ticks);
         let time = trader.core.time(boot_ns(), now_ns);
         trader.core.begin(config, trader.start.epoch, time)?;
+        trader.watch_dates(boot_ns());
         Ok(trader)
     }
 
@@ -358,13 +363,21 @@ impl Trader {
     /// Without its directory a journal is written and cannot be found again: the next run would start a new journal, and use the same
     /// names for its orders.
     fn watch_directory(&mut self, began_ns: u64) {
+        let segment = self.core.out.journal.segment();
+        // mutant: execution: a segment that was removed is not noticed
+        let has_segment = self.directory.has(&segment);
+        let is_there = self.directory.is_there();
         // mutant: execution: a journal that was removed is not noticed
-        if !self.directory.is_there() {
-            let time = self.time(began_ns);
-            let path = self.directory.path.display();
-            let why = format!("its directory {path} was removed or replaced");
-            self.core.journal_failed(&why, time);
+        if is_there && has_segment {
+            return;
         }
+        let path = self.directory.path.display();
+        let why = match is_there {
+            true => format!("its segment {segment} was removed, replaced or truncated"),
+            false => format!("its directory {path} was removed or replaced"),
+        };
+        let time = self.time(began_ns);
+        self.core.journal_failed(&why, time);
     }
 
     fn time(&mut self, mono_ns: u64) -> ReceiveTime {
@@ -445,6 +458,7 @@ impl Trader {
             source.join(&self.root, began_ns, &mut self.counters);
         }
         self.join_rings(began_ns);
+        self.watch_dates(began_ns);
         self.core.watch_journal(ReceiveTime {
             wall_ns: self.clock.now_ns(),
             mono_ns: began_ns,
@@ -477,17 +491,38 @@ impl Trader {
 struct Directory {
     path: PathBuf,
     id: Option<(u64, u64)>,
+    /// The segment that is written: its name, device and inode, and its bytes, when it was seen first.
+    segment: Option<(String, (u64, u64), u64)>,
 }
 
 impl Directory {
     fn at(path: &std::path::Path) -> Directory {
         let path = path.to_owned();
         let id = Directory::id_of(&path);
-        Directory { path, id }
+        Directory {
+            path,
+            id,
+            segment: None,
+        }
     }
 
     fn is_there(&self) -> bool {
         Directory::id_of(&self.path) == self.id
+    }
+
+    /// Whether the segment that is written is still there, as long as it was made.
+    fn has(&mut self, name: &str) -> bool {
+        let Ok(about) = std::fs::symlink_metadata(self.path.join(name)) else {
+            return false;
+        };
+        let (id, bytes) = ((about.dev(), about.ino()), about.len());
+        match &self.segment {
+            Some((seen, as_seen, made)) if seen == name => id == *as_seen && bytes >= *made,
+            _ => {
+                self.segment = Some((name.to_owned(), id, bytes));
+                true
+            }
+        }
     }
 
     fn id_of(path: &std::path::Path) -> Option<(u64, u64)> {

@@ -84,6 +84,8 @@ pub struct Engine {
     numbers: Numbers,
     /// The router makes no orders.
     is_held: bool,
+    /// Pairs whose spot date has passed.
+    stopped: Vec<bool>,
     lost: adopt::Lost,
 
     cooldowns: Cooldowns,
@@ -144,6 +146,7 @@ impl Engine {
             order_sessions: vec![OrderSession::default(); setup.banks.len()],
             numbers: Numbers::default(),
             is_held: false,
+            stopped: vec![false; setup.pairs.len()],
             lost: adopt::Lost::new(setup.prefix),
             cooldowns: Cooldowns::new(&setup),
             penalties: Penalties::new(&setup),

@@ -71,6 +71,8 @@ pub enum EndReason {
 /// Reason why a parent sends nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WaitReason {
+    /// The spot date of the pair has passed; live only.
+    ValueDate,
     /// Too few banks quote the side.
     Thin,
     /// One side is missing.

@@ -168,6 +168,11 @@ impl<W: Words> Appender<W> {
         self.put(record)
     }
 
+    /// Number of the segment.
+    pub fn segment(&self) -> u64 {
+        self.index
+    }
+
     /// Largest body: a quarter of the ring, what a segment holds, and the limit of the format.
     pub fn body_bytes_max(&self) -> usize {
         let begin = self.alignment.round_up((HEAD_BYTES + Begin::BYTES) as u64);

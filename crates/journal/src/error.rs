@@ -25,6 +25,15 @@ pub enum Error {
         /// The unknown version, feature or kind, by its number.
         what: String,
     },
+    /// The tail of the run before has no bytes.
+    #[error(
+        "{name}: the tail of the journal has no bytes: it was truncated, or a start was cut short; records that were in it alone are lost: \
+         remove the file, and the next start asks each bank for its orders, as after a loss of power"
+    )]
+    EmptyTail {
+        /// The file.
+        name: String,
+    },
     /// Another process writes the journal.
     #[error("{name}: {} writes this journal; stop it first", process(*.pid))]
     Locked {

@@ -8,7 +8,7 @@ use rustix::process::{Resource, getrlimit};
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io;
-use std::os::unix::fs::{DirBuilderExt, FileExt, OpenOptionsExt};
+use std::os::unix::fs::{DirBuilderExt, FileExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 /// Alignment of a buffer for reads past the page cache.
@@ -69,7 +69,36 @@ impl Folder {
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
             Err(error) => return Err(error),
         }
-        Self::open_for_writing(path)
+        let folder = Self::open_for_writing(path)?;
+        folder.verify()?;
+        Ok(folder)
+    }
+
+    /// Refuses a directory that another user owns or can look into, as a bus is, and a symlink: what is written there would be
+    /// somewhere else after the link was changed.
+    fn verify(&self) -> io::Result<()> {
+        let denied = |what: String| io::Error::new(io::ErrorKind::PermissionDenied, what);
+        if std::fs::symlink_metadata(&self.path)?.is_symlink() {
+            return Err(denied(
+                "it is a symlink, and not followed; give the directory itself".to_owned(),
+            ));
+        }
+        let about = self.handle.metadata()?;
+        let me = rustix::process::geteuid().as_raw();
+        if about.uid() != me {
+            let owner = about.uid();
+            return Err(denied(format!(
+                "it belongs to user {owner}, not to user {me}: give a directory of this user"
+            )));
+        }
+        // mutant: journal: a directory that others may change is trusted
+        match about.mode() & 0o077 {
+            0 => Ok(()),
+            _ => Err(denied(format!(
+                "it has mode {:04o}, which gives access to other users: not trusted; 'chmod 700' it if you know why",
+                about.mode() & 0o777
+            ))),
+        }
     }
 
     /// Opens a file, if it is not open.

@@ -183,6 +183,11 @@ impl Journal {
         &self.report
     }
 
+    /// Name of the segment that is written now.
+    pub fn segment(&self) -> String {
+        crate::format::segment_name(self.appender.segment())
+    }
+
     /// Appends a record: no system call, no allocation.
     ///
     /// # Errors
@@ -299,7 +304,14 @@ fn old_tail(bus: &WriterLock) -> Result<Option<Tail<Mapping>>, Error> {
         lock: touchline_shm::segment::Lock::No,
         ..MappingOptions::default()
     };
-    let mapping = Mapping::open(directory, TAIL, Access::Read, &options)?;
+    let mapping = match Mapping::open(directory, TAIL, Access::Read, &options) {
+        Err(touchline_shm::segment::Error::Size { path, bytes: 0, .. }) => {
+            return Err(Error::EmptyTail {
+                name: path.display().to_string(),
+            });
+        }
+        opened => opened?,
+    };
     // mutant: journal: a tail of an unknown version is taken for none
     if let Some(version) = tail::unknown_version(&mapping) {
         // It may have records that the files do not have.

@@ -13,6 +13,7 @@ mod client;
 mod config;
 mod dealer;
 mod folder;
+pub mod guards;
 mod house;
 mod ladder;
 mod market;

@@ -2,6 +2,7 @@
 
 mod aeron;
 mod cpu_list;
+mod guards;
 mod host;
 mod memory;
 mod network;
@@ -30,6 +31,10 @@ pub struct Arguments {
     /// Interface that receives the packets; by default the one of the multicast route.
     #[arg(long, value_name = "IF", value_parser = interface_name)]
     interface: Option<String>,
+    /// Check guards: list those of a configuration of fx run, fx compose or a bank's gateway whose values mean off, and those that
+    /// are missing; may be given several times.
+    #[arg(long, value_name = "FILE")]
+    config: Vec<PathBuf>,
     /// Print one JSON object a line for each check.
     #[arg(long)]
     json: bool,
@@ -42,6 +47,7 @@ const AFTER_HELP: &str = "\
 Examples:
   touchline doctor
   touchline doctor --cpus 2,3 --interface eth1
+  touchline doctor --config fx/run.toml
   touchline doctor --json | jq 'select(.status == \"bad\")'
 
 Result of a check:
@@ -72,7 +78,10 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         cpus: arguments.cpus.clone(),
         interface: arguments.interface.clone(),
     };
-    let checks = rules::check(&host, &asked);
+    let mut checks = rules::check(&host, &asked);
+    for path in &arguments.config {
+        checks.push(guards::check(path)?);
+    }
     say(&match arguments.json {
         true => show::json(&checks),
         false => show::text(&checks),

@@ -6,6 +6,7 @@ mod desk;
 mod follow;
 mod lines;
 pub mod numbers;
+mod preset;
 mod replay;
 mod report;
 mod run;
@@ -25,6 +26,7 @@ pub struct Arguments {
 #[derive(Debug, Subcommand)]
 enum Command {
     Compose(compose::Arguments),
+    Preset(preset::Arguments),
     Replay(replay::Arguments),
     Run(run::Arguments),
     Blotter(blotter::Arguments),
@@ -42,6 +44,7 @@ enum Command {
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     match &arguments.command {
         Command::Compose(arguments) => compose::run(arguments),
+        Command::Preset(arguments) => preset::run(arguments),
         Command::Replay(arguments) => replay::run(arguments),
         Command::Run(arguments) => run::run(arguments),
         Command::Blotter(arguments) => blotter::run(arguments),

@@ -4,6 +4,7 @@ use crate::log::{Log, events, is_journal};
 use std::fs::File;
 use std::io::{BufWriter, ErrorKind, Write};
 use std::os::fd::AsFd;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use touchline_gateway::config::ConfigError;
@@ -110,6 +111,16 @@ impl Failure {
 impl Output {
     /// Opens an output, so that an unwritable path is reported before the work begins.
     pub fn open(path: &Path) -> Result<Output, Failure> {
+        Output::with_mode(path, 0o666)
+    }
+
+    /// [`Output::open`] of a file that its owner alone may read.
+    pub fn private(path: &Path) -> Result<Output, Failure> {
+        Output::with_mode(path, 0o600)
+    }
+
+    /// The process's umask takes further bits from the mode of a new file.
+    fn with_mode(path: &Path, mode: u32) -> Result<Output, Failure> {
         if path == Path::new(STDOUT) {
             return Output::stdout();
         }
@@ -121,7 +132,7 @@ impl Output {
                 path.display()
             ))),
             Ok(found) if !found.is_file() => Output::in_place(path),
-            _ => Output::beside(path, resolved),
+            _ => Output::beside(path, resolved, mode),
         }
     }
 
@@ -192,7 +203,7 @@ impl Output {
     }
 
     /// Opens a partial file beside the path, with this process's id in its name.
-    fn beside(path: &Path, resolved: PathBuf) -> Result<Output, Failure> {
+    fn beside(path: &Path, resolved: PathBuf, mode: u32) -> Result<Output, Failure> {
         let Some(name) = resolved.file_name().map(ToOwned::to_owned) else {
             return Err(Failure::run(format!(
                 "{}: not a file name; give a path to a file",
@@ -203,7 +214,11 @@ impl Output {
         let mut partial = name;
         partial.push(format!(".{}{PARTIAL}", std::process::id()));
         let partial = resolved.with_file_name(partial);
-        let file = File::options().write(true).create_new(true).open(&partial);
+        let file = File::options()
+            .write(true)
+            .create_new(true)
+            .mode(mode)
+            .open(&partial);
         let file = file.map_err(|error| unwritable(path, &error))?;
         Ok(Output::of(resolved, Some(partial), file))
     }

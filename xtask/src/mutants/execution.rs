@@ -5,6 +5,24 @@ use super::Mutant;
 /// Journal before orders, recovery, an engine that was stopped, commands.
 pub const EXECUTION: &[Mutant] = &[
     Mutant {
+        name: "execution: orders leave with a value date that has passed",
+        find: "self.dates.dates.has_passed(about.spot_date, now_ns)",
+        replace: "false",
+        test: "-p touchline-execution --test execution dates::",
+    },
+    Mutant {
+        name: "execution: the journal of another engine is continued",
+        find: "if self.recovered.epoch > 0",
+        replace: "if self.recovered.epoch < u64::MAX",
+        test: "-p touchline-execution --test execution journal::the_journal_of_another_engine",
+    },
+    Mutant {
+        name: "execution: a segment that was removed is not noticed",
+        find: "self.directory.has(&segment)",
+        replace: "true",
+        test: "-p touchline-execution --test execution journal::a_segment_that_is_removed",
+    },
+    Mutant {
         name: "execution: an order that is not in the journal is sent",
         find: "is_journaled && !self.is_journal_dead",
         replace: "true",
@@ -24,8 +42,8 @@ pub const EXECUTION: &[Mutant] = &[
     },
     Mutant {
         name: "execution: a journal that was removed is not noticed",
-        find: "!self.directory.is_there()",
-        replace: "false",
+        find: "if is_there && has_segment",
+        replace: "if is_there || !has_segment",
         test: "-p touchline-execution --test execution journal::a_journal_that_is_removed_is_a_kill",
     },
     Mutant {

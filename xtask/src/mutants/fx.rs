@@ -5,6 +5,24 @@ use super::Mutant;
 /// The FX core.
 pub const FX: &[Mutant] = &[
     Mutant {
+        name: "fx: New York has no daylight saving time",
+        find: "if is_daylight(at_s) { -4 } else { -5 }",
+        replace: "-5",
+        test: "-p touchline-fx --lib new_yorks_date_turns_at_17",
+    },
+    Mutant {
+        name: "fx: an outdated configuration trades with real banks",
+        find: "is_on_this_host && *behind > REHEARSAL_DAYS",
+        replace: "is_on_this_host || *behind > REHEARSAL_DAYS",
+        test: "-p touchline-fx --lib a_spot_date_passes_when",
+    },
+    Mutant {
+        name: "fx: a spot date passes a day late",
+        find: "spot < new_york_day(now_ns) - behind",
+        replace: "spot + 1 < new_york_day(now_ns) - behind",
+        test: "-p touchline-fx --lib a_spot_date_passes_when",
+    },
+    Mutant {
         name: "fx: a snapshot of one band takes the others away",
         find: "self.entries[at].request == *request",
         replace: "true",

@@ -5,6 +5,18 @@ use super::Mutant;
 /// The format, the tail and the writer of a journal.
 pub const JOURNAL: &[Mutant] = &[
     Mutant {
+        name: "journal: a directory that others may change is trusted",
+        find: "match about.mode() & 0o077",
+        replace: "match about.mode() & 0",
+        test: "-p touchline-execution --test execution journal::a_directory_of_the_journal",
+    },
+    Mutant {
+        name: "journal receive: one message may take for ever",
+        find: "if took_ns > MESSAGE_NS",
+        replace: "if took_ns == u64::MAX",
+        test: "-p touchline --bin touchline a_message_that_never_comes_whole",
+    },
+    Mutant {
         name: "journal: a journal that was given up is closed in order",
         find: "if core.tail().state().0 == State::Running",
         replace: "if true",

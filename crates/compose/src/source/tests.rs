@@ -5,7 +5,7 @@ use touchline_types::{Code, Depth, Instrument, Price, QuoteSnapshot, QuoteUpdate
 
 fn config() -> Config {
     let text = "bus = \"fx\"\n[[pairs]]\nsymbol = \"EUR/USD\"\nprecision = 5\nspot_date = \"20260107\"\n\
-                [[banks]]\nname = \"LP01\"\nstale_ms = 600\n";
+                [[banks]]\nname = \"LP01\"\nstale_ms = 600\nsilence_ms = 0\n";
     Config::parse(text).expect("a configuration")
 }
 
@@ -78,7 +78,7 @@ fn told(
 #[test]
 fn the_bus_of_a_bank_is_not_that_of_the_composite() {
     let text = "bus = \"lp01\"\n[[pairs]]\nsymbol = \"EUR/USD\"\nprecision = 5\nspot_date = \"20260107\"\n\
-                [[banks]]\nname = \"LP01\"\n";
+                [[banks]]\nname = \"LP01\"\nstale_ms = 0\nsilence_ms = 0\n";
     let error = Config::parse(text)
         .expect_err("it would read itself")
         .to_string();

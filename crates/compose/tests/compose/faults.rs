@@ -90,7 +90,7 @@ impl World {
             folder.display().to_string()
         );
         for bank in 0..BANKS {
-            text += &format!("[[banks]]\nname = \"LP{bank}\"\n");
+            text += &format!("[[banks]]\nname = \"LP{bank}\"\nstale_ms = 0\nsilence_ms = 0\n");
         }
         let config = Config::parse(&text).expect("a configuration");
         let composer = Composer::open(&config, None).expect("a composer");

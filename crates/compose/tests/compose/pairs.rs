@@ -30,6 +30,12 @@ impl World {
                 "[[pairs]]\nsymbol = \"{symbol}\"\nprecision = 5\nspot_date = \"20260107\"\n"
             );
         }
+        let silence = if bank.contains("silence_ms") {
+            ""
+        } else {
+            "silence_ms = 0"
+        };
+        let bank = format!("stale_ms = 0\n{silence}\n{bank}");
         text += &format!("[[banks]]\nname = \"LP0\"\n{bank}\n[[banks]]\nname = \"LP1\"\n{bank}\n");
         let config = Config::parse(&text).expect("a configuration");
         let composer = Composer::open(&config, None).expect("a composer");

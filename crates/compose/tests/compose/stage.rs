@@ -60,7 +60,7 @@ impl Stage {
             buses.display().to_string()
         );
         for bank in 0..BANKS {
-            text += &format!("[[banks]]\nname = \"LP{bank}\"\n");
+            text += &format!("[[banks]]\nname = \"LP{bank}\"\nstale_ms = 0\nsilence_ms = 0\n");
         }
         let config = Config::parse(&text).expect("a configuration");
         let recorder = Recorder::create(&folder.join("session"), &config.core());

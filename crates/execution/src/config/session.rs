@@ -1,6 +1,6 @@
 //! `[[sessions]]`: the bus of a bank's quotes, and its order session.
 
-use super::ConfigError;
+use super::{ConfigError, is_comp_id};
 use serde::Deserialize;
 use std::net::SocketAddrV4;
 use std::path::{Path, PathBuf};
@@ -91,6 +91,14 @@ impl SessionConfig {
 
     /// What is wrong, if something is.
     pub(super) fn wrong(&self) -> Option<String> {
+        // A control character would end a field of FIX, and a line of the log.
+        if !is_comp_id(&self.sender) || !is_comp_id(self.target()) {
+            return Some(format!(
+                "sender {:?} and target {:?}: give CompIDs of 1 to 64 printable ASCII characters",
+                self.sender,
+                self.target()
+            ));
+        }
         let is_range = (1..=3_600).contains(&self.heartbeat_s)
             && self.reconnect_ms > 0
             && self.reconnect_ms <= self.reconnect_ms_max;

@@ -5,11 +5,17 @@ use crate::config::Config;
 use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::rc::Rc;
+use touchline_lab::bank::guards::{BANK_OFF, PAIR_OFF, RISK_OFF};
 use touchline_wire::fix::Precision;
 
-const CONFIG: &str = "date = \"20260105\"\nprefix = \"T\"\naccount = \"D\"\n[run]\njournal = \"journal\"\n[[pairs]]\n\
-                      symbol = \"EUR/USD\"\nprecision = 5\nspot_date = \"20260107\"\n[[banks]]\nname = \"A\"\n\
-                      pairs = [\"EUR/USD\"]\nstatus_final = true\n[[sessions]]\nbank = \"A\"\nhost = \"127.0.0.1:1\"\nsender = \"T\"\n";
+/// A configuration with one bank, whose session may have further settings behind it.
+fn text() -> String {
+    format!(
+        "date = \"20260105\"\nprefix = \"T\"\naccount = \"D\"\n[run]\njournal = \"journal\"\n[risk]\n{RISK_OFF}[[pairs]]\n\
+         symbol = \"EUR/USD\"\nprecision = 5\nspot_date = \"20260107\"\n{PAIR_OFF}[[banks]]\nname = \"A\"\n\
+         pairs = [\"EUR/USD\"]\nstatus_final = true\n{BANK_OFF}[[sessions]]\nbank = \"A\"\nhost = \"127.0.0.1:1\"\nsender = \"T\"\n"
+    )
+}
 const SECOND_NS: u64 = 1_000_000_000;
 const LOGON: [(u32, &str); 2] = [(98, "0"), (108, "10")];
 const REPORT: [(u32, &str); 9] = [
@@ -84,7 +90,7 @@ impl Rig {
 
     /// With further settings of the session, and these numbers.
     fn with(settings: &str, numbers: Numbers) -> Rig {
-        let text = format!("{CONFIG}{settings}");
+        let text = text() + settings;
         let config = Config::parse(&text).expect("a configuration");
         let session = config.session(&config.banks[0]).expect("its session");
         let wire = Wire::default();
@@ -410,7 +416,7 @@ fn wrong_logons_are_refused_with_the_reason() {
         ),
         ("password = \"sentinel\"", "password"),
     ] {
-        let error = Config::parse(&format!("{CONFIG}{more}\n"))
+        let error = Config::parse(&format!("{}{more}\n", text()))
             .expect_err(more)
             .to_string();
         assert!(error.contains(said), "{more}: {error}");
@@ -426,8 +432,8 @@ fn a_password_file_that_others_may_read_is_refused() {
     std::fs::create_dir_all(&folder).expect("a folder");
     let file = folder.join("password");
     std::fs::write(&file, "sentinel\n").expect("a file");
-    let mut config =
-        Config::parse(&format!("{CONFIG}password_file = \"password\"\n")).expect("a configuration");
+    let mut config = Config::parse(&format!("{}password_file = \"password\"\n", text()))
+        .expect("a configuration");
     config.starts_at(&folder);
     for (mode, is_good) in [(0o600, true), (0o400, true), (0o640, false), (0o604, false)] {
         std::fs::set_permissions(&file, std::fs::Permissions::from_mode(mode)).expect("its mode");

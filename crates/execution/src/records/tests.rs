@@ -23,6 +23,7 @@ fn samples() -> Vec<Record<'static>> {
             epoch: 4,
             prefix: "T1e4",
             date: "20260105",
+            account: "DESK",
             banks: vec!["LP01", "LP02"],
             pairs: vec!["EUR/USD"],
         }),

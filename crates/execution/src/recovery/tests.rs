@@ -55,8 +55,9 @@ fn journal() -> Vec<(u16, Vec<u8>)> {
     };
     let run = Run {
         epoch: 1,
-        prefix: "T",
+        prefix: "Te1",
         date: "20260105",
+        account: "D",
         banks: vec!["A"],
         pairs: vec!["EUR/USD"],
     };

@@ -141,6 +141,13 @@ pub enum Incident {
         /// Milliseconds.
         ms: u64,
     },
+    /// The spot date of a pair has passed: it gets no orders.
+    DatePassed {
+        /// Symbol.
+        pair: String,
+        /// The date, `YYYYMMDD`.
+        spot_date: String,
+    },
     /// Quotes of a bank's bus cannot be used.
     Quotes {
         /// Bank.
@@ -197,6 +204,7 @@ impl Incident {
             Incident::Refused { .. } => "refused",
             Incident::RingRefused { .. } => "ring_refused",
             Incident::Paused { .. } => "paused",
+            Incident::DatePassed { .. } => "value_date_passed",
             Incident::Quotes { .. } => "quotes_refused",
         }
         .to_owned()
@@ -409,6 +417,11 @@ impl fmt::Display for Incident {
                  [[clients]] and restart"
             ),
             Incident::Quotes { why, .. } => f.write_str(why),
+            Incident::DatePassed { pair, spot_date } => write!(
+                f,
+                "the spot date {spot_date} of {pair} has passed by New York's date, which turns at 17:00: the pair gets no orders; give \
+                 the new spot_date, and start the engine again"
+            ),
             Incident::Paused { ms } => {
                 write!(
                     f,

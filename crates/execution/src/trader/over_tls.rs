@@ -12,6 +12,7 @@ use std::cell::Cell;
 use std::net::{Ipv4Addr, SocketAddrV4};
 use std::rc::Rc;
 use std::time::{Duration, Instant};
+use touchline_lab::bank::guards::{BANK_OFF, PAIR_OFF, RISK_OFF};
 use touchline_net::stream::{Connection, Listener, Readiness};
 use touchline_net::tls::{Client, Identity, Server, ServerSettings, Settings as TlsSettings};
 use touchline_session::fix::{Memory, Role, Session, Settings};
@@ -78,12 +79,13 @@ impl Engine {
 
     /// With banks A, B, and so on.
     fn of(banks: &[SocketAddrV4], tls: Option<Client>) -> Engine {
-        let mut text = "date = \"20260105\"\nprefix = \"T\"\naccount = \"D\"\n[run]\njournal = \"journal\"\n[[pairs]]\n\
-             symbol = \"EUR/USD\"\nprecision = 5\nspot_date = \"20260107\"\n"
-            .to_owned();
+        let mut text = format!(
+            "date = \"20260105\"\nprefix = \"T\"\naccount = \"D\"\n[run]\njournal = \"journal\"\n[risk]\n{RISK_OFF}[[pairs]]\n\
+             symbol = \"EUR/USD\"\nprecision = 5\nspot_date = \"20260107\"\n{PAIR_OFF}"
+        );
         for (bank, name) in banks.iter().zip('A'..) {
             text.push_str(&format!(
-                "[[banks]]\nname = \"{name}\"\npairs = [\"EUR/USD\"]\nstatus_final = true\n[[sessions]]\n\
+                "[[banks]]\nname = \"{name}\"\npairs = [\"EUR/USD\"]\nstatus_final = true\n{BANK_OFF}[[sessions]]\n\
                  bank = \"{name}\"\nhost = \"{bank}\"\nsender = \"T\"\nreconnect_ms = 1\nreconnect_ms_max = 5\n"
             ));
         }
@@ -491,9 +493,9 @@ fn a_bank_that_closes_is_a_line() {
 fn a_section_that_cannot_be_used_is_refused_with_its_bank() {
     let text = |tls: &str| {
         format!(
-            "date = \"20260105\"\nprefix = \"T\"\naccount = \"D\"\n[run]\njournal = \"journal\"\n[[pairs]]\n\
-             symbol = \"EUR/USD\"\nprecision = 5\nspot_date = \"20260107\"\n[[banks]]\nname = \"A\"\n\
-             pairs = [\"EUR/USD\"]\nstatus_final = true\n[[sessions]]\nbank = \"A\"\nhost = \"127.0.0.1:1\"\nsender = \"T\"\n\
+            "date = \"20260105\"\nprefix = \"T\"\naccount = \"D\"\n[run]\njournal = \"journal\"\n[risk]\n{RISK_OFF}[[pairs]]\n\
+             symbol = \"EUR/USD\"\nprecision = 5\nspot_date = \"20260107\"\n{PAIR_OFF}[[banks]]\nname = \"A\"\n\
+             pairs = [\"EUR/USD\"]\nstatus_final = true\n{BANK_OFF}[[sessions]]\nbank = \"A\"\nhost = \"127.0.0.1:1\"\nsender = \"T\"\n\
              [sessions.tls]\n{tls}\n"
         )
     };

@@ -116,6 +116,7 @@ impl<O: Output, L: Link> Core<O, L> {
             epoch,
             prefix: prefix.as_str(),
             date: &config.date,
+            account: &config.account,
             banks: config.banks.iter().map(|bank| bank.name.as_str()).collect(),
             pairs: config
                 .pairs

@@ -13,11 +13,18 @@ use touchline_fx::input::{Desk, Input, Session};
 use touchline_fx::quotes::{BusQuotes, Quoted};
 use touchline_fx::session_file::read_desk;
 use touchline_journal::{Appended, Record, Refused, State};
+use touchline_lab::bank::guards::{BANK_OFF, PAIR_OFF, RISK_OFF};
 use touchline_types::{Price, Quantity, Quote, ReceiveTime, Side};
 
-const CONFIG: &str = "date = \"20260105\"\nprefix = \"T\"\naccount = \"D\"\n[run]\njournal = \"journal\"\n[[pairs]]\n\
-                      symbol = \"EUR/USD\"\nprecision = 5\nspot_date = \"20260107\"\n[[banks]]\nname = \"A\"\n\
-                      pairs = [\"EUR/USD\"]\nstatus_final = true\n[[sessions]]\nbank = \"A\"\nhost = \"127.0.0.1:1\"\nsender = \"T\"\n";
+/// A configuration with one bank.
+fn config() -> Config {
+    let text = format!(
+        "date = \"20260105\"\nprefix = \"T\"\naccount = \"D\"\n[run]\njournal = \"journal\"\n[risk]\n{RISK_OFF}[[pairs]]\n\
+         symbol = \"EUR/USD\"\nprecision = 5\nspot_date = \"20260107\"\n{PAIR_OFF}[[banks]]\nname = \"A\"\n\
+         pairs = [\"EUR/USD\"]\nstatus_final = true\n{BANK_OFF}[[sessions]]\nbank = \"A\"\nhost = \"127.0.0.1:1\"\nsender = \"T\"\n"
+    );
+    Config::parse(&text).expect("a configuration")
+}
 /// A parent that waits for a lower ask.
 const PARENT: &str = r#"{"op":"parent","id":"P1","pair":"EUR/USD","side":"buy","qty":1000,"limit":"1.0995","deadline_ms":60000}"#;
 const SECOND_NS: u64 = 1_000_000_000;
@@ -129,7 +136,7 @@ pub(super) fn show<O: Output>(core: &mut Core<O, Nothing>, time: ReceiveTime, as
 
 /// An engine with this journal, whose session is up and whose parent has a limit below the ask.
 pub(super) fn with_a_parent<O: Output>(journal: O) -> (Core<O, Nothing>, ReceiveTime) {
-    let config = Config::parse(CONFIG).expect("a configuration");
+    let config = config();
     let setup = config.setup().expect("a setup");
     let recovered = recover_from(&setup, |_| Ok(())).expect("an empty journal");
     let mut core = Core::new(&config, journal, [Nothing], recovered, 1);

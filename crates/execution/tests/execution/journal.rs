@@ -2,6 +2,9 @@
 
 use crate::rig::{Rig, value};
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::time::Duration;
 use touchline_execution::Incident;
 
 const SMALL: &str = "segment_bytes = 1048576\ntail_bytes = 1048576";
@@ -49,6 +52,100 @@ fn a_journal_that_is_removed_is_a_kill() {
     rig.until("an answer", |rig| rig.trader().totals().refused == 1);
     rig.rounds(50);
     assert_eq!(rig.bank.count("D"), 0, "{:?}", rig.bank.received);
+}
+
+/// So is one whose present segment is removed, or cut short: what is written there is gone with the process.
+#[test]
+fn a_segment_that_is_removed_or_truncated_is_a_kill() {
+    let name = touchline_journal::format::segment_name(1);
+    let remove = |path: &Path| fs::remove_file(path).expect("our file");
+    let truncate = |path: &Path| {
+        let file = fs::OpenOptions::new().write(true).open(path);
+        file.expect("our file").set_len(8_192).expect("our file");
+    };
+    let harms: [fn(&Path); 2] = [remove, truncate];
+    for harm in harms {
+        let mut rig = Rig::open(SMALL, "");
+        rig.order("P1");
+        // The engine has looked at it.
+        std::thread::sleep(Duration::from_millis(1_200));
+        rig.rounds(10);
+        harm(&rig.folder.join("journal").join(&name));
+        rig.until("a kill", |rig| rig.trader().engine().is_killed());
+        let told = rig.incidents.iter().find(|incident| is_failure(incident));
+        let told = told.expect("an incident").to_string();
+        assert!(
+            told.contains(&format!("its segment {name} was removed")),
+            "{told}"
+        );
+    }
+}
+
+/// The journal of another engine has orders that this one must not ask for, and names that it must not use.
+#[test]
+fn the_journal_of_another_engine_is_refused() {
+    let mut rig = Rig::open(SMALL, "");
+    rig.order("P1");
+    rig.trader = None;
+    for (own, other, said) in [
+        (
+            "account = \"D\"",
+            "account = \"E\"",
+            "account \"D\", this engine \"E\"",
+        ),
+        (
+            "prefix = \"T\"",
+            "prefix = \"U\"",
+            "prefix \"Te1\", this engine \"Ue1\"",
+        ),
+        ("\"LP01\"", "\"LP02\"", "banks LP01, none of which"),
+    ] {
+        let refused = rig.refused_with(own, other);
+        assert!(
+            refused.contains("the journal of another engine") && refused.contains(said),
+            "{refused}"
+        );
+    }
+    rig.start();
+}
+
+/// A tail without bytes is explained, with what to do; after that the banks are asked for their orders.
+#[test]
+fn a_tail_without_bytes_is_refused_with_its_cure() {
+    let mut rig = Rig::open(SMALL, "");
+    rig.order("P1");
+    rig.crash();
+    let tail = rig.folder.join("buses").join("fx-run").join("tail");
+    let file = fs::OpenOptions::new().write(true).open(&tail);
+    file.expect("the tail").set_len(0).expect("the tail");
+    let refused = rig.refused_with("", "");
+    assert!(
+        refused.contains("has no bytes") && refused.contains("remove the file"),
+        "{refused}"
+    );
+    fs::remove_file(&tail).expect("the tail");
+    rig.start();
+}
+
+/// As a bus: a directory that others can change, or a link, is not trusted with orders.
+#[test]
+fn a_directory_of_the_journal_that_others_can_change_is_refused() {
+    let mut rig = Rig::open(SMALL, "");
+    rig.crash();
+    let journal = rig.folder.join("journal");
+    let mode = |mode| fs::set_permissions(&journal, fs::Permissions::from_mode(mode));
+    mode(0o777).expect("our folder");
+    let refused = rig.refused_with("", "");
+    assert!(
+        refused.contains("mode 0777") && refused.contains("chmod 700"),
+        "{refused}"
+    );
+    mode(0o700).expect("our folder");
+    let moved = rig.folder.join("moved");
+    fs::rename(&journal, &moved).expect("our folder");
+    std::os::unix::fs::symlink(&moved, &journal).expect("our folder");
+    let refused = rig.refused_with("", "");
+    assert!(refused.contains("it is a symlink"), "{refused}");
 }
 
 /// When the segment is full and the next cannot be made, the order that is not in the journal is not sent, and its parent ends

@@ -3,12 +3,14 @@
 use std::fs;
 use std::io::{ErrorKind, Read, Write};
 use std::net::{TcpListener, TcpStream};
+use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use touchline_execution::desk::DeskClient;
 use touchline_execution::{Config, Incident, Trader};
 use touchline_lab::bank::bus;
+use touchline_lab::bank::guards::{BANK_OFF, PAIR_OFF, RISK_OFF};
 use touchline_session::fix::{Event, Memory, Role, Session, Settings};
 use touchline_transport::Publish;
 use touchline_transport::bus::Root;
@@ -48,9 +50,9 @@ impl Rig {
         let settings = format!(
             "date = \"20260105\"\nprefix = \"T\"\naccount = \"D\"\n[run]\ndirectory = {:?}\njournal = {:?}\n\
              ring_bytes = 1048576\n{run}\n\
-             [risk]\nkill_lifters = [\"desk\", \"chief\"]\n\
-             [[pairs]]\nsymbol = \"EUR/USD\"\nprecision = 5\nspot_date = \"20260107\"\n\
-             [[banks]]\nname = \"LP01\"\npairs = [\"EUR/USD\"]\nstatus_final = true\n{bank}\n\
+             [risk]\n{RISK_OFF}\
+             [[pairs]]\nsymbol = \"EUR/USD\"\nprecision = 5\nspot_date = \"20260107\"\n{PAIR_OFF}\
+             [[banks]]\nname = \"LP01\"\npairs = [\"EUR/USD\"]\nstatus_final = true\n{BANK_OFF}{bank}\n\
              [[sessions]]\nbank = \"LP01\"\nhost = \"{address}\"\nsender = \"TOUCHLINE\"\nreconnect_ms = 1\n\
              reconnect_ms_max = 5\n\
              [[clients]]\nname = \"desk\"\nmay = [\"send\", \"cancel\", \"kill\", \"lift\", \"enable\", \"resolve\"]\n\
@@ -70,6 +72,24 @@ impl Rig {
         };
         rig.start();
         rig
+    }
+
+    /// Why no engine starts with a setting replaced.
+    pub fn refused_with(&self, setting: &str, other: &str) -> String {
+        let settings = match setting {
+            "" => self.settings.clone(),
+            setting => self.settings.replace(setting, other),
+        };
+        let config = Config::parse(&settings).expect("a configuration");
+        let refused = Trader::open(&config).err().expect("it is refused");
+        refused.to_string()
+    }
+
+    /// Starts the engine again, with other settings.
+    pub fn start_with(&mut self, setting: &str, other: &str) {
+        self.settings = self.settings.replace(setting, other);
+        self.bank.is_on = false;
+        self.start();
     }
 
     /// Starts the engine, again or for the first time, and waits for its order session.
@@ -190,7 +210,9 @@ impl Rig {
 
 /// Copies a folder of files.
 pub fn copy(from: &Path, to: &Path) {
-    fs::create_dir_all(to).expect("our folder");
+    let mut builder = fs::DirBuilder::new();
+    builder.recursive(true).mode(0o700);
+    builder.create(to).expect("our folder");
     for entry in fs::read_dir(from).expect("a folder") {
         let entry = entry.expect("an entry");
         if entry.file_type().expect("a type").is_file() {

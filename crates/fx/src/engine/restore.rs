@@ -10,6 +10,7 @@ use crate::desk_trades::DeskTrade;
 use crate::event::Batch;
 use crate::orders::Terms;
 use crate::parents::ParentTerms;
+use crate::setup::Pair;
 use thiserror::Error;
 use touchline_types::Id;
 
@@ -49,6 +50,16 @@ impl Engine {
     /// Whether the router is held.
     pub fn is_held(&self) -> bool {
         self.is_held
+    }
+
+    /// Makes no order of a pair any more: its spot date has passed. Its parents wait.
+    pub fn stop(&mut self, pair: Pair) {
+        self.stopped[pair] = true;
+    }
+
+    /// Whether a pair gets no orders.
+    pub fn is_stopped(&self, pair: Pair) -> bool {
+        self.stopped[pair]
     }
 
     /// Makes further identifiers with another prefix: each run has its own.

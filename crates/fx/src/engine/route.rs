@@ -135,6 +135,9 @@ impl Engine {
     fn look(&mut self, at: usize, out: &mut Batch) -> Result<(Plan, Judged), WaitReason> {
         let parent = self.parents.get(at);
         let (terms, open) = (parent.terms, parent.open());
+        if self.stopped[terms.pair] {
+            return Err(WaitReason::ValueDate);
+        }
         let pair = &self.setup.pairs[terms.pair].config;
         let takes = opposite(terms.side);
         let offers = self.composites.offers(terms.pair, takes);

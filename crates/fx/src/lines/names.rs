@@ -58,6 +58,7 @@ pub(super) fn refusal_name(refusal: Refusal) -> &'static str {
 
 pub(super) fn wait_name(reason: WaitReason) -> &'static str {
     match reason {
+        WaitReason::ValueDate => "value_date",
         WaitReason::Thin => "thin",
         WaitReason::NoMid => "no_mid",
         WaitReason::NoReference => "no_reference",

@@ -15,6 +15,7 @@ const CONFIG: &str = r#"
 bus = "lp01"
 [venue]
 kind = "fx-bank"
+silence_ms = 0
 hosts = ["127.0.0.1:5101"]
 sender = "US"
 target = "LP01"

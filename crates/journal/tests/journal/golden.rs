@@ -2,7 +2,7 @@
 //!
 //! A failure here is a change of the format: it needs a new version, and readers of the old one.
 
-use crate::place::{Place, append, options};
+use crate::place::{Place, append, options, private};
 use crate::second_reader;
 use std::collections::BTreeMap;
 use touchline_journal::format::{
@@ -155,7 +155,7 @@ fn each_kind_of_frame_is_the_golden_bytes_and_is_read_from_them() {
 #[test]
 fn both_readers_read_the_golden_segment() {
     let place = Place::new("golden");
-    std::fs::create_dir(place.journal()).expect("our folder");
+    private(&place.journal());
     std::fs::write(place.journal().join(segment_name(1)), golden_segment()).expect("our folder");
     let mut found = Vec::new();
     let report = read(&place.journal(), false, |entry| {
@@ -209,7 +209,7 @@ fn unknown_formats_are_refused_by_their_numbers_in_one_line() {
     ];
     for (at, bytes, words) in cases {
         let place = Place::new("unknown");
-        std::fs::create_dir(place.journal()).expect("our folder");
+        private(&place.journal());
         let path = place.journal().join(segment_name(1));
         let mut segment = golden_segment();
         if at == last {

@@ -1,5 +1,6 @@
 //! Directories and settings of the tests.
 
+use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use touchline_journal::format::Alignment;
@@ -52,6 +53,12 @@ impl Drop for Place {
         // What is left is below the directory for temporary files.
         let _ = std::fs::remove_dir_all(&self.path);
     }
+}
+
+/// Makes a directory that a journal trusts.
+pub fn private(path: &Path) {
+    let mut builder = std::fs::DirBuilder::new();
+    builder.mode(0o700).create(path).expect("our folder");
 }
 
 /// Small segments, packed frames.

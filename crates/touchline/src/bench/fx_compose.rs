@@ -15,6 +15,7 @@ use touchline_compose::{Composer, Config};
 use touchline_fx::input::Session;
 use touchline_fx::quotes::{BusQuotes, Quoted};
 use touchline_gateway::replay::latency_histogram;
+use touchline_lab::bank::guards::BANK_OFF;
 use touchline_lab::bench::Statistics;
 use touchline_lab::bench::ipc::{Folder, pin};
 use touchline_lab::random::Random;
@@ -245,7 +246,7 @@ fn config(banks: u16) -> Result<Config, Failure> {
     let mut text = "bus = \"fx\"\n[[pairs]]\nsymbol = \"EUR/USD\"\nprecision = 5\nspot_date = \"20260107\"\nsizes = [1000000, 5000000]\n"
         .to_owned();
     for bank in 0..banks {
-        text += &format!("[[banks]]\nname = \"LP{bank:03}\"\n");
+        text += &format!("[[banks]]\nname = \"LP{bank:03}\"\n{BANK_OFF}");
     }
     Config::parse(&text).map_err(Failure::run)
 }

@@ -5,6 +5,7 @@ use super::run::{Common, Run};
 use crate::output::Failure;
 use hdrhistogram::Histogram;
 use std::fs::File;
+use std::os::unix::fs::DirBuilderExt;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
@@ -134,7 +135,11 @@ pub struct OnDisk(PathBuf);
 impl OnDisk {
     /// Creates it.
     pub fn create(path: PathBuf) -> Result<Self, Failure> {
-        std::fs::create_dir(&path).map_err(|error| unusable(&path, &error))?;
+        let mut builder = std::fs::DirBuilder::new();
+        builder
+            .mode(0o700)
+            .create(&path)
+            .map_err(|error| unusable(&path, &error))?;
         Ok(Self(path))
     }
 

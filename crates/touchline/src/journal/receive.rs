@@ -24,6 +24,8 @@ const CONNECT_NS: u64 = 3_000_000_000;
 const RETRY_NS: u64 = 500_000_000;
 /// A source that says nothing for this time is gone.
 const SILENCE_NS: u64 = 3_000_000_000;
+/// Longest time for one message: a source that sends a byte now and then would hold the copy for ever.
+const MESSAGE_NS: u64 = 10_000_000_000;
 /// The copy says at this interval that it is alive.
 const ALIVE_NS: u64 = 100_000_000;
 /// Bytes of one read.
@@ -91,6 +93,8 @@ struct Link {
     is_heard: bool,
     heard_ns: u64,
     alive_ns: u64,
+    /// When the message that has come in part was begun.
+    begun_ns: Option<u64>,
 }
 
 /// Why a connection ends.
@@ -367,6 +371,7 @@ impl Link {
             is_heard: false,
             heard_ns: now_ns,
             alive_ns: 0,
+            begun_ns: None,
         })
     }
 
@@ -396,7 +401,21 @@ impl Link {
             return Err(End::Connection("the source is silent".to_owned()));
         }
         let before = copy.position();
-        self.apply(copy, word)?;
+        let is_whole = self.apply(copy, word)?;
+        self.begun_ns = match (self.received.is_empty(), self.begun_ns) {
+            (true, _) => None,
+            (false, Some(begun_ns)) if !is_whole => Some(begun_ns),
+            (false, _) => Some(now_ns),
+        };
+        let took_ns = self
+            .begun_ns
+            .map_or(0, |begun_ns| now_ns.saturating_sub(begun_ns));
+        // mutant: journal receive: one message may take for ever
+        if took_ns > MESSAGE_NS {
+            let seconds = MESSAGE_NS / 1_000_000_000;
+            let reason = format!("a message did not come whole in {seconds} s");
+            return Err(End::Connection(reason));
+        }
         if copy.position() != before || now_ns >= self.alive_ns {
             copy.sync().map_err(|error| End::Copy(failed(error)))?;
             self.alive_ns = now_ns + ALIVE_NS;
@@ -407,8 +426,8 @@ impl Link {
         Ok(count > 0 || sent > 0)
     }
 
-    /// Writes what has come whole.
-    fn apply(&mut self, copy: &mut Replica, word: &mut LastWord) -> Result<(), End> {
+    /// Writes what has come whole: whether there was a message.
+    fn apply(&mut self, copy: &mut Replica, word: &mut LastWord) -> Result<bool, End> {
         let mut at = 0;
         loop {
             let taken = message::take(&self.received[at..]);
@@ -433,7 +452,7 @@ impl Link {
             at += length;
         }
         self.received.drain(..at);
-        Ok(())
+        Ok(at > 0)
     }
 }
 

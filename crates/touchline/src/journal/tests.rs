@@ -3,7 +3,8 @@
 use super::receive::Receiver;
 use super::send::Port;
 use crate::log::Log;
-use std::net::{Ipv4Addr, SocketAddrV4};
+use std::io::Write;
+use std::net::{Ipv4Addr, SocketAddrV4, TcpListener};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use touchline_journal::replica::{Replica, SourceStatus};
@@ -257,4 +258,40 @@ fn what_a_copy_lacks_is_known_when_its_source_is_gone() {
         let counters = copy.counters(START_NS);
         counters.journal_copy_connected == 1 && counters.journal_copy_behind == 0
     });
+}
+
+/// A source that begins a message and sends a byte now and then is not silent; the copy connects again all the same.
+#[test]
+fn a_message_that_never_comes_whole_ends_the_connection() {
+    let place = Place::new("slow");
+    let source = TcpListener::bind((OURS, 0)).expect("a free port");
+    let address = source.local_addr().expect("it is bound").to_string();
+    let mut copy = receiver(&address, &place.copy());
+    let mut slow = None;
+    let mut now_ns = START_NS;
+    for second in 0..15_u64 {
+        for _ in 0..50 {
+            copy.round(now_ns).expect("a disk");
+            if slow.is_none() && second == 0 {
+                source.set_nonblocking(true).expect("a socket");
+                slow = source.accept().ok().map(|(stream, _)| stream);
+            }
+            std::thread::sleep(Duration::from_micros(200));
+        }
+        let stream = slow.as_mut().expect("the copy connects");
+        let part = if second == 0 {
+            &b"F\xff\x00\x00\x00"[..]
+        } else {
+            &b"x"[..]
+        };
+        if stream.write_all(part).is_err() {
+            break;
+        }
+        now_ns += 1_000_000_000;
+    }
+    let said = lines(&mut copy.said).join("\n");
+    assert!(
+        said.contains("a message did not come whole in 10 s"),
+        "{said}"
+    );
 }

@@ -2,6 +2,7 @@
 
 use crate::config::{Config, SyncMode};
 use touchline_fx::config::{OrderStyle, Recover, StreamKind};
+use touchline_lab::bank::guards::{BANK_OFF, PAIR_OFF, RISK_OFF};
 use touchline_lab::bank::{self, Kind};
 use touchline_lab::random::Random;
 
@@ -115,20 +116,18 @@ conflate_ms = 1000
 [run]
 journal = "/nowhere"
 [risk]
-kill_lifters = ["alpha", "beta"]
-bookers = ["alpha", "beta"]
-[router]
+RISK[router]
 cooldown_ms = 20
 retry_ms = [20, 5, 0]
 [[pairs]]
 symbol = "EUR/USD"
 precision = 5
 spot_date = "20260107"
-[[pairs]]
+PAIR[[pairs]]
 symbol = "USD/JPY"
 precision = 3
 spot_date = "20260107"
-[[clients]]
+PAIR[[clients]]
 name = "alpha"
 may = ["send", "cancel", "kill", "lift", "enable", "resolve", "book"]
 max_order = 9000000
@@ -137,7 +136,11 @@ max_commands_per_s = 1000
 name = "beta"
 may = ["kill", "lift", "book"]
 "#
-    .to_owned();
+    .replace(
+        "RISK",
+        &RISK_OFF.replace("desk", "alpha").replace("chief", "beta"),
+    )
+    .replace("PAIR", PAIR_OFF);
     for bank in 1..=BANKS {
         text += &format!(
             r#"
@@ -145,7 +148,7 @@ may = ["kill", "lift", "book"]
 name = "LP{bank}"
 pairs = ["EUR/USD", "USD/JPY"]
 status_final = true
-[[sessions]]
+{BANK_OFF}[[sessions]]
 bank = "LP{bank}"
 host = "127.0.0.1:1"
 sender = "TL"

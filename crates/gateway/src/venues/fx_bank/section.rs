@@ -43,7 +43,8 @@ pub struct FxBankVenue {
     #[serde(default)]
     pub bands: Vec<u64>,
     /// Feed timeout: after this time without a message, quotes are unusable, milliseconds, 0..=3,600,000; 0 disables it.
-    #[serde(default, deserialize_with = "within::<_, _, 0, 3_600_000>")]
+    /// It has no default: whether a bank that falls silent stays live is decided in each file.
+    #[serde(deserialize_with = "within::<_, _, 0, 3_600_000>")]
     pub silence_ms: u64,
     /// Age of a pair's last quote message at which its quotes are unusable, milliseconds, 0..=3,600,000; 0 disables it.
     #[serde(default, deserialize_with = "within::<_, _, 0, 3_600_000>")]

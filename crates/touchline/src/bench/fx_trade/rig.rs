@@ -9,6 +9,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 use touchline_execution::desk::DeskClient;
 use touchline_execution::{Config, Trader};
+use touchline_lab::bank::guards::{BANK_OFF, PAIR_OFF, RISK_OFF};
 use touchline_lab::bench::dealers::{Answer, Dealers};
 use touchline_lab::random::Random;
 use touchline_transport::shm::Root;
@@ -198,13 +199,15 @@ impl Rig {
 
 /// The configuration: limits that these orders do not reach.
 fn config(plan: &Plan<'_>, banks: &[String], dealers: &Dealers) -> String {
+    // Parents follow each other, and each counts.
+    let [pair, risk] =
+        [PAIR_OFF, RISK_OFF].map(|text| text.replace("1000000000000\n", "1000000000000000\n"));
     let mut text = format!(
         "date = \"20260105\"\nprefix = \"T\"\naccount = \"DESK\"\n\
          [run]\njournal = \"{}\"\ndirectory = \"{}\"\nsync = \"{}\"\nsync_wait_ms = 5000\npause_max_ms = 60000\n\
          segment_bytes = 16777216\ntail_bytes = {}\n\
          [[pairs]]\nsymbol = \"EUR/USD\"\nprecision = 5\nspot_date = \"20260107\"\nsizes = [1000000, 5000000]\n\
-         max_net = 1000000000000000\n\
-         [risk]\nmax_gross_usd = 1000000000000000\n\
+         {pair}[risk]\n{risk}\
          [[clients]]\nname = \"desk\"\nmay = [\"send\", \"kill\"]\n",
         plan.journal.display(),
         plan.buses.display(),
@@ -214,7 +217,7 @@ fn config(plan: &Plan<'_>, banks: &[String], dealers: &Dealers) -> String {
     for (bank, address) in banks.iter().zip(dealers.addresses()) {
         let _ = write!(
             text,
-            "[[banks]]\nname = \"{bank}\"\npairs = [\"EUR/USD\"]\nstatus_final = true\nanswer_ms = 60000\n\
+            "[[banks]]\nname = \"{bank}\"\npairs = [\"EUR/USD\"]\nstatus_final = true\n{BANK_OFF}answer_ms = 60000\n\
              max_orders_per_s = 1000000\n\
              [[sessions]]\nbank = \"{bank}\"\nhost = \"{address}\"\nsender = \"DESK\"\nheartbeat_s = 3600\n"
         );

@@ -101,7 +101,7 @@ impl Files {
             ("scorecard.jsonl", &scores),
             ("report.html", &page(&self.blotter)),
         ] {
-            let mut output = Output::open(&folder.join(name))?;
+            let mut output = Output::private(&folder.join(name))?;
             output.text(text)?;
             output.finish()?;
         }
@@ -115,7 +115,7 @@ fn append(path: &Path, file: &mut Option<File>, text: &str) -> Result<(), Failur
     if let Some(file) = file {
         return file.write_all(text.as_bytes()).map_err(failed);
     }
-    let mut output = Output::open(path)?;
+    let mut output = Output::private(path)?;
     output.text(text)?;
     output.finish()?;
     *file = Some(OpenOptions::new().append(true).open(path).map_err(failed)?);
@@ -152,12 +152,51 @@ fn position_rows(blotter: &Blotter) -> String {
 
 /// A cell that a bank named: quoted if it has a character of the format, and never a formula of a spreadsheet.
 fn cell(text: &str) -> String {
-    let is_formula = text.starts_with(['=', '+', '@']);
+    let is_formula = text.starts_with(['=', '+', '-', '@', '\t']);
     match text.contains([',', '"', '\n', '\r']) || is_formula {
         true => {
             let mark = if is_formula { "'" } else { "" };
             format!("\"{mark}{}\"", text.replace('"', "\"\""))
         }
         false => text.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::PermissionsExt;
+
+    /// A bank chooses its ExecIDs: none of them is a formula where the file is opened, and none breaks a row.
+    #[test]
+    fn a_cell_is_never_a_formula_of_a_spreadsheet() {
+        for (text, expected) in [
+            ("LP01-X1", "LP01-X1"),
+            ("=1+1", "\"'=1+1\""),
+            ("+1", "\"'+1\""),
+            ("-2+3", "\"'-2+3\""),
+            ("@a", "\"'@a\""),
+            ("\ta", "\"'\ta\""),
+            ("a,\"b", "\"a,\"\"b\""),
+        ] {
+            assert_eq!(cell(text), expected);
+        }
+    }
+
+    /// Positions and fills are read by their owner alone; numbers stay numbers.
+    #[test]
+    fn files_of_the_report_are_private() {
+        let folder = std::env::temp_dir().join(format!("report-files-{}", std::process::id()));
+        let mut files = Files::new(Some(&folder));
+        files.take(3, "{\"t\":1,\"exec_id\":\"-1\",\"improve\":-5}");
+        files.write().expect("our folder");
+        let fills = std::fs::read_to_string(folder.join("fills.csv")).expect("a file");
+        assert!(fills.ends_with("1,,,,\"'-1\",,,,,,-5,,,,,\n"), "{fills}");
+        for entry in std::fs::read_dir(&folder).expect("our folder") {
+            let entry = entry.expect("an entry");
+            let mode = entry.metadata().expect("a file").permissions().mode();
+            assert_eq!(mode & 0o777, 0o600, "{:?}", entry.path());
+        }
+        std::fs::remove_dir_all(folder).expect("our folder");
     }
 }

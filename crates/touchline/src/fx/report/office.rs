@@ -1,7 +1,9 @@
 //! The acceptor of back offices, with its passwords and its clock.
 
 use crate::output::Failure;
+use std::fs::DirBuilder;
 use std::net::SocketAddrV4;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::Path;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use touchline_credentials::{SecretSource, ServerTls};
@@ -83,10 +85,29 @@ fn password(client: &ReportClient) -> Result<Option<Secret>, Failure> {
 }
 
 fn make_folder(folder: &Path) -> Result<(), Failure> {
-    std::fs::create_dir_all(folder).map_err(|error| {
-        Failure::run(format!(
-            "report.numbers: {} cannot be made ({error}); give a folder that this user may write to",
-            folder.display()
+    let name = folder.display();
+    let wrong = |what: String| Failure::run(format!("report.numbers: {name}: {what}"));
+    let made = DirBuilder::new().recursive(true).mode(0o700).create(folder);
+    let about = made.and_then(|()| std::fs::symlink_metadata(folder));
+    let about = about.map_err(|error| {
+        wrong(format!(
+            "cannot be made ({error}); give a folder that this user may write to"
         ))
-    })
+    })?;
+    let me = rustix::process::geteuid().as_raw();
+    // As the directories of buses and of the journal are checked.
+    match about.mode() & 0o077 {
+        _ if about.is_symlink() => Err(wrong(
+            "it is a symlink, and not followed; give the folder itself".to_owned(),
+        )),
+        _ if about.uid() != me => Err(wrong(format!(
+            "it belongs to user {}, not to user {me}; give a folder of this user",
+            about.uid()
+        ))),
+        0 => Ok(()),
+        _ => Err(wrong(format!(
+            "it has mode {:04o}, which gives access to other users; 'chmod 700' it if you know why",
+            about.mode() & 0o777
+        ))),
+    }
 }

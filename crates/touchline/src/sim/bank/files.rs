@@ -5,7 +5,8 @@ use crate::output::{Failure, Output};
 use std::fmt::Write;
 use std::path::Path;
 use touchline_credentials::ServerTls;
-use touchline_lab::bank::{Dialect, Kind, TlsConfig};
+use touchline_fx::preset::{self, Preset};
+use touchline_lab::bank::{Dialect, Kind, Profile, TlsConfig};
 use touchline_net::tls::Server;
 
 /// Reads and checks a configuration.
@@ -116,9 +117,10 @@ fn gateway(banks: &Banks, at: usize) -> String {
     );
     let _ = writeln!(
         text,
-        "dialect = \"{}\"\nstream = \"{}\"\nheartbeat_s = 1\nsilence_ms = 3000\nreconnect_ms = 20\nreconnect_ms_max = 500",
+        "dialect = \"{}\"\nstream = \"{}\"\nheartbeat_s = 1\nsilence_ms = 3000\nstale_ms = {}\nreconnect_ms = 20\nreconnect_ms_max = 500",
         dialect(about.dialect),
         kind(about.kind),
+        stale_ms(config),
     );
     if about.kind == Kind::Full && about.dialect != Dialect::MassQuotes {
         let _ = writeln!(text, "depth = 1\nbands = {:?}", about.tiers);
@@ -156,11 +158,12 @@ fn compose(config: &Config) -> String {
     for bank in &config.banks {
         let _ = writeln!(
             text,
-            "\n[[banks]]\nname = \"{}\"\nbus = \"{}\"\npairs = {:?}\nkind = \"{}\"\nsilence_ms = 3500",
+            "\n[[banks]]\nname = \"{}\"\nbus = \"{}\"\npairs = {:?}\nkind = \"{}\"\nsilence_ms = 3500\nstale_ms = {}",
             bank.name,
             bus(&bank.name),
             bank.pairs,
             kind(bank.kind),
+            stale_ms(config),
         );
     }
     text
@@ -171,8 +174,13 @@ fn run(banks: &Banks) -> Option<String> {
     let config = banks.config();
     let mut text = String::from(
         "date = \"20260105\"\nprefix = \"T\"\naccount = \"DESK\"\n\n[run]\nbus = \"fx-run\"\njournal = \"journal\"\nsegment_bytes = 16777216\ntail_bytes = 16777216\n\n\
-         [risk]\nkill_lifters = [\"desk\", \"chief\"]\n",
+         [risk]\nmax_gross_usd = 250000000\nduplicate_ms = 5\nkill_unknown = 20\nkill_rejects_per_s = 50\n\
+         kill_lifters = [\"desk\", \"chief\"]\nbookers = [\"desk\", \"chief\"]\nreference_ttl_ms = 60000\n",
     );
+    text.push_str(match has_references(config) {
+        true => "without_reference = \"wait\"\n",
+        false => "# A reference needs three banks of a pair. With fewer, orders are judged by the mid of their own quotes.\nwithout_reference = \"composite\"\n",
+    });
     for (client, may) in [
         (
             "desk",
@@ -183,10 +191,16 @@ fn run(banks: &Banks) -> Option<String> {
         let _ = writeln!(text, "\n[[clients]]\nname = \"{client}\"\nmay = {may}");
     }
     for pair in &config.pairs {
+        let [collar, crossed, off_market] = Preset::around(pair.mid_ticks);
         let _ = writeln!(
             text,
-            "\n[[pairs]]\nsymbol = \"{}\"\nprecision = {}\nspot_date = \"{}\"",
-            pair.symbol, pair.precision, pair.spot_date
+            "\n[[pairs]]\nsymbol = \"{}\"\nprecision = {}\nspot_date = \"{}\"\ncollar_ticks = {collar}\ncrossed_max_ticks = {crossed}\n\
+             off_market_ticks = {off_market}\nmax_order = {}\nmax_net = {}",
+            pair.symbol,
+            pair.precision,
+            pair.spot_date,
+            preset::MAX_ORDER,
+            preset::MAX_NET,
         );
     }
     let mut is_any = false;
@@ -198,9 +212,10 @@ fn run(banks: &Banks) -> Option<String> {
         let name = &about.name;
         let _ = writeln!(
             text,
-            "\n[[banks]]\nname = \"{name}\"\npairs = {:?}\nkind = \"{}\"\nsilence_ms = 3500\nstatus_final = true",
+            "\n[[banks]]\nname = \"{name}\"\npairs = {:?}\nkind = \"{}\"\nsilence_ms = 3500\nstale_ms = {}\nstatus_final = true",
             about.pairs,
             kind(about.kind),
+            stale_ms(config),
         );
         let _ = writeln!(
             text,
@@ -212,6 +227,26 @@ fn run(banks: &Banks) -> Option<String> {
         }
     }
     is_any.then_some(text)
+}
+
+/// Age at which quotes are unusable: a bank of a sparse profile quotes once a minute.
+fn stale_ms(config: &Config) -> u64 {
+    match config.profile {
+        Profile::Sparse => 150_000,
+        Profile::Calm | Profile::Burst => 5_000,
+    }
+}
+
+/// Whether each pair has the three banks of a reference.
+fn has_references(config: &Config) -> bool {
+    config.pairs.iter().all(|pair| {
+        let mut banks = config.banks.iter();
+        banks
+            .by_ref()
+            .filter(|bank| bank.pairs.contains(&pair.symbol))
+            .count()
+            >= 3
+    })
 }
 
 fn dialect(dialect: Dialect) -> &'static str {

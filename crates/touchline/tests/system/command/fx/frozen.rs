@@ -7,6 +7,7 @@ use crate::command::{Desk, signal};
 use std::thread::sleep;
 use std::time::Duration;
 use touchline_lab::bank::bus;
+use touchline_lab::bank::guards::{PAIR_OFF, RISK_OFF};
 use touchline_transport::Publish;
 use touchline_transport::shm::{Publisher, Root};
 use touchline_types::Timestamps;
@@ -34,9 +35,9 @@ fn orders_on_gone_prices(pause_max_ms: u64) -> usize {
     let text = format!(
         "date = \"20260105\"\nprefix = \"T\"\naccount = \"D\"\n[run]\nbus = \"fx-run\"\njournal = \"journal\"\n\
          segment_bytes = 1048576\ntail_bytes = 1048576\npause_max_ms = {pause_max_ms}\n\
-         [risk]\nkill_lifters = [\"desk\", \"chief\"]\n\
-         [[pairs]]\nsymbol = \"EUR/USD\"\nprecision = 5\nspot_date = \"20260107\"\n\
-         [[banks]]\nname = \"LP01\"\npairs = [\"EUR/USD\"]\nstatus_final = true\nsilence_ms = 60000\n\
+         [risk]\n{RISK_OFF}\
+         [[pairs]]\nsymbol = \"EUR/USD\"\nprecision = 5\nspot_date = \"20260107\"\n{PAIR_OFF}\
+         [[banks]]\nname = \"LP01\"\npairs = [\"EUR/USD\"]\nstatus_final = true\nstale_ms = 0\nsilence_ms = 60000\n\
          [[sessions]]\nbank = \"LP01\"\nbus = \"lp001\"\nhost = \"{}\"\nsender = \"TOUCHLINE\"\nheartbeat_s = 30\n\
          [[clients]]\nname = \"desk\"\nmay = [\"send\"]\n[[clients]]\nname = \"chief\"\nmay = [\"lift\"]\n",
         bank.address

@@ -11,6 +11,7 @@ mod outcomes;
 use super::PAIRS;
 use super::books::{self, Books, Ledgers};
 use super::deals::{Traded, deals};
+use super::trade::unguarded;
 use crate::command::deribit::Ended;
 use crate::command::{Desk, signal};
 use desk::Load;
@@ -132,6 +133,7 @@ impl Session {
         desk.write("banks.toml", text);
         let banks = spawn(&desk, &format!("{BANKS_LINE} --write fx"), "banks");
         wait("the engine's file", || desk.path("fx/run.toml").exists());
+        unguarded(&desk);
         let gateways = (1..=BANKS).map(|bank| gateway(&desk, bank)).collect();
         let root = Root::at(desk.path("buses"));
         let engine = (spawn(&desk, ENGINE, "engine0"), "engine0".to_owned());

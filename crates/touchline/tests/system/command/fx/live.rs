@@ -195,7 +195,7 @@ fn two_hundred_banks_are_composed_and_listed() {
         "bus = \"fx\"\n[[pairs]]\nsymbol = \"EUR/USD\"\nprecision = 5\nspot_date = \"20260107\"\n"
             .to_owned();
     for bank in 0..BANKS {
-        config += &format!("[[banks]]\nname = \"LP{bank:03}\"\n");
+        config += &format!("[[banks]]\nname = \"LP{bank:03}\"\nstale_ms = 0\nsilence_ms = 0\n");
     }
     desk.write("compose.toml", config);
     let root = Root::at(desk.path("buses"));

@@ -1,0 +1,42 @@
+//! What a configuration must and may not have.
+
+use super::*;
+use touchline_lab::bank::guards::{BANK_OFF, PAIR_OFF, RISK_OFF};
+
+fn text(sender: &str, more: &str) -> String {
+    format!(
+        "date = \"20260105\"\nprefix = \"T\"\naccount = \"D\"\n[run]\njournal = \"journal\"\n[risk]\n{RISK_OFF}[[pairs]]\n\
+         symbol = \"EUR/USD\"\nprecision = 5\nspot_date = \"20260107\"\n{PAIR_OFF}[[banks]]\nname = \"A\"\n\
+         pairs = [\"EUR/USD\"]\nstatus_final = true\n{BANK_OFF}[[sessions]]\nbank = \"A\"\nhost = \"127.0.0.1:1\"\nsender = \"{sender}\"\n{more}"
+    )
+}
+
+/// A control character in a name would be one of a FIX message, and of the log.
+#[test]
+fn names_with_control_characters_are_refused() {
+    assert!(Config::parse(&text("T", "")).is_ok());
+    let client = "[[clients]]\nname = \"desk\"\nmay = []\nperson = \"a\\u0001b\"\n";
+    for (sender, more) in [
+        ("T\\u0001", ""),
+        ("T\\n", ""),
+        ("", ""),
+        ("T", "target = \"A\\u0001\"\n"),
+        ("T", client),
+    ] {
+        let refused = Config::parse(&text(sender, more)).expect_err(more);
+        let refused = refused.to_string();
+        assert!(refused.contains("printable"), "{refused}");
+        assert!(!refused.contains(['\u{1}', '\n']), "{refused}");
+    }
+}
+
+/// A live run has no default for a guard.
+#[test]
+fn a_configuration_without_its_guards_is_refused() {
+    let bare = text("T", "")
+        .replace("max_order = 1000000000\n", "")
+        .replace("stale_ms = 0\n", "");
+    let refused = Config::parse(&bare).expect_err("guards are missing");
+    let said = "guards are missing: pair EUR/USD: max_order; bank A: stale_ms; a live run";
+    assert!(refused.to_string().starts_with(said), "{refused}");
+}
