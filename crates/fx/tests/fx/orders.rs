@@ -303,12 +303,13 @@ fn a_fill_that_names_its_order_by_order_id_alone_is_booked() {
     world.at(2_000).book("A", &[(-2, 5000)], &[(2, 5000)]);
     world.desk("{\"op\":\"cancel\",\"id\":\"P1\"}");
     world.parent("P2", "buy", 1_000_000, ",\"deadline_ms\":60000");
-    world.execution("A", "T-P2-1", ("E2", "0", "0", 0), "|37=O1");
+    let last = world.sent() - 1;
+    let id = world.replay.engine().orders().get(last).terms.id;
+    world.execution("A", id.as_str(), ("E2", "0", "0", 0), "|37=O1");
     world.report(
         "A",
         &fill.replace("37=ID", "37=O1").replace("17=E2", "17=E3"),
     );
-    let last = world.sent() - 1;
     let cums: Vec<i64> = (0..=last).map(|order| world.order(order).1).collect();
     assert_eq!((cums[0], cums[last], cums.len() > 1), (0, 1_000_000, true));
 }
