@@ -300,8 +300,8 @@ fn a_fill_that_names_its_order_by_order_id_alone_is_booked() {
     }
     let mut world = with_order("");
     world.execution("A", "T-P1-1", ("E1", "4", "4", 0), "|37=O1|151=0");
-    world.at(2_000).book("A", &[(-2, 5000)], &[(2, 5000)]);
     world.desk("{\"op\":\"cancel\",\"id\":\"P1\"}");
+    world.at(2_000).book("A", &[(-2, 5000)], &[(2, 5000)]);
     world.parent("P2", "buy", 1_000_000, ",\"deadline_ms\":60000");
     let last = world.sent() - 1;
     let id = world.replay.engine().orders().get(last).terms.id;
