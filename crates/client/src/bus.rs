@@ -61,6 +61,8 @@ pub(crate) fn next_number() -> u32 {
 
 /// Maximum number of messages without an event in one step, so that each of several buses gets its turn.
 const ROUNDS_MAX: usize = 256;
+/// Steps without an event after which a waiting reader looks at the clock.
+const STEPS_MAX: u32 = 256;
 
 impl Bus {
     /// Joins a bus with the default [`Options`].
@@ -193,6 +195,7 @@ impl Bus {
     /// The next event; waits for it up to `time`.
     pub fn next_within(&mut self, time: Duration) -> Next {
         let until = Instant::now() + time;
+        let mut steps = 0_u32;
         loop {
             if self.stopper.is_stopped() {
                 return Next::Stopped;
@@ -202,7 +205,14 @@ impl Bus {
                     self.idler.idle(1);
                     return Next::Event(event);
                 }
-                Step::Progress => self.idler.idle(1),
+                Step::Progress => {
+                    self.idler.idle(1);
+                    steps = steps.wrapping_add(1);
+                    // Messages that make no event are no reason to wait for longer.
+                    if steps.is_multiple_of(STEPS_MAX) && Instant::now() >= until {
+                        return Next::TimedOut;
+                    }
+                }
                 Step::Nothing if Instant::now() >= until => return Next::TimedOut,
                 Step::Nothing => self.idler.idle(0),
             }

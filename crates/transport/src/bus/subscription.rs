@@ -143,6 +143,7 @@ impl<const N: usize> Subscription<N> {
             }
             Ok(None) => self.nothing(),
             Err(_) if !self.reading.is_intact() => self.damaged(),
+            Err(event) if self.watch.is_repeated(&event) => self.nothing(),
             Err(event) => Err(self.interrupted(event)),
         }
     }
@@ -283,8 +284,9 @@ impl<const N: usize> Subscription<N> {
                 bytes: lost.bytes,
             });
         }
+        // Its start is about to be written, or what was written is not there any more: no progress until then.
         if self.reading.ring.generation() != generation {
-            return Ok(Polled::Passed(0));
+            return self.nothing();
         }
         self.restart_missed = false;
         Err(self.interrupted(RingEvent::Generation(generation)))

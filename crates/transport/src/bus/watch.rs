@@ -1,6 +1,7 @@
 //! Periodic checks of the publisher while no messages arrive.
 
 use std::time::{Duration, Instant};
+use touchline_shm::broadcast::RingEvent;
 
 /// Polls without a message before the clock is read.
 const POLLS: u32 = 64;
@@ -24,6 +25,8 @@ pub struct Watch {
     pub gone_notified: bool,
     /// Damage of the files was reported.
     pub damage_notified: bool,
+    /// Where the ring was corrupt last.
+    corrupt_at: Option<u64>,
 }
 
 impl Watch {
@@ -38,6 +41,7 @@ impl Watch {
             gone_seen: false,
             gone_notified: false,
             damage_notified: false,
+            corrupt_at: None,
         }
     }
 
@@ -48,6 +52,19 @@ impl Watch {
         self.gone_notified = false;
         self.is_stalled = false;
         self.turn_seen = false;
+    }
+
+    /// Whether an event repeats the last one without any progress: the reader is where it was, and what stands there was written over.
+    /// Then there is nothing to read until a publisher writes again.
+    #[cold]
+    pub fn is_repeated(&mut self, event: &RingEvent) -> bool {
+        match event {
+            RingEvent::Corrupt { position } => {
+                self.corrupt_at.replace(*position) == Some(*position)
+            }
+            RingEvent::Overrun(overrun) => overrun.bytes == 0,
+            RingEvent::Generation(_) => false,
+        }
     }
 
     /// Makes the next poll without a message check.

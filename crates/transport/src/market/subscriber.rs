@@ -266,6 +266,7 @@ impl Subscriber {
             Ok(None) => self.nothing(take),
             // A truncated file is not read any more.
             Err(_) if !self.reading.is_intact() => self.damaged(take),
+            Err(event) if self.watch.is_repeated(&event) => self.nothing(take),
             Err(event) => Step::Given(take(Item::SubscriptionEvent(self.interrupted(event)))),
         }
     }

@@ -249,3 +249,61 @@ fn a_message_is_written_once_with_its_flags() {
 fn load(word: &AtomicU64) -> u64 {
     word.load(Ordering::Relaxed)
 }
+
+/// Writes over the data of a ring, and over its join points, whatever was there.
+fn overwrite(stage: &Stage, bus: &str, random: &mut Random, is_zero: bool) {
+    use std::os::unix::fs::FileExt;
+    let path = stage.root().path().join(bus).join("ring");
+    let file = std::fs::File::options().write(true).open(path);
+    let file = file.expect("our file");
+    let length = file.metadata().expect("our file").len();
+    // The words of the layout come first: a file of another layout is another error.
+    let begin = if random.chance(0.5) { 4_096 } else { 64 };
+    let mut noise = vec![0_u8; (length - begin) as usize];
+    if !is_zero {
+        noise.fill_with(|| random.below(256) as u8);
+    }
+    file.write_all_at(&noise, begin).expect("our file");
+}
+
+/// A reader whose ring was written over has no progress without end: it finds nothing within a bound, and follows the next publisher.
+#[test]
+fn a_reader_of_an_overwritten_ring_stops_and_follows_the_next_publisher() {
+    let first = touchline_lab::random::amount("SEED", 0);
+    for seed in first..first + touchline_lab::random::amount("SEEDS", 60) {
+        println!("seed {seed}");
+        let mut random = Random::from_seed(seed);
+        let stage = Stage::new();
+        let mut bus = open(&stage);
+        let mut subscription = join(&stage);
+        let behind = random.below(3) * 150;
+        for number in 0..behind {
+            publish(&mut bus, number % SLOTS as u64, number, &mut random);
+        }
+        if random.chance(0.5) {
+            // The start of this one is lost with the ring.
+            drop(bus);
+            bus = open(&stage);
+            publish(&mut bus, 0, 0, &mut random);
+        }
+        overwrite(&stage, "raw", &mut random, seed % 2 == 0);
+        let idle = |subscription: &mut Subscription<1>| {
+            let mut polls = (0..20_000).map(|_| subscription.poll(|_| ()));
+            polls.any(|polled| matches!(polled, Ok(Polled::Nothing)))
+        };
+        assert!(idle(&mut subscription), "seed {seed}: progress without end");
+        drop(bus);
+        std::fs::remove_dir_all(stage.root().path().join("raw")).expect("our files");
+        let mut bus = open(&stage);
+        publish(&mut bus, 1, 7, &mut random);
+        let until = std::time::Instant::now() + std::time::Duration::from_secs(10);
+        let is_back = loop {
+            match subscription.poll(|_| ()) {
+                Err(BusEvent::Restarted { .. }) => break true,
+                _ if std::time::Instant::now() > until => break false,
+                _ => {}
+            }
+        };
+        assert!(is_back, "seed {seed}: the next publisher is not followed");
+    }
+}

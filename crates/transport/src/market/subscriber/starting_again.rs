@@ -42,8 +42,9 @@ impl Subscriber {
                 bytes: lost.bytes,
             })));
         }
+        // Its start is about to be written, or what was written is not there any more: no progress until then.
         if self.reading.ring.generation() != generation {
-            return Step::Passed;
+            return self.nothing(take);
         }
         let event = self.interrupted(broadcast::RingEvent::Generation(generation));
         self.rows.forget_orders();
