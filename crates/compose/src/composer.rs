@@ -6,7 +6,7 @@ use crate::output::{self, Cause, Output};
 use crate::recorder::Recorder;
 use crate::source::Source;
 use crate::statistics::Statistics;
-use crate::time::WallClock;
+use crate::time::HostClock;
 use std::io;
 use thiserror::Error;
 use touchline_fx::input::{Desk, Input, Session};
@@ -64,7 +64,7 @@ pub struct Composer<P> {
     sources: Vec<Source>,
     counters: Counters,
     statistics: Option<Statistics>,
-    clock: WallClock,
+    clock: HostClock,
     timers: Timers,
     timeout_ns: u64,
     heartbeat_ns: u64,
@@ -72,6 +72,8 @@ pub struct Composer<P> {
     repeat_ns: u64,
     /// All messages of the buses up to this time of the host's clock are published.
     drained_ns: u64,
+    /// A line for the operator.
+    notice: Option<String>,
 }
 
 /// Due times, by the host's clock.
@@ -98,6 +100,8 @@ struct Core<P> {
     failed: Option<io::Error>,
     composites: u64,
     is_conflated: bool,
+    /// The wall clock less the clock of the inputs, nanoseconds.
+    wall_ahead_ns: i64,
     /// A bank was lost or withdrew quotes: they leave the bus at once, also between two conflated composites.
     is_withdrawal: bool,
     /// Revisions of the levels of each pair before the timers that are run: what they change are quotes that ended, which leave
@@ -149,18 +153,20 @@ impl<P: Publish> Composer<P> {
                 failed: None,
                 composites: 0,
                 is_conflated: config.conflate_ms > 0,
+                wall_ahead_ns: 0,
                 is_withdrawal: false,
                 before: Vec::with_capacity(setup.pairs.len()),
             },
             root,
             counters: Counters::default(),
             statistics: None,
-            clock: WallClock::new(Clock::calibrated()),
+            clock: HostClock::start(Clock::calibrated(), 0),
             timers: Timers::default(),
             timeout_ns: timeout_ns.max(100_000_000),
             heartbeat_ns: config.heartbeat_ms * 1_000_000,
             repeat_ns: config.snapshot_ms * 1_000_000,
             drained_ns: 0,
+            notice: None,
             setup,
         })
     }
@@ -234,9 +240,10 @@ impl<P: Publish> Composer<P> {
         &self.counters
     }
 
-    /// Next line for the operator: quotes of a bank that cannot be used, and what to change.
+    /// Next line for the operator: the wall clock was set, or quotes of a bank cannot be used, and what to change.
     pub fn take_notice(&mut self) -> Option<String> {
-        self.sources.iter_mut().find_map(Source::take_notice)
+        let of_sources = || self.sources.iter_mut().find_map(Source::take_notice);
+        self.notice.take().or_else(of_sources)
     }
 
     /// Ends the composer: completes the recording, and updates the counters.
@@ -257,6 +264,9 @@ impl<P: Publish> Composer<P> {
     fn run_timers(&mut self, now_ns: u64) -> Result<(), Error> {
         self.timers.control_ns = now_ns + TIMER_NS;
         self.clock.set();
+        if let Some(step_ns) = self.clock.wall_step() {
+            self.wall_stepped(step_ns);
+        }
         if let Some(failed) = self.core.failed.take() {
             return Err(failed.into());
         }
@@ -288,6 +298,31 @@ impl<P: Publish> Composer<P> {
             self.show();
         }
         Ok(())
+    }
+
+    /// The wall clock was set: times of the gateways before it are not known.
+    #[cold]
+    fn wall_stepped(&mut self, step_ns: i64) {
+        self.counters.wall_clock_steps += 1;
+        self.notice = Some(format!(
+            "the wall clock was set by {} ms: quotes of each bank count again when they are new",
+            step_ns / 1_000_000
+        ));
+        let (now_ns, wall_ahead_ns) = (self.clock.now_ns(), self.clock.wall_ahead_ns());
+        self.core.wall_ahead_ns = wall_ahead_ns;
+        let Composer {
+            setup,
+            core,
+            sources,
+            counters,
+            ..
+        } = self;
+        for source in sources {
+            let bank = source.bank();
+            source.doubt_times(now_ns, wall_ahead_ns, counters, &mut |session| {
+                core.input(setup, (bank, now_ns), session, 0);
+            });
+        }
     }
 
     fn send_heartbeat(&mut self, now_ns: u64) {
@@ -351,7 +386,7 @@ impl<P: Publish> Core<P> {
             Session::Quotes(quotes) => (
                 Some(quotes.pair).filter(|_| is_of_one),
                 Cause {
-                    receive_ns: quotes.receive_ns,
+                    receive_ns: quotes.receive_ns.saturating_add_signed(self.wall_ahead_ns),
                     polled,
                 },
             ),

@@ -11,6 +11,7 @@ touchline_types::counters! {
         composites_published: "messages" = "Composites that changed and were published.",
         value_dates_refused: "messages" = "Messages of a bank's bus for another value date than that of the pair; ignored.",
         kinds_refused: "messages" = "Bank messages whose kind (bands or amounts) contradicts the configured sweep or full; refused.",
+        wall_clock_steps: "times" = "Steps of the wall clock by more than 100 ms; the banks' quotes count again when they are new.",
         buses_refused: "times" = "Failed attempts to join a bank's bus: it does not exist yet, or has another format.",
     }
 }

@@ -10,6 +10,7 @@ use touchline_fx::quotes::{BusQuotes, Quoted};
 use touchline_fx::setup::{Bank, Pair, Setup, ns};
 use touchline_transport::SubscriptionEvent;
 use touchline_transport::bus::Polled;
+use touchline_transport::clock::STEP_NS;
 use touchline_transport::shm::{Item, Join, Kinds, Root, Subscriber};
 use touchline_types::{
     InstrumentDefinition, Quote, QuoteAction, QuoteChange, QuoteStream, Update, Validity,
@@ -47,6 +48,12 @@ struct State {
     /// The ring has reached the position of the tables: before that the channel's state is newer than the quotes.
     is_current: bool,
     stale_ns: u64,
+    /// The wall clock, by which gateways state times, less the clock of the inputs, nanoseconds.
+    wall_ahead_ns: i64,
+    /// Snapshots of older quotes are ignored, by the clock of the inputs: the wall clock was set then.
+    not_before_ns: u64,
+    /// Quotes of a message in time of the inputs, while the clocks differ.
+    retimed: (Vec<Quote>, Vec<QuoteChange>),
     /// Whether the configuration says that its quotes are bands.
     is_full: bool,
     /// Whether the operator has the notice that the gateway's kind differs from the configuration.
@@ -75,6 +82,9 @@ impl Source {
                 is_trusted: false,
                 is_current: false,
                 stale_ns: ns(source.stale_ms),
+                wall_ahead_ns: 0,
+                not_before_ns: 0,
+                retimed: (Vec::new(), Vec::new()),
                 is_full: setup.banks[bank].is_full,
                 is_kind_told: false,
                 notice: None,
@@ -85,6 +95,27 @@ impl Source {
     /// The bank.
     pub fn bank(&self) -> Bank {
         self.bank
+    }
+
+    /// The wall clock is that much ahead of the clock of the inputs.
+    pub fn set_wall_ahead(&mut self, wall_ahead_ns: i64) {
+        self.state.wall_ahead_ns = wall_ahead_ns;
+    }
+
+    /// The wall clock was set: quotes count again when the bank has sent new ones, whose times are known.
+    pub fn doubt_times(
+        &mut self,
+        now_ns: u64,
+        wall_ahead_ns: i64,
+        counters: &mut Counters,
+        tell: &mut Tell<'_>,
+    ) {
+        self.state.wall_ahead_ns = wall_ahead_ns;
+        self.state.not_before_ns = now_ns;
+        let is_live = self.state.is_live || self.state.is_up;
+        self.state.lose(counters, tell);
+        // The session is as it was: only its quotes are in doubt.
+        self.state.is_live = is_live;
     }
 
     /// Whether the bank counts.
@@ -168,7 +199,7 @@ impl State {
     ) {
         match item {
             Item::Update(received) => {
-                let receive_ns = received.timestamps.packet.receive_ns;
+                let receive_ns = self.timed(received.timestamps.packet.receive_ns);
                 self.update(
                     &received.update,
                     (receive_ns, now_ns),
@@ -244,7 +275,8 @@ impl State {
                 let is_stale = !is_unquoted
                     && self.stale_ns > 0
                     && now_ns.saturating_sub(receive_ns) >= self.stale_ns;
-                if self.is_synced[pair] || is_stale {
+                let is_doubted = !is_unquoted && !self.is_time_sure(receive_ns, now_ns);
+                if self.is_synced[pair] || is_stale || is_doubted {
                     return;
                 }
                 if !self.is_of_kind(snapshot.quotes.iter(), setup) {
@@ -256,11 +288,12 @@ impl State {
                     tell(Session::Up);
                 }
                 self.is_synced[pair] = true;
+                let quoted = Quoted::All(self.retimed(snapshot.quotes));
                 tell(Session::Quotes(BusQuotes {
                     pair,
                     receive_ns,
                     is_unquoted,
-                    quoted: Quoted::All(snapshot.quotes),
+                    quoted,
                 }));
             }
             Update::Quotes(update) => {
@@ -283,11 +316,12 @@ impl State {
                     return;
                 }
                 counters.bank_updates += 1;
+                let quoted = Quoted::Changes(self.retimed_changes(update.changes));
                 tell(Session::Quotes(BusQuotes {
                     pair,
                     receive_ns,
                     is_unquoted: update.stream.is_unquoted,
-                    quoted: Quoted::Changes(update.changes),
+                    quoted,
                 }));
             }
             // A message was too long for this reader: its contents are unknown.
@@ -298,6 +332,55 @@ impl State {
                 }
             }
             _ => {}
+        }
+    }
+
+    /// A time of the wall clock by the clock of the inputs; 0 stays: no time.
+    fn timed(&self, wall_ns: u64) -> u64 {
+        match wall_ns {
+            0 => 0,
+            _ => wall_ns.saturating_add_signed(-self.wall_ahead_ns),
+        }
+    }
+
+    /// Whether a message's time is known: it is of the time since the wall clock was set, and not of the future, as it would be by
+    /// the wall clock of before.
+    fn is_time_sure(&self, receive_ns: u64, now_ns: u64) -> bool {
+        receive_ns >= self.not_before_ns && receive_ns <= now_ns.saturating_add(STEP_NS)
+    }
+
+    /// Quotes with their times by the clock of the inputs.
+    fn retimed<'q>(&'q mut self, quotes: &'q [Quote]) -> &'q [Quote] {
+        if self.wall_ahead_ns == 0 {
+            return quotes;
+        }
+        let mut retimed = std::mem::take(&mut self.retimed.0);
+        retimed.clear();
+        retimed.extend(quotes.iter().map(|quote| self.retimed_quote(quote)));
+        self.retimed.0 = retimed;
+        &self.retimed.0
+    }
+
+    /// Changes with the times of their quotes by the clock of the inputs.
+    fn retimed_changes<'q>(&'q mut self, changes: &'q [QuoteChange]) -> &'q [QuoteChange] {
+        if self.wall_ahead_ns == 0 {
+            return changes;
+        }
+        let mut retimed = std::mem::take(&mut self.retimed.1);
+        retimed.clear();
+        retimed.extend(changes.iter().map(|change| QuoteChange {
+            quote: self.retimed_quote(&change.quote),
+            ..*change
+        }));
+        self.retimed.1 = retimed;
+        &self.retimed.1
+    }
+
+    fn retimed_quote(&self, quote: &Quote) -> Quote {
+        Quote {
+            set_ns: self.timed(quote.set_ns),
+            expiry_ns: self.timed(quote.expiry_ns),
+            ..*quote
         }
     }
 

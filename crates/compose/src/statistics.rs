@@ -4,7 +4,7 @@
 
 use crate::counters::Counters;
 use crate::output::Cause;
-use crate::time::WallClock;
+use crate::time::HostClock;
 use touchline_fx::Engine;
 use touchline_fx::quotes;
 use touchline_fx::setup::Setup;
@@ -91,11 +91,11 @@ impl Statistics {
     }
 
     /// A quote was processed, and the result published.
-    pub fn published(&mut self, cause: &Cause, wall: &mut WallClock) {
+    pub fn published(&mut self, cause: &Cause, host: &mut HostClock) {
         if cause.polled > 0 {
             let compose_ns = self.clock.between_ns(cause.polled, ticks());
             self.file.record(0, compose_ns);
-            let since_ns = wall.now_ns().saturating_sub(cause.receive_ns);
+            let since_ns = host.wall_ns().saturating_sub(cause.receive_ns);
             self.file.record(1, since_ns);
         }
     }

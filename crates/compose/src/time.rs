@@ -1,31 +1,42 @@
-//! Time of inputs: the host's wall clock, made monotonic.
+//! Time of inputs: nanoseconds since 1970 as the wall clock said at the start, continued by the boot clock. It never goes back and has
+//! no steps, so that ages, timeouts and deadlines are those that pass.
 
-use std::time::{SystemTime, UNIX_EPOCH};
-use touchline_transport::clock::{Clock, ticks};
+use touchline_transport::boot_ns;
+use touchline_transport::clock::{Clock, WallWatch, ticks};
 
-/// A wall clock at the cost of reading the tick counter.
+/// Clock of a process that composes or trades, at the cost of reading the tick counter.
 #[derive(Debug)]
-pub struct WallClock {
+pub struct HostClock {
     clock: Clock,
+    /// This clock less the boot clock, nanoseconds.
+    offset_ns: i64,
+    watch: WallWatch,
     set_ticks: u64,
     set_ns: u64,
     last_ns: u64,
 }
 
-impl WallClock {
-    /// Calibrated with the system's clock.
-    pub fn new(clock: Clock) -> WallClock {
-        WallClock {
+impl HostClock {
+    /// Begins with the wall clock, and not before `not_before_ns`, which a run before may have reached by a clock that was ahead.
+    pub fn start(clock: Clock, not_before_ns: u64) -> HostClock {
+        let watch = WallWatch::start();
+        let behind_ns = not_before_ns as i64 - (boot_ns() as i64 + watch.offset_ns());
+        let mut host = HostClock {
             clock,
-            set_ticks: ticks(),
-            set_ns: system_ns(),
-            last_ns: 0,
-        }
+            offset_ns: watch.offset_ns() + behind_ns.max(0),
+            watch,
+            set_ticks: 0,
+            set_ns: 0,
+            last_ns: not_before_ns,
+        };
+        host.set();
+        host
     }
 
-    /// Calibrates again.
+    /// Takes the boot clock again: the rate of the tick counter is known to some parts in a million.
     pub fn set(&mut self) {
-        (self.set_ticks, self.set_ns) = (ticks(), system_ns());
+        self.set_ticks = ticks();
+        self.set_ns = boot_ns().wrapping_add_signed(self.offset_ns);
     }
 
     /// Nanoseconds since 1970, not before the last result.
@@ -34,9 +45,45 @@ impl WallClock {
         self.last_ns = self.last_ns.max(self.set_ns + passed_ns);
         self.last_ns
     }
+
+    /// Whether the wall clock was set since the last look: by how much, nanoseconds.
+    pub fn wall_step(&mut self) -> Option<i64> {
+        self.watch.look()
+    }
+
+    /// The wall clock, nanoseconds since 1970, as of the last look: for what leaves the process.
+    pub fn wall_ns(&mut self) -> u64 {
+        let ahead_ns = self.wall_ahead_ns();
+        self.now_ns().saturating_add_signed(ahead_ns)
+    }
+
+    /// The wall clock less this one, nanoseconds, as of the last look.
+    pub fn wall_ahead_ns(&self) -> i64 {
+        self.watch.offset_ns() - self.offset_ns
+    }
 }
 
-fn system_ns() -> u64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH);
-    since.map_or(0, |since| since.as_nanos() as u64)
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use touchline_transport::clock::{STEP_NS, wall_ns};
+
+    /// It begins at the wall clock, or at the time that a run before had reached.
+    #[test]
+    fn the_clock_begins_with_the_wall_clock_and_not_before_the_last_run() {
+        let fine = Clock::calibrated();
+        let mut clock = HostClock::start(fine, 0);
+        let (before_ns, now_ns) = (wall_ns(), clock.now_ns());
+        assert!(now_ns.abs_diff(before_ns) < STEP_NS, "{now_ns} {before_ns}");
+        assert_eq!(clock.wall_ahead_ns(), 0);
+        let hour_ns = 3_600_000_000_000;
+        let mut ahead = HostClock::start(fine, now_ns + hour_ns);
+        let later_ns = ahead.now_ns();
+        assert!(
+            (now_ns + hour_ns..now_ns + hour_ns + STEP_NS).contains(&later_ns),
+            "{later_ns}"
+        );
+        assert!(ahead.now_ns() >= later_ns);
+        assert!((ahead.wall_ahead_ns() + hour_ns as i64).unsigned_abs() < STEP_NS);
+    }
 }

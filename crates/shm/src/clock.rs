@@ -2,9 +2,11 @@
 //! sleeps, and the fine clock for short differences.
 
 mod fine;
+mod wall;
 
 pub use fine::{Clock, ticks};
 use rustix::time::{ClockId, clock_gettime};
+pub use wall::{STEP_NS, WallWatch, wall_ns};
 
 /// Nanoseconds since the host was booted (`CLOCK_BOOTTIME`). Comparable between processes of one host that share a time
 /// namespace.

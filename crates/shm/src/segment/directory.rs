@@ -61,6 +61,11 @@ impl Root {
         self
     }
 
+    /// User whose files are trusted.
+    pub fn owner(&self) -> u32 {
+        self.owner
+    }
+
     /// Path of the directory.
     pub fn path(&self) -> &Path {
         &self.path

@@ -1,0 +1,97 @@
+//! Wall clock beside the boot clock: what an operator or a time service sets is noticed as a step.
+
+use super::boot_ns;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+/// Difference from which a change of the wall clock is a step, nanoseconds. Slewing changes both clocks alike.
+pub const STEP_NS: u64 = 100_000_000;
+/// Longest time between the readings of both clocks, nanoseconds: the process may be stopped between them.
+const READ_NS: u64 = 5_000_000;
+
+/// Nanoseconds since 1970 by the wall clock (`CLOCK_REALTIME`), which may be set; 0 before 1970.
+#[must_use]
+pub fn wall_ns() -> u64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH);
+    since.map_or(0, |since| since.as_nanos() as u64)
+}
+
+/// Watches the offset of the wall clock from the boot clock.
+#[derive(Debug, Clone, Copy)]
+pub struct WallWatch {
+    /// Wall clock less boot clock as of the last step or the start, nanoseconds.
+    offset_ns: i64,
+}
+
+impl WallWatch {
+    /// Begins with the present offset.
+    #[must_use]
+    pub fn start() -> WallWatch {
+        loop {
+            if let Some(offset_ns) = read() {
+                return WallWatch { offset_ns };
+            }
+        }
+    }
+
+    /// Begins with an offset, for a simulated host.
+    #[must_use]
+    pub const fn of(offset_ns: i64) -> WallWatch {
+        WallWatch { offset_ns }
+    }
+
+    /// Wall clock less boot clock, nanoseconds, as of the last step or the start.
+    #[must_use]
+    pub fn offset_ns(&self) -> i64 {
+        self.offset_ns
+    }
+
+    /// Reads both clocks. The step since the last one, nanoseconds; positive: the wall clock was set forward.
+    pub fn look(&mut self) -> Option<i64> {
+        self.judge(read()?)
+    }
+
+    /// [`WallWatch::look`] at an offset that was read.
+    pub fn judge(&mut self, offset_ns: i64) -> Option<i64> {
+        let step_ns = offset_ns - self.offset_ns;
+        if step_ns.unsigned_abs() <= STEP_NS {
+            return None;
+        }
+        self.offset_ns = offset_ns;
+        Some(step_ns)
+    }
+}
+
+/// The present offset; `None`: the readings are too far apart.
+fn read() -> Option<i64> {
+    let before_ns = boot_ns();
+    let wall_ns = wall_ns();
+    let after_ns = boot_ns();
+    let is_close = after_ns - before_ns <= READ_NS;
+    is_close.then(|| wall_ns as i64 - before_ns as i64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A step is told once, in either direction; small ones are told when their sum is a step.
+    #[test]
+    fn a_step_is_told_once_and_small_ones_by_their_sum() {
+        let mut watch = WallWatch::of(1_000);
+        let step = STEP_NS as i64 + 1;
+        assert_eq!(watch.judge(1_000 + step), Some(step));
+        assert_eq!(watch.judge(1_000 + step), None);
+        assert_eq!(watch.judge(1_000), Some(-step));
+        assert_eq!(watch.judge(1_000 + 60_000_000), None);
+        assert_eq!(watch.judge(1_000 + 120_000_000), Some(120_000_000));
+        assert_eq!(watch.offset_ns(), 120_001_000);
+    }
+
+    #[test]
+    fn a_clock_that_is_not_set_has_no_step() {
+        let mut watch = WallWatch::start();
+        for _ in 0..1_000 {
+            assert_eq!(watch.look(), None);
+        }
+    }
+}
