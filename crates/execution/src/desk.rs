@@ -1,11 +1,15 @@
 //! Commands of the desk: a ring in shared memory for each client, whose files say who it is.
 //!
 //! A client publishes on a bus of its own, `<engine's bus>-<client>`. The engine reads it only if the files belong to
-//! the configured user. A command is a number (u64, little-endian) and a JSON object. The number is the time of the
-//! command in nanoseconds since 1970 and ascends: one that is old, or was seen before, is refused. A message without room for
-//! the number counts as a malformed command of number 0.
+//! the configured user. A command is a number (u64, little-endian) and a JSON object. The number is the time of the command by the
+//! host's boot clock, which nobody sets, and ascends: one that is old, from before the engine's start, or was seen before, is refused.
+//! A message without room for the number counts as a malformed command of number 0.
+//!
+//! A kill is never refused for its age, number or rate, nor is the cancel of a parent. A kill has a second way that needs no ring and
+//! that no other process can block: a file beside the rings, at which the engine looks each millisecond and at its start.
 
 use crate::config::{ClientConfig, CommandKind};
+use crate::kill_file::KillFile;
 use std::collections::VecDeque;
 use touchline_transport::bus::{
     END_OF_BATCH, Error, Layout, Lock, Polled, Publication, Root, SegmentError, Subscription,
@@ -20,7 +24,7 @@ pub const COMMAND_BYTES_MAX: usize = 2_048;
 /// Oldest command that is executed: one that was sent to an engine that did not run is not executed later.
 const AGE_MAX_NS: u64 = 2_000_000_000;
 /// A command may be this much ahead of the engine's clock.
-pub(crate) const AHEAD_MAX_NS: u64 = SECOND_NS;
+const AHEAD_MAX_NS: u64 = SECOND_NS;
 /// Interval of attempts to join a missing bus, nanoseconds.
 const RETRY_NS: u64 = 20_000_000;
 /// Most commands of a client in a round.
@@ -90,12 +94,17 @@ pub(crate) struct Ring {
     retry_ns: u64,
     /// Why the files were refused, as it was told last.
     told: Option<String>,
+    kill_file: KillFile,
     gate: Gate,
 }
 
-/// Admission of a client's commands: each number once, in its time, and not too many.
+/// Admission of a client's commands: each number once, in its time, and not too many. All times are of the boot clock.
 pub(crate) struct Gate {
     last_request: u64,
+    /// Commands up to this number were executed or refused by the runs before.
+    known: u64,
+    /// Start of the engine: a command of before was refused, or found no engine.
+    began_ns: u64,
     per_second: usize,
     /// Times of the admitted commands of the last second.
     recent: VecDeque<u64>,
@@ -108,6 +117,7 @@ pub(crate) struct Gate {
 pub(crate) enum Unfit {
     /// It has no number.
     Malformed,
+    /// Of more than two seconds ago, or of before the engine's start.
     TooOld,
     FromTheFuture,
     Replayed,
@@ -132,8 +142,15 @@ impl Unfit {
 }
 
 impl Ring {
-    /// A ring that is not joined yet; `last_request` is the last number that the journal knows.
-    pub(crate) fn new(client: &ClientConfig, root: &Root, engine: &str, last_request: u64) -> Ring {
+    /// A ring that is not joined yet, of an engine that started at `began_ns`; `last_request` is the last number that the journal
+    /// knows.
+    pub(crate) fn new(
+        client: &ClientConfig,
+        root: &Root,
+        engine: &str,
+        last_request: u64,
+        began_ns: u64,
+    ) -> Ring {
         let root = match &client.directory {
             Some(directory) => Root::at(directory),
             None => root.clone(),
@@ -142,14 +159,16 @@ impl Ring {
             Some(user) => root.owned_by(user),
             None => root,
         };
+        let bus = ring_name(engine, &client.name);
         Ring {
+            kill_file: KillFile::of(&root, &bus),
             root,
-            bus: ring_name(engine, &client.name),
+            bus,
             client: client.clone(),
             subscription: None,
             retry_ns: 0,
             told: None,
-            gate: Gate::new(client.max_commands_per_s, last_request),
+            gate: Gate::new(client.max_commands_per_s, last_request, began_ns),
         }
     }
 
@@ -201,9 +220,30 @@ impl Ring {
         }
     }
 
+    /// A kill that came without the ring. An error is told once.
+    pub(crate) fn take_kill(&mut self) -> Option<Result<Command, String>> {
+        let request = match self.kill_file.take()? {
+            Ok(request) => request,
+            Err(why) => return Some(Err(why)),
+        };
+        let text = KILL.to_owned();
+        Some(Ok(Command { request, text }))
+    }
+
     /// Checks number, age and rate of a command.
-    pub(crate) fn admit(&mut self, request: u64, now_ns: u64) -> Result<(), Unfit> {
-        self.gate.admit(request, now_ns)
+    pub(crate) fn admit(&mut self, command: &Command, now_ns: u64) -> Result<(), Unfit> {
+        self.gate.admit(command, now_ns)
+    }
+}
+
+/// The command that sets the kill switch.
+pub const KILL: &str = r#"{"op":"kill"}"#;
+
+impl Command {
+    /// Its kind, if it is one.
+    fn kind(&self) -> Option<CommandKind> {
+        let fields: serde_json::Value = serde_json::from_str(&self.text).ok()?;
+        CommandKind::of_op(fields.get("op")?.as_str()?)
     }
 }
 
@@ -233,9 +273,11 @@ fn refusal(error: &Error) -> String {
 
 impl Gate {
     /// Admits at most that many commands a second, behind the last number that the journal knows.
-    pub(crate) fn new(per_second: usize, last_request: u64) -> Gate {
+    pub(crate) fn new(per_second: usize, last_request: u64, began_ns: u64) -> Gate {
         Gate {
             last_request,
+            known: last_request,
+            began_ns,
             per_second,
             recent: VecDeque::new(),
             refused: VecDeque::new(),
@@ -243,13 +285,35 @@ impl Gate {
     }
 
     /// Checks number, age and rate of a command.
-    pub(crate) fn admit(&mut self, request: u64, now_ns: u64) -> Result<(), Unfit> {
-        let checked = self.check(request, now_ns);
+    pub(crate) fn admit(&mut self, command: &Command, now_ns: u64) -> Result<(), Unfit> {
+        let checked = match command.kind() {
+            Some(CommandKind::Kill) => self.check_kill(command.request),
+            Some(CommandKind::Cancel) => self.check_cancel(command.request),
+            _ => self.check(command.request, now_ns),
+        };
         // mutant: execution: refused commands without number fill the journal
         if checked.is_err() && !has_room(&mut self.refused, self.per_second, now_ns) {
             return Err(Unfit::Flood);
         }
         checked
+    }
+
+    /// A kill is executed whatever its number, age and rate, unless a run before has executed it: it may have been lifted since.
+    fn check_kill(&self, request: u64) -> Result<(), Unfit> {
+        match request {
+            0 => Err(Unfit::Malformed),
+            _ if request <= self.known => Err(Unfit::Replayed),
+            _ => Ok(()),
+        }
+    }
+
+    /// A cancel of this run is executed whatever its number, age and rate: it can be repeated without harm.
+    fn check_cancel(&self, request: u64) -> Result<(), Unfit> {
+        self.check_kill(request)?;
+        match request < self.began_ns {
+            true => Err(Unfit::TooOld),
+            false => Ok(()),
+        }
     }
 
     fn check(&mut self, request: u64, now_ns: u64) -> Result<(), Unfit> {
@@ -260,7 +324,7 @@ impl Gate {
         if request <= self.last_request {
             return Err(Unfit::Replayed);
         }
-        if request.saturating_add(AGE_MAX_NS) < now_ns {
+        if request < self.began_ns || request.saturating_add(AGE_MAX_NS) < now_ns {
             return Err(Unfit::TooOld);
         }
         if request > now_ns.saturating_add(AHEAD_MAX_NS) {
@@ -306,61 +370,107 @@ impl CommandKind {
 mod tests {
     use super::*;
 
-    fn ring(last_request: u64) -> Ring {
-        let client = ClientConfig {
-            name: "desk".to_owned(),
-            person: None,
-            user: None,
-            directory: None,
-            may: vec![CommandKind::Kill],
-            max_order: i64::MAX,
-            max_commands_per_s: 2,
-        };
-        Ring::new(&client, &Root::at("/nowhere"), "fx-run", last_request)
+    fn gate(last_request: u64, began_ns: u64) -> Gate {
+        Gate::new(2, last_request, began_ns)
     }
 
-    /// A command is executed once: not again, not after a restart that knows its number, not when it is old; one from the
-    /// future is refused and does not refuse those that follow.
+    fn command(request: u64, text: &str) -> Command {
+        let text = text.to_owned();
+        Command { request, text }
+    }
+
+    impl Gate {
+        fn admit_parent(&mut self, request: u64, now_ns: u64) -> Result<(), Unfit> {
+            self.admit(&command(request, r#"{"op":"parent"}"#), now_ns)
+        }
+    }
+
+    /// A command is executed once: not again, not after a restart that knows its number, not when it is old, not if it was sent before
+    /// the start; one from the future is refused and does not refuse those that follow.
     #[test]
     fn a_command_is_admitted_once_and_in_its_time() {
         let now_ns = 100 * SECOND_NS;
-        let mut fresh = ring(0);
+        let mut fresh = gate(0, 0);
         let future = now_ns + AHEAD_MAX_NS + 1;
-        assert_eq!(fresh.admit(future, now_ns), Err(Unfit::FromTheFuture));
-        assert_eq!(fresh.admit(now_ns, now_ns), Ok(()));
-        assert_eq!(fresh.admit(now_ns, now_ns), Err(Unfit::Replayed));
+        assert_eq!(
+            fresh.admit_parent(future, now_ns),
+            Err(Unfit::FromTheFuture)
+        );
+        assert_eq!(fresh.admit_parent(now_ns, now_ns), Ok(()));
+        assert_eq!(fresh.admit_parent(now_ns, now_ns), Err(Unfit::Replayed));
         let later_ns = now_ns + SECOND_NS;
-        assert_eq!(fresh.admit(now_ns - 1, later_ns), Err(Unfit::Replayed));
-        assert_eq!(ring(now_ns).admit(now_ns, now_ns), Err(Unfit::Replayed));
+        assert_eq!(
+            fresh.admit_parent(now_ns - 1, later_ns),
+            Err(Unfit::Replayed)
+        );
+        assert_eq!(
+            gate(now_ns, 0).admit_parent(now_ns, now_ns),
+            Err(Unfit::Replayed)
+        );
         let old = now_ns - AGE_MAX_NS - 1;
-        assert_eq!(ring(0).admit(old, now_ns), Err(Unfit::TooOld));
-        assert_eq!(ring(0).admit(old + 1, now_ns), Ok(()));
+        assert_eq!(gate(0, 0).admit_parent(old, now_ns), Err(Unfit::TooOld));
+        assert_eq!(gate(0, 0).admit_parent(old + 1, now_ns), Ok(()));
+        assert_eq!(
+            gate(0, now_ns).admit_parent(now_ns - 1, now_ns),
+            Err(Unfit::TooOld)
+        );
     }
 
     /// The limit is that of any second; a refused command does not count.
     #[test]
     fn a_client_has_a_rate() {
-        let (mut ring, now_ns) = (ring(0), 100 * SECOND_NS);
-        assert_eq!(ring.admit(now_ns, now_ns), Ok(()));
-        assert_eq!(ring.admit(now_ns + 1, now_ns + 1), Ok(()));
-        assert_eq!(ring.admit(now_ns + 2, now_ns + 2), Err(Unfit::Rate));
+        let (mut gate, now_ns) = (gate(0, 0), 100 * SECOND_NS);
+        assert_eq!(gate.admit_parent(now_ns, now_ns), Ok(()));
+        assert_eq!(gate.admit_parent(now_ns + 1, now_ns + 1), Ok(()));
+        assert_eq!(gate.admit_parent(now_ns + 2, now_ns + 2), Err(Unfit::Rate));
         let later_ns = now_ns + SECOND_NS;
-        assert_eq!(ring.admit(later_ns, later_ns), Ok(()));
-        assert_eq!(ring.admit(later_ns + 1, later_ns), Err(Unfit::Rate));
+        assert_eq!(gate.admit_parent(later_ns, later_ns), Ok(()));
+        assert_eq!(gate.admit_parent(later_ns + 1, later_ns), Err(Unfit::Rate));
     }
 
     /// Refused commands beyond the rate are a flood, whatever they are, and do not keep a good one from the engine.
     #[test]
     fn refused_commands_have_the_same_rate_and_leave_that_of_good_ones_alone() {
-        let (mut ring, now_ns) = (ring(0), 100 * SECOND_NS);
+        let (mut gate, now_ns) = (gate(0, 0), 100 * SECOND_NS);
         let old = now_ns - AGE_MAX_NS - 1;
-        assert_eq!(ring.admit(0, now_ns), Err(Unfit::Malformed));
-        assert_eq!(ring.admit(old, now_ns), Err(Unfit::TooOld));
+        assert_eq!(gate.admit_parent(0, now_ns), Err(Unfit::Malformed));
+        assert_eq!(gate.admit_parent(old, now_ns), Err(Unfit::TooOld));
         for request in [0, old, 7] {
-            assert_eq!(ring.admit(request, now_ns), Err(Unfit::Flood));
+            assert_eq!(gate.admit_parent(request, now_ns), Err(Unfit::Flood));
         }
-        assert_eq!(ring.admit(now_ns, now_ns), Ok(()));
+        assert_eq!(gate.admit_parent(now_ns, now_ns), Ok(()));
         let later_ns = now_ns + SECOND_NS;
-        assert_eq!(ring.admit(now_ns, later_ns), Err(Unfit::Replayed));
+        assert_eq!(gate.admit_parent(now_ns, later_ns), Err(Unfit::Replayed));
+    }
+
+    /// A kill and a cancel are admitted whatever their number, age and rate; a kill of before the start, too, unless the journal
+    /// knows it, and then it is not set again.
+    #[test]
+    fn a_kill_and_a_cancel_are_not_refused_for_age_number_or_rate() {
+        let (now_ns, cancel) = (100 * SECOND_NS, r#"{"op":"cancel","id":"P1"}"#);
+        let began_ns = now_ns - 10 * SECOND_NS;
+        let mut gate = gate(began_ns - 5, began_ns);
+        for (request, parent) in [
+            (now_ns, Ok(())),
+            (now_ns + 1, Ok(())),
+            (now_ns + 2, Err(Unfit::Rate)),
+        ] {
+            assert_eq!(gate.admit_parent(request, now_ns), parent);
+        }
+        // Old, behind a later number, ahead of the clock, and beyond the rate.
+        for request in [began_ns + 1, now_ns - 1, now_ns + 7 * SECOND_NS] {
+            for text in [KILL, cancel] {
+                assert_eq!(
+                    gate.admit(&command(request, text), now_ns),
+                    Ok(()),
+                    "{text}"
+                );
+            }
+        }
+        assert_eq!(gate.admit(&command(began_ns - 1, KILL), now_ns), Ok(()));
+        let of_before = command(began_ns - 1, cancel);
+        assert_eq!(gate.admit(&of_before, now_ns), Err(Unfit::TooOld));
+        let known = command(began_ns - 5, KILL);
+        assert_eq!(gate.admit(&known, now_ns), Err(Unfit::Replayed));
     }
 }

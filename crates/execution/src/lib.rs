@@ -33,6 +33,7 @@ mod follower;
 #[cfg(test)]
 #[path = "../../net/tests/net/tls/issuer.rs"]
 mod issuer;
+mod kill_file;
 mod numbers;
 mod order_session;
 pub mod records;
@@ -47,6 +48,7 @@ pub use copied::Copied;
 pub use counters::{Counters, OF_BANK, StandbyCounters};
 pub use drop_copy::{DropCopy, decode};
 pub use follower::{Follower, Line};
+pub use kill_file::write_kill;
 pub use recovery::{Recovered, RecoveryError};
 pub use standby::{Promotion, Standby, Step, standby_bus};
 pub use statistics::HISTOGRAMS;

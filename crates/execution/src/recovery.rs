@@ -1,6 +1,5 @@
 //! State of the engine from its journal.
 
-use crate::desk::AHEAD_MAX_NS;
 use crate::numbers::Numbers;
 use crate::records::{self, Record, Run};
 use std::collections::HashMap;
@@ -111,6 +110,20 @@ impl Recovered {
     pub(crate) fn note_start(&mut self, start: &StartReport) {
         self.skip_lost_numbers(start);
         self.start = start.clone();
+    }
+
+    /// Last number of a client's commands, by the boot clock of the present boot: numbers of another boot or host are of another
+    /// clock, and its rings are gone.
+    pub(crate) fn last_request(&self, client: &str) -> u64 {
+        match self.boot == Some(self.start.boot) {
+            true => self.requests.get(client).copied().unwrap_or(0),
+            false => 0,
+        }
+    }
+
+    /// Whether the run before ended with the kill switch set and could not record it: its journal had failed.
+    pub(crate) fn had_unrecorded_kill(&self) -> bool {
+        self.start.had_failed && !self.engine.is_killed()
     }
 
     /// Whether orders may have been sent that the journal lacks: after a crash of the host, a journal that failed, or a start
@@ -280,17 +293,11 @@ impl Reading {
                 }
             }
             Record::Command {
-                at_ns,
-                request,
-                client,
-                ..
+                request, client, ..
             } => {
-                // One from the future was refused, and must not refuse all others until then.
-                if request <= at_ns.saturating_add(AHEAD_MAX_NS) {
-                    let last = self.recovered.requests.entry(client.to_owned());
-                    let last = last.or_default();
-                    *last = request.max(*last);
-                }
+                let last = self.recovered.requests.entry(client.to_owned());
+                let last = last.or_default();
+                *last = request.max(*last);
             }
             Record::Decided { at_ns, text } => {
                 self.at(at_ns).map_err(restore)?;

@@ -14,10 +14,10 @@ use crate::records;
 use crate::recovery::{Reading, RecoveryError};
 use crate::trader::{Error, RING_REFUSED, Trader, answer_line};
 use serde_json::Value;
-use std::time::{SystemTime, UNIX_EPOCH};
 use touchline_journal::Follow;
 use touchline_transport::boot_ns;
 use touchline_transport::bus::Root;
+use touchline_transport::clock::wall_ns;
 use touchline_transport::shm::ProcessStats;
 
 /// Most records in a round.
@@ -79,13 +79,13 @@ impl Standby {
         let answers = DropCopy::open(&root, &bus, RING_BYTES)?;
         let rings = config.clients.iter();
         // A command from before was for another standby: nobody has asked this one for a promotion.
-        let began_ns = wall_ns();
+        let began_ns = boot_ns();
         Ok(Standby {
             follow: Follow::new(&config.run.journal),
             reading: Some(Reading::new(&setup)),
             answers: Some(answers),
             rings: rings
-                .map(|client| Ring::new(client, &root, &bus, began_ns))
+                .map(|client| Ring::new(client, &root, &bus, 0, began_ns))
                 .collect(),
             commands: Vec::new(),
             stats: counters_file(&root, &bus)?,
@@ -187,7 +187,7 @@ impl Standby {
     ) -> Result<Option<(Trader, Promotion)>, Error> {
         let ring = &mut self.rings[place];
         let client = ring.client.clone();
-        let admitted = ring.admit(command.request, wall_ns());
+        let admitted = ring.admit(&command, boot_ns());
         let op = serde_json::from_str::<Value>(&command.text).ok();
         let op = op.and_then(|fields| Some(fields.get("op")?.as_str()?.to_owned()));
         let op = op.as_deref().unwrap_or_default();
@@ -346,9 +346,4 @@ fn counters_file(root: &Root, bus: &str) -> Result<ProcessStats, Error> {
         StandbyCounters::TABLE,
         [],
     )?)
-}
-
-fn wall_ns() -> u64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH);
-    since.map_or(0, |since| since.as_nanos() as u64)
 }

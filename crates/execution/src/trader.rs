@@ -35,9 +35,8 @@ use carry::Core;
 use dates::Dates;
 use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
-use std::time::{SystemTime, UNIX_EPOCH};
 use thiserror::Error;
-use touchline_compose::{Counters, Source, WallClock};
+use touchline_compose::{Counters, HostClock, Source};
 use touchline_fx::Engine;
 use touchline_fx::input::Session;
 use touchline_fx::setup::Setup;
@@ -129,7 +128,7 @@ pub struct Trader {
     rings: Vec<Ring>,
     commands: Vec<Command>,
     counters: Counters,
-    clock: WallClock,
+    clock: HostClock,
     statistics: Statistics,
     timers: Timers,
     dates: Dates,
@@ -202,14 +201,16 @@ impl Trader {
         let counts = (recovered.records, recovered.orders);
         let banks = config.banks.iter().enumerate();
         let sources = banks.map(|(bank, _)| Source::new(bank, &config.source(bank), &setup));
+        let began_ns = boot_ns();
         let rings = config.clients.iter().map(|client| {
-            let last = recovered.requests.get(&client.name).copied().unwrap_or(0);
-            Ring::new(client, &root, &config.run.bus, last)
+            let last = recovered.last_request(&client.name);
+            Ring::new(client, &root, &config.run.bus, last, began_ns)
         });
+        let rings = rings.collect();
         let fine = Clock::calibrated();
         let statistics = Statistics::create(&root, &config.run.bus, fine, &setup)?;
-        let mut clock = WallClock::new(fine);
-        let now_ns = clock.now_ns().max(recovered.last_ns);
+        let mut clock = HostClock::start(fine, recovered.last_ns);
+        let (now_ns, wall_ahead_ns) = (clock.now_ns(), clock.wall_ahead_ns());
         let host = Host { journal, drop_copy };
         let readiness = Readiness::new(config.banks.len()).map_err(Error::Sockets)?;
         let (tls, passwords): (Vec<_>, Vec<_>) = access
@@ -223,7 +224,7 @@ impl Trader {
         });
         let mut trader = Trader {
             sources: sources.collect(),
-            rings: rings.collect(),
+            rings,
             commands: Vec::new(),
             core: Core::new(config, host, links, recovered, start.epoch),
             readiness,
@@ -243,6 +244,10 @@ impl Trader {
             session.set_password(password);
         }
         trader.core.prepare(ticks);
+        trader.core.wall_ahead_ns = wall_ahead_ns;
+        for source in &mut trader.sources {
+            source.set_wall_ahead(wall_ahead_ns);
+        }
         let time = trader.core.time(boot_ns(), now_ns);
         trader.core.begin(config, trader.start.epoch, time)?;
         trader.watch_dates(boot_ns());
@@ -345,7 +350,10 @@ impl Trader {
         let at_ns = self.time(boot_ns()).wall_ns;
         self.core.tell_scores(at_ns);
         self.show_counters();
-        self.core.out.journal.close(wall_ns())?;
+        self.core
+            .out
+            .journal
+            .close(touchline_transport::clock::wall_ns())?;
         Ok(())
     }
 
@@ -392,7 +400,7 @@ impl Trader {
             for command in commands.drain(..) {
                 let time = self.time(began_ns);
                 let ring = &mut self.rings[place];
-                let admitted = ring.admit(command.request, time.wall_ns);
+                let admitted = ring.admit(&command, boot_ns());
                 self.core.command(time, &ring.client, &command, admitted);
                 count += 1;
             }
@@ -446,10 +454,53 @@ impl Trader {
         }
     }
 
+    /// Kills that came without a ring.
+    fn take_kills(&mut self, began_ns: u64) {
+        for place in 0..self.rings.len() {
+            let Some(taken) = self.rings[place].take_kill() else {
+                continue;
+            };
+            let time = self.time(began_ns);
+            let ring = &mut self.rings[place];
+            match taken {
+                Ok(command) => {
+                    let admitted = ring.admit(&command, boot_ns());
+                    self.core.command(time, &ring.client, &command, admitted);
+                }
+                Err(why) => self.core.refuse_ring(time.wall_ns, &ring.client, &why),
+            }
+        }
+    }
+
+    /// The wall clock was set: times of the gateways before it are not known.
+    #[cold]
+    fn wall_stepped(&mut self, began_ns: u64, step_ns: i64) {
+        self.counters.wall_clock_steps += 1;
+        let wall_ahead_ns = self.clock.wall_ahead_ns();
+        self.core.wall_stepped(step_ns, wall_ahead_ns);
+        let Trader {
+            core,
+            sources,
+            counters,
+            clock,
+            ..
+        } = self;
+        for source in sources {
+            let (bank, now_ns) = (source.bank(), clock.now_ns());
+            source.doubt_times(now_ns, wall_ahead_ns, counters, &mut |session| {
+                let time = core.time(began_ns, now_ns);
+                core.quotes(time, bank, session);
+            });
+        }
+    }
+
     #[cold]
     fn control(&mut self, began_ns: u64) -> Result<(), Error> {
         self.timers.control_ns = began_ns + TIMER_NS;
         self.clock.set();
+        if let Some(step_ns) = self.clock.wall_step() {
+            self.wall_stepped(began_ns, step_ns);
+        }
         for source in &mut self.sources {
             if let Some(why) = source.take_notice() {
                 let bank = self.setup.banks[source.bank()].config.name.clone();
@@ -459,6 +510,7 @@ impl Trader {
         }
         self.join_rings(began_ns);
         self.watch_dates(began_ns);
+        self.take_kills(began_ns);
         self.core.watch_journal(ReceiveTime {
             wall_ns: self.clock.now_ns(),
             mono_ns: began_ns,
@@ -529,11 +581,6 @@ impl Directory {
         let about = std::fs::metadata(path).ok()?;
         Some((about.dev(), about.ino()))
     }
-}
-
-fn wall_ns() -> u64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH);
-    since.map_or(0, |since| since.as_nanos() as u64)
 }
 
 /// What a bank's session says of quotes.

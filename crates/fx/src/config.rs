@@ -246,6 +246,8 @@ pub struct RiskConfig {
     pub kill_rejects_per_s: usize,
     /// Users who may lift the kill switch; two of them must.
     pub kill_lifters: Vec<String>,
+    /// Whether two names of one Unix user may lift the kill switch. A replay has no users.
+    pub lift_by_one_user: bool,
     /// Time for which the last reference stays valid when fewer than three banks quote both sides, milliseconds.
     pub reference_ttl_ms: u64,
     /// The reference of a pair without a valid one.
@@ -275,6 +277,7 @@ impl Default for RiskConfig {
             kill_unknown: 1_000_000,
             kill_rejects_per_s: 1_000_000,
             kill_lifters: Vec::new(),
+            lift_by_one_user: false,
             reference_ttl_ms: 0,
             without_reference: WithoutReference::default(),
             bookers: Vec::new(),

@@ -39,6 +39,7 @@ use crate::scorecard::Scorecard;
 use crate::setup::{Bank, Setup, Slot};
 use crate::stages::Stage;
 use crate::window::LastSecond;
+use touchline_types::Id;
 use touchline_wire::fix::{Frame, Message, frame};
 
 pub use restore::RestoreError;
@@ -278,6 +279,11 @@ impl Engine {
     /// The composites as of the last step.
     pub fn composites(&self) -> &Composites {
         &self.composites
+    }
+
+    /// The user who has asked to lift the kill switch, and waits for a second one.
+    pub fn first_lifter(&self) -> Option<Id> {
+        self.kill.first_lifter()
     }
 
     /// Whether the kill switch is set.

@@ -16,6 +16,11 @@ impl KillSwitch {
         self.is_killed
     }
 
+    /// The user who has asked to lift it, and waits for a second one.
+    pub fn first_lifter(&self) -> Option<Id> {
+        self.first
+    }
+
     /// Sets it. Requests to lift it are forgotten, also if it was set already.
     pub fn kill(&mut self) {
         *self = KillSwitch {

@@ -4,6 +4,7 @@ pub mod blotter;
 mod compose;
 mod desk;
 mod follow;
+mod kill;
 mod lines;
 pub mod numbers;
 mod preset;
@@ -33,10 +34,11 @@ enum Command {
     Report(report::Arguments),
     Send(desk::SendArguments),
     Cancel(desk::CancelArguments),
-    Kill(desk::KillArguments),
+    Kill(kill::KillArguments),
     Lift(desk::LiftArguments),
     Enable(desk::EnableArguments),
     Resolve(desk::ResolveArguments),
+    Book(desk::BookArguments),
     Promote(desk::PromoteArguments),
 }
 
@@ -51,10 +53,11 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         Command::Report(arguments) => report::run(arguments),
         Command::Send(arguments) => desk::send(arguments),
         Command::Cancel(arguments) => desk::cancel(arguments),
-        Command::Kill(arguments) => desk::kill(arguments),
+        Command::Kill(arguments) => kill::kill(arguments),
         Command::Lift(arguments) => desk::lift(arguments),
         Command::Enable(arguments) => desk::enable(arguments),
         Command::Resolve(arguments) => desk::resolve(arguments),
+        Command::Book(arguments) => desk::book(arguments),
         Command::Promote(arguments) => desk::promote(arguments),
     }
 }

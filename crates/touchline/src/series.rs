@@ -26,8 +26,7 @@ pub struct Series {
     trades: Option<SeriesOutput>,
     prices: Prices,
     mirror: Mirror,
-    /// By instrument; `None` for one that is not selected, or not defined yet.
-    definitions: Vec<Option<InstrumentDefinition>>,
+    definitions: Vec<InstrumentDefinition>,
     /// Last row of each instrument.
     last: Vec<Option<Quote>>,
     failure: Option<Failure>,
@@ -134,9 +133,9 @@ impl Series {
         self.failure = self.failure.take().or(written.err());
     }
 
-    /// Writes the rows of every defined instrument with a changed state, by ascending security id.
+    /// Writes the rows of every instrument with a changed state, by ascending security id.
     fn quote_all(&mut self, timestamps: &Timestamps) {
-        let mut all: Vec<_> = self.definitions.iter().flatten().collect();
+        let mut all: Vec<_> = self.definitions.iter().collect();
         all.sort_by_key(|definition| definition.security_id);
         let all: Vec<_> = all.iter().map(|definition| definition.instrument).collect();
         for instrument in all {
@@ -162,10 +161,11 @@ impl Series {
 
     fn define(&mut self, definition: &InstrumentDefinition) {
         let index = definition.instrument.index();
-        if self.definitions.len() <= index {
-            self.definitions.resize(index + 1, None);
+        while self.definitions.len() <= index {
+            let next = Instrument(self.definitions.len() as u32);
+            self.definitions.push(unknown(next));
         }
-        self.definitions[index] = Some(*definition);
+        self.definitions[index] = *definition;
     }
 }
 
@@ -192,11 +192,11 @@ impl Subscribe for Series {
 }
 
 fn definition_of(
-    definitions: &[Option<InstrumentDefinition>],
+    definitions: &[InstrumentDefinition],
     instrument: Instrument,
 ) -> InstrumentDefinition {
     let known = definitions.get(instrument.index());
-    known.copied().flatten().unwrap_or(unknown(instrument))
+    known.copied().unwrap_or(unknown(instrument))
 }
 
 fn unknown(instrument: Instrument) -> InstrumentDefinition {

@@ -2,6 +2,7 @@
 
 use super::sessions::Faults;
 use super::{Incident, Path, Quotes, Totals};
+use crate::config::ClientConfig;
 use crate::edge::{Link, Output};
 use crate::order_session::OrderSession;
 use crate::records::{self, Order, Record};
@@ -12,12 +13,15 @@ use touchline_fx::event::{Alarm, Event, Message, OrderEvent, OrderLine};
 use touchline_fx::input::{Desk, Input, Session};
 use touchline_fx::lines::{LineKind, body, each_line, fields, msg_type};
 use touchline_fx::orders::Terms;
-use touchline_fx::setup::Bank;
+use touchline_fx::setup::{Bank, Setup};
 use touchline_fx::stages::Stage;
 use touchline_fx::{Batch, Engine};
 use touchline_journal::Refused;
 use touchline_types::{Id, ReceiveTime, Side};
+use touchline_wire::fix::{Encoder, Precision};
 
+/// TransactTime.
+const TRANSACT_TIME: u32 = 60;
 /// Incidents that wait for the log at most.
 const INCIDENTS_MAX: usize = 1_024;
 /// Largest record of lines; more lines become another record.
@@ -49,6 +53,8 @@ pub(super) struct Core<O, L> {
     pub pause_max_ns: u64,
     /// The journal cannot be written: no new orders are sent.
     pub is_journal_dead: bool,
+    /// The run before was killed, and its journal could not record it.
+    pub is_kill_unrecorded: bool,
     /// Why the journal refused a record, the first one.
     pub refused: Option<Refused>,
     /// The last alarm of the journal.
@@ -56,6 +62,8 @@ pub(super) struct Core<O, L> {
     pub sessions: Vec<OrderSession<L>>,
     pub incidents: VecDeque<Incident>,
     pub totals: Totals,
+    /// Everybody who may send commands.
+    pub clients: Vec<ClientConfig>,
     /// Text of the parent order that is being handled.
     pub command: Option<String>,
     /// Text of the parent that was accepted last, until it is told.
@@ -74,6 +82,8 @@ pub(super) struct Core<O, L> {
     pub faults: Vec<Faults>,
     /// Banks whose sessions have messages of the present batch.
     pub is_filled: Vec<bool>,
+    /// The wall clock less the engine's clock, nanoseconds.
+    pub wall_ahead_ns: i64,
     /// Paths of this round that sent something.
     pub paths: Vec<Path>,
     /// When the last cancel was handed to the kernel, in ticks.
@@ -309,12 +319,11 @@ impl<O: Output, L: Link> Core<O, L> {
             self.totals.unsent += 1;
             return;
         }
+        let wall = self.wall(time);
         let setup = self.engine.setup();
         let session = &mut self.sessions[terms.bank];
-        let sent = session.send("D", time, |encoder| {
-            fields(setup, message, &mut |tag, value| {
-                encoder.bytes(tag, value.as_bytes());
-            });
+        let sent = session.send("D", wall, |encoder| {
+            put_fields(setup, message, (time, wall), encoder);
         });
         match sent {
             Ok(_) => {
@@ -341,12 +350,11 @@ impl<O: Output, L: Link> Core<O, L> {
         // Cancels and questions make no position: they leave even if the journal cannot be written.
         let appended = self.append(at_ns, &record);
         self.text = text;
+        let wall = self.wall(time);
         let setup = self.engine.setup();
         let session = &mut self.sessions[bank];
-        let sent = session.send(msg_type(message), time, |encoder| {
-            fields(setup, message, &mut |tag, value| {
-                encoder.bytes(tag, value.as_bytes());
-            });
+        let sent = session.send(msg_type(message), wall, |encoder| {
+            put_fields(setup, message, (time, wall), encoder);
         });
         let is_cancel = matches!(message, Message::Cancel { .. });
         match message {
@@ -516,6 +524,24 @@ impl<O: Output, L: Link> Core<O, L> {
         self.engine.finish(&mut batch);
         self.tell(&batch, at_ns);
     }
+}
+
+/// Fields of a message, with the wall clock in TransactTime (60): a counterparty compares it with its own.
+fn put_fields(
+    setup: &Setup,
+    message: &Message,
+    (time, wall): (ReceiveTime, ReceiveTime),
+    encoder: &mut Encoder<'_>,
+) {
+    let is_other = time.wall_ns != wall.wall_ns;
+    fields(setup, message, &mut |tag, value| {
+        match tag {
+            TRANSACT_TIME if is_other => {
+                encoder.timestamp(tag, wall.wall_ns, Precision::Milliseconds)
+            }
+            _ => encoder.bytes(tag, value.as_bytes()),
+        };
+    });
 }
 
 /// The message of a line that is sent.

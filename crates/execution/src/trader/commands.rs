@@ -35,10 +35,15 @@ impl<O: Output, L: Link> Core<O, L> {
         }
         self.wake(time);
         let at_ns = time.wall_ns;
+        // A number from the future must not refuse all others until then, and the journal knows the last one.
+        let request = match admitted {
+            Err(Unfit::FromTheFuture) => 0,
+            _ => command.request,
+        };
         // mutant: execution: a replayed command is not in the journal
-        self.journal_command(time, client, command);
+        let is_journaled = self.journal_command(time, client, command, request);
         let done = match admitted {
-            Ok(()) => self.execute(time, client, &command.text),
+            Ok(()) => self.execute(time, client, &command.text, is_journaled),
             Err(unfit) => Err(unfit.reason().to_owned()),
         };
         let (answer, reason) = match &done {
@@ -82,22 +87,30 @@ impl<O: Output, L: Link> Core<O, L> {
         answer: &str,
     ) {
         let at_ns = time.wall_ns;
-        self.journal_command(time, client, command);
+        self.journal_command(time, client, command, command.request);
         let line = answer_line(at_ns, &client.name, command.request, answer, None, None);
         self.answer(at_ns, &line);
     }
 
-    /// The command as received.
-    fn journal_command(&mut self, time: ReceiveTime, client: &ClientConfig, command: &Command) {
+    /// The command as received, with this number. False: the journal has it not.
+    fn journal_command(
+        &mut self,
+        time: ReceiveTime,
+        client: &ClientConfig,
+        command: &Command,
+        request: u64,
+    ) -> bool {
         let record = Record::Command {
             at_ns: time.wall_ns,
-            request: command.request,
+            request,
             client: &client.name,
             person: client.person(),
             text: &command.text,
         };
         let appended = self.append(time.wall_ns, &record);
+        let is_journaled = appended.is_ok() && !self.is_journal_dead;
         self.check(appended, time);
+        is_journaled
     }
 
     fn execute(
@@ -105,6 +118,7 @@ impl<O: Output, L: Link> Core<O, L> {
         time: ReceiveTime,
         client: &ClientConfig,
         text: &str,
+        is_journaled: bool,
     ) -> Result<&'static str, String> {
         let malformed = || "malformed".to_owned();
         if text.len() > COMMAND_BYTES_MAX {
@@ -115,6 +129,18 @@ impl<O: Output, L: Link> Core<O, L> {
         let kind = CommandKind::of_op(op).ok_or_else(malformed)?;
         if !client.may.contains(&kind) {
             return Err("not_allowed".to_owned());
+        }
+        // A kill and a cancel leave nothing that a restart would have to know: they are executed without a journal, too.
+        if !is_journaled && !matches!(kind, CommandKind::Kill | CommandKind::Cancel) {
+            return Err("kill".to_owned());
+        }
+        if kind == CommandKind::Lift
+            && let Some(other) = self.first_lifter_of_user(client)
+        {
+            let allow = "[risk] lift_by_one_user = true would allow it";
+            return Err(format!(
+                "one_user: {other} is of the same Unix user; {allow}"
+            ));
         }
         // The person is that of the ring, whatever the command says.
         if matches!(
@@ -148,6 +174,22 @@ impl<O: Output, L: Link> Core<O, L> {
             }
             _ => self.decide(time, &desk, &text),
         }
+    }
+
+    /// The person who has asked to lift the kill, if this client is of the same Unix user: two names of one user are no two persons,
+    /// unless the configuration says so.
+    fn first_lifter_of_user(&self, client: &ClientConfig) -> Option<Id> {
+        if self.engine.setup().risk.lift_by_one_user {
+            return None;
+        }
+        let first = self.engine.first_lifter()?;
+        let is_first = |other: &&ClientConfig| other.person() == first.as_str();
+        let others = self.clients.iter().filter(is_first);
+        let is_other = first.as_str() != client.person();
+        let own = self.clients.iter().find(|own| own.name == client.name);
+        let user = own.and_then(|own| own.user);
+        let is_same_user = others.into_iter().any(|other| other.user == user);
+        (is_other && is_same_user).then_some(first)
     }
 
     /// A parent: the core says whether it is accepted, and the journal has it before its first order.

@@ -148,6 +148,11 @@ pub enum Incident {
         /// The date, `YYYYMMDD`.
         spot_date: String,
     },
+    /// The wall clock was set: quotes count again when they are new.
+    ClockStepped {
+        /// By this much, milliseconds; negative: back.
+        ms: i64,
+    },
     /// Quotes of a bank's bus cannot be used.
     Quotes {
         /// Bank.
@@ -205,6 +210,7 @@ impl Incident {
             Incident::RingRefused { .. } => "ring_refused",
             Incident::Paused { .. } => "paused",
             Incident::DatePassed { .. } => "value_date_passed",
+            Incident::ClockStepped { .. } => "clock_step",
             Incident::Quotes { .. } => "quotes_refused",
         }
         .to_owned()
@@ -421,6 +427,10 @@ impl fmt::Display for Incident {
                 f,
                 "the spot date {spot_date} of {pair} has passed by New York's date, which turns at 17:00: the pair gets no orders; give \
                  the new spot_date, and start the engine again"
+            ),
+            Incident::ClockStepped { ms } => write!(
+                f,
+                "the wall clock was set by {ms} ms; quotes of each bank count again when they are new; check the time service of this host"
             ),
             Incident::Paused { ms } => {
                 write!(

@@ -4,7 +4,7 @@ use super::Incident;
 use super::Totals;
 use super::carry::{Boot, Core, PATHS_MAX};
 use super::sessions::Faults;
-use crate::config::{Config, SyncMode};
+use crate::config::{ClientConfig, Config, SyncMode};
 use crate::edge::{Link, Output};
 use crate::order_session::{OrderSession, Said};
 use crate::records::{self, Record, Run};
@@ -17,6 +17,7 @@ use touchline_fx::input::{Desk, Input};
 use touchline_fx::setup::Bank;
 use touchline_fx::stages::Stopwatch;
 use touchline_journal::Refused;
+use touchline_transport::bus::Root;
 use touchline_types::{Id, ReceiveTime};
 
 /// Orders of a run for which memory is taken at the start; further ones may wait for it.
@@ -49,6 +50,7 @@ impl<O: Output, L: Link> Core<O, L> {
             is_tail_lost: recovered.start.is_other_boot,
             lacks: recovered.may_lack_orders() && !Variant::NotAskedAfterReboot.is_on(),
         };
+        let is_kill_unrecorded = recovered.had_unrecorded_kill();
         let (mut engine, next_line) = (recovered.engine, recovered.next_line);
         let prefix = format!("{}e{epoch}", config.prefix);
         engine.set_prefix(Id::lossy(prefix.as_bytes()));
@@ -60,11 +62,13 @@ impl<O: Output, L: Link> Core<O, L> {
             sync_wait_ns: config.run.sync_wait_ms * 1_000_000,
             pause_max_ns: config.run.pause_max_ms * 1_000_000,
             is_journal_dead: false,
+            is_kill_unrecorded,
             refused: None,
             alarm: 0,
             sessions,
             incidents: VecDeque::new(),
             totals: Totals::default(),
+            clients: config.clients.iter().map(of_user).collect(),
             command: None,
             accepted: None,
             untold: recovered.untold,
@@ -74,6 +78,7 @@ impl<O: Output, L: Link> Core<O, L> {
             banks: vec![BankCounts::default(); config.banks.len()],
             faults: vec![Faults::default(); config.banks.len()],
             is_filled: vec![false; config.banks.len()],
+            wall_ahead_ns: 0,
             paths: Vec::new(),
             last_canceled: 0,
             connects_next: 0,
@@ -155,6 +160,9 @@ impl<O: Output, L: Link> Core<O, L> {
             false => Desk::Restart,
         };
         self.handle(time, &Input::Desk(desk));
+        if self.is_kill_unrecorded {
+            self.kill("auto:journal", time);
+        }
         Ok(())
     }
 
@@ -190,12 +198,28 @@ impl<O: Output, L: Link> Core<O, L> {
         }
     }
 
-    /// A round of the order sessions, by the clock `wall_ns`: those that are due, as `is_due` says or as they say themselves.
+    /// A time of the engine with the wall clock, for what counterparties read.
+    pub fn wall(&self, time: ReceiveTime) -> ReceiveTime {
+        ReceiveTime {
+            wall_ns: time.wall_ns.saturating_add_signed(self.wall_ahead_ns),
+            mono_ns: time.mono_ns,
+        }
+    }
+
+    /// The wall clock was set by this much, and is that much ahead of the engine's clock now.
+    pub fn wall_stepped(&mut self, step_ns: i64, wall_ahead_ns: i64) {
+        self.wall_ahead_ns = wall_ahead_ns;
+        self.incident(Incident::ClockStepped {
+            ms: step_ns / 1_000_000,
+        });
+    }
+
+    /// A round of the order sessions, by the engine's clock `now_ns`: those that are due, as `is_due` says or as they say themselves.
     /// One of them makes a step of its connection. Returns the number of things that they said.
     pub fn order_sessions(
         &mut self,
         mono_ns: u64,
-        mut wall_ns: impl FnMut() -> u64,
+        mut now_ns: impl FnMut() -> u64,
         is_due: impl Fn(Bank) -> bool,
     ) -> usize {
         let mut count = 0;
@@ -204,19 +228,20 @@ impl<O: Output, L: Link> Core<O, L> {
             if !is_due(bank) && !self.sessions[bank].is_due(mono_ns) {
                 continue;
             }
-            let time = self.time(mono_ns, wall_ns());
+            let wall = self.wall(self.time(mono_ns, now_ns()));
             // mutant: execution: every bank makes a step of its handshake in a round
             if connecting == Some(bank) {
-                self.sessions[bank].connect(time);
+                self.sessions[bank].connect(wall);
             }
             for _ in 0..READS_MAX {
-                let has_more = self.sessions[bank].read(time);
-                count += self.heard(bank, mono_ns, &mut wall_ns);
+                let has_more = self.sessions[bank].read(wall);
+                count += self.heard(bank, mono_ns, &mut now_ns);
                 if !has_more {
                     break;
                 }
             }
-            self.sessions[bank].tick(time);
+            self.sessions[bank].tick(wall);
+            let time = self.time(mono_ns, now_ns());
             self.flush(bank, time);
         }
         count
@@ -234,11 +259,12 @@ impl<O: Output, L: Link> Core<O, L> {
     }
 
     /// Handles what a session says of the bytes that it has. Returns the number.
-    fn heard(&mut self, bank: Bank, mono_ns: u64, wall_ns: &mut impl FnMut() -> u64) -> usize {
+    fn heard(&mut self, bank: Bank, mono_ns: u64, now_ns: &mut impl FnMut() -> u64) -> usize {
         let mut count = 0;
         loop {
-            let time = self.time(mono_ns, wall_ns());
-            match self.sessions[bank].poll(time) {
+            let time = self.time(mono_ns, now_ns());
+            let wall = self.wall(time);
+            match self.sessions[bank].poll(wall) {
                 Said::Nothing => return count,
                 said => self.said(bank, said, time),
             }
@@ -249,8 +275,9 @@ impl<O: Output, L: Link> Core<O, L> {
     /// Sends the logouts, and makes no order any more.
     pub fn log_out(&mut self, time: ReceiveTime) {
         self.engine.hold(true);
+        let wall = self.wall(time);
         for bank in 0..self.sessions.len() {
-            self.sessions[bank].log_out(time);
+            self.sessions[bank].log_out(wall);
             self.flush(bank, time);
         }
     }
@@ -258,5 +285,14 @@ impl<O: Output, L: Link> Core<O, L> {
     /// Whether no order session has a connection.
     pub fn is_disconnected(&self) -> bool {
         self.sessions.iter().all(OrderSession::is_disconnected)
+    }
+}
+
+/// A client with its user: that of this process, if the configuration names none.
+fn of_user(client: &ClientConfig) -> ClientConfig {
+    let user = client.user.unwrap_or_else(|| Root::of_this_user().owner());
+    ClientConfig {
+        user: Some(user),
+        ..client.clone()
     }
 }

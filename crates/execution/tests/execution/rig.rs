@@ -6,15 +6,16 @@ use std::net::{TcpListener, TcpStream};
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant};
 use touchline_execution::desk::DeskClient;
 use touchline_execution::{Config, Incident, Trader};
 use touchline_lab::bank::bus;
 use touchline_lab::bank::guards::{BANK_OFF, PAIR_OFF, RISK_OFF};
 use touchline_session::fix::{Event, Memory, Role, Session, Settings};
-use touchline_transport::Publish;
 use touchline_transport::bus::Root;
+use touchline_transport::clock::wall_ns;
 use touchline_transport::shm::{Lock, Publisher, Settings as BusSettings};
+use touchline_transport::{Publish, boot_ns};
 use touchline_types::{ReceiveTime, Timestamps};
 
 /// Timeout of every step.
@@ -50,7 +51,7 @@ impl Rig {
         let settings = format!(
             "date = \"20260105\"\nprefix = \"T\"\naccount = \"D\"\n[run]\ndirectory = {:?}\njournal = {:?}\n\
              ring_bytes = 1048576\n{run}\n\
-             [risk]\n{RISK_OFF}\
+             [risk]\nlift_by_one_user = true\n{RISK_OFF}\
              [[pairs]]\nsymbol = \"EUR/USD\"\nprecision = 5\nspot_date = \"20260107\"\n{PAIR_OFF}\
              [[banks]]\nname = \"LP01\"\npairs = [\"EUR/USD\"]\nstatus_final = true\n{BANK_OFF}{bank}\n\
              [[sessions]]\nbank = \"LP01\"\nhost = \"{address}\"\nsender = \"TOUCHLINE\"\nreconnect_ms = 1\n\
@@ -157,7 +158,7 @@ impl Rig {
     pub fn kill_as_guest(&mut self) {
         let mut guest = DeskClient::open(&self.root(), "fx-run", "guest").expect("a ring of ours");
         for _ in 0..200 {
-            assert!(guest.send(wall_ns(), r#"{"op":"kill"}"#), "a short command");
+            assert!(guest.send(boot_ns(), r#"{"op":"kill"}"#), "a short command");
             std::thread::sleep(Duration::from_millis(1));
             self.round();
         }
@@ -165,7 +166,7 @@ impl Rig {
 
     /// The time, as a number of a command.
     pub fn now_ns() -> u64 {
-        wall_ns()
+        boot_ns()
     }
 
     /// Where the buses are.
@@ -175,7 +176,7 @@ impl Rig {
 
     /// Sends a command of the desk.
     pub fn command(&mut self, text: &str) {
-        assert!(self.desk.send(wall_ns(), text), "a short command");
+        assert!(self.desk.send(boot_ns(), text), "a short command");
     }
 
     /// Sends a parent that buys, with a limit in ticks.
@@ -391,9 +392,4 @@ fn publisher(root: &Root) -> Publisher {
     bus::announce(|update| publisher.publish(update, &Timestamps::default()));
     publisher.commit();
     publisher
-}
-
-fn wall_ns() -> u64 {
-    let now = SystemTime::now().duration_since(UNIX_EPOCH);
-    now.expect("after 1970").as_nanos() as u64
 }

@@ -1,4 +1,4 @@
-//! Commands of the desk: `touchline fx send`, `cancel`, `kill`, `lift`, `enable`, `resolve`.
+//! Commands of the desk: `touchline fx send`, `cancel`, `kill`, `lift`, `enable`, `resolve`, `book`.
 
 use super::blotter::Live;
 use super::follow::Source;
@@ -9,14 +9,18 @@ use crate::output::{Failure, say};
 use clap::{Args, ValueEnum};
 use serde_json::{Value, json};
 use std::collections::VecDeque;
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant};
 use touchline_execution::desk::DeskClient;
 use touchline_execution::records::LINE_KINDS;
 use touchline_execution::{decode, standby_bus};
-use touchline_transport::bus::{Polled, Root, Subscription};
+use touchline_transport::boot_ns;
+use touchline_transport::bus::{self, Polled, Root, SegmentError, Subscription};
+use touchline_transport::clock::wall_ns;
 
 /// Longest wait for the engine's answer; a promotion waits for order sessions up to 5 s.
-const ANSWER: Duration = Duration::from_secs(8);
+pub(super) const ANSWER: Duration = Duration::from_secs(8);
+/// Longest wait for the ring: another process of the client has it while it writes a command.
+const RING: Duration = Duration::from_secs(2);
 /// Pause of a reader that finds nothing.
 const PAUSE: Duration = Duration::from_micros(200);
 
@@ -25,23 +29,24 @@ const PAUSE: Duration = Duration::from_micros(200);
 pub struct To {
     /// Client, as the engine's configuration names it
     #[arg(long = "as", value_name = "CLIENT", default_value = "desk")]
-    client: String,
+    pub(super) client: String,
     #[command(flatten)]
     engine: Source,
 }
 
 /// Where a command goes.
-struct Place {
+#[derive(Clone)]
+pub(super) struct Place {
     /// Directory and name of the bus of the answers.
     root: Root,
-    bus: String,
+    pub(super) bus: String,
     /// Directory of the client's ring.
-    ring_root: Root,
+    pub(super) ring_root: Root,
 }
 
 impl To {
     /// The active engine.
-    fn place(&self) -> Result<Place, Failure> {
+    pub(super) fn place(&self) -> Result<Place, Failure> {
         let (root, bus, config) = self.engine.place()?;
         let mut ring_root = root.clone();
         if let Some(config) = config {
@@ -161,18 +166,6 @@ pub struct CancelArguments {
     to: To,
 }
 
-/// Set the kill switch: every parent order ends, every order is canceled, nothing is sent.
-#[derive(Debug, Args)]
-#[command(after_help = "\
-Example:
-  touchline fx kill --as chief
-
-Exit status: 0 set, 1 refused or no answer, 2 bad arguments")]
-pub struct KillArguments {
-    #[command(flatten)]
-    to: To,
-}
-
 /// Lift the kill switch; two different users are required.
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -238,6 +231,36 @@ pub struct PromoteArguments {
     to: To,
 }
 
+/// Book a trade that no order explains: an opening position, a reversal or a correction. Two persons of
+/// `[risk] bookers` must give the same command.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Example:
+  touchline fx book OPEN-1 EUR/USD buy 5m 1.10123 --value-date 20260107 --as chief
+
+Exit status: 0 proposed, or booked with the second person; 1 refused or no answer, 2 bad arguments")]
+pub struct BookArguments {
+    /// Name of the booking; it is used once
+    id: String,
+    /// Pair, such as EUR/USD
+    pair: String,
+    /// Side
+    side: Side,
+    /// Quantity, base units: 1000000, 1_000_000, 1m
+    #[arg(value_parser = quantity)]
+    quantity: i64,
+    /// Price
+    price: String,
+    /// Value date, YYYYMMDD
+    #[arg(long, value_name = "DATE")]
+    value_date: String,
+    /// Bank, if the trade is with one
+    #[arg(long, value_name = "BANK")]
+    bank: Option<String>,
+    #[command(flatten)]
+    to: To,
+}
+
 /// `fx promote`.
 pub fn promote(arguments: &PromoteArguments) -> Result<(), Failure> {
     let op = if arguments.check {
@@ -257,7 +280,7 @@ pub fn send(arguments: &SendArguments) -> Result<(), Failure> {
     let id = arguments
         .id
         .clone()
-        .unwrap_or_else(|| format!("P{}", now_ns() / 1_000));
+        .unwrap_or_else(|| format!("P{}", wall_ns() / 1_000));
     let mut command = json!({
         "op": "parent", "id": id, "pair": arguments.pair, "side": word(&arguments.side), "qty": arguments.quantity,
         "limit": arguments.limit, "tif": word(&arguments.tif), "urgency": arguments.urgency,
@@ -277,11 +300,6 @@ pub fn send(arguments: &SendArguments) -> Result<(), Failure> {
 /// `fx cancel`.
 pub fn cancel(arguments: &CancelArguments) -> Result<(), Failure> {
     once(&arguments.to, &json!({"op": "cancel", "id": arguments.id}))
-}
-
-/// `fx kill`.
-pub fn kill(arguments: &KillArguments) -> Result<(), Failure> {
-    once(&arguments.to, &json!({"op": "kill"}))
 }
 
 /// `fx lift`.
@@ -319,19 +337,29 @@ pub fn resolve(arguments: &ResolveArguments) -> Result<(), Failure> {
     once(&arguments.to, &command)
 }
 
+/// `fx book`.
+pub fn book(arguments: &BookArguments) -> Result<(), Failure> {
+    let command = json!({
+        "op": "book", "id": arguments.id, "pair": arguments.pair, "side": arguments.side.name(), "qty": arguments.quantity,
+        "price": arguments.price, "bank": arguments.bank, "value_date": arguments.value_date,
+    });
+    once(&arguments.to, &command)
+}
+
 fn once(to: &To, command: &Value) -> Result<(), Failure> {
     let answer = Desk::open(&to.client, to.place()?)?.command(command)?;
     say(&format!("{answer}\n"))
 }
 
 /// A client of the engine.
-struct Desk<'a> {
+pub(super) struct Desk<'a> {
     /// Directory and name of the engine's bus.
     root: Root,
     bus: String,
+    /// Directory of the client's ring.
+    ring_root: Root,
     client: &'a str,
     answers: Subscription<0>,
-    ring: DeskClient,
     /// Lines that came before the answer to the command: they may be about it.
     before: VecDeque<Line>,
 }
@@ -341,7 +369,7 @@ type Line = (&'static str, Fields);
 
 impl<'a> Desk<'a> {
     /// Joins the drop copy before anything is sent, so that no answer is missed.
-    fn open(client: &'a str, place: Place) -> Result<Desk<'a>, Failure> {
+    pub(super) fn open(client: &'a str, place: Place) -> Result<Desk<'a>, Failure> {
         let (Place { root, bus, .. }, (what, start)) = (&place, place.program());
         let answers = Subscription::join(root, bus, [], false).map_err(|error| {
             let why = missing::words(root, bus, error);
@@ -353,13 +381,12 @@ impl<'a> Desk<'a> {
                 "the {what} on bus {bus} has ended; start {start}",
             )));
         }
-        let ring = DeskClient::open(&place.ring_root, bus, client).map_err(Failure::run)?;
         let mut desk = Desk {
             root: place.root,
             bus: place.bus,
+            ring_root: place.ring_root,
             client,
             answers,
-            ring,
             before: VecDeque::new(),
         };
         // What was published before is of no interest.
@@ -369,11 +396,44 @@ impl<'a> Desk<'a> {
 
     /// Sends a command, and waits for its answer.
     fn command(&mut self, command: &Value) -> Result<String, Failure> {
-        let request = now_ns();
-        if !self.ring.send(request, &command.to_string()) {
-            return Err(Failure::usage("the command is too long"));
+        let request = self.send(&command.to_string())?;
+        self.answer(request, ANSWER)?.ok_or_else(|| {
+            Failure::run(format!(
+                "no answer within {} s: the engine is stopped, or does not know client {} of this user; whether the command was \
+                 executed is in the journal",
+                ANSWER.as_secs(),
+                self.client
+            ))
+        })
+    }
+
+    /// Writes a command into the client's ring, which is free again for its other processes when this returns. Returns the number.
+    pub(super) fn send(&self, text: &str) -> Result<u64, Failure> {
+        let until = Instant::now() + RING;
+        let mut ring = loop {
+            match DeskClient::open(&self.ring_root, &self.bus, self.client) {
+                Ok(ring) => break ring,
+                Err(bus::Error::Segment(SegmentError::Busy { .. })) if Instant::now() < until => {
+                    std::thread::sleep(PAUSE);
+                }
+                Err(error) => return Err(Failure::run(error)),
+            }
+        };
+        // Numbers ascend in the order of the ring.
+        let request = boot_ns();
+        match ring.send(request, text) {
+            true => Ok(request),
+            false => Err(Failure::usage("the command is too long")),
         }
-        let until = Instant::now() + ANSWER;
+    }
+
+    /// Waits for the answer to a command; none within the time.
+    pub(super) fn answer(
+        &mut self,
+        request: u64,
+        within: Duration,
+    ) -> Result<Option<String>, Failure> {
+        let until = Instant::now() + within;
         while Instant::now() < until {
             let Some((kind, line)) = self.line() else {
                 std::thread::sleep(PAUSE);
@@ -392,15 +452,10 @@ impl<'a> Desk<'a> {
                     "" => format!("refused: {}", text("reason")),
                     cause => format!("refused: {}: {cause}", text("reason")),
                 })),
-                answer => Ok(answer.to_owned()),
+                answer => Ok(Some(answer.to_owned())),
             };
         }
-        Err(Failure::run(format!(
-            "no answer within {} s: the engine is stopped, or does not know client {} of this user; whether the command was \
-             executed is in the journal",
-            ANSWER.as_secs(),
-            self.client
-        )))
+        Ok(None)
     }
 
     /// Prints what becomes of an order of this quantity, until nothing of it is out.
@@ -511,9 +566,4 @@ impl<T: ValueEnum> ValueName for T {
         let value = self.to_possible_value();
         value.map_or_else(String::new, |value| value.get_name().to_owned())
     }
-}
-
-fn now_ns() -> u64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH);
-    since.map_or(0, |since| since.as_nanos() as u64)
 }

@@ -374,6 +374,7 @@ mod tests {
                 why: text(),
             },
             Incident::Paused { ms: 9 },
+            Incident::ClockStepped { ms: -20_000 },
             Incident::Quotes {
                 bank: bank(),
                 why: text(),

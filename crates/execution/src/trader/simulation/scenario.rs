@@ -116,7 +116,8 @@ conflate_ms = 1000
 [run]
 journal = "/nowhere"
 [risk]
-RISK[router]
+RISKlift_by_one_user = true
+[router]
 cooldown_ms = 20
 retry_ms = [20, 5, 0]
 [[pairs]]

@@ -1,6 +1,5 @@
 //! The desk: two people who send, cancel, kill, lift, enable and resolve.
 
-use super::machine::BEGIN_NS;
 use super::watch::{Parent, Watch};
 use crate::desk::Command;
 use std::collections::VecDeque;
@@ -165,7 +164,7 @@ impl Traders {
     }
 
     fn send(&mut self, now_ns: u64, client: usize, text: String) -> u64 {
-        let request = (BEGIN_NS + now_ns).max(self.last_request[client] + 1);
+        let request = now_ns.max(self.last_request[client] + 1);
         self.last_request[client] = request;
         let command = Command { request, text };
         self.sent.push((client, command.clone()));

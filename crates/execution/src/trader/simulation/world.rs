@@ -453,7 +453,7 @@ impl World {
         let clients = self.scenario.engine.clients.iter();
         let gates = clients.map(|client| {
             let last = recovered.requests.get(&client.name).copied().unwrap_or(0);
-            Gate::new(client.max_commands_per_s, last)
+            Gate::new(client.max_commands_per_s, last, self.now_ns)
         });
         let gates = gates.collect();
         let links = self.banks.iter().enumerate().map(|(bank, about)| Wire {

@@ -175,7 +175,9 @@ fn run(banks: &Banks) -> Option<String> {
     let mut text = String::from(
         "date = \"20260105\"\nprefix = \"T\"\naccount = \"DESK\"\n\n[run]\nbus = \"fx-run\"\njournal = \"journal\"\nsegment_bytes = 16777216\ntail_bytes = 16777216\n\n\
          [risk]\nmax_gross_usd = 250000000\nduplicate_ms = 5\nkill_unknown = 20\nkill_rejects_per_s = 50\n\
-         kill_lifters = [\"desk\", \"chief\"]\nbookers = [\"desk\", \"chief\"]\nreference_ttl_ms = 60000\n",
+         kill_lifters = [\"desk\", \"chief\"]\nbookers = [\"desk\", \"chief\"]\nreference_ttl_ms = 60000\n\
+         # Both names are of one Unix user here. Elsewhere give each client its user instead.\n\
+         lift_by_one_user = true\n",
     );
     text.push_str(match has_references(config) {
         true => "without_reference = \"wait\"\n",

@@ -30,7 +30,7 @@ impl World {
                 continue;
             }
             let time = core.time(mono_ns, BEGIN_NS + mono_ns);
-            let admitted = process.gates[client].admit(command.request, time.wall_ns);
+            let admitted = process.gates[client].admit(&command, mono_ns);
             let machine = &self.machine;
             machine.borrow_mut().watch.note(mono_ns, || {
                 format!("command: {} {admitted:?}", command.text)

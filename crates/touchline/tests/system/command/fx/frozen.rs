@@ -35,7 +35,7 @@ fn orders_on_gone_prices(pause_max_ms: u64) -> usize {
     let text = format!(
         "date = \"20260105\"\nprefix = \"T\"\naccount = \"D\"\n[run]\nbus = \"fx-run\"\njournal = \"journal\"\n\
          segment_bytes = 1048576\ntail_bytes = 1048576\npause_max_ms = {pause_max_ms}\n\
-         [risk]\n{RISK_OFF}\
+         [risk]\nlift_by_one_user = true\n{RISK_OFF}\
          [[pairs]]\nsymbol = \"EUR/USD\"\nprecision = 5\nspot_date = \"20260107\"\n{PAIR_OFF}\
          [[banks]]\nname = \"LP01\"\npairs = [\"EUR/USD\"]\nstatus_final = true\nstale_ms = 0\nsilence_ms = 60000\n\
          [[sessions]]\nbank = \"LP01\"\nbus = \"lp001\"\nhost = \"{}\"\nsender = \"TOUCHLINE\"\nheartbeat_s = 30\n\

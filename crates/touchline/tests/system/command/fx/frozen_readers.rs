@@ -5,9 +5,10 @@ use super::trade::Market;
 use crate::command::deribit::{Ended, until};
 use crate::command::{Desk, signal};
 use serde_json::{Value, json};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 use touchline_execution::Follower;
 use touchline_execution::desk::DeskClient;
+use touchline_transport::boot_ns;
 use touchline_transport::bus::Root;
 
 /// Ring of the drop copy. A reader that is frozen for more than this loses lines.
@@ -106,9 +107,7 @@ impl Load {
             "side": if self.sent % 2 == 0 { "buy" } else { "sell" },
             "qty": QUANTITY, "deadline_ms": 60_000,
         });
-        let now = SystemTime::now().duration_since(UNIX_EPOCH);
-        let request = now.expect("after 1970").as_nanos() as u64;
-        assert!(self.client.send(request, &command.to_string()));
+        assert!(self.client.send(boot_ns(), &command.to_string()));
     }
 
     /// Bytes of the lines that have come.

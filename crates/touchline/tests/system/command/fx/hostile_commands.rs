@@ -8,9 +8,9 @@ use super::trade::Market;
 use super::trade_hostile::{ENGINE, lines, open, order};
 use crate::command::deribit::until;
 use serde_json::{Value, json};
-use std::time::{SystemTime, UNIX_EPOCH};
 use touchline_execution::desk::DeskClient;
 use touchline_execution::records::{self, ANSWERS, Record};
+use touchline_transport::boot_ns;
 use touchline_transport::bus::Root;
 
 /// Clients with limits of their own.
@@ -19,11 +19,6 @@ const CLIENTS: &str = "\n[[clients]]\nname = \"guest\"\nmay = [\"send\"]\nmax_or
 const SECOND_NS: u64 = 1_000_000_000;
 /// Commands in a burst of the client with a rate.
 const BURST: u64 = 10;
-
-fn now_ns() -> u64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH);
-    since.expect("a clock").as_nanos() as u64
-}
 
 /// A parent that buys at the market.
 fn parent(id: &str, quantity: u64) -> String {
@@ -40,7 +35,7 @@ struct Sent {
 
 /// Everything that a client should not send, and one command that it may.
 fn commands() -> Vec<Sent> {
-    let now_ns = now_ns();
+    let now_ns = boot_ns();
     let sent = |request, text: String, refused| Sent {
         request,
         text,
@@ -136,12 +131,12 @@ fn refused_commands_are_told_answered_and_journaled_and_make_no_order() {
     until("a line for each refused command", || {
         lines(&market, &["by=guest"]) == refused
     });
-    let first_ns = now_ns();
+    let first_ns = boot_ns();
     for number in 0..BURST {
         fast.send(first_ns + number, &parent(&format!("R{number}"), 2_000));
     }
     until("a refused command", || lines(&market, &["by=fast"]) > 0);
-    guest.send(now_ns(), &parent("H9", 2_000));
+    guest.send(boot_ns(), &parent("H9", 2_000));
     let traded = order_of(&bank, "H9");
     end(engine);
 

@@ -6,8 +6,9 @@ use super::live::{end, start};
 use super::trade::Market;
 use crate::command::deribit::until;
 use crate::command::signal;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 use touchline_execution::desk::DeskClient;
+use touchline_transport::boot_ns;
 use touchline_transport::bus::Root;
 
 /// Starts a standby; it is ready when it answers.
@@ -186,9 +187,10 @@ fn the_end_of_a_standby_does_not_affect_the_engine() {
     // Sent to a standby that died before it read the command; the next one does not take it for its own.
     let root = Root::at(market.desk.path("buses"));
     let mut desk = DeskClient::open(&root, "fx-run-standby", "desk").expect("a ring of ours");
-    let now = SystemTime::now().duration_since(UNIX_EPOCH);
-    let now_ns = now.expect("after 1970").as_nanos() as u64;
-    assert!(desk.send(now_ns, r#"{"op":"promote"}"#), "a short command");
+    assert!(
+        desk.send(boot_ns(), r#"{"op":"promote"}"#),
+        "a short command"
+    );
     let line = "fx run --config fx/run.toml --standby --until-eof";
     let waiting = start(&market.desk, line, "standby.txt");
     until("the bus of a standby", || {

@@ -2,10 +2,11 @@
 
 use serde_json::json;
 use std::collections::BTreeMap;
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant};
 use touchline_execution::blotter::Blotter;
 use touchline_execution::desk::DeskClient;
 use touchline_lab::random::Random;
+use touchline_transport::boot_ns;
 use touchline_transport::bus::Root;
 
 /// Time between two lifts of a kill switch that is set.
@@ -85,9 +86,7 @@ impl Load {
 
     /// Time of a command, which ascends.
     fn number(&mut self) -> u64 {
-        let now = SystemTime::now().duration_since(UNIX_EPOCH);
-        let now_ns = now.expect("after 1970").as_nanos() as u64;
-        self.request = now_ns.max(self.request + 1);
+        self.request = boot_ns().max(self.request + 1);
         self.request
     }
 }

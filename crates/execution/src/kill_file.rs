@@ -1,0 +1,165 @@
+//! A kill without a ring: a file beside the rings, which a client writes and the engine takes.
+//!
+//! Its name is `.<ring>.kill`, its content the number of the kill, as in the ring. It counts only as a regular file of the client's user
+//! that nobody else may write. Writing it needs no lock and no room in a ring, so that nothing that another process does stops a kill.
+
+use std::fs::{self, OpenOptions};
+use std::io::{self, Read, Write};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use touchline_transport::bus::Root;
+
+/// Longest number, digits.
+const DIGITS_MAX: u64 = 20;
+/// `O_NOFOLLOW` and `O_NONBLOCK` of Linux on x86-64 and aarch64: neither a link nor a pipe is opened.
+const FLAGS: i32 = FLAG_NO_FOLLOW | 0o4_000;
+#[cfg(not(target_arch = "aarch64"))]
+const FLAG_NO_FOLLOW: i32 = 0o400_000;
+#[cfg(target_arch = "aarch64")]
+const FLAG_NO_FOLLOW: i32 = 0o100_000;
+
+/// Path of the file of a ring.
+fn path_of(root: &Path, ring: &str) -> PathBuf {
+    root.join(format!(".{ring}.kill"))
+}
+
+/// Writes the file: the engine takes it within milliseconds, or when it starts.
+///
+/// # Errors
+/// The file cannot be written.
+pub fn write_kill(root: &Root, ring: &str, request: u64) -> io::Result<()> {
+    let path = path_of(root.path(), ring);
+    let part = path.with_extension(format!("kill-{}", std::process::id()));
+    let written = OpenOptions::new()
+        .write(true)
+        .create(true)
+        .truncate(true)
+        .mode(0o600)
+        .custom_flags(FLAGS)
+        .open(&part)
+        .and_then(|mut file| file.write_all(request.to_string().as_bytes()))
+        .and_then(|()| fs::rename(&part, &path));
+    if written.is_err() {
+        // What is left of it is of no use to anybody.
+        let _ = fs::remove_file(&part);
+    }
+    written
+}
+
+/// The file of a client, as the engine sees it.
+pub(crate) struct KillFile {
+    path: PathBuf,
+    /// User who must own it.
+    owner: u32,
+    /// The number that was taken last: a file of another user cannot always be removed.
+    taken: u64,
+    /// Why it was refused, as it was told last.
+    told: Option<String>,
+}
+
+impl KillFile {
+    /// The file of a ring, of the user whose rings the root trusts.
+    pub fn of(root: &Root, ring: &str) -> KillFile {
+        KillFile {
+            path: path_of(root.path(), ring),
+            owner: root.owner(),
+            taken: 0,
+            told: None,
+        }
+    }
+
+    /// Takes a kill: its number. An error is told once for each reason.
+    pub fn take(&mut self) -> Option<Result<u64, String>> {
+        if fs::symlink_metadata(&self.path).is_err() {
+            self.told = None;
+            return None;
+        }
+        match self.read() {
+            Ok(request) => {
+                // Of another user's directory it may not be possible.
+                let _ = fs::remove_file(&self.path);
+                (std::mem::replace(&mut self.taken, request) != request).then_some(Ok(request))
+            }
+            Err(why) if self.told.as_ref() == Some(&why) => None,
+            Err(why) => Some(Err(self.told.insert(why).clone())),
+        }
+    }
+
+    fn read(&self) -> Result<u64, String> {
+        let of_path = |why: String| format!("{}: {why}; remove it", self.path.display());
+        let opened = OpenOptions::new()
+            .read(true)
+            .custom_flags(FLAGS)
+            .open(&self.path);
+        let file = opened.map_err(|error| of_path(format!("cannot be opened ({error})")))?;
+        let about = file
+            .metadata()
+            .map_err(|error| of_path(error.to_string()))?;
+        if !about.is_file() {
+            return Err(of_path("is no regular file".to_owned()));
+        }
+        if about.uid() != self.owner {
+            let why = format!(
+                "belongs to user {}, not to user {}",
+                about.uid(),
+                self.owner
+            );
+            return Err(of_path(why));
+        }
+        if about.mode() & 0o022 != 0 {
+            return Err(of_path("may be written by others".to_owned()));
+        }
+        let mut text = String::new();
+        let read = file.take(DIGITS_MAX + 1).read_to_string(&mut text);
+        read.map_err(|error| of_path(error.to_string()))?;
+        let request = text.trim().parse().ok();
+        request.ok_or_else(|| of_path("is not the number of a kill".to_owned()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::{PermissionsExt, symlink};
+
+    /// A kill is taken once, with its number; what is no file of its user is refused, and told once.
+    #[test]
+    fn a_kill_file_is_taken_once_and_only_of_its_user() {
+        let name = format!("touchline-kill-{}", std::process::id());
+        let folder = std::env::temp_dir().join(name);
+        fs::create_dir_all(&folder).expect("a folder");
+        let root = Root::at(&folder);
+        let mut file = KillFile::of(&root, "fx-run-desk");
+        assert_eq!(file.take(), None);
+        write_kill(&root, "fx-run-desk", 7).expect("written");
+        assert_eq!(file.take(), Some(Ok(7)));
+        assert_eq!(file.take(), None);
+        let path = path_of(&folder, "fx-run-desk");
+        assert!(!path.exists(), "it is removed");
+        fs::write(&path, "7").expect("written");
+        assert_eq!(file.take(), None, "the same kill");
+        fs::write(&path, "kill").expect("written");
+        assert!(file.take().is_some_and(|taken| taken.is_err()));
+        assert_eq!(file.take(), None, "told once");
+        fs::remove_file(&path).expect("removed");
+        assert_eq!(file.take(), None);
+        fs::write(folder.join("other"), "8").expect("written");
+        symlink(folder.join("other"), &path).expect("a link");
+        assert!(file.take().is_some_and(|taken| taken.is_err()), "a link");
+        fs::remove_file(&path).expect("removed");
+        fs::write(&path, "9").expect("written");
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o666)).expect("set");
+        assert!(
+            file.take().is_some_and(|taken| taken.is_err()),
+            "of anybody"
+        );
+        let mut of_other = KillFile::of(&root.clone().owned_by(u32::MAX - 7), "fx-run-desk");
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).expect("set");
+        assert!(
+            of_other.take().is_some_and(|taken| taken.is_err()),
+            "of another user"
+        );
+        assert_eq!(file.take(), Some(Ok(9)));
+        fs::remove_dir_all(&folder).expect("removed");
+    }
+}

@@ -1,0 +1,62 @@
+//! `touchline fx kill`: through the client's ring, or in a file, which nothing that another process does can stop.
+
+use super::desk::{ANSWER, Desk, Place, To};
+use crate::output::{Failure, say};
+use clap::Args;
+use touchline_execution::desk::{KILL, ring_name};
+use touchline_execution::write_kill;
+use touchline_transport::boot_ns;
+
+/// Set the kill switch: every parent order ends, every order is canceled, nothing is sent.
+///
+/// A kill is never refused for its age or rate, and can be repeated: each one cancels again what has not
+/// ended. If its ring cannot be used, or nobody answers, the kill is written to a file, which the engine
+/// also reads when it starts.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  touchline fx kill --as chief
+  touchline fx kill --direct
+
+Exit status: 0 set, 1 refused or not set yet, 2 bad arguments")]
+pub struct KillArguments {
+    /// Write it to a file at once, without the ring
+    #[arg(long)]
+    direct: bool,
+    #[command(flatten)]
+    to: To,
+}
+
+/// `fx kill`.
+pub fn kill(arguments: &KillArguments) -> Result<(), Failure> {
+    let (to, place) = (&arguments.to, arguments.to.place()?);
+    let mut desk = Desk::open(&to.client, place.clone()).ok();
+    if !arguments.direct
+        && let Some(desk) = &mut desk
+        && let Ok(request) = desk.send(KILL)
+        && let Some(answer) = desk.answer(request, ANSWER)?
+    {
+        return say(&format!("{answer}\n"));
+    }
+    kill_directly(&place, &to.client, desk)
+}
+
+/// Writes the file, and waits until the engine has executed it, if there is one.
+fn kill_directly(place: &Place, client: &str, desk: Option<Desk<'_>>) -> Result<(), Failure> {
+    let (root, bus) = (&place.ring_root, &place.bus);
+    let request = boot_ns();
+    root.make_root().map_err(Failure::run)?;
+    write_kill(root, &ring_name(bus, client), request).map_err(|error| {
+        Failure::run(format!(
+            "the kill cannot be written below {} ({error}); stop the engine, and have the banks cancel its orders",
+            root.path().display()
+        ))
+    })?;
+    let answer = desk.map(|mut desk| desk.answer(request, ANSWER));
+    match answer.transpose()?.flatten() {
+        Some(answer) => say(&format!("{answer}\n")),
+        None => Err(Failure::run(format!(
+            "the kill is written, and no engine on bus {bus} has executed it yet: it does when it goes on or starts"
+        ))),
+    }
+}
