@@ -7,6 +7,7 @@ mod carry;
 mod commands;
 mod counts;
 mod dates;
+mod directory;
 mod incident;
 #[cfg(test)]
 mod over_tls;
@@ -33,8 +34,7 @@ use crate::recovery::{Recovered, RecoveryError, recover};
 use crate::statistics::Statistics;
 use carry::Core;
 use dates::Dates;
-use std::os::unix::fs::MetadataExt;
-use std::path::PathBuf;
+use directory::Directory;
 use thiserror::Error;
 use touchline_compose::{Counters, HostClock, Source};
 use touchline_fx::Engine;
@@ -536,50 +536,6 @@ impl Trader {
             self.core.tell_scores(at_ns);
         }
         Ok(())
-    }
-}
-
-/// Directory of the journal, as it was at the start: device and inode.
-struct Directory {
-    path: PathBuf,
-    id: Option<(u64, u64)>,
-    /// The segment that is written: its name, device and inode, and its bytes, when it was seen first.
-    segment: Option<(String, (u64, u64), u64)>,
-}
-
-impl Directory {
-    fn at(path: &std::path::Path) -> Directory {
-        let path = path.to_owned();
-        let id = Directory::id_of(&path);
-        Directory {
-            path,
-            id,
-            segment: None,
-        }
-    }
-
-    fn is_there(&self) -> bool {
-        Directory::id_of(&self.path) == self.id
-    }
-
-    /// Whether the segment that is written is still there, as long as it was made.
-    fn has(&mut self, name: &str) -> bool {
-        let Ok(about) = std::fs::symlink_metadata(self.path.join(name)) else {
-            return false;
-        };
-        let (id, bytes) = ((about.dev(), about.ino()), about.len());
-        match &self.segment {
-            Some((seen, as_seen, made)) if seen == name => id == *as_seen && bytes >= *made,
-            _ => {
-                self.segment = Some((name.to_owned(), id, bytes));
-                true
-            }
-        }
-    }
-
-    fn id_of(path: &std::path::Path) -> Option<(u64, u64)> {
-        let about = std::fs::metadata(path).ok()?;
-        Some((about.dev(), about.ino()))
     }
 }
 

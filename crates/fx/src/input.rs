@@ -7,6 +7,10 @@ use crate::setup::{Bank, Pair};
 use touchline_types::Id;
 
 /// An input.
+#[expect(
+    clippy::large_enum_variant,
+    reason = "inputs are passed by reference, and a box would be an allocation on the path"
+)]
 #[derive(Debug, Clone, Copy)]
 pub enum Input<'a> {
     /// From a bank's pricing session.

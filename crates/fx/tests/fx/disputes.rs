@@ -208,7 +208,7 @@ fn trades_that_cannot_be_booked_are_refused() {
         ),
         (
             'E',
-            format!("|17=E1|14=1000000|32=1000000|31=1.2|64=20260115"),
+            "|17=E1|14=1000000|32=1000000|31=1.2|64=20260115".to_owned(),
         ),
     ] {
         let mut world = with_order();

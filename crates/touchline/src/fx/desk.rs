@@ -307,11 +307,11 @@ pub fn lift(arguments: &LiftArguments) -> Result<(), Failure> {
     let mut desk = Desk::open(&arguments.to.client, arguments.to.place()?)?;
     let answer = desk.command(&json!({"op": "lift"}))?;
     // The decision was published before the answer.
-    let lifts = desk.before.iter().filter(|(kind, line)| {
+    let mut lifts = desk.before.iter().filter(|(kind, line)| {
         *kind == "decisions" && line.get("event").and_then(Value::as_str) == Some("lift")
     });
     let is_killed = lifts
-        .last()
+        .next_back()
         .and_then(|(_, line)| line.get("killed")?.as_bool());
     say(match is_killed {
         Some(true) => {

@@ -20,7 +20,7 @@ pub fn quantity(text: &str) -> Result<i64, String> {
     let (number, zeros) = multiple.unwrap_or((&lower, 0));
     let (whole, decimals) = number.split_once('.').unwrap_or((number, ""));
     let whole = without_separators(whole).ok_or_else(|| wrong("is not a quantity"))?;
-    let is_decimal = number.contains('.') == !decimals.is_empty()
+    let is_decimal = number.contains('.') != decimals.is_empty()
         && decimals.bytes().all(|byte| byte.is_ascii_digit());
     if !is_decimal {
         return Err(wrong("is not a quantity"));

@@ -375,6 +375,10 @@ mod tests {
             },
             Incident::Paused { ms: 9 },
             Incident::ClockStepped { ms: -20_000 },
+            Incident::DatePassed {
+                pair: "EUR/USD".to_owned(),
+                spot_date: "20260107".to_owned(),
+            },
             Incident::Quotes {
                 bank: bank(),
                 why: text(),
@@ -419,6 +423,8 @@ mod tests {
                 "WARN fx_alarm reason=refused by=desk",
                 "WARN fx_alarm reason=ring_refused by=desk",
                 "WARN fx_alarm reason=paused",
+                "WARN fx_alarm reason=clock_step",
+                "WARN fx_alarm reason=value_date_passed",
                 "WARN fx_alarm reason=quotes_refused bank=LP02",
             ]
         );

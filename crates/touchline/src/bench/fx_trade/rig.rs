@@ -12,6 +12,7 @@ use touchline_execution::{Config, Trader};
 use touchline_lab::bank::guards::{BANK_OFF, PAIR_OFF, RISK_OFF};
 use touchline_lab::bench::dealers::{Answer, Dealers};
 use touchline_lab::random::Random;
+use touchline_transport::boot_ns;
 use touchline_transport::shm::Root;
 use touchline_types::Side;
 
@@ -134,7 +135,7 @@ impl Rig {
 
     /// Publishes a command of the desk; the next round of the engine has it.
     pub fn command(&mut self, text: &str) {
-        self.desk.send(now().wall_ns, text);
+        self.desk.send(boot_ns(), text);
     }
 
     /// A burst: every bank changes a price; one of them, the result, goes to the parent's limit.

@@ -14,12 +14,13 @@ use std::fmt::Write;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::thread;
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant};
 use touchline_execution::Follower;
 use touchline_execution::blotter::LiveBlotter;
 use touchline_execution::desk::DeskClient;
 use touchline_fx::ticks;
 use touchline_lab::random::Random;
+use touchline_transport::boot_ns;
 use touchline_transport::shm::Root;
 
 /// Bus of the engine, and the client of it.
@@ -208,10 +209,8 @@ impl Trading {
             "deadline_ms": DEADLINE_MS,
             "urgency": self.random.below(3),
         });
-        let since = SystemTime::now().duration_since(UNIX_EPOCH);
-        let request = since.map_or(0, |since| since.as_nanos() as u64);
         if let Some(desk) = &mut self.desk {
-            desk.send(request, &command.to_string());
+            desk.send(boot_ns(), &command.to_string());
         }
         Ok(())
     }

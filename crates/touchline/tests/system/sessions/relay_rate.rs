@@ -171,7 +171,7 @@ impl World {
         // The market's rate, of its first tenth; then the line is slower, or slow from its first byte.
         let measured = arrivals.len() / 10;
         let share = 0.3 + self.random.below(6) as f64 / 10.0;
-        if self.seed % 3 == 0 {
+        if self.seed.is_multiple_of(3) {
             self.rate = 60_000.0 * share;
         }
         let began_ns = self.now_ns;
