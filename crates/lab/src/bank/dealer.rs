@@ -233,7 +233,7 @@ impl Desk {
         match request {
             Request::Order { .. } => self.order(config, request, is_sound, at),
             Request::Cancel { id, original } => self.cancel(config, (id, original), at),
-            Request::Status { id, request } => {
+            Request::Status { id, request, about } => {
                 let found = self.orders.iter().rposition(|order| order.id == *id);
                 self.books.questions += 1;
                 match found {
@@ -248,7 +248,7 @@ impl Desk {
                             at,
                         );
                     }
-                    None => self.send("8", answers::unknown(id, request), at),
+                    None => self.send("8", answers::unknown(id, request, about), at),
                 }
             }
             Request::MassStatus { request } => self.mass_status(config, request, at),

@@ -20,7 +20,12 @@ pub enum Request {
     /// F.
     Cancel { id: String, original: String },
     /// H.
-    Status { id: String, request: String },
+    Status {
+        id: String,
+        request: String,
+        /// Symbol (55) and side (54) of the question: an answer "unknown order" repeats them.
+        about: [String; 2],
+    },
     /// AF.
     MassStatus { request: String },
     /// Q.
@@ -90,6 +95,7 @@ impl Request {
             b"H" => Request::Status {
                 id: id(),
                 request: text(790).unwrap_or_default(),
+                about: [55, 54].map(|tag| text(tag).unwrap_or_default()),
             },
             b"AF" => Request::MassStatus {
                 request: text(584).unwrap_or_default(),
@@ -189,8 +195,14 @@ pub fn report(
 }
 
 /// "Unknown order", the answer to a question.
-pub fn unknown(id: &str, request: &str) -> Fields {
+pub fn unknown(id: &str, request: &str, about: &[String; 2]) -> Fields {
     let mut fields = nothing(id);
+    for (tag, said) in [55, 54].into_iter().zip(about) {
+        let place = fields.iter_mut().find(|field| field.0 == tag);
+        if let Some(field) = place.filter(|_| !said.is_empty()) {
+            field.1.clone_from(said);
+        }
+    }
     fields.extend([(103, "5".to_owned()), (790, request.to_owned())]);
     fields
 }

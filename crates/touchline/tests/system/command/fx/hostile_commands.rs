@@ -147,7 +147,12 @@ fn refused_commands_are_told_answered_and_journaled_and_make_no_order() {
         refused,
     } in &commands
     {
-        let is_it = |(other, of): &&(u64, String)| (other, of) == (request, text);
+        // A number from the future would refuse all others until then: the journal does not keep it.
+        let kept = match refused {
+            Some("from_the_future") => 0,
+            _ => *request,
+        };
+        let is_it = |(other, of): &&(u64, String)| (*other, of) == (kept, text);
         assert_eq!(texts.iter().filter(is_it).count(), 1, "{text}");
         let reason = refused.unwrap_or("");
         let is_its = |(other, why): &&(u64, String)| other == request && why == reason;

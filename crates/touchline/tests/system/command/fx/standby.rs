@@ -183,7 +183,7 @@ fn a_standby_of_a_copy_takes_over_the_journal_of_another_host() {
 fn the_end_of_a_standby_does_not_affect_the_engine() {
     let market = Market::open("fx-standby-ends", &["[banks.orders]"]);
     let none = market.desk.run("fx promote");
-    none.refused(1, &["no engine on bus fx-run-standby", "--standby"]);
+    none.refused(1, &["no standby on bus fx-run-standby", "--standby"]);
     // Sent to a standby that died before it read the command; the next one does not take it for its own.
     let root = Root::at(market.desk.path("buses"));
     let mut desk = DeskClient::open(&root, "fx-run-standby", "desk").expect("a ring of ours");
