@@ -235,7 +235,7 @@ fn run(banks: &Banks) -> Option<String> {
 fn stale_ms(config: &Config) -> u64 {
     match config.profile {
         Profile::Sparse => 150_000,
-        Profile::Calm | Profile::Burst => 5_000,
+        Profile::Calm | Profile::Burst => 10_000,
     }
 }
 

@@ -61,7 +61,7 @@ fn the_lag_of_a_stopped_copy_is_shown_and_gone_when_it_has_caught_up() {
     let mut shown = (0, 0);
     until("a copy that is behind", || {
         signal(&copy.0, "STOP");
-        market.send("EUR/USD buy 500000 --tif ioc --wait").done();
+        market.send_to_its_end("EUR/USD buy 500000 --tif ioc --wait");
         let behind = of_source("journal_copies_behind").expect("it runs");
         let behind_ns = of_source("journal_copies_behind_ns").expect("it runs");
         shown = (behind, behind_ns);
@@ -119,7 +119,7 @@ fn a_promotion_says_what_its_copy_lacks() {
     let desk = &market.desk;
     let active = market.engine("active.txt");
     for _ in 0..5 {
-        market.send("EUR/USD buy 500000 --tif ioc --wait").done();
+        market.send_to_its_end("EUR/USD buy 500000 --tif ioc --wait");
     }
     let (address, link) = (free_address(), free_address());
     let source = source(desk, address);

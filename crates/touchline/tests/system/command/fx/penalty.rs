@@ -254,8 +254,7 @@ impl<'a> Trading<'a> {
     /// A parent with one attempt, to its end.
     fn send(&self, quantity: i64, urgency: i64) {
         let order = format!("EUR/USD buy {quantity} --tif ioc --urgency {urgency} --wait");
-        let run = self.market.send(&order);
-        assert_eq!(run.status, 0, "{run:?}");
+        self.market.send_to_its_end(&order);
     }
 
     /// Units of all orders that a bank has received.

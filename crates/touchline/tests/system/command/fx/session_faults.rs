@@ -157,7 +157,7 @@ fn messages_that_a_bank_skips_are_told_and_its_orders_asked_for() {
     let asked = bank.next("H");
     assert_eq!(value(&asked, 11), value(&order, 11));
     let told = [ALARM, "reason=reports_skipped bank=LP01 ", "to 899"];
-    assert_eq!(lines(&market, &told), 1);
+    until("the alarm", || lines(&market, &told) == 1);
     until("an unknown order", || {
         counter(&market.desk, "fx_orders_unknown") == 1
     });

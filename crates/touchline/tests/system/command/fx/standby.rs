@@ -143,7 +143,7 @@ fn a_standby_of_a_copy_takes_over_the_journal_of_another_host() {
             end(source);
             source = start(desk, line, "source.txt");
         }
-        market.send("EUR/USD buy 500000 --tif ioc --wait").done();
+        market.send_to_its_end("EUR/USD buy 500000 --tif ioc --wait");
     }
     signal(&active.0, "KILL");
     drop(active);
@@ -207,7 +207,7 @@ fn the_end_of_a_standby_does_not_affect_the_engine() {
         .run("fx promote --as chief")
         .refused(1, &["not_allowed"]);
     end(waiting);
-    market.send("EUR/USD buy 1000 --tif ioc --wait").done();
+    market.send_to_its_end("EUR/USD buy 1000 --tif ioc --wait");
     end(engine);
     assert_eq!(market.ledgers().count("duplicates"), 0);
 }

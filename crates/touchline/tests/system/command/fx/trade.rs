@@ -103,6 +103,13 @@ impl Market {
         engine
     }
 
+    /// An order with `--wait`, to its end: whatever became of it.
+    pub fn send_to_its_end(&self, order: &str) {
+        let run = self.send(order);
+        let is_over = run.status == 0 || run.stderr.contains("nothing of ");
+        assert!(is_over, "{run:?}");
+    }
+
     pub fn send(&self, order: &str) -> Run {
         self.desk.run(&format!("fx send {order}"))
     }
