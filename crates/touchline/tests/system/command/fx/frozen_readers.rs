@@ -135,7 +135,8 @@ fn until_read(desk: &Desk) -> usize {
         desk.read("followed/fills.csv") == fresh
     });
     let count = fresh.lines().count() - 1;
-    let shown = format!("  {count} fills, 0 orders out");
+    let plural = if count == 1 { "" } else { "s" };
+    let shown = format!("  {count} fill{plural}, 0 orders out");
     until("the fills in the blotter", || {
         let pictures = desk.read("blotter.txt");
         let head = pictures.lines().rfind(|line| line.contains(" UTC "));
