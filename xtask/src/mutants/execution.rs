@@ -132,8 +132,8 @@ pub const EXECUTION: &[Mutant] = &[
     },
     Mutant {
         name: "execution: a replayed command is not in the journal",
-        find: "self.journal_command(time, client, command);",
-        replace: "if admitted != Err(Unfit::Replayed) { self.journal_command(time, client, command); }",
+        find: "self.journal_command(time, client, command, request);",
+        replace: "admitted == Err(Unfit::Replayed) || self.journal_command(time, client, command, request);",
         test: "-p touchline-execution --test execution desk::a_replayed_command_is_answered_and_in_the_journal",
     },
     Mutant {

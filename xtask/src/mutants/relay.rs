@@ -20,7 +20,7 @@ pub const RELAY: &[Mutant] = &[
         name: "relay: any answer proves that books are fresh",
         find: "let Ok(at) = self.sent.binary_search(&probe_ns) else {\n            return;\n        };",
         replace: "let at = 0;",
-        test: "-p touchline-relay --lib receiver::freshness",
+        test: "-p touchline-relay --lib receiver::freshness::tests::only_an_answer_to_a_recent_probe_of_this_receiver_is_proof",
     },
     Mutant {
         name: "relay: books that lag stay live",
@@ -38,7 +38,7 @@ pub const RELAY: &[Mutant] = &[
         name: "relay: the queue of a receiver has no limit in time",
         find: "if now_ns < self.settle_until_ns || self.queued_ns(now_ns) <= self.limit_ns(2) {",
         replace: "if now_ns < self.settle_until_ns || self.queued_ns(now_ns) <= u64::MAX {",
-        test: "-p touchline-relay --lib link::window",
+        test: "-p touchline-relay --lib link::window::tests::a_receiver_is_held_while_its_queue_is_long_and_given_up_in_the_end",
     },
     Mutant {
         name: "relay: numbers that no sender can have reached are taken",
@@ -62,6 +62,6 @@ pub const RELAY: &[Mutant] = &[
         name: "relay: a step of the wall clock is not noticed",
         find: "if self.read_ns > 0 && step_ns.unsigned_abs() > STEP_NS {",
         replace: "if self.read_ns > 0 && step_ns.unsigned_abs() > u64::MAX {",
-        test: "-p touchline-relay --lib run::tests",
+        test: "-p touchline-relay --lib run::tests::a_step_of_the_wall_clock_is_counted_and_reported_once",
     },
 ];

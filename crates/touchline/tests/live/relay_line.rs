@@ -59,6 +59,9 @@ fn is_never_old(name: &str, send: &str, receive: &str) {
         println!("skipped: tc cannot limit the line (package iproute2, module sch_tbf)");
         return;
     }
+    // It knows the books of A from before the first one that is published in the flow.
+    let mut watch = Watch::new(&root);
+    watch.look();
     let ends = AtomicBool::new(false);
     let looks = thread::scope(|scope| {
         scope.spawn(|| {
@@ -69,7 +72,6 @@ fn is_never_old(name: &str, send: &str, receive: &str) {
             }
             ends.store(true, Ordering::Release);
         });
-        let mut watch = Watch::new(&root);
         while !ends.load(Ordering::Acquire) {
             watch.look();
             thread::sleep(Duration::from_millis(1));
