@@ -168,6 +168,7 @@ pub fn between(kind: Kind, place: &Place) -> Vec<Between> {
             .iter()
             .filter(|text| !text.is_empty())
             .map(|text| (*text).to_owned())
+            .chain(control(kind, place).into_iter().flatten())
             .chain(["--dir".to_owned(), folder(side), "--until-eof".to_owned()])
             .collect(),
     };
@@ -183,6 +184,13 @@ pub fn between(kind: Kind, place: &Place) -> Vec<Between> {
             market::FAR,
         ),
     ]
+}
+
+/// Arguments of the requests of a receiver over Aeron unicast, which need an address of their own.
+fn control(kind: Kind, place: &Place) -> Option<[String; 2]> {
+    let (near, port) = (place.hosts[0], place.port.saturating_add(1));
+    let channel = format!("aeron:udp?endpoint={near}:{port}");
+    (kind == Kind::TouchlineRelayUdp).then(|| ["--control".to_owned(), channel])
 }
 
 /// Address of the link of a subject that has relays, for the one on this host.
