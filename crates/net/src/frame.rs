@@ -43,8 +43,7 @@ pub enum NotUdp {
 
 /// Finds the UDP datagram in a frame.
 ///
-/// Ethernet with any number of VLAN tags (802.1Q, 802.1ad), raw IP, Linux cooked capture (both
-/// versions) and loopback are understood; IPv4 (RFC 791) with options, IPv6 (RFC 8200) with extension
+/// Ethernet and Linux cooked capture (both versions) with any number of VLAN tags (802.1Q, 802.1ad), raw IP and loopback are understood; IPv4 (RFC 791) with options, IPv6 (RFC 8200) with extension
 /// headers; the length in the UDP header (RFC 768) is honoured.
 ///
 /// # Errors
@@ -101,8 +100,11 @@ fn network_header(link: LinkType, bytes: &[u8]) -> Result<usize, NotUdp> {
     match link {
         LinkType::ETHERNET => after_ether_type(bytes, 12),
         LinkType::LINUX_SLL => after_ether_type(bytes, 14),
+        // The protocol is the first field of the header of 20 bytes. Behind a tag's protocol the header is followed by the rest
+        // of the tag: two bytes, and the next protocol.
         LinkType::LINUX_SLL2 => match u16_at(bytes, 0)? {
             ether_type::IPV4 | ether_type::IPV6 => Ok(20),
+            tag if ether_type::VLAN_TAGS.contains(&tag) => after_ether_type(bytes, 22),
             _ => Err(NotUdp::Network),
         },
         LinkType::RAW | LinkType::IPV4 | LinkType::IPV6 => Ok(0),

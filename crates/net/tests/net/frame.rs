@@ -81,6 +81,11 @@ fn a_checksum_of_zero_is_sent_as_all_ones() {
     assert_eq!(checksum(&filler), [0xff, 0xff]);
 }
 
+/// A header of version 2 of Linux cooked capture: the first tag's protocol is in it, what follows is behind it.
+fn sll2_tagged(tags: &[u8]) -> Vec<u8> {
+    [&tags[..2], &[0; 18], &tags[2..]].concat()
+}
+
 #[test]
 fn every_link_layer_leads_to_the_same_datagram() {
     let payload = b"some payload of a datagram";
@@ -114,6 +119,14 @@ fn every_link_layer_leads_to_the_same_datagram() {
         (LinkType::LINUX_SLL, sll),
         (LinkType::LINUX_SLL, sll_vlan),
         (LinkType::LINUX_SLL2, sll2),
+        (
+            LinkType::LINUX_SLL2,
+            sll2_tagged(&[0x81, 0x00, 0, 7, 0x08, 0x00]),
+        ),
+        (
+            LinkType::LINUX_SLL2,
+            sll2_tagged(&[0x88, 0xa8, 0, 7, 0x81, 0x00, 0, 8, 0x08, 0x00]),
+        ),
         (LinkType::RAW, vec![]),
         (LinkType::IPV4, vec![]),
         (LinkType::NULL, vec![2, 0, 0, 0]),
