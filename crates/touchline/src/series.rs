@@ -26,7 +26,8 @@ pub struct Series {
     trades: Option<SeriesOutput>,
     prices: Prices,
     mirror: Mirror,
-    definitions: Vec<InstrumentDefinition>,
+    /// By instrument; `None` for one that is not selected, or not defined yet.
+    definitions: Vec<Option<InstrumentDefinition>>,
     /// Last row of each instrument.
     last: Vec<Option<Quote>>,
     failure: Option<Failure>,
@@ -133,9 +134,9 @@ impl Series {
         self.failure = self.failure.take().or(written.err());
     }
 
-    /// Writes the rows of every instrument with a changed state, by ascending security id.
+    /// Writes the rows of every defined instrument with a changed state, by ascending security id.
     fn quote_all(&mut self, timestamps: &Timestamps) {
-        let mut all: Vec<_> = self.definitions.iter().collect();
+        let mut all: Vec<_> = self.definitions.iter().flatten().collect();
         all.sort_by_key(|definition| definition.security_id);
         let all: Vec<_> = all.iter().map(|definition| definition.instrument).collect();
         for instrument in all {
@@ -161,11 +162,10 @@ impl Series {
 
     fn define(&mut self, definition: &InstrumentDefinition) {
         let index = definition.instrument.index();
-        while self.definitions.len() <= index {
-            let next = Instrument(self.definitions.len() as u32);
-            self.definitions.push(unknown(next));
+        if self.definitions.len() <= index {
+            self.definitions.resize(index + 1, None);
         }
-        self.definitions[index] = *definition;
+        self.definitions[index] = Some(*definition);
     }
 }
 
@@ -192,11 +192,11 @@ impl Subscribe for Series {
 }
 
 fn definition_of(
-    definitions: &[InstrumentDefinition],
+    definitions: &[Option<InstrumentDefinition>],
     instrument: Instrument,
 ) -> InstrumentDefinition {
     let known = definitions.get(instrument.index());
-    known.copied().unwrap_or(unknown(instrument))
+    known.copied().flatten().unwrap_or(unknown(instrument))
 }
 
 fn unknown(instrument: Instrument) -> InstrumentDefinition {
