@@ -2,7 +2,7 @@
 //!
 //! Sets `TOUCHLINE_BUILD` for the compiler, and `TOUCHLINE_COMMIT` where the commit is known. `TOUCHLINE_COMMIT` and
 //! `TOUCHLINE_COMMIT_DATE` of the environment come first; else git is asked, in release builds. `TOUCHLINE_OPTIMISED` is set if
-//! this crate is compiled at the highest level, as the profile `dist` does.
+//! this crate is compiled at the highest level, as the profiles `release` and `dist` do.
 #![forbid(unsafe_code)]
 
 use std::env;
@@ -23,14 +23,11 @@ fn main() {
         (None, false) => None,
     };
     let is_optimised = env::var("OPT_LEVEL").is_ok_and(|level| level == "3");
-    let mut text = match &build {
+    let text = match &build {
         Some((commit, date)) => format!("{commit} {date}"),
         None if is_release => "commit not known".to_owned(),
         None => "debug build".to_owned(),
     };
-    if is_release && !is_optimised {
-        text += ", light build";
-    }
     if is_optimised {
         println!("cargo::rustc-env=TOUCHLINE_OPTIMISED=yes");
     }

@@ -68,9 +68,5 @@ fn version(program: &Path) -> Result<String> {
         output.status.success() && said.starts_with(&format!("touchline {number}")),
         "--version of the installed command: {said}"
     );
-    ensure!(
-        said.contains("light build"),
-        "cargo install builds the profile release, which is a light build; --version does not say so: {said}"
-    );
     Ok(said)
 }

@@ -7,14 +7,14 @@ pub const VERSION: &str = env!("CARGO_PKG_VERSION");
 /// debug build.
 pub const COMMIT: Option<&str> = option_env!("TOUCHLINE_COMMIT");
 
-/// Whether the commands and the measuring loops are optimised: in the profile `dist`, not in `release`.
+/// Whether the commands and the measuring loops are optimised: in the profiles `release` and `dist`, not in a debug build.
 pub const IS_OPTIMISED: bool = option_env!("TOUCHLINE_OPTIMISED").is_some();
 
 /// Note below the figures of a build that is not [`IS_OPTIMISED`].
-pub const LIGHT_BUILD: &str = "LIGHT BUILD: this build is not optimised; do not quote these figures; build with --profile dist";
+pub const NOT_OPTIMISED: &str =
+    "NOT OPTIMISED: do not quote these figures; build with --profile dist";
 
-/// Version text of `--version`: `0.1.0 (3c27d24ab1 2026-11-24)`, with `, light build` behind the date in the profile
-/// `release`.
+/// Version text of `--version`: `0.1.0 (3c27d24ab1 2026-11-24)`.
 pub const LONG: &str = concat!(
     env!("CARGO_PKG_VERSION"),
     " (",
@@ -33,7 +33,6 @@ mod tests {
             .strip_prefix(" (")
             .and_then(|text| text.strip_suffix(')'));
         let build = build.expect("the build in brackets");
-        let build = build.strip_suffix(", light build").unwrap_or(build);
         match COMMIT {
             Some(commit) => {
                 let date = build.strip_prefix(commit).expect("the commit");

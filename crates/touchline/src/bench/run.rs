@@ -91,7 +91,7 @@ impl Run {
     /// optimised.
     pub fn print_caveats(&self) {
         if !version::IS_OPTIMISED {
-            println!("{}", version::LIGHT_BUILD);
+            println!("{}", version::NOT_OPTIMISED);
         }
         let disturbed = self.disturbed();
         if !disturbed.is_empty() {

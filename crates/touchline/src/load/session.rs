@@ -119,7 +119,7 @@ impl Session {
             println!("DISTURBED: {warning}");
         }
         if !version::IS_OPTIMISED {
-            println!("{}", version::LIGHT_BUILD);
+            println!("{}", version::NOT_OPTIMISED);
         }
         Ok(())
     }

@@ -278,7 +278,7 @@ fn tables_have_units_clock_and_separated_columns() {
             text.contains("times in nanoseconds; the clock moves in steps of"),
             "{text}"
         );
-        assert_ne!(text.contains("\nLIGHT BUILD: "), IS_OPTIMISED, "{text}");
+        assert_ne!(text.contains("\nNOT OPTIMISED: "), IS_OPTIMISED, "{text}");
         let mut rows = text
             .lines()
             .skip_while(|line| !line.starts_with("subject "));
@@ -290,7 +290,7 @@ fn tables_have_units_clock_and_separated_columns() {
             .count();
         let is_behind = |line: &str| {
             let starts = [
-                "LIGHT BUILD",
+                "NOT OPTIMISED",
                 "DISTURBED",
                 "ratios: ",
                 "the ",
