@@ -7,9 +7,9 @@
 use crate::config::{Config, SyncMode};
 use crate::drop_copy::DropCopy;
 use crate::trader::Error;
-use std::time::{SystemTime, UNIX_EPOCH};
 use touchline_journal::{Journal, Mode, Options};
 use touchline_transport::bus::Holder;
+use touchline_transport::clock::wall_ns;
 
 /// What only the active engine has.
 pub(crate) struct Active {
@@ -43,9 +43,7 @@ impl Active {
             ring_bytes: run.tail_bytes,
             ..Options::orders("fx")
         };
-        let since = SystemTime::now().duration_since(UNIX_EPOCH);
-        let now_ns = since.map_or(0, |since| since.as_nanos() as u64);
-        let journal = Journal::open(&run.journal, drop_copy.lock(), &options, now_ns)?;
+        let journal = Journal::open(&run.journal, drop_copy.lock(), &options, wall_ns())?;
         Ok(Active { journal, drop_copy })
     }
 }

@@ -470,7 +470,7 @@ mod tests {
         assert_eq!(gate.admit(&command(began_ns - 1, KILL), now_ns), Ok(()));
         let of_before = command(began_ns - 1, cancel);
         assert_eq!(gate.admit(&of_before, now_ns), Err(Unfit::TooOld));
-        let known = command(began_ns - 5, KILL);
-        assert_eq!(gate.admit(&known, now_ns), Err(Unfit::Replayed));
+        let (known, later_ns) = (command(began_ns - 5, KILL), now_ns + SECOND_NS);
+        assert_eq!(gate.admit(&known, later_ns), Err(Unfit::Replayed));
     }
 }

@@ -111,8 +111,9 @@ impl DeskTrades {
                 self.0.insert(trade.id, proposal);
             }
             (BookState::Booked, Some(proposal)) => {
+                let was_booked = std::mem::replace(&mut proposal.is_booked, true);
                 assert!(
-                    proposal.by != by && !std::mem::replace(&mut proposal.is_booked, true),
+                    proposal.by != by && !was_booked,
                     "two persons book a trade once"
                 );
             }

@@ -1,8 +1,8 @@
 //! Two clocks combined: the fine clock, set by the system's clock.
 
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 use touchline_feed::ReceiveTime;
-use touchline_transport::clock::{Clock, ticks};
+use touchline_transport::clock::{Clock, ticks, wall_ns};
 
 /// Both times of a moment.
 #[derive(Clone, Copy, Debug)]
@@ -98,8 +98,7 @@ impl HostTime {
     /// have been set or slewed.
     pub fn set(&mut self, now: u64) {
         self.anchor_ticks = now;
-        let since = SystemTime::now().duration_since(UNIX_EPOCH);
-        self.anchor_ns = since.map_or(0, |since| since.as_nanos() as u64);
+        self.anchor_ns = wall_ns();
     }
 
     /// Nanoseconds since the Unix epoch at a tick after the clock was set.
@@ -173,6 +172,7 @@ const BUSY_MAX: Duration = Duration::from_micros(5);
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::time::{SystemTime, UNIX_EPOCH};
 
     #[test]
     fn a_pause_counts_for_one_round_and_a_packet_for_a_packet() {

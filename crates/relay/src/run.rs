@@ -9,7 +9,7 @@ pub use send::{SendSettings, Sending};
 use crate::head::{Epoch, Source};
 use crate::link::{CarrierEvent, SendEvent};
 use crate::sender::Now;
-use std::time::{SystemTime, UNIX_EPOCH};
+use touchline_transport::clock::{STEP_NS, WallWatch, wall_offset_ns};
 use touchline_transport::shm::{Damage, Error};
 
 /// A running link.
@@ -136,16 +136,14 @@ struct Clocks {
     step_ns: Option<i64>,
 }
 
-/// Change of the offset between two readings beyond which the wall clock was set.
-const STEP_NS: u64 = 100_000_000;
 /// Longest age of the offset between the clocks.
 const OFFSET_NS_MAX: u64 = 100_000_000;
 
 impl Clocks {
     fn new() -> Clocks {
         Clocks {
-            offset_ns: 0,
-            read_ns: 0,
+            offset_ns: WallWatch::start().offset_ns() as u64,
+            read_ns: touchline_transport::boot_ns(),
             steps: 0,
             step_ns: None,
         }
@@ -154,9 +152,10 @@ impl Clocks {
     #[inline]
     fn now(&mut self) -> Now {
         let mono_ns = touchline_transport::boot_ns();
-        if self.read_ns == 0 || mono_ns.saturating_sub(self.read_ns) > OFFSET_NS_MAX {
-            let offset_ns = unix_ns().wrapping_sub(mono_ns);
-            self.compare(offset_ns);
+        if mono_ns.saturating_sub(self.read_ns) > OFFSET_NS_MAX
+            && let Some(offset_ns) = wall_offset_ns()
+        {
+            self.compare(offset_ns as u64);
             self.read_ns = mono_ns;
         }
         Now {
@@ -172,7 +171,7 @@ impl Clocks {
         let before_ns = std::mem::replace(&mut self.offset_ns, offset_ns);
         let step_ns = offset_ns.wrapping_sub(before_ns) as i64;
         // mutant: relay: a step of the wall clock is not noticed
-        if self.read_ns > 0 && step_ns.unsigned_abs() > STEP_NS {
+        if step_ns.unsigned_abs() > STEP_NS {
             self.steps += 1;
             self.step_ns = Some(step_ns);
         }
@@ -183,12 +182,6 @@ impl Clocks {
         let step_ns = self.step_ns.take()?;
         Some(RunEvent::ClockStep { step_ns })
     }
-}
-
-/// Nanoseconds since 1970.
-pub(crate) fn unix_ns() -> u64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH);
-    since.map_or(0, |since| since.as_nanos() as u64)
 }
 
 #[cfg(test)]

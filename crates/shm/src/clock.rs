@@ -6,7 +6,7 @@ mod wall;
 
 pub use fine::{Clock, ticks};
 use rustix::time::{ClockId, clock_gettime};
-pub use wall::{STEP_NS, WallWatch, wall_ns};
+pub use wall::{STEP_NS, WallWatch, wall_ns, wall_offset_ns};
 
 /// Nanoseconds since the host was booted (`CLOCK_BOOTTIME`). Comparable between processes of one host that share a time
 /// namespace.

@@ -12,7 +12,6 @@ mod receivers;
 use super::{CarrierEvent, Kind, LinkEvent, ReceiveLink, SendEvent, SendLink};
 use crate::batch::Batch;
 use crate::head::{HEAD_BYTES, Head, HeadFlags};
-use crate::run::unix_ns;
 use crate::{ReceiverCounters, SenderCounters};
 use receivers::Receivers;
 use std::rc::Rc;
@@ -21,6 +20,7 @@ use touchline_aeron::{
     Channel, Client, ClientSettings, Driver, DriverSettings, Error, ExclusivePublication, Refused,
     Subscription, SystemCounter, Threading,
 };
+use touchline_transport::clock::wall_ns;
 
 /// Datagrams read in one round.
 const DATAGRAMS_MAX: usize = 64;
@@ -265,7 +265,7 @@ impl SendLink for AeronSend {
                 match Head::read(fragment.bytes()) {
                     Ok(head) if head.flags.has(HeadFlags::REQUEST) => *asked += 1,
                     Ok(head) if head.flags.has(HeadFlags::REPORT) => {
-                        receivers.report(fragment.session_id(), &head, now_ns, unix_ns());
+                        receivers.report(fragment.session_id(), &head, now_ns, wall_ns());
                     }
                     Ok(head) if head.flags == HeadFlags::PROBE => {
                         receivers.probe(fragment.session_id(), head.sent_ns, now_ns);

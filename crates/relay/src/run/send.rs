@@ -1,6 +1,6 @@
 //! A running sending link.
 
-use super::{Clocks, RunError, RunEvent, Work, unix_ns};
+use super::{Clocks, RunError, RunEvent, Work};
 use crate::head::{Epoch, HOPS_MAX, Source};
 use crate::link::SendLink;
 use crate::sender::{Cyclic, Now, Sender, SenderSettings};
@@ -132,7 +132,7 @@ impl<L: SendLink> Sending<L> {
             heartbeat_ns: self.settings.heartbeat_ns,
             cyclic: self.settings.cyclic,
         };
-        let epoch = Epoch::starting_at(unix_ns());
+        let epoch = Epoch::starting_at(touchline_transport::clock::wall_ns());
         self.events.push_back(RunEvent::Sending { epoch });
         self.bus = Some((subscriber, Sender::new(settings, epoch)));
         self.waiting = None;

@@ -234,9 +234,7 @@ fn a_driver_with_threads_carries_a_bus() {
 
 #[test]
 fn processors_of_a_driver_without_threads_are_refused() {
-    let to = "aeron:udp?endpoint=127.0.0.1:40918"
-        .parse()
-        .expect("an address");
+    let to = "aeron:ipc".parse().expect("an address");
     let config = Config {
         driver_cpus: Some([1, 2, 3]),
         send: vec![SendConfig::new("a", to)],

@@ -27,7 +27,7 @@ impl WallWatch {
     #[must_use]
     pub fn start() -> WallWatch {
         loop {
-            if let Some(offset_ns) = read() {
+            if let Some(offset_ns) = wall_offset_ns() {
                 return WallWatch { offset_ns };
             }
         }
@@ -47,7 +47,7 @@ impl WallWatch {
 
     /// Reads both clocks. The step since the last one, nanoseconds; positive: the wall clock was set forward.
     pub fn look(&mut self) -> Option<i64> {
-        self.judge(read()?)
+        self.judge(wall_offset_ns()?)
     }
 
     /// [`WallWatch::look`] at an offset that was read.
@@ -61,8 +61,9 @@ impl WallWatch {
     }
 }
 
-/// The present offset; `None`: the readings are too far apart.
-fn read() -> Option<i64> {
+/// Wall clock less boot clock now, nanoseconds; `None`: the process was stopped between the readings, which are too far apart.
+#[must_use]
+pub fn wall_offset_ns() -> Option<i64> {
     let before_ns = boot_ns();
     let wall_ns = wall_ns();
     let after_ns = boot_ns();

@@ -1,7 +1,7 @@
 //! Banks of the FX benchmarks: a bus in shared memory for each, whose quotes lie around one mid.
 
-use std::time::{SystemTime, UNIX_EPOCH};
 use touchline_lab::bank::bus;
+use touchline_transport::clock::wall_ns;
 use touchline_transport::shm::{Error, Publisher, Root, Settings};
 use touchline_transport::{Publish, boot_ns};
 use touchline_types::{
@@ -112,9 +112,8 @@ pub fn quote_of(tier: u32, side: Side, away: i64) -> Quote {
 
 /// The present time.
 pub fn now() -> ReceiveTime {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH);
     ReceiveTime {
-        wall_ns: since.map_or(0, |since| since.as_nanos() as u64),
+        wall_ns: wall_ns(),
         mono_ns: boot_ns(),
     }
 }

@@ -11,7 +11,7 @@ use crate::log::{Field, Log, LogArguments, events};
 use crate::output::{Failure, say};
 use std::net::{Ipv4Addr, SocketAddrV4};
 use std::path::{Path, PathBuf};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 use touchline_journal::replica::Source;
 use touchline_journal::replica::message::{self, Foreign, HELLO_BYTES, Message};
 use touchline_net::Connection;
@@ -19,6 +19,7 @@ use touchline_net::stream::Listener;
 use touchline_net::tls::Server;
 use touchline_relay::config::SendTls;
 use touchline_transport::boot_ns;
+use touchline_transport::clock::wall_ns;
 
 /// Most copies at a time. A connection is a copy from its hello on, which follows the TLS handshake.
 const COPIES_MAX: usize = 8;
@@ -481,9 +482,4 @@ impl Copy {
         self.ages.seen(source.end(), now_ns);
         Ok(frames)
     }
-}
-
-fn wall_ns() -> u64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH);
-    since.map_or(0, |since| since.as_nanos() as u64)
 }

@@ -1,7 +1,8 @@
 //! Counters of a gateway, readable by every process: the file `counters` of its bus.
 
 use crate::bus::{Damage, Error, Root};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
+use touchline_shm::clock::wall_ns;
 use touchline_shm::counters::{self, Descriptor, words_needed};
 use touchline_shm::segment::{self, Access, Lock, Mapping, Options, WriterLock};
 use touchline_types::CounterInfo;
@@ -47,7 +48,7 @@ impl CountersFile {
         let draft = Mapping::create(lock, FILE, bytes, &options)?;
         let origin = Origin {
             pid: std::process::id(),
-            start_unix_ns: unix_ns(),
+            start_unix_ns: wall_ns(),
             ns_per_tick,
         };
         let mut writer = counters::Writer::create(draft.mapping(), &origin, &counters, &histograms)
@@ -63,7 +64,7 @@ impl CountersFile {
     /// # Panics
     /// There are more values than counters.
     pub fn show(&mut self, values: impl IntoIterator<Item = u64>) {
-        self.show_at(unix_ns(), values);
+        self.show_at(wall_ns(), values);
     }
 
     /// [`Self::show`] with a given time: nanoseconds since 1970-01-01 UTC.
@@ -131,7 +132,7 @@ impl CountersView {
     pub fn age(&self) -> Option<Duration> {
         let written = self.reader.written_unix_ns()?;
         // A time ahead of ours is of a clock that was set, and treated as an old one.
-        Some(Duration::from_nanos(unix_ns().abs_diff(written)))
+        Some(Duration::from_nanos(wall_ns().abs_diff(written)))
     }
 
     /// Each counter with its present value.
@@ -156,11 +157,6 @@ impl CountersView {
     pub fn is_replaced(&self) -> bool {
         self.reader.memory().is_replaced()
     }
-}
-
-fn unix_ns() -> u64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH);
-    since.map_or(0, |since| since.as_nanos() as u64)
 }
 
 fn descriptor(info: &CounterInfo) -> Descriptor<'_> {

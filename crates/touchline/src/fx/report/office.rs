@@ -5,12 +5,13 @@ use std::fs::DirBuilder;
 use std::net::SocketAddrV4;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::Path;
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant};
 use touchline_credentials::{SecretSource, ServerTls};
 use touchline_execution::back_office::{Acceptor, Reports, StartError};
 use touchline_execution::config::{ReportClient, ReportConfig};
 use touchline_session::Secret;
 use touchline_transport::boot_ns;
+use touchline_transport::clock::wall_ns;
 use touchline_types::ReceiveTime;
 
 /// Longest wait for clients to log out.
@@ -66,9 +67,8 @@ impl Office {
 }
 
 fn now() -> ReceiveTime {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH);
     ReceiveTime {
-        wall_ns: since.map_or(0, |since| since.as_nanos() as u64),
+        wall_ns: wall_ns(),
         mono_ns: boot_ns(),
     }
 }
