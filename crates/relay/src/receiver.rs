@@ -310,7 +310,10 @@ impl Receiver {
         if head.first_sequence < next && behind <= next {
             // A late refresh contains no current state.
             self.counters.relay_duplicates += 1;
-            if peer.is_misled(now.mono_ns, self.settings.link_timeout_ns) {
+            // The sender is at least as far as all that arrived before the probe: if it is not, a number was wrong. An old part of
+            // the stream that arrives again says nothing, nor do its answers.
+            // mutant: relay: a number far ahead blinds a receiver
+            if is_answer && self.freshness.is_due(head.sent_ns, peer.in_order_ns) {
                 self.restart_numbers(behind, now.mono_ns, out);
             }
             return self.state_channel(out);

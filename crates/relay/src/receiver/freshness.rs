@@ -81,6 +81,11 @@ impl Freshness {
         Some((now_ns, self.answered_ns))
     }
 
+    /// Whether a probe of this time was sent after `since_ns`, and its answer has not arrived.
+    pub fn is_due(&self, probe_ns: u64, since_ns: u64) -> bool {
+        probe_ns > since_ns && self.sent.binary_search(&probe_ns).is_ok()
+    }
+
     /// The stream has the answer to the probe of this time. Answers to probes of other receivers are ignored.
     pub fn answer(&mut self, probe_ns: u64, now_ns: u64) {
         // mutant: relay: any answer proves that books are fresh

@@ -65,12 +65,6 @@ impl Peer {
         first_sequence <= self.next.saturating_add(reach)
     }
 
-    /// Whether the next number is wrong: for this time all batches were below it, also the heartbeats.
-    pub fn is_misled(&self, now_ns: u64, timeout_ns: u64) -> bool {
-        // mutant: relay: a number far ahead blinds a receiver
-        now_ns.saturating_sub(self.in_order_ns) > timeout_ns
-    }
-
     /// Whether it sends, and its source publishes.
     pub fn is_live(&self) -> bool {
         !self.is_silent && !self.is_source_down

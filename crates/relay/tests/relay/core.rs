@@ -483,11 +483,11 @@ fn a_number_far_ahead_does_not_blind_the_receiver() {
     assert_eq!(stand.out.published(), published);
     assert_eq!(stand.validity(), Validity::Live);
 
-    stand.take(head(1 << 20), &[book()]);
-    for _ in 0..4 {
-        stand.wait_ms(100);
-        stand.take(head(2), &[]);
-    }
+    let forged = batch(head(1 << 20), &[book()]);
+    let now = stand.now;
+    stand.receiver.take(&forged, now, 7, &mut stand.out);
+    stand.wait_ms(10);
+    stand.take(head(2), &[]);
     assert_eq!(stand.receiver.counters().relay_gaps, 2);
     let is_asked = (0..3).any(|_| stand.wait_ms(100).is_some());
     assert!(is_asked, "no refresh is requested");
@@ -503,6 +503,34 @@ fn a_number_far_ahead_does_not_blind_the_receiver() {
     stand.receiver.disconnected(&mut stand.out);
     stand.now.mono_ns += 3_600_000 * MS;
     assert_eq!(stand.take(head(1 << 30), &[]), Taken::Done);
+}
+
+/// A subscription of shared memory that is added again reads the old part of the log again, for as long as the sender is held.
+#[test]
+fn an_old_part_of_the_stream_that_arrives_again_changes_nothing() {
+    let mut stand = Stand::new(receiver());
+    for first in 1..=3 {
+        stand.take(head(first), &[book()]);
+    }
+    let published = stand.out.published();
+    let (answered, old) = (stand.now, batch(head(1), &[book()]));
+    let answer = Head {
+        flags: HeadFlags::PROBE,
+        sent_ns: answered.mono_ns,
+        ..head(2)
+    };
+    for _ in 0..100 {
+        stand.now.mono_ns += 10 * MS;
+        for bytes in [&old, &batch(answer, &[])] {
+            let now = stand.now;
+            stand.receiver.take(bytes, now, 7, &mut stand.out);
+        }
+    }
+    assert_eq!(stand.receiver.counters().relay_gaps, 0);
+    assert_eq!(stand.receiver.counters().relay_messages, 3);
+    assert_eq!(stand.out.published(), published);
+    stand.take(head(4), &[book()]);
+    assert_eq!(stand.validity(), Validity::Live);
 }
 
 /// Times of a broken or hostile sender give no absurd counter.
