@@ -8,6 +8,7 @@ mod frozen;
 mod frozen_readers;
 mod full_disk;
 mod hostile_commands;
+mod kill_switch;
 mod kills;
 mod live;
 mod lost_end;

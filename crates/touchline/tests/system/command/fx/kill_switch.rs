@@ -1,0 +1,115 @@
+//! The kill switch: while its own client waits for a fill, in a file that needs no ring, and the two persons who lift it.
+
+use super::full_disk::logged;
+use super::live::end;
+use super::scripted_bank::value;
+use super::trade_hostile::{ENGINE, open, order, trade};
+use crate::command::deribit::{Ended, until};
+use crate::command::signal;
+use std::process::Stdio;
+use std::thread::sleep;
+use std::time::Duration;
+
+/// The same client waits for a fill that does not come: its kill is answered, the bank is asked to cancel, and the command that
+/// waited ends with status 1.
+#[test]
+fn a_kill_works_while_the_same_client_waits() {
+    let (market, bank) = open("fx-kill-beside");
+    let engine = logged(&market.desk, ENGINE, "engine");
+    // Until here prices may be missing.
+    let _ = order(&market, &bank);
+    let line = "fx send EUR/USD buy 2000 --tif gtd --deadline-ms 60000 --wait";
+    let mut waiting = market.desk.command(line);
+    waiting.stdout(Stdio::null()).stderr(Stdio::null());
+    let mut waiting = Ended(waiting.spawn().expect("the command starts"));
+    let living = bank.next("D");
+    let killed = market.desk.run("fx kill").done();
+    assert!(killed.stdout.contains("done"), "{killed:?}");
+    let mut cancel = bank.next("F");
+    while value(&cancel, 41) != value(&living, 11) {
+        cancel = bank.next("F");
+    }
+    let canceled = [
+        (11, value(&cancel, 11)),
+        (41, value(&living, 11)),
+        (150, "4"),
+        (39, "4"),
+        (14, "0"),
+        (6, "0"),
+        (31, ""),
+        (32, ""),
+    ];
+    bank.send("8", trade(&living, "C1", &canceled));
+    let ended = waiting.0.wait().expect("it ends");
+    assert_eq!(ended.code(), Some(1), "nothing was filled");
+    market
+        .send("EUR/USD buy 2000 --tif ioc")
+        .refused(1, &["kill"]);
+    end(engine);
+}
+
+/// A kill in a file is executed by an engine that stood still, and by one that starts later.
+#[test]
+fn a_kill_without_a_ring_waits_for_its_engine() {
+    let (market, bank) = open("fx-kill-direct");
+    let mut engine = logged(&market.desk, ENGINE, "engine");
+    let _ = order(&market, &bank);
+    let direct = "fx kill --direct";
+    let written = "the kill is written, and no engine on bus fx-run has executed it yet";
+    let refused = ["kill"];
+    // The last engine was stopped in order: its file is of no use to the next.
+    for is_running in [true, false] {
+        if is_running {
+            signal(&engine.0, "STOP");
+            market.desk.run(direct).refused(1, &[written]);
+            signal(&engine.0, "CONT");
+        } else {
+            end(engine);
+            market.desk.run(direct).refused(1, &[written]);
+            engine = logged(&market.desk, ENGINE, "engine");
+        }
+        until("an engine that is killed", || {
+            let sent = market.send("EUR/USD buy 2000 --tif ioc");
+            sleep(Duration::from_millis(50));
+            sent.stderr.contains("kill")
+        });
+        let said = market.desk.run(direct).done();
+        assert!(said.stdout.contains("done"), "repeated: {said:?}");
+        for client in ["desk", "chief"] {
+            market.desk.run(&format!("fx lift --as {client}")).done();
+        }
+        until("an engine that is lifted", || {
+            market.send("EUR/USD buy 2000 --tif ioc").status == 0
+        });
+    }
+    market.desk.run("fx kill --direct").done();
+    market
+        .send("EUR/USD buy 2000 --tif ioc")
+        .refused(1, &refused);
+    end(engine);
+}
+
+/// Two names of one user are one person, unless the configuration says in words that they are not.
+#[test]
+fn two_names_of_one_user_do_not_lift_a_kill() {
+    let (market, bank) = open("fx-kill-lift");
+    let text = market.desk.read("fx/run.toml");
+    let [allowed, refused] = ["lift_by_one_user = true", "lift_by_one_user = false"];
+    assert!(text.contains(allowed), "no test: {text}");
+    market
+        .desk
+        .write("fx/run.toml", text.replace(allowed, refused));
+    let engine = logged(&market.desk, ENGINE, "engine");
+    let _ = order(&market, &bank);
+    market.desk.run("fx kill").done();
+    let noted = market.desk.run("fx lift").done();
+    assert!(noted.stdout.starts_with("noted; "), "{noted:?}");
+    market
+        .desk
+        .run("fx lift --as chief")
+        .refused(1, &["one_user: ", "[risk] lift_by_one_user = true"]);
+    market
+        .send("EUR/USD buy 2000 --tif ioc")
+        .refused(1, &["kill"]);
+    end(engine);
+}
