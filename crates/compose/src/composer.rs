@@ -291,7 +291,7 @@ impl<P: Publish> Composer<P> {
         self.core.output.publisher_mut().state_activity(activity);
         if now_ns >= self.timers.intact_ns {
             self.timers.intact_ns = now_ns + INTACT_NS;
-            self.core.output.publisher().check()?;
+            self.core.output.publisher_mut().check()?;
         }
         if now_ns >= self.timers.show_ns {
             self.timers.show_ns = now_ns + SHOW_NS;

@@ -197,7 +197,7 @@ impl<L: FeedLink, P: Publish> Gateway<L, P> {
         if self.timers.intact.is_due(now) {
             self.timers.intact.restart(now);
             // mutant: names: the gateway does not check that its bus exists
-            self.pipeline.publisher().check()?;
+            self.pipeline.publisher_mut().check()?;
             self.counters_file
                 .as_ref()
                 .map_or(Ok(()), CountersFile::check)?;

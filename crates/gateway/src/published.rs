@@ -199,7 +199,7 @@ impl<P: Publish> Publish for Noted<'_, P> {
         self.publisher.counters()
     }
 
-    fn check(&self) -> Result<(), Damage> {
+    fn check(&mut self) -> Result<(), Damage> {
         self.publisher.check()
     }
 }

@@ -36,6 +36,8 @@ pub struct Report<S> {
     pub span_ns: Option<(u64, u64)>,
     /// Duration of the replay.
     pub elapsed: Duration,
+    /// Captures that end in the middle of a record; everything before was processed.
+    pub truncations: Vec<touchline_net::Error>,
 }
 
 /// A replay that ended before its source.
@@ -70,9 +72,10 @@ const UNROUTED_MAX: usize = 64;
 /// destination; it may end the replay before this packet. `counters_file` is kept up to date, if given.
 ///
 /// # Errors
-/// A damaged capture or bus. Everything before the error was processed.
+/// A damaged capture or bus. Everything before the error was processed. A truncated capture is not an error: see
+/// [`Report::truncations`].
 pub fn replay<F: Feed, P: Publish>(
-    source: &mut (impl PacketSource + ?Sized),
+    source: &mut impl PacketSource,
     routes: &Routes<F::Source>,
     pipeline: &mut Pipeline<F, P>,
     speed: Speed,
@@ -92,6 +95,10 @@ where
             Ok(Received::Packet(packet)) => packet,
             Ok(Received::Nothing) => continue,
             Ok(Received::End) => break Ok(()),
+            Err(error) if error.is_truncation() => {
+                report.truncations.push(error);
+                continue;
+            }
             Err(error) => break Err(Error::Source(error)),
         };
         let route = routes.find(packet.destination);
@@ -161,10 +168,10 @@ fn show<F: Feed, P: Publish>(
 /// Checks that readers still find the bus.
 fn check<F: Feed, P: Publish>(
     counters_file: &Option<CountersFile>,
-    pipeline: &Pipeline<F, P>,
+    pipeline: &mut Pipeline<F, P>,
 ) -> Result<(), Damage> {
     // mutant: names: a replay does not check that its bus exists
-    pipeline.publisher().check()?;
+    pipeline.publisher_mut().check()?;
     counters_file.as_ref().map_or(Ok(()), CountersFile::check)
 }
 
@@ -181,6 +188,7 @@ impl<S: Copy + Ord> Report<S> {
             packet_ns: latency_histogram(),
             span_ns: None,
             elapsed: Duration::ZERO,
+            truncations: Vec::new(),
         }
     }
 

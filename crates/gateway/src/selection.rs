@@ -83,7 +83,7 @@ impl<P: Publish> Publish for Selected<P> {
         self.publisher.counters()
     }
 
-    fn check(&self) -> Result<(), Damage> {
+    fn check(&mut self) -> Result<(), Damage> {
         self.publisher.check()
     }
 }

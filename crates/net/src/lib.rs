@@ -123,3 +123,10 @@ pub enum Error {
     #[error(transparent)]
     Udp(#[from] udp::Error),
 }
+
+impl Error {
+    /// Whether a capture ends in the middle of a record or of its compressed data; everything before was received.
+    pub fn is_truncation(&self) -> bool {
+        matches!(self, Error::Capture(error) if error.kind() == pcap::ErrorKind::Truncated)
+    }
+}

@@ -2,7 +2,8 @@
 //!
 //! The first bytes determine the format, not the name: pcap in both byte orders with microseconds or nanoseconds,
 //! pcapng in both byte orders with any number of sections and interfaces, each optionally compressed with gzip
-//! (several members too) or Zstandard (several frames too).
+//! (several members too) or Zstandard (several frames too). Zeros behind the last record, block or member fill the last
+//! block of a tape or of a disk, and are skipped; other bytes there are an error.
 //!
 //! A file is hostile until read: nothing is allocated by a length that a file claims. Memory is one
 //! buffer of [`BLOCK_BYTES_MAX`] and the decompressor's window (at most 32 MiB), each block moves
@@ -13,10 +14,12 @@
 mod byte_order;
 mod classic;
 mod error;
+mod input;
 mod interface;
 mod pcapng;
 mod reader;
 mod stream;
+mod unpack;
 mod writer;
 
 pub use error::{Error, ErrorKind};

@@ -1,5 +1,6 @@
 //! Packets from one or several captures.
 
+use std::collections::VecDeque;
 use std::net::SocketAddr;
 use std::path::Path;
 
@@ -17,13 +18,16 @@ use crate::{Error, Packet, PacketSource, Received, TimestampSource};
 /// 256 packets, whichever is less; larger disorder stays.
 ///
 /// Frames that are not UDP over IPv4 are counted by reason and skipped. An error is returned after all packets before
-/// it; the damaged file then counts as ended, and the next call continues with the others.
+/// it; the damaged file then counts as ended, and the next call continues with the others. The error of a truncated file
+/// ([`Error::is_truncation`]) is returned after the packets of all files.
 pub struct PcapSource<'a> {
     inputs: Vec<Input<'a>>,
     skipped: Skipped,
     order: CaptureOrder,
     /// Error to return after the packets read before it.
     error: Option<Error>,
+    /// Errors to return after the last packet.
+    truncations: VecDeque<Error>,
 }
 
 /// Counts of skipped frames, by reason.
@@ -71,6 +75,7 @@ impl<'a> PcapSource<'a> {
             skipped: Skipped::default(),
             order: CaptureOrder::new(),
             error: None,
+            truncations: VecDeque::new(),
         }
     }
 
@@ -133,12 +138,16 @@ impl PacketSource for PcapSource<'_> {
             match self.read() {
                 Ok(true) => {}
                 Ok(false) => break,
+                Err(error) if error.is_truncation() => self.truncations.push_back(error),
                 Err(error) => self.error = Some(error),
             }
         }
         match self.order.lend() {
             Some(packet) => Ok(Received::Packet(packet)),
-            None => self.error.take().map_or(Ok(Received::End), Err),
+            None => {
+                let error = self.error.take().or_else(|| self.truncations.pop_front());
+                error.map_or(Ok(Received::End), Err)
+            }
         }
     }
 }

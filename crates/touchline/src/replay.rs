@@ -18,15 +18,13 @@ use std::path::{Path, PathBuf};
 use summary::Summary;
 use touchline_feed::cme::CmeFeed;
 use touchline_gateway::config;
-use touchline_gateway::replay::{Interrupted, Speed};
-use touchline_gateway::venues::cme::{
-    self, CapturePublication, ChannelConfig, CmeConfig, CmePipeline, CmeReport, replay_captures,
-};
+use touchline_gateway::replay::{Interrupted, Speed, replay};
+use touchline_gateway::venues::cme::{self, ChannelConfig, CmeConfig, CmePipeline, CmeReport};
 use touchline_gateway::{CountersFile, bus};
 use touchline_net::PcapSource;
+use touchline_transport::Local;
 use touchline_transport::clock::Clock;
 use touchline_transport::shm::Publisher;
-use touchline_transport::{Local, Subscribe};
 
 /// Process captures as a live gateway would, and write the books.
 ///
@@ -47,6 +45,9 @@ pub struct Arguments {
     /// Captures: pcap or pcapng, uncompressed, .gz or .zst; several files are merged by capture time.
     #[arg(long, value_name = "FILE", num_args = 1.., help_heading = "Input")]
     pcap: Vec<PathBuf>,
+    /// Exit status 0 even if a capture ends in the middle of a record.
+    #[arg(long, help_heading = "Input")]
+    allow_truncated: bool,
 
     /// Write the price books at the end, one JSON line for each instrument.
     #[arg(long, value_name = "OUT", help_heading = "Output")]
@@ -169,7 +170,9 @@ Configuration:
 Exit status:
   0  done
   1  the run failed: a capture missing, damaged or of another channel, an
-     output that cannot be written, or a bus with another publisher
+     output that cannot be written, or a bus with another publisher; or a capture
+     ends in the middle of a record: the outputs have all records before, and a
+     warning names the file (status 0 with --allow-truncated)
   2  bad arguments or configuration";
 
 /// The requested outputs.
@@ -183,7 +186,7 @@ struct Outputs {
 }
 
 type Writers = (Option<Tops>, Option<Series>);
-type ReplayPipeline<'a> = CmePipeline<CapturePublication<'a>>;
+type ReplayPipeline<'a> = CmePipeline<(Local<&'a mut Writers>, Option<Publisher>)>;
 
 /// Runs the command.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
@@ -201,18 +204,18 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let prices = Prices::displayed(arguments.display);
     let tops = outputs.tops.take().map(|output| Tops::new(output, prices));
     let mut writers: Writers = (tops, outputs.series.take());
-    let local = Local::new(&mut writers as &mut dyn Subscribe);
+    let local = Local::new(&mut writers);
     let mut pipeline: ReplayPipeline<'_> = cme::pipeline(&config, (local, bus));
     let mut source = Watched::new(source, arguments.shows_progress());
 
     let printer = &mut outputs.printer;
-    let outcome = replay_captures(
+    let outcome = replay(
         &mut source,
         channel.routes(),
         &mut pipeline,
         arguments.speed,
         &mut counters_file,
-        &mut |packet, route| match printer {
+        |packet, route| match printer {
             Some(printer) => printer.packet(packet, route),
             None => ControlFlow::Continue(()),
         },
@@ -222,13 +225,21 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         Ok(report) => (report, None),
         Err(Interrupted { report, error }) => (*report, Some(error)),
     };
+    for truncation in &report.truncations {
+        // A closed standard error does not fail the run.
+        let _ = writeln!(
+            std::io::stderr(),
+            "touchline: warning: {truncation}; all packets before are processed"
+        );
+    }
     let left_early = outputs.printer.take().map_or(Ok(false), Printer::finish)?;
     if error.is_none() && report.routed() == 0 && !left_early {
         return Err(inputs::other_channel(&config, &report));
     }
     if !arguments.quiet && !left_early {
         let skipped = source.skipped();
-        let summary = Summary::new(&channel, &report, skipped, &pipeline).to_string();
+        let summary =
+            Summary::new(&channel, &report, skipped, &pipeline, config.venue.join).to_string();
         arguments.summarise(&summary)?;
     }
     match error {
@@ -240,7 +251,10 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
             drop(pipeline);
             outputs.finish(writers)?;
             drop(bus);
-            Ok(())
+            match report.truncations.is_empty() || arguments.allow_truncated {
+                true => Ok(()),
+                false => Err(Failure::Logged(1)),
+            }
         }
     }
 }

@@ -30,6 +30,9 @@ pub struct Series {
     definitions: Vec<Option<InstrumentDefinition>>,
     /// Last row of each instrument.
     last: Vec<Option<Quote>>,
+    /// Time of the last event of the exchange; 0 before the first one, with which earlier states are written. So every row has
+    /// a time: an empty one makes readers of CSV round all others.
+    event_ns: u64,
     failure: Option<Failure>,
 }
 
@@ -84,6 +87,7 @@ impl Series {
             mirror: Mirror::new(0, 0),
             definitions: Vec::new(),
             last: Vec::new(),
+            event_ns: 0,
             failure: None,
         })
     }
@@ -104,7 +108,7 @@ impl Series {
 
     /// Writes a row of an instrument if its best bid, best offer or state differs from the last row.
     fn quote(&mut self, instrument: Instrument, timestamps: &Timestamps) {
-        let Some(quotes) = &mut self.quotes else {
+        let Some(quotes) = self.quotes.as_mut().filter(|_| self.event_ns != 0) else {
             return;
         };
         let book = self.mirror.book(instrument);
@@ -134,12 +138,25 @@ impl Series {
         self.failure = self.failure.take().or(written.err());
     }
 
-    /// Writes the rows of every defined instrument with a changed state, by ascending security id.
+    /// Writes the rows of every instrument with a changed state that is defined or has a row, by ascending security id.
     fn quote_all(&mut self, timestamps: &Timestamps) {
-        let mut all: Vec<_> = self.definitions.iter().flatten().collect();
-        all.sort_by_key(|definition| definition.security_id);
-        let all: Vec<_> = all.iter().map(|definition| definition.instrument).collect();
-        for instrument in all {
+        let defined = self.definitions.iter().flatten();
+        let mut all: Vec<_> = defined
+            .map(|definition| (definition.security_id, definition.instrument))
+            .collect();
+        let has_row = |instrument: &Instrument| {
+            self.last
+                .get(instrument.index())
+                .is_some_and(Option::is_some)
+        };
+        let undefined = (0..self.last.len() as u32).map(Instrument).filter(has_row);
+        let undefined = undefined.filter(|instrument| {
+            let definition = self.definitions.get(instrument.index());
+            definition.is_none_or(Option::is_none)
+        });
+        all.extend(undefined.map(|instrument| (0, instrument)));
+        all.sort_unstable();
+        for (_, instrument) in all {
             self.quote(instrument, timestamps);
         }
     }
@@ -171,7 +188,16 @@ impl Series {
 
 impl Subscribe for Series {
     fn update(&mut self, envelope: &Envelope<'_>) {
-        let timestamps = envelope.timestamps;
+        let mut timestamps = *envelope.timestamps;
+        if timestamps.exchange_ns == 0 {
+            timestamps.exchange_ns = self.event_ns;
+        }
+        let is_first = self.event_ns == 0;
+        self.event_ns = timestamps.exchange_ns;
+        let timestamps = &timestamps;
+        if is_first {
+            self.quote_all(timestamps);
+        }
         match envelope.update {
             Update::Trade(trade) => return self.trade(trade, timestamps),
             // Orders are not part of the series.

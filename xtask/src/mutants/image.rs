@@ -250,4 +250,22 @@ pub const READERS: &[Mutant] = &[
         replace: "",
         test: "-p touchline-transport --test bus a_partly_written_book_is_stale_after_the_ring_is_read",
     },
+    Mutant {
+        name: "image: each update of a refused instrument asks for memory",
+        find: "if !was_refused {",
+        replace: "if true {",
+        test: "-p touchline-transport --lib a_refused_table_is_asked_for_again_after_a_pause_only",
+    },
+    Mutant {
+        name: "image: a slot that comes late has the updates from then on for a book",
+        find: "let missed = self.written.len()..self.refused_below.min(index + 1);",
+        replace: "let missed = 0..0;",
+        test: "-p touchline-transport --test bus refused_books_return_whole_and_no_joiner_sees_a_part_of_one",
+    },
+    Mutant {
+        name: "image: a book without a slot is built from the updates after the join",
+        find: "self.rows.tables_read();",
+        replace: "",
+        test: "-p touchline-transport --test bus refused_books_return_whole_and_no_joiner_sees_a_part_of_one",
+    },
 ];

@@ -1,6 +1,5 @@
 //! CME Globex: MDP 3.0 over multicast, channels of a `config.xml`, TCP replay.
 
-mod captures;
 mod channel_file;
 mod endpoints;
 mod recovery;
@@ -18,7 +17,6 @@ use touchline_feed::cme::{self, CmeFeed, FeedType, Line, Settings};
 use touchline_net::udp::UdpSource;
 use touchline_transport::Publish;
 
-pub use captures::{CapturePublication, PacketObserver, replay_captures};
 pub use channel_file::{ChannelConfig, Connection, Product, Protocol, channels_with};
 pub use endpoints::{endpoints, socket_settings};
 pub use recovery::{Failure, Recovery, RecoveryCounters};

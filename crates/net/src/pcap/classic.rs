@@ -77,6 +77,10 @@ impl Classic {
         if header.len() < RECORD_HEADER_LEN {
             return Err(Fault::truncated(offset, "a record header"));
         }
+        // Every packet has bytes on the wire.
+        if header.iter().all(|byte| *byte == 0) {
+            return stream.padding(offset).map(|()| None);
+        }
         let seconds = u64::from(self.order.u32(header, 0));
         let fraction = u64::from(self.order.u32(header, 4));
         let captured_len = self.order.u32(header, 8) as usize;

@@ -94,7 +94,7 @@ impl Fault {
             kind: ErrorKind::Truncated,
             offset,
             what: format!("the file ends in the middle of {what}").into(),
-            fix: "copy the file again; if its capture was interrupted, `editcap FILE NEW` keeps the whole packets",
+            fix: "copy the file again, unless its capture was interrupted",
         }
     }
 

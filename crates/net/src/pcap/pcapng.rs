@@ -81,6 +81,9 @@ impl Pcapng {
             if head.len() < FRAMING_LEN {
                 return Err(Fault::truncated(offset, "a block header"));
             }
+            if head.iter().all(|byte| *byte == 0) {
+                return stream.padding(offset).map(|()| None);
+            }
             let kind = self.order.u32(head, 0);
             if kind == SECTION_HEADER {
                 self.start_section(stream)?;

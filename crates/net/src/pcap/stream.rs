@@ -1,11 +1,11 @@
 //! The bytes of a capture after decompression, through one fixed buffer.
 
-use std::io::{self, BufRead, BufReader, Chain, Cursor, Read};
+use std::io::{self, Read};
 use std::ops::Range;
 
-use flate2::bufread::MultiGzDecoder;
-
 use super::error::{ErrorKind, Fault};
+use super::input::Input;
+use super::unpack::Unpacked;
 
 /// Size of the read buffer, and so the largest record or block that is parsed. Skipped blocks may
 /// be longer.
@@ -18,15 +18,12 @@ const EXPANSION_MAX: u64 = 500;
 /// Unpacked size below which the ratio is not checked.
 const EXPANSION_FREE_BYTES: u64 = 64 * 1024 * 1024;
 
-/// Base-2 logarithm of the largest Zstandard window: 32 MiB, four times what level 19 uses.
-const ZSTD_WINDOW_LOG_MAX: u32 = 25;
-
 /// A buffered, decompressed stream of bytes.
 ///
 /// `peek` reads bytes into the buffer without advancing; `consume` advances without changing the
 /// buffer. So a peeked slice stays readable by its position (`held`) until the next peek.
 pub(super) struct Stream<'a> {
-    source: Source<'a>,
+    source: Unpacked<'a>,
     buffer: Box<[u8]>,
     /// Part of the buffer that was read and not consumed.
     unread: Range<usize>,
@@ -35,41 +32,11 @@ pub(super) struct Stream<'a> {
     ended: bool,
 }
 
-/// The raw input behind the bytes that were read to detect its format.
-type Input<'a> = BufReader<Chain<Cursor<Vec<u8>>, Counted<'a>>>;
-
-enum Source<'a> {
-    Plain(Input<'a>),
-    Gzip(MultiGzDecoder<Input<'a>>),
-    Zstd(zstd::stream::read::Decoder<'static, Input<'a>>),
-}
-
-/// An input that counts the bytes taken from it. Boxed, so that this crate contains the compiled reader; a generic one would be
-/// compiled in the caller's crate, which may not be optimised.
-struct Counted<'a> {
-    inner: Box<dyn Read + Send + 'a>,
-    bytes: u64,
-}
-
 impl<'a> Stream<'a> {
     /// Starts to read; the first bytes determine the compression.
     pub(super) fn new(input: impl Read + Send + 'a) -> Result<Self, Fault> {
-        let mut input = Counted {
-            inner: Box::new(input),
-            bytes: 0,
-        };
-        let mut magic = Vec::with_capacity(4);
-        (&mut input)
-            .take(4)
-            .read_to_end(&mut magic)
+        let source = Unpacked::new(Input::new(input))
             .map_err(|error| Fault::io(0, "cannot read it", &error))?;
-        let kind = magic.clone();
-        let input = BufReader::with_capacity(64 * 1024, Cursor::new(magic).chain(input));
-        let source = match kind[..] {
-            [0x1f, 0x8b, ..] => Source::Gzip(MultiGzDecoder::new(input)),
-            [0x28, 0xb5, 0x2f, 0xfd] => Source::Zstd(zstd_decoder(input)?),
-            _ => Source::Plain(input),
-        };
         Ok(Self {
             source,
             buffer: vec![0; BLOCK_BYTES_MAX].into_boxed_slice(),
@@ -91,12 +58,7 @@ impl<'a> Stream<'a> {
 
     /// Bytes of the file taken so far, before decompression.
     pub(super) fn consumed_bytes(&self) -> u64 {
-        let input = match &self.source {
-            Source::Plain(input) => input,
-            Source::Gzip(decoder) => decoder.get_ref(),
-            Source::Zstd(decoder) => decoder.get_ref(),
-        };
-        input.get_ref().get_ref().1.bytes
+        self.source.read_bytes()
     }
 
     /// Lends the next `len` bytes (at most [`BLOCK_BYTES_MAX`]), fewer only at the end of the file.
@@ -135,6 +97,30 @@ impl<'a> Stream<'a> {
         &self.buffer[range]
     }
 
+    /// Consumes the zeros from `offset` to the end of the stream; an error if it has other bytes.
+    #[cold]
+    pub(super) fn padding(&mut self, offset: u64) -> Result<(), Fault> {
+        loop {
+            let bytes = self.peek(BLOCK_BYTES_MAX)?;
+            let len = bytes.len();
+            if bytes.iter().any(|byte| *byte != 0) {
+                return Err(Fault::malformed(
+                    offset,
+                    "zeros are followed by other bytes",
+                ));
+            }
+            if len == 0 {
+                return Ok(());
+            }
+            self.consume(len);
+        }
+    }
+
+    /// Offset behind the last byte read.
+    fn end_offset(&self) -> u64 {
+        self.base + self.unread.end as u64
+    }
+
     #[cold]
     fn fill(&mut self, len: usize) -> Result<(), Fault> {
         assert!(
@@ -146,7 +132,10 @@ impl<'a> Stream<'a> {
         self.unread = 0..self.unread.len();
         while self.unread.len() < len && !self.ended {
             match self.source.read(&mut self.buffer[self.unread.end..]) {
-                Ok(0) => self.ended = true,
+                Ok(0) => {
+                    self.ended = true;
+                    self.source.check_end(self.end_offset())?;
+                }
                 Ok(read) => self.unread.end += read,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(error) => return Err(self.source_fault(&error)),
@@ -157,7 +146,7 @@ impl<'a> Stream<'a> {
     }
 
     fn refuse_bomb(&self) -> Result<(), Fault> {
-        let unpacked = self.base + self.unread.end as u64;
+        let unpacked = self.end_offset();
         let packed = self.consumed_bytes();
         if unpacked > EXPANSION_FREE_BYTES && unpacked / EXPANSION_MAX > packed {
             let what = format!("{packed} compressed bytes have unpacked to {unpacked}");
@@ -167,13 +156,9 @@ impl<'a> Stream<'a> {
     }
 
     fn source_fault(&self, error: &io::Error) -> Fault {
-        let offset = self.base + self.unread.end as u64;
-        let format = match (&self.source, error.raw_os_error()) {
-            (Source::Plain(_), _) | (_, Some(_)) => {
-                return Fault::io(offset, "cannot read it", error);
-            }
-            (Source::Gzip(_), None) => "gzip",
-            (Source::Zstd(_), None) => "Zstandard",
+        let offset = self.end_offset();
+        let (Some(format), None) = (self.source.compression(), error.raw_os_error()) else {
+            return Fault::io(offset, "cannot read it", error);
         };
         if error.kind() == io::ErrorKind::UnexpectedEof {
             return Fault::truncated(offset, "its compressed data");
@@ -184,32 +169,5 @@ impl<'a> Stream<'a> {
             what: format!("its {format} data cannot be unpacked: {error}").into(),
             fix: "copy the file again; if it was packed with a window of more than 32 MiB, pack it with less",
         }
-    }
-}
-
-fn zstd_decoder<R: BufRead>(input: R) -> Result<zstd::stream::read::Decoder<'static, R>, Fault> {
-    let mut decoder = zstd::stream::read::Decoder::with_buffer(input)
-        .map_err(|error| Fault::io(0, "cannot start to unpack it", &error))?;
-    decoder
-        .window_log_max(ZSTD_WINDOW_LOG_MAX)
-        .map_err(|error| Fault::io(0, "cannot limit the unpacker's memory", &error))?;
-    Ok(decoder)
-}
-
-impl Read for Source<'_> {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        match self {
-            Self::Plain(input) => input.read(buffer),
-            Self::Gzip(decoder) => decoder.read(buffer),
-            Self::Zstd(decoder) => decoder.read(buffer),
-        }
-    }
-}
-
-impl Read for Counted<'_> {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let read = self.inner.read(buffer)?;
-        self.bytes += read as u64;
-        Ok(read)
     }
 }

@@ -87,7 +87,7 @@ pub enum Error {
     },
     /// The file system has too little space.
     #[error(
-        "{} needed for {path}, {} free there; free some, or choose a smaller size", Size(*needed_bytes), Size(*free_bytes)
+        "{} needed for {path}, {} free there; remove buses without a publisher (touchline stat --prune), or choose a smaller ring_bytes", Size(*needed_bytes), Size(*free_bytes)
     )]
     NoSpace {
         /// The file to be made or to be grown.

@@ -272,6 +272,12 @@ impl Mapping {
         space::allocate(&self.region.file, self.path(), range)
     }
 
+    /// Whether the file system has this much free memory, as far as it states that: a quick look before
+    /// [`Mapping::reserve`], whose refusal can take milliseconds.
+    pub fn has_room(&self, bytes: usize) -> bool {
+        space::has_room(&self.region.file, bytes as u64)
+    }
+
     /// Rejected requests.
     pub fn warnings(&self) -> &[Warning] {
         &self.region.warnings

@@ -69,6 +69,11 @@ pub fn allocate(file: impl AsFd, path: &Path, bytes: Range<u64>) -> Result<(), E
     }
 }
 
+/// Whether the file system has room for so many more bytes, or states no limit.
+pub fn has_room(file: impl AsFd, bytes: u64) -> bool {
+    free_bytes(file).is_none_or(|free_bytes| bytes <= free_bytes)
+}
+
 /// Whether the file system has only huge pages.
 pub fn is_hugetlbfs(file: impl AsFd) -> bool {
     rustix::fs::fstatfs(file).is_ok_and(|system| system.f_type as u64 == HUGETLBFS_MAGIC)

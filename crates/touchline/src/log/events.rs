@@ -216,7 +216,7 @@ events! {
         "raise orders_max";
     IMAGE_REFUSED = Warn Limited "image_refused" [count fix]
         "an instrument has no snapshot slot on the bus: beyond the limit, or /dev/shm is full"
-        "free memory (df -h /dev/shm), or raise instruments_max";
+        "free memory (df -h /dev/shm, touchline stat --prune, a smaller ring_bytes), or raise instruments_max";
 
     // `touchline metrics`.
     SERVING = Info Each "serving" [address directory]

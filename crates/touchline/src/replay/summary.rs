@@ -3,7 +3,7 @@
 use super::print::feed_name;
 use crate::format::{count, counted, duration, rate, share};
 use std::fmt::{Display, Formatter, Result, Write};
-use touchline_feed::cme::{CmeFeed, Counters, FeedType, Line};
+use touchline_feed::cme::{CmeFeed, Counters, FeedType, Join, Line};
 use touchline_gateway::Pipeline;
 use touchline_gateway::venues::cme::ChannelConfig;
 use touchline_gateway::venues::cme::CmeReport;
@@ -22,6 +22,7 @@ pub struct Summary<'a> {
     feed: &'a CmeFeed,
     instruments: &'a Instruments,
     path: &'a touchline_gateway::Counters,
+    join: Join,
 }
 
 /// Label of each of the feed's counters in its table; other counters are listed by name if they are
@@ -83,6 +84,7 @@ impl<'a> Summary<'a> {
         report: &'a CmeReport,
         skipped: Skipped,
         pipeline: &'a Pipeline<CmeFeed, P>,
+        join: Join,
     ) -> Summary<'a> {
         Summary {
             channel,
@@ -91,6 +93,7 @@ impl<'a> Summary<'a> {
             feed: pipeline.feed(),
             instruments: pipeline.instruments(),
             path: pipeline.counters(),
+            join,
         }
     }
 
@@ -169,7 +172,18 @@ impl<'a> Summary<'a> {
                 .iter()
                 .try_for_each(|number| write!(f, "{:>12}", count(*number)))?;
         }
-        f.write_char('\n')
+        f.write_char('\n')?;
+        let [_live, not_live @ ..] = prices;
+        let mut feeds = self.report.packets.keys().map(|(feed, _)| *feed);
+        if self.join == Join::Snapshot
+            && not_live.iter().any(|number| *number > 0)
+            && !feeds.any(|feed| feed == FeedType::Snapshot)
+        {
+            f.write_str(
+                "  no snapshots in the captures: --join natural fills books with their updates\n",
+            )?;
+        }
+        Ok(())
     }
 
     fn write_messages(&self, f: &mut Formatter<'_>) -> Result {

@@ -104,8 +104,7 @@ fn head(
     definition: &InstrumentDefinition,
     state: Validity,
 ) {
-    let exchange_ns = (timestamps.exchange_ns != 0).then_some(timestamps.exchange_ns);
-    row.exact_or_none("exchange_ns", exchange_ns);
+    row.exact("exchange_ns", timestamps.exchange_ns);
     row.exact("receive_ns", timestamps.packet.receive_ns);
     row.number("sequence", timestamps.packet.sequence);
     row.number("security_id", definition.security_id);

@@ -4,6 +4,7 @@
 
 mod bench;
 mod bus;
+mod captures;
 mod config;
 mod demo;
 mod deribit;

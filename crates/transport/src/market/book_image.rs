@@ -104,6 +104,16 @@ pub struct Written {
     cut: bool,
 }
 
+impl Written {
+    /// A slot that has missed updates: it has no book until a whole one is published.
+    pub fn without_book() -> Written {
+        Written {
+            cut: true,
+            ..Written::default()
+        }
+    }
+}
+
 /// Writer of a snapshot slot during a change.
 pub struct SlotWriter<'a> {
     content: &'a [AtomicU64],

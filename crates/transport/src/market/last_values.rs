@@ -255,6 +255,11 @@ impl LastValueTable {
         stored.map_or(Stored::Refused, |()| Stored::Whole)
     }
 
+    /// Asks again for memory that was refused.
+    pub fn retry(&mut self) {
+        self.slots.retry();
+    }
+
     /// Checks the table's file.
     pub fn check(&self) -> Result<(), Damage> {
         Damage::of_file(self.slots.table.memory())

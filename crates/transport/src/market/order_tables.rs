@@ -118,6 +118,12 @@ impl OrderTables {
         }
     }
 
+    /// Asks again for memory that was refused.
+    pub fn retry(&mut self) {
+        self.books.retry();
+        self.rows.retry();
+    }
+
     /// Checks the tables' files.
     pub fn check(&self) -> Result<(), Damage> {
         Damage::of_file(self.books.table.memory())?;

@@ -7,6 +7,7 @@ mod rows;
 mod scratch;
 mod stall;
 mod starting_again;
+mod verdict;
 
 use super::reading::{self, MarketReading};
 use crate::bus::{END_OF_BATCH, Error, Holder, Liveness, Polled, Root, SlotGuard, Watch};
@@ -14,11 +15,12 @@ use crate::stats::{ReaderCounters, ReaderStats};
 use crate::{Envelope, Subscribe, SubscriptionEvent};
 pub use join::{Filter, Join};
 use joining::Joining;
-use rows::{Rows, Verdict};
+use rows::Rows;
 use scratch::Scratch;
 use touchline_shm::broadcast;
 use touchline_types::native::{Body, Flags, Message, TopOfBook, Unfit};
 use touchline_types::{OrdersUpdate, State, Timestamps, Update};
+use verdict::Verdict;
 
 /// Subscription to a bus, read by [`poll`](Subscriber::poll) or [`drain`](Subscriber::drain).
 pub struct Subscriber {
@@ -285,6 +287,7 @@ impl Subscriber {
             scratch,
             settings,
             unknown_messages,
+            reading,
             ..
         } = self;
         let (bytes, message, decoder, room) = scratch.decoding(frame.length);
@@ -303,7 +306,8 @@ impl Subscriber {
             None => None,
         };
         let mut give = |update, bytes| Step::Given(take(received(frame, &message, update, bytes)));
-        let step = match rows.judge(&message, frame.end, &mut settings.filter) {
+        let definitions = || reading.tables[reading::DEFINITIONS].used();
+        let step = match rows.judge(&message, frame.end, &mut settings.filter, definitions) {
             verdict @ (Verdict::Deliver | Verdict::DeliverAndRejoin) => {
                 if verdict == Verdict::DeliverAndRejoin {
                     Joining::begin_again(&mut self.joining);

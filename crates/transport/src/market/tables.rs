@@ -4,7 +4,9 @@ use super::book_image::{Moment, SlotWriter, Written, words};
 use super::channel_image::{self, ChannelImage};
 use super::last_values::LastValueTable;
 use super::order_tables::{ORDER_BOOKS, ORDERS, OrderTables, OrdersMessage};
+use super::reserved_table::ReservedTable;
 use crate::bus::{Damage, Error, TableWriter};
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use touchline_types::native;
 use touchline_types::{Instrument, LevelChange, Timestamps, Update, Validity};
@@ -29,8 +31,8 @@ const CHUNK_WORDS: usize = 1 << 20;
 /// Keeps values for late joiners.
 #[derive(Debug)]
 pub struct Tables {
-    definitions: TableWriter,
-    images: TableWriter,
+    definitions: ReservedTable,
+    images: ReservedTable,
     orders: OrderTables,
     last_values: LastValueTable,
     channel: ChannelImage,
@@ -38,9 +40,10 @@ pub struct Tables {
     written: Vec<Written>,
     instruments_max: usize,
     levels_max: usize,
-    chunk: usize,
-    /// Number of instruments with reserved memory.
-    reserved: usize,
+    /// Instruments below this index that have no slot yet were refused one, and have missed updates.
+    refused_below: usize,
+    /// Definitions of refused instruments, for their slots if there are any later.
+    refused_definitions: BTreeMap<usize, Box<[u64]>>,
 }
 
 /// Published message of an update.
@@ -75,20 +78,18 @@ impl Tables {
         levels_max: usize,
     ) -> Result<Tables, Error> {
         let chunk = (CHUNK_WORDS / words(levels_max)).clamp(1, CHUNK);
-        let mut tables = Tables {
-            chunk,
-            definitions,
-            images,
+        Ok(Tables {
+            definitions: ReservedTable::new(definitions, chunk)?,
+            images: ReservedTable::new(images, chunk + 1)?,
             orders: OrderTables::new(order_books, orders)?,
             last_values: LastValueTable::new(last_values)?,
             channel: ChannelImage::default(),
             written: Vec::with_capacity(instruments_max),
             instruments_max,
             levels_max,
-            reserved: 0,
-        };
-        tables.reserve(chunk.min(instruments_max))?;
-        Ok(tables)
+            refused_below: 0,
+            refused_definitions: BTreeMap::new(),
+        })
     }
 
     /// Keeps the changes of an update for late joiners.
@@ -155,6 +156,8 @@ impl Tables {
             Update::Reset => {
                 self.channel.reset = Some(message.end);
                 self.written.fill(Written::default());
+                self.refused_below = 0;
+                self.refused_definitions.clear();
                 self.write_channel(message.end)
             }
             Update::OrdersSnapshot(snapshot) => {
@@ -175,10 +178,18 @@ impl Tables {
         }
     }
 
+    /// Asks again for memory that was refused, once a second. Not for the path of a message.
+    pub fn retry(&mut self) {
+        self.definitions.retry();
+        self.images.retry();
+        self.orders.retry();
+        self.last_values.retry();
+    }
+
     /// Checks the tables' files.
     pub fn check(&self) -> Result<(), Damage> {
-        Damage::of_file(self.definitions.memory())?;
-        Damage::of_file(self.images.memory())?;
+        Damage::of_file(self.definitions.table.memory())?;
+        Damage::of_file(self.images.table.memory())?;
         self.orders.check()?;
         self.last_values.check()
     }
@@ -192,16 +203,19 @@ impl Tables {
         change: impl FnOnce(&mut SlotWriter<'_>) -> bool,
     ) -> Stored {
         let index = instrument.index();
-        if index >= self.written.len() && !self.admit(index) {
+        if index >= self.written.len() && !self.admit(index, end) {
             return Stored::Refused;
         }
         let (written, levels_max) = (&mut self.written[index], self.levels_max);
-        let whole = self.images.change(slot_of(instrument), end, |content| {
-            let mut writer = SlotWriter::new(content, written, levels_max);
-            let whole = change(&mut writer);
-            writer.sign(moment);
-            whole
-        });
+        let whole = self
+            .images
+            .table
+            .change(slot_of(instrument), end, |content| {
+                let mut writer = SlotWriter::new(content, written, levels_max);
+                let whole = change(&mut writer);
+                writer.sign(moment);
+                whole
+            });
         match whole {
             Some(true) => Stored::Whole,
             Some(false) => Stored::Cut,
@@ -211,16 +225,25 @@ impl Tables {
 
     fn define(&mut self, instrument: Instrument, message: &PublishedMessage<'_>) -> Stored {
         let index = instrument.index();
-        if index >= self.written.len() && !self.admit(index) {
+        let words = message.length.div_ceil(8).min(DEFINITION_WORDS - 1);
+        let words = message.words[..words].iter();
+        let words = words.map(|word| word.load(Ordering::Relaxed));
+        if index >= self.written.len() && !self.admit(index, message.end) {
+            if index < self.instruments_max {
+                let content = std::iter::once(message.length as u64).chain(words);
+                self.refused_definitions.insert(index, content.collect());
+            }
             return Stored::Refused;
         }
-        let words = message.length.div_ceil(8).min(DEFINITION_WORDS - 1);
-        let written = self.definitions.change(index, message.end, |content| {
-            content[0].store(message.length as u64, Ordering::Relaxed);
-            for (word, value) in content[1..].iter().zip(&message.words[..words]) {
-                word.store(value.load(Ordering::Relaxed), Ordering::Relaxed);
-            }
-        });
+        let written = self
+            .definitions
+            .table
+            .change(index, message.end, |content| {
+                content[0].store(message.length as u64, Ordering::Relaxed);
+                for (word, value) in content[1..].iter().zip(words) {
+                    word.store(value, Ordering::Relaxed);
+                }
+            });
         written.map_or(Stored::Refused, |()| Stored::Whole)
     }
 
@@ -228,39 +251,36 @@ impl Tables {
         let channel = self.channel;
         let written = self
             .images
+            .table
             .change(channel_image::SLOT, end, |content| channel.write(content));
         written.map_or(Stored::Refused, |()| Stored::Whole)
     }
 
-    /// Reserves a slot for a new instrument.
+    /// Reserves the slots of a new instrument, in the message that ends at `end`.
     #[cold]
-    fn admit(&mut self, index: usize) -> bool {
+    fn admit(&mut self, index: usize, end: u64) -> bool {
         if index >= self.instruments_max {
             return false;
         }
-        if index >= self.reserved {
-            let wanted = (index + 1)
-                .next_multiple_of(self.chunk)
-                .min(self.instruments_max);
-            if self.reserve(wanted).is_err() {
-                return false;
-            }
+        if !self.definitions.has(index) || !self.images.has(index + 1) {
+            self.refused_below = self.refused_below.max(index + 1);
+            return false;
         }
+        // mutant: image: a slot that comes late has the updates from then on for a book
+        let missed = self.written.len()..self.refused_below.min(index + 1);
+        self.written.extend(missed.map(|_| Written::without_book()));
         self.written.resize(index + 1, Written::default());
-        true
-    }
-
-    /// Reserves memory for the first `instruments`.
-    fn reserve(&mut self, instruments: usize) -> Result<(), Error> {
-        for (table, slots) in [
-            (&self.definitions, instruments),
-            (&self.images, instruments + 1),
-        ] {
-            let bytes = table.shape().words_through(slots.saturating_sub(1)) * size_of::<u64>();
-            table.memory().reserve(0..bytes)?;
+        while let Some(refused) = self.refused_definitions.first_entry()
+            && *refused.key() <= index
+        {
+            let (index, words) = refused.remove_entry();
+            self.definitions.table.change(index, end, |content| {
+                for (word, value) in content.iter().zip(words) {
+                    word.store(value, Ordering::Relaxed);
+                }
+            });
         }
-        self.reserved = instruments;
-        Ok(())
+        true
     }
 }
 

@@ -42,12 +42,13 @@ pub trait Publish {
         None
     }
 
-    /// Checks that readers still find the publication. Every publisher must call it several times a second: one that
-    /// continues without its name would publish beside its successor.
+    /// Checks that readers still find the publication, and asks again for memory that it was refused. Every publisher must
+    /// call it several times a second, between messages: one that continues without its name would publish beside its
+    /// successor.
     ///
     /// # Errors
     /// The damage: the publication must be started again.
-    fn check(&self) -> Result<(), Damage> {
+    fn check(&mut self) -> Result<(), Damage> {
         Ok(())
     }
 }
@@ -133,7 +134,7 @@ impl<A: Publish, B: Publish> Publish for (A, B) {
         self.1.keep(update, timestamps);
     }
 
-    fn check(&self) -> Result<(), Damage> {
+    fn check(&mut self) -> Result<(), Damage> {
         self.0.check()?;
         self.1.check()
     }
@@ -187,8 +188,8 @@ impl<P: Publish> Publish for Option<P> {
         self.as_ref().and_then(P::counters)
     }
 
-    fn check(&self) -> Result<(), Damage> {
-        self.as_ref().map_or(Ok(()), P::check)
+    fn check(&mut self) -> Result<(), Damage> {
+        self.as_mut().map_or(Ok(()), P::check)
     }
 }
 
@@ -221,7 +222,7 @@ impl<A: Subscribe, B: Subscribe> Subscribe for (A, B) {
 }
 
 /// A borrowed listener.
-impl<S: Subscribe + ?Sized> Subscribe for &mut S {
+impl<S: Subscribe> Subscribe for &mut S {
     fn update(&mut self, envelope: &Envelope<'_>) {
         (**self).update(envelope);
     }

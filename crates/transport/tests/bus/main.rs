@@ -3,6 +3,7 @@
 
 mod channel;
 mod deep;
+mod full;
 mod joining;
 mod last_values;
 mod live_only;

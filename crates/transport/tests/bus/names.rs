@@ -112,7 +112,7 @@ fn a_publisher_detects_a_lost_name_and_its_readers_find_the_next_one() {
         let mut reader = (Notified::default(), mirror());
         drain(&mut subscriber, &mut reader);
         market.assert_equal(&reader.1, &context);
-        let check = || publisher.check().and_then(|()| counters_file.check());
+        let mut check = || publisher.check().and_then(|()| counters_file.check());
         assert_eq!(check(), Ok(()), "{context}");
 
         let bus: PathBuf = stage.root().path().join("test");

@@ -206,6 +206,26 @@ impl Market {
         out.commit();
     }
 
+    /// The whole book of an instrument, which is live.
+    pub fn whole(&mut self, instrument: Instrument, out: &mut impl Publish) {
+        self.validity[instrument.index()] = Validity::Live;
+        let levels = |kind, side| {
+            let book = self.books.get(instrument);
+            book.map_or(Vec::new(), |book| {
+                book.levels(kind, side).iter().copied().collect()
+            })
+        };
+        let snapshot = BookSnapshot {
+            instrument,
+            validity: Validity::Live,
+            bids: &levels(BookKind::Direct, Side::Bid),
+            asks: &levels(BookKind::Direct, Side::Ask),
+            implied_bids: &levels(BookKind::Implied, Side::Bid),
+            implied_asks: &levels(BookKind::Implied, Side::Ask),
+        };
+        out.publish(&Update::BookSnapshot(snapshot), &Timestamps::default());
+    }
+
     /// Every book and its validity equal those of the mirror, and the mirror missed nothing.
     pub fn assert_equal(&self, mirror: &Mirror, context: &str) {
         assert_eq!(mirror.inconsistent_updates(), 0, "{context}");

@@ -23,7 +23,7 @@ fn zstd(bytes: &[u8]) -> Vec<u8> {
 fn capture() -> (Vec<u8>, Vec<Taken>) {
     let mut capture = Bytes::classic(Order::Little, NANOSECONDS, 1);
     let mut expected = Vec::new();
-    for index in 0..4000u32 {
+    for index in 1..4000u32 {
         let frame: Vec<u8> = (0..index % 700).map(|at| (at * index) as u8).collect();
         capture = capture.record(index, 0, &frame, frame.len() as u32);
         expected.push(Taken::whole(u64::from(index) * 1_000_000_000, &frame));
@@ -52,6 +52,55 @@ fn several_members_and_frames_are_one_stream() {
         read_sound(&[zstd(first), zstd(second)].concat()[..]),
         expected
     );
+}
+
+/// Zeros behind the last member fill a block of a tape or of a copy; other bytes are an error, after all packets.
+#[test]
+fn zeros_behind_compressed_data_are_padding_and_other_bytes_an_error() {
+    let (plain, expected) = capture();
+    for (packed, name) in [(gzip(&plain), "gzip"), (zstd(&plain), "Zstandard")] {
+        for zeros in [1, 9, 512, 200_000] {
+            let padded = [&packed[..], &vec![0; zeros]].concat();
+            assert_eq!(read_sound(&padded[..]), expected, "{name}, {zeros} zeros");
+        }
+        for rest in [
+            &b"x"[..],
+            b"\0\0x",
+            b"garbage behind the data",
+            &packed[1..],
+        ] {
+            let (taken, error) = read(&[&packed[..], rest].concat()[..]);
+            let error = error.expect("bytes behind the data");
+            assert_eq!(taken, expected, "{error}");
+            assert_eq!(error.kind(), ErrorKind::Malformed, "{error}");
+            let words = format!("its {name} data is followed by bytes that are neither");
+            assert!(error.to_string().contains(&words), "{error}");
+        }
+    }
+}
+
+/// A second member that is truncated, at each of its first bytes too, is a truncation; all packets before are read.
+#[test]
+fn a_truncated_member_is_a_truncation() {
+    let (plain, expected) = capture();
+    let (first, second) = plain.split_at(24 + 16);
+    for pack in [gzip, zstd] {
+        let (first, second) = (pack(first), pack(second));
+        for len in [1, 2, 3, 4, 9, second.len() / 2, second.len() - 1] {
+            let (taken, error) = read(&[&first[..], &second[..len]].concat()[..]);
+            assert_eq!(error.expect("cut").kind(), ErrorKind::Truncated, "{len}");
+            assert_eq!(taken, expected[..taken.len()]);
+        }
+    }
+}
+
+/// `pzstd` writes a skippable frame in front of each frame.
+#[test]
+fn skippable_frames_are_skipped() {
+    let (plain, expected) = capture();
+    let skippable = b"\x5c\x2a\x4d\x18\x04\0\0\0size";
+    let packed = [&skippable[..], &zstd(&plain), skippable].concat();
+    assert_eq!(read_sound(&packed[..]), expected);
 }
 
 /// An input that gives one byte at a time and is interrupted between them.

@@ -63,6 +63,23 @@ fn every_truncation_is_an_error_unless_it_falls_between_records() {
     }
 }
 
+/// A copy by `dd` fills its last block with zeros, a tape every block.
+#[test]
+fn zeros_behind_the_last_record_are_padding_and_other_bytes_an_error() {
+    for (capture, _) in small_captures() {
+        let whole = read_sound(&capture[..]);
+        // Fewer than a header's bytes may be those of a truncated one.
+        for zeros in [16, 17, 512, 1_000_000] {
+            let padded = [&capture[..], &vec![0; zeros]].concat();
+            assert_eq!(read_sound(&padded[..]), whole, "{zeros} zeros");
+            let (taken, error) = read(&[&padded[..], b"x"].concat()[..]);
+            let error = error.expect("a byte behind the zeros");
+            assert_eq!((taken, error.kind()), (whole.clone(), ErrorKind::Malformed));
+            assert_eq!(error.offset(), capture.len() as u64, "{error}");
+        }
+    }
+}
+
 /// Each byte of each small capture set to each value: read or refused without a panic.
 #[test]
 fn every_single_byte_change_is_read_or_refused() {

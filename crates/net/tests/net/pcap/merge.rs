@@ -4,7 +4,7 @@ use std::net::{Ipv4Addr, SocketAddrV4};
 
 use touchline_net::frame::{NotUdp, udp_ipv4_frame};
 use touchline_net::pcap::{ErrorKind, Reader, Writer};
-use touchline_net::{Error, PacketSource, PcapSource, TimestampSource};
+use touchline_net::{Error, PacketSource, PcapSource, Received, TimestampSource};
 
 const SOURCE: SocketAddrV4 = SocketAddrV4::new(Ipv4Addr::new(10, 0, 0, 1), 5000);
 const GROUP: SocketAddrV4 = SocketAddrV4::new(Ipv4Addr::new(224, 0, 31, 1), 14310);
@@ -135,13 +135,39 @@ fn other_frames_are_counted_by_reason() {
 
 #[test]
 fn a_damaged_file_is_reported_once_and_the_others_continue() {
-    let a = capture(&[(10, datagram(b"a1")), (20, datagram(b"a2"))]);
+    let mut a = capture(&[(10, datagram(b"a1")), (20, datagram(b"a2"))]);
     let b = capture(&[(15, datagram(b"b1")), (30, datagram(b"b2"))]);
-    let mut source = source(&[&a[..a.len() - 1], &b]);
+    let second = a.len() - datagram(b"a2").len() - 8;
+    a[second..second + 4].fill(0xff);
+    let mut source = source(&[&a, &b]);
     assert!(source.receive().expect("a1").packet().is_some());
     let Err(Error::Capture(error)) = source.receive() else {
-        panic!("the cut is not noticed")
+        panic!("the damage is not noticed")
     };
-    assert_eq!((error.kind(), error.packets), (ErrorKind::Truncated, 1));
+    assert_eq!((error.kind(), error.packets), (ErrorKind::Limit, 1));
     assert_eq!(payloads(&mut source), expected(&[(15, "b1"), (30, "b2")]));
+}
+
+/// Truncated files lose nothing of the others, and each is reported once, after all packets.
+#[test]
+fn truncated_files_are_reported_after_the_packets_of_all_files() {
+    let a = capture(&[(10, datagram(b"a1")), (20, datagram(b"a2"))]);
+    let b = capture(&[(15, datagram(b"b1")), (30, datagram(b"b2"))]);
+    let c = capture(&[(12, datagram(b"c1")), (13, datagram(b"c2"))]);
+    let mut source = source(&[&a[..a.len() - 1], &b, &c[..c.len() - 20]]);
+    let mut all = Vec::new();
+    let mut errors = Vec::new();
+    loop {
+        match source.receive() {
+            Ok(Received::Packet(packet)) => all.push(packet.receive_ns),
+            Ok(Received::Nothing) => panic!("a capture has a packet or its end"),
+            Ok(Received::End) => break,
+            Err(error) => {
+                assert!(error.is_truncation(), "{error}");
+                assert_eq!(all, [10, 12, 15, 30]);
+                errors.push(error);
+            }
+        }
+    }
+    assert_eq!(errors.len(), 2);
 }

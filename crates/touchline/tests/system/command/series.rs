@@ -4,6 +4,8 @@ use crate::command::Desk;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use touchline_lab::capture::Feed;
+use touchline_lab::cme::{Options, generate};
+use touchline_lab::fault::{Fault, FaultPlan, deliver};
 use touchline_types::Price;
 
 #[test]
@@ -198,6 +200,72 @@ fn both_formats_have_equal_values_and_are_reproducible() {
                 };
                 assert_eq!(value, cell, "{name}: {line}");
             }
+        }
+    }
+}
+
+/// An empty cell in a column of times makes pandas read the column as floating point, which rounds nanoseconds.
+#[test]
+fn every_row_has_its_times() {
+    let desk = Desk::new("times");
+    desk.replay("--quiet --quotes q.csv --trades t.csv").done();
+    for name in ["q.csv", "t.csv"] {
+        let text = desk.read(name);
+        let mut exchange_ns = Vec::new();
+        for line in text.lines().skip(1) {
+            let cells: Vec<&str> = line.split(',').collect();
+            for cell in &cells[..2] {
+                assert_eq!(cell.len(), 19, "{name}: {line}");
+            }
+            exchange_ns.push(cells[0].parse::<u64>().expect("nanoseconds"));
+        }
+        assert!(exchange_ns.len() > 20 && exchange_ns.is_sorted(), "{name}");
+    }
+    // States before the first event come with it.
+    let first = desk.read("q.csv");
+    let first: Vec<&str> = first.lines().skip(1).collect();
+    let time = first[0].split(',').next();
+    let together = first
+        .iter()
+        .take_while(|line| line.split(',').next() == time);
+    assert!(together.count() > 5, "{first:?}");
+}
+
+/// Instruments that are not selected have no rows: not at the join, not at a loss, not at a reset.
+#[test]
+fn only_selected_instruments_have_rows() {
+    let session = generate(&Options::default(), 3);
+    let plan = FaultPlan::incremental([Fault::DropOnAllLines {
+        share: 0.03,
+        packets_max: 4,
+    }]);
+    let delivery = deliver(&session, &plan, 3);
+    assert!(!delivery.report.lost_on_both.is_empty());
+    let desk = Desk::with("selected", session, delivery.arrivals);
+    let symbol_of = |book: &Value| book["symbol"].as_str().expect("a symbol").to_owned();
+    desk.replay("--quiet --books books").done();
+    let books = rows(&desk.read("books"));
+    for book in [&books[0], &books[books.len() - 1]] {
+        let symbol = symbol_of(book);
+        let toml = format!("{}symbols = [\"{symbol}\"]\n", desk.read("cme.toml"));
+        desk.write("one.toml", toml);
+        let series = "--quiet --quotes q.jsonl --trades t.jsonl";
+        desk.run(&format!(
+            "replay --config one.toml --pcap session.pcap {series}"
+        ))
+        .done();
+        let mut states = Vec::new();
+        for row in rows(&desk.read("q.jsonl")) {
+            assert_eq!(symbol_of(&row), symbol, "{row}");
+            assert_eq!(row["security_id"], book["security_id"], "{row}");
+            states.push(row["state"].clone());
+        }
+        assert!(
+            states.contains(&json!("live")) && states.contains(&json!("gapped")),
+            "{states:?}"
+        );
+        for row in rows(&desk.read("t.jsonl")) {
+            assert_eq!(symbol_of(&row), symbol, "{row}");
         }
     }
 }

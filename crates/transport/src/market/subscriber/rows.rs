@@ -1,6 +1,7 @@
 //! Per instrument, the state handed out to a subscriber, and the resulting treatment of messages.
 
 use super::Filter;
+use super::verdict::Verdict;
 use crate::market::Kinds;
 use crate::market::channel_image::{ChannelImage, is_before};
 use crate::market::kinds::is_of_books;
@@ -59,6 +60,8 @@ pub struct Rows {
     groups: [Option<([u8; 6], u64)>; GROUPS],
     /// Whether the bus has tables of order books, and they are selected.
     order_images: bool,
+    /// A book that is defined in the ring is new, so the receiver has it: empty.
+    defined_held: bool,
     /// Everything handed out is void: nothing of books and the channel is handed out until the restart is reported.
     awaits_restart: bool,
 }
@@ -91,25 +94,6 @@ pub enum OrdersHeld {
     Awaited,
 }
 
-/// Treatment of a message.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Verdict {
-    /// Hand it out.
-    Deliver,
-    /// Not for this subscriber, or handed out already.
-    Skip,
-    /// The receiver lacks the book that it refers to: hand out the slot instead.
-    Image(Instrument),
-    /// The book is no longer live, and the subscriber wants live books only: report its state.
-    BookState(Instrument, Validity),
-    /// The same for the order book.
-    OrdersState(Instrument, Validity),
-    /// Hand it out, and then every slot again: some slots that were handed out are newer than the message.
-    DeliverAndRejoin,
-    /// The receiver lacks the order book that it refers to: hand out the tables of order books instead.
-    OrderImages,
-}
-
 impl Rows {
     /// Nothing handed out; the ring is at `position`.
     pub fn new(filtered: bool, live_only: bool, position: u64) -> Rows {
@@ -134,6 +118,7 @@ impl Rows {
             orders_until: None,
             groups: [None; GROUPS],
             order_images: false,
+            defined_held: true,
             awaits_restart: false,
         }
     }
@@ -321,9 +306,16 @@ impl Rows {
         caught_up
     }
 
+    /// The tables were read. A book that has no slot and no new definition was refused one: the receiver cannot have it.
+    pub fn tables_read(&mut self) {
+        self.unseen.book_held = false;
+        self.defined_held = true;
+    }
+
     /// Marks all price books as unknown.
     pub fn forget_books(&mut self) {
         self.unseen.book_held = false;
+        self.defined_held = false;
         for row in &mut self.rows {
             row.book_held = false;
         }
@@ -346,13 +338,14 @@ impl Rows {
         self.set_orders(self.orders_missing());
     }
 
-    /// Treatment of a message that ends at `end`.
+    /// Treatment of a message that ends at `end`; `definitions` is the number of slots with a definition.
     #[inline]
     pub fn judge(
         &mut self,
         message: &Message<'_>,
         end: u64,
         filter: &mut Option<Filter>,
+        definitions: impl FnOnce() -> usize,
     ) -> Verdict {
         // mutant: joining: after a restart during a join the ring continues from books that were not delivered
         if self.awaits_restart && is_of_books(&message.body) {
@@ -375,7 +368,12 @@ impl Rows {
                 self.judge_orders(instrument, end, validity, whole)
             }
             Body::InstrumentDefinition(view) => {
-                self.judge_definition(instrument, view, end, filter)
+                // An instrument that was refused a slot may be defined again.
+                let is_new = instrument.index() >= self.rows.len();
+                let held = is_new && self.defined_held && instrument.index() < definitions();
+                let verdict = self.judge_definition(instrument, view, end, filter);
+                self.row(instrument).book_held |= held;
+                verdict
             }
             Body::TopOfBook(_) => self.judge_top(instrument, end, validity),
             Body::Statistics(_) | Body::TradingStatus(_) => self.judge_last_value(instrument, end),

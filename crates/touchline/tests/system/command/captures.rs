@@ -1,0 +1,181 @@
+//! Captures as tools, tapes and interrupted copies leave them: truncated, padded, without snapshots.
+
+use crate::command::{Desk, Run};
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use std::io::Write;
+use touchline_lab::capture::{Feed, write_pcap};
+use touchline_lab::cme::{Options, generate};
+use touchline_lab::fault::{Fault, FaultPlan, deliver};
+
+const OUTPUTS: [&str; 5] = ["books", "orders", "tops", "q.csv", "t.csv"];
+
+/// Replays captures to all outputs.
+fn replay(desk: &Desk, captures: &str, more: &str) -> Run {
+    let outputs = "--books books --orders orders --tops tops --quotes q.csv --trades t.csv";
+    desk.run(&format!(
+        "replay --config cme.toml --pcap {captures} {outputs} {more}"
+    ))
+}
+
+/// The outputs of the last replay; removes them.
+fn outputs(desk: &Desk) -> [String; OUTPUTS.len()] {
+    OUTPUTS.map(|name| {
+        let text = desk.read(name);
+        std::fs::remove_file(desk.path(name)).expect("our folder");
+        text
+    })
+}
+
+/// The session's capture as pcapng.
+fn pcapng(desk: &Desk) -> Vec<u8> {
+    let pcap = std::fs::read(desk.path("session.pcap")).expect("our capture");
+    let word = |at: usize| u32::from_le_bytes(pcap[at..at + 4].try_into().expect("four bytes"));
+    let mut ng = Vec::new();
+    let mut block = |kind: u32, body: &[u8]| {
+        let body_len = body.len().next_multiple_of(4);
+        let len = (12 + body_len as u32).to_le_bytes();
+        ng.extend([&kind.to_le_bytes()[..], &len, body].concat());
+        ng.resize(ng.len() + body_len - body.len(), 0);
+        ng.extend(len);
+    };
+    let section = [0x1a2b_3c4d, 1, u32::MAX, u32::MAX].map(u32::to_le_bytes);
+    block(0x0a0d_0d0a, section.as_flattened());
+    // Ethernet, no snap length, time in nanoseconds (option 9).
+    let interface = [1, 0, 0x0001_0009, 9].map(u32::to_le_bytes);
+    block(1, interface.as_flattened());
+    let mut at = 24;
+    while at < pcap.len() {
+        let (ns, len) = (
+            u64::from(word(at)) * 1_000_000_000 + u64::from(word(at + 4)),
+            word(at + 8),
+        );
+        let fields = [0, (ns >> 32) as u32, ns as u32, len, word(at + 12)].map(u32::to_le_bytes);
+        let end = at + 16 + len as usize;
+        block(6, &[fields.as_flattened(), &pcap[at + 16..end]].concat());
+        at = end;
+    }
+    ng
+}
+
+fn gzip(bytes: &[u8]) -> Vec<u8> {
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
+    encoder.write_all(bytes).expect("a vector takes everything");
+    encoder.finish().expect("a vector takes everything")
+}
+
+/// In small blocks, so that a truncated stream has some of them.
+fn zstd(bytes: &[u8]) -> Vec<u8> {
+    let mut encoder = zstd::stream::write::Encoder::new(Vec::new(), 1).expect("an encoder");
+    for part in bytes.chunks(20_000) {
+        encoder.write_all(part).expect("a vector takes everything");
+        encoder.flush().expect("a vector takes everything");
+    }
+    encoder.finish().expect("a vector takes everything")
+}
+
+/// The number of packets that a warning names.
+fn packets_before(warning: &str) -> usize {
+    let (_, rest) = warning.split_once(", after ").expect(warning);
+    let (number, _) = rest.split_once(" packets)").expect(warning);
+    number.parse().expect(warning)
+}
+
+/// Every format, truncated in its last record or in the middle of its compressed data: the outputs are those of a capture that
+/// ends before.
+#[test]
+fn a_truncated_capture_gives_its_output_with_a_warning_and_status_1() {
+    let desk = Desk::new("cut");
+    let pcap = std::fs::read(desk.path("session.pcap")).expect("our capture");
+    let all = desk.arrivals.len();
+    for plain in [pcap, pcapng(&desk)] {
+        let cut = &plain[..plain.len() - 5];
+        let [gzip_cut, zstd_cut] = [gzip(cut), zstd(cut)];
+        let [gzip_stream, zstd_stream] = [gzip(&plain), zstd(&plain)];
+        for (bytes, packets) in [
+            (cut, all - 1..all),
+            (&gzip_cut, all - 1..all),
+            (&zstd_cut, all - 1..all),
+            (&gzip_stream[..gzip_stream.len() - 1], all..all + 1),
+            (&gzip_stream[..gzip_stream.len() / 2], all / 4..all),
+            (&zstd_stream[..zstd_stream.len() / 2], all / 4..all),
+        ] {
+            desk.write("cut.bin", bytes);
+            let run = replay(&desk, "cut.bin", "");
+            assert_eq!(run.status, 1, "{run:?}");
+            assert_eq!(run.stderr.lines().count(), 1, "{run:?}");
+            let words = "touchline: warning: cut.bin: the file ends in the middle of ";
+            assert!(run.stderr.starts_with(words), "{run:?}");
+            assert!(run.stdout.contains("messages by template"), "{run:?}");
+            let read = packets_before(&run.stderr);
+            assert!(packets.contains(&read), "{read} of {all}");
+            let shown = outputs(&desk);
+
+            write_pcap(&desk.arrivals[..read], &desk.path("before.pcap")).expect("our folder");
+            replay(&desk, "before.pcap", "").done();
+            assert!(shown == outputs(&desk), "{}", run.stderr);
+
+            let allowed = replay(&desk, "cut.bin", "--allow-truncated --quiet");
+            assert_eq!((allowed.status, &allowed.stderr), (0, &run.stderr));
+            assert!(shown == outputs(&desk), "{}", run.stderr);
+        }
+    }
+}
+
+/// Lines A and B in files of their own, one of them truncated: nothing of the other is lost.
+#[test]
+fn a_truncated_capture_loses_nothing_of_the_others() {
+    let desk = Desk::new("cut-one");
+    let (a, b): (Vec<_>, Vec<_>) = (desk.arrivals.iter().cloned()).partition(|arrival| {
+        (arrival.line, arrival.feed) == (touchline_lab::capture::Line::A, Feed::Incremental)
+    });
+    write_pcap(&a[..a.len() / 3], &desk.path("a.pcap")).expect("our folder");
+    write_pcap(&b, &desk.path("b.pcap")).expect("our folder");
+    let mut cut = std::fs::read(desk.path("a.pcap")).expect("our capture");
+    cut.pop();
+    desk.write("cut.pcap", cut);
+    let run = replay(&desk, "cut.pcap b.pcap", "--quiet");
+    assert_eq!((run.status, run.stderr.lines().count()), (1, 1), "{run:?}");
+    let shown = outputs(&desk);
+    write_pcap(&a[..a.len() / 3 - 1], &desk.path("a.pcap")).expect("our folder");
+    replay(&desk, "a.pcap b.pcap", "--quiet").done();
+    assert!(shown == outputs(&desk));
+}
+
+#[test]
+fn zeros_behind_a_capture_are_padding() {
+    let desk = Desk::new("padded");
+    replay(&desk, "session.pcap", "").done();
+    let expected = outputs(&desk);
+    let pcap = std::fs::read(desk.path("session.pcap")).expect("our capture");
+    let zeros = vec![0; 5_000];
+    for plain in [pcap, pcapng(&desk)] {
+        for mut bytes in [plain.clone(), gzip(&plain), zstd(&plain)] {
+            bytes.extend(&zeros);
+            desk.write("padded.bin", &bytes);
+            replay(&desk, "padded.bin", "").done();
+            assert!(expected == outputs(&desk));
+            bytes.extend(b"x");
+            desk.write("padded.bin", &bytes);
+            let run = replay(&desk, "padded.bin", "--quiet");
+            run.refused(1, &["padded.bin: ", " followed by ", "no output"]);
+        }
+    }
+}
+
+#[test]
+fn the_summary_of_a_capture_without_snapshots_names_natural() {
+    let session = generate(&Options::default(), 4);
+    let plan = FaultPlan::all_feeds([Fault::JoinLate { share: 0.3 }]);
+    let mut arrivals = deliver(&session, &plan, 4).arrivals;
+    let desk = Desk::with("hint", session.clone(), arrivals.clone());
+    let is_shown = |desk: &Desk, more: &str| {
+        let summary = desk.replay(more).done().stdout;
+        summary.contains("no snapshots in the captures: --join natural")
+    };
+    assert!(!is_shown(&desk, ""));
+    arrivals.retain(|arrival| arrival.feed == Feed::Incremental);
+    let desk = Desk::with("hint-none", session, arrivals);
+    assert!(is_shown(&desk, ""));
+    assert!(!is_shown(&desk, "--join natural"));
+}
