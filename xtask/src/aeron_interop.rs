@@ -138,8 +138,7 @@ impl Stage {
             "/dev/shm/touchline-interop-{}-{name}",
             std::process::id()
         ));
-        let port = UdpSocket::bind("127.0.0.1:0")?.local_addr()?.port();
-        let channel = format!("aeron:udp?endpoint=127.0.0.1:{port}");
+        let [channel, control] = [free_channel()?, free_channel()?];
         let mut listen = Listen::start(self, &driver, &channel, &stream)?;
         listen.expect("ready")?;
 
@@ -147,17 +146,22 @@ impl Stage {
             true => format!("driver = \"{}\"\n", driver.display()),
             false => String::new(),
         };
-        let link = format!("[[send]]\nbus = \"demo\"\nto = \"{channel}\"\nsource = \"source\"\n");
+        let control = format!("control = \"{control}\"\n");
+        let link =
+            format!("[[send]]\nbus = \"demo\"\nto = \"{channel}\"\nsource = \"source\"\n{control}");
         let _send = self.relay(&format!("{name}-send"), &format!("{shared}{link}"))?;
         if is_java {
-            let link = format!("[[receive]]\nfrom = \"{channel}\"\nbus = \"copy\"\n");
+            let link = format!("[[receive]]\nfrom = \"{channel}\"\nbus = \"copy\"\n{control}");
             let receive = self.relay("java-receive", &format!("{shared}{link}"))?;
             let log = self.folder.join("java-receive-log");
             let is_up = || fs::read_to_string(&log).is_ok_and(|text| text.contains("relay_up"));
             wait_for("a relay that receives by the Java driver", is_up)?;
             drop(receive);
         }
-        let done = listen.expect("done")?;
+        let done = listen.expect("done").with_context(|| {
+            let log = fs::read_to_string(self.folder.join(format!("{name}-send-log")));
+            format!("the log of the relay:\n{}", log.unwrap_or_default())
+        })?;
         println!("aeron-interop: {name}: first, last, refreshes:{done}");
         let refreshes = done
             .split(' ')
@@ -182,6 +186,12 @@ impl Stage {
         command.env("TOUCHLINE_DIR", buses).stdin(Stdio::null());
         command
     }
+}
+
+/// A channel of this host whose port nobody has.
+fn free_channel() -> Result<String> {
+    let port = UdpSocket::bind("127.0.0.1:0")?.local_addr()?.port();
+    Ok(format!("aeron:udp?endpoint=127.0.0.1:{port}"))
 }
 
 /// A process; it is interrupted, and then killed, with this value.
