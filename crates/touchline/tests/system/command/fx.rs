@@ -2,6 +2,7 @@
 
 mod back_office;
 mod books;
+mod contradictions;
 mod copied;
 mod deals;
 mod frozen;

@@ -14,6 +14,11 @@ impl Positions {
         book.1 += cash;
     }
 
+    /// Units of a pair, or of a bank and pair.
+    pub fn of(&self, key: &str) -> i64 {
+        self.0.get(key).map_or(0, |(units, _)| *units)
+    }
+
     /// Without cash.
     pub fn units(&self) -> Positions {
         let all = self.0.iter();
@@ -123,6 +128,17 @@ impl Ledgers {
     pub fn count(&self, name: &str) -> u64 {
         let counts = self.0.iter().map(|bank| bank[name].as_u64());
         counts.map(|count| count.expect("a count")).sum()
+    }
+
+    /// Reports that contradicted themselves or their order, of all tags.
+    pub fn contradictions(&self) -> u64 {
+        let tags = self
+            .0
+            .iter()
+            .filter_map(|bank| bank["contradictions"].as_object());
+        tags.flat_map(|tags| tags.values())
+            .filter_map(Value::as_u64)
+            .sum()
     }
 
     /// The ledger of one bank.

@@ -49,7 +49,7 @@ impl Market {
     }
 
     /// The file of these banks.
-    fn file(tables: &str, banks: &[&str]) -> String {
+    pub fn file(tables: &str, banks: &[&str]) -> String {
         let mut text = format!("seed = 11\nmove_ms = 50\n{tables}{PAIRS}");
         for (place, more) in banks.iter().enumerate() {
             let number = place + 1;
