@@ -97,7 +97,9 @@ impl LineChart {
 
     fn legend(&self) -> String {
         let mut legend = String::from("<p class=legend>");
-        for line in &self.lines {
+        // Several lines of one subject have one key.
+        for line in self.lines.chunk_by(|one, other| one.name == other.name) {
+            let line = &line[0];
             let dash = if line.is_dashed {
                 " stroke-dasharray='5 3'"
             } else {

@@ -1,6 +1,6 @@
 //! Knees: the highest rate that a subject sustained in each round, and why rounds differ.
 
-use crate::row::{Row, Verdict};
+use crate::row::Row;
 use std::fmt;
 use touchline_chart::si;
 
@@ -13,11 +13,14 @@ pub struct Knee {
     pub rate: u64,
     /// For 0: why it did not sustain the first rate; otherwise empty.
     pub why: String,
+    /// For 0: whether the host has fewer processors than the processes need, so that nothing is known of the subject.
+    pub is_short: bool,
 }
 
 impl fmt::Display for Knee {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.rate {
+            0 if self.is_short => f.write_str(&self.why),
             0 => write!(f, "0 ({})", self.why),
             rate => f.write_str(&si(rate as f64)),
         }
@@ -41,17 +44,33 @@ fn of<'a>(rows: &'a [Row], subject: &str, round: u32) -> impl Iterator<Item = &'
 
 fn knee(rows: &[Row], subject: &str, round: u32) -> Knee {
     let own = || of(rows, subject, round);
-    let sustained = own().filter(|row| row.verdict == Verdict::Sustained);
+    let sustained = own().filter(|row| row.verdict.is_met());
     let rate = sustained.map(|row| row.rate).max().unwrap_or(0);
     let first = own().map(|row| row.rate).min();
     // The repetition decides.
     let first = own().filter(|row| Some(row.rate) == first).last();
+    let needs = first.and_then(Row::needs).filter(|_| rate == 0);
+    let is_short = needs.is_some();
     let why = match (rate, first) {
         (0, None) => "not measured".to_owned(),
-        (0, Some(row)) => format!("{} at {}", row.why(), si(row.rate as f64)),
+        (0, Some(row)) => {
+            needs.unwrap_or_else(|| format!("{} at {}", row.why(), si(row.rate as f64)))
+        }
         _ => String::new(),
     };
-    Knee { round, rate, why }
+    Knee {
+        round,
+        rate,
+        why,
+        is_short,
+    }
+}
+
+/// The median of the rounds. Of an even number of rounds the lower one: a rate is not claimed that half of them did not sustain.
+pub fn middle(mut knees: Vec<Knee>) -> Option<Knee> {
+    knees.sort_by_key(|knee| knee.rate);
+    let middle = knees.len().saturating_sub(1) / 2;
+    knees.into_iter().nth(middle)
 }
 
 /// For each subject whose rounds differ by more than one step, what the rounds were like. One step: no rate was measured between
@@ -114,7 +133,7 @@ fn conditions(rows: &[Row], subject: &str, knee: &Knee) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::row::Cause;
+    use crate::row::{Cause, Verdict};
     use crate::step::made_up_row;
 
     fn failed(rate: u64, round: u32, cause: Cause) -> Row {
@@ -154,6 +173,26 @@ mod tests {
         let mut old = made_up_row("tcp", 10_000, 1, Verdict::NotSustained);
         old.reason = "p50 of 1500.0 µs".to_owned();
         assert_eq!(texts(&[old]), ["0 (p50 of 1500.0 µs at 10 k)"]);
+    }
+
+    /// Where processes have to wait for a processor, a rate of 0 says nothing of the transport.
+    #[test]
+    fn a_subject_with_too_few_processors_says_how_many_it_needs() {
+        let mut row = failed(10_000, 1, Cause::Rate);
+        row.processors_needed = 4;
+        for (processors, expected) in [
+            (2, "needs 4 processors"),
+            (4, "0 (rate below the limit at 10 k)"),
+        ] {
+            row.processors = processors;
+            assert_eq!(texts(std::slice::from_ref(&row)), [expected]);
+        }
+        row.processors = 2;
+        assert!(row.result().ends_with(", needs 4 processors"));
+        let mut kept = sustained(30_000, 1);
+        (kept.processors_needed, kept.processors) = (4, 2);
+        assert_eq!(kept.result(), "sustained");
+        assert_eq!(texts(&[row, kept]), ["30 k"]);
     }
 
     #[test]

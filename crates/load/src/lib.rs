@@ -19,8 +19,10 @@
 
 pub mod check;
 pub mod clock;
+pub mod found;
 pub mod hlog;
 pub mod knee;
+pub mod limits;
 pub mod message;
 pub mod part;
 pub mod process;

@@ -3,7 +3,7 @@
 
 use crate::Failed;
 use crate::knee::differences;
-use crate::row::{Row, Verdict};
+use crate::row::Row;
 
 /// Rates of a ramp.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -58,7 +58,7 @@ const MISSES_MAX: u32 = 2;
 
 impl Progress {
     fn take(&mut self, row: &Row) {
-        if row.verdict == Verdict::Sustained {
+        if row.verdict.is_met() {
             self.sustained = self.sustained.max(Some(row.rate));
             self.failed.retain(|rate| *rate != row.rate);
             self.misses = 0;
@@ -172,12 +172,12 @@ pub fn warnings(rows: &[Row]) -> Vec<String> {
         let (sustained, failed): (Vec<&Row>, Vec<&Row>) = rows
             .iter()
             .filter(first)
-            .partition(|row| row.verdict == Verdict::Sustained);
+            .partition(|row| row.verdict.is_met());
         let again = |row: &&&Row| {
             rows.iter().any(|other| {
                 other.is_repeated
                     && (&other.subject, other.round, other.rate) == (&row.subject, round, rate)
-                    && other.verdict == Verdict::Sustained
+                    && other.verdict.is_met()
             })
         };
         let recovered = failed.iter().filter(again).count();
@@ -220,7 +220,7 @@ pub fn faults(rows: &[Row], may_not_lose: impl Fn(&Row) -> bool) -> Vec<String> 
                 "{subject} at {rate} messages/s: {count} messages {what}"
             ));
         }
-        if received.messages == 0 {
+        if received.messages == 0 && row.needs().is_none() {
             let (subject, rate, reason) = (&row.subject, row.rate, &row.reason);
             faults.push(format!(
                 "{subject} at {rate} messages/s: nothing arrived: {reason}"
@@ -234,7 +234,7 @@ pub fn faults(rows: &[Row], may_not_lose: impl Fn(&Row) -> bool) -> Vec<String> 
 pub fn ratios(rows: &[Row], subject: &str, base: &str) -> Vec<(u64, f64)> {
     let sustained = || {
         rows.iter()
-            .filter(|row| row.verdict == Verdict::Sustained && row.quantile_ns("p50") > 0)
+            .filter(|row| row.verdict.is_met() && row.quantile_ns("p50") > 0)
     };
     let mut ratios: Vec<(u64, f64)> = sustained()
         .filter(|row| row.subject == subject)
@@ -254,6 +254,7 @@ pub fn ratios(rows: &[Row], subject: &str, base: &str) -> Vec<(u64, f64)> {
 mod tests {
     use super::*;
     use crate::knee;
+    use crate::row::Verdict;
     use crate::step::made_up_row;
 
     fn knees(rows: &[Row], subject: &str) -> Vec<u64> {
@@ -396,6 +397,8 @@ mod tests {
         assert_eq!(faults_of(&row, false).len(), 1);
         row.received = crate::check::Received::default();
         assert_eq!(faults_of(&row, true).len(), 1);
+        row.processors_needed = row.processors + 1;
+        assert_eq!(faults_of(&row, true), [""; 0], "it had no processor");
     }
 
     #[test]

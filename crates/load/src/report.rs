@@ -1,6 +1,7 @@
 //! The page of a load test: one self-contained HTML file.
 
-use crate::knee::{Knee, knees};
+use crate::found::{highest, sentence};
+use crate::knee::{Knee, knees, middle};
 use crate::ramp::warnings;
 use crate::row::{Row, Verdict};
 use std::fmt::Write;
@@ -21,27 +22,19 @@ pub struct Facts {
 pub fn page(rows: &[Row], facts: &Facts) -> String {
     let names = names(rows);
     let mut page = chart::begin_page("touchline load", "Load test of transports");
+    let _ = write!(
+        page,
+        "<p><strong>{}</strong></p>",
+        escape(&sentence(rows, &names))
+    );
     for warning in warnings(rows) {
         let _ = write!(page, "<p class=warning>{}</p>", escape(&warning));
     }
-    section(
-        &mut page,
-        "Highest rate sustained",
-        KNEES,
-        &knee_table(rows, &names),
-    );
-    section(
-        &mut page,
-        "Latency against offered rate",
-        LATENCY,
-        &latency_charts(rows, &names),
-    );
-    section(
-        &mut page,
-        "Received against offered rate",
-        RECEIVED,
-        &received_chart(rows, &names).draw(),
-    );
+    section(&mut page, highest(rows), KNEES, &knee_table(rows, &names));
+    for (heading, text, charts) in CURVES {
+        let charts = charts.iter().map(|curve| curve.chart(rows, &names).draw());
+        section(&mut page, heading, text, &charts.collect::<String>());
+    }
     if let Some(rate) = shared_rate(rows, &names) {
         let at = |text: &str| format!("{text} At {} messages/s.", si(rate as f64));
         section(
@@ -56,19 +49,6 @@ pub fn page(rows: &[Row], facts: &Facts) -> String {
             &at(PROCESSORS),
             &processor_chart(rows, &names, rate).draw(),
         );
-        section(
-            &mut page,
-            "Memory",
-            &at(MEMORY),
-            &memory_chart(rows, &names, rate).draw(),
-        );
-        let network = network_charts(rows, &names, rate);
-        section(
-            &mut page,
-            "Network for each message",
-            &at(NETWORK),
-            &network,
-        );
     }
     section(
         &mut page,
@@ -80,16 +60,137 @@ pub fn page(rows: &[Row], facts: &Facts) -> String {
     page + "</html>\n"
 }
 
-const KNEES: &str = "Messages of 70 bytes a second, complete, in order, with a median under the limit, in each round.";
-const LATENCY: &str = "From the due time of a message to its receipt by a reader.";
-const RECEIVED: &str =
-    "Rate received by the slowest reader. A subject that sustains the rate lies on the diagonal.";
+const KNEES: &str = "Messages of 70 bytes a second, each once and in order, within the limits of the run, in each round.";
 const PERCENTILES: &str = "All rounds together.";
 const PROCESSORS: &str =
     "Processors used in the measured window. A process that spins always uses a whole one.";
-const MEMORY: &str = "Resident memory of all processes, and files in shared memory. Pages that several processes touch count in each.";
-const NETWORK: &str = "Bytes that the interface sent, including headers and acknowledgements.";
 const STEPS: &str = "Every step, including repeated ones.";
+
+/// A curve of each subject against the offered rate, one line a round.
+struct Curve {
+    y: &'static str,
+    text: fn(f64) -> String,
+    scale: Scale,
+    value: fn(&Row) -> f64,
+}
+
+/// Heading, sentence and charts.
+type Curves = (&'static str, &'static str, &'static [Curve]);
+
+/// Sections of curves.
+const CURVES: [Curves; 5] = [
+    (
+        "Latency against offered rate",
+        "From the due time of a message to its receipt by a reader. One line a round.",
+        &[
+            latency("median latency", |row| row.quantile_ns("p50") as f64),
+            latency("99th percentile", |row| row.quantile_ns("p99") as f64),
+            latency("99.9th percentile", |row| row.quantile_ns("p99_9") as f64),
+        ],
+    ),
+    (
+        "Received against offered rate",
+        "Rate received by the slowest reader. A subject that keeps up lies on the diagonal.",
+        &[Curve {
+            y: "received, messages/s",
+            text: si,
+            scale: Scale::Log,
+            value: |row| row.received_rate,
+        }],
+    ),
+    (
+        "Processors against offered rate",
+        "Processors used by all processes in the measured window. A process that spins always uses a whole one.",
+        &[Curve {
+            y: "processors",
+            text: |value| format!("{value:.1}"),
+            scale: Scale::Linear,
+            value: Row::cpus,
+        }],
+    ),
+    (
+        "Memory against offered rate",
+        "Resident memory of all processes, and files in shared memory. Pages that several processes touch count in each.",
+        &[
+            memory("resident memory", |row| {
+                row.processes.iter().map(|used| used.rss_bytes).sum::<u64>() as f64
+            }),
+            memory("files in shared memory", |row| row.shm_bytes as f64),
+        ],
+    ),
+    (
+        "Network against offered rate",
+        "What the interface sent for each message, including headers and acknowledgements.",
+        &[
+            Curve {
+                y: "bytes a message",
+                text: |value| format!("{value:.0}"),
+                scale: Scale::Linear,
+                value: |row| row.host.interface_bytes as f64 / offered(row),
+            },
+            Curve {
+                y: "packets a message",
+                text: |value| format!("{value:.2}"),
+                scale: Scale::Linear,
+                value: |row| row.host.interface_packets as f64 / offered(row),
+            },
+        ],
+    ),
+];
+
+const fn latency(y: &'static str, value: fn(&Row) -> f64) -> Curve {
+    Curve {
+        y,
+        text: time,
+        scale: Scale::Log,
+        value,
+    }
+}
+
+const fn memory(y: &'static str, value: fn(&Row) -> f64) -> Curve {
+    Curve {
+        y,
+        text: |value| format!("{:.0} MB", value / 1e6),
+        scale: Scale::Linear,
+        value,
+    }
+}
+
+/// Messages offered in the measured window.
+fn offered(row: &Row) -> f64 {
+    (row.rate as f64 * row.host.window_s).max(1.0)
+}
+
+impl Curve {
+    fn chart(&self, rows: &[Row], names: &[String]) -> LineChart {
+        let rounds = rows.iter().map(|row| row.round).max().unwrap_or(0);
+        let line = |number: usize, name: &String, round| Line {
+            name: name.clone(),
+            points: by_rate(rows, name)
+                .iter()
+                .filter_map(|(rate, rows)| {
+                    // The repetition decides.
+                    let row = rows.iter().rfind(|row| row.round == round)?;
+                    Some((*rate as f64, (self.value)(row)))
+                })
+                .collect(),
+            colour: number,
+            is_dashed: number >= chart::COLOURS.len(),
+        };
+        let lines = names
+            .iter()
+            .enumerate()
+            .flat_map(|(number, name)| (1..=rounds).map(move |round| line(number, name, round)));
+        LineChart {
+            x: "offered, messages/s",
+            y: self.y,
+            x_text: si,
+            y_text: self.text,
+            y_scale: self.scale,
+            lines: lines.filter(|line| !line.points.is_empty()).collect(),
+        }
+    }
+}
 
 /// Subjects in the order of measurement.
 fn names(rows: &[Row]) -> Vec<String> {
@@ -126,15 +227,15 @@ fn median(rows: &[&Row], value: impl Fn(&Row) -> f64) -> f64 {
     values.get(values.len() / 2).copied().unwrap_or(0.0)
 }
 
-/// The highest rate that every subject sustained at least once; else the lowest rate of all.
+/// The highest rate that every subject with a valid step sustained at least once; else the lowest rate of all.
 fn shared_rate(rows: &[Row], names: &[String]) -> Option<u64> {
-    let is_sustained = |name: &String, rate: u64| {
-        rows.iter().any(|row| {
-            row.subject == *name && row.rate == rate && row.verdict == Verdict::Sustained
-        })
+    let names = || names.iter().filter(|name| !by_rate(rows, name).is_empty());
+    let is_met = |name: &String, rate: u64| {
+        rows.iter()
+            .any(|row| row.subject == *name && row.rate == rate && row.verdict.is_met())
     };
     let rates = || rows.iter().map(|row| row.rate);
-    let shared = rates().filter(|rate| names.iter().all(|name| is_sustained(name, *rate)));
+    let shared = rates().filter(|rate| names().all(|name| is_met(name, *rate)));
     shared.max().or_else(|| rates().min())
 }
 
@@ -143,60 +244,6 @@ fn at_rate<'a>(rows: &'a [Row], subject: &str, rate: u64) -> Vec<&'a Row> {
         .into_iter()
         .find(|(found, _)| *found == rate);
     found.map(|(_, rows)| rows).unwrap_or_default()
-}
-
-/// A chart for each of these quantiles.
-fn latency_charts(rows: &[Row], names: &[String]) -> String {
-    let quantiles = [
-        ("p50", "median latency"),
-        ("p99", "99th percentile"),
-        ("p99_9", "99.9th percentile"),
-    ];
-    let chart = |(quantile, y): (&'static str, &'static str)| {
-        let line = |(number, name): (usize, &String)| Line {
-            name: name.clone(),
-            points: by_rate(rows, name)
-                .iter()
-                .map(|(rate, rows)| {
-                    let ns = median(rows, |row| row.quantile_ns(quantile) as f64);
-                    (*rate as f64, ns)
-                })
-                .collect(),
-            colour: number,
-            is_dashed: number >= chart::COLOURS.len(),
-        };
-        let lines = names.iter().enumerate().map(line).collect();
-        LineChart {
-            x: "offered, messages/s",
-            y,
-            x_text: si,
-            y_text: time,
-            y_scale: Scale::Log,
-            lines,
-        }
-        .draw()
-    };
-    quantiles.into_iter().map(chart).collect()
-}
-
-fn received_chart(rows: &[Row], names: &[String]) -> LineChart {
-    let line = |(number, name): (usize, &String)| Line {
-        name: name.clone(),
-        points: by_rate(rows, name)
-            .iter()
-            .map(|(rate, rows)| (*rate as f64, median(rows, |row| row.received_rate)))
-            .collect(),
-        colour: number,
-        is_dashed: number >= chart::COLOURS.len(),
-    };
-    LineChart {
-        x: "offered, messages/s",
-        y: "received, messages/s",
-        x_text: si,
-        y_text: si,
-        y_scale: Scale::Log,
-        lines: names.iter().enumerate().map(line).collect(),
-    }
 }
 
 /// Share of messages that are later than a point of the chart: "1 of N".
@@ -233,7 +280,12 @@ fn percentile_chart(rows: &[Row], names: &[String], rate: u64) -> LineChart {
         x_text: si,
         y_text: time,
         y_scale: Scale::Log,
-        lines: names.iter().enumerate().map(line).collect(),
+        lines: names
+            .iter()
+            .enumerate()
+            .map(line)
+            .filter(|line| !line.points.is_empty())
+            .collect(),
     }
 }
 
@@ -248,6 +300,9 @@ fn processor_chart(rows: &[Row], names: &[String], rate: u64) -> BarChart {
     }
     let bar = |name: &String| {
         let rows = at_rate(rows, name, rate);
+        if rows.is_empty() {
+            return None;
+        }
         let of = |part: &String| {
             median(&rows, |row| {
                 let used = row.processes.iter().filter(|used| used.process == *part);
@@ -255,75 +310,31 @@ fn processor_chart(rows: &[Row], names: &[String], rate: u64) -> BarChart {
                     / row.host.window_s.max(1e-6)
             })
         };
-        (name.clone(), parts.iter().map(of).collect())
+        Some((name.clone(), parts.iter().map(of).collect()))
     };
     BarChart {
         unit: "processors",
         text: |value| format!("{value:.2}"),
-        bars: names.iter().map(bar).collect(),
+        bars: names.iter().filter_map(bar).collect(),
         parts,
     }
-}
-
-fn memory_chart(rows: &[Row], names: &[String], rate: u64) -> BarChart {
-    let bar = |name: &String| {
-        let rows = at_rate(rows, name, rate);
-        let resident =
-            |row: &Row| row.processes.iter().map(|used| used.rss_bytes).sum::<u64>() as f64;
-        let values = vec![
-            median(&rows, resident),
-            median(&rows, |row| row.shm_bytes as f64),
-        ];
-        (name.clone(), values)
-    };
-    BarChart {
-        unit: "bytes",
-        text: |value| format!("{:.0} MiB", value / 1_048_576.0),
-        parts: vec!["resident".to_owned(), "files in shared memory".to_owned()],
-        bars: names.iter().map(bar).collect(),
-    }
-}
-
-fn network_charts(rows: &[Row], names: &[String], rate: u64) -> String {
-    let chart = |unit, text: fn(f64) -> String, value: fn(&Row) -> u64| {
-        let of = |row: &Row| value(row) as f64 / (row.rate as f64 * row.host.window_s).max(1.0);
-        BarChart {
-            unit,
-            text,
-            parts: vec![unit.to_owned()],
-            bars: names
-                .iter()
-                .map(|name| (name.clone(), vec![median(&at_rate(rows, name, rate), of)]))
-                .collect(),
-        }
-    };
-    let bytes = chart(
-        "bytes",
-        |value| format!("{value:.0} bytes"),
-        |row| row.host.interface_bytes,
-    );
-    let packets = chart(
-        "packets",
-        |value| format!("{value:.3} packets"),
-        |row| row.host.interface_packets,
-    );
-    bytes.draw() + &packets.draw()
 }
 
 fn knee_table(rows: &[Row], names: &[String]) -> String {
     let mut table = String::from("<table><tr><th>subject<th>each round<th>median");
     for name in names {
-        let mut knees = knees(rows, name);
+        let knees = knees(rows, name);
         let each: Vec<String> = knees.iter().map(Knee::to_string).collect();
-        knees.sort_by_key(|knee| knee.rate);
-        // Of an even number of rounds the lower one: a rate is not claimed that half of them did not sustain.
-        let middle = knees.get(knees.len().saturating_sub(1) / 2);
+        let middle = match middle(knees) {
+            Some(knee) if knee.is_short => knee.why,
+            knee => si(knee.map_or(0, |knee| knee.rate) as f64),
+        };
         let _ = write!(
             table,
             "<tr><td>{}<td>{}<td>{}",
             escape(name),
             escape(&each.join(", ")),
-            si(middle.map_or(0, |knee| knee.rate) as f64)
+            escape(&middle)
         );
     }
     table + "</table>"
@@ -349,14 +360,6 @@ fn step_table(rows: &[Row]) -> String {
     );
     for row in rows {
         let quantile = |name| time(row.quantile_ns(name) as f64);
-        let mut result = match row.verdict {
-            Verdict::Sustained => "sustained".to_owned(),
-            Verdict::NotSustained => format!("not sustained: {}", row.reason),
-            Verdict::Invalid => format!("invalid: {}", row.reason),
-        };
-        if row.is_repeated {
-            result += " (repeated)";
-        }
         let _ = write!(
             table,
             "<tr><td>{}<td>{}<td>{}<td>{}<td>{}<td>{}<td>{}<td>{}<td>{:.2}<td>{:.1} %<td class=text>{}",
@@ -370,7 +373,7 @@ fn step_table(rows: &[Row]) -> String {
             quantile("max"),
             row.cpus(),
             row.host.foreign * 100.0,
-            escape(&result)
+            escape(&row.result())
         );
     }
     table + "</table></div>"
@@ -436,6 +439,7 @@ mod tests {
             "At 100 k messages/s",
             "a &lt;quick&gt; host",
             "1 M",
+            "<strong>Highest rate sustained: touchline 1 M messages/s, tcp 100 k.</strong>",
         ] {
             assert!(page.contains(text), "{text}");
         }
@@ -443,5 +447,55 @@ mod tests {
             assert!(!page.contains(outside), "{outside}");
         }
         assert_eq!(page.matches("<svg").count(), page.matches("</svg>").count());
+    }
+
+    /// Processors, memory and network are curves against the rate, one line a round.
+    #[test]
+    fn resources_are_curves_with_one_line_a_round() {
+        let mut rows = Vec::new();
+        for round in 1..=3 {
+            for rate in [10_000, 100_000, 1_000_000] {
+                rows.push(made_up_row("tcp", rate, round, Verdict::Sustained));
+            }
+        }
+        let page = page(&rows, &Facts::default());
+        for y in [
+            "processors",
+            "resident memory",
+            "files in shared memory",
+            "bytes a message",
+            "packets a message",
+        ] {
+            let chart = page
+                .split("<svg")
+                .find(|svg| svg.contains(&format!("aria-label='{y}'")) && svg.contains("polyline"));
+            let chart = chart.unwrap_or_else(|| panic!("{y}: {page}"));
+            assert_eq!(chart.matches("<polyline").count(), 3, "{y}");
+            assert_eq!(chart.matches("<circle").count(), 9, "{y}");
+        }
+        assert_eq!(
+            page.matches(">tcp</span>").count(),
+            10,
+            "one key a chart: {page}"
+        );
+    }
+
+    /// A subject whose steps are all invalid has no bars and no lines; the others have theirs at the rate that they share.
+    #[test]
+    fn a_subject_without_valid_steps_has_no_bars() {
+        let mut rows = Vec::new();
+        for rate in [10_000, 100_000] {
+            rows.push(made_up_row("tcp", rate, 1, Verdict::Sustained));
+            let mut row = made_up_row("relay", rate, 1, Verdict::Invalid);
+            (row.processors_needed, row.processors) = (4, 2);
+            rows.push(row);
+        }
+        let page = page(&rows, &Facts::default());
+        assert!(page.contains("At 100 k messages/s"));
+        assert!(page.contains("<td>relay<td>needs 4 processors<td>needs 4 processors"));
+        for svg in page.split("<svg").skip(1) {
+            let svg = svg.split("</svg>").next().unwrap_or_default();
+            assert!(!svg.contains("relay"), "{svg}");
+        }
     }
 }

@@ -17,8 +17,19 @@ pub enum Verdict {
     Sustained,
     /// It did not.
     NotSustained,
+    /// Without limits of rate and latency: every message arrived, once and in order.
+    Complete,
+    /// Without limits: not every message did.
+    Incomplete,
     /// The publisher was stopped: the step has no meaning for the subject.
     Invalid,
+}
+
+impl Verdict {
+    /// Whether the subject did what was asked for.
+    pub fn is_met(self) -> bool {
+        matches!(self, Verdict::Sustained | Verdict::Complete)
+    }
 }
 
 /// Why a rate was not sustained, in a word for programs and tables.
@@ -113,6 +124,12 @@ pub struct Row {
     pub shm_bytes: u64,
     /// Counters of the transport, by name; sums over all processes.
     pub counts: BTreeMap<String, u64>,
+    /// Processors of this host that the processes of the step need, because they do not sleep; 0 if they sleep.
+    #[serde(default)]
+    pub processors_needed: usize,
+    /// Processors of this host.
+    #[serde(default)]
+    pub processors: usize,
     /// Round trip of a cache line before and after the round, nanoseconds; empty while the round runs.
     pub floor_ns: Vec<u64>,
     /// Two hosts: bound of the error of one-way latencies by the difference of their clocks, nanoseconds; 0 on one host.
@@ -142,6 +159,28 @@ impl Row {
             Some(cause) => cause.text(),
             None => &self.reason,
         }
+    }
+
+    /// What the subject needs, if the host has fewer processors.
+    pub fn needs(&self) -> Option<String> {
+        let needed = self.processors_needed;
+        (needed > self.processors).then(|| format!("needs {needed} processors"))
+    }
+
+    /// The verdict with its reason, for tables.
+    pub fn result(&self) -> String {
+        let reason = &self.reason;
+        let result = match self.verdict {
+            Verdict::Sustained => "sustained".to_owned(),
+            Verdict::Complete => "complete".to_owned(),
+            Verdict::NotSustained => format!("not sustained: {reason}"),
+            Verdict::Incomplete => format!("not complete: {reason}"),
+            Verdict::Invalid => format!("invalid: {reason}"),
+        };
+        let needs = self.needs().filter(|_| !self.verdict.is_met());
+        let needs = needs.map_or_else(String::new, |needs| format!(", {needs}"));
+        let repeated = if self.is_repeated { " (repeated)" } else { "" };
+        format!("{result}{needs}{repeated}")
     }
 
     /// Processor seconds per second, over all processes.

@@ -3,6 +3,7 @@
 use crate::Failed;
 use crate::check::Received;
 use crate::clock::Timebase;
+use crate::limits::{Limits, judge};
 use crate::part::{Part, ReadReport, Role, Wait};
 use crate::process::Process;
 use crate::publish::{GRACE_NS, Published};
@@ -44,33 +45,6 @@ pub struct Settings {
     pub clock: Timebase,
     /// Host of the readers, if it is another one.
     pub peer: Option<Peer>,
-}
-
-/// Limits of a sustained step. They are absolute, and do not depend on the subject's lowest rate.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Limits {
-    /// Longest median of the latency.
-    pub p50_max: Duration,
-    /// Longest 99th percentile.
-    pub p99_max: Option<Duration>,
-    /// Least received share of the rate, 0 to 1.
-    pub rate_min: f64,
-    /// Longest pause of the publisher.
-    pub pause_max: Duration,
-    /// Largest share of the host's processors for other processes, 0 to 1.
-    pub foreign_max: f64,
-}
-
-impl Default for Limits {
-    fn default() -> Limits {
-        Limits {
-            p50_max: Duration::from_millis(1),
-            p99_max: None,
-            rate_min: 0.98,
-            pause_max: Duration::from_millis(50),
-            foreign_max: 0.015,
-        }
-    }
 }
 
 /// A subject: a transport of this program, or another program with the same roles.
@@ -157,7 +131,7 @@ pub fn run(subject: &Subject, rate: u64, round: u32, settings: &Settings) -> Res
     match measured {
         Ok(measured) => fill(&mut row, &measured, &schedule, settings)?,
         Err(Failed(why)) => {
-            row.verdict = Verdict::NotSustained;
+            row.verdict = settings.limits.not_met();
             row.cause = Some(Cause::Failed);
             row.reason = why;
         }
@@ -346,8 +320,7 @@ impl Window {
     }
 
     fn host(&self, own_s: f64) -> HostUse {
-        let cores = std::thread::available_parallelism().map_or(1, usize::from);
-        self.after.0.since(&self.before.0, own_s, cores)
+        self.after.0.since(&self.before.0, own_s, processors())
     }
 
     fn controller_s(&self) -> f64 {
@@ -364,7 +337,7 @@ fn empty_row(subject: &Subject, rate: u64, round: u32, settings: &Settings) -> R
         readers: settings.readers,
         rate,
         received_rate: 0.0,
-        verdict: Verdict::Sustained,
+        verdict: settings.limits.met(),
         reason: String::new(),
         cause: None,
         is_repeated: false,
@@ -380,9 +353,28 @@ fn empty_row(subject: &Subject, rate: u64, round: u32, settings: &Settings) -> R
         host: HostUse::default(),
         shm_bytes: 0,
         counts: BTreeMap::new(),
+        processors_needed: processors_needed(subject, settings),
+        processors: processors(),
         floor_ns: Vec::new(),
         clock_error_ns: 0,
     }
+}
+
+/// Processors that the processes of a step on this host use all the time; 0 if they sleep.
+fn processors_needed(subject: &Subject, settings: &Settings) -> usize {
+    let has = |what: fn(Kind) -> bool| usize::from(subject.kind.is_some_and(what));
+    let here = 1 + has(Kind::has_driver) + has(Kind::has_relays);
+    let there = has(Kind::has_relays) + settings.readers + usize::from(settings.slow_us.is_some());
+    match (settings.wait, &settings.peer) {
+        (Wait::Sleep, _) => 0,
+        (Wait::Spin | Wait::Yield, Some(_)) => here,
+        (Wait::Spin | Wait::Yield, None) => here + there,
+    }
+}
+
+/// Processors of this host.
+fn processors() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from)
 }
 
 fn fill(
@@ -430,7 +422,7 @@ fn fill(
     if let Some((cause, reason)) = judge(row, &settings.limits) {
         row.verdict = match cause {
             Cause::Stopped => Verdict::Invalid,
-            _ => Verdict::NotSustained,
+            _ => settings.limits.not_met(),
         };
         (row.cause, row.reason) = (Some(cause), reason);
     }
@@ -446,39 +438,6 @@ fn add(sum: &mut Received, received: &Received, missing: u64) {
     sum.torn += received.torn;
     sum.next = sum.next.max(received.next);
     sum.last_ns = sum.last_ns.max(received.last_ns);
-}
-
-/// Why the rate was not sustained, in a word and in a sentence; `None` if it was.
-fn judge(row: &Row, limits: &Limits) -> Option<(Cause, String)> {
-    let us = |ns: u64| ns as f64 / 1000.0;
-    let longest = |limit: Duration| u64::try_from(limit.as_nanos()).unwrap_or(u64::MAX);
-    if row.pause_ns_max > longest(limits.pause_max) {
-        let ms = row.pause_ns_max / 1_000_000;
-        let reason = format!("the publisher was stopped for {ms} ms");
-        return Some((Cause::Stopped, reason));
-    }
-    let received = &row.received;
-    let faults = [
-        (received.torn, Cause::Torn, "torn"),
-        (received.duplicates, Cause::Duplicates, "doubled"),
-        (received.reordered, Cause::Reordered, "out of order"),
-        (received.lost, Cause::Lost, "lost"),
-        (row.unsent, Cause::Unsent, "not sent"),
-    ];
-    if let Some((count, cause, what)) = faults.into_iter().find(|(count, ..)| *count > 0) {
-        return Some((cause, format!("{count} {what}")));
-    }
-    if row.received_rate < row.rate as f64 * limits.rate_min {
-        let percent = row.received_rate * 100.0 / row.rate as f64;
-        return Some((Cause::Rate, format!("{percent:.1} % of the rate arrived")));
-    }
-    let quantiles = [("p50", Some(limits.p50_max)), ("p99", limits.p99_max)];
-    let is_above = |(name, limit): &(&str, Option<Duration>)| {
-        limit.is_some_and(|limit| row.quantile_ns(name) > longest(limit))
-    };
-    let (name, _) = quantiles.into_iter().find(is_above)?;
-    let reason = format!("{name} of {:.1} µs", us(row.quantile_ns(name)));
-    Some((Cause::Latency, reason))
 }
 
 /// Folder, port and stream of one step: a subscriber on an old stream would see the end of the previous run.
@@ -560,6 +519,8 @@ pub fn made_up_row(subject: &str, rate: u64, round: u32, verdict: Verdict) -> Ro
         },
         shm_bytes: 1 << 20,
         counts: BTreeMap::new(),
+        processors_needed: 0,
+        processors: 8,
         floor_ns: Vec::new(),
         clock_error_ns: 0,
     }

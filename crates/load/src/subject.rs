@@ -104,6 +104,14 @@ impl Kind {
         )
     }
 
+    /// Whether a relay of either side is between publisher and readers.
+    pub fn has_relays(self) -> bool {
+        matches!(
+            self,
+            Kind::TouchlineRelayTcp | Kind::TouchlineRelayUdp | Kind::TouchlineRelayMulticast
+        )
+    }
+
     /// Whether a process besides publisher and readers belongs to it.
     pub fn has_driver(self) -> bool {
         self == Kind::AeronIpc

@@ -13,13 +13,14 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 use touchline_lab::bench::Host;
 use touchline_load::clock::Timebase;
+use touchline_load::limits::Limits;
 use touchline_load::part::{self, Wait};
 use touchline_load::ramp::{self, Ramp};
 use touchline_load::remote::{Agent, Peer};
 use touchline_load::report::{self, Facts};
 use touchline_load::row::Row;
 use touchline_load::schedule::Profile;
-use touchline_load::step::{Limits, Settings, Subject};
+use touchline_load::step::{Settings, Subject};
 use touchline_load::subject::Kind;
 use touchline_load::{Failed, hlog};
 
@@ -272,13 +273,7 @@ impl Arguments {
             settings.measured_s = 0.4;
             settings.cpus = None;
             settings.wait = Wait::Sleep;
-            settings.limits = Limits {
-                p50_max: Duration::MAX,
-                p99_max: None,
-                rate_min: 0.0,
-                pause_max: Duration::MAX,
-                foreign_max: f64::INFINITY,
-            };
+            settings.limits = Limits::NONE;
         }
         settings
     }

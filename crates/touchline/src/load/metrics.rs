@@ -7,7 +7,7 @@ use crate::output::Failure;
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, PoisonError};
-use touchline_load::row::{Row, Verdict};
+use touchline_load::row::Row;
 
 /// Families of the page: name, and help.
 const FAMILIES: [(&str, &str); 11] = [
@@ -93,9 +93,9 @@ impl Metrics {
     pub fn add(&self, row: &Row) {
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let before = all.get(&row.subject).map_or(0, |shown| shown.sustained);
-        let sustained = match row.verdict {
-            Verdict::Sustained => before.max(row.rate),
-            _ => before,
+        let sustained = match row.verdict.is_met() {
+            true => before.max(row.rate),
+            false => before,
         };
         let mut row = row.clone();
         // Not on the page.

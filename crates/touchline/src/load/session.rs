@@ -13,10 +13,11 @@ use std::time::SystemTime;
 use touchline_lab::bench::Host;
 use touchline_lab::bench::ipc::{Folder, Part, Role, lower_bound};
 use touchline_load::Failed;
+use touchline_load::found::highest;
 use touchline_load::knee::{Knee, knees};
 use touchline_load::ramp::{self, Bench};
 use touchline_load::report::{Facts, si, time};
-use touchline_load::row::{Row, Verdict};
+use touchline_load::row::Row;
 use touchline_load::step::{self, Settings, Subject};
 
 /// Round trips of a cache line, before and after a round.
@@ -85,7 +86,10 @@ impl Session {
         if self.is_json {
             return Ok(());
         }
-        println!("\nhighest rate sustained in each round, messages/s");
+        println!(
+            "\n{} in each round, messages/s",
+            highest(rows).to_lowercase()
+        );
         let mut names: Vec<&str> = rows.iter().map(|row| row.subject.as_str()).collect();
         names.dedup();
         names.sort_unstable();
@@ -161,13 +165,8 @@ impl Bench for Session {
             return;
         }
         let quantile = |name| time(row.quantile_ns(name) as f64);
-        let result = match row.verdict {
-            Verdict::Sustained => "sustained".to_owned(),
-            Verdict::NotSustained => format!("not sustained: {}", row.reason),
-            Verdict::Invalid => format!("invalid: {}", row.reason),
-        };
         println!(
-            "{:>5} {:<24} {:>8} {:>10} {:>10} {:>10} {:>10} {:>5.2} {:>5.1} %  {result}{}{}",
+            "{:>5} {:<24} {:>8} {:>10} {:>10} {:>10} {:>10} {:>5.2} {:>5.1} %  {}{}",
             row.round,
             row.subject,
             si(row.rate as f64),
@@ -177,7 +176,7 @@ impl Bench for Session {
             quantile("p99_9"),
             row.cpus(),
             row.host.foreign * 100.0,
-            if row.is_repeated { " (repeated)" } else { "" },
+            row.result(),
             match row.clock_error_ns {
                 0 => String::new(),
                 error_ns => format!(", clocks ± {}", time(error_ns as f64)),
