@@ -35,6 +35,9 @@ pub struct Line<'l> {
     pub is_journaled: bool,
 }
 
+/// Messages of the drop copy in one poll.
+const ROUND_MAX: usize = 65_536;
+
 /// Receives a journaled line: its kind, as in [`records::LINE_KINDS`], and its text.
 pub type Each<'e> = dyn FnMut(u8, &str) + 'e;
 /// Receives any line.
@@ -104,7 +107,8 @@ impl Follower {
         let Some(drop_copy) = &mut self.drop_copy else {
             return count;
         };
-        loop {
+        // Later messages are left to the next poll, so that a poll ends while lines arrive.
+        for _ in 0..ROUND_MAX {
             let next = self.next;
             let polled = drop_copy.poll(|message| {
                 let (kind, number, text) = decode(message.bytes)?;
@@ -139,6 +143,7 @@ impl Follower {
                 }
             }
         }
+        count
     }
 
     fn read_journal(&mut self, each: &mut EachLine<'_>) -> Result<usize, touchline_journal::Error> {

@@ -21,6 +21,9 @@ pub struct Read {
     pub counts: BTreeMap<String, u64>,
 }
 
+/// Polls that read the backlog once the run is stopped.
+const BACKLOG_ROUNDS_MAX: u32 = 65_536;
+
 /// Receives a schedule. `delay` is the processing time of a slow reader for each message.
 ///
 /// # Errors
@@ -35,6 +38,7 @@ pub fn receive(
 ) -> Result<Read, Failed> {
     let mut checker = Checker::new(schedule);
     let delay_ns = u64::try_from(delay.as_nanos()).unwrap_or(u64::MAX);
+    let mut rounds_stopped = 0;
     while !checker.has_seen(schedule.total()) {
         let polled = receiver.poll(&mut |bytes| {
             checker.take(bytes, clock.now_ns());
@@ -42,9 +46,12 @@ pub fn receive(
                 dawdle(clock, delay_ns);
             }
         })?;
-        // The backlog of a slow reader is not waited for.
-        if (polled == 0 || delay_ns > 0) && stop() {
-            break;
+        if stop() {
+            rounds_stopped += 1;
+            // The backlog of a slow reader is not waited for, nor the end of a publisher that does not stop.
+            if polled == 0 || delay_ns > 0 || rounds_stopped > BACKLOG_ROUNDS_MAX {
+                break;
+            }
         }
         if polled == 0 {
             wait.idle();

@@ -135,6 +135,48 @@ pub const SHOWN: &[Mutant] = &[
         test: "-p touchline-client --test client a_poll_skips_messages_without_an_event",
     },
     Mutant {
+        name: "client: books that a dead publisher leaves get no event",
+        find: "if before.state != self.state(instrument) {",
+        replace: "            if false {",
+        test: "-p touchline-client --test client each_live_book_has_its_event_when_a_publisher_ends",
+    },
+    Mutant {
+        name: "client: a top that is live again after a stall is no news",
+        find: "for top in self.rows.iter_mut().filter_map(|row| row.top.as_mut()) {",
+        replace: "                for top in self.rows.iter_mut().take(0).filter_map(|row| row.top.as_mut()) {",
+        test: "-p touchline-client --test client a_top_that_did_not_change_in_a_stall_is_an_event_behind_it",
+    },
+    Mutant {
+        name: "client: a reader has caught up before an instrument is known",
+        find: "self.download != Some(Phase::Begun) && (self.kept.registry.defined() > 0 || has_unselected())",
+        replace: "        let _ = has_unselected;\n        true",
+        test: "-p touchline-client --test client a_reader_has_caught_up_when_the_instruments_are_known",
+    },
+    Mutant {
+        name: "client: a definition without a symbol erases a known one",
+        find: "match old.is_defined && !new.is_defined {",
+        replace: "    match false {",
+        test: "-p touchline-client --test client symbol_and_scale_of_a_known_instrument_stay_until_it_is_defined_again",
+    },
+    Mutant {
+        name: "client: a state in a stream is overtaken by an older top",
+        find: "(Some(Streamed::Event(Event::Top(top))), Event::State(change)) => { top.state = change.state; }",
+        replace: "            (Some(Streamed::Event(Event::Top(_))), Event::State(_)) => {}",
+        test: "-p touchline-client --lib a_slow_program_has_the_last_state",
+    },
+    Mutant {
+        name: "bus: a reader ahead of the next publisher waits for it to catch up",
+        find: "std::mem::replace(&mut self.unread, unread) == unread && unread.is_some()",
+        replace: "        let _ = unread;\n        false",
+        test: "-p touchline-transport --test bus overwritten_ring_stops_and_follows_the_next_publisher",
+    },
+    Mutant {
+        name: "ring: a ring whose control words are zero is continued",
+        find: "if !counted.into_iter().all(is_counted) {",
+        replace: "        let _ = (counted, is_counted);\n        if false {",
+        test: "-p touchline-transport --test bus overwritten_ring_stops_and_follows_the_next_publisher",
+    },
+    Mutant {
         name: "joining: after a restart during a join the ring continues from books that were not delivered",
         find: "if self.awaits_restart && is_of_books(&message.body) {",
         replace: "        if false && is_of_books(&message.body) {",

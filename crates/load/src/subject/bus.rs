@@ -66,7 +66,7 @@ impl Receiver for BusReceiver {
     #[inline]
     fn poll(&mut self, take: &mut dyn FnMut(&[u8])) -> Result<usize, Failed> {
         let mut taken = 0;
-        while taken < TURN {
+        for _ in 0..TURN {
             match self.subscription.poll(|message| take(message.bytes)) {
                 Ok(Polled::Given(())) => taken += 1,
                 Ok(Polled::Nothing) => break,

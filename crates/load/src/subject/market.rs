@@ -145,7 +145,7 @@ impl Receiver for MarketReceiver {
     fn poll(&mut self, take: &mut dyn FnMut(&[u8])) -> Result<usize, Failed> {
         let (message, is_open) = (&mut self.message, &mut self.is_open);
         let mut taken = 0;
-        while taken < TURN {
+        for _ in 0..TURN {
             let polled = self.subscriber.poll(|item| {
                 let Item::Update(received) = item else { return };
                 // The ring contains a last value as well.

@@ -129,9 +129,7 @@ impl<M: Words> Writer<M> {
         let geometry = Geometry::read(memory.words())?;
         let (join_point, join_points) = JoinPoint::read(memory.words()).ok_or(Refused::Corrupt)?;
         let generations = memory.words()[place::GENERATION].load(Ordering::Relaxed);
-        let next = Reader::attach(&memory)?
-            .skip_to_end()
-            .ok_or(Refused::Corrupt)?;
+        let next = Writer::end_of(&memory)?;
         Writer::begin(
             memory,
             geometry,
@@ -143,8 +141,20 @@ impl<M: Words> Writer<M> {
 
     /// Whether [`Writer::resume`] would accept this memory; changes nothing.
     pub fn can_resume(memory: &M) -> bool {
-        let reader = Reader::attach(memory);
-        reader.is_ok_and(|reader| reader.skip_to_end().is_some())
+        Writer::end_of(memory).is_ok()
+    }
+
+    /// The end of the stream of a ring whose writer has ended.
+    fn end_of(memory: &M) -> Result<JoinPoint, Refused> {
+        let reader = Reader::attach(memory)?;
+        let counted = [place::GENERATION, place::JOIN_POINTS];
+        let is_counted = |place: usize| memory.words()[place].load(Ordering::Relaxed) != 0;
+        // A ring has had a writer: zeros were written over its control words, and readers know other positions.
+        // mutant: ring: a ring whose control words are zero is continued
+        if !counted.into_iter().all(is_counted) {
+            return Err(Refused::Corrupt);
+        }
+        reader.skip_to_end().ok_or(Refused::Corrupt)
     }
 
     fn begin(

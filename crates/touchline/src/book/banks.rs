@@ -2,7 +2,7 @@
 
 use crate::best_banks::{BestBanks, COMPOSITE};
 use std::path::Path;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use touchline_client::{Bus, Events, Instrument, Next, Snapshot};
 
 /// How long a book that is printed once waits for the names: a composer repeats them each `snapshot_ms`.
@@ -35,10 +35,12 @@ impl Banks {
         };
         // A bus that stalled or ended meanwhile has no best bank.
         bus.look_again();
-        while let Some(event) = bus.poll() {
+        let start = Instant::now();
+        while start.elapsed() < PATIENCE
+            && let Some(event) = bus.poll()
+        {
             self.best.take(bus, &event);
         }
-        let start = std::time::Instant::now();
         while !self.best.has(security_id) && start.elapsed() < PATIENCE {
             match bus.next_within(PATIENCE.saturating_sub(start.elapsed())) {
                 Next::Event(event) => self.best.take(bus, &event),

@@ -23,6 +23,8 @@ pub(super) const ANSWER: Duration = Duration::from_secs(8);
 const RING: Duration = Duration::from_secs(2);
 /// Pause of a reader that finds nothing.
 const PAUSE: Duration = Duration::from_micros(200);
+/// Messages of the drop copy that are not lines, in one look for a line.
+const SKIPPED_MAX: usize = 4_096;
 
 /// Engine and client of a command.
 #[derive(Debug, Args)]
@@ -389,8 +391,9 @@ impl<'a> Desk<'a> {
             answers,
             before: VecDeque::new(),
         };
-        // What was published before is of no interest.
-        while desk.line().is_some() {}
+        // What was published before is of no interest. Lines may arrive without end.
+        let until = Instant::now() + RING;
+        while desk.line().is_some() && Instant::now() < until {}
         Ok(desk)
     }
 
@@ -520,9 +523,9 @@ impl<'a> Desk<'a> {
         Failure::run(text)
     }
 
-    /// The next line of the drop copy, with its kind.
+    /// The next line of the drop copy, with its kind; `None` also after [`SKIPPED_MAX`] messages that are not lines.
     fn line(&mut self) -> Option<Line> {
-        loop {
+        for _ in 0..SKIPPED_MAX {
             let polled = self.answers.poll(|message| {
                 let (kind, _, text) = decode(message.bytes)?;
                 let kind = *LINE_KINDS.get(usize::from(kind))?;
@@ -534,6 +537,7 @@ impl<'a> Desk<'a> {
                 Ok(Polled::Given(None) | Polled::Passed(_)) | Err(_) => {}
             }
         }
+        None
     }
 }
 

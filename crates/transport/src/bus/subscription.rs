@@ -212,7 +212,8 @@ impl<const N: usize> Subscription<N> {
 
     #[cold]
     fn look<T>(&mut self) -> Result<Polled<T>, BusEvent> {
-        if self.reading.is_replaced() {
+        let numbers = (self.reading.generation, self.reading.ring.generation());
+        if self.watch.is_start_lost(numbers.0, numbers.1) || self.reading.is_replaced() {
             match self.reattach() {
                 Ok(event) => return Err(event),
                 Err(Error::Format { layout, .. }) if !self.watch.damage_notified => {

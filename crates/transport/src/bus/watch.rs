@@ -27,6 +27,8 @@ pub struct Watch {
     pub damage_notified: bool,
     /// Where the ring was corrupt last.
     corrupt_at: Option<u64>,
+    /// Number of a writer whose start was not read, as of the last check.
+    unread: Option<u64>,
 }
 
 impl Watch {
@@ -42,6 +44,7 @@ impl Watch {
             gone_notified: false,
             damage_notified: false,
             corrupt_at: None,
+            unread: None,
         }
     }
 
@@ -65,6 +68,14 @@ impl Watch {
             RingEvent::Overrun(overrun) => overrun.bytes == 0,
             RingEvent::Generation(_) => false,
         }
+    }
+
+    /// Whether the start of the present writer cannot be read, at a check with everything read that finds its number:
+    /// it had no start at the last check either. Its predecessor's end was overwritten, and this reader is ahead of it.
+    pub fn is_start_lost(&mut self, reader: u64, writer: u64) -> bool {
+        let unread = (reader != writer).then_some(writer);
+        // mutant: bus: a reader ahead of the next publisher waits for it to catch up
+        std::mem::replace(&mut self.unread, unread) == unread && unread.is_some()
     }
 
     /// Makes the next poll without a message check.

@@ -18,7 +18,7 @@ use joining::Joining;
 use rows::Rows;
 use scratch::Scratch;
 use touchline_shm::broadcast;
-use touchline_types::native::{Body, Flags, Message, TopOfBook, Unfit};
+use touchline_types::native::{Body, Flags, Message, TopOfBook};
 use touchline_types::{OrdersUpdate, State, Timestamps, Update};
 use verdict::Verdict;
 
@@ -337,7 +337,7 @@ impl Subscriber {
                         });
                         orders.map_or(Step::Passed, |orders| give(Update::Orders(orders), None))
                     }
-                    (_, Err(Unfit::PartMissing | Unfit::NoRoom)) => {
+                    (_, Err(_)) => {
                         let state = message.instrument().map(|instrument| State {
                             instrument,
                             validity: rows.forget_book_of(instrument),
@@ -505,7 +505,8 @@ impl Subscriber {
     /// Checks files and publisher.
     #[cold]
     fn look(&mut self) -> Option<SubscriptionEvent> {
-        if self.reading.is_replaced() {
+        let writer = self.reading.ring.generation();
+        if self.watch.is_start_lost(self.generation, writer) || self.reading.is_replaced() {
             match self.reattach() {
                 Ok(event) => return Some(event),
                 Err(Error::Format { layout, .. }) => return self.incompatible(layout),

@@ -250,22 +250,6 @@ fn load(word: &AtomicU64) -> u64 {
     word.load(Ordering::Relaxed)
 }
 
-/// Writes over the data of a ring, and over its join points, whatever was there.
-fn overwrite(stage: &Stage, bus: &str, random: &mut Random, is_zero: bool) {
-    use std::os::unix::fs::FileExt;
-    let path = stage.root().path().join(bus).join("ring");
-    let file = std::fs::File::options().write(true).open(path);
-    let file = file.expect("our file");
-    let length = file.metadata().expect("our file").len();
-    // The words of the layout come first: a file of another layout is another error.
-    let begin = if random.chance(0.5) { 4_096 } else { 64 };
-    let mut noise = vec![0_u8; (length - begin) as usize];
-    if !is_zero {
-        noise.fill_with(|| random.below(256) as u8);
-    }
-    file.write_all_at(&noise, begin).expect("our file");
-}
-
 /// A reader whose ring was written over has no progress without end: it finds nothing within a bound, and follows the next publisher.
 #[test]
 fn a_reader_of_an_overwritten_ring_stops_and_follows_the_next_publisher() {
@@ -286,7 +270,7 @@ fn a_reader_of_an_overwritten_ring_stops_and_follows_the_next_publisher() {
             bus = open(&stage);
             publish(&mut bus, 0, 0, &mut random);
         }
-        overwrite(&stage, "raw", &mut random, seed % 2 == 0);
+        stage.overwrite("raw/ring", &mut random, seed % 2 == 0);
         let idle = |subscription: &mut Subscription<1>| {
             let mut polls = (0..20_000).map(|_| subscription.poll(|_| ()));
             polls.any(|polled| matches!(polled, Ok(Polled::Nothing)))

@@ -3,6 +3,8 @@
 use crate::stage::{Market, Stage, counts, mirror, small};
 use std::os::unix::fs::FileExt;
 use std::time::{Duration, Instant};
+use touchline_lab::random::{Random, seeds};
+use touchline_transport::bus::Polled;
 use touchline_transport::shm::{Error, Item, Join, Overview, Publisher, Settings, Subscriber};
 use touchline_transport::{Mirror, Publish, Subscribe, SubscriptionEvent};
 use touchline_types::{Instrument, Timestamps, Validity};
@@ -443,3 +445,75 @@ fn ring_position(stage: &Stage) -> u64 {
     assert!(overview.position < overview.ring_bytes);
     overview.position
 }
+
+/// A subscriber whose ring was overwritten finds nothing within a bound, wherever it was, and follows the next
+/// publisher, in new files and over the old ones.
+#[test]
+fn a_subscriber_of_an_overwritten_ring_stops_and_follows_the_next_publisher() {
+    for seed in seeds(60) {
+        let mut random = Random::from_seed(seed);
+        let stage = Stage::new();
+        let mut publisher = stage.publisher();
+        let mut market = Market::new(seed, 4);
+        market.define(&mut publisher);
+        (0..random.below(3) * 200).for_each(|_| market.event(&mut publisher));
+        publisher.commit();
+        let mut subscriber = stage.join(Join::default());
+        let mut reader = (Notified::default(), mirror());
+        // Joining, in the middle, or at the end.
+        for _ in 0..random.below(3) * 40 {
+            subscriber.poll(|_| ());
+        }
+        (0..random.below(3) * 400).for_each(|_| market.event(&mut publisher));
+        publisher.commit();
+        if random.chance(0.5) {
+            // Its start is lost with the ring.
+            drop(publisher);
+            publisher = stage.publisher();
+            market = Market::new(seed, 4);
+            market.define(&mut publisher);
+            publisher.commit();
+        }
+        stage.overwrite("test/ring", &mut random, seed % 2 == 0);
+        if random.chance(0.3) {
+            stage.overwrite("test/images", &mut random, seed % 2 == 0);
+        }
+        let start = Instant::now();
+        let is_idle = (0..20_000).any(|_| subscriber.poll(|_| ()) == Polled::Nothing);
+        assert!(is_idle, "seed {seed}: progress without end");
+        assert!(
+            start.elapsed() < LIMIT,
+            "seed {seed}: {:?}",
+            start.elapsed()
+        );
+        drop(publisher);
+        if random.chance(0.5) {
+            std::fs::remove_dir_all(stage.root().path().join("test")).expect("our files");
+        }
+        let mut publisher = stage.publisher();
+        let mut market = Market::new(seed + 1, 4);
+        market.define(&mut publisher);
+        let overview = Overview::of(&stage.root(), "test").expect("the bus is there");
+        let generation = overview.generation;
+        let start = Instant::now();
+        loop {
+            (0..20).for_each(|_| market.event(&mut publisher));
+            publisher.commit();
+            subscriber.drain(10_000, &mut reader);
+            // The restart before it may be read now.
+            if reader
+                .0
+                .0
+                .contains(&SubscriptionEvent::Restarted { generation })
+            {
+                break;
+            }
+            assert!(start.elapsed() < LIMIT, "seed {seed}: {:?}", reader.0.0);
+        }
+        drain(&mut subscriber, &mut reader);
+        market.assert_equal(&reader.1, &format!("seed {seed}: behind the restart"));
+    }
+}
+
+/// Far more than a reader needs, on a host with other work.
+const LIMIT: Duration = Duration::from_secs(10);

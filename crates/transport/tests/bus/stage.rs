@@ -33,6 +33,22 @@ impl Stage {
         Root::at(&self.folder)
     }
 
+    /// Overwrites a file of a bus with zeros or noise, sometimes with its control words.
+    pub fn overwrite(&self, file: &str, random: &mut Random, is_zero: bool) {
+        use std::os::unix::fs::FileExt;
+        let path = self.folder.join(file);
+        let file = std::fs::File::options().write(true).open(path);
+        let file = file.expect("our file");
+        let length = file.metadata().expect("our file").len();
+        // The words of the layout come first: a file of another layout is another error.
+        let begin = if random.chance(0.5) { 4_096 } else { 64 };
+        let mut noise = vec![0_u8; (length - begin) as usize];
+        if !is_zero {
+            noise.fill_with(|| random.below(256) as u8);
+        }
+        file.write_all_at(&noise, begin).expect("our file");
+    }
+
     pub fn publisher(&self) -> Publisher {
         Publisher::open(&self.root(), "test", &small()).expect("no other process writes it")
     }

@@ -75,6 +75,11 @@ impl Subscriber {
         self.reading.tables[reading::DEFINITIONS].shape().slots
     }
 
+    /// Whether [`Join::filter`](super::Join::filter) selects instruments, and some are defined: selected or not.
+    pub fn has_unselected(&self) -> bool {
+        self.settings.filter.is_some() && self.reading.tables[reading::DEFINITIONS].used() > 0
+    }
+
     /// Messages of a newer schema skipped since this subscriber joined.
     pub fn unknown_messages(&self) -> u64 {
         self.unknown_messages

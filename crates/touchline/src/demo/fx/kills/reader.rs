@@ -16,6 +16,9 @@ pub struct Reader {
     state: State,
 }
 
+/// Items of one read; the next read continues.
+const ITEMS_MAX: usize = 100_000;
+
 struct State {
     /// Validity and banks at the best, by pair.
     pairs: BTreeMap<Instrument, (Validity, Vec<String>)>,
@@ -40,14 +43,18 @@ impl Reader {
         })
     }
 
-    /// Reads everything that is there, and whether its publisher is at work.
+    /// Reads everything that is there, up to a limit, and whether its publisher is at work.
     pub fn read(&mut self) {
         self.subscriber.look_again();
         let state = &mut self.state;
-        while !matches!(
-            self.subscriber.poll(|item| state.take(item)),
-            Polled::Nothing
-        ) {}
+        for _ in 0..ITEMS_MAX {
+            if matches!(
+                self.subscriber.poll(|item| state.take(item)),
+                Polled::Nothing
+            ) {
+                return;
+            }
+        }
     }
 
     /// Whether a bank is shown as one that may be dealt with.
