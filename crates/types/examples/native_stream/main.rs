@@ -143,7 +143,7 @@ fn line(message: &Message<'_>, out: &mut String) -> Result<(), Box<dyn Error>> {
         Body::TradingStatus(status) => fields.status(status),
         Body::BookSnapshot(view) => {
             let names = ["bids", "asks", "impliedBids", "impliedAsks"];
-            for (name, levels) in names.into_iter().zip(view.lists()) {
+            for (name, levels) in names.into_iter().zip(view.lists()?) {
                 fields.group(name, levels.iter(), Fields::snapshot_level);
             }
             "BookSnapshot"

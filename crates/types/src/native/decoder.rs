@@ -1,6 +1,8 @@
 //! Decodes messages into updates, and combines parts.
 
-use super::{Body, BookSnapshotView, BookUpdateView, Entry, Flags, Group, Message, OrdersView};
+use super::{
+    Body, BookSnapshotView, BookUpdateView, Entry, Flags, Group, Malformed, Message, OrdersView,
+};
 use crate::{
     BookSnapshot, ChannelState, Instrument, InstrumentDefinition, Level, LevelChange, OrderChange,
     OrdersSnapshot, OrdersUpdate, Quote, QuoteChange, QuoteSnapshot, QuoteUpdate, Statistic, Trade,
@@ -39,6 +41,8 @@ pub enum Unfit {
     PartMissing,
     /// The update has more entries than the buffers.
     NoRoom,
+    /// A group cannot be read.
+    Malformed(Malformed),
 }
 
 /// An update without its last part.
@@ -253,7 +257,8 @@ impl Decoder {
     ) -> Result<Option<Update<'s>>, Unfit> {
         let part = (Template::BookSnapshot, view.instrument);
         let mut filled = self.resume(message, part)?;
-        for (list, levels) in view.lists().into_iter().enumerate() {
+        let lists = view.lists().map_err(Unfit::Malformed)?;
+        for (list, levels) in lists.into_iter().enumerate() {
             // Lists are consecutive, so a list cannot grow after a later one has started.
             if !levels.is_empty() && filled[list + 1..].iter().any(|levels| *levels > 0) {
                 return Err(Unfit::PartMissing);
@@ -349,6 +354,7 @@ impl fmt::Display for Unfit {
         f.write_str(match self {
             Unfit::PartMissing => "a part of a long update is missing",
             Unfit::NoRoom => "an update has more entries than there is room for",
+            Unfit::Malformed(error) => return error.fmt(f),
         })
     }
 }

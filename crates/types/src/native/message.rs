@@ -247,14 +247,15 @@ fn best(state: u8, (price, quantity, orders): (I64, I64, I32)) -> Option<Level> 
 
 impl<'a> BookSnapshotView<'a> {
     /// Bids, asks, implied bids, implied asks; each best first.
-    pub fn lists(&self) -> [Group<'a, layout::Level>; 4] {
-        let mut rest = self.groups;
-        [(); 4].map(|()| {
-            // Checked when the message was parsed.
-            let (group, behind) = Group::split(rest).unwrap_or((Group::EMPTY, &[]));
-            rest = behind;
-            group
-        })
+    ///
+    /// # Errors
+    /// A group cannot be read. Not in a message that was parsed, which checks them; never a list without levels instead.
+    pub fn lists(&self) -> Result<[Group<'a, layout::Level>; 4], Malformed> {
+        let (bids, rest) = Group::split(self.groups)?;
+        let (asks, rest) = Group::split(rest)?;
+        let (implied_bids, rest) = Group::split(rest)?;
+        let (implied_asks, _) = Group::split(rest)?;
+        Ok([bids, asks, implied_bids, implied_asks])
     }
 }
 
@@ -520,4 +521,29 @@ fn statistics<'a>(source: &Source<'a>) -> Result<Body<'a>, Malformed> {
         price: Price(block.price.get()),
         quantity: Quantity(block.quantity.get()),
     }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Groups that end too soon are an error of the lists, in whichever of them.
+    #[test]
+    fn groups_that_cannot_be_read_are_an_error() {
+        // Four groups without entries: the length of an entry, and the number of entries.
+        let length = size_of::<layout::Level>() as u16;
+        let groups = [length, 0].map(u16::to_le_bytes).concat().repeat(4);
+        let lists = |groups| {
+            let view = BookSnapshotView {
+                instrument: Instrument(0),
+                validity: Validity::Live,
+                groups,
+            };
+            view.lists().map(|lists| lists.map(|list| list.len()))
+        };
+        assert_eq!(lists(&groups), Ok([0; 4]));
+        for cut in 0..groups.len() {
+            assert_eq!(lists(&groups[..cut]), Err(Malformed::DimensionCut), "{cut}");
+        }
+    }
 }
