@@ -9,6 +9,8 @@ fn main() -> Result<(), Error> {
     while let Some(event) = bus.next() {
         let written = match event {
             Event::Top(top) => writeln!(out, "{} {top}", bus.symbol(top.instrument)),
+            // The top is as before, its state is not.
+            Event::State(of) => writeln!(out, "{} {}", bus.symbol(of.instrument), of.state),
             Event::Connection(what) => writeln!(io::stderr(), "{}: {what}", bus.name()),
             _ => Ok(()),
         };

@@ -61,7 +61,7 @@ pub(crate) fn next_number() -> u32 {
 
 /// Maximum number of messages without an event in one step, so that each of several buses gets its turn.
 const ROUNDS_MAX: usize = 256;
-/// Steps without an event after which a waiting reader looks at the clock.
+/// Steps without an event after which a waiting reader looks at the clock, and a poll returns.
 const STEPS_MAX: u32 = 256;
 
 impl Bus {
@@ -178,18 +178,19 @@ impl Bus {
         }
     }
 
-    /// The next event, if there is one. Never waits; `None` means that everything was read.
+    /// The next event, if there is one. Never waits; `None` means that everything was read, or 65,536 messages
+    /// in a row without an event.
     #[inline]
     pub fn poll(&mut self) -> Option<Event> {
-        loop {
+        for _ in 0..STEPS_MAX {
             match self.step() {
                 Step::Event(event) => return Some(event),
                 // mutant: client: a poll returns nothing although an event is pending
-                // Messages without an event are read faster than a publisher writes them.
                 Step::Progress => {}
                 Step::Nothing => return None,
             }
         }
+        None
     }
 
     /// The next event; waits for it up to `time`.
@@ -229,16 +230,19 @@ impl Bus {
         let mut has_caught_up = false;
         loop {
             let left = until.saturating_duration_since(Instant::now());
-            match self.next_within(left) {
-                Next::Event(Event::Connection(Connection::CaughtUp { .. })) => has_caught_up = true,
-                Next::Event(_) => {}
-                Next::TimedOut | Next::Stopped => {
-                    let (missing, defined) = self.not_live();
-                    return Err(error::missing(&self.name, missing, defined));
-                }
-            }
-            if has_caught_up && matches!(self.not_live(), (0, 1..)) {
+            let next = self.next_within(left);
+            let is_event = matches!(next, Next::Event(_));
+            has_caught_up |= matches!(
+                next,
+                Next::Event(Event::Connection(Connection::CaughtUp { .. }))
+            );
+            if is_event && has_caught_up && matches!(self.not_live(), (0, 1..)) {
                 return Ok(());
+            }
+            // Events without end are no reason to wait for longer.
+            if !is_event || left.is_zero() {
+                let (missing, defined) = self.not_live();
+                return Err(error::missing(&self.name, missing, defined));
             }
         }
     }
@@ -456,8 +460,16 @@ impl Bus {
                     }
                 }
                 Polled::Passed(_) => return Step::Progress,
-                Polled::Nothing if round > 0 => return Step::Progress,
-                Polled::Nothing => return Step::Nothing,
+                Polled::Nothing => {
+                    let subscriber = &self.subscriber;
+                    if let Some(event) = self.reading.caught_up(|| subscriber.has_unselected()) {
+                        return Step::Event(event);
+                    }
+                    return match round {
+                        0 => Step::Nothing,
+                        _ => Step::Progress,
+                    };
+                }
             }
         }
         Step::Progress

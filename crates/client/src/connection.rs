@@ -3,11 +3,14 @@
 use std::fmt;
 
 /// Event of the connection to a bus. Reading continues after each.
+///
+/// If an event changes the states of books, an [`Event::State`](crate::Event::State) of each of them precedes it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Connection {
     /// All books are consistent with one position of the stream: the program may act. Occurs once after joining, and
-    /// after each overrun and restart.
+    /// after each overrun and restart, when the instruments are known: not before the first definition, nor during the
+    /// venue's download of definitions.
     CaughtUp {
         /// Number of known instruments.
         instruments: u32,

@@ -26,9 +26,10 @@ pub enum Event {
     Statistic(Statistic),
     /// Trading status of an instrument or of a product group.
     Status(Status),
-    /// The state of a book changed, with unchanged contents.
+    /// The state of a book changed, with unchanged contents, or its contents are unknown from now on.
     State(StateChange),
-    /// A change of all books of the channel.
+    /// A change of all books of the channel. The events of the changed instruments precede it: [`Event::Top`] of books
+    /// that are empty now, [`Event::State`] of the others.
     Channel(ChannelEvent),
     /// An instrument was defined or redefined: [`Bus::definition`](crate::Bus::definition) has the definition.
     Defined(Instrument),
@@ -285,16 +286,17 @@ pub struct Status {
     pub end_of_batch: bool,
 }
 
-/// Change of the state of a price book with unchanged contents.
+/// Change of the state of a price book. Contents are those last published, except that [`State::Recovering`] means that
+/// they are unknown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StateChange {
     /// Instrument.
     pub instrument: Instrument,
     /// The new state.
     pub state: State,
-    /// Times.
+    /// Times; 0 after an event of the connection.
     pub times: Times,
-    /// Number of the message on its bus.
+    /// Number of the message on its bus; 0 after an event of the connection.
     pub sequence: u64,
     /// Whether this is the last event of its venue packet.
     pub end_of_batch: bool,

@@ -7,6 +7,9 @@
 //! The last event of a venue packet is marked. Whether an event is the last one is known at the end of the packet or at
 //! the next event, so an event waits for that: within a packet as long as its publisher writes.
 
+mod all_books;
+mod connection;
+
 use crate::event::{
     BookChange, ChannelChange, ChannelEvent, Event, LevelChange, OrderChange, OrdersChange,
     QuoteChange, QuotesChange, StateChange, Statistic, Status, Top,
@@ -14,8 +17,8 @@ use crate::event::{
 use crate::pending::{BookHead, Kind, Pending};
 use crate::registry::Slot;
 use crate::values::{Meta, StoredValues, quote_of, quotes, top_of, trade_of};
-use crate::{Connection, Events, Level, State, Stats, Times, Trace};
-use touchline_transport::SubscriptionEvent;
+use crate::{Events, Level, State, Stats, Times, Trace};
+use all_books::AllBooks;
 use touchline_transport::shm::{Item, Received};
 use touchline_types::native::TopOfBook;
 use touchline_types::{
@@ -41,6 +44,12 @@ pub(crate) struct Reading {
     /// Applied event that waits to be known as the last of its packet or not.
     current: Option<Event>,
     current_trace: Trace,
+    /// Change of all books that is being reported.
+    all_books: Option<AllBooks>,
+    /// The venue's download of definitions.
+    download: Option<Phase>,
+    /// The reader has caught up, and the instruments are not known yet.
+    caught_up: bool,
 }
 
 /// Result of taking an item.
@@ -82,6 +91,9 @@ impl Reading {
             stored: Pending::with_room(changes_max, orders_max, quotes_max),
             current: None,
             current_trace: Trace::default(),
+            all_books: None,
+            download: None,
+            caught_up: false,
         }
     }
 
@@ -140,6 +152,9 @@ impl Reading {
     /// Result before anything is read.
     #[inline]
     pub fn before(&mut self) -> Given {
+        if self.all_books.is_some() {
+            return self.next_of_all();
+        }
         match self.current.is_none() && self.stored.is_some() {
             true => self.promote(),
             false => Given::Nothing,
@@ -149,16 +164,28 @@ impl Reading {
     /// Applies the stored message; its event waits for the end of the packet if that is unknown.
     fn promote(&mut self) -> Given {
         let meta = self.stored.meta;
-        let is_kept = meta.is_image;
+        let is_connection = matches!(self.stored.kind, Kind::Subscription(_));
+        let is_kept = meta.is_image && !is_connection;
         self.current_trace = Trace::of(meta.sequence, &meta.timestamps, is_kept);
-        let Some(mut event) = self.apply_stored() else {
+        let Some(event) = self.apply_stored() else {
             return Given::Nothing;
         };
-        if self.stored.is_some() || is_kept && !meta.batch_end {
-            return self.give(event);
+        if self.all_books.is_some() {
+            return self.give_with_all_books(event);
         }
+        match self.stored.is_some() {
+            true => self.give(event),
+            false => self.give_last_of(event, &meta),
+        }
+    }
+
+    /// Gives the last event of a message; it waits for the end of the packet if that is unknown.
+    fn give_last_of(&mut self, mut event: Event, meta: &Meta) -> Given {
         if meta.batch_end {
             event.mark_end_of_batch();
+            return self.give(event);
+        }
+        if meta.is_image {
             return self.give(event);
         }
         self.current = Some(event);
@@ -462,6 +489,7 @@ impl Reading {
     }
 
     fn rare_event(&mut self, kind: &Kind, meta: &Meta) -> Option<Event> {
+        self.begin_change_of_all(kind, meta);
         let (times, sequence, end_of_batch) = (Times::of(&meta.timestamps), meta.sequence, false);
         let channel = |what| {
             Some(Event::Channel(ChannelEvent {
@@ -535,10 +563,13 @@ impl Reading {
                 self.kept.reset(meta);
                 channel(ChannelChange::Reset)
             }
-            Kind::Download(phase) => channel(match phase {
-                Phase::Begun => ChannelChange::DownloadStarted,
-                Phase::Ended => ChannelChange::DownloadEnded,
-            }),
+            Kind::Download(phase) => {
+                self.download = Some(*phase);
+                channel(match phase {
+                    Phase::Begun => ChannelChange::DownloadStarted,
+                    Phase::Ended => ChannelChange::DownloadEnded,
+                })
+            }
             Kind::Channel(state) => {
                 self.kept.play(meta, &Update::Channel(state));
                 channel(ChannelChange::State {
@@ -547,34 +578,8 @@ impl Reading {
                     sequence: state.sequence,
                 })
             }
-            Kind::Subscription(event) => {
-                self.kept.happened(event);
-                Some(Event::Connection(self.connection(event)))
-            }
+            Kind::Subscription(event) => self.subscription_event(event),
             _ => None,
-        }
-    }
-
-    fn connection(&mut self, event: &SubscriptionEvent) -> Connection {
-        match *event {
-            SubscriptionEvent::CaughtUp => Connection::CaughtUp {
-                instruments: self.kept.registry.defined() as u32,
-            },
-            SubscriptionEvent::Overrun { messages, bytes } => {
-                self.stats.overruns += 1;
-                self.stats.lost += messages;
-                Connection::Overrun { messages, bytes }
-            }
-            SubscriptionEvent::Restarted { generation } => {
-                self.stats.restarts += 1;
-                Connection::Restarted { generation }
-            }
-            SubscriptionEvent::PublisherGone => Connection::PublisherGone,
-            SubscriptionEvent::PublisherStalled => Connection::PublisherStalled,
-            SubscriptionEvent::PublisherResumed => Connection::PublisherResumed,
-            SubscriptionEvent::Corrupt { sequence } => Connection::Corrupt { sequence },
-            SubscriptionEvent::Damaged => Connection::Damaged,
-            SubscriptionEvent::Incompatible { layout } => Connection::Incompatible { layout },
         }
     }
 }

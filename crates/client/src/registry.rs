@@ -156,11 +156,14 @@ impl Registry {
     /// Takes a definition. A known venue and security id keeps its handle, unless its symbol has changed.
     pub fn define(&mut self, definition: &InstrumentDefinition) -> Instrument {
         let publisher = definition.instrument;
-        let definition = Definition::of(definition, self.venue_prices);
+        let mut definition = Definition::of(definition, self.venue_prices);
         let key = definition.key();
         let known = self.by_key.get(&key).copied();
         let kept =
             known.filter(|index| is_same(&self.rows[*index as usize].definition, &definition));
+        if let Some(old) = kept.map(|index| &self.rows[index as usize].definition) {
+            definition = continued(old, definition);
+        }
         let index = kept.unwrap_or(self.rows.len() as u32);
         let old = self.slots.get(publisher.index()).map(|slot| slot.handle);
         if let Some(other) = old.filter(|old| *old != index && *old != Slot::NONE) {
@@ -244,4 +247,18 @@ impl Registry {
 fn is_same(old: &Definition, new: &Definition) -> bool {
     // mutant: client: an id that names another contract keeps its handle
     old.symbol == new.symbol || old.symbol.is_empty() || new.symbol.is_empty()
+}
+
+/// The definition of a known instrument after a new one. A publisher that has started announces an instrument by its id
+/// alone before the venue defines it again: what is known stays until then, symbol and price scale included.
+fn continued(old: &Definition, new: Definition) -> Definition {
+    // mutant: client: a definition without a symbol erases a known one
+    match old.is_defined && !new.is_defined {
+        true => {
+            let mut known = old.clone();
+            known.depth = new.depth;
+            known
+        }
+        false => new,
+    }
 }

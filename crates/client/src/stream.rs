@@ -10,8 +10,8 @@ use std::thread::JoinHandle;
 /// Events of a bus for an asynchronous program, with any executor or none.
 ///
 /// A bus cannot wake a task, because its publisher makes no system calls for readers. So the bus moves to a thread that
-/// reads it and fills a bounded buffer without blocking. The buffer holds one top per instrument, the latest; replaced
-/// tops are counted ([`conflated`](EventStream::conflated)). Other events that find the buffer full are dropped and
+/// reads it and fills a bounded buffer without blocking. The buffer holds one top per instrument, the latest, in its
+/// latest state; replaced tops are counted ([`conflated`](EventStream::conflated)). Other events that find the buffer full are dropped and
 /// counted in [`Streamed::Dropped`], trades separately.
 pub struct EventStream {
     shared: Arc<Mutex<Buffer>>,
@@ -38,9 +38,9 @@ struct Buffer {
     queue: VecDeque<Streamed>,
     /// Items taken from the queue so far.
     taken: u64,
-    /// Number of each instrument's top in the queue, counted from the first item.
-    tops: Vec<Option<u64>>,
-    /// Items in the queue other than tops.
+    /// Number of each instrument's last top or state in the queue, counted from the first item.
+    latest: Vec<Option<u64>>,
+    /// Items in the queue other than tops and states.
     others: usize,
     limit: usize,
     conflated: u64,
@@ -50,10 +50,12 @@ struct Buffer {
 }
 
 impl Buffer {
-    /// Appends an event, or replaces an older top.
+    /// Appends an event, or replaces an older top or state.
     fn push(&mut self, event: Event) {
-        if let Event::Top(top) = event {
-            return self.push_top(top.instrument, event);
+        match event {
+            Event::Top(top) => return self.push_latest(top.instrument, event),
+            Event::State(change) => return self.push_latest(change.instrument, event),
+            _ => {}
         }
         // Connection events are rare, and a program must receive each.
         let is_connection = matches!(event, Event::Connection(_));
@@ -75,20 +77,29 @@ impl Buffer {
         }
     }
 
-    fn push_top(&mut self, instrument: Instrument, event: Event) {
+    /// Appends a top or a state, which must not be lost: the program may keep the top before it. Each instrument has
+    /// at most one of each in the queue, the top behind the state.
+    fn push_latest(&mut self, instrument: Instrument, event: Event) {
         let index = instrument.index();
-        if index >= self.tops.len() {
-            self.tops.resize(index + 1, None);
+        if index >= self.latest.len() {
+            self.latest.resize(index + 1, None);
         }
-        let next = self.taken + self.queue.len() as u64;
-        match self.tops[index] {
-            Some(number) => {
-                let place = (number - self.taken) as usize;
-                self.queue[place] = Streamed::Event(event);
+        let place = self.latest[index].map(|number| (number - self.taken) as usize);
+        let queued = place.and_then(|place| self.queue.get_mut(place));
+        match (queued, event) {
+            // mutant: client: a state in a stream is overtaken by an older top
+            (Some(Streamed::Event(Event::Top(top))), Event::State(change)) => {
+                top.state = change.state;
+            }
+            (Some(queued @ Streamed::Event(Event::Top(_))), Event::Top(_)) => {
+                *queued = Streamed::Event(event);
                 self.conflated += 1;
             }
-            None => {
-                self.tops[index] = Some(next);
+            (Some(queued @ Streamed::Event(Event::State(_))), Event::State(_)) => {
+                *queued = Streamed::Event(event);
+            }
+            _ => {
+                self.latest[index] = Some(self.taken + self.queue.len() as u64);
                 self.queue.push_back(Streamed::Event(event));
             }
         }
@@ -96,12 +107,21 @@ impl Buffer {
 
     fn pop(&mut self) -> Option<Streamed> {
         let item = self.queue.pop_front()?;
-        self.taken += 1;
-        match item {
-            Streamed::Event(Event::Top(top)) => self.tops[top.instrument.index()] = None,
-            Streamed::Event(_) => self.others -= 1,
-            Streamed::Dropped { .. } => {}
+        let instrument = match item {
+            Streamed::Event(Event::Top(top)) => Some(top.instrument),
+            Streamed::Event(Event::State(change)) => Some(change.instrument),
+            Streamed::Event(_) => {
+                self.others -= 1;
+                None
+            }
+            Streamed::Dropped { .. } => None,
+        };
+        if let Some(latest) = instrument.map(|instrument| &mut self.latest[instrument.index()])
+            && *latest == Some(self.taken)
+        {
+            *latest = None;
         }
+        self.taken += 1;
         Some(item)
     }
 
@@ -217,4 +237,56 @@ fn wake(mut buffer: MutexGuard<'_, Buffer>) {
 /// Locks the buffer; it is consistent between two items even if the thread panicked.
 fn lock(shared: &Mutex<Buffer>) -> MutexGuard<'_, Buffer> {
     shared.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{State, StateChange, Times, Top};
+
+    fn top(index: u32, sequence: u64, state: State) -> Event {
+        Event::Top(Top {
+            instrument: Instrument { bus: 0, index },
+            state,
+            bid: None,
+            ask: None,
+            times: Times::default(),
+            sequence,
+            end_of_batch: false,
+        })
+    }
+
+    fn state(index: u32, state: State) -> Event {
+        Event::State(StateChange {
+            instrument: Instrument { bus: 0, index },
+            state,
+            times: Times::default(),
+            sequence: 0,
+            end_of_batch: false,
+        })
+    }
+
+    /// However slow its program is, a stream ends with the last state and the last top, in a bounded buffer.
+    #[test]
+    fn a_slow_program_has_the_last_state_and_the_last_top_of_each_instrument() {
+        let mut buffer = Buffer::default();
+        buffer.push(top(1, 1, State::Live));
+        buffer.push(state(1, State::Stale));
+        buffer.push(state(0, State::Stale));
+        buffer.push(state(0, State::Recovering));
+        buffer.push(top(0, 2, State::Live));
+        buffer.push(top(0, 3, State::Live));
+        buffer.push(state(0, State::Gapped));
+        assert_eq!((buffer.queue.len(), buffer.conflated), (3, 1));
+        let first = buffer.pop();
+        assert_eq!(first, Some(Streamed::Event(top(1, 1, State::Stale))));
+        let second = buffer.pop();
+        assert_eq!(second, Some(Streamed::Event(state(0, State::Recovering))));
+        // The top behind the taken state is still replaced.
+        buffer.push(top(0, 4, State::Live));
+        assert_eq!(buffer.pop(), Some(Streamed::Event(top(0, 4, State::Live))));
+        assert_eq!(buffer.pop(), None);
+        buffer.push(state(0, State::Stale));
+        assert_eq!(buffer.pop(), Some(Streamed::Event(state(0, State::Stale))));
+    }
 }

@@ -45,6 +45,8 @@ pub struct Trace {
     pub published: Ticks,
     /// Whether it is a kept value, read from a table instead of the stream.
     pub is_kept: bool,
+    /// Whether the event is one of an instrument that precedes the event of a change of all books.
+    pub is_of_all: bool,
 }
 
 /// Latency of an event up to now. Unknown parts are `None`: a recording has no time on the wire.
@@ -90,6 +92,7 @@ impl Trace {
             applied: Ticks(timestamps.applied),
             published: Ticks(timestamps.published),
             is_kept,
+            is_of_all: false,
         }
     }
 }

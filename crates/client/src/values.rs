@@ -29,6 +29,24 @@ struct Row {
     last_trade: Option<Trade>,
     book_times: Times,
     book_sequence: u64,
+    /// What was published before a change of all books, until the change is reported.
+    before: Option<Before>,
+}
+
+/// State of a row before a change of all books.
+#[derive(Clone, Copy, Debug)]
+struct Before {
+    state: State,
+    has_top: bool,
+}
+
+/// Change of one book by a change of all books.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Changed {
+    /// Another state.
+    State,
+    /// The top is empty, in whatever state.
+    Emptied,
 }
 
 impl Row {
@@ -47,7 +65,13 @@ impl Row {
             published: crate::Ticks(0),
         },
         book_sequence: 0,
+        before: None,
     };
+
+    fn has_top(&self) -> bool {
+        self.top
+            .is_some_and(|top| !top.bid_price.is_null() || !top.ask_price.is_null())
+    }
 }
 
 /// A message's number and times.
@@ -215,6 +239,45 @@ impl StoredValues {
         }
     }
 
+    /// Before a change of all books: notes what was published of each.
+    pub fn begin_change(&mut self) {
+        for (instrument, index) in self.registry.all().zip(0..self.rows.len()) {
+            let before = Before {
+                state: self.state(instrument),
+                has_top: self.rows[index].has_top(),
+            };
+            self.rows[index].before = Some(before);
+        }
+    }
+
+    /// The next instrument, from a handle's index on, whose book was changed by the change of all books. Each is
+    /// returned once.
+    pub fn next_change(
+        &mut self,
+        from: &mut usize,
+        wants_tops: bool,
+    ) -> Option<(Instrument, Changed)> {
+        let rest = self.registry.all().skip(*from);
+        for instrument in rest {
+            *from = instrument.index() + 1;
+            let Some(row) = self.rows.get_mut(instrument.index()) else {
+                continue;
+            };
+            let Some(before) = row.before.take() else {
+                continue;
+            };
+            // Without a top the contents follow.
+            if wants_tops && before.has_top && row.top.is_some() && !row.has_top() {
+                return Some((instrument, Changed::Emptied));
+            }
+            // mutant: client: books that a dead publisher leaves get no event
+            if before.state != self.state(instrument) {
+                return Some((instrument, Changed::State));
+            }
+        }
+        None
+    }
+
     /// Marks live books as gapped.
     pub fn gap(&mut self, meta: &Meta, update: &Update<'_>) {
         self.play(meta, update);
@@ -249,9 +312,29 @@ impl StoredValues {
             SubscriptionEvent::Restarted { .. } => {
                 self.mirror.event(event);
                 self.registry.restart();
-                self.rows.fill(Row::EMPTY);
+                for row in &mut self.rows {
+                    *row = Row {
+                        before: row.before,
+                        ..Row::EMPTY
+                    };
+                }
             }
-            _ => self.mirror.event(event),
+            SubscriptionEvent::CaughtUp | SubscriptionEvent::PublisherResumed => {
+                self.mirror.event(event);
+            }
+            SubscriptionEvent::PublisherGone
+            | SubscriptionEvent::PublisherStalled
+            | SubscriptionEvent::Damaged
+            | SubscriptionEvent::Incompatible { .. } => {
+                self.mirror.event(event);
+                // A publisher that resumes with the same top publishes a change: it is live again.
+                // mutant: client: a top that is live again after a stall is no news
+                for top in self.rows.iter_mut().filter_map(|row| row.top.as_mut()) {
+                    if top.validity == Validity::Live {
+                        top.validity = Validity::Stale;
+                    }
+                }
+            }
         }
     }
 }

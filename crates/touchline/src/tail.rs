@@ -187,7 +187,9 @@ impl Tail {
 
     fn event(&mut self, bus: &Bus, event: &Event) -> Result<(), Failure> {
         let is_message = !matches!(event, Event::Connection(_));
-        if is_message && bus.trace().is_kept && !self.images {
+        let is_image = is_message && bus.trace().is_kept;
+        // A line is a message, and a message of all books has its line.
+        if is_image && !self.images || bus.trace().is_of_all {
             return Ok(());
         }
         self.line.clear();

@@ -1,8 +1,11 @@
 //! Overrun readers, and publishers with messages unknown to this client.
 
-use crate::stage::{Stage, bid, define, drain, whole};
-use std::time::Duration;
+use crate::stage::{Stage, bid, define, drain, whole, word};
+use std::fs::File;
+use std::os::unix::fs::FileExt;
+use std::time::{Duration, Instant};
 use touchline_client::{Connection, Event, Events, Next, Side, State};
+use touchline_lab::random::{Random, seeds};
 use touchline_transport::Publish;
 
 #[test]
@@ -21,9 +24,15 @@ fn an_overrun_is_reported_once_with_its_loss_and_books_return_at_once() {
         bid(&mut publisher, 0, 450_025, quantity);
         publisher.commit();
     }
-    let first = bus.next_within(Duration::from_secs(10));
-    let Next::Event(Event::Connection(Connection::Overrun { messages, bytes })) = first else {
-        panic!("{first:?}");
+    for name in ["ESU4", "NQU4"] {
+        let Next::Event(event) = bus.next_within(Duration::from_secs(10)) else {
+            panic!("no event of {name}");
+        };
+        assert_eq!(word(&bus, &event), format!("{name} state recovering"));
+    }
+    let next = bus.next_within(Duration::ZERO);
+    let Next::Event(Event::Connection(Connection::Overrun { messages, bytes })) = next else {
+        panic!("{next:?}");
     };
     // A top and a change for each; messages still in the ring are lost too, because books are taken from their slots.
     assert!(
@@ -64,4 +73,80 @@ fn messages_of_undefined_instruments_are_counted() {
     assert_eq!(drain(&mut bus), []);
     // Its top and its book.
     assert_eq!(bus.stats().undefined, 2);
+}
+
+/// Whatever overwrites a ring, and wherever the reader is: a poll, a wait and a drain end, and the next publisher is
+/// followed.
+#[test]
+fn a_reader_of_an_overwritten_ring_ends_each_call_and_follows_the_next_publisher() {
+    let limit = Duration::from_secs(10);
+    for seed in seeds(30) {
+        let mut random = Random::from_seed(seed);
+        let stage = Stage::new();
+        let mut publisher = stage.publisher();
+        define(&mut publisher, 0, "ESU4", 100);
+        whole(&mut publisher, 0, (450_025, 12), (450_050, 7));
+        publisher.commit();
+        let kinds = [Events::TOPS, Events::TRADES, Events::ALL];
+        let events = kinds[random.below(3) as usize];
+        let mut bus = stage.join(
+            stage
+                .options()
+                .events(events)
+                .keep_books(random.chance(0.5)),
+        );
+        (0..random.below(3) * 10).for_each(|_| _ = bus.poll());
+        for quantity in 0..random.below(3) as i64 * 400 {
+            bid(&mut publisher, 0, 450_025, 1 + quantity);
+        }
+        publisher.commit();
+        if random.chance(0.5) {
+            // Its start is lost with the ring.
+            drop(publisher);
+            publisher = stage.publisher();
+        }
+        let ring = File::options()
+            .write(true)
+            .open(stage.root().path().join("test/ring"));
+        let ring = ring.expect("our file");
+        let begin = if random.chance(0.5) { 4_096 } else { 64 };
+        let length = ring.metadata().expect("our file").len() - begin;
+        let noise = (0..length).map(|_| match seed % 2 {
+            0 => 0,
+            _ => random.below(256) as u8,
+        });
+        ring.write_all_at(&noise.collect::<Vec<_>>(), begin)
+            .expect("our file");
+        let start = Instant::now();
+        let polls = (0..10_000).take_while(|_| bus.poll().is_some());
+        assert!(polls.count() < 10_000, "seed {seed}: events without end");
+        assert!(bus.ready(Duration::from_millis(1)).is_err(), "seed {seed}");
+        let waits = (0..10_000).take_while(|_| bus.next_within(Duration::ZERO) != Next::TimedOut);
+        assert!(waits.count() < 10_000, "seed {seed}: events without end");
+        assert!(
+            start.elapsed() < limit,
+            "seed {seed}: {:?}",
+            start.elapsed()
+        );
+        drop(publisher);
+        let restarts = bus.stats().restarts;
+        let mut publisher = stage.publisher();
+        define(&mut publisher, 3, "ESU4", 100);
+        let start = Instant::now();
+        let mut quantity = 0;
+        while bus.stats().restarts == restarts {
+            quantity += 1;
+            whole(&mut publisher, 3, (450_025, quantity), (450_050, 7));
+            publisher.commit();
+            bus.next_within(Duration::from_millis(1));
+            assert!(start.elapsed() < limit, "seed {seed}: not followed");
+        }
+        drain(&mut bus);
+        let es = bus.instrument("ESU4").expect("defined");
+        let top = bus.top(es).expect("ours").bid;
+        if events != Events::TRADES {
+            let top = top.map(|top| top.quantity.mantissa());
+            assert_eq!(top, Some(quantity), "seed {seed}");
+        }
+    }
 }

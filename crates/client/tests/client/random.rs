@@ -258,7 +258,7 @@ fn id(instrument: usize) -> i64 {
     1_000 + instrument as i64
 }
 
-/// Tables by handle that a program builds from events alone.
+/// Tables by handle that a program builds from events of instruments alone.
 #[derive(Default)]
 struct Own {
     tops: Vec<Option<Top>>,
@@ -296,11 +296,34 @@ impl Own {
                 let index = row(&mut self.tops, top.instrument);
                 self.tops[index] = Some(*top);
             }
+            Event::State(change) => {
+                let index = row(&mut self.tops, change.instrument);
+                if let Some(top) = &mut self.tops[index] {
+                    top.state = change.state;
+                }
+            }
             Event::Connection(Connection::CaughtUp { .. }) => self.caught_up += 1,
             Event::Connection(Connection::Overrun { .. } | Connection::Restarted { .. }) => {
                 self.disrupted += 1;
             }
             _ => {}
+        }
+    }
+}
+
+impl Own {
+    /// Tops and states, kept from events of instruments alone, are those of the bus: whatever its publishers did.
+    fn assert_equal(&self, bus: &Bus, context: &str) {
+        for instrument in bus.instruments() {
+            let kept = bus.top(instrument).expect("ours");
+            let own = self.tops[instrument.index()].expect("it had a top");
+            let name = bus.symbol(instrument);
+            assert_eq!(own.state, kept.state, "{context}: {name}");
+            assert_eq!(
+                (own.bid, own.ask),
+                (kept.bid, kept.ask),
+                "{context}: {name}"
+            );
         }
     }
 }
@@ -343,6 +366,7 @@ fn run(seed: u64) {
             }
             if left > 0 {
                 market.assert_equal(bus, &format!("seed {seed} round {round}"));
+                own.assert_equal(bus, &format!("seed {seed} round {round}"));
             }
         }
     }
@@ -359,16 +383,8 @@ fn run(seed: u64) {
         for (index, name) in own.names.iter().enumerate() {
             let handle = bus.instrument(name.as_str()).expect("it was defined");
             assert_eq!(handle.index(), index, "seed {seed}: handles stay");
-            let kept = bus.top(handle).expect("ours");
-            let last = own.tops[index].expect("it had a top");
-            let quotes = |top: &Top| (top.bid, top.ask);
-            // A reset of the channel empties all books in one event that belongs to no instrument.
-            let is_reset = quotes(&kept) == (None, None);
-            assert!(
-                is_reset || quotes(&kept) == quotes(&last),
-                "seed {seed}: {name}"
-            );
         }
+        own.assert_equal(bus, &format!("seed {seed} at the end"));
     }
 }
 

@@ -1,9 +1,14 @@
 //! Restarts of the publisher: handles stay, and no book of the previous one is shown as live.
 
-use crate::stage::{Stage, bid, define, drain, trade, whole, words};
+use crate::stage::{Stage, bid, define, definition, drain, trade, whole, words};
 use std::time::{Duration, Instant};
 use touchline_client::{Bus, Connection, Event, Events, Instrument, Next, Side, State};
-use touchline_transport::Publish;
+use touchline_transport::shm::Activity;
+use touchline_transport::{Publish, boot_ns};
+use touchline_types::{
+    ChannelState, Gap, InstrumentDefinition, Phase, Price, ReferenceData, Symbol, Timestamps,
+    Update, Validity,
+};
 
 fn state(bus: &Bus, instrument: Instrument) -> State {
     bus.book(instrument).expect("ours").state()
@@ -42,6 +47,9 @@ fn handles_stay_when_the_next_publisher_assigns_other_indexes() {
     assert_eq!(
         words(&mut bus),
         [
+            "ESU4 state recovering",
+            "NQU4 state recovering",
+            "ZNU4 state recovering",
             "publisher restarted (generation 2); books are reloaded",
             "NQU4 defined",
             "ESU4 defined",
@@ -120,6 +128,8 @@ fn the_end_of_a_publisher_is_reported_within_a_tenth_of_a_second_with_stale_book
     drop(publisher);
     let gone = Instant::now();
     let event = bus.next_within(Duration::from_secs(20));
+    assert!(matches!(event, Next::Event(Event::State(_))), "{event:?}");
+    let event = bus.next_within(Duration::ZERO);
     let Next::Event(Event::Connection(Connection::PublisherGone)) = event else {
         panic!("{event:?}");
     };
@@ -178,4 +188,225 @@ fn an_id_with_another_symbol_and_a_symbol_with_another_id_get_handles_of_their_o
     publisher.commit();
     assert_eq!(words(&mut bus), ["ESU4 defined"]);
     assert_eq!(bus.instrument("ESU4").expect("defined"), es);
+}
+
+/// A program that keeps tops is notified of each live book by itself when the publisher ends, and when the next one
+/// starts, whichever books that one has.
+#[test]
+fn each_live_book_has_its_event_when_a_publisher_ends_and_when_the_next_one_starts() {
+    for events in [Events::TOPS, Events::ALL, Events::TRADES] {
+        let stage = Stage::new();
+        let mut publisher = stage.publisher();
+        for index in 0..3 {
+            define(
+                &mut publisher,
+                index,
+                ["ESU4", "NQU4", "ZNU4"][index as usize],
+                100 + i64::from(index),
+            );
+        }
+        whole(&mut publisher, 0, (450_025, 1), (450_050, 7));
+        whole(&mut publisher, 2, (450_025, 1), (450_050, 7));
+        publisher.commit();
+        let mut bus = stage.join(stage.options().events(events));
+        drain(&mut bus);
+        drop(publisher);
+        let mut told = Vec::new();
+        let start = Instant::now();
+        while told.len() < 3 && start.elapsed() < Duration::from_secs(20) {
+            told.extend(words(&mut bus));
+        }
+        let ended = [
+            "ESU4 state stale",
+            "ZNU4 state stale",
+            "publisher gone; books are stale",
+        ];
+        assert_eq!(told, ended, "NQU4 was not live");
+        let mut publisher = stage.publisher();
+        define(&mut publisher, 0, "NQU4", 101);
+        publisher.commit();
+        let started = words(&mut bus);
+        for symbol in ["ESU4", "ZNU4"] {
+            let event = format!("{symbol} state recovering");
+            assert!(started.contains(&event), "{started:?}");
+        }
+    }
+}
+
+/// The state events of a message of all books come first: the message's own event still ends its packet.
+#[test]
+fn a_change_of_all_books_is_an_event_of_each_and_its_own_ends_the_packet() {
+    let stage = Stage::new();
+    let mut publisher = stage.publisher();
+    define(&mut publisher, 0, "ESU4", 100);
+    define(&mut publisher, 1, "NQU4", 101);
+    whole(&mut publisher, 0, (450_025, 1), (450_050, 7));
+    whole(&mut publisher, 1, (450_025, 1), (450_050, 7));
+    publisher.commit();
+    let mut bus = stage.join(stage.options());
+    drain(&mut bus);
+    let gap = Gap {
+        first: 5,
+        last: 6,
+        orders: Validity::Recovering,
+    };
+    publisher.publish(&Update::Gap(gap), &Timestamps::default());
+    publisher.commit();
+    let lost = "channel Gap { first: 5, last: 6, orders: Recovering }.";
+    assert_eq!(
+        words(&mut bus),
+        ["ESU4 state gapped", "NQU4 state gapped", lost]
+    );
+    let mut state = ChannelState {
+        price: Validity::Stale,
+        ..ChannelState::LIVE
+    };
+    whole(&mut publisher, 0, (450_025, 2), (450_050, 7));
+    publisher.publish(&Update::Channel(&state), &Timestamps::default());
+    publisher.commit();
+    let told = words(&mut bus);
+    let first = ["ESU4 top live 2@4500.25 | 7@4500.5", "ESU4 state stale"];
+    assert_eq!(told[..2], first, "{told:?}");
+    assert!(
+        told.len() == 3 && told[2].starts_with("channel State"),
+        "NQU4 was not live: {told:?}"
+    );
+    state.price = Validity::Live;
+    publisher.publish(&Update::Channel(&state), &Timestamps::default());
+    publisher.commit();
+    let told = words(&mut bus);
+    assert_eq!(told[0], "ESU4 state live");
+    assert!(told.len() == 2 && told[1].ends_with('.'), "{told:?}");
+    publisher.publish(&Update::Reset, &Timestamps::default());
+    publisher.commit();
+    let emptied = [
+        "ESU4 top live - | -",
+        "NQU4 top live - | -",
+        "channel Reset.",
+    ];
+    assert_eq!(words(&mut bus), emptied);
+}
+
+/// A publisher that was stopped and works again with the same top: the top is live again by an event.
+#[test]
+fn a_top_that_did_not_change_in_a_stall_is_an_event_behind_it() {
+    let stage = Stage::new();
+    let mut publisher = stage.publisher();
+    define(&mut publisher, 0, "ESU4", 100);
+    whole(&mut publisher, 0, (450_025, 1), (450_050, 7));
+    publisher.commit();
+    let activity = |ago_ns, timeout_ns| Activity {
+        at_ns: boot_ns() - ago_ns,
+        timeout_ns,
+    };
+    publisher.state_activity(activity(0, u64::MAX / 4));
+    let mut bus = stage.join(stage.options());
+    drain(&mut bus);
+    publisher.state_activity(activity(2, 1));
+    bus.look_again();
+    let stalled = ["ESU4 state stale", "publisher stalled; books are stale"];
+    assert_eq!(words(&mut bus), stalled);
+    publisher.state_activity(activity(0, u64::MAX / 4));
+    bus.look_again();
+    let told = words(&mut bus);
+    assert_eq!(
+        told[..2],
+        [
+            "publisher resumed; books are reloaded",
+            "ESU4 top live 1@4500.25 | 7@4500.5",
+        ],
+        "{told:?}"
+    );
+}
+
+/// A publisher that has started names an instrument by its id before the venue has defined it again.
+#[test]
+fn symbol_and_scale_of_a_known_instrument_stay_until_it_is_defined_again() {
+    let stage = Stage::new();
+    let mut publisher = stage.publisher();
+    define(&mut publisher, 0, "ESU4", 100);
+    whole(&mut publisher, 0, (450_025, 1), (450_050, 7));
+    publisher.commit();
+    let mut bus = stage.join(stage.options());
+    drain(&mut bus);
+    let es = bus.instrument("ESU4").expect("defined");
+    drop(publisher);
+    let mut publisher = stage.publisher();
+    let unknown = InstrumentDefinition {
+        defined: false,
+        symbol: Symbol::new(b""),
+        tick: Price::NULL,
+        reference: ReferenceData {
+            display_factor: None,
+            ..definition(0, "", 100).reference
+        },
+        ..definition(0, "", 100)
+    };
+    publisher.publish(&Update::Definition(&unknown), &Timestamps::default());
+    whole(&mut publisher, 0, (450_025, 2), (450_050, 7));
+    publisher.commit();
+    let told = words(&mut bus);
+    assert!(told.contains(&"ESU4 defined".to_owned()), "{told:?}");
+    assert!(
+        told.iter()
+            .any(|word| word.starts_with("ESU4 top live 2@4500.25")),
+        "{told:?}"
+    );
+    assert_eq!((bus.symbol(es), bus.instruments().count()), ("ESU4", 1));
+    // What the venue states next counts.
+    define(&mut publisher, 0, "ESU4", 100);
+    publisher.commit();
+    assert_eq!(words(&mut bus), ["ESU4 defined"]);
+    let mut snapshot = stage.options().snapshot("test").expect("it is there");
+    snapshot.refresh().expect("it is there");
+    assert_eq!(
+        snapshot
+            .instruments()
+            .map(|of| snapshot.symbol(of).to_owned())
+            .collect::<Vec<_>>(),
+        ["ESU4"]
+    );
+}
+
+/// A reader that joins at the start of a gateway, or reads its restart, has caught up when the instruments are known.
+#[test]
+fn a_reader_has_caught_up_when_the_instruments_are_known() {
+    let stage = Stage::new();
+    let mut publisher = stage.publisher();
+    publisher.commit();
+    let mut bus = stage.join(stage.options());
+    assert_eq!(words(&mut bus), [""; 0], "nothing is known");
+    define(&mut publisher, 0, "ESU4", 100);
+    define(&mut publisher, 1, "NQU4", 101);
+    publisher.commit();
+    let known = ["ESU4 defined", "NQU4 defined", "caught up, 2 instruments"];
+    assert_eq!(words(&mut bus), known);
+    drop(publisher);
+    let mut publisher = stage.publisher();
+    publisher.publish(&Update::Download(Phase::Begun), &Timestamps::default());
+    define(&mut publisher, 0, "ESU4", 100);
+    publisher.commit();
+    let told = words(&mut bus);
+    assert_eq!(
+        told.last().map(String::as_str),
+        Some("ESU4 defined"),
+        "{told:?}"
+    );
+    define(&mut publisher, 1, "NQU4", 101);
+    publisher.publish(&Update::Download(Phase::Ended), &Timestamps::default());
+    publisher.commit();
+    let known = [
+        "NQU4 defined",
+        "channel DownloadEnded.",
+        "caught up, 2 instruments",
+    ];
+    assert_eq!(words(&mut bus), known);
+    // A selection without an instrument has caught up with all of them.
+    let mut none = stage.join(stage.options().symbols(["ZZ*"]));
+    let told = words(&mut none);
+    assert_eq!(
+        told.last().map(String::as_str),
+        Some("caught up, 0 instruments"),
+        "{told:?}"
+    );
 }

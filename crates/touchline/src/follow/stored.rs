@@ -38,8 +38,12 @@ impl StoredBooks {
 
     /// Counts an event of the bus and writes the states that it changed.
     pub fn event(&mut self, bus: &Bus, event: &Event) {
-        self.seen.updates += u64::from(!matches!(event, Event::Connection(_)));
         self.seen.batches += u64::from(event.end_of_batch());
+        // The states of a change of all books are written with its own event.
+        if bus.trace().is_of_all {
+            return;
+        }
+        self.seen.updates += u64::from(!matches!(event, Event::Connection(_)));
         match event {
             Event::Book(change) => self.note_book(bus, change.instrument),
             Event::State(change) => self.note_book(bus, change.instrument),
