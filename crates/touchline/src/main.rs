@@ -6,6 +6,7 @@ mod best_banks;
 mod book;
 mod books;
 mod bus_users;
+mod completions;
 mod config;
 mod counted;
 mod demo;
@@ -81,6 +82,7 @@ enum Command {
     Config(config::Arguments),
     Bench(bench::Arguments),
     Load(load::Arguments),
+    Completions(completions::Arguments),
     Help(help::Arguments),
 }
 
@@ -124,6 +126,7 @@ fn main() -> ExitCode {
         Command::Metrics(arguments) => metrics::run(&arguments),
         Command::Doctor(arguments) => doctor::run(&arguments),
         Command::Config(arguments) => config::run(&arguments),
+        Command::Completions(arguments) => completions::run(&arguments, Arguments::command()),
         Command::Help(arguments) => help::run(&arguments, Arguments::command()),
         Command::Bench(arguments) => {
             platform::check_clock();

@@ -1,7 +1,7 @@
 //! Man pages and shell completions, generated from the definition of the arguments.
 //!
-//! Only packages contain them, so the generators are dev-dependencies: `cargo xtask dist` runs this test with
-//! `TOUCHLINE_PAGES`, the output directory. Without it the files go to a temporary directory.
+//! `cargo xtask dist` runs this test with `TOUCHLINE_PAGES`, the output directory. Without it the files go to a temporary
+//! directory. Only packages contain man pages; `touchline completions` prints the completions, too.
 
 use crate::{Arguments, version};
 use clap::{Command, CommandFactory};

@@ -5,6 +5,7 @@
 mod bench;
 mod bus;
 mod captures;
+mod completions;
 mod config;
 mod demo;
 mod deribit;
