@@ -1,5 +1,5 @@
 //! Places of secrets and certificates in a configuration, and their reading: passwords, private keys, TLS of a client and of a
-//! listening port.
+//! listening port; and what the text of a configuration may not contain.
 //!
 //! # Never
 //! Prints any part of a secret. Takes a secret from a command line or from the text of a configuration. Disables a verification of
@@ -15,9 +15,11 @@
 #![forbid(unsafe_code)]
 
 mod secret;
+mod text;
 mod tls;
 
-pub use secret::{SecretSource, refuse_written};
+pub use secret::SecretSource;
+pub use text::check_text;
 pub use tls::{ClientTls, ServerTls};
 
 use serde::Serializer;

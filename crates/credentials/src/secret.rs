@@ -230,7 +230,7 @@ const PLACE_ENDINGS: [&str; 2] = ["_file", "_env"];
 ///
 /// # Errors
 /// The line, and the right place of a secret. The text contains nothing of the value.
-pub fn refuse_written(path: &Path, text: &str) -> Result<(), ConfigError> {
+pub(super) fn refuse_written(path: &Path, text: &str) -> Result<(), ConfigError> {
     let Some((line, key)) = written(text) else {
         return Ok(());
     };

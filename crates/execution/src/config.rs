@@ -226,7 +226,7 @@ impl Config {
     /// # Errors
     /// The error and its fix.
     pub fn parse(text: &str) -> Result<Config, ConfigError> {
-        refuse_secrets(text)?;
+        check_text(text)?;
         let config: Config = fx::read_toml(text).map_err(ConfigError::Syntax)?;
         guards::check(text, guards::Scope::Engine).map_err(ConfigError::Value)?;
         config.setup()?;
@@ -471,8 +471,8 @@ fn is_comp_id(text: &str) -> bool {
 }
 
 /// A secret in the text would be part of the error that refuses it.
-fn refuse_secrets(text: &str) -> Result<(), ConfigError> {
-    touchline_credentials::refuse_written(Path::new(""), text).map_err(|error| {
+fn check_text(text: &str) -> Result<(), ConfigError> {
+    touchline_credentials::check_text(Path::new(""), text).map_err(|error| {
         let line = error.line.unwrap_or(1);
         ConfigError::Syntax(format!("line {line}: {}; {}", error.what, error.fix))
     })

@@ -7,11 +7,11 @@ mod tls;
 
 pub use address::{Address, BadAddress, Carrier};
 pub use tls::{ReceiveTls, SendTls};
+pub use touchline_credentials::ConfigError;
 
 use crate::head::Source;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer};
-use std::fmt;
 use std::path::{Path, PathBuf};
 use strsim::osa_distance;
 
@@ -231,31 +231,6 @@ impl ReceiveConfig {
     }
 }
 
-/// Configuration error: file, line, problem, fix.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ConfigError {
-    /// File.
-    pub file: PathBuf,
-    /// Line, from 1, if known.
-    pub line: Option<usize>,
-    /// Problem.
-    pub what: String,
-    /// Fix.
-    pub fix: String,
-}
-
-impl fmt::Display for ConfigError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}", self.file.display())?;
-        if let Some(line) = self.line {
-            write!(f, ":{line}")?;
-        }
-        write!(f, ": {}; {}", self.what, self.fix)
-    }
-}
-
-impl std::error::Error for ConfigError {}
-
 /// Allowed values of `lag_ms_max`.
 const LAG_MS: std::ops::RangeInclusive<u64> = 50..=10_000;
 /// Longest configuration file, bytes.
@@ -302,13 +277,14 @@ impl Config {
     /// # Errors
     /// The text is invalid.
     pub fn parse(path: &Path, text: &str) -> Result<Config, ConfigError> {
+        touchline_credentials::check_text(path, text)?;
         let config: Config = toml::from_str(text).map_err(|error| {
             let start = error.span().map_or(0, |span| span.start);
             let before = &text.as_bytes()[..start.min(text.len())];
             let (what, fix) = words(error.message());
             ConfigError {
                 file: path.to_owned(),
-                line: Some(1 + before.iter().filter(|byte| **byte == b'\n').count()),
+                line: Some(1 + before.iter().filter(|byte| **byte == b'\n').count() as u32),
                 what,
                 fix,
             }

@@ -62,6 +62,13 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     }
 }
 
+/// The text of a configuration, without secrets and control characters.
+pub fn read_config(path: &Path) -> Result<String, Failure> {
+    let text = std::fs::read_to_string(path).map_err(|error| unreadable(path, &error))?;
+    touchline_credentials::check_text(path, &text).map_err(Failure::usage)?;
+    Ok(text)
+}
+
 /// A configuration file that cannot be read, and what to do.
 fn unreadable(path: &Path, error: &std::io::Error) -> Failure {
     let fix = match error.kind() {

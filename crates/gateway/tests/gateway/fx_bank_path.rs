@@ -309,7 +309,7 @@ fn a_malformed_entry_is_absent_and_counted_and_changes_nothing_else() {
 /// A pair without a quote message is not live: after a logon, when the bank rejects its request, and after a silence.
 #[test]
 fn a_pair_that_the_bank_does_not_quote_is_not_live() {
-    let text = CONFIG.replace("dialect =", "silence_ms = 1000\ndialect =");
+    let text = CONFIG.replace("silence_ms = 0", "silence_ms = 1000");
     let mut stage = Stage::logged_on(&text);
     let unquoted = |stage: &mut Stage| stage.reader().is_unquoted.clone();
     assert_eq!(unquoted(&mut stage), BTreeMap::from([(0, true), (1, true)]));

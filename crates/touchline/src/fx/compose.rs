@@ -52,7 +52,7 @@ Exit status:
 /// Composes until it is stopped.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let path = &arguments.config;
-    let text = std::fs::read_to_string(path).map_err(|error| super::unreadable(path, &error))?;
+    let text = super::read_config(path)?;
     let mut config = Config::parse(&text)
         .map_err(|error| Failure::usage(format!("{}: {error}", path.display())))?;
     if let Some(dir) = &arguments.dir {

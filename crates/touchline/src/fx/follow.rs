@@ -66,7 +66,7 @@ impl Source {
 
 /// Reads the configuration of an engine; relative paths begin at its folder.
 pub fn configuration(path: &Path, dir: Option<&PathBuf>) -> Result<Config, Failure> {
-    let text = fs::read_to_string(path).map_err(|error| super::unreadable(path, &error))?;
+    let text = super::read_config(path)?;
     let mut config = Config::parse(&text)
         .map_err(|error| Failure::usage(format!("{}: {error}", path.display())))?;
     if let Some(dir) = dir {

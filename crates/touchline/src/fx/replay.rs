@@ -31,7 +31,7 @@ pub struct Arguments {
 /// Replays and writes the files.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let config = arguments.session.join("config.toml");
-    let text = std::fs::read_to_string(&config).map_err(|error| unreadable(&config, &error))?;
+    let text = super::read_config(&config)?;
     let setup = Setup::parse(&text)
         .map_err(|error| Failure::usage(format!("{}: {error}", config.display())))?;
     let session = arguments.session.join("session.txt");

@@ -1,7 +1,7 @@
 //! The acceptor of back offices, with its passwords and its clock.
 
 use crate::output::Failure;
-use std::fs::DirBuilder;
+use std::fs::{DirBuilder, Metadata};
 use std::net::SocketAddrV4;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::Path;
@@ -95,19 +95,64 @@ fn make_folder(folder: &Path) -> Result<(), Failure> {
         ))
     })?;
     let me = rustix::process::geteuid().as_raw();
-    // As the directories of buses and of the journal are checked.
-    match about.mode() & 0o077 {
-        _ if about.is_symlink() => Err(wrong(
-            "it is a symlink, and not followed; give the folder itself".to_owned(),
-        )),
-        _ if about.uid() != me => Err(wrong(format!(
-            "it belongs to user {}, not to user {me}; give a folder of this user",
-            about.uid()
-        ))),
-        0 => Ok(()),
-        _ => Err(wrong(format!(
-            "it has mode {:04o}, which gives access to other users; 'chmod 700' it if you know why",
-            about.mode() & 0o777
-        ))),
+    refusal(&about, me).map_or(Ok(()), |what| Err(wrong(what)))
+}
+
+/// Why a folder is not trusted, as the directories of buses and of the journal are checked.
+fn refusal(about: &Metadata, me: u32) -> Option<String> {
+    let (owner, mode) = (about.uid(), about.mode() & 0o777);
+    if about.is_symlink() {
+        return Some("it is a symlink, and not followed; give the folder itself".to_owned());
+    }
+    if owner != me {
+        return Some(format!(
+            "it belongs to user {owner}, not to user {me}; give a folder of this user"
+        ));
+    }
+    (mode & 0o077 != 0).then(|| {
+        format!("it has mode {mode:04o}, which gives access to other users; 'chmod 700' it if you know why")
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs::Permissions;
+    use std::os::unix::fs::{PermissionsExt, symlink};
+
+    /// Who may change the numbers of a client decides which reports it never gets.
+    #[test]
+    fn a_folder_of_numbers_is_private_and_no_symlink() {
+        let place = std::env::temp_dir().join(format!("report-numbers-{}", std::process::id()));
+        let folder = place.join("numbers");
+        make_folder(&folder).expect("a new folder");
+        let about = std::fs::symlink_metadata(&folder).expect("our folder");
+        assert_eq!(about.mode() & 0o777, 0o700);
+        make_folder(&folder).expect("the folder of before");
+        let said = |folder: &Path| match make_folder(folder) {
+            Err(Failure::Run(what)) => what,
+            other => panic!("{other:?}"),
+        };
+        for (mode, is_refused) in [(0o500, false), (0o710, true), (0o701, true), (0o720, true)] {
+            std::fs::set_permissions(&folder, Permissions::from_mode(mode)).expect("our folder");
+            assert_eq!(make_folder(&folder).is_err(), is_refused, "{mode:o}");
+        }
+        assert!(said(&folder).contains("numbers: it has mode 0720"));
+        std::fs::set_permissions(&folder, Permissions::from_mode(0o700)).expect("our folder");
+        let link = place.join("link");
+        symlink(&folder, &link).expect("our folder");
+        assert!(said(&link).contains("it is a symlink"));
+        std::fs::write(place.join("file"), "").expect("our folder");
+        assert!(said(&place.join("file")).contains("cannot be made"));
+        let about = std::fs::symlink_metadata(&folder).expect("our folder");
+        let other = about.uid() + 1;
+        assert_eq!(
+            refusal(&about, other),
+            Some(format!(
+                "it belongs to user {}, not to user {other}; give a folder of this user",
+                about.uid()
+            ))
+        );
+        std::fs::remove_dir_all(place).expect("our folder");
     }
 }

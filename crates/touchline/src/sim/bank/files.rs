@@ -13,7 +13,7 @@ use touchline_net::tls::Server;
 pub fn read(path: &Path) -> Result<Config, Failure> {
     let wrong =
         |what: &dyn std::fmt::Display| Failure::usage(format!("{}: {what}", path.display()));
-    let text = std::fs::read_to_string(path).map_err(|error| wrong(&error))?;
+    let text = crate::fx::read_config(path)?;
     let mut config = Config::parse(&text).map_err(|error| wrong(&error))?;
     let folder = path.parent().unwrap_or(Path::new(""));
     config.load_ticks(folder).map_err(Failure::usage)?;

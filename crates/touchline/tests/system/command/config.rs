@@ -94,6 +94,38 @@ fn an_error_in_a_file_is_one_line_with_the_fix() {
         .refused(2, &["gone.toml", "cannot read it"]);
 }
 
+/// In every file that names people, sessions and hosts, whatever the command: a control character would be one of a message,
+/// of the log and of a terminal.
+#[test]
+fn control_characters_are_refused_in_every_configuration() {
+    let desk = Desk::bare("config-control");
+    std::fs::create_dir(desk.path("session")).expect("our folder");
+    for value in [
+        "\"T\\u0001\"",
+        "[\"a\", \"b\\n\"]",
+        "{ name = \"\\u001b[2J\" }",
+    ] {
+        let text = format!("# a file\nsender = {value}\n");
+        for name in ["c.toml", "session/config.toml"] {
+            desk.write(name, &text);
+        }
+        for command in [
+            "gateway --config c.toml",
+            "config --check c.toml",
+            "replay --config c.toml --pcap session.pcap",
+            "relay --config c.toml",
+            "fx run --config c.toml",
+            "fx compose --config c.toml",
+            "fx blotter --config c.toml",
+            "fx replay session --out out",
+            "sim bank --config c.toml",
+        ] {
+            let words = ["has a control character", "give printable characters"];
+            desk.run(command).refused(2, &words);
+        }
+    }
+}
+
 #[test]
 fn every_setting_is_in_the_help() {
     let desk = Desk::bare("config-help");
