@@ -31,4 +31,4 @@ pub use output::{Cause, Output};
 pub use recorder::Recorder;
 pub use source::{Source, Tell};
 pub use statistics::{HISTOGRAMS, SCORES};
-pub use time::HostClock;
+pub use time::{HostClock, InputTime};

@@ -4,13 +4,45 @@
 use touchline_transport::boot_ns;
 use touchline_transport::clock::{Clock, WallWatch, ticks};
 
+/// Time of inputs, of a boot clock that the caller reads.
+#[derive(Debug, Clone, Copy)]
+pub struct InputTime {
+    /// This time less the boot clock, nanoseconds.
+    offset_ns: i64,
+    watch: WallWatch,
+}
+
+impl InputTime {
+    /// Begins with the wall clock, and not before `not_before_ns`, which a run before may have reached by a clock that was ahead.
+    pub fn start(watch: WallWatch, boot_ns: u64, not_before_ns: u64) -> InputTime {
+        let behind_ns = not_before_ns as i64 - (boot_ns as i64 + watch.offset_ns());
+        InputTime {
+            offset_ns: watch.offset_ns() + behind_ns.max(0),
+            watch,
+        }
+    }
+
+    /// Nanoseconds since 1970 at a time of the boot clock.
+    pub fn at_ns(&self, boot_ns: u64) -> u64 {
+        boot_ns.wrapping_add_signed(self.offset_ns)
+    }
+
+    /// The step if the wall clock was set since the last look, nanoseconds; `offset_ns` is its present offset from the boot clock.
+    pub fn judge(&mut self, offset_ns: i64) -> Option<i64> {
+        self.watch.judge(offset_ns)
+    }
+
+    /// The wall clock less this time, nanoseconds, as of the last look.
+    pub fn wall_ahead_ns(&self) -> i64 {
+        self.watch.offset_ns() - self.offset_ns
+    }
+}
+
 /// Clock of a process that composes or trades, at the cost of reading the tick counter.
 #[derive(Debug)]
 pub struct HostClock {
     clock: Clock,
-    /// This clock less the boot clock, nanoseconds.
-    offset_ns: i64,
-    watch: WallWatch,
+    time: InputTime,
     set_ticks: u64,
     set_ns: u64,
     last_ns: u64,
@@ -19,12 +51,9 @@ pub struct HostClock {
 impl HostClock {
     /// Begins with the wall clock, and not before `not_before_ns`, which a run before may have reached by a clock that was ahead.
     pub fn start(clock: Clock, not_before_ns: u64) -> HostClock {
-        let watch = WallWatch::start();
-        let behind_ns = not_before_ns as i64 - (boot_ns() as i64 + watch.offset_ns());
         let mut host = HostClock {
             clock,
-            offset_ns: watch.offset_ns() + behind_ns.max(0),
-            watch,
+            time: InputTime::start(WallWatch::start(), boot_ns(), not_before_ns),
             set_ticks: 0,
             set_ns: 0,
             last_ns: not_before_ns,
@@ -36,7 +65,7 @@ impl HostClock {
     /// Takes the boot clock again: the rate of the tick counter is known to some parts in a million.
     pub fn set(&mut self) {
         self.set_ticks = ticks();
-        self.set_ns = boot_ns().wrapping_add_signed(self.offset_ns);
+        self.set_ns = self.time.at_ns(boot_ns());
     }
 
     /// Nanoseconds since 1970, not before the last result.
@@ -48,7 +77,7 @@ impl HostClock {
 
     /// Whether the wall clock was set since the last look: by how much, nanoseconds.
     pub fn wall_step(&mut self) -> Option<i64> {
-        self.watch.look()
+        self.time.watch.look()
     }
 
     /// The wall clock, nanoseconds since 1970, as of the last look: for what leaves the process.
@@ -59,7 +88,7 @@ impl HostClock {
 
     /// The wall clock less this one, nanoseconds, as of the last look.
     pub fn wall_ahead_ns(&self) -> i64 {
-        self.watch.offset_ns() - self.offset_ns
+        self.time.wall_ahead_ns()
     }
 }
 

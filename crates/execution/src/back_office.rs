@@ -138,6 +138,17 @@ impl Acceptor {
         self.news.pop_front()
     }
 
+    /// The host's wall clock was set by this much, nanoseconds: times of later calls have the step.
+    pub fn wall_stepped(&mut self, step_ns: i64) {
+        let clients = self.clients.iter_mut();
+        clients.for_each(|client| client.wall_stepped(step_ns));
+        let ms = step_ns / 1_000_000;
+        let text = format!(
+            "clock_step: the wall clock of this host was set by {ms} ms; open sessions do not follow it"
+        );
+        add(&mut self.news, text);
+    }
+
     /// Starts the logout of all clients.
     pub fn log_out(&mut self, time: ReceiveTime) {
         self.clients

@@ -10,6 +10,7 @@
 
 use crate::config::{ClientConfig, CommandKind};
 use crate::kill_file::KillFile;
+use crate::variant::Variant;
 use std::collections::VecDeque;
 use touchline_transport::bus::{
     END_OF_BATCH, Error, Layout, Lock, Polled, Publication, Root, SegmentError, Subscription,
@@ -324,7 +325,8 @@ impl Gate {
         if request <= self.last_request {
             return Err(Unfit::Replayed);
         }
-        if request < self.began_ns || request.saturating_add(AGE_MAX_NS) < now_ns {
+        let is_of_before = request < self.began_ns && !Variant::CommandsOfBefore.is_on();
+        if is_of_before || request.saturating_add(AGE_MAX_NS) < now_ns {
             return Err(Unfit::TooOld);
         }
         if request > now_ns.saturating_add(AHEAD_MAX_NS) {

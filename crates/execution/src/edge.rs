@@ -23,6 +23,8 @@ pub(crate) trait Output {
     fn alarm(&self) -> u64;
     /// Marks the journal as failed: messages leave from now on that it lacks.
     fn give_up(&mut self);
+    /// The journal has what follows from the failure of a run before.
+    fn failure_recorded(&mut self);
     /// Publishes a line on the drop copy.
     fn publish(&mut self, kind: u8, number: u64, line: &str);
     /// Time since a time of the host's steady clock.
@@ -62,6 +64,10 @@ impl Output for Host {
 
     fn give_up(&mut self) {
         self.journal.give_up();
+    }
+
+    fn failure_recorded(&mut self) {
+        self.journal.failure_recorded();
     }
 
     fn publish(&mut self, kind: u8, number: u64, line: &str) {

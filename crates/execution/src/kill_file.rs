@@ -68,17 +68,22 @@ impl KillFile {
         }
     }
 
-    /// Takes a kill: its number. An error is told once for each reason.
+    /// Takes a kill: its number. The file stays until the next call, so that a kill whose engine dies before it is recorded is taken
+    /// by the next one. An error is told once for each reason.
     pub fn take(&mut self) -> Option<Result<u64, String>> {
         if fs::symlink_metadata(&self.path).is_err() {
             self.told = None;
             return None;
         }
         match self.read() {
-            Ok(request) => {
+            Ok(request) if request == self.taken => {
                 // Of another user's directory it may not be possible.
                 let _ = fs::remove_file(&self.path);
-                (std::mem::replace(&mut self.taken, request) != request).then_some(Ok(request))
+                None
+            }
+            Ok(request) => {
+                self.taken = request;
+                Some(Ok(request))
             }
             Err(why) if self.told.as_ref() == Some(&why) => None,
             Err(why) => Some(Err(self.told.insert(why).clone())),
@@ -132,9 +137,12 @@ mod tests {
         let mut file = KillFile::of(&root, "fx-run-desk");
         assert_eq!(file.take(), None);
         write_kill(&root, "fx-run-desk", 7).expect("written");
-        assert_eq!(file.take(), Some(Ok(7)));
-        assert_eq!(file.take(), None);
         let path = path_of(&folder, "fx-run-desk");
+        // An engine that dies before it has recorded it leaves it to the next one.
+        let mut of_the_next = KillFile::of(&root, "fx-run-desk");
+        assert_eq!(file.take(), Some(Ok(7)));
+        assert_eq!(of_the_next.take(), Some(Ok(7)));
+        assert_eq!(file.take(), None);
         assert!(!path.exists(), "it is removed");
         fs::write(&path, "7").expect("written");
         assert_eq!(file.take(), None, "the same kill");

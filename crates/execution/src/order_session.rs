@@ -217,6 +217,11 @@ impl<L: Link> OrderSession<L> {
         self.journaled = numbers;
     }
 
+    /// The host's wall clock was set by this much: times of later calls have the step.
+    pub fn wall_stepped(&mut self, step_ns: i64) {
+        self.session.wall_stepped(step_ns);
+    }
+
     /// Reads what came. Call [`OrderSession::poll`] until it says nothing. True: the socket may have more.
     pub fn read(&mut self, time: ReceiveTime) -> bool {
         if self.state != Connection::Made {

@@ -2,6 +2,7 @@
 
 use crate::numbers::Numbers;
 use crate::records::{self, Record, Run};
+use crate::variant::Variant;
 use std::collections::HashMap;
 use std::path::Path;
 use thiserror::Error;
@@ -123,7 +124,7 @@ impl Recovered {
 
     /// Whether the run before ended with the kill switch set and could not record it: its journal had failed.
     pub(crate) fn had_unrecorded_kill(&self) -> bool {
-        self.start.had_failed && !self.engine.is_killed()
+        self.start.had_failed && !self.engine.is_killed() && !Variant::UnrecordedKillLost.is_on()
     }
 
     /// Whether orders may have been sent that the journal lacks: after a crash of the host, a journal that failed, or a start

@@ -49,6 +49,20 @@ pub(crate) enum Variant {
     DoubtfulNotCanceled,
     /// A booking of the desk is not in the journal.
     BookingNotJournaled,
+    /// Commands are executed, and orders sent, without a record in the journal.
+    ExecutedUnrecorded,
+    /// A start executes commands of before.
+    CommandsOfBefore,
+    /// A kill is lost with the journal that could not record it.
+    UnrecordedKillLost,
+    /// A start forgets the failure of the journal before it has recorded the kill.
+    FailureForgottenEarly,
+    /// A kill without a ring is removed before it is recorded.
+    KillFileRemovedEarly,
+    /// A step of the wall clock is ignored.
+    StepIgnored,
+    /// Ages run on the wall clock.
+    AgesByWallClock,
 }
 
 impl Variant {
@@ -75,6 +89,13 @@ impl Variant {
         Self::DisputedIsEnded,
         Self::DoubtfulNotCanceled,
         Self::BookingNotJournaled,
+        Self::ExecutedUnrecorded,
+        Self::CommandsOfBefore,
+        Self::UnrecordedKillLost,
+        Self::FailureForgottenEarly,
+        Self::KillFileRemovedEarly,
+        Self::StepIgnored,
+        Self::AgesByWallClock,
     ];
 
     /// Whether this rule is broken: never, but in a test that says so.

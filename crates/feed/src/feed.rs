@@ -109,6 +109,10 @@ pub trait Feed {
     /// Processes timeouts; called when no input is available.
     fn handle_timeout(&mut self, now: ReceiveTime);
 
+    /// The host's wall clock was set by this much, nanoseconds: times of later calls have the step in [`ReceiveTime::wall_ns`], and
+    /// those of earlier calls do not.
+    fn wall_stepped(&mut self, step_ns: i64);
+
     /// Time of the next call of [`Feed::handle_timeout`], in nanoseconds of [`ReceiveTime::mono_ns`]; the call may have
     /// nothing to do. `None`: not before further input. The feed tolerates a clock that steps back.
     fn next_timeout(&self) -> Option<u64>;

@@ -23,6 +23,8 @@ pub struct Quotes {
     ages: Vec<u64>,
     counters: Counters,
     changes: Changes,
+    /// The wall clock less the clock of calls, nanoseconds.
+    wall_ahead_ns: i64,
 }
 
 /// Pairs of a message.
@@ -45,6 +47,7 @@ impl Quotes {
             ages: vec![0; setup.banks.len()],
             counters: Counters::default(),
             changes: Changes::default(),
+            wall_ahead_ns: 0,
         }
     }
 
@@ -83,6 +86,7 @@ impl Quotes {
             setup,
             bank,
             now_ns,
+            wall_ahead_ns: self.wall_ahead_ns,
             books: &mut self.books[slots],
             age: &mut self.ages[bank],
             counters: &mut self.counters,
@@ -91,6 +95,11 @@ impl Quotes {
             changed: &mut self.changes.changed,
         });
         &self.changes
+    }
+
+    /// Sets by how much the wall clock, by which banks state the ends of quotes, is ahead of the clock of calls, nanoseconds.
+    pub fn set_wall_ahead(&mut self, wall_ahead_ns: i64) {
+        self.wall_ahead_ns = wall_ahead_ns;
     }
 
     /// Starts to log changes of entries, for gateways that publish quotes.

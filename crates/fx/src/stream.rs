@@ -13,11 +13,16 @@ use touchline_types::{Quantity, Quote, QuoteAction, QuoteChange};
 const BANK: usize = 0;
 
 /// Books of one bank, and the changes of its last message.
+///
+/// Times of calls and results are those of the wall clock. Ages and ends of quotes are kept by this clock without its steps
+/// ([`BankStream::wall_stepped`]), which continues as the boot clock does.
 #[derive(Debug, Clone)]
 pub struct BankStream {
     engine: Engine,
     batch: Batch,
     changes: Vec<QuoteChange>,
+    /// Wall clock less the clock of the quotes: the sum of its steps, nanoseconds.
+    wall_ahead_ns: i64,
     /// Receive time of the last quote message of each pair since the logon; 0 before the first.
     quoted_ns: Vec<u64>,
 }
@@ -32,6 +37,7 @@ impl BankStream {
             engine,
             batch: Batch::default(),
             changes: Vec::with_capacity(64),
+            wall_ahead_ns: 0,
             quoted_ns: vec![0; pairs],
         }
     }
@@ -71,7 +77,7 @@ impl BankStream {
         };
         let withdrawn = BusQuotes {
             pair,
-            receive_ns: at_ns,
+            receive_ns: self.quote_ns(at_ns),
             is_unquoted: true,
             quoted: Quoted::Changes(&[clear]),
         };
@@ -80,14 +86,21 @@ impl BankStream {
 
     /// Runs all timers up to a time.
     pub fn wake(&mut self, at_ns: u64) {
-        let at_ns = at_ns.max(self.now_ns());
+        let at_ns = self.quote_ns(at_ns).max(self.now_ns());
         self.batch.clear();
         self.engine.handle_timeout(at_ns, &mut self.batch);
     }
 
+    /// The wall clock was set by this much, nanoseconds: times of later calls have the step. Quotes keep their ages. An end that the
+    /// bank gave as a time was compared with the wall clock when the quote came.
+    pub fn wall_stepped(&mut self, step_ns: i64) {
+        self.wall_ahead_ns = self.wall_ahead_ns.saturating_add(step_ns);
+        self.engine.quotes_mut().set_wall_ahead(self.wall_ahead_ns);
+    }
+
     /// Earliest time of a timer; [`NEVER`] if there is none.
     pub fn next_timeout_ns(&self) -> u64 {
-        self.engine.next_timeout_ns()
+        self.wall_ns(self.engine.next_timeout_ns())
     }
 
     /// Whether the last message was a quote message of a pair: W, X, S or i.
@@ -97,7 +110,10 @@ impl BankStream {
 
     /// Receive time of the last quote message of a pair since the logon; 0 before the first.
     pub fn quoted_ns(&self, pair: Pair) -> u64 {
-        self.quoted_ns[pair]
+        match self.quoted_ns[pair] {
+            0 => 0,
+            quoted_ns => self.wall_ns(quoted_ns),
+        }
     }
 
     /// Changes of a pair's quotes by the last message; `None` if the message was of other pairs.
@@ -140,9 +156,22 @@ impl BankStream {
         self.engine.now_ns().unwrap_or(0)
     }
 
+    /// A wall time by the clock of the quotes.
+    fn quote_ns(&self, wall_ns: u64) -> u64 {
+        wall_ns.saturating_add_signed(-self.wall_ahead_ns)
+    }
+
+    /// A time of the quotes by the wall clock; [`NEVER`] stays.
+    fn wall_ns(&self, quote_ns: u64) -> u64 {
+        match quote_ns {
+            NEVER => NEVER,
+            _ => quote_ns.saturating_add_signed(self.wall_ahead_ns),
+        }
+    }
+
     fn handle(&mut self, at_ns: u64, session: Session<'_>) {
-        // Time does not decrease if the clock is set back.
-        let at_ns = at_ns.max(self.now_ns());
+        // Changes of the clock that are too small for a step are in it.
+        let at_ns = self.quote_ns(at_ns).max(self.now_ns());
         self.batch.clear();
         self.engine.quotes_mut().forget_changes();
         self.engine
@@ -183,10 +212,10 @@ impl BankStream {
             },
             expiry_ns: match entry.expires_ns {
                 NEVER => 0,
-                expires_ns => expires_ns,
+                expires_ns => self.wall_ns(expires_ns),
             },
             priority: entry.age,
-            set_ns: entry.set_ns,
+            set_ns: self.wall_ns(entry.set_ns),
             tier: None,
             is_indicative: !entry.is_firm,
             is_full_amount: setup.banks[BANK].is_full,

@@ -1,8 +1,9 @@
-//! Two clocks combined: the fine clock, set by the system's clock.
+//! Clocks combined: the fine clock, set by the boot clock, and the wall clock's offset from that.
 
 use std::time::Duration;
 use touchline_feed::ReceiveTime;
-use touchline_transport::clock::{Clock, ticks, wall_ns};
+use touchline_transport::boot_ns;
+use touchline_transport::clock::{Clock, WallWatch, ticks};
 
 /// Both times of a moment.
 #[derive(Clone, Copy, Debug)]
@@ -43,9 +44,18 @@ impl Clocks {
         self.polled.pass(now, is_busy);
     }
 
-    /// Sets the wall clock from the system's clock; `now` is the present tick.
-    pub fn set(&mut self, now: u64) {
-        self.time.set(now);
+    /// Sets the wall clock from the system's clock; `now` is the present tick. The step since the last call, nanoseconds: times
+    /// before the call have none of it.
+    pub fn set(&mut self, now: u64) -> Option<i64> {
+        self.time.set(now)
+    }
+
+    /// As if the wall clock had been set by this much since the last call of [`Clocks::set`].
+    #[cfg(test)]
+    pub fn step(&mut self, step_ns: i64) {
+        let offset_ns = self.time.watch.offset_ns() - step_ns;
+        self.time.watch = WallWatch::of(offset_ns);
+        self.time.anchor(ticks());
     }
 
     /// Nanoseconds since the Unix epoch at a tick after the clock was set.
@@ -78,6 +88,7 @@ impl Clocks {
 #[derive(Clone, Copy, Debug)]
 pub struct HostTime {
     clock: Clock,
+    watch: WallWatch,
     anchor_ticks: u64,
     anchor_ns: u64,
 }
@@ -87,18 +98,25 @@ impl HostTime {
     pub fn new(clock: Clock) -> HostTime {
         let mut time = HostTime {
             clock,
+            watch: WallWatch::start(),
             anchor_ticks: 0,
             anchor_ns: 0,
         };
-        time.set(ticks());
+        time.anchor(ticks());
         time
     }
 
-    /// Sets the clock from the system's again; `now` is the present tick. The system's clock may
-    /// have been set or slewed.
-    pub fn set(&mut self, now: u64) {
+    /// Sets the clock from the system's again; `now` is the present tick. The step if the system's clock was set.
+    pub fn set(&mut self, now: u64) -> Option<i64> {
+        let step_ns = self.watch.look();
+        self.anchor(now);
+        step_ns
+    }
+
+    /// Both from the same reading: a step is never in a time before it is told.
+    fn anchor(&mut self, now: u64) {
         self.anchor_ticks = now;
-        self.anchor_ns = wall_ns();
+        self.anchor_ns = self.watch.wall_ns(boot_ns());
     }
 
     /// Nanoseconds since the Unix epoch at a tick after the clock was set.
@@ -231,7 +249,7 @@ mod tests {
             let slack = 1_000_000;
             assert!(u128::from(shown) + slack >= ns(before), "{shown}");
             assert!(u128::from(shown) <= ns(after) + slack, "{shown}");
-            time.set(ticks());
+            assert_eq!(time.set(ticks()), None);
         }
     }
 }

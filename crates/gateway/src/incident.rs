@@ -10,6 +10,11 @@ use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 pub enum Incident {
     /// Lost sequence numbers of the venue.
     Gap(GapReport),
+    /// The host's wall clock was set.
+    ClockStepped {
+        /// By this much, nanoseconds.
+        step_ns: i64,
+    },
     /// A connection to this host was made.
     Connected {
         /// Name and port.

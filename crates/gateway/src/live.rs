@@ -184,7 +184,9 @@ impl<L: FeedLink, P: Publish> Gateway<L, P> {
     #[cold]
     fn run_timers(&mut self, now: u64, is_empty: bool) -> Result<(), Error> {
         self.record_timer(now);
-        self.clocks.set(now);
+        if let Some(step_ns) = self.clocks.set(now) {
+            self.wall_stepped(step_ns);
+        }
         // While sockets hold packets, an awaited packet may be among them, and the channel has not
         // timed out.
         if is_empty {
@@ -210,6 +212,17 @@ impl<L: FeedLink, P: Publish> Gateway<L, P> {
             self.show(now);
         }
         Ok(())
+    }
+
+    /// The wall clock was set, in the times from now on.
+    #[cold]
+    fn wall_stepped(&mut self, step_ns: i64) {
+        self.counters.wall_clock_steps += 1;
+        // mutant: live: the feed is not told of a step of the wall clock
+        self.pipeline.wall_stepped(step_ns);
+        if let Some(log) = &self.incidents {
+            log.send(Incident::ClockStepped { step_ns });
+        }
     }
 
     /// Passes incidents since the last timer to the log.
@@ -348,3 +361,6 @@ impl Timers {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -92,6 +92,12 @@ impl<F: Feed, P: Publish> Pipeline<F, P> {
         }
     }
 
+    /// The wall clock was set by this much, nanoseconds, before the times of later calls.
+    #[cold]
+    pub fn wall_stepped(&mut self, step_ns: i64) {
+        self.feed.wall_stepped(step_ns);
+    }
+
     /// Ends the input.
     pub fn finish(&mut self) {
         self.feed.finish();

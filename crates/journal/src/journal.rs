@@ -147,6 +147,8 @@ impl Journal {
             form.alignment,
             starting.position(),
         );
+        // Before the tail of the failed run is gone.
+        tail.set_failure_open(report.had_failed);
         draft.publish()?;
         let mut core = Core::new(
             folder,
@@ -224,6 +226,11 @@ impl Journal {
     /// State of the journal thread, with the error number of a failure.
     pub fn state(&self) -> (State, u64) {
         self.tail.state()
+    }
+
+    /// The records of this run have what follows from a failure of a run before: later starts do not report it again.
+    pub fn failure_recorded(&mut self) {
+        self.tail.set_failure_open(false);
     }
 
     /// The writer acts from now on without records, so the journal has failed, also where its thread has not: it gets no `End`,

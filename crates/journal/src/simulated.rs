@@ -88,6 +88,7 @@ impl SimulatedJournal {
         let memory = zeroed(Tail::<Memory>::memory_bytes(self.ring_bytes) / 8);
         let alignment = self.form.alignment;
         let tail = Tail::create(memory, &identity, alignment, starting.position());
+        tail.set_failure_open(report.had_failed);
         self.tail = Some(tail.clone());
         let mut core = Core::new(
             self.disk.clone(),
@@ -137,6 +138,13 @@ impl SimulatedJournal {
             && run.tail.state().0 == State::Running
         {
             run.tail.set_state(State::Failed, 1);
+        }
+    }
+
+    /// As [`crate::Journal::failure_recorded`].
+    pub fn failure_recorded(&mut self) {
+        if let Some(run) = &mut self.run {
+            run.tail.set_failure_open(false);
         }
     }
 

@@ -45,7 +45,8 @@ pub struct StartReport {
     pub is_other_boot: bool,
     /// Id of this boot of the host.
     pub boot: [u8; 16],
-    /// The run before could not write its journal to the end: what it did after that is not in it.
+    /// The run before could not write its journal to the end: what it did after that is not in it. It stays so for each start until
+    /// a run has called [`crate::Journal::failure_recorded`], as long as the host lives.
     pub had_failed: bool,
     /// Position behind the last record that was found.
     pub found_position: u64,
@@ -83,7 +84,9 @@ pub(crate) fn start<D: Disk, W: Words>(
     // mutant: journal: a tail of this host speaks for the source of a copy
     let is_elsewhere = is_copy || tail.is_none_or(|tail| tail.identity().boot != boot);
     report.is_other_boot = journal.is_some() && is_elsewhere;
-    report.had_failed = tail.is_some_and(|tail| tail.state().0 == State::Failed);
+    // mutant: journal: a failure is told to one start only
+    report.had_failed =
+        tail.is_some_and(|tail| tail.state().0 == State::Failed || tail.is_failure_open());
     report.sectors_rewritten = cut::settle(disk, &judgement)?;
     let same_boot = |tail: &&Tail<W>| tail.identity().boot == boot;
     if let Some(tail) = tail.filter(same_boot)

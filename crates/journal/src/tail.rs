@@ -27,6 +27,7 @@ mod place {
     pub const STATE: usize = 112;
     pub const ERRNO: usize = 113;
     pub const ALARM: usize = 114;
+    pub const FAILURE_OPEN: usize = 115;
     pub const PREPARED_INDEX: usize = 128;
     pub const PREPARED_SALT: usize = 129;
     pub const CLEARED: usize = 144;
@@ -179,6 +180,16 @@ impl<W: Words> Tail<W> {
             _ => State::Failed,
         };
         (state, self.get(place::ERRNO))
+    }
+
+    /// Whether a run before failed and no run since has recorded what follows from it.
+    pub fn is_failure_open(&self) -> bool {
+        self.word(place::FAILURE_OPEN).load(Ordering::Acquire) != 0
+    }
+
+    pub(crate) fn set_failure_open(&self, is_open: bool) {
+        self.word(place::FAILURE_OPEN)
+            .store(u64::from(is_open), Ordering::Release);
     }
 
     /// Error number of the last attempt to prepare a segment; 0: the next segment is there. An alarm: the journal ends

@@ -9,6 +9,8 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 #[derive(Debug)]
 pub struct Pacer {
     start: Instant,
+    /// Wall clock at the start, nanoseconds.
+    started_ns: u64,
     late_ns: Histogram<u64>,
 }
 
@@ -25,6 +27,9 @@ impl Pacer {
         let _ = rustix::thread::set_current_timer_slack(NonZeroU64::new(1));
         Self {
             start: Instant::now(),
+            started_ns: SystemTime::now()
+                .duration_since(UNIX_EPOCH)
+                .map_or(0, |since| since.as_nanos() as u64),
             late_ns: Histogram::new_with_bounds(1, LATE_NS_MAX, 3).expect("bounds of a histogram"),
         }
     }
@@ -34,10 +39,9 @@ impl Pacer {
         self.start.elapsed().as_nanos() as u64
     }
 
-    /// Time since 1970, nanoseconds.
+    /// Time since 1970, nanoseconds. A simulated venue is another host: its clock does not step when that of this host is set.
     pub fn wall_ns(&self) -> u64 {
-        let since = SystemTime::now().duration_since(UNIX_EPOCH);
-        since.map_or(0, |since| since.as_nanos() as u64)
+        self.started_ns + self.elapsed_ns()
     }
 
     /// Sleeps until the due time, at most one turn.

@@ -82,4 +82,22 @@ pub const COMPOSE: &[Mutant] = &[
         replace: "(false, _) => {}",
         test: "-p touchline-compose --test compose faults::a_void_quote_is_never_shown_as_live",
     },
+    Mutant {
+        name: "live: the feed is not told of a step of the wall clock",
+        find: "self.pipeline.wall_stepped(step_ns);",
+        replace: "let _ = step_ns;",
+        test: "-p touchline-gateway --lib a_step_of_the_wall_clock_is_counted",
+    },
+    Mutant {
+        name: "fx bank: quotes live by the wall clock",
+        find: "self.settings.stream.wall_stepped(step_ns);",
+        replace: "let _ = step_ns;",
+        test: "-p touchline-gateway --test gateway a_step_of_the_wall_clock_neither_keeps_nor_ends_a_quote",
+    },
+    Mutant {
+        name: "fx: the end of a quote is not by the wall clock",
+        find: "let by_wall = |ns: u64| ns.saturating_add_signed(-self.wall_ahead_ns);",
+        replace: "let by_wall = |ns: u64| ns;",
+        test: "-p touchline-gateway --test gateway an_end_that_the_bank_gives_is_by_the_wall_clock",
+    },
 ];

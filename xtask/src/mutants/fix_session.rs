@@ -204,8 +204,8 @@ pub const SESSION: &[Mutant] = &[
     },
     Mutant {
         name: "fix session: steps of the host's clock are followed",
-        find: "let wall = if is_off { steady } else { time.wall_ns };",
-        replace: "let wall = time.wall_ns;",
+        find: "wall_ns: time.wall_ns.saturating_add_signed(-self.stepped_ns),",
+        replace: "wall_ns: time.wall_ns,",
         test: "-p touchline-session --test session a_clock_that_is_set",
     },
     Mutant {

@@ -130,6 +130,11 @@ impl Client {
         }
     }
 
+    /// The host's wall clock was set by this much: times of later calls have the step.
+    pub fn wall_stepped(&mut self, step_ns: i64) {
+        self.session.wall_stepped(step_ns);
+    }
+
     /// Starts the logout.
     pub fn log_out(&mut self, time: ReceiveTime) {
         self.session.log_out("", time);

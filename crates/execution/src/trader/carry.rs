@@ -312,7 +312,8 @@ impl<O: Output, L: Link> Core<O, L> {
     ) {
         let disk_ns = if self.is_disk { self.sync_wait_ns } else { 0 };
         // mutant: execution: an order that is not in the journal is sent
-        let may_leave = is_journaled && !self.is_journal_dead;
+        let may_leave =
+            is_journaled && !self.is_journal_dead || Variant::ExecutedUnrecorded.is_on();
         // Decided before the process was stopped, and its price is old.
         // mutant: execution: an order of a round that was stopped is sent
         if !may_leave || self.watch_round(time, disk_ns) {

@@ -55,6 +55,8 @@ impl Output for LastSegment {
         self.is_given_up.set(true);
     }
 
+    fn failure_recorded(&mut self) {}
+
     fn publish(&mut self, _kind: u8, _number: u64, _line: &str) {}
 
     fn since_ns(&self, _mono_ns: u64) -> u64 {

@@ -159,9 +159,17 @@ impl<O: Output, L: Link> Core<O, L> {
             true => Desk::Reboot { epoch },
             false => Desk::Restart,
         };
+        if Variant::FailureForgottenEarly.is_on() {
+            self.out.failure_recorded();
+        }
         self.handle(time, &Input::Desk(desk));
         if self.is_kill_unrecorded {
             self.kill("auto:journal", time);
+        }
+        // Not before: a start that dies until here leaves the failure to the next one.
+        // mutant: execution: a failure is forgotten by a journal that refuses its kill
+        if self.refused.is_none() {
+            self.out.failure_recorded();
         }
         Ok(())
     }
@@ -208,7 +216,13 @@ impl<O: Output, L: Link> Core<O, L> {
 
     /// The wall clock was set by this much, and is that much ahead of the engine's clock now.
     pub fn wall_stepped(&mut self, step_ns: i64, wall_ahead_ns: i64) {
+        if Variant::StepIgnored.is_on() {
+            return;
+        }
         self.wall_ahead_ns = wall_ahead_ns;
+        for session in &mut self.sessions {
+            session.wall_stepped(step_ns);
+        }
         self.incident(Incident::ClockStepped {
             ms: step_ns / 1_000_000,
         });

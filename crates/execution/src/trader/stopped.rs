@@ -77,6 +77,8 @@ impl Output for Host {
 
     fn give_up(&mut self) {}
 
+    fn failure_recorded(&mut self) {}
+
     fn publish(&mut self, _kind: u8, _number: u64, _line: &str) {}
 
     fn since_ns(&self, _mono_ns: u64) -> u64 {

@@ -423,6 +423,9 @@ impl Feed for CmeFeed {
         self.arbiter.advance(time.mono_ns);
     }
 
+    /// The arbiter compares wall times of neighbouring packets only, and takes a clock that was set either way with the next one.
+    fn wall_stepped(&mut self, _: i64) {}
+
     fn next_timeout(&self) -> Option<u64> {
         let is_expected = self.activity_ns > 0 && !self.health.has(Condition::FeedTimeout);
         let stale_ns = self.channel.settings.stale_ns;

@@ -153,6 +153,10 @@ impl<S: Store> Feed for FixFeed<S> {
         self.market_data.handle_timeout(&self.session, now);
     }
 
+    fn wall_stepped(&mut self, step_ns: i64) {
+        self.session.wall_stepped(step_ns);
+    }
+
     fn next_timeout(&self) -> Option<u64> {
         let next_ns = [self.session.next_timeout(), self.market_data.next_timeout()];
         next_ns.into_iter().flatten().min()

@@ -31,6 +31,8 @@ pub(super) struct Apply<'a> {
     pub setup: &'a Setup,
     pub bank: Bank,
     pub now_ns: u64,
+    /// The wall clock less the clock of `now_ns`, nanoseconds.
+    pub wall_ahead_ns: i64,
     /// By pair.
     pub books: &'a mut [Book],
     /// Number of the bank's last set entry.
@@ -148,9 +150,11 @@ impl Apply<'_> {
         };
         // mutant: fx: the minimum of an entry is the bank's default
         let minimum = draft.minimum.map_or(Some(bank.min_qty), ticks::quantity);
+        // mutant: fx: the end of a quote is not by the wall clock
+        let by_wall = |ns: u64| ns.saturating_add_signed(-self.wall_ahead_ns);
         let own_ns = draft
             .expires
-            .map_or(Some(NEVER), |text| timestamp(text).ok());
+            .map_or(Some(NEVER), |text| timestamp(text).ok().map(by_wall));
         let (Some(price), Some(size), Some(minimum), Some(own_ns), true) =
             (price, size, minimum, own_ns, draft.is_spot)
         else {

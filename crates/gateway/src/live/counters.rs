@@ -22,6 +22,7 @@ touchline_types::counters! {
         timers: "times" = "Runs of the loop's timers.",
         timer_late_ns_max: "ns now" = "Longest delay of the timers since the start.",
         stalls: "times" = "The loop stopped for longer than a quarter of the liveness timeout; readers show no book as live until it has caught up.",
+        wall_clock_steps: "times" = "Steps of the host's wall clock by more than 100 ms; no age or timeout depends on it.",
         heartbeats: "messages" = "Heartbeats published because nothing else was published.",
         books_known: "books now" = "Instruments of the channel.",
         books_live: "books now" = "Price books that are live.",

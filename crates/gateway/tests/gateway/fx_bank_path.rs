@@ -9,7 +9,9 @@ use touchline_gateway::venues::Venue;
 use touchline_gateway::venues::fx_bank::{FxBankFeed, FxBankVenue};
 use touchline_session::fix::{Event, Memory, Role, Session, Settings};
 use touchline_transport::{Envelope, Local, Subscribe};
-use touchline_types::{Quote, QuoteAction, ReceiveTime, Side, Update, Validity};
+use touchline_types::{
+    BookKind, Instrument, Quote, QuoteAction, ReceiveTime, Side, Update, Validity,
+};
 
 const CONFIG: &str = r#"
 bus = "lp01"
@@ -187,6 +189,36 @@ impl Stage {
         }
     }
 
+    /// The host's clock is set.
+    fn step(&mut self, step_ns: i64) {
+        self.now.wall_ns = self.now.wall_ns.saturating_add_signed(step_ns);
+        self.path.wall_stepped(step_ns);
+        // The bank is another host, whose clock was not set.
+        self.bank.wall_stepped(step_ns);
+    }
+
+    fn advance(&mut self) {
+        self.path.advance_at(self.now);
+    }
+
+    /// Levels of a pair's published book.
+    fn book(&mut self, pair: u32) -> (usize, Validity) {
+        let book = self.path.prices().get(Instrument(pair));
+        let levels = book.map_or(0, |book| {
+            let levels = |side| book.levels(BookKind::Direct, side).iter().count();
+            levels(Side::Bid) + levels(Side::Ask)
+        });
+        (levels, self.reader().books[&pair])
+    }
+
+    /// Time until the first quote of a pair ends, milliseconds.
+    fn left_ms(&mut self, pair: u32) -> u64 {
+        let now_ns = self.now.wall_ns;
+        let quotes = &self.reader().quotes[&pair];
+        let ends = quotes.values().map(|quote| quote.expiry_ns);
+        (ends.min().expect("a quote") - now_ns) / 1_000_000
+    }
+
     fn reader(&mut self) -> &mut Reader {
         &mut self.path.publisher_mut().subscriber
     }
@@ -223,6 +255,13 @@ fn snapshot(symbol: &str, entries: &[&str]) -> String {
         "262=r-{symbol}|55={symbol}|268={count}|{}",
         entries.concat()
     )
+}
+
+fn later(now: ReceiveTime, ms: u64) -> ReceiveTime {
+    ReceiveTime {
+        wall_ns: now.wall_ns + ms * 1_000_000,
+        mono_ns: now.mono_ns + ms * 1_000_000,
+    }
 }
 
 /// Changed counters between two readings, except those that any message changes.
@@ -320,10 +359,6 @@ fn a_pair_that_the_bank_does_not_quote_is_not_live() {
     stage.exchange(|bytes| bytes);
     let books = BTreeMap::from([(0, Validity::Live), (1, Validity::Closed)]);
     assert_eq!(stage.reader().books, books);
-    let later = |now: ReceiveTime, ms: u64| ReceiveTime {
-        wall_ns: now.wall_ns + ms * 1_000_000,
-        mono_ns: now.mono_ns + ms * 1_000_000,
-    };
     stage.now = later(stage.now, 1_500);
     stage.path.advance_at(stage.now);
     assert_eq!(
@@ -341,6 +376,71 @@ fn a_pair_that_the_bank_does_not_quote_is_not_live() {
         BTreeMap::from([(0, false), (1, true)])
     );
     assert_eq!(stage.shown(0), [BID_SHOWN, ASK_SHOWN]);
+}
+
+/// The host's clock is set by an hour either way: quotes live as long as they may, by the clock that is never set. Published times
+/// are those of the wall clock.
+#[test]
+fn a_step_of_the_wall_clock_neither_keeps_nor_ends_a_quote() {
+    const HOUR_NS: i64 = 3_600_000_000_000;
+    let text = CONFIG.replace("dialect =", "ttl_ms = 2000\ndialect =");
+    for step_ns in [HOUR_NS, -HOUR_NS] {
+        let mut stage = Stage::logged_on(&text);
+        stage.quote_both();
+        stage.now = later(stage.now, 500);
+        stage.step(step_ns);
+        stage.advance();
+        assert_eq!(stage.shown(0), [BID_SHOWN, ASK_SHOWN], "{step_ns}");
+        assert_eq!(stage.book(0).0, 2, "{step_ns}: not ended by the step");
+        // Half a second of the pair's two has passed.
+        assert_eq!(stage.left_ms(0), 1_500, "{step_ns}");
+        // A quote after the step.
+        stage.now = later(stage.now, 500);
+        stage.quote(&snapshot(
+            "USD/JPY",
+            &["269=0|270=150.001|271=1000000|299=d|"],
+        ));
+        assert_eq!(stage.left_ms(1), 2_000, "{step_ns}");
+        stage.now = later(stage.now, 1_100);
+        stage.advance();
+        assert_eq!(stage.book(0).0, 0, "{step_ns}: not kept by the step");
+        assert_eq!(stage.book(1).0, 1, "{step_ns}");
+        stage.now = later(stage.now, 1_000);
+        stage.advance();
+        assert_eq!(stage.book(1).0, 0, "{step_ns}");
+    }
+}
+
+/// The process is stopped while the clock of timeouts stands still: quotes have ended by their age nevertheless, soon after.
+#[test]
+fn quotes_age_while_the_clock_of_timeouts_stands_still() {
+    let text = CONFIG.replace("dialect =", "ttl_ms = 2000\ndialect =");
+    let mut stage = Stage::logged_on(&text);
+    stage.quote_both();
+    stage.now.wall_ns += 5_000_000_000;
+    stage.now.mono_ns += 51_000_000;
+    stage.advance();
+    assert_eq!(stage.book(0).0, 0);
+}
+
+/// The end that a bank gives a quote is a time of the wall clock: of the one that is set now.
+#[test]
+fn an_end_that_the_bank_gives_is_by_the_wall_clock_after_a_step() {
+    const HOUR_NS: i64 = 3_600_000_000_000;
+    for (step_ns, hour) in [(HOUR_NS, 9), (-HOUR_NS, 7)] {
+        let mut stage = Stage::logged_on(CONFIG);
+        stage.step(step_ns);
+        // 1767600000 is 20260105-08:00:00.
+        let bid = |second| {
+            format!("269=0|270=1.10001|271=1000000|299=a|126=20260105-{hour:02}:00:0{second}|")
+        };
+        stage.quote(&snapshot("EUR/USD", &[&bid(5)]));
+        assert_eq!(stage.book(0).0, 1, "{step_ns}");
+        assert_eq!(stage.left_ms(0), 5_000, "{step_ns}");
+        stage.now = later(stage.now, 5_100);
+        stage.advance();
+        assert_eq!(stage.book(0).0, 0, "{step_ns}");
+    }
 }
 
 /// A bank that rejects the request of a pair which it has quoted withdraws its quotes there, and in no other pair. A later

@@ -141,8 +141,8 @@ pub fn play_space(folder: &Path) {
     journal.close(2).expect("it closes");
 }
 
-/// The writer acted without records: there is no `End`, and the next start says that the journal had failed. One that was
-/// closed in order had not.
+/// The writer acted without records: there is no `End`, and each start says that the journal had failed until one has recorded what
+/// follows. One that was closed in order had not.
 #[test]
 fn a_journal_that_was_given_up_has_failed_for_the_next_start() {
     let place = Place::new("given-up");
@@ -162,12 +162,20 @@ fn a_journal_that_was_given_up_has_failed_for_the_next_start() {
         "{refused:?}"
     );
     assert!(journal.close(2).is_err());
-    let journal = Journal::open(&place.journal(), &bus, &options(), 3).expect("a journal");
+    // Also for the starts behind it, until one has recorded what follows from it.
+    for now_ns in [3, 5] {
+        let journal = Journal::open(&place.journal(), &bus, &options(), now_ns);
+        let journal = journal.expect("a journal");
+        assert!(journal.report().had_failed);
+        journal.close(now_ns + 1).expect("it closes");
+    }
+    let mut journal = Journal::open(&place.journal(), &bus, &options(), 7).expect("a journal");
     assert!(journal.report().had_failed);
-    journal.close(4).expect("it closes");
-    let journal = Journal::open(&place.journal(), &bus, &options(), 5).expect("a journal");
+    journal.failure_recorded();
+    journal.close(8).expect("it closes");
+    let journal = Journal::open(&place.journal(), &bus, &options(), 9).expect("a journal");
     assert!(!journal.report().had_failed);
-    journal.close(6).expect("it closes");
+    journal.close(10).expect("it closes");
     assert_eq!(count(&place), 1);
 }
 

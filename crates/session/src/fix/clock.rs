@@ -2,48 +2,43 @@
 
 use touchline_types::ReceiveTime;
 
-/// Wall clock of a connection: the host's clock while it agrees with the monotonic one. When the host's clock is set,
-/// this clock continues unchanged, because the counterparty's clock was not set.
+/// Wall clock of a connection: the host's, without its steps since the connection began, because the counterparty's clock was not
+/// set. The next connection begins with the host's.
 ///
 /// Invariant: the monotonic time never decreases.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Clock {
-    /// Both clocks at one moment.
-    anchor: ReceiveTime,
     now: ReceiveTime,
-    is_off: bool,
+    /// Steps of the host's clock since the connection began, nanoseconds.
+    stepped_ns: i64,
 }
-
-/// Largest step of the host's clock that is followed.
-const STEP_NS: u64 = 10_000_000_000;
 
 impl Clock {
     /// Starts a connection with the host's clock.
     pub fn begin(&mut self, time: ReceiveTime) {
         *self = Clock {
-            anchor: time,
             now: time,
-            is_off: false,
+            stepped_ns: 0,
         };
     }
 
-    /// Advances the time. `true`: the host's clock was set since the last call.
-    pub fn tick(&mut self, time: ReceiveTime) -> bool {
+    /// Advances the time.
+    pub fn tick(&mut self, time: ReceiveTime) {
         let now_ns = time.mono_ns.max(self.now.mono_ns);
-        assert!(now_ns >= self.anchor.mono_ns, "steady-time-never-goes-back");
-        let passed = now_ns - self.anchor.mono_ns;
-        let steady = self.anchor.wall_ns.saturating_add(passed);
-        let is_off = time.wall_ns.abs_diff(steady) > STEP_NS;
-        // mutant: fix session: steps of the host's clock are followed
-        let wall = if is_off { steady } else { time.wall_ns };
-        let was_set = is_off && !self.is_off;
-        self.is_off = is_off;
+        assert!(
+            now_ns >= self.now.mono_ns,
+            "the-monotonic-time-never-decreases"
+        );
         self.now = ReceiveTime {
-            wall_ns: wall,
+            // mutant: fix session: steps of the host's clock are followed
+            wall_ns: time.wall_ns.saturating_add_signed(-self.stepped_ns),
             mono_ns: now_ns,
         };
-        self.anchor = self.now;
-        was_set
+    }
+
+    /// The host's clock was set by this much.
+    pub fn wall_stepped(&mut self, step_ns: i64) {
+        self.stepped_ns = self.stepped_ns.saturating_add(step_ns);
     }
 
     /// Nanoseconds since the Unix epoch.
@@ -70,17 +65,22 @@ mod tests {
         }
     }
 
+    /// Also where the monotonic clock stood still while the process was stopped.
     #[test]
-    fn the_clock_follows_small_steps_and_ignores_large_ones() {
+    fn the_clock_has_the_steps_of_the_host_from_the_next_connection_on() {
         let mut clock = Clock::default();
         clock.begin(time(1_000, 5));
-        assert!(!clock.tick(time(1_009, 6)));
-        assert_eq!((clock.wall_ns(), clock.now_ns()), (1_009 * S, 6 * S));
-        assert!(clock.tick(time(5_000, 7)), "it was set");
-        assert!(!clock.tick(time(5_001, 8)), "that is known already");
-        assert_eq!(clock.wall_ns(), 1_011 * S);
-        assert!(!clock.tick(time(1_013, 9)), "it is right again");
-        assert_eq!(clock.wall_ns(), 1_013 * S);
+        clock.tick(time(1_100, 6));
+        assert_eq!((clock.wall_ns(), clock.now_ns()), (1_100 * S, 6 * S));
+        clock.wall_stepped(3_600 * S as i64);
+        clock.tick(time(4_701, 7));
+        assert_eq!(clock.wall_ns(), 1_101 * S);
+        clock.wall_stepped(-3_700 * S as i64);
+        clock.tick(time(1_002, 8));
+        assert_eq!(clock.wall_ns(), 1_102 * S);
+        clock.begin(time(1_003, 9));
+        clock.tick(time(1_004, 10));
+        assert_eq!(clock.wall_ns(), 1_004 * S);
     }
 
     #[test]

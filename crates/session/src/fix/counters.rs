@@ -17,7 +17,6 @@ touchline_types::counters! {
         test_requests: "times" = "Test requests (TestRequest) sent because the counterparty sent no message.",
         logons: "times" = "Sessions that were logged on.",
         disconnects: "times" = "Connections that the session closed.",
-        clock_steps: "times" = "The host's clock was set by more than ten seconds while connected; timestamps continue from the monotonic clock.",
         sequence_resets: "times" = "The counterparty skipped sequence numbers with a SequenceReset.",
         resets: "times" = "Both sequence numbers were reset to 1.",
     }

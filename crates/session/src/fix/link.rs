@@ -121,7 +121,12 @@ impl<S: Store> Link<S> {
     /// Advances the time.
     #[inline]
     pub fn tick(&mut self, time: ReceiveTime) {
-        self.counters.clock_steps += u64::from(self.clock.tick(time));
+        self.clock.tick(time);
+    }
+
+    /// The host's clock was set by this much.
+    pub fn wall_stepped(&mut self, step_ns: i64) {
+        self.clock.wall_stepped(step_ns);
     }
 
     /// Starts a connection: state of an earlier one is cleared.

@@ -210,6 +210,12 @@ impl<S: Store> Session<S> {
         self.link.pump();
     }
 
+    /// The host's wall clock was set by this much: times of later calls have the step. Those of messages have it only on the next
+    /// connection, because the counterparty's clock was not set.
+    pub fn wall_stepped(&mut self, step_ns: i64) {
+        self.link.wall_stepped(step_ns);
+    }
+
     /// Time of the next timer for [`Session::handle_timeout`], in nanoseconds of
     /// [`ReceiveTime::mono_ns`]. `None`: no timer.
     pub fn next_timeout(&self) -> Option<u64> {

@@ -20,6 +20,8 @@ pub fn wall_ns() -> u64 {
 pub struct WallWatch {
     /// Wall clock less boot clock as of the last step or the start, nanoseconds.
     offset_ns: i64,
+    /// The same as of the last look: smaller changes are no steps.
+    latest_ns: i64,
 }
 
 impl WallWatch {
@@ -28,7 +30,7 @@ impl WallWatch {
     pub fn start() -> WallWatch {
         loop {
             if let Some(offset_ns) = wall_offset_ns() {
-                return WallWatch { offset_ns };
+                return WallWatch::of(offset_ns);
             }
         }
     }
@@ -36,13 +38,22 @@ impl WallWatch {
     /// Begins with an offset, for a simulated host.
     #[must_use]
     pub const fn of(offset_ns: i64) -> WallWatch {
-        WallWatch { offset_ns }
+        WallWatch {
+            offset_ns,
+            latest_ns: offset_ns,
+        }
     }
 
     /// Wall clock less boot clock, nanoseconds, as of the last step or the start.
     #[must_use]
     pub fn offset_ns(&self) -> i64 {
         self.offset_ns
+    }
+
+    /// The wall clock at a time of the boot clock, nanoseconds since 1970, as of the last look. A step is in it only once it was told.
+    #[must_use]
+    pub fn wall_ns(&self, boot_ns: u64) -> u64 {
+        boot_ns.saturating_add_signed(self.latest_ns)
     }
 
     /// Reads both clocks. The step since the last one, nanoseconds; positive: the wall clock was set forward.
@@ -53,6 +64,7 @@ impl WallWatch {
     /// [`WallWatch::look`] at an offset that was read.
     pub fn judge(&mut self, offset_ns: i64) -> Option<i64> {
         let step_ns = offset_ns - self.offset_ns;
+        self.latest_ns = offset_ns;
         if step_ns.unsigned_abs() <= STEP_NS {
             return None;
         }
@@ -86,6 +98,12 @@ mod tests {
         assert_eq!(watch.judge(1_000 + 60_000_000), None);
         assert_eq!(watch.judge(1_000 + 120_000_000), Some(120_000_000));
         assert_eq!(watch.offset_ns(), 120_001_000);
+        assert_eq!(watch.judge(120_001_000 - 7), None);
+        assert_eq!(
+            watch.wall_ns(1),
+            120_000_994,
+            "smaller changes are followed"
+        );
     }
 
     #[test]

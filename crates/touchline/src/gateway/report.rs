@@ -84,6 +84,10 @@ impl Reporter {
         };
         match incident {
             Incident::Gap(gap) => log.write(&event::GAP, self.gap(gap)),
+            Incident::ClockStepped { step_ns } => {
+                let step_ms = (step_ns / 1_000_000).to_string();
+                log.write(&event::CLOCK_STEP, [("step_ms", Value::from(step_ms))]);
+            }
             Incident::Connected { host } => {
                 log.write(&event::CONNECTED, [("host", Value::from(host))]);
             }

@@ -163,6 +163,10 @@ events! {
         "the connections for TCP replay of this day are used up; snapshots recover the books until tomorrow (UTC)"
         "raise requests_per_day_max if the venue allows it, and find the cause of the losses";
 
+    CLOCK_STEP = Warn Each "clock_step" [step_ms]
+        "the wall clock of this host was set by more than 100 ms; ages, timeouts and open FIX sessions do not follow it, receive times do"
+        "check chronyd or ntpd of this host";
+
     // A FIX session.
     CONNECTED = Info Limited "connected" [host]
         "a connection to the venue was made; the Logon follows"

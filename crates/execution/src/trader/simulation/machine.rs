@@ -135,6 +135,13 @@ impl Output for SimulatedHost {
         }
     }
 
+    fn failure_recorded(&mut self) {
+        let machine = &mut *self.0.borrow_mut();
+        if machine.call() == Call::Lives {
+            machine.journal.failure_recorded();
+        }
+    }
+
     fn publish(&mut self, _kind: u8, number: u64, line: &str) {
         let machine = &mut *self.0.borrow_mut();
         if machine.call() != Call::IsDead {

@@ -77,6 +77,9 @@ pub struct FxBankFeed {
     warning: Option<Warning>,
 }
 
+/// Longest time between two looks at the ends of quotes.
+const EXPIRY_CHECK_NS: u64 = 50_000_000;
+
 /// Event for subscribers without a quote message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Pending {
@@ -471,6 +474,13 @@ impl Feed for FxBankFeed {
         }
     }
 
+    fn wall_stepped(&mut self, step_ns: i64) {
+        // mutant: fx bank: quotes live by the wall clock
+        self.settings.stream.wall_stepped(step_ns);
+        self.session.wall_stepped(step_ns);
+        self.time.wall_ns = self.time.wall_ns.saturating_add_signed(step_ns);
+    }
+
     fn next_timeout(&self) -> Option<u64> {
         if self.pending != Pending::Nothing {
             return Some(0);
@@ -479,12 +489,13 @@ impl Feed for FxBankFeed {
         let silent_ns = (self.is_up && !self.is_silent && silence_ns > 0)
             .then(|| self.heard_ns.saturating_add(silence_ns));
         let snapshot_ns = self.is_up.then_some(self.snapshot_due_ns);
-        // Quotes expire by the wall clock.
+        // Quotes age while the process or the host stands still, and the clock of timeouts with it.
         let ends_ns = match self.settings.stream.next_timeout_ns() {
             NEVER => None,
             ends_ns => {
                 let left_ns = ends_ns.saturating_sub(self.time.wall_ns);
-                Some(self.time.mono_ns.saturating_add(left_ns))
+                let wait_ns = left_ns.min(EXPIRY_CHECK_NS);
+                Some(self.time.mono_ns.saturating_add(wait_ns))
             }
         };
         let next_ns = [self.session.next_timeout(), silent_ns, snapshot_ns, ends_ns];

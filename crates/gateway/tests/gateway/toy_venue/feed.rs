@@ -199,6 +199,8 @@ impl Feed for ToyFeed {
         self.arbitration.advance(now.mono_ns);
     }
 
+    fn wall_stepped(&mut self, _: i64) {}
+
     fn next_timeout(&self) -> Option<u64> {
         self.arbitration.next_timeout()
     }

@@ -11,7 +11,7 @@ use touchline_execution::back_office::{Acceptor, Reports, StartError};
 use touchline_execution::config::{ReportClient, ReportConfig};
 use touchline_session::Secret;
 use touchline_transport::boot_ns;
-use touchline_transport::clock::wall_ns;
+use touchline_transport::clock::WallWatch;
 use touchline_types::ReceiveTime;
 
 /// Longest wait for clients to log out.
@@ -20,6 +20,7 @@ const FAREWELL: Duration = Duration::from_secs(3);
 /// A running acceptor.
 pub struct Office {
     acceptor: Acceptor,
+    watch: WallWatch,
 }
 
 impl Office {
@@ -31,7 +32,10 @@ impl Office {
         make_folder(&config.numbers)?;
         let acceptor = Acceptor::open(config, &config.numbers, passwords?, tls, reports);
         let acceptor = acceptor.map_err(|error: StartError| Failure::run(error))?;
-        Ok(Office { acceptor })
+        Ok(Office {
+            acceptor,
+            watch: WallWatch::start(),
+        })
     }
 
     /// Listening address, with the actual port.
@@ -46,7 +50,8 @@ impl Office {
 
     /// Runs due work; returns whether there was any.
     pub fn work(&mut self) -> Result<bool, Failure> {
-        self.acceptor.work(now()).map_err(Failure::run)
+        let now = self.now();
+        self.acceptor.work(now).map_err(Failure::run)
     }
 
     /// Next line for the log.
@@ -56,7 +61,8 @@ impl Office {
 
     /// Logs all clients out.
     pub fn close(&mut self) -> Result<(), Failure> {
-        self.acceptor.log_out(now());
+        let now = self.now();
+        self.acceptor.log_out(now);
         let until = Instant::now() + FAREWELL;
         while self.acceptor.is_connected() && Instant::now() < until {
             self.work()?;
@@ -64,12 +70,16 @@ impl Office {
         }
         Ok(())
     }
-}
 
-fn now() -> ReceiveTime {
-    ReceiveTime {
-        wall_ns: wall_ns(),
-        mono_ns: boot_ns(),
+    fn now(&mut self) -> ReceiveTime {
+        if let Some(step_ns) = self.watch.look() {
+            self.acceptor.wall_stepped(step_ns);
+        }
+        let mono_ns = boot_ns();
+        ReceiveTime {
+            wall_ns: self.watch.wall_ns(mono_ns),
+            mono_ns,
+        }
     }
 }
 

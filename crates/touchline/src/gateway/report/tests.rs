@@ -26,6 +26,22 @@ fn error(reason: &str) -> ConnectionError {
     }
 }
 
+/// Either way, with its sign.
+#[test]
+fn a_step_of_the_wall_clock_is_an_alarm() {
+    let mut log = Log::in_memory();
+    for step_ns in [3_600_000_000_000, -250_000_000] {
+        Reporter::new(CME).incident(Incident::ClockStepped { step_ns }, &mut log);
+    }
+    assert_eq!(
+        said(&log, 0),
+        [
+            "WARN clock_step step_ms=3600000",
+            "WARN clock_step step_ms=-250"
+        ]
+    );
+}
+
 #[test]
 fn a_gap_has_its_lines_numbers_and_what_recovers_the_books() {
     for (fields, incident, line) in [
