@@ -102,8 +102,8 @@ pub(crate) struct Ring {
 /// Admission of a client's commands: each number once, in its time, and not too many. All times are of the boot clock.
 pub(crate) struct Gate {
     last_request: u64,
-    /// Commands up to this number were executed or refused by the runs before.
-    known: u64,
+    /// Numbers of commands that were executed or refused by the runs before.
+    known: Known,
     /// Start of the engine: a command of before was refused, or found no engine.
     began_ns: u64,
     per_second: usize,
@@ -111,6 +111,26 @@ pub(crate) struct Gate {
     recent: VecDeque<u64>,
     /// Times of the refused ones.
     refused: VecDeque<u64>,
+}
+
+/// Last numbers of a client that the journal has.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Known {
+    /// Of all commands.
+    pub last: u64,
+    /// Of its kills: one that came in a file is behind later commands in the ring.
+    pub kill: u64,
+}
+
+impl Known {
+    /// Adds a command.
+    pub(crate) fn add(&mut self, request: u64, text: &str) {
+        self.last = self.last.max(request);
+        // Most commands are parents, and a journal may have many.
+        if text.contains("kill") && kind_of(text) == Some(CommandKind::Kill) {
+            self.kill = self.kill.max(request);
+        }
+    }
 }
 
 /// Why a command is refused before it is read.
@@ -143,13 +163,12 @@ impl Unfit {
 }
 
 impl Ring {
-    /// A ring that is not joined yet, of an engine that started at `began_ns`; `last_request` is the last number that the journal
-    /// knows.
+    /// A ring that is not joined yet, of an engine that started at `began_ns`; `known` are the numbers that the journal has.
     pub(crate) fn new(
         client: &ClientConfig,
         root: &Root,
         engine: &str,
-        last_request: u64,
+        known: Known,
         began_ns: u64,
     ) -> Ring {
         let root = match &client.directory {
@@ -169,7 +188,7 @@ impl Ring {
             subscription: None,
             retry_ns: 0,
             told: None,
-            gate: Gate::new(client.max_commands_per_s, last_request, began_ns),
+            gate: Gate::new(client.max_commands_per_s, known, began_ns),
         }
     }
 
@@ -242,10 +261,15 @@ pub const KILL: &str = r#"{"op":"kill"}"#;
 
 impl Command {
     /// Its kind, if it is one.
-    fn kind(&self) -> Option<CommandKind> {
-        let fields: serde_json::Value = serde_json::from_str(&self.text).ok()?;
-        CommandKind::of_op(fields.get("op")?.as_str()?)
+    pub(crate) fn kind(&self) -> Option<CommandKind> {
+        kind_of(&self.text)
     }
+}
+
+/// Kind of the command of this text, if it is one.
+fn kind_of(text: &str) -> Option<CommandKind> {
+    let fields: serde_json::Value = serde_json::from_str(text).ok()?;
+    CommandKind::of_op(fields.get("op")?.as_str()?)
 }
 
 /// Whether there is no ring yet, or its client is about to make it.
@@ -273,11 +297,11 @@ fn refusal(error: &Error) -> String {
 }
 
 impl Gate {
-    /// Admits at most that many commands a second, behind the last number that the journal knows.
-    pub(crate) fn new(per_second: usize, last_request: u64, began_ns: u64) -> Gate {
+    /// Admits at most that many commands a second, behind the numbers that the journal has.
+    pub(crate) fn new(per_second: usize, known: Known, began_ns: u64) -> Gate {
         Gate {
-            last_request,
-            known: last_request,
+            last_request: known.last,
+            known,
             began_ns,
             per_second,
             recent: VecDeque::new(),
@@ -288,7 +312,8 @@ impl Gate {
     /// Checks number, age and rate of a command.
     pub(crate) fn admit(&mut self, command: &Command, now_ns: u64) -> Result<(), Unfit> {
         let checked = match command.kind() {
-            Some(CommandKind::Kill) => self.check_kill(command.request),
+            // mutant: execution: a kill in a file is refused behind a later command
+            Some(CommandKind::Kill) => check_new(command.request, self.known.kill),
             Some(CommandKind::Cancel) => self.check_cancel(command.request),
             _ => self.check(command.request, now_ns),
         };
@@ -299,18 +324,9 @@ impl Gate {
         checked
     }
 
-    /// A kill is executed whatever its number, age and rate, unless a run before has executed it: it may have been lifted since.
-    fn check_kill(&self, request: u64) -> Result<(), Unfit> {
-        match request {
-            0 => Err(Unfit::Malformed),
-            _ if request <= self.known => Err(Unfit::Replayed),
-            _ => Ok(()),
-        }
-    }
-
     /// A cancel of this run is executed whatever its number, age and rate: it can be repeated without harm.
     fn check_cancel(&self, request: u64) -> Result<(), Unfit> {
-        self.check_kill(request)?;
+        check_new(request, self.known.last)?;
         match request < self.began_ns {
             true => Err(Unfit::TooOld),
             false => Ok(()),
@@ -338,6 +354,15 @@ impl Gate {
             true => Ok(()),
             false => Err(Unfit::Rate),
         }
+    }
+}
+
+/// A kill is executed whatever its number, age and rate, unless a run before has executed it: it may have been lifted since.
+fn check_new(request: u64, known: u64) -> Result<(), Unfit> {
+    match request {
+        0 => Err(Unfit::Malformed),
+        _ if request <= known => Err(Unfit::Replayed),
+        _ => Ok(()),
     }
 }
 
@@ -372,8 +397,8 @@ impl CommandKind {
 mod tests {
     use super::*;
 
-    fn gate(last_request: u64, began_ns: u64) -> Gate {
-        Gate::new(2, last_request, began_ns)
+    fn gate(last: u64, began_ns: u64) -> Gate {
+        Gate::new(2, Known { last, kill: last }, began_ns)
     }
 
     fn command(request: u64, text: &str) -> Command {

@@ -1,5 +1,6 @@
 //! State of the engine from its journal.
 
+use crate::desk::Known;
 use crate::numbers::Numbers;
 use crate::records::{self, Record, Run};
 use crate::variant::Variant;
@@ -82,8 +83,8 @@ pub struct Recovered {
     pub engine: Engine,
     /// Numbers of each bank's session.
     pub numbers: Vec<Numbers>,
-    /// Last number of each client's commands.
-    pub requests: HashMap<String, u64>,
+    /// Last numbers of each client's commands.
+    pub(crate) requests: HashMap<String, Known>,
     /// Records that were handled.
     pub records: u64,
     /// Orders of all runs.
@@ -113,12 +114,12 @@ impl Recovered {
         self.start = start.clone();
     }
 
-    /// Last number of a client's commands, by the boot clock of the present boot: numbers of another boot or host are of another
+    /// Last numbers of a client's commands, by the boot clock of the present boot: numbers of another boot or host are of another
     /// clock, and its rings are gone.
-    pub(crate) fn last_request(&self, client: &str) -> u64 {
+    pub(crate) fn known(&self, client: &str) -> Known {
         match self.boot == Some(self.start.boot) {
-            true => self.requests.get(client).copied().unwrap_or(0),
-            false => 0,
+            true => self.requests.get(client).copied().unwrap_or_default(),
+            false => Known::default(),
         }
     }
 
@@ -294,11 +295,13 @@ impl Reading {
                 }
             }
             Record::Command {
-                request, client, ..
+                request,
+                client,
+                text,
+                ..
             } => {
-                let last = self.recovered.requests.entry(client.to_owned());
-                let last = last.or_default();
-                *last = request.max(*last);
+                let known = self.recovered.requests.entry(client.to_owned());
+                known.or_default().add(request, text);
             }
             Record::Decided { at_ns, text } => {
                 self.at(at_ns).map_err(restore)?;

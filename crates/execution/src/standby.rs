@@ -8,7 +8,7 @@ use crate::active::{Active, other};
 use crate::config::{Access, ClientConfig, CommandKind, Config, ConfigError};
 use crate::copied::Copied;
 use crate::counters::StandbyCounters;
-use crate::desk::{Command, Ring};
+use crate::desk::{Command, Known, Ring};
 use crate::drop_copy::DropCopy;
 use crate::records;
 use crate::recovery::{Reading, RecoveryError};
@@ -85,7 +85,7 @@ impl Standby {
             reading: Some(Reading::new(&setup)),
             answers: Some(answers),
             rings: rings
-                .map(|client| Ring::new(client, &root, &bus, 0, began_ns))
+                .map(|client| Ring::new(client, &root, &bus, Known::default(), began_ns))
                 .collect(),
             commands: Vec::new(),
             stats: counters_file(&root, &bus)?,

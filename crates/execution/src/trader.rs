@@ -203,8 +203,8 @@ impl Trader {
         let sources = banks.map(|(bank, _)| Source::new(bank, &config.source(bank), &setup));
         let began_ns = boot_ns();
         let rings = config.clients.iter().map(|client| {
-            let last = recovered.last_request(&client.name);
-            Ring::new(client, &root, &config.run.bus, last, began_ns)
+            let known = recovered.known(&client.name);
+            Ring::new(client, &root, &config.run.bus, known, began_ns)
         });
         let rings = rings.collect();
         let fine = Clock::calibrated();

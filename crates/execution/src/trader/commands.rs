@@ -40,11 +40,16 @@ impl<O: Output, L: Link> Core<O, L> {
             Err(Unfit::FromTheFuture) => 0,
             _ => command.request,
         };
+        // A kill is recorded first: the process may die between the two records, and a start executes no command that the journal has.
+        // mutant: execution: a kill is recorded behind its command
+        let is_kill = admitted.is_ok() && command.kind() == Some(CommandKind::Kill);
+        let killed = is_kill.then(|| self.execute(time, client, &command.text, true));
         // mutant: execution: a replayed command is not in the journal
         let is_journaled = self.journal_command(time, client, command, request);
-        let done = match admitted {
-            Ok(()) => self.execute(time, client, &command.text, is_journaled),
-            Err(unfit) => Err(unfit.reason().to_owned()),
+        let done = match (admitted, killed) {
+            (Ok(()), Some(killed)) => killed,
+            (Ok(()), None) => self.execute(time, client, &command.text, is_journaled),
+            (Err(unfit), _) => Err(unfit.reason().to_owned()),
         };
         let (answer, reason) = match &done {
             Ok(answer) => (*answer, None),

@@ -25,10 +25,16 @@ pub struct Bank {
     random: Random,
     shown: Vec<Option<Ladder>>,
     quote_ns: u64,
-    /// On the way to the engine, by time of arrival.
-    priced: VecDeque<(u64, Priced)>,
+    /// On the way to the engine, by time of arrival, and when it was made.
+    priced: VecDeque<(u64, u64, Priced)>,
     is_streaming: bool,
     number: u64,
+    /// The wall clock of its host was set by this much in all, nanoseconds.
+    pub set_ns: i64,
+    /// The engine's wall clock was set then: quotes of before do not count.
+    doubted_ns: Option<u64>,
+    /// It does not quote until then.
+    pub quiet_ns: u64,
 }
 
 impl Bank {
@@ -51,6 +57,9 @@ impl Bank {
             priced: VecDeque::new(),
             is_streaming: false,
             number: 0,
+            set_ns: 0,
+            doubted_ns: None,
+            quiet_ns: 0,
         }
     }
 
@@ -58,20 +67,41 @@ impl Bank {
     pub fn stream(&mut self, now_ns: u64, is_up: bool) {
         self.is_streaming = is_up;
         self.priced.clear();
+        self.doubted_ns = None;
         let priced = if is_up { Priced::Up } else { Priced::Down };
         self.arrives(now_ns, priced);
     }
 
     fn arrives(&mut self, now_ns: u64, priced: Priced) {
-        let last_ns = self.priced.back().map_or(0, |(at_ns, _)| *at_ns);
+        let last_ns = self.priced.back().map_or(0, |(at_ns, ..)| *at_ns);
         let at_ns = last_ns.max(now_ns + self.random.below(2 * MS));
-        self.priced.push_back((at_ns, priced));
+        self.priced.push_back((at_ns, now_ns, priced));
+    }
+
+    /// The engine's wall clock was set: its quotes count again when they are new, as a bus's do.
+    pub fn doubt(&mut self, now_ns: u64) {
+        self.doubted_ns = Some(now_ns);
     }
 
     /// What has arrived at the engine.
     pub fn priced(&mut self, now_ns: u64) -> Option<Priced> {
-        let (at_ns, _) = self.priced.front()?;
-        (*at_ns <= now_ns).then(|| self.priced.pop_front().expect("the front").1)
+        loop {
+            let (at_ns, made_ns, _) = self.priced.front()?;
+            if *at_ns > now_ns {
+                return None;
+            }
+            let is_old = self.doubted_ns.map(|doubted_ns| *made_ns < doubted_ns);
+            match (is_old, &self.priced.front()?.2) {
+                (Some(true), Priced::Quotes(..)) | (Some(_), Priced::Up) => {
+                    self.priced.pop_front();
+                }
+                (Some(false), Priced::Quotes(..)) => {
+                    self.doubted_ns = None;
+                    return Some(Priced::Up);
+                }
+                _ => return self.priced.pop_front().map(|(.., priced)| priced),
+            }
+        }
     }
 
     /// A turn of the bank.
@@ -79,6 +109,11 @@ impl Bank {
         if self.quote_ns <= at.mono_ns {
             self.quote(config, mids, at.mono_ns);
         }
+        // By its own wall clock.
+        let at = ReceiveTime {
+            wall_ns: at.wall_ns.saturating_add_signed(self.set_ns),
+            ..at
+        };
         if is_sound {
             self.desk.open();
         }
@@ -89,7 +124,7 @@ impl Bank {
     }
 
     pub fn due_ns(&self) -> u64 {
-        let priced_ns = self.priced.front().map_or(u64::MAX, |(at_ns, _)| *at_ns);
+        let priced_ns = self.priced.front().map_or(u64::MAX, |(at_ns, ..)| *at_ns);
         let line_ns = self.line.borrow().due_ns();
         priced_ns
             .min(line_ns)
@@ -103,7 +138,7 @@ impl Bank {
         let pair = self.random.index(mids.len());
         let mid = mids[pair] + self.random.between(-2, 2);
         let ladder = Ladder::around(mid, about);
-        if self.is_streaming {
+        if self.is_streaming && self.quiet_ns <= now_ns {
             self.number += 1;
             let quotes = quotes(
                 &ladder,

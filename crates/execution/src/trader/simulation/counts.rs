@@ -2,53 +2,72 @@
 
 use touchline_lab::bank::CONTRADICTED;
 
-/// Counts of a run, to show that it was not idle.
-#[derive(Debug, Default, Clone, Copy)]
-pub struct Counts {
-    pub orders: u64,
-    pub fills: u64,
-    pub deaths: u64,
-    pub power_losses: u64,
-    /// Orders that a loss of power took from the journal, and that were adopted.
-    pub adopted: u64,
-    /// Banks that the desk released, as they had not listed their orders, and those that named an order which the engine lacked.
-    pub released: u64,
-    pub released_with_lost: u64,
-    pub journal_failures: u64,
-    pub cuts: u64,
-    pub resolved: u64,
-    pub freezes: u64,
-    pub promotions: u64,
-    pub refused_promotions: u64,
-    /// Reports that contradicted themselves, by their tag in the order of [`CONTRADICTED`].
-    pub contradictions: [u64; CONTRADICTED.len()],
-    /// Orders that were disputed and resolved while the run went on.
-    pub disputed: u64,
-    /// Trades that the desk booked without an order.
-    pub booked: u64,
-    pub simulated_ms: u64,
+macro_rules! counts {
+    ($($(#[$doc:meta])* $name:ident,)*) => {
+        /// Counts of a run, to show that it was not idle.
+        #[derive(Debug, Default, Clone, Copy)]
+        pub struct Counts {
+            $($(#[$doc])* pub $name: u64,)*
+            /// Reports that contradicted themselves, by their tag in the order of [`CONTRADICTED`].
+            pub contradictions: [u64; CONTRADICTED.len()],
+        }
+
+        impl Counts {
+            pub fn add(&mut self, other: &Counts) {
+                $(self.$name += other.$name;)*
+                for (sum, count) in self.contradictions.iter_mut().zip(&other.contradictions) {
+                    *sum += count;
+                }
+            }
+
+            /// Each count with its name.
+            pub fn each(&self) -> impl Iterator<Item = (String, u64)> {
+                let named = [$((stringify!($name), self.$name),)*];
+                let named = named.into_iter().map(|(name, count)| (name.replace('_', " "), count));
+                let tags = CONTRADICTED.iter().zip(self.contradictions);
+                named.chain(tags.map(|(tag, count)| (format!("contradictions in {tag}"), count)))
+            }
+        }
+    };
 }
 
-impl Counts {
-    pub fn add(&mut self, other: &Counts) {
-        self.orders += other.orders;
-        self.fills += other.fills;
-        self.deaths += other.deaths;
-        self.power_losses += other.power_losses;
-        self.adopted += other.adopted;
-        self.released += other.released;
-        self.released_with_lost += other.released_with_lost;
-        self.journal_failures += other.journal_failures;
-        self.cuts += other.cuts;
-        self.resolved += other.resolved;
-        self.freezes += other.freezes;
-        self.promotions += other.promotions;
-        self.refused_promotions += other.refused_promotions;
-        for (sum, count) in self.contradictions.iter_mut().zip(&other.contradictions) {
-            *sum += count;
-        }
-        self.disputed += other.disputed;
-        self.booked += other.booked;
-        self.simulated_ms += other.simulated_ms;
-    }
+counts! {
+    orders,
+    fills,
+    deaths,
+    power_losses,
+    /// Orders that a loss of power took from the journal, and that were adopted.
+    adopted,
+    /// Banks that the desk released, as they had not listed their orders, and those that named an order which the engine lacked.
+    released,
+    released_with_lost,
+    journal_failures,
+    /// Starts behind a journal that had failed, and those of them that died before they recorded its kill.
+    starts_after_failure,
+    deaths_before_kill_recorded,
+    cuts,
+    resolved,
+    freezes,
+    promotions,
+    refused_promotions,
+    /// Orders that were disputed and resolved while the run went on.
+    disputed,
+    /// Trades that the desk booked without an order.
+    booked,
+    /// Kills of the desk through a ring and through a file, kills that the engine set by itself, and kills during which it died.
+    ring_kills,
+    file_kills,
+    own_kills,
+    deaths_in_kills,
+    lifts,
+    /// Commands in the rings at a start that were sent before it.
+    commands_of_before,
+    /// Wall clocks that were set: of the engine's host forward and back, while the engine ran and while it did not, and of banks.
+    engine_steps_forward,
+    engine_steps_back,
+    engine_steps_down,
+    bank_steps,
+    /// Banks that stopped to quote without a word.
+    quote_stalls,
+    simulated_ms,
 }

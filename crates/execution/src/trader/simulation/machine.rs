@@ -30,6 +30,8 @@ pub struct Machine {
     pub journal: SimulatedJournal,
     /// Monotonic time.
     pub now_ns: u64,
+    /// The wall clock was set by this much in all, nanoseconds.
+    pub set_ns: i64,
     pub watch: Watch,
     pub random: Random,
     /// The journal's thread does something once in so many calls: a slow disk lacks more of the end.
@@ -43,6 +45,7 @@ impl Machine {
         Machine {
             journal,
             now_ns: 1_000_000,
+            set_ns: 0,
             watch,
             random,
             pace: PACE,
@@ -52,7 +55,18 @@ impl Machine {
 
     /// Time by the wall clock.
     pub fn wall_ns(&self) -> u64 {
-        BEGIN_NS + self.now_ns
+        self.now_ns.wrapping_add_signed(self.wall_offset_ns())
+    }
+
+    /// The wall clock less the monotonic one, nanoseconds.
+    pub fn wall_offset_ns(&self) -> i64 {
+        BEGIN_NS as i64 + self.set_ns
+    }
+
+    /// Sets the wall clock.
+    pub fn set_wall(&mut self, set_ns: i64) {
+        self.set_ns = set_ns;
+        self.watch.wall_set(self.now_ns, set_ns);
     }
 
     /// The process dies in that call from here on; `None`: in none.
@@ -103,7 +117,13 @@ impl Output for SimulatedHost {
         match call {
             Call::IsDead => Err(Refused::Closed),
             Call::Dies if machine.random.below(2) == 0 => Err(Refused::Closed),
-            Call::Dies | Call::Lives => machine.journal.append(record),
+            Call::Dies | Call::Lives => {
+                let appended = machine.journal.append(record);
+                if appended.is_err() {
+                    machine.watch.refused_ns.get_or_insert(machine.now_ns);
+                }
+                appended
+            }
         }
     }
 

@@ -1,7 +1,7 @@
 //! The desk: two people who send, cancel, kill, lift, enable and resolve.
 
 use super::watch::{Parent, Watch};
-use crate::desk::Command;
+use crate::desk::{Command, KILL};
 use std::collections::VecDeque;
 use touchline_fx::orders::Terms;
 use touchline_lab::bank::Deal;
@@ -10,6 +10,8 @@ use touchline_lab::random::Random;
 const MS: u64 = 1_000_000;
 /// Parents that the desk sends again after a loss of the host.
 const UNANSWERED_MAX: usize = 5;
+/// Commands that a ring keeps.
+const RING_COMMANDS: usize = 24;
 
 /// The desk.
 pub struct Traders {
@@ -22,6 +24,8 @@ pub struct Traders {
     pub waiting: VecDeque<(usize, Command)>,
     /// Commands that were sent before.
     sent: Vec<(usize, Command)>,
+    /// Number of the kill in the file of each client.
+    pub kill_files: [Option<u64>; 2],
     /// Trades that the desk books without an order: command, pair, units and cash (1e-9).
     pub bookings: Vec<(String, usize, i64, i128)>,
     /// Parents whose answer was lost with the host, and when they are sent again.
@@ -37,6 +41,7 @@ impl Traders {
             last_request: [0; 2],
             waiting: VecDeque::new(),
             sent: Vec::new(),
+            kill_files: [None; 2],
             bookings: Vec::new(),
             unanswered: (Vec::new(), 0),
         }
@@ -77,10 +82,33 @@ impl Traders {
         }
     }
 
-    /// Ends everything.
+    /// Ends everything, through a ring or a file.
     pub fn kill(&mut self, now_ns: u64) {
         let client = self.random.index(2);
-        self.send(now_ns, client, r#"{"op":"kill"}"#.to_owned());
+        if self.random.chance(0.4) {
+            self.kill_files[client] = Some(self.number(now_ns, client));
+            return;
+        }
+        self.send(now_ns, client, KILL.to_owned());
+    }
+
+    /// Another process of the engine reads the rings from where they begin. Returns how many commands that are.
+    pub fn read_again(&mut self) -> usize {
+        // Of the older ones only kills, for which a start may have a use.
+        let old = self.sent.len().saturating_sub(RING_COMMANDS);
+        let sent = self.sent.iter().enumerate();
+        let left = sent.filter(|(at, (_, command))| *at >= old || command.text == KILL);
+        self.waiting = left.map(|(_, sent)| sent.clone()).collect();
+        self.waiting.len()
+    }
+
+    /// Whether a kill waits that the journal has not: `known` has the number of each client's last kill in it.
+    pub fn is_kill_waiting(&self, known: [u64; 2]) -> bool {
+        let in_ring = |(client, command): &(usize, Command)| {
+            command.text == KILL && command.request > known[*client]
+        };
+        let in_file = |client: usize| self.kill_files[client] > Some(known[client]);
+        self.waiting.iter().any(in_ring) || in_file(0) || in_file(1)
     }
 
     /// Says what became of an order, as its bank has it. The desk of the bank trades at the order's price.
@@ -147,6 +175,7 @@ impl Traders {
 
     /// The host was lost until `start_ns`: the desk sends the last parents again then, as it has no answer to them.
     pub fn host_lost(&mut self, start_ns: u64) {
+        self.kill_files = [None; 2];
         let sent = self.sent.iter().rev().map(|(_, command)| &command.text);
         let parents = sent.filter(|text| text.contains("\"qty\""));
         let parents = parents.take(UNANSWERED_MAX).cloned();
@@ -164,11 +193,16 @@ impl Traders {
     }
 
     fn send(&mut self, now_ns: u64, client: usize, text: String) -> u64 {
-        let request = now_ns.max(self.last_request[client] + 1);
-        self.last_request[client] = request;
+        let request = self.number(now_ns, client);
         let command = Command { request, text };
         self.sent.push((client, command.clone()));
         self.waiting.push_back((client, command));
+        request
+    }
+
+    fn number(&mut self, now_ns: u64, client: usize) -> u64 {
+        let request = now_ns.max(self.last_request[client] + 1);
+        self.last_request[client] = request;
         request
     }
 
@@ -233,6 +267,13 @@ impl Traders {
             is_buy,
             quantity,
             limit,
+            // One attempt has no deadline.
+            deadline_ms: if tif == "gtd" {
+                deadline_ms
+            } else {
+                u64::MAX / MS / 2
+            },
+            accepted: None,
         };
         watch.parents.insert(id, parent);
         self.send(now_ns, 0, text);

@@ -1,12 +1,16 @@
 //! What is watched from outside the engine: the orders on the wire, the lines for readers, and what the desk wanted.
 
+use super::machine::BEGIN_NS;
 use std::collections::{HashMap, HashSet, VecDeque};
 use touchline_types::Id;
-use touchline_wire::fix::{Frame, Message, decimal, frame};
+use touchline_wire::fix::{Frame, Message, decimal, frame, timestamp};
 
 const MESSAGE_BYTES_MAX: usize = 64 << 10;
 /// A second, less what an order may wait for room in the kernel: the engine counts orders when it makes them.
 const SECOND_NS: u64 = 950_000_000;
+const MS: u64 = 1_000_000;
+/// Longest wait of an order for room in the kernel.
+const WAIT_NS: u64 = 3_000 * MS;
 /// Lines of the trace that a failure prints.
 const TRACE_LINES: usize = 400;
 
@@ -18,6 +22,9 @@ pub struct Parent {
     pub quantity: i64,
     /// Ticks.
     pub limit: Option<i64>,
+    pub deadline_ms: u64,
+    /// When it was accepted, by the monotonic clock, and the epoch of that run.
+    pub accepted: Option<(u64, u64)>,
 }
 
 /// When an order left, and its TransactTime (60).
@@ -32,6 +39,8 @@ pub struct Watch {
     pub parents: HashMap<String, Parent>,
     /// Whether the kill switch was set after the last thing that the engine did.
     pub is_killed: bool,
+    /// A kill is being executed: it holds whatever happens to the process.
+    pub is_killing: bool,
     pub failure: Option<String>,
     pub orders: u64,
     sent: HashSet<String>,
@@ -41,6 +50,14 @@ pub struct Watch {
     rest: Vec<Vec<u8>>,
     /// Orders of the last second, and their limit, by bank.
     rates: Vec<(VecDeque<Sent>, usize)>,
+    /// When the wall clock of the engine's host was set, and by how much in all, nanoseconds.
+    walls: Vec<(u64, i64)>,
+    /// Epoch of the run.
+    epoch: u64,
+    /// How much the wall clock was set by when it began.
+    began_set_ns: i64,
+    /// When the journal of the run refused a record.
+    pub refused_ns: Option<u64>,
     /// Lines that a reader took.
     pub lines: Vec<String>,
     trace: Option<VecDeque<String>>,
@@ -56,12 +73,17 @@ impl Watch {
             pairs,
             parents: HashMap::new(),
             is_killed: false,
+            is_killing: false,
             failure: None,
             orders: 0,
             sent: HashSet::new(),
             canceled: vec![HashSet::new(); rates.len()],
             rest: vec![Vec::new(); rates.len()],
             rates,
+            walls: vec![(0, 0)],
+            epoch: 0,
+            began_set_ns: 0,
+            refused_ns: None,
             lines: Vec::new(),
             trace: traces.then(VecDeque::new),
         }
@@ -83,6 +105,42 @@ impl Watch {
 
     pub fn fail(&mut self, what: String) {
         self.failure.get_or_insert(what);
+    }
+
+    /// A run starts. Its clock begins with the wall clock: what a step forward makes old counts no more.
+    pub fn started(&mut self, epoch: u64) {
+        (self.epoch, self.refused_ns) = (epoch, None);
+        let set_ns = self.walls.last().map_or(0, |(_, set_ns)| *set_ns);
+        if std::mem::replace(&mut self.began_set_ns, set_ns) < set_ns {
+            self.rates.iter_mut().for_each(|(recent, _)| recent.clear());
+        }
+    }
+
+    /// The wall clock of the engine's host was set.
+    pub fn wall_set(&mut self, now_ns: u64, set_ns: i64) {
+        self.walls.push((now_ns, set_ns));
+    }
+
+    /// When an order was made, by the monotonic clock: its time is of the wall clock, now or a while ago, since it may wait for room
+    /// in the kernel. `None`: its time is of another clock.
+    fn made_ns(&self, now_ns: u64, made: &str) -> Option<u64> {
+        let made_ns = timestamp(made.as_bytes()).ok()?;
+        let mut until_ns = now_ns;
+        for (from_ns, set_ns) in self.walls.iter().rev() {
+            let at_ns = made_ns.saturating_add_signed(-(BEGIN_NS as i64 + set_ns));
+            // Times have milliseconds, and a step is noticed in the next round.
+            let earliest_ns = from_ns
+                .max(&now_ns.saturating_sub(WAIT_NS))
+                .saturating_sub(MS);
+            if (earliest_ns..=until_ns + MS).contains(&at_ns) {
+                return Some(at_ns);
+            }
+            if *from_ns + WAIT_NS < now_ns {
+                return None;
+            }
+            until_ns = *from_ns;
+        }
+        None
     }
 
     /// Whether an order has been on the wire.
@@ -172,9 +230,35 @@ impl Watch {
                 "{count} orders to bank {bank} in a second, the limit is {most}"
             ));
         }
+        match self.made_ns(now_ns, field(60)) {
+            None => {
+                let made = field(60);
+                self.fail(format!("order {id} has the time {made}, by another clock"));
+            }
+            Some(made_ns) => {
+                let refused_ns = self.refused_ns.unwrap_or(u64::MAX);
+                if made_ns > refused_ns.saturating_add(MS) {
+                    self.fail(format!("order {id} has no record in the journal"));
+                }
+                if let Some(late_ms) = self.late_ms(id, made_ns) {
+                    self.fail(format!(
+                        "order {id} was made {late_ms} ms after the deadline of its parent"
+                    ));
+                }
+            }
+        }
         if let Err(what) = self.judge(id, field(55), field(54), field(38), field(44)) {
             self.fail(format!("order {id}: {what}"));
         }
+    }
+
+    /// How long after the deadline of its parent an order was made.
+    fn late_ms(&self, id: &str, made_ns: u64) -> Option<u64> {
+        let parent = parent_of(id).and_then(|name| self.parents.get(name))?;
+        let (accepted_ns, epoch) = parent.accepted?;
+        let until_ns = accepted_ns + parent.deadline_ms * MS;
+        let late_ms = made_ns.saturating_sub(until_ns) / MS;
+        (epoch == self.epoch && late_ms > 1).then_some(late_ms)
     }
 
     fn judge(

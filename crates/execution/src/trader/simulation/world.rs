@@ -19,12 +19,14 @@ use crate::variant::Variant;
 use std::cell::RefCell;
 use std::collections::HashSet;
 use std::rc::Rc;
+use touchline_compose::InputTime;
 use touchline_fx::input::Session;
 use touchline_fx::quotes::{BusQuotes, Quoted};
 use touchline_fx::setup::Setup;
 use touchline_journal::{Mode, SimulatedJournal, State};
 use touchline_lab::bank::CONTRADICTED;
 use touchline_lab::random::Random;
+use touchline_transport::clock::WallWatch;
 use touchline_types::{Id, ReceiveTime};
 
 const MS: u64 = 1_000_000;
@@ -49,6 +51,10 @@ struct Process {
     gates: Vec<Gate>,
     epoch: u64,
     has_begun: bool,
+    clock: InputTime,
+    began_ns: u64,
+    /// Number of the last kill that was taken from the file of each client.
+    kills_taken: [u64; 2],
 }
 
 /// The world of a run.
@@ -63,6 +69,8 @@ pub struct World {
     standby: Option<Standby>,
     /// The process does nothing until then.
     frozen_ns: u64,
+    /// It was frozen since its last round.
+    was_frozen: bool,
     /// A frozen process beside the one that was promoted without the lock.
     rival: Option<Process>,
     traders: Traders,
@@ -79,6 +87,8 @@ pub struct World {
     is_sound: bool,
     /// The host lost power, and no process has started since.
     is_booting: bool,
+    /// The journal had failed, and no start has recorded the kill yet.
+    is_failure_open: bool,
 }
 
 impl World {
@@ -118,6 +128,7 @@ impl World {
             process: None,
             standby: None,
             frozen_ns: 0,
+            was_frozen: false,
             rival: None,
             traders: Traders::new(random.split()),
             asked: HashSet::new(),
@@ -128,6 +139,7 @@ impl World {
             whole_ns: 0,
             is_sound: false,
             is_booting: false,
+            is_failure_open: false,
             scenario,
             setup,
             random,
@@ -272,7 +284,7 @@ impl World {
         match &self.process {
             Some(process) => {
                 let wake_ns = process.core.engine.next_timeout_ns();
-                due_ns = due_ns.min(wake_ns.saturating_sub(BEGIN_NS));
+                due_ns = due_ns.min(wake_ns.saturating_sub(process.clock.at_ns(0)));
             }
             None => due_ns = due_ns.min(self.start_ns),
         }
@@ -289,6 +301,7 @@ impl World {
         }
     }
 
+    /// A time of the world, whose clock nobody sets.
     fn time(&self) -> ReceiveTime {
         ReceiveTime {
             wall_ns: BEGIN_NS + self.now_ns,
@@ -297,7 +310,6 @@ impl World {
     }
 
     fn start(&mut self) -> Result<(), String> {
-        let at = self.time();
         // The session of a bank may be down for longer than the desk waits.
         if std::mem::take(&mut self.is_booting) && !self.is_sound {
             for bank in &mut self.banks {
@@ -312,9 +324,13 @@ impl World {
             let death = random.chance(0.3).then(|| 1 + random.index(60));
             let failed_sync = random.chance(0.05).then(|| 1 + random.index(40));
             machine.journal.arm(death, failed_sync);
-            machine.arm(random.chance(0.7).then(|| 1 + random.below(400)));
+            let calls = match self.is_failure_open && random.chance(0.6) {
+                true => 30,
+                false => 400,
+            };
+            machine.arm(random.chance(0.7).then(|| 1 + random.below(calls)));
         }
-        let report = match machine.journal.start(at.wall_ns) {
+        let report = match machine.journal.start(machine.wall_ns()) {
             Ok(report) => report,
             Err(_) if machine.is_dead() => {
                 self.start_ns = self.now_ns + MS;
@@ -341,23 +357,34 @@ impl World {
             .map_err(|error| format!("no recovery: {error}"))?,
         };
         recovered.note_start(&report);
-        if machine.watch.is_killed && !recovered.engine.is_killed() {
+        let clients = &self.scenario.engine.clients;
+        let known = [0, 1].map(|client: usize| recovered.known(&clients[client].name).kill);
+        if !report.is_other_boot {
+            self.counts.commands_of_before += self.traders.read_again() as u64;
+        }
+        let is_killed = recovered.engine.is_killed() || recovered.had_unrecorded_kill();
+        let was_killed = machine.watch.is_killed || machine.watch.is_killing;
+        if was_killed && !is_killed && !self.traders.is_kill_waiting(known) {
             return Err("a kill was lost with the process".to_owned());
         }
+        self.is_failure_open = recovered.had_unrecorded_kill();
+        self.counts.starts_after_failure += u64::from(self.is_failure_open);
         let what = (recovered.orders, recovered.last_ns.saturating_sub(BEGIN_NS));
         machine.watch.note(self.now_ns, || {
             format!("start {} with {} orders", report.epoch, what.0)
         });
-        machine.watch.is_killed = recovered.engine.is_killed();
-        self.process = Some(self.process_of(recovered, report.epoch));
+        (machine.watch.is_killed, machine.watch.is_killing) = (is_killed, false);
+        machine.watch.started(report.epoch);
+        let watch = WallWatch::of(machine.wall_offset_ns());
+        self.process = Some(self.process_of(recovered, report.epoch, watch));
         Ok(())
     }
 
-    fn process_of(&self, recovered: Recovered, epoch: u64) -> Process {
+    fn process_of(&self, recovered: Recovered, epoch: u64, watch: WallWatch) -> Process {
         let clients = self.scenario.engine.clients.iter();
         let gates = clients.map(|client| {
-            let last = recovered.requests.get(&client.name).copied().unwrap_or(0);
-            Gate::new(client.max_commands_per_s, last, self.now_ns)
+            let known = recovered.known(&client.name);
+            Gate::new(client.max_commands_per_s, known, self.now_ns)
         });
         let gates = gates.collect();
         let links = self.banks.iter().enumerate().map(|(bank, about)| Wire {
@@ -366,34 +393,47 @@ impl World {
             machine: self.machine.clone(),
         });
         let host = SimulatedHost(self.machine.clone());
-        let core = Core::new(&self.scenario.engine, host, links, recovered, epoch);
+        let clock = InputTime::start(watch, self.now_ns, recovered.last_ns);
+        let mut core = Core::new(&self.scenario.engine, host, links, recovered, epoch);
+        core.wall_ahead_ns = clock.wall_ahead_ns();
         Process {
             core,
             gates,
             epoch,
             has_begun: false,
+            clock,
+            began_ns: self.now_ns,
+            kills_taken: [0; 2],
         }
     }
 
     /// A round of the hot thread.
     fn round(&mut self, mut process: Process) {
         let mono_ns = self.now_ns;
-        let wall_ns = BEGIN_NS + mono_ns;
+        if std::mem::take(&mut self.was_frozen) {
+            process.core.pause(MS);
+        }
+        self.watch_wall(&mut process);
+        let wall_ns = self.input_ns(&process);
         if !process.has_begun {
             process.has_begun = true;
             let core = &mut process.core;
             let time = core.time(mono_ns, wall_ns);
             // It fails if the process dies in it; a journal that fails ends the process as well.
             let begun = core.begin(&self.scenario.engine, process.epoch, time);
-            if begun.is_err() {
+            if begun.is_err() || self.machine.borrow().is_dead() {
+                self.counts.deaths_before_kill_recorded += u64::from(self.is_failure_open);
                 return self.died(process);
             }
+            self.is_failure_open = false;
             for bank in &mut self.banks {
                 bank.stream(mono_ns, true);
             }
         }
         self.commands(&mut process);
+        self.take_kills(&mut process);
         let core = &mut process.core;
+        let was_killed = core.engine.is_killed();
         core.order_sessions(mono_ns, || wall_ns, |_| true);
         watch(&self.machine, core);
         for (place, bank) in self.banks.iter_mut().enumerate() {
@@ -420,6 +460,7 @@ impl World {
         core.engine.hold(false);
         core.watch_journal(time);
         watch(&self.machine, core);
+        self.counts.own_kills += u64::from(!was_killed && core.engine.is_killed());
         for incident in core.incidents.drain(..) {
             let watch = &mut self.machine.borrow_mut().watch;
             let text = incident.to_string();
@@ -433,7 +474,6 @@ impl World {
             self.died(process);
         } else if is_failed && (self.is_sound || self.random.chance(0.05)) {
             // The desk starts it again, with a sound disk.
-            self.counts.journal_failures += 1;
             self.died(process);
         } else {
             self.process = Some(process);
@@ -444,10 +484,14 @@ impl World {
     fn heal(&mut self) {
         self.note(|| "all faults end".to_owned());
         self.is_sound = true;
+        self.set_engine_wall(0);
         let machine = &mut *self.machine.borrow_mut();
         machine.arm(None);
         if !machine.is_dead() {
             machine.journal.arm(None, None);
+        }
+        for bank in &mut self.banks {
+            (bank.set_ns, bank.quiet_ns) = (0, 0);
         }
         self.traders.kill(self.now_ns);
         self.traders.book_all(self.now_ns);
@@ -479,7 +523,7 @@ impl World {
         }
         let engine = &process.core.engine;
         let live = engine.orders().live().to_vec();
-        let is_waiting = self.traders.waiting.is_empty();
+        let is_waiting = self.traders.waiting.is_empty() && self.traders.kill_files == [None; 2];
         // What a journal that failed refused is sent again.
         let names = (0..self.traders.bookings.len()).map(|number| format!("B{number}"));
         let mut names = names.map(|name| Id::lossy(name.as_bytes()));
@@ -532,6 +576,6 @@ impl World {
 fn watch(machine: &Rc<RefCell<Machine>>, core: &Engine) {
     let mut machine = machine.borrow_mut();
     if !machine.is_dead() {
-        machine.watch.is_killed = core.engine.is_killed();
+        (machine.watch.is_killed, machine.watch.is_killing) = (core.engine.is_killed(), false);
     }
 }

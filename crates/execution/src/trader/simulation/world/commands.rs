@@ -1,15 +1,19 @@
 //! The desk's commands reach the engine, and the desk answers its call for a bank that does not list its orders.
 
 use super::super::watch::parent_of;
-use super::{BEGIN_NS, Engine, Process, World, watch};
+use super::{Engine, Machine, Process, World, watch};
+use crate::desk::{Command, KILL};
+use crate::variant::Variant;
 use std::collections::BTreeSet;
 use touchline_fx::orders::OrderState;
+use touchline_lab::random::Random;
 use touchline_types::Id;
 
 impl World {
     /// What waits in the rings.
     pub(super) fn commands(&mut self, process: &mut Process) {
         let (mono_ns, epoch) = (self.now_ns, process.epoch);
+        let wall_ns = self.input_ns(process);
         let core = &mut process.core;
         for bank in 0..self.banks.len() {
             if core.engine.waits_for_desk(bank) && self.random.chance(0.1) {
@@ -17,7 +21,10 @@ impl World {
             }
         }
         self.resolve_disputed(core);
-        while let Some((client, command)) = self.traders.waiting.pop_front() {
+        while !self.machine.borrow().is_dead() {
+            let Some((client, command)) = self.traders.waiting.pop_front() else {
+                break;
+            };
             let banks = 0..core.sessions.len();
             let waits: Vec<usize> = banks.filter(|at| core.engine.waits_for_desk(*at)).collect();
             let is_enable = |bank: &usize| {
@@ -29,22 +36,81 @@ impl World {
             if waits.iter().any(is_enable) && !is_asked {
                 continue;
             }
-            let time = core.time(mono_ns, BEGIN_NS + mono_ns);
+            let time = core.time(mono_ns, wall_ns);
             let admitted = process.gates[client].admit(&command, mono_ns);
             let machine = &self.machine;
             machine.borrow_mut().watch.note(mono_ns, || {
                 format!("command: {} {admitted:?}", command.text)
             });
+            let was_killed = core.engine.is_killed();
+            let is_kill = command.text == KILL && admitted.is_ok();
+            if is_kill {
+                self.counts.ring_kills += 1;
+                kill(&mut machine.borrow_mut(), &mut self.random, self.is_sound);
+            }
             if command.text.contains("lift") {
                 machine.borrow_mut().watch.is_killed = false;
             }
-            let client = &self.scenario.engine.clients[client];
-            core.command(time, client, &command, admitted);
+            let parent = parent_named(&command.text);
+            let parent = parent.filter(|id| !core.engine.parents().has(id));
+            let about = &self.scenario.engine.clients[client];
+            core.command(time, about, &command, admitted);
             watch(machine, core);
+            self.counts.lifts += u64::from(was_killed && !core.engine.is_killed());
+            self.counts.deaths_in_kills += u64::from(is_kill && machine.borrow().is_dead());
+            if let Some(id) = parent.filter(|id| core.engine.parents().has(id)) {
+                let watch = &mut machine.borrow_mut().watch;
+                if command.request < process.began_ns {
+                    let id = id.as_str();
+                    watch.fail(format!("parent {id} is of before the start, and executed"));
+                }
+                if let Some(parent) = watch.parents.get_mut(id.as_str()) {
+                    parent.accepted = Some((mono_ns, epoch));
+                }
+            }
             let released = waits
                 .iter()
                 .filter(|bank| !core.engine.waits_for_desk(**bank));
             self.counts.released += released.count() as u64;
+        }
+    }
+
+    /// Kills in files. The engine removes a file when it looks the next time.
+    pub(super) fn take_kills(&mut self, process: &mut Process) {
+        let wall_ns = self.input_ns(process);
+        for client in 0..process.gates.len() {
+            if self.machine.borrow().is_dead() {
+                return;
+            }
+            let Some(request) = self.traders.kill_files[client] else {
+                continue;
+            };
+            if process.kills_taken[client] == request {
+                self.traders.kill_files[client] = None;
+                continue;
+            }
+            process.kills_taken[client] = request;
+            if Variant::KillFileRemovedEarly.is_on() {
+                self.traders.kill_files[client] = None;
+            }
+            let text = KILL.to_owned();
+            let command = Command { request, text };
+            let admitted = process.gates[client].admit(&command, self.now_ns);
+            if admitted.is_ok() {
+                self.counts.file_kills += 1;
+                kill(
+                    &mut self.machine.borrow_mut(),
+                    &mut self.random,
+                    self.is_sound,
+                );
+            }
+            let core = &mut process.core;
+            let time = core.time(self.now_ns, wall_ns);
+            let client = &self.scenario.engine.clients[client];
+            core.command(time, client, &command, admitted);
+            watch(&self.machine, core);
+            let is_dead = self.machine.borrow().is_dead();
+            self.counts.deaths_in_kills += u64::from(admitted.is_ok() && is_dead);
         }
     }
 
@@ -90,4 +156,19 @@ impl World {
         let request = self.traders.enable(self.now_ns, bank, symbol);
         self.asked.insert((request, epoch));
     }
+}
+
+/// A kill is about to be executed. Some processes die in it.
+fn kill(machine: &mut Machine, random: &mut Random, is_sound: bool) {
+    machine.watch.is_killing = true;
+    if !is_sound && random.chance(0.06) {
+        machine.arm(Some(1 + random.below(4)));
+    }
+}
+
+/// The name of the parent that a command sends.
+fn parent_named(text: &str) -> Option<Id> {
+    let (_, rest) = text.split_once(r#""op":"parent","id":""#)?;
+    let (id, _) = rest.split_once('"')?;
+    Some(Id::lossy(id.as_bytes()))
 }

@@ -2,13 +2,19 @@
 
 use super::{BOOT_NS, MS, Process, Standby, World};
 use crate::variant::Variant;
+use touchline_fx::input::Session;
 use touchline_journal::State;
 
 impl World {
     pub(super) fn fault(&mut self) {
         self.fault_ns = self.now_ns + 10 * MS + self.random.below(150 * MS);
         let bank = self.random.index(self.banks.len());
-        match self.random.below(9) {
+        match self.random.below(12) {
+            11 => {
+                self.counts.quote_stalls += 1;
+                self.banks[bank].quiet_ns = self.now_ns + self.random.below(300 * MS);
+            }
+            9 | 10 => self.set_wall(bank),
             8 => self.freeze(),
             0..=2 => {
                 self.note(|| format!("the connection to bank {bank} is cut"));
@@ -32,6 +38,70 @@ impl World {
         }
     }
 
+    /// The wall clock of a host is set: the engine's, whether the engine runs or not, or that of a bank.
+    fn set_wall(&mut self, bank: usize) {
+        let seconds = self.random.between(-40, 40);
+        let set_ns = seconds * 1_000_000_000 + self.random.between(0, 999) * MS as i64;
+        if self.random.chance(0.3) {
+            self.note(|| format!("the clock of bank {bank} is set to {set_ns} ns"));
+            self.counts.bank_steps += 1;
+            self.banks[bank].set_ns = set_ns;
+            return;
+        }
+        // An hour, by a person; a second that a time service corrects.
+        let set_ns = match self.random.below(8) {
+            0 => 3_600_000_000_000 * self.random.between(-1, 1),
+            1 => set_ns % 1_000_000_000,
+            _ => set_ns,
+        };
+        self.set_engine_wall(set_ns);
+    }
+
+    pub(super) fn set_engine_wall(&mut self, set_ns: i64) {
+        let machine = &mut *self.machine.borrow_mut();
+        let step_ns = set_ns - machine.set_ns;
+        if step_ns.unsigned_abs() < 150 * MS {
+            return;
+        }
+        let now_ns = self.now_ns;
+        machine.watch.note(now_ns, || {
+            format!("the clock of the engine is set by {step_ns} ns")
+        });
+        machine.set_wall(set_ns);
+        self.counts.engine_steps_down += u64::from(self.process.is_none());
+        match step_ns > 0 {
+            true => self.counts.engine_steps_forward += 1,
+            false => self.counts.engine_steps_back += 1,
+        }
+    }
+
+    /// The engine looks at its wall clock, as each millisecond: quotes of before a step do not count.
+    pub(super) fn watch_wall(&mut self, process: &mut Process) {
+        let offset_ns = self.machine.borrow().wall_offset_ns();
+        let Some(step_ns) = process.clock.judge(offset_ns) else {
+            return;
+        };
+        let (now_ns, wall_ns) = (self.now_ns, self.input_ns(process));
+        let core = &mut process.core;
+        core.wall_stepped(step_ns, process.clock.wall_ahead_ns());
+        if !process.has_begun {
+            return;
+        }
+        for (place, bank) in self.banks.iter_mut().enumerate() {
+            bank.doubt(now_ns);
+            let time = core.time(now_ns, wall_ns);
+            core.quotes(time, place, Session::Down);
+        }
+    }
+
+    /// Time of inputs of the engine now.
+    pub(super) fn input_ns(&self, process: &Process) -> u64 {
+        match Variant::AgesByWallClock.is_on() {
+            true => self.machine.borrow().wall_ns(),
+            false => process.clock.at_ns(self.now_ns),
+        }
+    }
+
     /// The standby follows, or another one starts.
     pub(super) fn follow(&mut self) -> Result<(), String> {
         if self.process.is_none() || self.random.chance(0.5) {
@@ -45,6 +115,7 @@ impl World {
     /// The process is frozen, and somebody tries to promote its standby: the process has the lock.
     fn freeze(&mut self) {
         self.frozen_ns = self.now_ns + self.random.below(300 * MS);
+        self.was_frozen = true;
         self.counts.freezes += 1;
         self.note(|| "the process is frozen".to_owned());
         if self.process.is_none() || self.standby.is_none() || self.rival.is_some() {
@@ -72,6 +143,7 @@ impl World {
     pub(super) fn died(&mut self, process: Process) {
         drop(process);
         self.frozen_ns = self.now_ns;
+        self.was_frozen = false;
         let with_host = self.random.chance(0.5);
         self.note(|| format!("the {} dies", if with_host { "host" } else { "process" }));
         for bank in &mut self.banks {
@@ -79,17 +151,16 @@ impl World {
         }
         let machine = &mut *self.machine.borrow_mut();
         machine.arm(None);
-        if machine.journal.state().0 == State::Failed {
-            // It could not record its own kill.
-            machine.watch.is_killed = false;
-        }
+        self.counts.journal_failures += u64::from(machine.journal.state().0 == State::Failed);
+        self.is_failure_open |= machine.journal.state().0 == State::Failed;
         if with_host {
             machine.journal.lose_power();
             // What was not on the disk is lost, also a kill.
-            machine.watch.is_killed = false;
+            (machine.watch.is_killed, machine.watch.is_killing) = (false, false);
             self.counts.power_losses += 1;
             self.standby = None;
             self.is_booting = true;
+            self.is_failure_open = false;
         } else {
             machine.journal.kill();
         }
