@@ -25,7 +25,7 @@ pub const COMMAND_BYTES_MAX: usize = 2_048;
 /// Oldest command that is executed: one that was sent to an engine that did not run is not executed later.
 const AGE_MAX_NS: u64 = 2_000_000_000;
 /// A command may be this much ahead of the engine's clock.
-const AHEAD_MAX_NS: u64 = SECOND_NS;
+pub(crate) const AHEAD_MAX_NS: u64 = SECOND_NS;
 /// Interval of attempts to join a missing bus, nanoseconds.
 const RETRY_NS: u64 = 20_000_000;
 /// Most commands of a client in a round.
@@ -499,5 +499,18 @@ mod tests {
         assert_eq!(gate.admit(&of_before, now_ns), Err(Unfit::TooOld));
         let (known, later_ns) = (command(began_ns - 5, KILL), now_ns + SECOND_NS);
         assert_eq!(gate.admit(&known, later_ns), Err(Unfit::Replayed));
+    }
+
+    /// A kill in a file is behind later commands of the ring; one that the journal has is not executed again.
+    #[test]
+    fn a_kill_is_compared_with_kills_only() {
+        let mut known = Known::default();
+        for (request, text) in [(5, KILL), (9, r#"{"op":"parent","id":"kill"}"#)] {
+            known.add(request, text);
+        }
+        assert_eq!(known, Known { last: 9, kill: 5 });
+        let mut gate = Gate::new(2, known, 20);
+        assert_eq!(gate.admit(&command(7, KILL), 30), Ok(()));
+        assert_eq!(gate.admit(&command(5, KILL), 30), Err(Unfit::Replayed));
     }
 }

@@ -244,4 +244,28 @@ pub const EXECUTION: &[Mutant] = &[
         replace: "if let Some(copied) = None::<Copied>",
         test: "-p touchline --test system fx::copied::a_promotion_says",
     },
+    Mutant {
+        name: "execution: a kill is recorded behind its command",
+        find: "admitted.is_ok() && command.kind() == Some(CommandKind::Kill);",
+        replace: "false;",
+        test: "-p touchline-execution --lib a_kill_is_recorded_before_its_command",
+    },
+    Mutant {
+        name: "execution: a kill from the future refuses later commands",
+        find: "filter(|request| *request <= latest)",
+        replace: "filter(|_| latest > 0)",
+        test: "-p touchline-execution --lib a_kill_is_recorded_before_its_command",
+    },
+    Mutant {
+        name: "execution: a kill in a file is refused behind a later command",
+        find: "check_new(command.request, self.known.kill)",
+        replace: "check_new(command.request, self.known.last)",
+        test: "-p touchline-execution --lib a_kill_is_compared_with_kills_only",
+    },
+    Mutant {
+        name: "execution: a failure is forgotten by a journal that refuses its kill",
+        find: "if self.refused.is_none() {\n            self.out.failure_recorded();",
+        replace: "if true {\n            self.out.failure_recorded();",
+        test: "-p touchline-execution --lib a_start_whose_kill_is_refused",
+    },
 ];

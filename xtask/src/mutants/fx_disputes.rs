@@ -196,4 +196,16 @@ pub const FX_DISPUTES: &[Mutant] = &[
         replace: "self.settl_date.is_some_and(is_other_date) && false ||",
         test: "-p touchline-fx --test fx disputes::trades_that_cannot_be_booked_are_refused",
     },
+    Mutant {
+        name: "fx: a LeavesQty out of range is passed over",
+        find: "is_below && report.is_leaves_beyond(order.terms.quantity - cum);",
+        replace: "is_below && leaves.is_some_and(|leaves| cum + leaves > order.terms.quantity);",
+        test: "-p touchline-fx --test fx a_contradiction_frees_nothing_and_is_asked_for_once",
+    },
+    Mutant {
+        name: "fx: an attempt waits until all banks were asked for lost orders",
+        find: "attempt.filter(|_| self.lost.is_asking)",
+        replace: "attempt.filter(|_| false)",
+        test: "-p touchline-fx --test fx an_attempt_does_not_wait",
+    },
 ];

@@ -118,4 +118,10 @@ pub const JOURNAL: &[Mutant] = &[
         replace: "",
         test: "-p touchline-journal --test journal replica::the_start_of_a_copy",
     },
+    Mutant {
+        name: "journal: a failure is told to one start only",
+        find: "tail.state().0 == State::Failed || tail.is_failure_open()",
+        replace: "tail.state().0 == State::Failed",
+        test: "-p touchline-journal --test journal a_journal_that_was_given_up",
+    },
 ];

@@ -3,7 +3,7 @@
 use super::Incident;
 use super::carry::Core;
 use crate::config::{ClientConfig, CommandKind};
-use crate::desk::{COMMAND_BYTES_MAX, Command, Unfit};
+use crate::desk::{AHEAD_MAX_NS, COMMAND_BYTES_MAX, Command, Unfit};
 use crate::edge::{Link, Output};
 use crate::records::Record;
 use crate::variant::Variant;
@@ -35,11 +35,11 @@ impl<O: Output, L: Link> Core<O, L> {
         }
         self.wake(time);
         let at_ns = time.wall_ns;
-        // A number from the future must not refuse all others until then, and the journal knows the last one.
-        let request = match admitted {
-            Err(Unfit::FromTheFuture) => 0,
-            _ => command.request,
-        };
+        // A number from the future must not refuse all others until then, also those behind a kill, and the journal knows the last one.
+        // mutant: execution: a kill from the future refuses later commands
+        let latest = time.mono_ns.saturating_add(AHEAD_MAX_NS);
+        let request = Some(command.request).filter(|request| *request <= latest);
+        let request = request.unwrap_or(0);
         // A kill is recorded first: the process may die between the two records, and a start executes no command that the journal has.
         // mutant: execution: a kill is recorded behind its command
         let is_kill = admitted.is_ok() && command.kind() == Some(CommandKind::Kill);

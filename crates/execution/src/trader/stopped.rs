@@ -17,7 +17,7 @@ use touchline_lab::bank::guards::{BANK_OFF, PAIR_OFF, RISK_OFF};
 use touchline_types::{Price, Quantity, Quote, ReceiveTime, Side};
 
 /// A configuration with one bank.
-fn config() -> Config {
+pub(super) fn config() -> Config {
     let text = format!(
         "date = \"20260105\"\nprefix = \"T\"\naccount = \"D\"\n[run]\njournal = \"journal\"\n[risk]\n{RISK_OFF}[[pairs]]\n\
          symbol = \"EUR/USD\"\nprecision = 5\nspot_date = \"20260107\"\n{PAIR_OFF}[[banks]]\nname = \"A\"\n\

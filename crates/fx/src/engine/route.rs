@@ -84,6 +84,14 @@ impl Engine {
             self.end_parent(at, reason, out);
             return;
         }
+        // One attempt is of now, and does not wait until the banks have said which orders they have.
+        let parent = self.parents.get(at);
+        let attempt = attempt(parent.terms.lifetime).filter(|_| !parent.has_sent);
+        // mutant: fx: an attempt waits until all banks were asked for lost orders
+        if let Some(reason) = attempt.filter(|_| self.lost.is_asking) {
+            self.end_parent(at, reason, out);
+            return;
+        }
         while self.may_send(at) {
             match self.look(at, out) {
                 Ok((plan, judged)) => self.carry_out(at, &plan, &judged, out),

@@ -178,7 +178,8 @@ pub fn contradicts(order: &Order, report: &Report<'_>) -> bool {
     let is_filled_in_part = is_below && report.ord_status == Some(b"2");
     // mutant: fx: an end with a quantity that is still open frees it
     let is_open_end = is_below && ends && leaves.is_some_and(|leaves| leaves > 0);
-    let is_beyond = is_below && leaves.is_some_and(|leaves| cum + leaves > order.terms.quantity);
+    // mutant: fx: a LeavesQty out of range is passed over
+    let is_beyond = is_below && report.is_leaves_beyond(order.terms.quantity - cum);
     let held = order.cum() - order.reversed();
     // mutant: fx: a CumQty that shrinks is taken
     let shrinks = report.kind() != ReportKind::Trade && cum < held && !report.is_old_state();

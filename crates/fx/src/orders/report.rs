@@ -148,16 +148,26 @@ impl<'a> Report<'a> {
 
     /// Whether CumQty is beyond a quantity; a whole number out of range is beyond every quantity.
     fn is_cum_beyond(&self, quantity: i64) -> bool {
-        let digits = |text: &[u8]| !text.is_empty() && text.iter().all(u8::is_ascii_digit);
         match self.cum() {
             Some(cum) => cum > quantity,
-            None => self.cum_qty.is_some_and(digits),
+            None => self.cum_qty.is_some_and(is_digits),
         }
     }
 
     /// LeavesQty, units.
     pub fn leaves(&self) -> Option<i64> {
         self.leaves_qty.and_then(ticks::quantity)
+    }
+
+    /// Whether LeavesQty is not a quantity of which at most `rest` is open: more, negative, or a whole number out of range.
+    pub fn is_leaves_beyond(&self, rest: i64) -> bool {
+        match self.leaves() {
+            Some(leaves) => leaves > rest,
+            None => self.leaves_qty.is_some_and(|text| {
+                let digits = text.strip_prefix(b"-").unwrap_or(text);
+                is_digits(digits)
+            }),
+        }
     }
 
     /// LastQty, units, if there is any.
@@ -289,4 +299,9 @@ impl<'a> Report<'a> {
             _ => return None,
         })
     }
+}
+
+/// Whether a text is a whole number without a sign, in range or not.
+fn is_digits(text: &[u8]) -> bool {
+    !text.is_empty() && text.iter().all(u8::is_ascii_digit)
 }

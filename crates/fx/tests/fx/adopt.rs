@@ -68,6 +68,25 @@ fn no_order_leaves_before_each_bank_has_said_which_orders_it_has() {
     }
 }
 
+/// An order for now ends at once while banks are asked: it is not traded at the price of later. One with a deadline waits.
+#[test]
+fn an_attempt_does_not_wait_until_the_banks_have_answered() {
+    for tif in ["ioc", "fok"] {
+        let mut world = rebooted("", "");
+        world.at(20).line("A.o !up");
+        world.orders();
+        world.parent("P1", "buy", 1_000_000, &format!(",\"tif\":\"{tif}\""));
+        let lines = world.decisions();
+        let end = lines.iter().find(|line| line.contains("\"ended\""));
+        let end = end.unwrap_or_else(|| panic!("{tif}: {lines:?}"));
+        assert!(end.contains(&format!("\"reason\":\"{tif}\"")), "{end}");
+        no_orders(&mut world, "A", "T-M2");
+        assert_eq!(world.sent(), 0, "{tif}");
+        world.parent("P2", "buy", 1_000_000, &format!(",\"tif\":\"{tif}\""));
+        assert_eq!(world.sent(), 1, "{tif}");
+    }
+}
+
 #[test]
 fn a_bank_that_does_not_answer_waits_for_the_desk() {
     let enable = "{\"op\":\"enable\",\"bank\":\"A\",\"pair\":\"EUR/USD\"}";

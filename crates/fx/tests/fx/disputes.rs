@@ -55,7 +55,7 @@ fn partly_filled() -> World {
 fn a_contradiction_frees_nothing_and_is_asked_for_once() {
     let trade = "|32=600000|31=1.10002";
     // ExecType, OrdStatus, CumQty, further fields, units booked of a report that is a trade.
-    let rows: [(&str, &str, i64, &str, i64); 15] = [
+    let rows: [(&str, &str, i64, &str, i64); 19] = [
         ("F", "2", 0, trade, 0),
         ("F", "1", 400_000, trade, 0),
         ("F", "1", 900_000, trade, 0),
@@ -81,7 +81,11 @@ fn a_contradiction_frees_nothing_and_is_asked_for_once() {
             "|32=500000|31=1.10002|151=100001",
             500_000,
         ),
+        ("F", "1", 900_000, "|32=500000|31=1.10002|151=-1", 500_000),
         ("0", "2", 999_000, "|151=0", 0),
+        ("0", "1", 400_000, "|151=1000001", 0),
+        ("0", "1", 400_000, "|151=-600000", 0),
+        ("I", "1", 400_000, "|151=99999999999999999999|790=T-H1", 0),
         ("4", "4", 400_000, "|151=1", 0),
         ("8", "8", 400_000, "|151=600000", 0),
         ("C", "C", 400_000, "|151=600000", 0),

@@ -5,8 +5,8 @@
 
 pub mod banks;
 
-use banks::{Banks, Random};
-use std::collections::{HashMap, HashSet};
+use banks::{Banks, CONTRADICTED, Random};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use touchline_fx::Replay;
 use touchline_fx::event::{Event, Message, OrderEvent};
 use touchline_fx::lines::Files;
@@ -141,6 +141,7 @@ fn run(lines: &[String], config: &str, wakes: Option<u64>) -> Files {
 #[test]
 fn random_sessions_keep_what_must_hold() {
     let (mut orders, mut fills, mut plans) = (0, 0, 0);
+    let mut contradictions = BTreeMap::new();
     for seed in seeds() {
         println!("seed {seed}");
         let mut banks = Banks::new(seed);
@@ -157,6 +158,9 @@ fn random_sessions_keep_what_must_hold() {
                 banks.hear(replay.batch());
                 lines.push(line);
             }
+        }
+        for (tag, count) in &banks.contradictions {
+            *contradictions.entry(*tag).or_insert(0) += count;
         }
         orders += watch.sent.len();
         let (files, _) = replay.finish();
@@ -184,4 +188,6 @@ fn random_sessions_keep_what_must_hold() {
     println!("{orders} orders, {fills} fills, {plans} plans");
     let is_single = seeds().len() == 1;
     assert!(is_single || orders > 0 && fills > 0 && plans > 0);
+    println!("contradictions by tag: {contradictions:?}");
+    assert!(is_single || contradictions.keys().copied().eq(CONTRADICTED));
 }

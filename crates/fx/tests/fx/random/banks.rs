@@ -1,6 +1,7 @@
 //! Banks and a desk with random behaviour.
 
 use crate::world::{START_NS, fix};
+use std::collections::BTreeMap;
 use touchline_fx::Batch;
 use touchline_fx::event::{Event, Message, OrderEvent};
 
@@ -59,7 +60,12 @@ pub struct Banks {
     answers: Vec<String>,
     numbers: u64,
     parents: u64,
+    /// Reports with a contradiction, by its tag.
+    pub contradictions: BTreeMap<u32, u64>,
 }
+
+/// Tags in which reports contradict themselves, the order or what is booked.
+pub const CONTRADICTED: [u32; 8] = [14, 17, 31, 32, 38, 39, 64, 151];
 
 const NAMES: [&str; 5] = ["W", "X", "S", "I", "F"];
 const SYMBOLS: [&str; 2] = ["EUR/USD", "USD/JPY"];
@@ -109,6 +115,7 @@ impl Banks {
             answers: Vec::new(),
             numbers: 0,
             parents: 0,
+            contradictions: BTreeMap::new(),
         };
         for name in NAMES {
             banks.answers.push(format!("{name}.q !up"));
@@ -408,7 +415,8 @@ impl Banks {
     /// Repeated reports, busts, corrections, other banks' orders, impossible trades, damaged messages.
     fn nonsense(&mut self) -> Vec<String> {
         let exec = self.number();
-        match self.random.below(8) {
+        match self.random.below(10) {
+            8 | 9 => self.contradicted(),
             0 if !self.told.is_empty() => {
                 let at = self.random.below(self.told.len() as u64) as usize;
                 vec![self.told[at].clone()]
@@ -452,6 +460,55 @@ impl Banks {
                 self.random.of(&NAMES)
             )],
         }
+    }
+
+    /// A report of an order in which one field is wrong.
+    fn contradicted(&mut self) -> Vec<String> {
+        let Some(held) = self.some_order() else {
+            return Vec::new();
+        };
+        let rest = held.quantity - held.cum;
+        let fill = (rest / 2).max(1_000).min(rest.max(1));
+        let total = held.cum + fill;
+        let is_trade = self.random.one_in(2);
+        let tag = CONTRADICTED[self.random.below(8) as usize];
+        *self.contradictions.entry(tag).or_default() += 1;
+        let wrong = match tag {
+            14 => self.random.of(&["0", "-1", "x", "999999999999"]),
+            17 => self.random.of(&["", "0", "E1"]),
+            31 => self
+                .random
+                .of(&["0", "-1", "x", "11.0001", "1.1000001", "0.00001"]),
+            32 => self.random.of(&["0", "-1", "x", "999999999"]),
+            38 => self.random.of(&["1000", "0", "-1"]),
+            39 => self.random.of(&["2", "4", "8", "C", "Z"]),
+            64 => self.random.of(&["20260108", "00000000", "x"]),
+            _ => self
+                .random
+                .of(&["-1", "99999999999", "99999999999999999999", "x"]),
+        };
+        let (exec, kind) = (self.number(), if is_trade { "F" } else { "0" });
+        let mut fields = vec![
+            (17, format!("E{exec}")),
+            (150, kind.to_owned()),
+            (39, "1".to_owned()),
+            (14, total.to_string()),
+            (151, (held.quantity - total).to_string()),
+            (38, held.quantity.to_string()),
+            (64, "20260107".to_owned()),
+            (32, fill.to_string()),
+            (31, self.price(held.pair, held.price)),
+        ];
+        let mut fields = fields
+            .drain(..)
+            .filter(|(of, _)| is_trade || !matches!(of, 31 | 32));
+        let body = fields.by_ref().map(|(of, value)| match of == tag {
+            true => format!("|{of}={wrong}"),
+            false => format!("|{of}={value}"),
+        });
+        let body: String = body.filter(|field| !field.ends_with('=')).collect();
+        let id = &held.id;
+        self.tell(held.bank, &format!("35=8|11={id}{body}"))
     }
 
     fn fill(&mut self, id: &str, quantity: i64) {

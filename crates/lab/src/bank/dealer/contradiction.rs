@@ -52,7 +52,12 @@ impl Report<'_> {
             39 => Some((*random.pick(&["0", "1", "4"])).to_owned()),
             64 => Some("20270101".to_owned()),
             151 if order.ended_ns.is_some() => Some("1000".to_owned()),
-            151 => Some((left + 1_000).to_string()),
+            // More than is open, negative, or out of range.
+            151 => Some(match random.below(4) {
+                0 => "-1000".to_owned(),
+                1 => "99999999999999999999".to_owned(),
+                _ => (left + 1_000).to_string(),
+            }),
             _ => return false,
         };
         set(fields, tag, value);
