@@ -258,8 +258,8 @@ pub const READERS: &[Mutant] = &[
     },
     Mutant {
         name: "image: a slot that comes late has the updates from then on for a book",
-        find: "let missed = self.written.len()..self.refused_below.min(index + 1);",
-        replace: "let missed = 0..0;",
+        find: "let missed = self.written.len()..self.refused_below.min(slots);",
+        replace: "let missed = 0..0_usize;",
         test: "-p touchline-transport --test bus refused_books_return_whole_and_no_joiner_sees_a_part_of_one",
     },
     Mutant {

@@ -262,25 +262,37 @@ impl Tables {
         if index >= self.instruments_max {
             return false;
         }
-        if !self.definitions.has(index) || !self.images.has(index + 1) {
+        if !self.has_memory(index) {
             self.refused_below = self.refused_below.max(index + 1);
             return false;
         }
-        // mutant: image: a slot that comes late has the updates from then on for a book
-        let missed = self.written.len()..self.refused_below.min(index + 1);
-        self.written.extend(missed.map(|_| Written::without_book()));
-        self.written.resize(index + 1, Written::default());
-        while let Some(refused) = self.refused_definitions.first_entry()
-            && *refused.key() <= index
+        self.add_slots(index + 1);
+        while let Some((refused, _)) = self.refused_definitions.first_key_value()
+            && let refused = *refused
+            && self.has_memory(refused)
+            && let Some(words) = self.refused_definitions.remove(&refused)
         {
-            let (index, words) = refused.remove_entry();
-            self.definitions.table.change(index, end, |content| {
+            self.add_slots(refused + 1);
+            self.definitions.table.change(refused, end, |content| {
                 for (word, value) in content.iter().zip(words) {
                     word.store(value, Ordering::Relaxed);
                 }
             });
         }
         true
+    }
+
+    fn has_memory(&mut self, index: usize) -> bool {
+        self.definitions.has(index) && self.images.has(index + 1)
+    }
+
+    /// Adds slots up to a number of them. One that was refused has missed updates.
+    fn add_slots(&mut self, slots: usize) {
+        // mutant: image: a slot that comes late has the updates from then on for a book
+        let missed = self.written.len()..self.refused_below.min(slots);
+        self.written.extend(missed.map(|_| Written::without_book()));
+        self.written
+            .resize(slots.max(self.written.len()), Written::default());
     }
 }
 
