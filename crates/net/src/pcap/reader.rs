@@ -6,7 +6,7 @@ use std::ops::Range;
 use std::path::Path;
 
 use super::classic::Classic;
-use super::error::{Error, Fault};
+use super::error::{Error, ErrorKind, Fault};
 use super::pcapng::Pcapng;
 use super::stream::Stream;
 use super::{LinkType, classic, pcapng};
@@ -70,13 +70,16 @@ pub(crate) struct Record {
 enum Format {
     Classic(Classic),
     Pcapng(Pcapng),
+    /// The file ends before its first record, in the middle of its header or of its compressed data.
+    Truncated(Option<Fault>),
 }
 
 impl Reader<'static> {
     /// Opens a capture file of any supported form.
     ///
     /// # Errors
-    /// The file cannot be read, or does not start as a capture.
+    /// The file cannot be read, or does not start as a capture. One that ends inside its header is truncated: an error of the
+    /// first read.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, Error> {
         let path = path.as_ref();
         let name = path.display().to_string();
@@ -130,6 +133,7 @@ impl<'a> Reader<'a> {
         let record = match &mut self.format {
             Format::Classic(classic) => classic.next(&mut self.stream),
             Format::Pcapng(pcapng) => pcapng.next(&mut self.stream),
+            Format::Truncated(fault) => fault.take().map_or(Ok(None), Err),
         };
         match record {
             Ok(Some(_)) => self.packets += 1,
@@ -154,7 +158,10 @@ impl<'a> Reader<'a> {
         total_bytes: Option<u64>,
     ) -> Result<Self, Error> {
         let started = Stream::new(input).and_then(|mut stream| {
-            let format = Format::detect(&mut stream)?;
+            let format = Format::detect(&mut stream).or_else(|fault| match fault.kind {
+                ErrorKind::Truncated => Ok(Format::Truncated(Some(fault))),
+                _ => Err(fault),
+            })?;
             Ok((stream, format))
         });
         match started {
@@ -192,7 +199,7 @@ impl Format {
 
 fn not_capture(what: impl Into<std::borrow::Cow<'static, str>>) -> Fault {
     Fault {
-        kind: super::ErrorKind::NotCapture,
+        kind: ErrorKind::NotCapture,
         offset: 0,
         what: what.into(),
         fix: "give a pcap or pcapng file, plain or packed with gzip or zstd",

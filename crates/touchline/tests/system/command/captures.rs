@@ -142,6 +142,29 @@ fn a_truncated_capture_loses_nothing_of_the_others() {
     assert!(shown == outputs(&desk));
 }
 
+/// One block of compressed data is all or nothing: such a file has no packet, and the others have theirs.
+#[test]
+fn a_capture_that_is_truncated_before_its_first_packet_has_none() {
+    let desk = Desk::new("cut-start");
+    replay(&desk, "session.pcap", "").done();
+    let expected = outputs(&desk);
+    let pcap = std::fs::read(desk.path("session.pcap")).expect("our capture");
+    let block = zstd::bulk::compress(&pcap[..2_000], 1).expect("a vector takes everything");
+    for cut in [&pcap[..20], &block[..block.len() - 1], &gzip(&pcap)[..5]] {
+        desk.write("cut.bin", cut);
+        let run = replay(&desk, "cut.bin session.pcap", "--quiet");
+        assert_eq!((run.status, run.stderr.lines().count()), (1, 1), "{run:?}");
+        assert!(run.stderr.contains("cut.bin: the file ends"), "{run:?}");
+        assert!(expected == outputs(&desk));
+        let alone = replay(&desk, "cut.bin", "--quiet --allow-truncated");
+        assert_eq!(alone.status, 1, "{alone:?}");
+        assert!(
+            alone.stderr.contains("no packet is for channel 998"),
+            "{alone:?}"
+        );
+    }
+}
+
 #[test]
 fn zeros_behind_a_capture_are_padding() {
     let desk = Desk::new("padded");
