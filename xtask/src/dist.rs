@@ -1,4 +1,7 @@
-//! Builds a release: a tarball and a Debian package of the command with its files.
+//! Builds a release: a tarball and a Debian package of each program with its files.
+//!
+//! `touchline` is what is deployed: it links no simulator, no fault injection and no benchmark. `touchline-lab` has every
+//! command.
 //!
 //! Everything is generated from the sources: man pages and completions from the definition of the arguments, licences
 //! and the bill of materials from cargo. Nothing is downloaded, and the same commit and compiler give the same
@@ -65,9 +68,47 @@ impl Options {
     }
 }
 
-/// Inputs of a release.
+/// A program of a release.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Program {
+    /// What is deployed.
+    Deployed,
+    /// Every command.
+    Lab,
+}
+
+impl Program {
+    /// Name of program and package.
+    pub fn name(self) -> &'static str {
+        match self {
+            Program::Deployed => "touchline",
+            Program::Lab => "touchline-lab",
+        }
+    }
+
+    /// Options of cargo that select it.
+    pub fn features(self) -> &'static [&'static str] {
+        match self {
+            Program::Deployed => &["--no-default-features"],
+            Program::Lab => &[],
+        }
+    }
+
+    /// Place of a file of its documentation.
+    fn doc(self, file: &str) -> String {
+        format!("share/doc/{}/{file}", self.name())
+    }
+
+    /// Place of its bill of materials.
+    fn sbom(self) -> String {
+        self.doc(&format!("{}.cdx.json", self.name()))
+    }
+}
+
+/// Archives of a program.
 #[derive(Debug)]
 struct Made {
+    of: Program,
     folder: PathBuf,
     tarball: PathBuf,
     package: PathBuf,
@@ -84,23 +125,38 @@ pub fn run(root: &Path, options: &Options) -> Result<()> {
     let host = crate::host()?;
     let target = options.target.clone().unwrap_or_else(|| host.clone());
     let release = Release::of(root, &target)?;
-    let program = build(root, options)?;
-    let made = make(root, &release, &program)?;
-    println!("{}: {}", made.tarball.display(), made.needs.describe());
-    println!("{}", made.package.display());
+    let folder = crate::target_folder(root).join(format!("dist-{target}"));
+    if folder.exists() {
+        fs::remove_dir_all(&folder).context("an older release cannot be removed")?;
+    }
+    fs::create_dir_all(&folder)?;
+    let mut sums = String::new();
+    let mut all = Vec::new();
+    for of in [Program::Lab, Program::Deployed] {
+        let program = build(root, options, of)?;
+        let made = make(root, &release, of, &program, &folder, &mut sums)?;
+        println!("{}: {}", made.tarball.display(), made.needs.describe());
+        println!("{}", made.package.display());
+        all.push(made);
+    }
+    fs::write(folder.join("SHA256SUMS"), sums)?;
     if options.is_checked {
         let runs_here = target.split('-').next() == host.split('-').next();
-        check::run(&made, &release, runs_here)?;
+        check::sums(&folder)?;
+        for made in &all {
+            check::run(made, &release, runs_here)?;
+        }
     }
     Ok(())
 }
 
-/// Builds the command.
-fn build(root: &Path, options: &Options) -> Result<PathBuf> {
+/// Builds a program.
+fn build(root: &Path, options: &Options, program: Program) -> Result<PathBuf> {
     let mut cargo = Command::new(env!("CARGO"));
     cargo
         .args(["build", "--locked", "--package", "touchline"])
         .args(["--profile", &options.profile])
+        .args(program.features())
         .current_dir(root);
     if let Some(target) = &options.target {
         cargo.args(["--target", target]);
@@ -119,35 +175,39 @@ fn build(root: &Path, options: &Options) -> Result<PathBuf> {
     Ok(folder.join(profile).join("touchline"))
 }
 
-fn make(root: &Path, release: &Release, program: &Path) -> Result<Made> {
+fn make(
+    root: &Path,
+    release: &Release,
+    of: Program,
+    program: &Path,
+    folder: &Path,
+    sums: &mut String,
+) -> Result<Made> {
     let needs = Needs::of(program)?;
-    let folder = crate::target_folder(root).join(format!("dist-{}", release.target));
-    if folder.exists() {
-        fs::remove_dir_all(&folder).context("an older release cannot be removed")?;
-    }
-    fs::create_dir_all(&folder)?;
-    let usr = usr(root, release, program, &pages(root, &folder.join("pages"))?)?;
+    let pages = pages(root, of, &folder.join("pages"))?;
+    let usr = usr(root, release, of, program, &pages)?;
 
-    let tarball = folder.join(format!("{}.tar.gz", release.name()));
-    let local = for_usr_local(&usr)?.below(&release.name());
+    let name = release.name(of);
+    let tarball = folder.join(format!("{name}.tar.gz"));
+    let local = for_usr_local(&usr, of)?.below(&name);
     fs::write(&tarball, local.tar_gz(release.time_s)?)?;
     let package = folder.join(format!(
-        "touchline_{}_{}.deb",
+        "{}_{}_{}.deb",
+        of.name(),
         release.version,
         release.debian_architecture()
     ));
-    fs::write(&package, debian::package(&usr, release, &needs.debian())?)?;
-
-    let sbom = folder.join(format!("{}.cdx.json", release.name()));
-    fs::write(&sbom, usr.bytes(SBOM).unwrap_or_default())?;
-    let mut sums = String::new();
+    let bytes = debian::package(&usr, release, of, &needs.debian())?;
+    fs::write(&package, bytes)?;
+    let sbom = folder.join(format!("{name}.cdx.json"));
+    fs::write(&sbom, usr.bytes(&of.sbom()).unwrap_or_default())?;
     for path in [&sbom, &tarball, &package] {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
-        sums += &format!("{}  {name}\n", sha256(&fs::read(path)?));
+        *sums += &format!("{}  {name}\n", sha256(&fs::read(path)?));
     }
-    fs::write(folder.join("SHA256SUMS"), sums)?;
     Ok(Made {
-        folder,
+        of,
+        folder: folder.to_owned(),
         tarball,
         package,
         usr,
@@ -156,9 +216,10 @@ fn make(root: &Path, release: &Release, program: &Path) -> Result<Made> {
 }
 
 /// Man pages and completions, by name: a test of the command writes them to `folder`.
-fn pages(root: &Path, folder: &Path) -> Result<Vec<(String, Vec<u8>)>> {
+fn pages(root: &Path, of: Program, folder: &Path) -> Result<Vec<(String, Vec<u8>)>> {
     let status = Command::new(env!("CARGO"))
         .args(["test", "--quiet", "--locked", "--package", "touchline"])
+        .args(of.features())
         .args(["--bin", "touchline", "--", "--exact"])
         .arg("pages::each_command_has_a_man_page_and_completions")
         .env("TOUCHLINE_PAGES", folder)
@@ -185,15 +246,45 @@ const UNITS: [&str; 3] = [
     "touchline-relay@.service",
 ];
 
-const SBOM: &str = "share/doc/touchline/touchline.cdx.json";
-
 /// Files of a release below `/usr`.
 fn usr(
     root: &Path,
     release: &Release,
+    of: Program,
     program: &Path,
     pages: &[(String, Vec<u8>)],
 ) -> Result<Tree> {
+    let mut tree = match of {
+        Program::Deployed => of_services(root)?,
+        Program::Lab => Tree::default(),
+    };
+    let mut copy = |from: &str, to: &str| -> Result<()> {
+        let bytes = fs::read(root.join(from)).with_context(|| format!("{from} cannot be read"))?;
+        tree.file(to, bytes);
+        Ok(())
+    };
+    copy("docs/install.md", &of.doc("install.md"))?;
+    copy("CHANGELOG.md", &of.doc("CHANGELOG.md"))?;
+    copy("LICENSE-MIT", &of.doc("LICENSE-MIT"))?;
+    copy("LICENSE-APACHE", &of.doc("LICENSE-APACHE"))?;
+    tree.program(
+        &format!("bin/{}", of.name()),
+        fs::read(program).with_context(|| format!("{}", program.display()))?,
+    );
+    for (name, bytes) in pages {
+        tree.file(&place_of_page(of, name)?, &bytes[..]);
+    }
+
+    let packages = linked::packages(root, of, &release.target)?;
+    tree.file(&of.doc("copyright"), linked::licence_texts(&packages)?);
+    let rustc = crate::rustc_version()?;
+    let sbom = sbom::document(&packages, &release.version, &rustc, &release.time());
+    tree.file(&of.sbom(), format!("{sbom:#}\n"));
+    Ok(tree)
+}
+
+/// Files of a host that runs services: units, users, limits, alerts, the dashboard.
+fn of_services(root: &Path) -> Result<Tree> {
     let mut tree = Tree::default();
     let mut copy = |from: &str, to: &str| -> Result<()> {
         let bytes = fs::read(root.join(from)).with_context(|| format!("{from} cannot be read"))?;
@@ -213,46 +304,31 @@ fn usr(
         "prometheus/prometheus.yml",
         "prometheus/alerts.yml",
         "grafana/touchline.json",
-        "grafana/load.json",
     ] {
         copy(&format!("ops/{file}"), &format!("share/touchline/{file}"))?;
     }
-    copy("docs/install.md", "share/doc/touchline/install.md")?;
-    copy("CHANGELOG.md", "share/doc/touchline/CHANGELOG.md")?;
-    copy("LICENSE-MIT", "share/doc/touchline/LICENSE-MIT")?;
-    copy("LICENSE-APACHE", "share/doc/touchline/LICENSE-APACHE")?;
-    tree.program(
-        "bin/touchline",
-        fs::read(program).with_context(|| format!("{}", program.display()))?,
-    );
-    for (name, bytes) in pages {
-        tree.file(&place_of_page(name)?, &bytes[..]);
-    }
-
-    let packages = linked::packages(root, &release.target)?;
-    tree.file(
-        "share/doc/touchline/copyright",
-        linked::licence_texts(&packages)?,
-    );
-    let rustc = crate::rustc_version()?;
-    let sbom = sbom::document(&packages, &release.version, &rustc, &release.time());
-    tree.file(SBOM, format!("{sbom:#}\n"));
     Ok(tree)
 }
 
-fn place_of_page(name: &str) -> Result<String> {
-    Ok(match name {
-        "touchline.bash" => "share/bash-completion/completions/touchline".to_owned(),
-        "touchline.fish" => "share/fish/vendor_completions.d/touchline.fish".to_owned(),
-        "_touchline" => "share/zsh/site-functions/_touchline".to_owned(),
+fn place_of_page(of: Program, name: &str) -> Result<String> {
+    let program = of.name();
+    Ok(match name.strip_suffix(program) {
+        Some("_") => format!("share/zsh/site-functions/_{program}"),
         _ if name.ends_with(".1") => format!("share/man/man1/{name}"),
-        _ => bail!("{name} is neither a man page nor a completion"),
+        _ => match name.strip_prefix(program) {
+            Some(".bash") => format!("share/bash-completion/completions/{program}"),
+            Some(".fish") => format!("share/fish/vendor_completions.d/{program}.fish"),
+            _ => bail!("{name} is neither a man page nor a completion of {program}"),
+        },
     })
 }
 
 /// A tarball is unpacked below `/usr/local`, so its units start the command there.
-fn for_usr_local(usr: &Tree) -> Result<Tree> {
+fn for_usr_local(usr: &Tree, of: Program) -> Result<Tree> {
     let mut tree = usr.clone();
+    if of == Program::Lab {
+        return Ok(tree);
+    }
     for unit in UNITS {
         let path = format!("lib/systemd/system/{unit}");
         let text = usr.bytes(&path).context("a unit is missing")?;
@@ -292,23 +368,44 @@ mod tests {
             let text = fs::read(crate::root().join("ops/systemd").join(unit)).unwrap();
             usr.file(&format!("lib/systemd/system/{unit}"), text);
         }
-        let local = for_usr_local(&usr).unwrap();
+        let local = for_usr_local(&usr, Program::Deployed).unwrap();
         let unit = local.bytes("lib/systemd/system/touchline-metrics.service");
         let unit = String::from_utf8_lossy(unit.unwrap()).into_owned();
         assert!(
             unit.contains("ExecStart=/usr/local/bin/touchline "),
             "{unit}"
         );
-        assert!(for_usr_local(&local).is_err());
+        assert!(for_usr_local(&local, Program::Deployed).is_err());
     }
 
     #[test]
     fn each_page_has_an_install_path() {
-        assert_eq!(
-            place_of_page("touchline-sim-cme.1").unwrap(),
-            "share/man/man1/touchline-sim-cme.1"
-        );
-        assert!(place_of_page("README").is_err());
+        for (of, name, place) in [
+            (
+                Program::Deployed,
+                "touchline-fx-run.1",
+                "share/man/man1/touchline-fx-run.1",
+            ),
+            (
+                Program::Deployed,
+                "_touchline",
+                "share/zsh/site-functions/_touchline",
+            ),
+            (
+                Program::Lab,
+                "_touchline-lab",
+                "share/zsh/site-functions/_touchline-lab",
+            ),
+            (
+                Program::Lab,
+                "touchline-lab.bash",
+                "share/bash-completion/completions/touchline-lab",
+            ),
+        ] {
+            assert_eq!(place_of_page(of, name).unwrap(), place);
+        }
+        assert!(place_of_page(Program::Deployed, "README").is_err());
+        assert!(place_of_page(Program::Lab, "touchline.fish").is_err());
     }
 
     #[test]

@@ -95,6 +95,7 @@ mod tests {
                 "relay",
                 crate::relay::Arguments::augment_args(Command::new("relay")),
             ),
+            #[cfg(feature = "lab")]
             (
                 "sim",
                 crate::sim::Arguments::augment_args(Command::new("sim")),

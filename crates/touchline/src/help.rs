@@ -9,7 +9,7 @@ use clap::Command;
 #[derive(Debug, clap::Args)]
 #[command(after_help = AFTER_HELP)]
 pub struct Arguments {
-    /// A command, as `sim cme`; or `settings` and words to search for.
+    /// A command, as `fx run`; or `settings` and words to search for.
     #[arg(value_name = "WORD")]
     words: Vec<String>,
 }
@@ -17,7 +17,7 @@ pub struct Arguments {
 const AFTER_HELP: &str = "\
 Examples:
   touchline help gateway
-  touchline help sim cme
+  touchline help fx run
   touchline help settings              # every setting: meaning, values with unit, default
   touchline help settings replay       # settings with this word in name, table or meaning";
 

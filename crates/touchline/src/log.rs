@@ -17,7 +17,9 @@ use std::os::unix::fs::MetadataExt;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use format::Line;
-pub use format::{Field, Format, Value, one_line};
+#[cfg(feature = "lab")]
+pub use format::one_line;
+pub use format::{Field, Format, Value};
 pub use thread::LogThread;
 
 /// Interval of the lines of a repeated event.

@@ -1,6 +1,7 @@
 //! The `touchline` command: parses the arguments and runs the subcommand.
 #![forbid(unsafe_code)]
 
+#[cfg(feature = "lab")]
 mod bench;
 mod best_banks;
 mod book;
@@ -9,6 +10,7 @@ mod bus_users;
 mod completions;
 mod config;
 mod counted;
+#[cfg(feature = "lab")]
 mod demo;
 mod doctor;
 mod follow;
@@ -19,6 +21,7 @@ mod help;
 mod interrupt;
 mod journal;
 mod ladder;
+#[cfg(feature = "lab")]
 mod load;
 mod log;
 mod metrics;
@@ -36,6 +39,7 @@ mod replay;
 mod rm;
 mod screen;
 mod series;
+#[cfg(feature = "lab")]
 mod sim;
 mod stat;
 mod states;
@@ -64,6 +68,7 @@ struct Arguments {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    #[cfg(feature = "lab")]
     Demo(demo::Arguments),
     Gateway(gateway::Arguments),
     Follow(follow::Arguments),
@@ -75,25 +80,57 @@ enum Command {
     Book(book::Arguments),
     Stat(stat::Arguments),
     Rm(rm::Arguments),
+    #[cfg(feature = "lab")]
     Sim(sim::Arguments),
     Top(top::Arguments),
     Metrics(metrics::Arguments),
     Doctor(doctor::Arguments),
     Config(config::Arguments),
+    #[cfg(feature = "lab")]
     Bench(bench::Arguments),
+    #[cfg(feature = "lab")]
     Load(load::Arguments),
     Completions(completions::Arguments),
     Help(help::Arguments),
 }
 
-const AFTER_HELP: &str = "\
-Exit status:
+macro_rules! after_help {
+    ($start:literal) => {
+        concat!(
+            "Exit status:
   0  done
   1  the run failed: input damaged or missing, output not writable, result wrong
   2  bad arguments or configuration
 
-Start with `touchline demo`. `touchline COMMAND --help` describes a command,
-`touchline help settings` every setting of a configuration.";
+",
+            $start,
+            "`touchline COMMAND --help` describes a command,
+`touchline help settings` every setting of a configuration."
+        )
+    };
+}
+
+#[cfg(feature = "lab")]
+const AFTER_HELP: &str = after_help!("Start with `touchline demo`. ");
+#[cfg(not(feature = "lab"))]
+const AFTER_HELP: &str =
+    after_help!("`demo`, `sim`, `bench` and `load` are in the package touchline-lab.\n");
+
+/// The argument is a command that this program is built without.
+#[cfg(not(feature = "lab"))]
+fn of_lab(error: &clap::Error) -> Option<String> {
+    use clap::error::{ContextKind, ContextValue};
+    let Some(ContextValue::String(command)) = error.get(ContextKind::InvalidSubcommand) else {
+        return None;
+    };
+    ["demo", "sim", "bench", "load"]
+        .contains(&command.as_str())
+        .then(|| {
+            format!(
+                "{command} is a command of the package touchline-lab: run `touchline-lab {command}`"
+            )
+        })
+}
 
 fn main() -> ExitCode {
     let arguments = match Arguments::try_parse() {
@@ -104,6 +141,7 @@ fn main() -> ExitCode {
         return failure.report();
     }
     let outcome = match arguments.command {
+        #[cfg(feature = "lab")]
         Command::Demo(arguments) => demo::run(&arguments),
         Command::Gateway(arguments) => {
             platform::check_clock();
@@ -121,6 +159,7 @@ fn main() -> ExitCode {
         Command::Book(arguments) => book::run(&arguments),
         Command::Stat(arguments) => stat::run(&arguments),
         Command::Rm(arguments) => rm::run(&arguments),
+        #[cfg(feature = "lab")]
         Command::Sim(arguments) => sim::run(&arguments),
         Command::Top(arguments) => top::run(&arguments),
         Command::Metrics(arguments) => metrics::run(&arguments),
@@ -128,10 +167,12 @@ fn main() -> ExitCode {
         Command::Config(arguments) => config::run(&arguments),
         Command::Completions(arguments) => completions::run(&arguments, Arguments::command()),
         Command::Help(arguments) => help::run(&arguments, Arguments::command()),
+        #[cfg(feature = "lab")]
         Command::Bench(arguments) => {
             platform::check_clock();
             bench::run(&arguments)
         }
+        #[cfg(feature = "lab")]
         Command::Load(arguments) => {
             platform::check_clock();
             load::run(&arguments)
@@ -151,6 +192,10 @@ fn refuse(error: &clap::Error) -> ExitCode {
         // Standard output may be closed.
         let _ = error.print();
         return ExitCode::from(error.exit_code() as u8);
+    }
+    #[cfg(not(feature = "lab"))]
+    if let Some(said) = of_lab(error) {
+        return Failure::usage(said).report();
     }
     Failure::usage(one_line(&error.to_string())).report()
 }

@@ -8,15 +8,22 @@ use clap::{Command, CommandFactory};
 use clap_complete::Shell;
 use std::path::{Path, PathBuf};
 
+/// Name of the program in packages.
+const PROGRAM: &str = match cfg!(feature = "lab") {
+    true => "touchline-lab",
+    false => "touchline",
+};
+
 /// One file for each command and for each shell.
 fn write(folder: &Path) {
     std::fs::create_dir_all(folder).expect("a folder for the pages");
     // A release has one version, whichever build makes its pages.
-    let command = Arguments::command().version(version::VERSION);
+    let command = Arguments::command().name(PROGRAM);
+    let command = command.version(version::VERSION);
     clap_mangen::generate_to(command, folder).expect("room for the man pages");
     for shell in [Shell::Bash, Shell::Zsh, Shell::Fish] {
         let mut command = Arguments::command();
-        clap_complete::generate_to(shell, &mut command, "touchline", folder)
+        clap_complete::generate_to(shell, &mut command, PROGRAM, folder)
             .expect("room for the completions");
     }
 }
@@ -40,12 +47,12 @@ fn each_command_has_a_man_page_and_completions() {
     let read = |name: &str| std::fs::read_to_string(folder.join(name)).expect(name);
 
     let mut commands = Vec::new();
-    visible(&Arguments::command(), "touchline", &mut commands);
+    visible(&Arguments::command(), PROGRAM, &mut commands);
     assert!(commands.len() > 12, "{} commands", commands.len());
     let (bash, zsh, fish) = (
-        read("touchline.bash"),
-        read("_touchline"),
-        read("touchline.fish"),
+        read(&format!("{PROGRAM}.bash")),
+        read(&format!("_{PROGRAM}")),
+        read(&format!("{PROGRAM}.fish")),
     );
     for (page, command) in &commands {
         let text = read(&format!("{page}.1"));

@@ -52,35 +52,6 @@ pub fn size() -> (usize, usize) {
     (usize::from(columns.max(20)), usize::from(rows.max(4)))
 }
 
-/// Text whose lines end at words within the columns of the terminal; a longer word has a line of its own.
-pub fn wrapped(text: &str) -> String {
-    wrapped_to(text, size().0)
-}
-
-fn wrapped_to(text: &str, columns: usize) -> String {
-    let mut wrapped = String::new();
-    for line in text.lines() {
-        let mut width = 0;
-        for word in line.split_whitespace() {
-            let letters = word.chars().count();
-            let is_first = width == 0;
-            width = match width + usize::from(!is_first) + letters {
-                fits if is_first || fits <= columns => fits,
-                _ => {
-                    wrapped.push('\n');
-                    letters
-                }
-            };
-            if !is_first && width > letters {
-                wrapped.push(' ');
-            }
-            wrapped += word;
-        }
-        wrapped.push('\n');
-    }
-    wrapped
-}
-
 /// Escape sequences that draw the text from the top left corner; old lines are erased one by one, which avoids flicker.
 /// Lines are cut at the right edge, and the last row states how many lines are left out.
 fn in_place_of(text: &str, (columns, rows): (usize, usize)) -> String {
@@ -136,16 +107,6 @@ mod tests {
         assert_eq!(fitting(dim, 12), dim);
         assert_eq!(fitting(dim, 10), "\x1b[2mpackets\x1b[0m");
         assert_eq!(fitting("packets", 3), "pac\x1b[0m");
-    }
-
-    #[test]
-    fn text_is_wrapped_at_words() {
-        assert_eq!(
-            wrapped_to("one two three\nfour", 7),
-            "one two\nthree\nfour\n"
-        );
-        assert_eq!(wrapped_to("one two three", 13), "one two three\n");
-        assert_eq!(wrapped_to("a /a/long/path b", 5), "a\n/a/long/path\nb\n");
     }
 
     #[test]

@@ -1,8 +1,8 @@
-//! States of live books, one line each, in the format of the simulator's expected states.
+//! States of live books, one line each, in the format of expected states.
 
 use crate::output::{Failure, Output};
 use touchline_client::{Book, BookKind, Bus, Instrument, Level, Side};
-use touchline_lab::cme::expected_books::{self, BookState};
+use touchline_types::book_state::{self, BookState};
 
 /// Output of states.
 #[derive(Debug)]
@@ -34,7 +34,7 @@ impl States {
         self.note(BookState {
             sequence: packet,
             security_id: book.definition().security_id as i32,
-            hash: expected_books::hash(lists),
+            hash: book_state::hash(lists),
         });
     }
 
@@ -52,7 +52,7 @@ impl States {
         self.note(BookState {
             sequence: packet,
             security_id: definition.map_or(0, |definition| definition.security_id) as i32,
-            hash: expected_books::hash_of_orders(sides),
+            hash: book_state::hash_of_orders(sides),
         });
     }
 
@@ -71,7 +71,7 @@ impl States {
     }
 }
 
-/// A level in the format of the simulator's expected states.
+/// A level in the format of expected states.
 fn numbers(level: &Level) -> (i64, i64, i64) {
     let orders = level.orders.map_or(-1, i64::from);
     (level.price.0, level.quantity.mantissa(), orders)

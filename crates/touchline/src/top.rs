@@ -102,6 +102,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
 
 /// Shows one bus below the lines of `intro` until a user quits or `goes_on` returns false; `goes_on` is called many
 /// times a second.
+#[cfg(feature = "lab")]
 pub fn watch(
     monitor: &Monitor,
     bus: &str,

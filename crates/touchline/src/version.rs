@@ -8,9 +8,11 @@ pub const VERSION: &str = env!("CARGO_PKG_VERSION");
 pub const COMMIT: Option<&str> = option_env!("TOUCHLINE_COMMIT");
 
 /// Whether the commands and the measuring loops are optimised: in the profiles `release` and `dist`, not in a debug build.
+#[cfg(feature = "lab")]
 pub const IS_OPTIMISED: bool = option_env!("TOUCHLINE_OPTIMISED").is_some();
 
 /// Note below the figures of a build that is not [`IS_OPTIMISED`].
+#[cfg(feature = "lab")]
 pub const NOT_OPTIMISED: &str =
     "NOT OPTIMISED: do not quote these figures; build with --profile dist";
 

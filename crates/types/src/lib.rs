@@ -19,6 +19,7 @@
 #[macro_use]
 mod coded;
 
+pub mod book_state;
 pub mod change;
 pub mod channel;
 pub mod counter;

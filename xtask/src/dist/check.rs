@@ -4,7 +4,7 @@
 
 use super::release::Release;
 use super::tree::{Entry, Tree};
-use super::{Made, debian, sha256};
+use super::{Made, Program, debian, sha256};
 use anyhow::{Context, Result, bail, ensure};
 use flate2::read::GzDecoder;
 use std::collections::BTreeSet;
@@ -18,20 +18,23 @@ use std::process::Command;
 pub fn run(made: &Made, release: &Release, runs_here: bool) -> Result<()> {
     let folder = made.folder.join("check");
     fs::create_dir_all(&folder)?;
-    sums(made)?;
+    println!("dist: {}", made.of.name());
     let unpacked = folder.join("tarball");
     tarball(made, release, &unpacked, runs_here)?;
-    pages(&unpacked.join(release.name()))?;
-    package(made, &folder.join("root"), runs_here)?;
+    pages(&unpacked.join(release.name(made.of)), made.of.name())?;
+    if made.of == Program::Deployed {
+        package(made, &folder.join("root"), runs_here)?;
+    }
     fs::remove_dir_all(&folder)?;
     Ok(())
 }
 
-fn sums(made: &Made) -> Result<()> {
-    let sums = fs::read_to_string(made.folder.join("SHA256SUMS"))?;
+/// Every archive has the checksum that is written beside it.
+pub fn sums(folder: &Path) -> Result<()> {
+    let sums = fs::read_to_string(folder.join("SHA256SUMS"))?;
     for line in sums.lines() {
         let (sum, name) = line.split_once("  ").context("SHA256SUMS: another form")?;
-        let bytes = fs::read(made.folder.join(name))?;
+        let bytes = fs::read(folder.join(name))?;
         ensure!(
             sha256(&bytes) == sum,
             "{name}: checksum differs from SHA256SUMS"
@@ -47,7 +50,7 @@ fn tarball(made: &Made, release: &Release, folder: &Path, runs_here: bool) -> Re
     archive
         .unpack(folder)
         .context("the tarball cannot be unpacked")?;
-    let top = folder.join(release.name());
+    let top = folder.join(release.name(made.of));
     let files = made.usr.iter().count();
     for (path, _) in made.usr.iter() {
         ensure!(top.join(path).exists(), "{path}: not in the tarball");
@@ -56,7 +59,11 @@ fn tarball(made: &Made, release: &Release, folder: &Path, runs_here: bool) -> Re
         "the tarball unpacks, {files} files and directories"
     ));
     match runs_here {
-        true => version(&top.join("bin/touchline")),
+        true => {
+            let program = top.join("bin").join(made.of.name());
+            version(&program)?;
+            commands(&program, made.of)
+        }
         false => left_out("the program is for another processor"),
     }
 }
@@ -72,12 +79,27 @@ fn version(program: &Path) -> Result<()> {
     Ok(())
 }
 
+/// What is deployed has no command of the workshop, and says where it is; the other program has them.
+fn commands(program: &Path, of: Program) -> Result<()> {
+    let output = Command::new(program)
+        .args(["sim", "cme", "--help"])
+        .output()?;
+    let said = String::from_utf8_lossy(&output.stderr);
+    let is_right = match of {
+        Program::Deployed => !output.status.success() && said.contains("touchline-lab sim"),
+        Program::Lab => output.status.success(),
+    };
+    ensure!(is_right, "sim cme: {said}");
+    seen("its commands are those of its package");
+    Ok(())
+}
+
 /// The shells parse the completions, mandoc the man pages.
-fn pages(usr: &Path) -> Result<()> {
+fn pages(usr: &Path, program: &str) -> Result<()> {
     for (shell, file) in [
-        ("bash", "bash-completion/completions/touchline"),
-        ("zsh", "zsh/site-functions/_touchline"),
-        ("fish", "fish/vendor_completions.d/touchline.fish"),
+        ("bash", format!("bash-completion/completions/{program}")),
+        ("zsh", format!("zsh/site-functions/_{program}")),
+        ("fish", format!("fish/vendor_completions.d/{program}.fish")),
     ] {
         let file = usr.join("share").join(file);
         match said(Command::new(shell).arg("-n").arg(file))? {

@@ -1,5 +1,6 @@
 //! Package for Debian and its derivatives: the format of deb(5), and the scripts of the package.
 
+use super::Program;
 use super::release::Release;
 use super::tree::{Tree, gzip};
 use anyhow::Result;
@@ -45,17 +46,19 @@ if [ "$1" = purge ]; then
 fi
 "#;
 
-/// The package: `usr` is the tree below `/usr`.
+/// The package of a program: `usr` is the tree below `/usr`. Only what is deployed has a user and services.
 ///
 /// # Errors
 /// A file cannot be packed.
-pub fn package(usr: &Tree, release: &Release, needs: &str) -> Result<Vec<u8>> {
+pub fn package(usr: &Tree, release: &Release, of: Program, needs: &str) -> Result<Vec<u8>> {
     let files = files(usr)?;
     let mut control = Tree::default();
-    control.file("control", fields(release, needs, files.size_kib()));
-    control.program("postinst", POSTINST);
-    control.program("prerm", PRERM);
-    control.program("postrm", POSTRM);
+    control.file("control", fields(release, of, needs, files.size_kib()));
+    if of == Program::Deployed {
+        control.program("postinst", POSTINST);
+        control.program("prerm", PRERM);
+        control.program("postrm", POSTRM);
+    }
     Ok(ar(
         &[
             ("debian-binary", b"2.0\n"),
@@ -65,6 +68,9 @@ pub fn package(usr: &Tree, release: &Release, needs: &str) -> Result<Vec<u8>> {
         release.time_s,
     ))
 }
+
+/// Where zsh has completions that no package of Debian brought.
+const ZSH: &str = "share/zsh/site-functions/";
 
 /// Files of the package: man pages compressed, completions in Debian's places.
 ///
@@ -77,9 +83,13 @@ pub fn files(usr: &Tree) -> Result<Tree> {
             continue;
         };
         match path {
-            "bin/touchline" => tree.program("usr/bin/touchline", &bytes[..]),
-            "share/zsh/site-functions/_touchline" => {
-                tree.file("usr/share/zsh/vendor-completions/_touchline", &bytes[..]);
+            _ if path.starts_with("bin/") => tree.program(&format!("usr/{path}"), &bytes[..]),
+            _ if path.starts_with(ZSH) => {
+                let name = &path[ZSH.len()..];
+                tree.file(
+                    &format!("usr/share/zsh/vendor-completions/{name}"),
+                    &bytes[..],
+                );
             }
             _ if path.starts_with("share/man/") => {
                 tree.file(&format!("usr/{path}.gz"), gzip(bytes)?);
@@ -94,25 +104,39 @@ pub fn files(usr: &Tree) -> Result<Tree> {
 }
 
 /// Maintainer of the package, from `DEBFULLNAME` and `DEBEMAIL` like in Debian's own tools.
-fn fields(release: &Release, needs: &str, size_kib: u64) -> String {
+fn fields(release: &Release, of: Program, needs: &str, size_kib: u64) -> String {
     let from = |name: &str, other: &str| env::var(name).unwrap_or_else(|_| other.to_owned());
     let name = from("DEBFULLNAME", "Touchline contributors");
     let email = from("DEBEMAIL", "root@localhost");
+    let (further, about) = match of {
+        Program::Deployed => (
+            "systemd | systemd-standalone-sysusers, systemd | systemd-standalone-tmpfiles\n\
+             Suggests: prometheus, touchline-lab",
+            "market data from the wire to shared memory\n \
+             Touchline receives the market data of exchanges and banks, repairs what was\n \
+             lost, keeps the order books and publishes them in shared memory to every\n \
+             process of the host; it composes and trades FX. This package has the command,\n \
+             units for systemd, man pages, completions, Prometheus alerts and a dashboard.",
+        ),
+        Program::Lab => (
+            "libc6",
+            "simulators, benchmarks and demonstrations of Touchline\n \
+             The program touchline-lab has every command of touchline, and demo, sim, bench\n \
+             and load: simulated venues and banks, fault injection, measurements. It is not\n \
+             needed where Touchline runs.",
+        ),
+    };
     format!(
-        "Package: touchline\n\
+        "Package: {}\n\
          Version: {}\n\
          Architecture: {}\n\
          Maintainer: {name} <{email}>\n\
          Installed-Size: {size_kib}\n\
-         Depends: {needs}systemd | systemd-standalone-sysusers, systemd | systemd-standalone-tmpfiles\n\
-         Suggests: prometheus\n\
+         Depends: {needs}{further}\n\
          Section: net\n\
          Priority: optional\n\
-         Description: market data from the wire to shared memory\n \
-         Touchline receives an exchange's market data (CME MDP 3.0, FIX 4.4), repairs\n \
-         what was lost, keeps the order books and publishes them in shared memory to\n \
-         every process of the host. This package has the command, units for systemd,\n \
-         man pages, shell completions, Prometheus alerts and a Grafana dashboard.\n",
+         Description: {about}\n",
+        of.name(),
         release.version,
         release.debian_architecture(),
     )

@@ -1,5 +1,6 @@
 //! Packages linked into the command, with licences, licence texts and dependencies.
 
+use super::Program;
 use crate::tidy::metadata;
 use anyhow::{Context, Result, bail};
 use serde_json::Value;
@@ -39,8 +40,8 @@ impl Package {
 ///
 /// # Errors
 /// cargo fails, or a package states no licence or has no file with its text.
-pub fn packages(root: &Path, target: &str) -> Result<Vec<Package>> {
-    let linked = tree(root, target)?;
+pub fn packages(root: &Path, of: Program, target: &str) -> Result<Vec<Package>> {
+    let linked = tree(root, of, target)?;
     let metadata = metadata(root, &["--locked", "--filter-platform", target])?;
     let lock = fs::read_to_string(root.join("Cargo.lock")).context("Cargo.lock cannot be read")?;
     let mut packages = read(&metadata, &linked, &checksums(&lock))?;
@@ -58,9 +59,10 @@ pub fn packages(root: &Path, target: &str) -> Result<Vec<Package>> {
 }
 
 /// Names and versions of linked packages: only `cargo tree` knows the enabled features.
-fn tree(root: &Path, target: &str) -> Result<BTreeSet<(String, String)>> {
+fn tree(root: &Path, of: Program, target: &str) -> Result<BTreeSet<(String, String)>> {
     let output = Command::new(env!("CARGO"))
         .args(["tree", "--locked", "--package", "touchline"])
+        .args(of.features())
         .args(["--edges", "normal,no-proc-macro", "--target", target])
         .args(["--prefix", "none", "--format", "{p}"])
         .current_dir(root)

@@ -1,5 +1,6 @@
 //! Version, commit and platform of a release.
 
+use super::Program;
 use anyhow::{Context, Result, bail};
 use std::env;
 use std::path::Path;
@@ -45,9 +46,9 @@ impl Release {
         })
     }
 
-    /// Name of the directory in the tarball, and of the tarball.
-    pub fn name(&self) -> String {
-        format!("touchline-{}-{}", self.version, self.target)
+    /// Name of the directory in the tarball of a program, and of the tarball.
+    pub fn name(&self, of: Program) -> String {
+        format!("{}-{}-{}", of.name(), self.version, self.target)
     }
 
     /// Debian's name of the processor.
@@ -120,6 +121,9 @@ mod tests {
         };
         assert_eq!(release.time(), "2001-09-09T01:46:40Z");
         assert_eq!(release.debian_architecture(), "arm64");
-        assert_eq!(release.name(), "touchline-0.1.0-aarch64-unknown-linux-gnu");
+        assert_eq!(
+            release.name(Program::Lab),
+            "touchline-lab-0.1.0-aarch64-unknown-linux-gnu"
+        );
     }
 }

@@ -180,7 +180,7 @@ fn watch(
                 buses.display(),
                 trading.kill_text()
             );
-            let about = screen::wrapped(&about);
+            let about = wrapped_to(&about, screen::size().0);
             let blotter = trading.screen(about.lines().count(), paint);
             Ok(about + &blotter)
         };
@@ -308,5 +308,45 @@ impl Cast {
             gateway.end(PATIENCE)?;
         }
         self.banks.end(PATIENCE)
+    }
+}
+
+/// Text whose lines end at words within these columns; a longer word has a line of its own.
+fn wrapped_to(text: &str, columns: usize) -> String {
+    let mut wrapped = String::new();
+    for line in text.lines() {
+        let mut width = 0;
+        for word in line.split_whitespace() {
+            let letters = word.chars().count();
+            let is_first = width == 0;
+            width = match width + usize::from(!is_first) + letters {
+                fits if is_first || fits <= columns => fits,
+                _ => {
+                    wrapped.push('\n');
+                    letters
+                }
+            };
+            if !is_first && width > letters {
+                wrapped.push(' ');
+            }
+            wrapped += word;
+        }
+        wrapped.push('\n');
+    }
+    wrapped
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_is_wrapped_at_words() {
+        assert_eq!(
+            wrapped_to("one two three\nfour", 7),
+            "one two\nthree\nfour\n"
+        );
+        assert_eq!(wrapped_to("one two three", 13), "one two three\n");
+        assert_eq!(wrapped_to("a /a/long/path b", 5), "a\n/a/long/path\nb\n");
     }
 }

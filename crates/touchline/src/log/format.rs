@@ -130,6 +130,7 @@ fn push_visible(out: &mut String, letter: char) {
 }
 
 /// Text on one line: external text may contain line ends and terminal control sequences.
+#[cfg(feature = "lab")]
 pub fn one_line(text: &str) -> String {
     let mut line = String::with_capacity(text.len());
     text.chars()

@@ -5,7 +5,7 @@ mod aeron_driver;
 mod books;
 mod kills;
 
-use super::Desk;
+use super::{Desk, program};
 use books::{Gateway, joined, until};
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Stdio};
@@ -22,7 +22,7 @@ struct Relay {
 
 impl Relay {
     fn start(desk: &Desk, arguments: &[&str]) -> Relay {
-        let mut child = Command::new(env!("CARGO_BIN_EXE_touchline"))
+        let mut child = Command::new(program("relay"))
             .arg("relay")
             .args(arguments)
             .env("TOUCHLINE_DIR", desk.folder.join("buses"))
@@ -86,7 +86,7 @@ fn tail_reads_a_bus_of_another_host() {
     gateway.publish(50);
     let send = Relay::start(&desk, &["a", "--to", "tcp://127.0.0.1:0"]);
     let address = send.address();
-    let tail = Command::new(env!("CARGO_BIN_EXE_touchline"))
+    let tail = Command::new(program("tail"))
         .args(["tail", "--json", "--count", "60", "--from", &address])
         .stdout(Stdio::piped())
         .spawn()
@@ -108,7 +108,7 @@ fn tail_reads_a_bus_of_another_host() {
     assert!(books.count() >= 8, "{text}");
     assert!(!std::path::Path::new(&folder).exists(), "{folder} is left");
 
-    let refused = Command::new(env!("CARGO_BIN_EXE_touchline"))
+    let refused = Command::new(program("tail"))
         .args(["tail", "--from", "udp://127.0.0.1:1"])
         .output()
         .expect("the command starts");
@@ -151,7 +151,7 @@ fn a_slow_receiver_is_named() {
     signal("STOP");
     let slow = format!("127.0.0.1:{port}");
     let stat = |name: &str| -> String {
-        let output = Command::new(env!("CARGO_BIN_EXE_touchline"))
+        let output = Command::new(program("stat"))
             .args(["stat", "a", "--all"])
             .env("TOUCHLINE_DIR", desk.folder.join("buses"))
             .output()
@@ -250,7 +250,7 @@ fn an_error_is_one_line_with_its_exit_status() {
             "is being written by process",
         ),
     ] {
-        let run = Command::new(env!("CARGO_BIN_EXE_touchline"))
+        let run = Command::new(program("relay"))
             .args(["relay", "--seconds", "1"])
             .args(arguments)
             .env("TOUCHLINE_DIR", desk.folder.join("buses"))
@@ -283,7 +283,7 @@ fn pitfalls_of_aeron_channels_are_told_at_start() {
         (format!("{group}|session-id=5"), "remove session-id"),
         (group.replace("127.0.0.1", "0.0.0.0"), "|interface="),
     ] {
-        let run = Command::new(env!("CARGO_BIN_EXE_touchline"))
+        let run = Command::new(program("relay"))
             .args(["relay", "a", "--seconds", "1", "--to", &channel])
             .env("TOUCHLINE_DIR", desk.folder.join("buses"))
             .output()
