@@ -86,7 +86,10 @@ fn one(message: &Message<'_>) {
         assert!(sound || valid.is_err(), "a bad field is valid");
     }
     market_data(message);
-    if let Some(pairs) = pairs {
+    // Our own lengths have no zeros before them.
+    let has_zeros = message.bytes().split(|byte| *byte == 1).nth(1);
+    let has_zeros = has_zeros.is_some_and(|field| field.starts_with(b"9=0"));
+    if let Some(pairs) = pairs.filter(|_| !has_zeros) {
         let mut room = vec![0; message.len() + 32];
         let mut encoder = Encoder::new(&mut room, message.begin_string(), message.msg_type());
         for (tag, value) in pairs {
@@ -168,10 +171,10 @@ fn slow(bytes: &[u8]) -> Option<Vec<(u32, &[u8])>> {
             .iter()
             .find(|(length, _)| *length == tag && fields.len() > 2)
         {
-            let plain =
-                value.iter().all(u8::is_ascii_digit) && value.len() <= 9 && value[0] != b'0';
-            let length = std::str::from_utf8(value).ok().filter(|_| plain)?;
-            data = Some((*wanted, length.parse().ok()?));
+            // Zeros before a length are part of an int.
+            let digits = std::str::from_utf8(value).ok()?.trim_start_matches('0');
+            let plain = digits.bytes().all(|byte| byte.is_ascii_digit()) && digits.len() <= 9;
+            data = Some((*wanted, digits.parse().ok().filter(|_| plain)?));
         }
         fields.push((tag, value));
         at += 1;
@@ -192,6 +195,7 @@ fn seeds() -> Vec<Vec<u8>> {
     let bodies = [
         "49=A|56=B|34=7|52=20240102-03:04:05.678|55=X|262=r|268=2|279=0|269=0|270=1.5|271=2|272=20240102-03:04:05|279=1|269=1|270=123456.125|271=1|",
         "49=A|56=B|34=7|52=20240102-03:04:05|354=7|355=279=0|5|58=x|",
+        "49=A|56=B|34=7|52=20240102-03:04:05|354=0007|355=279=0|5|58=x|",
         "49=A|56=B|34=7|52=20240102-03:04:05|117=q|296=1|302=1|295=1|299=0|188=1.5|",
         "34=7|34=8|0=x|a=|=|55|",
     ];

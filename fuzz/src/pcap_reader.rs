@@ -41,7 +41,10 @@ fn run(bytes: &[u8]) {
 
 /// gzip and Zstandard, by their first bytes.
 fn is_packed(bytes: &[u8]) -> bool {
-    bytes.starts_with(b"\x1f\x8b") || bytes.starts_with(b"\x28\xb5\x2f\xfd")
+    matches!(
+        *bytes,
+        [0x1f, 0x8b, ..] | [0x28, 0xb5, 0x2f, 0xfd, ..] | [0x50..=0x5f, 0x2a, 0x4d, 0x18, ..]
+    )
 }
 
 /// What a person would see of a file: each frame, as a digest, and how it ended.
@@ -99,7 +102,8 @@ impl Read for Pieces<'_> {
     }
 }
 
-/// A capture of two frames from our own writer, a section header of pcapng, the heads of compressed files.
+/// A capture of two frames from our own writer, also with padding, a section header of pcapng, the heads of compressed files,
+/// members with padding behind them.
 fn seeds() -> Vec<Vec<u8>> {
     let mut seeds = seeds::heads("cme-mdp3", "pcap", 2_000);
     let mut writer = Writer::new(Vec::new()).expect("memory takes a header");
@@ -112,9 +116,16 @@ fn seeds() -> Vec<Vec<u8>> {
             .write(capture_ns, &frame)
             .expect("memory takes a frame");
     }
-    seeds.push(writer.finish().expect("memory takes the rest"));
+    let capture = writer.finish().expect("memory takes the rest");
+    seeds.push([&capture[..], &[0; 64]].concat());
+    seeds.push(capture);
     seeds.push(b"\x0a\x0d\x0d\x0a\x1c\0\0\0\x4d\x3c\x2b\x1a\x01\0\0\0\xff\xff\xff\xff\xff\xff\xff\xff\x1c\0\0\0".to_vec());
     seeds.push(b"\x1f\x8b\x08\0\0\0\0\0\0\x03\x03\0\0\0\0\0\0\0\0\0".to_vec());
     seeds.push(b"\x28\xb5\x2f\xfd\x24\0\x01\0\0\x99\xe9\xd8\x51".to_vec());
+    let member = b"\x1f\x8b\x08\0\0\0\0\0\0\x03\x03\0\0\0\0\0\0\0\0\0";
+    seeds.push([&member[..], member, &[0; 9]].concat());
+    seeds.push(
+        b"\x50\x2a\x4d\x18\x04\0\0\0size\x28\xb5\x2f\xfd\x24\0\x01\0\0\x99\xe9\xd8\x51".to_vec(),
+    );
     seeds
 }

@@ -230,6 +230,8 @@ pub enum Event {
     RebuildLevel(LevelEvent),
     /// The price book is complete.
     BookRebuilt(Instrument, Validity),
+    /// The instrument's order book is emptied: it has a gap.
+    OrdersLost(Instrument, Validity),
     /// Start of the recovery of the order book: empty it and apply `RebuildOrder`s.
     RebuildOrders(Instrument),
     /// An order of a snapshot or of the queue behind it.

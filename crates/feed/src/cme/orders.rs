@@ -41,8 +41,7 @@ impl Channel {
             return;
         }
         self.orders_lost(instrument, packet);
-        out.push(Event::RebuildOrders(instrument));
-        out.push(Event::OrdersRebuilt(instrument, self.missing()));
+        out.push(Event::OrdersLost(instrument, self.missing()));
     }
 
     /// Records that a book entry arrived while the order book is unknown: a snapshot that ends in the same packet must

@@ -54,6 +54,11 @@ impl MarketBooks {
                 };
                 self.show_book(instrument, validity, instruments, out);
             }
+            Event::OrdersLost(instrument, validity) => {
+                self.overflowed.retain(|other| *other != instrument);
+                self.clear_orders(instrument, validity);
+                self.publish_orders(instrument, validity, out);
+            }
             Event::RebuildOrders(instrument) => {
                 self.overflowed.retain(|other| *other != instrument);
                 self.clear_orders(instrument, Validity::Recovering);

@@ -104,6 +104,11 @@ pub fn orders(transact_ns: u64, entries: &[OrderEntry]) -> Vec<u8> {
     incremental(&body, transact_ns, END_OF_EVENT)
 }
 
+/// A message of orders that does not end its event.
+pub fn open_orders(transact_ns: u64, entries: &[OrderEntry]) -> Vec<u8> {
+    incremental(&Body::Orders(entries.to_vec()), transact_ns, 0)
+}
+
 /// A price snapshot with these bids, in a cycle of one instrument.
 pub fn snapshot(snapshot_sequence: u32, rpt_seq: u32, bids: &[i64]) -> Vec<u8> {
     snapshot_of(ID, 1, snapshot_sequence, rpt_seq, bids)

@@ -80,9 +80,14 @@ fn a_negative_quantity_makes_the_orders_unknown() {
     for action in [NEW, CHANGE] {
         let mut bench = Bench::new();
         bench.packet(1, &[orders(10, &[order(NEW, 1, 1, 5, 100)])]);
-        bench.packet(2, &[orders(20, &[order(action, 1, 1, -5, 100)])]);
+        // At once: nobody knows when the event ends.
+        bench.take_published();
+        bench.packet(2, &[open_orders(20, &[order(action, 1, 1, -5, 100)])]);
+        bench.published(&["whole orders recovering 0"]);
         bench.orders(ID, "recovering |");
-        bench.packet(3, &[orders(30, &[order(NEW, 3, 3, 7, 100)])]);
+        bench.packet(3, &[end_of_event()]);
+        bench.orders(ID, "recovering |");
+        bench.packet(4, &[orders(30, &[order(NEW, 3, 3, 7, 100)])]);
         bench.order_snapshots(1, &[order_chunk(1, 10, (1, 1), &[(1, 1, 5, 100)])]);
         bench.orders(ID, "recovering |");
         bench.order_snapshots(2, &[order_chunk(2, 20, (1, 1), &[(1, 1, -5, 100)])]);
