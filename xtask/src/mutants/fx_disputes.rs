@@ -122,7 +122,7 @@ pub const FX_DISPUTES: &[Mutant] = &[
         name: "fx: fills beyond a parent make its worst case smaller",
         find: "(self.quantity - self.done - self.out).max(0)",
         replace: "self.quantity - self.done - self.out",
-        test: "-p touchline-fx --test fx router::a_rest_of_less_than_a_lot_ends_its_parent",
+        test: "-p touchline-fx --test fx limits::fills_beyond_a_parent",
     },
     Mutant {
         name: "fx: an order that a mass status says is alive is forgotten",

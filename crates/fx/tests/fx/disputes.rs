@@ -55,7 +55,7 @@ fn partly_filled() -> World {
 fn a_contradiction_frees_nothing_and_is_asked_for_once() {
     let trade = "|32=600000|31=1.10002";
     // ExecType, OrdStatus, CumQty, further fields, units booked of a report that is a trade.
-    let rows: [(&str, &str, i64, &str, i64); 19] = [
+    let rows: [(&str, &str, i64, &str, i64); 20] = [
         ("F", "2", 0, trade, 0),
         ("F", "1", 400_000, trade, 0),
         ("F", "1", 900_000, trade, 0),
@@ -92,6 +92,7 @@ fn a_contradiction_frees_nothing_and_is_asked_for_once() {
         ("I", "1", 500_000, "|151=500001|790=T-H1", 0),
         ("I", "0", 399_999, "|151=600001|790=T-H1", 0),
         ("I", "8", 0, "|103=5|151=0|790=T-H1", 0),
+        ("I", "8", 400_000, "|103=5|151=0|790=T-H1", 0),
         ("I", "2", 1_000_000, "|6=11.00020|790=T-H1", 0),
     ];
     for (kind, status, cum, more, booked) in rows {

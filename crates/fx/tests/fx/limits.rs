@@ -164,6 +164,36 @@ fn parents_are_refused_for_the_first_limit_that_they_break() {
     assert_eq!(verdict(&mut world), "accepted", "no duplicate any more");
 }
 
+/// A fill after the end of an order, whose quantity is out at another bank: what is filled beyond the parent does not make the worst
+/// case of its other orders smaller.
+#[test]
+fn fills_beyond_a_parent_do_not_make_its_worst_case_smaller() {
+    let config = config("", &[A, ("B", ""), ("C", "")]).replacen(
+        "max_order = 50000000",
+        "max_order = 50000000\nmax_net = 2000000",
+        1,
+    );
+    let mut world = World::new(&config);
+    for bank in ["A", "B", "C"] {
+        let (pricing, orders) = (format!("{bank}.q !up"), format!("{bank}.o !up"));
+        world.line(&pricing).line(&orders);
+    }
+    world.book("A", &[(-2, 600)], &[(2, 600)]);
+    world.book("B", &[(-2, 400)], &[(3, 400)]);
+    world.parent("P1", "buy", 1_000_000, GTD);
+    world.execution("A", "T-P1-1", ("E1", "4", "4", 0), "|151=0");
+    world.wait(100).book("C", &[(-2, 600)], &[(4, 600)]);
+    assert_eq!(world.sent(), 3);
+    let late = "|32=600000|31=1.10002";
+    world.execution("A", "T-P1-1", ("E2", "F", "2", 600_000), late);
+    world.decisions();
+    // 600,000 are held and 1,000,000 are out.
+    world.parent("P2", "buy", 401_000, GTD);
+    assert_eq!(verdict(&mut world), "net");
+    world.parent("P2", "buy", 400_000, GTD);
+    assert_eq!(verdict(&mut world), "accepted");
+}
+
 #[test]
 fn the_new_parent_is_part_of_the_net() {
     let config = config("", &[A]).replacen(

@@ -95,6 +95,15 @@ fn a_bank_off_the_market_is_left_out() {
         Some(("1.1".into(), "A".into())),
         "not crossed, and at the best of the others"
     );
+    // Its bid is off the market, and its ask the best within the collar.
+    world.book("D", &[(-41, 5000)], &[(1, 5000)]);
+    assert_eq!(plan(&mut world, "P2"), Some(("1.1".into(), "B".into())));
+    world.book("D", &[(-100, 5000)], &[(-90, 5000)]);
+    // D is no third bank that sells.
+    world.book("C", &[(-4, 5000)], &[]);
+    assert_eq!(plan(&mut world, "P3"), None);
+    world.book("C", &[(-4, 5000)], &[(4, 5000)]);
+    world.decisions();
     // It stays off while it does not quote, and D does not count as one of three.
     world.quote("D", "35=W|262=R|55=EUR/USD|268=0");
     world.quote("C", "35=W|262=R|55=EUR/USD|268=0");
