@@ -163,7 +163,10 @@ pub const EXECUTION: &[Mutant] = &[
     Mutant {
         name: "execution: each foreign report is a line of the log",
         find: "faults[*bank].foreign(at_ns).map_err(|count| (*bank, count))",
-        replace: "Ok(())",
+        replace: "match faults[*bank].foreign(at_ns) {
+            _ if at_ns > 0 => Ok(()),
+            told => told.map_err(|count| (*bank, count)),
+        }",
         test: "-p touchline --test system fx::session_faults::a_flood_of_foreign_reports",
     },
     Mutant {
