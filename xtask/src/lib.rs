@@ -34,6 +34,7 @@ pub mod plot;
 pub mod sbe_oracle;
 pub mod simulate;
 pub mod site;
+pub mod size;
 pub mod soak;
 pub mod tidy;
 

@@ -4,6 +4,7 @@
 
 use anyhow::{Result, bail};
 use std::env;
+use std::path::Path;
 use std::process::ExitCode;
 use xtask::mutants::Choice;
 
@@ -13,6 +14,7 @@ usage: cargo xtask <chore> [arguments]
   tidy                           hold the repository against its own rules
   changed PATH...                whether one of them changed since the last commit that passed every check
   licences                       hold the licences of all dependencies against the list
+  size [FOLDER]                  count lines, words, functions and circles of this checkout or another one
   codegen <templates.xml>...     write the message views that the schemas describe
   dist [--check] [--profile NAME] [--target TRIPLE]
                                  make a tarball and a Debian package; with --check install and remove them again
@@ -64,6 +66,8 @@ fn run() -> Result<()> {
             Ok(())
         }
         ["tidy"] => xtask::tidy::run(&root),
+        ["size"] => xtask::size::run(&root),
+        ["size", folder] => xtask::size::run(Path::new(folder)),
         ["codegen", ref rest @ ..] => xtask::codegen::run(&root, rest),
         ["licences"] => xtask::licences::run(&root),
         ["install-check"] => xtask::install_check::run(&root),

@@ -3,7 +3,7 @@
 //! A rule is a function from the repository to findings. Each has a broken example in its own tests, so that it can
 //! fail. A finding names the place, the mistake, and the fix.
 
-mod circles;
+pub(crate) mod circles;
 mod commands;
 mod documented;
 mod heads;

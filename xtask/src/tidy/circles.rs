@@ -18,8 +18,11 @@ pub fn check(repository: &Repository) -> Vec<Finding> {
         .collect()
 }
 
-fn circle_in(repository: &Repository, sources: &str) -> Option<Finding> {
-    let mut files: BTreeMap<Module, (&str, &str)> = BTreeMap::new();
+/// What each file of a crate uses of the others.
+type Uses = BTreeMap<Module, BTreeSet<Module>>;
+
+fn uses_in(repository: &Repository, sources: &str) -> Uses {
+    let mut files: BTreeMap<Module, &str> = BTreeMap::new();
     for (path, text) in repository.rust() {
         let Some(name) = path.strip_prefix(sources) else {
             continue;
@@ -31,18 +34,56 @@ fn circle_in(repository: &Repository, sources: &str) -> Option<Finding> {
             .collect();
         // Tests use all files, and no file uses them.
         if !module.contains(&"tests".to_owned()) && module != ["lib"] {
-            files.insert(module, (path, text));
+            files.insert(module, text);
         }
     }
-    let uses = files.iter().map(|(module, (_, text))| {
+    let uses = files.iter().map(|(module, text)| {
         let used = used_by(module, text, |module| files.contains_key(module));
-        (module, used)
+        (module.clone(), used)
     });
-    let uses: BTreeMap<&Module, BTreeSet<Module>> = uses.collect();
+    uses.collect()
+}
+
+/// The files of each circle of a crate: all that use each other, directly or indirectly. Largest first.
+pub fn groups(repository: &Repository, sources: &str) -> Vec<Vec<String>> {
+    let uses = uses_in(repository, sources);
+    let reached: BTreeMap<&Module, BTreeSet<Module>> = uses
+        .keys()
+        .map(|module| (module, all_below(&uses, module)))
+        .collect();
+    let mut groups = BTreeSet::new();
+    for (module, below) in &reached {
+        if below.contains(*module) {
+            let is_back = |other: &&Module| reached[*other].contains(*module);
+            let group = below.iter().filter(is_back).map(|other| other.join("/"));
+            groups.insert(group.collect::<Vec<_>>());
+        }
+    }
+    let mut groups: Vec<_> = groups.into_iter().collect();
+    groups.sort_by_key(|group| std::cmp::Reverse(group.len()));
+    groups
+}
+
+/// Everything that a file uses, directly or indirectly.
+fn all_below(uses: &Uses, start: &Module) -> BTreeSet<Module> {
+    let mut seen = BTreeSet::new();
+    let mut waiting = vec![start];
+    while let Some(module) = waiting.pop() {
+        for used in &uses[module] {
+            if seen.insert(used.clone()) {
+                waiting.push(used);
+            }
+        }
+    }
+    seen
+}
+
+fn circle_in(repository: &Repository, sources: &str) -> Option<Finding> {
+    let uses = uses_in(repository, sources);
     let circle = uses.keys().find_map(|module| way_back(&uses, module))?;
     let names: Vec<String> = circle.iter().map(|module| module.join("/")).collect();
     Some(Finding::new(
-        files[&circle[0]].0,
+        &format!("{sources}{}.rs", circle[0].join("/")),
         1,
         format!("files use each other in a circle: {}", names.join(" -> ")),
         "move what both need into a file below them",
@@ -50,7 +91,7 @@ fn circle_in(repository: &Repository, sources: &str) -> Option<Finding> {
 }
 
 /// The shortest path from a module back to itself.
-fn way_back(uses: &BTreeMap<&Module, BTreeSet<Module>>, start: &Module) -> Option<Vec<Module>> {
+fn way_back(uses: &Uses, start: &Module) -> Option<Vec<Module>> {
     let mut ways = std::collections::VecDeque::from([vec![start.clone()]]);
     let mut seen = BTreeSet::new();
     while let Some(way) = ways.pop_front() {
@@ -182,6 +223,23 @@ mod tests {
         ];
         let what = "files use each other in a circle: venue -> venue/a -> venue";
         assert_eq!(found(&parent), [what]);
+    }
+
+    #[test]
+    fn a_group_has_all_files_that_use_each_other() {
+        let repository = Repository::of(&[
+            ("crates/feed/src/a.rs", "use crate::b::One;\n"),
+            ("crates/feed/src/b.rs", "use crate::c::One;\n"),
+            (
+                "crates/feed/src/c.rs",
+                "use crate::a::One;\nuse crate::d::One;\n",
+            ),
+            ("crates/feed/src/d.rs", "use crate::e::One;\n"),
+            ("crates/feed/src/e.rs", "use crate::d::Two;\n"),
+            ("crates/feed/src/f.rs", "use crate::a::Two;\n"),
+        ]);
+        let found = groups(&repository, "crates/feed/src/");
+        assert_eq!(found, [vec!["a", "b", "c"], vec!["d", "e"]]);
     }
 
     #[test]
