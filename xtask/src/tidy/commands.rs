@@ -44,7 +44,7 @@ const SHARED: &[(&str, &[&str])] = &[
     // Prices of `replay`.
     ("record", &["touchline_types"]),
     // The format of the simulator's expected states.
-    ("states", &["touchline_lab"]),
+    ("states", &["touchline_types"]),
 ];
 
 /// Crates that a user's program has are allowed in these commands, too.
