@@ -1,7 +1,7 @@
 //! The commit and its date, for `touchline --version`. Why this is a build script: `docs/design/version.md`.
 //!
 //! Sets `TOUCHLINE_BUILD` for the compiler, and `TOUCHLINE_COMMIT` where the commit is known. `TOUCHLINE_COMMIT` and
-//! `TOUCHLINE_COMMIT_DATE` of the environment come first; else git is asked, in release builds. `TOUCHLINE_OPTIMISED` is set if
+//! `TOUCHLINE_COMMIT_DATE` of the environment come first; else git is asked, in release builds. `TOUCHLINE_PROFILE` is the name of the profile, and `TOUCHLINE_OPTIMISED` is set if
 //! this crate is compiled at the highest level, as the profiles `release` and `dist` do.
 #![forbid(unsafe_code)]
 
@@ -28,12 +28,26 @@ fn main() {
         None if is_release => "commit not known".to_owned(),
         None => "debug build".to_owned(),
     };
+    println!("cargo::rustc-env=TOUCHLINE_PROFILE={}", profile());
     if is_optimised {
         println!("cargo::rustc-env=TOUCHLINE_OPTIMISED=yes");
     }
     println!("cargo::rustc-env=TOUCHLINE_BUILD={text}");
     if let Some((commit, _)) = build {
         println!("cargo::rustc-env=TOUCHLINE_COMMIT={commit}");
+    }
+}
+
+/// Name of the profile: that of its folder, since cargo names only the profile that a custom one inherits.
+fn profile() -> String {
+    // target/PROFILE/build/PACKAGE/out
+    let out = env::var_os("OUT_DIR").map(std::path::PathBuf::from);
+    let folder = out.as_deref().and_then(|out| out.ancestors().nth(3));
+    let name = folder.and_then(|folder| folder.file_name());
+    match name.and_then(|name| name.to_str()) {
+        Some("debug") => "dev".to_owned(),
+        Some(name) => name.to_owned(),
+        None => "unknown".to_owned(),
     }
 }
 

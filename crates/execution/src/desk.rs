@@ -281,7 +281,7 @@ fn is_absent(error: &Error) -> bool {
     )
 }
 
-/// Why files are refused. Another owner: without the advice to remove them, which may be a directory of many buses.
+/// Why files are refused. Another owner: without advice, which is for a person who may run as that user.
 fn refusal(error: &Error) -> String {
     match error {
         Error::Segment(SegmentError::Foreign {

@@ -68,6 +68,8 @@ pub struct MarketBooks {
     feedback: Feedback,
     /// Gaps not yet reported to the log.
     pub gaps: Option<GapReport>,
+    /// Number of packets before the first received one, not yet reported to the log.
+    pub missed: Option<u64>,
 }
 
 impl MarketBooks {
@@ -104,6 +106,7 @@ impl MarketBooks {
             rules,
             feedback: Feedback::new(instruments_max),
             gaps: None,
+            missed: None,
         }
     }
 

@@ -8,6 +8,11 @@ use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 /// An incident for the log.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Incident {
+    /// Reception has started in mid-session.
+    Joined {
+        /// Number of packets before the first received one.
+        missed: u64,
+    },
     /// Lost sequence numbers of the venue.
     Gap(GapReport),
     /// The host's wall clock was set.

@@ -228,7 +228,12 @@ impl<L: FeedLink, P: Publish> Gateway<L, P> {
     /// Passes incidents since the last timer to the log.
     fn report(&mut self) {
         let gaps = self.pipeline.take_gaps().map(Incident::Gap);
-        let happened = gaps.into_iter().chain(self.link.take_incident());
+        let joined = self.pipeline.take_missed();
+        let joined = joined.map(|missed| Incident::Joined { missed });
+        let happened = joined
+            .into_iter()
+            .chain(gaps)
+            .chain(self.link.take_incident());
         if let Some(log) = &self.incidents {
             happened.for_each(|incident| log.send(incident));
         }

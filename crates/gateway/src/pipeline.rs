@@ -164,6 +164,11 @@ impl<F: Feed, P: Publish> Pipeline<F, P> {
         &self.states
     }
 
+    /// Number of packets before the first received one, if reception has started in mid-session since the last call.
+    pub fn take_missed(&mut self) -> Option<u64> {
+        self.books.missed.take()
+    }
+
     /// Gaps since the last call.
     pub fn take_gaps(&mut self) -> Option<GapReport> {
         self.books.gaps.take()

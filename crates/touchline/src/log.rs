@@ -9,6 +9,7 @@ pub mod events;
 mod format;
 mod thread;
 
+use crate::version;
 use events::{Event, Rate};
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -62,12 +63,17 @@ struct Repeats {
 }
 
 impl Log {
-    /// A log on standard error. Every line has the fields of `context`.
+    /// A log on standard error, with its first line. Every line has the fields of `context`.
     pub fn to_stderr(arguments: LogArguments, context: Vec<Field>) -> Log {
-        Log {
+        let mut log = Log {
             is_journal: is_journal(),
             ..Log::to(std::io::stderr(), arguments.format, context)
-        }
+        };
+        log.write(
+            &events::STARTED,
+            version::fields().map(|(name, value)| (name, value.into())),
+        );
+        log
     }
 
     /// Whether a failure is also written as a log line: programs read the log, so each line must have its form.

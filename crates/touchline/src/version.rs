@@ -7,6 +7,22 @@ pub const VERSION: &str = env!("CARGO_PKG_VERSION");
 /// debug build.
 pub const COMMIT: Option<&str> = option_env!("TOUCHLINE_COMMIT");
 
+/// Profile of the build: `dev`, `release`, `dist`, or another.
+pub const PROFILE: &str = env!("TOUCHLINE_PROFILE");
+
+/// Version, commit and profile, for logs and metrics.
+pub const fn fields() -> [(&'static str, &'static str); 3] {
+    let commit = match COMMIT {
+        Some(commit) => commit,
+        None => "unknown",
+    };
+    [
+        ("version", VERSION),
+        ("commit", commit),
+        ("profile", PROFILE),
+    ]
+}
+
 /// Whether the commands and the measuring loops are optimised: in the profiles `release` and `dist`, not in a debug build.
 #[cfg(feature = "lab")]
 pub const IS_OPTIMISED: bool = option_env!("TOUCHLINE_OPTIMISED").is_some();

@@ -219,6 +219,8 @@ pub enum Event {
         first: u64,
         /// Last lost packet.
         last: u64,
+        /// Whether this is the start of reception in mid-session: none of the earlier packets was expected.
+        is_join: bool,
     },
     /// Every book and order book is empty and complete (channel reset, sequence reset).
     Reset,

@@ -366,7 +366,7 @@ const VISIBILITY: &[Mutant] = &[
 const SESSIONS: &[Mutant] = &[
     Mutant {
         name: "sessions: a lost packet is not reported",
-        find: "out.push(Event::Lost { first, last });",
+        find: "out.push(Event::Lost { first, last, is_join, });",
         replace: "",
         test: "SEEDS=5 -p touchline --test system no_wrong_book_is_ever_live",
     },

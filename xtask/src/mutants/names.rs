@@ -72,13 +72,13 @@ pub const NAMES: &[Mutant] = &[
     },
     Mutant {
         name: "names: the gateway does not check that its bus exists",
-        find: "self.pipeline.publisher().check()?;",
+        find: "self.pipeline.publisher_mut().check()?;",
         replace: "",
         test: "-p touchline --test system names::a_gateway_whose_files_are_removed_ends_and_the_next_one_starts",
     },
     Mutant {
         name: "names: a replay does not check that its bus exists",
-        find: "pipeline.publisher().check()?;",
+        find: "pipeline.publisher_mut().check()?;",
         replace: "",
         test: "-p touchline --test system names::a_replay_whose_bus_is_removed_ends_with_an_error",
     },

@@ -111,7 +111,7 @@ impl Channel {
             self.epoch.begin();
             self.reset(0, 0, out);
         } else {
-            self.lose(1, first.max(2) - 1, out);
+            self.lose_packets((1, first.max(2) - 1), true, out);
         }
     }
 
@@ -163,6 +163,10 @@ impl Channel {
 
     /// Numbers up to `last` are lost: price books need confirmation, order books are unknown.
     pub fn lose(&mut self, first: u32, last: u32, out: &mut Output<'_>) {
+        self.lose_packets((first, last), false, out);
+    }
+
+    fn lose_packets(&mut self, (first, last): (u32, u32), is_join: bool, out: &mut Output<'_>) {
         self.epoch.lose(last);
         self.progress.close();
         for row in self.rows.iter_mut() {
@@ -173,7 +177,11 @@ impl Channel {
         self.assembler.clear();
         let (first, last) = (u64::from(first), u64::from(last));
         // mutant: sessions: a lost packet is not reported
-        out.push(Event::Lost { first, last });
+        out.push(Event::Lost {
+            first,
+            last,
+            is_join,
+        });
         self.still_live(out);
     }
 

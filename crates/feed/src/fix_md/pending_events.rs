@@ -58,7 +58,11 @@ impl PendingEvents {
     ) -> bool {
         let pending = std::mem::take(self);
         if let Some((first, last)) = pending.lost {
-            events.push(Event::Lost { first, last });
+            events.push(Event::Lost {
+                first,
+                last,
+                is_join: false,
+            });
         }
         if pending.is_inconsistent {
             let lost = |instrument: &Instrument| Event::BookLost(*instrument, Validity::Recovering);

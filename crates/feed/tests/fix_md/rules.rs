@@ -292,7 +292,8 @@ fn a_skipped_number_closes_the_connection_and_no_book_is_live() {
     assert!(
         events.contains(&Event::Lost {
             first: next,
-            last: next
+            last: next,
+            is_join: false,
         }),
         "{events:?}"
     );

@@ -29,7 +29,17 @@ impl MarketBooks {
             } => {
                 self.defined(instrument, price, orders, instruments, out);
             }
-            Event::Lost { first, last } => self.lost(first, last, instruments, out),
+            Event::Lost {
+                first,
+                last,
+                is_join,
+            } => {
+                match is_join {
+                    true => self.missed = Some(last),
+                    false => self.gaps = Some(GapReport::after(self.gaps, first, last)),
+                }
+                self.lost(first, last, instruments, out);
+            }
             Event::Reset => self.reset(out),
             Event::BookLost(instrument, validity) => {
                 self.inconsistent.retain(|other| *other != instrument);
@@ -120,7 +130,6 @@ impl MarketBooks {
 
     /// Handles lost packets: first reports the loss, then publishes the changes of the open event.
     fn lost(&mut self, first: u64, last: u64, instruments: &Instruments, out: &mut impl Publish) {
-        self.gaps = Some(GapReport::after(self.gaps, first, last));
         self.orders.clear_all();
         self.order_changes.clear();
         let orders = self.rules.missing;

@@ -136,6 +136,7 @@ fn an_event_truncated_by_a_loss_is_published_behind_the_gap_and_not_live() {
     let lost = Event::Lost {
         first: 1 << 33,
         last: (1 << 33) + 1,
+        is_join: false,
     };
     assert_eq!(
         bench.apply(&[lost], false),

@@ -174,6 +174,7 @@ impl Root {
         if found != kind {
             return Err(Error::Kind {
                 path: path(),
+                owner: (stat.st_uid != self.owner).then_some(stat.st_uid),
                 found: kind_name(found),
                 expected: kind_name(kind),
             });
@@ -264,8 +265,12 @@ impl Directory {
         let flags = access | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK;
         let handle = match open_beneath(self.handle(), file, flags, Mode::empty()) {
             Err(Errno::LOOP) => {
+                // Of a link that is gone meanwhile the owner is unknown, and no user's.
+                let about = rustix::fs::statat(self.handle(), file, AtFlags::SYMLINK_NOFOLLOW);
+                let owner = about.map_or(u32::MAX, |about| about.st_uid);
                 return Err(Error::Kind {
                     path: self.path_of(file),
+                    owner: (owner != self.root.owner).then_some(owner),
                     found: kind_name(FileType::Symlink),
                     expected: kind_name(FileType::RegularFile),
                 });

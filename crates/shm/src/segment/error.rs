@@ -39,7 +39,7 @@ pub enum Error {
     },
     /// The file or directory belongs to another user.
     #[error(
-        "{path} belongs to user {owner}, not to user {expected}: not touched; remove it, or choose another directory"
+        "{path} belongs to user {owner}, not to user {expected}: not touched; run as that user, or choose another directory"
     )]
     Foreign {
         /// Path.
@@ -51,7 +51,7 @@ pub enum Error {
     },
     /// Others have more access than the settings allow.
     #[error(
-        "{path} has mode {mode:04o}, which gives others more than {allowed:04o}: not trusted; remove it, or 'chmod {allowed:o}' it if you know why"
+        "{path} has mode {mode:04o}, which gives others more than {allowed:04o}: not trusted; check its contents, then 'chmod {allowed:o}' it"
     )]
     Exposed {
         /// Path.
@@ -62,10 +62,12 @@ pub enum Error {
         allowed: u32,
     },
     /// A symlink, a device, or another unexpected type.
-    #[error("{path} is a {found}, not a {expected}: not touched; remove it")]
+    #[error("{path} is a {found}, not a {expected}: not touched; {}", kind_advice(*.owner))]
     Kind {
         /// Path.
         path: PathBuf,
+        /// Its owner, a user id, if it is another user.
+        owner: Option<u32>,
         /// Its type.
         found: &'static str,
         /// Expected type.
@@ -208,6 +210,13 @@ fn parent_advice(parent: &Path) -> &'static str {
     match parent == Path::new("/dev/shm") {
         true => "mount -t tmpfs -o mode=1777,size=1G tmpfs /dev/shm",
         false => "make the directory above it first",
+    }
+}
+
+fn kind_advice(owner: Option<u32>) -> String {
+    match owner {
+        None => "remove it".to_owned(),
+        Some(owner) => format!("it belongs to user {owner}: choose another directory"),
     }
 }
 

@@ -69,10 +69,12 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let recorder = recorder.transpose().map_err(Error::from).map_err(failed)?;
     let mut composer = Composer::open(&config, recorder).map_err(failed)?;
     say(&format!(
-        "composing {} pairs of {} banks on bus {}\n",
+        "composing {} pairs of {} banks on bus {} (touchline {}, profile {})\n",
         config.pairs.len(),
         config.banks.len(),
         config.bus,
+        crate::version::LONG,
+        crate::version::PROFILE,
     ))?;
     let mut idler = Idler::new(match config.spin {
         true => Idle::BusySpin,

@@ -83,6 +83,11 @@ impl Reporter {
             fields
         };
         match incident {
+            Incident::Joined { missed } => {
+                let mut fields: Vec<Field> = vec![("missed", missed.into())];
+                fields.extend(self.named("action"));
+                log.write(&event::JOINED, fields);
+            }
             Incident::Gap(gap) => log.write(&event::GAP, self.gap(gap)),
             Incident::ClockStepped { step_ns } => {
                 let step_ms = (step_ns / 1_000_000).to_string();
@@ -117,12 +122,7 @@ impl Reporter {
     }
 
     fn gap(&self, gap: GapReport) -> Vec<Field> {
-        let named = |wanted: &str| {
-            let mut fields = self.gap_fields.iter();
-            let found = fields.find(|(name, _)| *name == wanted);
-            found.map(|&(name, value)| (name, Value::from(value)))
-        };
-        let mut fields: Vec<Field> = named("line").into_iter().collect();
+        let mut fields: Vec<Field> = self.named("line").into_iter().collect();
         fields.extend([
             ("first", gap.first.into()),
             ("last", gap.last.into()),
@@ -130,8 +130,15 @@ impl Reporter {
         ]);
         // 1 is the default and not written.
         fields.extend((gap.gaps > 1).then(|| ("gaps", gap.gaps.into())));
-        fields.extend(named("action"));
+        fields.extend(self.named("action"));
         fields
+    }
+
+    /// A field of the venue's gap lines.
+    fn named(&self, wanted: &str) -> Option<Field> {
+        let mut fields = self.gap_fields.iter();
+        let found = fields.find(|(name, _)| *name == wanted);
+        found.map(|&(name, value)| (name, Value::from(value)))
     }
 
     /// Logs the changes since the last pass.

@@ -72,6 +72,9 @@ macro_rules! events {
 
 events! {
     // Start and end.
+    STARTED = Info Each "started" [version commit profile]
+        "the first line of each log: the build that writes it"
+        "nothing";
     LISTENING = Info Each "listening" [groups interface generation]
         "the multicast groups are joined and the bus is open"
         "nothing";
@@ -103,6 +106,9 @@ events! {
         "give the thread a CPU of its own (loop_cpu_affinity), and see touchline doctor";
 
     // Packets of a multicast channel.
+    JOINED = Info Each "joined" [missed action]
+        "reception has started in mid-session, behind this number of packets; books are live when they are recovered"
+        "nothing: ready follows";
     GAP = Warn Limited "gap" [line first last packets gaps action]
         "sequence gap: packets first to last were lost on both lines; gaps is the number of gaps since the last line, packets their sum, and first and last are those of the newest"
         "nothing for one gap: snapshots recover the books; for many, compare with packets_dropped_kernel on this host, then call the network's operator";

@@ -116,10 +116,9 @@ mod of_process {
 /// The page of a directory of buses. An unreadable bus is a metric, never an error.
 pub fn of(monitor: &Monitor) -> String {
     let mut page = Page::default();
-    let help = "Always 1; labels are version and commit of the exporter.";
+    let help = "Always 1; labels are version, commit and profile of the exporter.";
     if let Some(mut samples) = page.family("touchline_build_info", Kind::Gauge, help) {
-        let commit = version::COMMIT.unwrap_or("unknown");
-        samples.add(&[("version", version::VERSION), ("commit", commit)], 1);
+        samples.add(&version::fields(), 1);
     }
     let listed = monitor.buses();
     let is_readable = listed.is_ok();

@@ -180,7 +180,11 @@ impl Feed for ToyFeed {
                     let bytes = self.arbitration.payload(&packet).to_vec();
                     self.process(&bytes, instruments, batch);
                 }
-                Some(Step::Lost { first, last }) => batch.events.push(Event::Lost { first, last }),
+                Some(Step::Lost { first, last }) => batch.events.push(Event::Lost {
+                    first,
+                    last,
+                    is_join: false,
+                }),
                 Some(Step::Filled) => self.is_filled = true,
                 Some(Step::Awaited { .. }) => {}
                 Some(Step::Restarted { .. }) => unreachable!("there is one session"),

@@ -6,7 +6,7 @@ use rustix::fs::{CWD, Mode};
 use rustix::mm::MprotectFlags;
 use rustix::thread::set_thread_uid;
 use std::fs;
-use std::os::unix::fs::{chown, symlink};
+use std::os::unix::fs::{chown, lchown, symlink};
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::sync::atomic::Ordering::Relaxed;
@@ -61,6 +61,19 @@ fn refused(place: &Place, wrong: &str) -> [Error; 2] {
     let errors = [as_reader.expect_err(wrong), as_writer.expect_err(wrong)];
     errors.iter().for_each(|error| println!("{wrong}: {error}"));
     errors
+}
+
+/// Files of another user are not ours to remove: their error names the user, and another directory.
+fn leaves_them_alone(error: &Error) {
+    let text = error.to_string();
+    assert!(
+        text.contains(&format!("belongs to user {STRANGER}")),
+        "{text}"
+    );
+    assert!(text.contains("choose another directory"), "{text}");
+    for advice in ["remove", "chmod", "delete"] {
+        assert!(!text.contains(advice), "{text}");
+    }
 }
 
 /// A bus with a ring, and no process.
@@ -134,6 +147,18 @@ fn files_of_another_user_are_rejected() {
                 ),
                 "{error}"
             );
+            leaves_them_alone(&error);
+        }
+        // What is not a file of a bus at all.
+        let place = standing();
+        let moved = place.folder().join("moved");
+        let path: std::path::PathBuf = place.path_of(file).components().collect();
+        fs::rename(&path, &moved).unwrap();
+        symlink(&moved, &path).unwrap();
+        lchown(&path, Some(STRANGER), None).unwrap();
+        for error in refused(&place, &format!("{file:?} is a link of another user")) {
+            assert!(matches!(error, Error::Kind { .. }), "{error}");
+            leaves_them_alone(&error);
         }
     }
     let place = standing();
@@ -149,6 +174,7 @@ fn files_of_another_user_are_rejected() {
             ),
             "{error}"
         );
+        leaves_them_alone(&error);
     }
 }
 

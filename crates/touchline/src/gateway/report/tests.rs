@@ -67,6 +67,14 @@ fn a_gap_has_its_lines_numbers_and_what_recovers_the_books() {
     }
 }
 
+/// A start in mid-session has lost nothing that it should have had.
+#[test]
+fn a_start_in_mid_session_is_no_warning() {
+    let mut log = Log::in_memory();
+    Reporter::new(CME).incident(Incident::Joined { missed: 640 }, &mut log);
+    assert_eq!(log.lines(), ["INFO joined missed=640 action=snapshot"]);
+}
+
 #[test]
 fn a_connection_event_has_its_host_and_reason() {
     let mut log = Log::in_memory();
