@@ -92,6 +92,11 @@ pub trait Venue: fmt::Debug + Clone + Serialize + for<'de> Deserialize<'de> + 's
     /// One of them is invalid.
     fn check(config: &Config<Self>) -> Result<String, ConfigError>;
 
+    /// What this host lacks of the interfaces and directories that the configuration names; nothing is created.
+    fn missing_here(&self) -> Vec<String> {
+        Vec::new()
+    }
+
     /// Opens everything that may fail before the bus is changed: files, passwords, sockets.
     ///
     /// # Errors

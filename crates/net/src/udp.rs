@@ -142,6 +142,14 @@ const SET_BACK_NS: u64 = 1_000_000_000;
 /// such as TAI.
 const TIMESTAMPS_APART_MAX_NS: u64 = 1_000_000_000;
 
+/// Checks that an interface of this host, by name or address, is up and takes multicast; without one routes decide.
+///
+/// # Errors
+/// The problem, and the fix.
+pub fn check_interface(wanted: Option<&str>) -> Result<(), Error> {
+    interface::address_of(wanted).map(drop)
+}
+
 impl UdpSource {
     /// Opens a socket for each endpoint and joins its group.
     ///

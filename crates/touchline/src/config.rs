@@ -1,8 +1,10 @@
 //! `touchline config`: prints an example configuration or checks a file.
 
+use crate::mistakes;
 use crate::output::{Failure, say};
-use std::path::PathBuf;
-use touchline_gateway::venues::VENUES;
+use std::path::{Path, PathBuf};
+use touchline_gateway::config::ConfigError;
+use touchline_gateway::venues::{AnyConfig, VENUES};
 
 /// Print an example configuration, or check one.
 #[derive(Debug, clap::Args)]
@@ -12,7 +14,8 @@ pub struct Arguments {
     /// Print a commented, valid configuration for this kind of venue.
     #[arg(long, value_name = "KIND", value_parser = kind, conflicts_with = "check")]
     example: Option<&'static str>,
-    /// Check a configuration and the files that it names, without connecting.
+    /// Check a configuration, the files that it names, and the interfaces, directories and processors of this host, without
+    /// connecting.
     #[arg(long, value_name = "FILE")]
     check: Option<PathBuf>,
 }
@@ -29,6 +32,8 @@ file, the line, the error and the fix.
 
 Exit status:
   0  done; the configuration is valid
+  1  the configuration is valid, and not on this host: an interface, a directory or a
+     processor is missing
   2  bad arguments, or the configuration is not valid";
 
 /// Runs the command.
@@ -39,11 +44,31 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let Some(file) = &arguments.check else {
         return Ok(());
     };
-    let config = VENUES.read(file);
-    let config = config.map_err(|error| Failure::configuration(&error))?;
+    let config = read(file)?;
     let plan = config.check();
     let plan = plan.map_err(|error| Failure::configuration(&error))?;
-    say(&format!("{}: valid: {plan}\n", file.display()))
+    say(&format!("{}: valid: {plan}\n", file.display()))?;
+    match config.missing_here().as_slice() {
+        [] => Ok(()),
+        missing => Err(Failure::run(format!(
+            "{}: not on this host: {}",
+            file.display(),
+            missing.join("; ")
+        ))),
+    }
+}
+
+/// Reads the configuration of a gateway; an error names every mistake of the file.
+pub fn read(file: &Path) -> Result<Box<dyn AnyConfig>, Failure> {
+    VENUES.read(file).map_err(|first| {
+        let text = std::fs::read_to_string(file).unwrap_or_default();
+        mistakes::failure(
+            &text,
+            first,
+            |text| VENUES.from_text(file, text).map(drop),
+            |error: &ConfigError| error.line.map(|line| line as usize),
+        )
+    })
 }
 
 /// The example for a kind of venue.

@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 use touchline_gateway::Incidents;
 use touchline_gateway::config::{Duty, bus_name};
 use touchline_gateway::live;
-use touchline_gateway::venues::{AnyConfig, Running, StartError, VENUES, Work};
+use touchline_gateway::venues::{AnyConfig, Running, StartError, Work};
 use touchline_transport::shm::CountersView;
 
 /// Connect to a venue, keep its books, and publish them in shared memory.
@@ -74,8 +74,7 @@ Exit status:
 
 /// Runs the command.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
-    let config = VENUES.read(&arguments.config);
-    let mut config = config.map_err(|error| Failure::configuration(&error))?;
+    let mut config = crate::config::read(&arguments.config)?;
     if let Some(bus) = &arguments.bus {
         config.set_bus(bus);
     }

@@ -26,6 +26,7 @@ mod load;
 mod log;
 mod metrics;
 mod missing;
+mod mistakes;
 mod output;
 #[cfg(test)]
 mod pages;

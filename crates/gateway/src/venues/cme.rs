@@ -14,7 +14,7 @@ use crate::selection::Selected;
 use crate::{Limits, Pipeline};
 use std::path::Path;
 use touchline_feed::cme::{self, CmeFeed, FeedType, Line, Settings};
-use touchline_net::udp::UdpSource;
+use touchline_net::udp::{UdpSource, check_interface};
 use touchline_transport::Publish;
 
 pub use channel_file::{ChannelConfig, Connection, Product, Protocol, channels_with};
@@ -101,6 +101,15 @@ impl Venue for CmeVenue {
                 "interface {name}"
             )),
         ))
+    }
+
+    fn missing_here(&self) -> Vec<String> {
+        let checked = check_interface(self.interface.as_deref());
+        checked
+            .err()
+            .map(|error| error.to_string())
+            .into_iter()
+            .collect()
     }
 
     /// Opens the sockets of a channel, and the client of TCP replay.

@@ -3,6 +3,7 @@
 mod numbers;
 mod section;
 
+use super::start::directory_fault;
 use super::{Opened, Opening, StartError, Venue};
 use crate::config::{
     CONFIGURATION, Config, ConfigError, Guide, NoSettings, SessionLimits, Symbols,
@@ -103,6 +104,11 @@ impl Venue for FixVenue {
             venue.target,
             venue.hosts.join(", "),
         ))
+    }
+
+    fn missing_here(&self) -> Vec<String> {
+        let store = self.store.as_deref();
+        store.and_then(directory_fault).into_iter().collect()
     }
 
     /// Opens the session, which connects when the gateway starts to work.

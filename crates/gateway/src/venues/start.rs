@@ -8,8 +8,10 @@ use crate::incident::{Incidents, incidents};
 use crate::live::{self, FeedLink, Gateway, NotBound};
 use crate::selection::Selected;
 use crate::{CountersFile, Pipeline, bus};
+use rustix::fs::Access;
 use std::fmt;
-use std::path::PathBuf;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 use touchline_session::file_store;
@@ -42,6 +44,10 @@ pub trait AnyConfig: fmt::Debug {
     /// # Errors
     /// One of them is invalid.
     fn check(&self) -> Result<String, ConfigError>;
+
+    /// What this host lacks of the interfaces, directories and processors that the configuration names, one sentence
+    /// each; nothing is created.
+    fn missing_here(&self) -> Vec<String>;
 
     /// Identity among connections to the same venue: a name and a value, in each log line.
     fn identity(&self) -> (&'static str, String);
@@ -152,6 +158,24 @@ impl<V: Venue> AnyConfig for Config<V> {
         ))
     }
 
+    fn missing_here(&self) -> Vec<String> {
+        let root = bus::root(self.publication.directory.as_deref());
+        let buses = match root.buses() {
+            Ok(_) => directory_fault(root.path()),
+            Err(error) => Some(error.to_string()),
+        };
+        // On another thread: this one is not bound.
+        let bound = self.duty.loop_cpu_affinity.map(|processor| {
+            std::thread::spawn(move || live::bind_to(processor).err())
+                .join()
+                .ok()
+                .flatten()
+        });
+        let processor = bound.flatten().map(|error| error.to_string());
+        let here = self.venue.missing_here().into_iter();
+        here.chain(buses).chain(processor).collect()
+    }
+
     fn identity(&self) -> (&'static str, String) {
         self.venue.identity()
     }
@@ -196,6 +220,29 @@ impl<V: Venue> AnyConfig for Config<V> {
             gap_fields: V::Link::GAP_FIELDS,
             counters_file: view,
         })
+    }
+}
+
+/// Why a directory cannot be used, or made below its parent.
+pub(super) fn directory_fault(directory: &Path) -> Option<String> {
+    let fault = |path: &Path, why: String| Some(format!("{}: {why}", path.display()));
+    let writable = |path: &Path| {
+        let wanted = Access::WRITE_OK | Access::EXEC_OK;
+        let checked = rustix::fs::access(path, wanted);
+        checked.err().and_then(|error| fault(path, format!("cannot be written ({error}); give this user access to it, or name another directory")))
+    };
+    match directory.metadata() {
+        Ok(about) if about.is_dir() => writable(directory),
+        Ok(_) => fault(directory, "is not a directory".to_owned()),
+        Err(error) if error.kind() == ErrorKind::NotFound => {
+            let parent = directory.parent().filter(|parent| parent != &Path::new(""));
+            let parent = parent.unwrap_or(Path::new("."));
+            match parent.is_dir() {
+                true => writable(parent),
+                false => fault(parent, "does not exist; make it first".to_owned()),
+            }
+        }
+        Err(error) => fault(directory, format!("cannot be examined ({error})")),
     }
 }
 

@@ -1,6 +1,7 @@
 //! `touchline fx compose`: banks' buses in, one composite bus out.
 
 use crate::interrupt::Interrupt;
+use crate::mistakes;
 use crate::output::{Failure, say};
 use clap::Args;
 use std::path::PathBuf;
@@ -53,8 +54,9 @@ Exit status:
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let path = &arguments.config;
     let text = super::read_config(path)?;
-    let mut config = Config::parse(&text)
-        .map_err(|error| Failure::usage(format!("{}: {error}", path.display())))?;
+    let mut config = Config::parse(&text).map_err(|error| {
+        mistakes::failure_of_lines(path, &text, &error, |text| Config::parse(text).map(drop))
+    })?;
     if let Some(dir) = &arguments.dir {
         config.directory = Some(dir.clone());
     }

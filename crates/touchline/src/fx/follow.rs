@@ -1,6 +1,7 @@
 //! The engine that a command is about: its configuration, or its bus, names it.
 
 use crate::missing;
+use crate::mistakes;
 use crate::output::Failure;
 use crate::place::bus_name;
 use clap::Args;
@@ -67,8 +68,9 @@ impl Source {
 /// Reads the configuration of an engine; relative paths begin at its folder.
 pub fn configuration(path: &Path, dir: Option<&PathBuf>) -> Result<Config, Failure> {
     let text = super::read_config(path)?;
-    let mut config = Config::parse(&text)
-        .map_err(|error| Failure::usage(format!("{}: {error}", path.display())))?;
+    let mut config = Config::parse(&text).map_err(|error| {
+        mistakes::failure_of_lines(path, &text, &error, |text| Config::parse(text).map(drop))
+    })?;
     if let Some(dir) = dir {
         config.run.directory = Some(dir.clone());
     }

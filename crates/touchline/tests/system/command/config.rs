@@ -126,6 +126,58 @@ fn control_characters_are_refused_in_every_configuration() {
     }
 }
 
+/// A valid file that this host cannot run: what is missing here is named, all of it.
+#[test]
+fn what_this_host_lacks_of_a_valid_file_is_named() {
+    let desk = Desk::bare("config-host");
+    let cme = desk.read("cme.toml").replace("[venue]", "[gateway]\nloop_cpu_affinity = 4000\n[publication]\ndirectory = \"gone/buses\"\n[venue]\ninterface = \"eth99\"");
+    desk.write("here.toml", cme);
+    let checked = desk.run("config --check here.toml");
+    assert_eq!(checked.status, 1);
+    assert!(
+        checked.stdout.starts_with("here.toml: valid: "),
+        "{}",
+        checked.stdout
+    );
+    for part in ["not on this host", "\"eth99\"", "gone", "4000"] {
+        assert!(checked.stderr.contains(part), "{part}: {}", checked.stderr);
+    }
+    assert!(!desk.path("gone").exists(), "nothing is made");
+    let fix = desk.run("config --example fix").done().stdout;
+    let fix = fix.replacen("[venue]", "[venue]\nstore = \"cme.toml\"", 1);
+    desk.write("fix.toml", fix);
+    let checked = desk.run("config --check fix.toml");
+    assert_eq!(checked.status, 1, "{checked:?}");
+    assert!(
+        checked.stderr.contains("cme.toml: is not a directory"),
+        "{checked:?}"
+    );
+}
+
+/// All mistakes of a file are shown at once, each with its line.
+#[test]
+fn several_mistakes_of_a_file_are_shown_together() {
+    let desk = Desk::bare("config-several");
+    desk.write(
+        "g.toml",
+        desk.read("cme.toml") + "wait_sm = 20\nwait_ms = 20000\n",
+    );
+    for command in ["config --check g.toml", "gateway --config g.toml"] {
+        let refused = desk.run(command);
+        assert_eq!(refused.status, 2);
+        let lines: Vec<&str> = refused.stderr.lines().collect();
+        assert_eq!(lines.len(), 2, "{lines:?}");
+        assert!(
+            lines[0].starts_with("touchline: g.toml:6: ") && lines[0].contains("`wait_sm`"),
+            "{lines:?}"
+        );
+        assert!(
+            lines[1].starts_with("touchline: g.toml:7: ") && lines[1].contains("`wait_ms`"),
+            "{lines:?}"
+        );
+    }
+}
+
 #[test]
 fn every_setting_is_in_the_help() {
     let desk = Desk::bare("config-help");
