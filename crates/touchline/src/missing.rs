@@ -3,6 +3,7 @@
 use crate::output::Failure;
 use std::fmt::Display;
 use std::path::Path;
+use touchline_client::monitor::Monitor;
 pub use touchline_gateway::similar::nearest;
 use touchline_transport::shm::Root;
 
@@ -26,6 +27,12 @@ pub fn words_at(directory: &Path, bus: &str, error: impl Display) -> String {
 
 /// [`refused`] as text.
 pub fn words(root: &Root, bus: &str, error: impl Display) -> String {
+    if Monitor::new(Some(root.path())).is_engine(bus) {
+        return format!(
+            "{bus} is the bus of a trading engine, which has no market data; `touchline fx blotter --bus {bus}` shows its \
+             orders, `touchline top {bus}` its sessions"
+        );
+    }
     match root.buses() {
         // mutant: bus: existing buses are not listed
         Ok(buses) if buses.iter().all(|other| other != bus) => not_there(root, bus, &buses),

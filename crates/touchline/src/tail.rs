@@ -11,14 +11,15 @@ use crate::place::{Place, bus_name};
 use crate::remote::{self, Remote};
 use std::path::PathBuf;
 use std::time::Duration;
-use touchline_client::{Bus, Connection, Event, Events, Next, Options};
+use touchline_client::monitor::Monitor;
+use touchline_client::{Bus, Connection, Error, Event, Events, Next, Options};
 
 /// Follow a bus: print the present books, then each published message, one line each.
 ///
 /// A line has the venue's time in UTC (the receive time if the venue has none), the instrument, the validity of its
 /// book, the best bid and ask, and the change. Lines that start with -- report on the subscription: the publisher has
 /// ended, another one has started, messages were lost because this reader was overrun. The command continues after
-/// each.
+/// each, and waits for a bus that does not exist yet.
 #[derive(Debug, clap::Args)]
 #[command(after_help = AFTER_HELP)]
 pub struct Arguments {
@@ -86,7 +87,7 @@ JSON:
 Exit status:
   0  stopped by Ctrl-C or SIGTERM, the reader of the output has closed it, or --count
      messages were written
-  1  the bus does not exist or cannot be read, or the output cannot be written
+  1  the bus cannot be read, or the output cannot be written
   2  bad arguments";
 
 /// Runs the command.
@@ -101,10 +102,9 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         None => arguments.source(),
     };
     let options = arguments.options(&source);
-    let mut bus = options
-        .clone()
-        .join(&source.bus)
-        .map_err(|error| missing::refused_at(&source.directory, &source.bus, error))?;
+    let Some(mut bus) = join(&options, &source, &interrupt)? else {
+        return Ok(());
+    };
     let mut tail = Tail::new(arguments)?;
     while tail.goes_on() && !interrupt.is_asked() {
         let event = match bus.poll() {
@@ -128,6 +128,28 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
 
 /// Interval of checks for an interrupt and a closed output.
 const NAP: Duration = Duration::from_millis(20);
+
+/// Joins the bus; waits for one that does not exist, and says so. `None` if the process is interrupted first.
+fn join(options: &Options, source: &Source, interrupt: &Interrupt) -> Result<Option<Bus>, Failure> {
+    let mut is_told = false;
+    while !interrupt.is_asked() {
+        let error = match options.clone().join(&source.bus) {
+            Ok(bus) => return Ok(Some(bus)),
+            Err(error) => error,
+        };
+        let is_absent = matches!(error, Error::NoBus { .. } | Error::HalfStarted { .. });
+        let is_engine = Monitor::new(Some(&source.directory)).is_engine(&source.bus);
+        if !is_absent || is_engine {
+            return Err(missing::refused_at(&source.directory, &source.bus, error));
+        }
+        if !std::mem::replace(&mut is_told, true) {
+            let why = missing::words_at(&source.directory, &source.bus, error);
+            eprintln!("touchline: {why}; waiting for it, Ctrl-C ends");
+        }
+        std::thread::sleep(NAP);
+    }
+    Ok(None)
+}
 
 /// State of the output.
 struct Tail {

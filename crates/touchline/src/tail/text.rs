@@ -222,6 +222,7 @@ fn write_connection(line: &mut String, what: &Connection) {
             counted(*messages, "message"),
             count(*bytes)
         ),
+        Connection::PublisherGone => write!(line, "-- {what}; waiting for the next publisher"),
         what => write!(line, "-- {what}"),
     };
 }

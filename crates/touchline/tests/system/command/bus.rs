@@ -3,7 +3,9 @@
 use super::tailed::{Tail, written_books, written_orders};
 use super::{Desk, Run, signal, text};
 use serde_json::Value;
+use std::io::{BufRead, BufReader};
 use std::os::unix::fs::{PermissionsExt, symlink};
+use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 /// Joined before a session: the new publisher is reported, and all of the session's books are
@@ -24,6 +26,44 @@ fn the_books_of_tail_equal_those_of_replay() {
     assert_eq!(books.orders(), written_orders(&desk.read("orders")));
     let published = stat(&desk, "lab")["counters"]["messages_published"].as_u64();
     assert!(published > Some(100) && Some(books.messages) >= published);
+}
+
+/// A bus that does not exist, and one whose publisher has ended, is waited for, and the command says so.
+#[test]
+fn tail_waits_for_a_bus_and_for_its_next_publisher_and_says_so() {
+    let desk = Desk::new("bus-waiting");
+    let mut tail = desk.command("tail lab --json");
+    let mut tail = tail
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("it starts");
+    let mut said = String::new();
+    let mut stderr = BufReader::new(tail.stderr.take().expect("a pipe"));
+    stderr.read_line(&mut said).expect("a line");
+    assert!(said.contains("does not exist"), "{said}");
+    assert!(said.contains("waiting for it"), "{said}");
+    desk.publish("").done();
+    let mut tail = Tail::of(tail);
+    tail.read_until("publisher_gone", 1);
+    assert_eq!(tail.interrupt().1, Some(0));
+    // In words, of a bus whose publisher has ended; SIGTERM ends the wait.
+    let mut child = desk.command("tail lab --no-images");
+    let mut child = child.stdout(Stdio::piped()).spawn().expect("it starts");
+    let mut lines = BufReader::new(child.stdout.take().expect("a pipe")).lines();
+    let gone = lines.find_map(|line| line.ok().filter(|line| line.contains("publisher gone")));
+    let gone = gone.expect("a line");
+    assert!(gone.ends_with("waiting for the next publisher"), "{gone}");
+    signal(&child, "TERM");
+    assert!(child.wait().expect("it ends").success());
+    let mut absent = desk
+        .command("tail nowhere")
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("it starts");
+    std::thread::sleep(Duration::from_millis(300));
+    signal(&absent, "TERM");
+    assert!(absent.wait().expect("it ends").success());
 }
 
 /// Joined during the session.
@@ -347,14 +387,7 @@ fn a_path_that_is_not_a_bus_is_reported() {
     let desk = Desk::new("bus-refused");
     let fix = "buses does not exist, and there is no other bus; start a gateway, `touchline gateway --config FILE` or \
                `touchline demo`, as the same user and with the same --dir";
-    for command in [
-        "tail",
-        "book",
-        "stat",
-        "follow",
-        "tail --name me",
-        "top --once",
-    ] {
+    for command in ["book", "stat", "follow", "top --once"] {
         desk.run(&format!("{command} lab")).refused(1, &[fix]);
     }
     desk.run("follow lab")
@@ -362,14 +395,7 @@ fn a_path_that_is_not_a_bus_is_reported() {
     desk.run("follow lab --wait 1")
         .refused(1, &[" with the same --dir, after 1 s\n"]);
     desk.publish("").done();
-    for command in [
-        "tail",
-        "book",
-        "stat",
-        "follow",
-        "tail --name me",
-        "top --once",
-    ] {
+    for command in ["book", "stat", "follow", "top --once"] {
         for (bus, words) in [
             (
                 "lob",
@@ -387,11 +413,13 @@ fn a_path_that_is_not_a_bus_is_reported() {
     for number in 10..30 {
         std::fs::create_dir(desk.path("buses").join(format!("bus-{number}"))).expect("our folder");
     }
-    desk.run("tail nowhere")
+    desk.run("stat nowhere")
         .refused(1, &[": bus-10, bus-11,", ", bus-21 and 9 more\n"]);
     for command in ["tail", "book", "stat"] {
-        desk.run(&format!("{command} other"))
-            .refused(1, &["buses/other does not exist"]);
+        if command != "tail" {
+            desk.run(&format!("{command} other"))
+                .refused(1, &["buses/other does not exist"]);
+        }
         desk.run(&format!("{command} ../lab"))
             .refused(2, &["is not a bus name"]);
         desk.run(&format!("{command} lab --dri x"))

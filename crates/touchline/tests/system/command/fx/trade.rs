@@ -350,6 +350,16 @@ fn two_people_lift_a_kill_and_a_restart_does_not() {
     let market = Market::open("fx-kill", &["[banks.orders]"]);
     let engine = market.engine("first.txt");
     let shows = |words: &[&str]| {
+        for command in ["tail", "book", "follow"] {
+            let refused = market.desk.run(&format!("{command} fx-run"));
+            refused.refused(
+                1,
+                &[
+                    "the bus of a trading engine",
+                    "touchline fx blotter --bus fx-run",
+                ],
+            );
+        }
         let top = market.desk.run("top fx-run --once --size 80x24").done();
         let shown = &top.stdout;
         assert!(
