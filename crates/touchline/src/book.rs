@@ -172,7 +172,7 @@ fn drawing(
 fn list(snapshot: &mut Snapshot, found: &[Instrument]) -> Result<String, Failure> {
     let paint = Paint::for_stdout();
     let head = format!(
-        " {:<20} {:>12} {:<11} {:>22} | {:<22}",
+        " {:<20} {:>12} {:<11} {:>28} | {:<28}",
         "symbol", "id", "state", "bid", "ask"
     );
     let mut text = format!("{}\n", paint.dim(head.trim_end()));
@@ -192,11 +192,16 @@ fn list(snapshot: &mut Snapshot, found: &[Instrument]) -> Result<String, Failure
         };
         let text_of = |touch: Option<Touch>| {
             touch.map_or(String::new(), |touch| {
-                format!("{} {:<7}", touch.price, touch.source.name())
+                format!(
+                    "{}@{} {:<7}",
+                    touch.quantity,
+                    touch.price,
+                    touch.source.name()
+                )
             })
         };
         let line = format!(
-            " {name:<20} {security_id:>12} {state:<11} {:>22} | {:<22} {}",
+            " {name:<20} {security_id:>12} {state:<11} {:>28} | {:<28} {}",
             text_of(bid),
             text_of(ask),
             spread.unwrap_or_default()

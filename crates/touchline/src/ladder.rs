@@ -83,6 +83,7 @@ fn side_cells<'a>(book: &Book<'a>, side: Side) -> impl Iterator<Item = [String; 
     let unstated = best.filter(|best| !best.is_known).map(|_| {
         let mut cells = <[String; 4]>::default();
         cells[0].push('?');
+        cells[1].push('?');
         cells
     });
     let stated = book.consolidated(side).map(|level| cells(&level));
@@ -96,10 +97,14 @@ fn cells(level: &ConsolidatedLevel) -> [String; 4] {
         _ => quantity.to_string(),
     };
     let orders = level.orders.filter(|orders| *orders > 0);
+    let (mut direct, implied) = (quantity(level.direct), quantity(level.implied));
+    if direct.is_empty() && implied.is_empty() {
+        direct = level.direct.to_string();
+    }
     [
         level.price.to_string(),
-        quantity(level.direct),
-        quantity(level.implied),
+        direct,
+        implied,
         orders.map_or(String::new(), |orders| orders.to_string()),
     ]
 }
@@ -173,7 +178,25 @@ mod tests {
     fn a_best_level_that_was_never_stated_is_a_question_mark() {
         let text = drawn("unstated", &[Level::UNKNOWN, level(9)], &[], &[]);
         let rows: Vec<&str> = text.lines().skip(2).map(str::trim).collect();
-        assert!(rows[0].starts_with("? |"), "{text}");
-        assert!(rows[1].contains("9 |"), "{text}");
+        let words = |row: &str| {
+            row.split_whitespace()
+                .map(str::to_owned)
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(words(rows[0]), ["?", "?", "|"], "{text}");
+        assert_eq!(words(rows[1]), ["1", "5", "9", "|"], "{text}");
+    }
+
+    /// A level is drawn with a quantity, also one of size zero.
+    #[test]
+    fn no_level_is_drawn_without_its_quantity() {
+        let empty = Level {
+            quantity: Units(0),
+            ..level(9)
+        };
+        let text = drawn("zero", &[empty], &[], &[]);
+        let row = text.lines().nth(2).expect("a level");
+        let words: Vec<&str> = row.split_whitespace().collect();
+        assert_eq!(words, ["1", "0", "9", "|"], "{text}");
     }
 }

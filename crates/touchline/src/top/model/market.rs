@@ -3,10 +3,12 @@
 use super::list::{InstrumentRow, Quoted};
 use crate::best_banks::BestBanks;
 use crate::format;
+use crate::ladder::spread_word;
 use std::path::Path;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use touchline_client::{
     Book, BookKind, Bus, Definition, Error, Event, Events, Instrument, Level, Price, Side, State,
+    TouchSource,
 };
 
 /// Follower of a bus.
@@ -180,9 +182,15 @@ impl Market {
             price: padded(price, decimals),
             quantity,
         };
+        // The touch of `book` and of the ladder: the better of the direct and the implied book.
         let best = |side| {
-            let quote = book.best(side)?;
-            Some(quoted(quote.price, quote.quantity.to_string()))
+            let touch = book.touch(side)?;
+            let source = match touch.source {
+                TouchSource::Direct => "",
+                TouchSource::Implied => "i",
+                TouchSource::Merged => "m",
+            };
+            Some(quoted(touch.price, format!("{}{source}", touch.quantity)))
         };
         let activity = self
             .activity
@@ -261,37 +269,11 @@ impl Ladder {
             symbol: name(definition),
             state,
             why_none: (!has_book).then(|| "no book was published yet".to_owned()),
-            spread: spread(book),
+            spread: spread_word(book.spread()),
             details: details(definition),
             levels: (0..rows).map(|_| row()).collect(),
         }
     }
-}
-
-/// Label of an abnormal spread of the consolidated book.
-fn spread(book: &Book<'_>) -> Option<&'static str> {
-    let best = |side| {
-        let kinds = [BookKind::Direct, BookKind::Implied];
-        let prices = kinds
-            .map(|kind| best_price(book, kind, side))
-            .into_iter()
-            .flatten();
-        match side {
-            Side::Bid => prices.max(),
-            Side::Ask => prices.min(),
-        }
-    };
-    let (bid, ask) = (best(Side::Bid)?, best(Side::Ask)?);
-    match bid.cmp(&ask) {
-        std::cmp::Ordering::Less => None,
-        std::cmp::Ordering::Equal => Some("LOCKED"),
-        std::cmp::Ordering::Greater => Some("CROSSED"),
-    }
-}
-
-fn best_price(book: &Book<'_>, kind: BookKind, side: Side) -> Option<Price> {
-    let best = book.list(kind, side).next()?;
-    (best.is_known && !best.price.is_null()).then_some(best.price)
 }
 
 /// Direct and implied levels of a side by price, best first.
@@ -328,6 +310,7 @@ fn row_of(direct: Option<Level>, implied: Option<Level>, decimals: usize) -> Lad
     if !first.is_known {
         return LadderLevel {
             price: "?".to_owned(),
+            quantity: "?".to_owned(),
             ..LadderLevel::default()
         };
     }

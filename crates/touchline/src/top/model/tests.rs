@@ -422,8 +422,8 @@ fn prices_are_in_display_format() {
     let pair = |price: &str, quantity: &str| (price.to_owned(), quantity.to_owned());
     assert_eq!(
         shown(&row.bid),
-        pair("4500.50", "12"),
-        "as many places as the tick has"
+        pair("4500.50", "17m"),
+        "as many places as the tick has; direct and implied together, as in `book`"
     );
     assert_eq!(shown(&row.ask), pair("4500.75", "7"));
     let levels = &ladder(&model).levels;

@@ -123,9 +123,12 @@ fn screens_show_prices_as_traders_quote_them_and_words_for_codes() {
     let desk = Desk::bare("display");
     published(&desk);
     let list = desk.run("book cme").done().stdout;
-    assert!(list.contains("4500.25 direct  | 4500.5 direct"), "{list}");
     assert!(
-        list.contains("110.515625 direct  | 110.53125 direct"),
+        list.contains("12@4500.25 direct  | 12@4500.5 direct"),
+        "{list}"
+    );
+    assert!(
+        list.contains("12@110.515625 direct  | 12@110.53125 direct"),
         "{list}"
     );
     let ladder = desk.run("book cme ESU4").done().stdout;
