@@ -100,10 +100,21 @@ mod tests {
                 "sim",
                 crate::sim::Arguments::augment_args(Command::new("sim")),
             ),
+            (
+                "journal",
+                crate::journal::Arguments::augment_args(Command::new("journal")),
+            ),
+            (
+                "bench",
+                crate::bench::Arguments::augment_args(Command::new("bench")),
+            ),
         ];
         for (name, command) in commands {
             let leaves: Vec<&Command> = match command.has_subcommands() {
-                true => command.get_subcommands().collect(),
+                true => command
+                    .get_subcommands()
+                    .filter(|leaf| !leaf.is_hide_set())
+                    .collect(),
                 false => vec![&command],
             };
             assert!(!leaves.is_empty(), "{name}");

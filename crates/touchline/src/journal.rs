@@ -29,6 +29,7 @@ pub struct Arguments {
 #[derive(Debug, Subcommand)]
 enum Command {
     /// List the segments, one line each.
+    #[command(after_help = LS_HELP)]
     Ls(Directory),
     /// Print the records, one line each.
     #[command(after_help = PRINT_HELP)]
@@ -88,7 +89,20 @@ Exit status:
   3  `verify`: cut by a crash
   4  damaged: durable records are missing or wrong (all but `ls`)";
 
+const LS_HELP: &str = "\
+Example:
+  touchline journal ls /var/lib/touchline/journal
+
+Exit status:
+  0  done
+  1  a file cannot be read, or the directory has no segment
+  2  bad arguments, or a format that this version does not read";
+
 const PRINT_HELP: &str = "\
+Examples:
+  touchline journal print /var/lib/touchline/journal
+  touchline journal print /var/lib/touchline/journal --from 120000
+
 Exit status:
   0  every record was printed; with --past-damage also those behind damage
   1  a file cannot be read, or the directory has no segment
@@ -96,6 +110,9 @@ Exit status:
   4  damaged: the records before the damage were printed; see --past-damage";
 
 const VERIFY_HELP: &str = "\
+Example:
+  touchline journal verify /var/lib/touchline/journal
+
 Exit status:
   0  clean
   1  a file cannot be read, or the directory has no segment
@@ -104,6 +121,9 @@ Exit status:
   4  damaged: durable records are missing or wrong";
 
 const REPAIR_HELP: &str = "\
+Example:
+  touchline journal repair /var/lib/touchline/journal
+
 Exit status:
   0  the journal is clean
   1  a file cannot be read or written, the directory has no segment, or a writer is running
@@ -114,6 +134,9 @@ After a kill without a restart of the host start the writer instead: it also app
 memory has, which a repair does not read. A copy of the directory before a repair with --accept-loss keeps the evidence.";
 
 const COMPRESS_HELP: &str = "\
+Example:
+  touchline journal compress /var/lib/touchline/journal
+
 Every segment that is closed and has a used one behind it is replaced by a file NAME.zst, which all commands and the
 writer read, and `zstd -d` expands. The records stay the same. A kill leaves each segment in one form at least.
 

@@ -47,6 +47,8 @@ pub struct Log<W = std::io::Stderr> {
     is_journal: bool,
     context: Vec<Field>,
     repeats: BTreeMap<(&'static str, Option<Value>), Repeats>,
+    /// The first line, which names the build, is written before the next one.
+    lacks_build: bool,
 }
 
 /// Field of what is logged apart: a repeated event of one link leaves out no line of another.
@@ -63,17 +65,13 @@ struct Repeats {
 }
 
 impl Log {
-    /// A log on standard error, with its first line. Every line has the fields of `context`.
+    /// A log on standard error; its first line names the build. Every line has the fields of `context`.
     pub fn to_stderr(arguments: LogArguments, context: Vec<Field>) -> Log {
-        let mut log = Log {
+        Log {
             is_journal: is_journal(),
+            lacks_build: true,
             ..Log::to(std::io::stderr(), arguments.format, context)
-        };
-        log.write(
-            &events::STARTED,
-            version::fields().map(|(name, value)| (name, value.into())),
-        );
-        log
+        }
     }
 
     /// Whether a failure is also written as a log line: programs read the log, so each line must have its form.
@@ -90,6 +88,7 @@ impl<W: Write> Log<W> {
             is_journal: false,
             context,
             repeats: BTreeMap::new(),
+            lacks_build: false,
         }
     }
 
@@ -155,6 +154,10 @@ impl<W: Write> Log<W> {
     }
 
     fn put(&mut self, event: &'static Event, fields: &[Field], repeated: u64) {
+        if std::mem::take(&mut self.lacks_build) {
+            let build = version::fields().map(|(name, value)| (name, value.into()));
+            self.put(&events::STARTED, &build, 0);
+        }
         let time = SystemTime::now().duration_since(UNIX_EPOCH);
         let line = Line {
             time_ns: time.map_or(0, |time| time.as_nanos() as u64),
@@ -200,6 +203,23 @@ mod tests {
 
     fn gap(first: u64) -> Vec<Field> {
         vec![("first", Value::from(first))]
+    }
+
+    #[test]
+    fn the_first_line_names_the_build() {
+        let mut log = Log {
+            lacks_build: true,
+            ..Log::in_memory()
+        };
+        log.write(&events::STOPPED, []);
+        log.write(&events::STOPPED, []);
+        let [(_, version), (_, commit), (_, profile)] = version::fields();
+        let build = format!("INFO started version={version} commit={commit} profile={profile}");
+        assert_eq!(
+            log.lines(),
+            [build.as_str(), "INFO stopped", "INFO stopped"]
+        );
+        assert!(!profile.is_empty() && profile != "unknown", "{profile}");
     }
 
     #[test]

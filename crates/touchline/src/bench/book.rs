@@ -28,7 +28,12 @@ Examples:
   touchline bench book --levels 5000 --json
 
 Output:
-  Each sample is the mean of 32 changes: reading the clock costs as much as one change.")]
+  Each sample is the mean of 32 changes: reading the clock costs as much as one change.
+
+Exit status:
+  0  measured
+  1  a subject failed, or the output cannot be written
+  2  bad arguments")]
 pub struct Arguments {
     /// Levels a side of the deep books.
     #[arg(long, value_name = "N", default_value_t = 1_000, value_parser = clap::value_parser!(u16).range(64..=60_000))]

@@ -29,7 +29,12 @@ use touchline_wire::fix::{
 Examples:
   touchline bench decode-fix
   touchline bench decode-fix --quickfix competitors/target/bin/quickfix-decode \\
-      --dictionary FIX44.xml")]
+      --dictionary FIX44.xml
+
+Exit status:
+  0  measured
+  1  a subject failed, or the output cannot be written
+  2  bad arguments")]
 pub struct Arguments {
     /// Samples of each subject in each round, of 100 messages each.
     #[arg(long, value_name = "N", default_value_t = 2_000, value_parser = clap::value_parser!(u32).range(1..))]

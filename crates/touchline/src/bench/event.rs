@@ -38,6 +38,16 @@ use touchline_types::Validity;
 
 /// A packet in memory → arbitration → decode → books → update handed to the publisher.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  touchline bench event
+  touchline bench event --venue deribit --json
+  touchline bench event --pcap 340-a.pcap 340-b.pcap --config-xml config.xml --channel 340
+
+Exit status:
+  0  measured
+  1  a subject failed, or the output cannot be written
+  2  bad arguments")]
 pub struct Arguments {
     /// Venue protocol.
     #[arg(long, value_enum, default_value = "cme")]

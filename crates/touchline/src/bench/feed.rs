@@ -73,7 +73,12 @@ Examples:
   touchline bench feed
   touchline bench feed --packets 20000 --pause-us 5000 --cpus 2,3,4
   touchline bench feed --search --seconds 0.5
-  touchline bench feed --packets 500000 --rate 100000 --batch 8 --json";
+  touchline bench feed --packets 500000 --rate 100000 --batch 8 --json
+
+Exit status:
+  0  measured
+  1  a subject failed, or the output cannot be written
+  2  bad arguments";
 
 /// Packets of the case with pauses, and the time between them.
 const PAUSED: (u64, Duration) = (20_000, Duration::from_millis(5));

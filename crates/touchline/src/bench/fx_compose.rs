@@ -37,7 +37,12 @@ Examples:
   touchline bench fx-compose --banks 200 --json
   touchline bench fx-compose --profile buses --banks 200 --quotes 4
   touchline bench fx-compose --profile burst
-  touchline bench fx-compose --profile sparse --silence-s 60 --wakes 5")]
+  touchline bench fx-compose --profile sparse --silence-s 60 --wakes 5
+
+Exit status:
+  0  measured
+  1  a subject failed, or the output cannot be written
+  2  bad arguments")]
 pub struct Arguments {
     /// How the banks quote.
     #[arg(long, value_enum, default_value_t = Profile::Memory)]

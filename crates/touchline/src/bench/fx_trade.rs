@@ -43,7 +43,12 @@ Rows:
   burst       from the first quote of the burst published to the order handed to the kernel: waits for its turn, too
   bare-send   send of as many bytes to one of as many TCP connections of the loopback, beside each sample
   fdatasync   pwrite of a record and fdatasync by the measuring thread, in the same directory
-A record is in shared memory before its order is sent; in rows of `sync` it is on the disk.")]
+A record is in shared memory before its order is sent; in rows of `sync` it is on the disk.
+
+Exit status:
+  0  measured
+  1  a subject failed, or the output cannot be written
+  2  bad arguments")]
 pub struct Arguments {
     /// Banks.
     #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u16).range(1..=200))]

@@ -29,7 +29,12 @@ Output:
                 ids that collide
   keyed         the hash of the order books
   siphash       the hash of the standard library
-  order-change  a new quantity for one of many orders; it computes one keyed hash")]
+  order-change  a new quantity for one of many orders; it computes one keyed hash
+
+Exit status:
+  0  measured
+  1  a subject failed, or the output cannot be written
+  2  bad arguments")]
 pub struct Arguments {
     /// Orders in the book.
     #[arg(long, value_name = "N", default_value_t = 10_000, value_parser = clap::value_parser!(u32).range(32..=4_000_000))]

@@ -33,7 +33,12 @@ Examples:
   touchline bench ipc-rtt
   touchline bench ipc-rtt --payload 8 --cpus 2,3
   touchline bench ipc-rtt --against all
-  touchline bench ipc-rtt --against aeron-ipc-c,zeromq-ipc --json";
+  touchline bench ipc-rtt --against aeron-ipc-c,zeromq-ipc --json
+
+Exit status:
+  0  measured
+  1  a subject failed, or the output cannot be written
+  2  bad arguments";
 
 /// A measured transport.
 enum Subject {

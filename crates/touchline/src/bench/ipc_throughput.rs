@@ -42,7 +42,12 @@ const AFTER_HELP: &str = "\
 Examples:
   touchline bench ipc-throughput
   touchline bench ipc-throughput --readers 3 --messages 5000000
-  touchline bench ipc-throughput --against all";
+  touchline bench ipc-throughput --against all
+
+Exit status:
+  0  measured
+  1  a subject failed, or the output cannot be written
+  2  bad arguments";
 
 /// A measured transport.
 enum Subject {

@@ -33,7 +33,12 @@ Output, the subjects alternate in each round:
   fdatasync   pwrite of as many bytes and fdatasync by the measuring thread, in a file of zeros
   start-N     open of a journal with N full segments, which a kill ended
   read-N      all of its records verified and read
-A record that the journal refuses since the disk is behind is appended again, and counted below the table.")]
+A record that the journal refuses since the disk is behind is appended again, and counted below the table.
+
+Exit status:
+  0  measured
+  1  a subject failed, or the output cannot be written
+  2  bad arguments")]
 pub struct Arguments {
     /// Bytes of a record.
     #[arg(long, value_name = "BYTES", default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..=4096))]

@@ -18,7 +18,12 @@ use touchline_transport::clock::{Clock, ticks};
 #[command(after_help = "\
 Examples:
   touchline bench publish
-  touchline bench publish --rounds 20 --cpus 2,3")]
+  touchline bench publish --rounds 20 --cpus 2,3
+
+Exit status:
+  0  measured
+  1  a subject failed, or the output cannot be written
+  2  bad arguments")]
 pub struct Arguments {
     /// Bytes of a message.
     #[arg(long, value_name = "BYTES", default_value_t = 100)]

@@ -52,7 +52,12 @@ pub struct Arguments {
 const AFTER_HELP: &str = "\
 Examples:
   touchline bench receive
-  touchline bench receive --groups 4 --batch 1,4,16 --json";
+  touchline bench receive --groups 4 --batch 1,4,16 --json
+
+Exit status:
+  0  measured
+  1  a subject failed, or the output cannot be written
+  2  bad arguments";
 
 /// Results of one way of receiving, over all rounds.
 struct Measured {

@@ -32,7 +32,12 @@ use touchline_types::{
 #[command(after_help = "\
 Examples:
   touchline bench relay
-  touchline bench relay --carrier aeron --rounds 20 --cpus 2,3")]
+  touchline bench relay --carrier aeron --rounds 20 --cpus 2,3
+
+Exit status:
+  0  measured
+  1  a subject failed, or the output cannot be written
+  2  bad arguments")]
 pub struct Arguments {
     /// What carries the link.
     #[arg(long, value_enum, default_value_t = Carrier::Tcp)]

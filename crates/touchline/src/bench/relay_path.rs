@@ -30,7 +30,12 @@ Examples:
   touchline bench relay-path
   touchline bench relay-path --cpus 2,3 --samples 100000
   touchline bench relay-path --cpus 0
-  touchline bench relay-path --rate")]
+  touchline bench relay-path --rate
+
+Exit status:
+  0  measured
+  1  a subject failed, or the output cannot be written
+  2  bad arguments")]
 pub struct Arguments {
     /// Samples of each subject in each round.
     #[arg(long, value_name = "N", default_value_t = 20_000, value_parser = clap::value_parser!(u64).range(1..))]

@@ -39,7 +39,7 @@ impl Picture {
         let found = histograms.find(|(what, _)| what.name == name);
         match found.map(|(_, view)| points(view)) {
             Some([Some(p50), Some(p99), ..]) => {
-                format!("{} / {}", duration(p50), duration(p99))
+                format!("p50 {}, p99 {}", duration(p50), duration(p99))
             }
             _ => "-".to_owned(),
         }

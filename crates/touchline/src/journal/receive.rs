@@ -71,6 +71,9 @@ pub struct Receive {
 const NAME: &str = "journal-receive";
 
 const AFTER_HELP: &str = "\
+Example:
+  touchline journal receive 127.0.0.1:7800 copy
+
 Every record is verified before it is written, and synced; the copy is a journal that every command reads. It continues
 where it ended after a restart of either side. While this runs, no engine can start from the copy: stop it before
 `touchline fx promote`.

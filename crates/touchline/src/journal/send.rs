@@ -79,6 +79,9 @@ pub struct Send {
 const NAME: &str = "journal-send";
 
 const AFTER_HELP: &str = "\
+Example:
+  touchline journal send orders --listen 127.0.0.1:7800 --allow 127.0.0.1
+
 Reads the files of the journal and needs nothing of its writer, which never waits for a copy. Records arrive at a copy after
 they were written to the files here, also before the disk of this host has them. A record that was not sent when this host
 was lost is not in the copy. `touchline stat journal-send` shows the copies, and how many bytes of the journal are not on the disk

@@ -245,7 +245,10 @@ fn event(lines: &mut Lines<BufReader<ChildStderr>>) -> String {
     loop {
         let line = lines.next().expect("a line").expect("text");
         let (_, said) = line.split_once(' ').expect("a time");
-        if !said.starts_with("INFO sim_started ") {
+        if !["INFO started ", "INFO sim_started "]
+            .iter()
+            .any(|first| said.starts_with(first))
+        {
             return said.to_owned();
         }
     }
