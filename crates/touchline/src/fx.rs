@@ -104,6 +104,7 @@ mod tests {
                 "journal",
                 crate::journal::Arguments::augment_args(Command::new("journal")),
             ),
+            #[cfg(feature = "lab")]
             (
                 "bench",
                 crate::bench::Arguments::augment_args(Command::new("bench")),
