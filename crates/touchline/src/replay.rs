@@ -229,7 +229,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         // A closed standard error does not fail the run.
         let _ = writeln!(
             std::io::stderr(),
-            "touchline: warning: {truncation}; all packets before are processed"
+            "touchline: warning: {truncation}; all packets before are processed, and without --allow-truncated the exit status is 1"
         );
     }
     let left_early = outputs.printer.take().map_or(Ok(false), Printer::finish)?;

@@ -106,6 +106,7 @@ fn a_truncated_capture_gives_its_output_with_a_warning_and_status_1() {
             assert_eq!(run.stderr.lines().count(), 1, "{run:?}");
             let words = "touchline: warning: cut.bin: the file ends in the middle of ";
             assert!(run.stderr.starts_with(words), "{run:?}");
+            assert!(run.stderr.contains("--allow-truncated"), "{run:?}");
             assert!(run.stdout.contains("messages by template"), "{run:?}");
             let read = packets_before(&run.stderr);
             assert!(packets.contains(&read), "{read} of {all}");
