@@ -168,7 +168,7 @@ pub const SHOWN: &[Mutant] = &[
         name: "bus: a reader ahead of the next publisher waits for it to catch up",
         find: "std::mem::replace(&mut self.unread, unread) == unread && unread.is_some()",
         replace: "        let _ = unread;\n        false",
-        test: "-p touchline-transport --test bus overwritten_ring_stops_and_follows_the_next_publisher",
+        test: "-p touchline-transport --test bus a_reader_ahead_of_the_next_publisher_follows_it_at_once",
     },
     Mutant {
         name: "ring: a ring whose control words are zero is continued",

@@ -517,3 +517,34 @@ fn a_subscriber_of_an_overwritten_ring_stops_and_follows_the_next_publisher() {
 
 /// Far more than a reader needs, on a host with other work.
 const LIMIT: Duration = Duration::from_secs(10);
+
+/// A publisher that continues a ring whose end was overwritten may begin behind a reader. The reader does not wait until it
+/// is overtaken: its books would be live and old.
+#[test]
+fn a_reader_ahead_of_the_next_publisher_follows_it_at_once() {
+    let stage = Stage::new();
+    let mut publisher = stage.publisher();
+    let mut market = Market::new(3, 4);
+    market.define(&mut publisher);
+    (0..60).for_each(|_| market.event(&mut publisher));
+    publisher.commit();
+    let mut subscriber = stage.join(Join::default());
+    let mut reader = (Notified::default(), mirror());
+    drain(&mut subscriber, &mut reader);
+    drop(publisher);
+    let ring = stage.root().path().join("test/ring");
+    let ring = std::fs::File::options().write(true).open(ring);
+    let ring = ring.expect("our file");
+    let length = ring.metadata().expect("our file").len() as usize;
+    ring.write_all_at(&vec![0; length - 4_096], 4_096)
+        .expect("our file");
+    let mut publisher = stage.publisher();
+    let mut market = Market::new(4, 4);
+    market.define(&mut publisher);
+    market.event(&mut publisher);
+    publisher.commit();
+    let restarted = SubscriptionEvent::Restarted { generation: 2 };
+    wait_for(&mut subscriber, &mut reader, restarted);
+    drain(&mut subscriber, &mut reader);
+    market.assert_equal(&reader.1, "behind the restart");
+}

@@ -4,7 +4,7 @@ use super::tailed::{Tail, written_books, written_orders};
 use super::{Desk, Run, signal, text};
 use serde_json::Value;
 use std::io::{BufRead, BufReader};
-use std::os::unix::fs::{PermissionsExt, symlink};
+use std::os::unix::fs::{FileExt, PermissionsExt, symlink};
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
@@ -525,4 +525,38 @@ fn stat(desk: &Desk, bus: &str) -> Value {
 fn lines(run: &Run) -> Vec<Value> {
     let line = |line: &str| serde_json::from_str(line).expect("a JSON object a line");
     run.stdout.lines().map(line).collect()
+}
+
+/// Whatever overwrites a ring: each command that reads its bus ends on SIGTERM.
+#[test]
+fn every_reader_of_an_overwritten_ring_ends_on_sigterm() {
+    for begin in [64, 4_096] {
+        let desk = Desk::new("bus-overwritten");
+        desk.publish("").done();
+        let readers = [
+            "tail lab",
+            "tail lab --json --symbol Z*",
+            "follow lab --quiet",
+            "book lab --watch",
+            "stat lab --watch",
+            "relay lab --to tcp://127.0.0.1:0",
+        ];
+        let mut children = readers.map(|command| desk.start(command));
+        std::thread::sleep(Duration::from_millis(500));
+        let ring = desk.path("buses").join("lab/ring");
+        let ring = std::fs::File::options().write(true).open(ring);
+        let ring = ring.expect("our file");
+        let length = ring.metadata().expect("our file").len();
+        ring.write_all_at(&vec![0; (length - begin) as usize], begin)
+            .expect("our file");
+        std::thread::sleep(Duration::from_millis(300));
+        for (child, command) in children.iter_mut().zip(readers) {
+            signal(child, "TERM");
+            let start = Instant::now();
+            while child.try_wait().expect("a child").is_none() {
+                assert!(start.elapsed() < Duration::from_secs(10), "{command}");
+                std::thread::sleep(Duration::from_millis(20));
+            }
+        }
+    }
 }
