@@ -21,7 +21,7 @@ pub enum Error {
     },
     /// The bus belongs to another user, or others may write to it.
     NotYours {
-        /// Name of the bus.
+        /// Name of the bus; empty if the directory of the buses was refused.
         bus: String,
         /// Owner and fix.
         why: String,
@@ -40,7 +40,7 @@ pub enum Error {
     },
     /// A file of the bus is damaged.
     Damaged {
-        /// Name of the bus.
+        /// Name of the bus; empty if the directory of the buses was refused.
         bus: String,
         /// File and damage.
         why: String,
@@ -117,6 +117,10 @@ impl fmt::Display for Error {
                         }
                     }
                 }
+            }
+            // Without a bus, the directory of the buses was refused, which `why` names.
+            Error::NotYours { bus, why } | Error::Damaged { bus, why } if bus.is_empty() => {
+                f.write_str(why)
             }
             Error::NotYours { bus, why } => write!(f, "bus {bus}: {why}"),
             Error::Incompatible { why, .. }
