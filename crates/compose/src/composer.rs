@@ -477,3 +477,6 @@ impl<P: Publish> Core<P> {
         self.before.get(pair).is_some_and(is_other)
     }
 }
+
+#[cfg(test)]
+mod tests;

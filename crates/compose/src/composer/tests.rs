@@ -1,0 +1,88 @@
+//! A bank's bus, and a composer whose host's clock is set.
+
+use super::*;
+use std::fs;
+use std::os::unix::fs::DirBuilderExt;
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+use touchline_lab::bank::bus::{self, SPOT, TICK};
+use touchline_transport::clock::wall_ns;
+use touchline_transport::shm::Settings;
+use touchline_types::{PacketInfo, Side};
+
+/// Longest reaction time of the composer.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// Received now.
+fn now() -> Timestamps {
+    Timestamps {
+        packet: PacketInfo {
+            receive_ns: wall_ns(),
+            ..PacketInfo::default()
+        },
+        ..Timestamps::default()
+    }
+}
+
+/// The best ask, ticks.
+fn best(composer: &Composer<Publisher>) -> Option<i64> {
+    let asks = composer.output().ladder(0).levels(Side::Ask);
+    asks.first().map(|level| level.price.0 / TICK)
+}
+
+/// After a step of the wall clock quotes of before do not count; the same bank counts again with its next ones.
+#[test]
+fn quotes_of_before_a_step_of_the_wall_clock_do_not_count() {
+    let folder = std::env::temp_dir().join(format!("compose-step-{}", std::process::id()));
+    let _ = fs::remove_dir_all(&folder);
+    let mut builder = fs::DirBuilder::new();
+    builder.recursive(true).mode(0o700);
+    builder.create(&folder).expect("a temporary folder");
+    let text = format!(
+        "bus = \"fx\"\ndirectory = {:?}\nring_bytes = 1048576\n\
+         [[pairs]]\nsymbol = \"EUR/USD\"\nprecision = 5\nlot = 1\nspot_date = \"{SPOT}\"\n\
+         [[banks]]\nname = \"LP0\"\nstale_ms = 0\nsilence_ms = 0\n",
+        folder.display().to_string()
+    );
+    let config = Config::parse(&text).expect("a configuration");
+    let mut composer = Composer::open(&config, None).expect("a composer");
+    let settings = Settings {
+        ring_bytes: 65_536,
+        instruments_max: 4,
+        orders_max: 1,
+        ..Settings::default()
+    };
+    let root = Root::at(&folder);
+    let mut bank = Publisher::open(&root, "lp0", &settings).expect("a bus");
+    bus::announce(|update| bank.publish(update, &now()));
+    bank.commit();
+    // Until the composer has joined.
+    let start = Instant::now();
+    while best(&composer).is_none() {
+        bus::quote(110_000, |update| bank.publish(update, &now()));
+        bank.commit();
+        sleep(Duration::from_millis(1));
+        composer.work().expect("a round");
+        assert!(start.elapsed() < PATIENCE, "no quotes");
+    }
+    for (steps, step_ns) in [(1, 3_600_000_000_000), (2, -200_000_000)] {
+        composer.wall_stepped(step_ns);
+        assert_eq!(best(&composer), None);
+        for _ in 0..100 {
+            composer.work().expect("a round");
+        }
+        assert_eq!(best(&composer), None, "quotes of before");
+        assert_eq!(composer.counters().wall_clock_steps, steps);
+        let notice = composer.take_notice().expect("a line for the operator");
+        assert!(notice.contains("the wall clock was set by "), "{notice}");
+        let ask = 110_000 + steps as i64;
+        bus::quote(ask, |update| bank.publish(update, &now()));
+        bank.commit();
+        let start = Instant::now();
+        while best(&composer) != Some(ask) {
+            composer.work().expect("a round");
+            assert!(start.elapsed() < PATIENCE, "new quotes do not count");
+        }
+    }
+    fs::remove_dir_all(&folder).expect("our folder");
+}
