@@ -224,6 +224,34 @@ fn a_poll_skips_messages_without_an_event() {
     }
 }
 
+/// A poll is bounded: behind a publisher without pause a program still looks at its stop and its time.
+#[test]
+fn a_poll_ends_after_a_bounded_number_of_messages_without_an_event() {
+    let stage = Stage::new();
+    let settings = Settings {
+        ring_bytes: 1 << 26,
+        ..small()
+    };
+    let mut publisher = stage.publisher_with("test", &settings);
+    define(&mut publisher, 0, "ESU4", 100);
+    publisher.commit();
+    let mut bus = stage.join(stage.options().events(Events::TRADES).keep_books(false));
+    drain(&mut bus);
+    for quantity in 1..=60_000 {
+        bid(&mut publisher, 0, 450_025, quantity);
+        publisher.commit();
+    }
+    trade(&mut publisher, 0, 450_050, 3);
+    publisher.commit();
+    let before = bus.lag().messages;
+    assert!(before > 100_000, "{before}");
+    assert_eq!(bus.poll(), None);
+    let read = before - bus.lag().messages;
+    assert!((1..=65_536).contains(&read), "{read}");
+    let event = bus.poll();
+    assert!(matches!(event, Some(Event::Trade(_))), "{event:?}");
+}
+
 /// Words of a ring's file: its schema version, and the first byte behind its control page.
 const SCHEMA_WORD: u64 = 4;
 const FIRST_MESSAGE: u64 = 4096;

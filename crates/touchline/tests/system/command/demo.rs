@@ -37,6 +37,7 @@ fn every_book_of_the_subscriber_equals_the_exchange_s() {
         "a ring of 8.0 MiB in ",
         "12 of 12 price books equal the exchange's",
         "12 of 12 order books equal the exchange's",
+        " books live  packet p50 ",
         "packet_ns",
         "wire_to_published_ns",
         "received_to_consumed_ns",
