@@ -208,4 +208,10 @@ pub const FX_DISPUTES: &[Mutant] = &[
         replace: "attempt.filter(|_| false)",
         test: "-p touchline-fx --test fx an_attempt_does_not_wait",
     },
+    Mutant {
+        name: "fx: reports describe an adopted order each in its way",
+        find: "order.is_adopted() && self.order_qty.is_some_and(is_other_size)",
+        replace: "order.is_adopted() && self.order_qty.is_some_and(is_other_size) && false",
+        test: "-p touchline-fx --test fx an_adopted_order_of_two_quantities",
+    },
 ];

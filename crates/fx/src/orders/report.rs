@@ -247,7 +247,11 @@ impl<'a> Report<'a> {
         if self.side.is_some_and(|said| said != side) {
             return Some(Dispute::Side);
         }
-        self.is_cum_beyond(terms.quantity.max(order.cum()))
+        // What is known of an adopted order is the bank's word: another word of it contradicts.
+        let is_other_size = |text| ticks::size(text) != Some(terms.quantity);
+        // mutant: fx: reports describe an adopted order each in its way
+        let is_other = order.is_adopted() && self.order_qty.is_some_and(is_other_size);
+        (is_other || self.is_cum_beyond(terms.quantity.max(order.cum())))
             .then_some(Dispute::Quantity)
     }
 

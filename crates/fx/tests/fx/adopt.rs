@@ -87,6 +87,27 @@ fn an_attempt_does_not_wait_until_the_banks_have_answered() {
     }
 }
 
+/// An adopted order is known by the bank's word alone: reports that describe it with two quantities leave it to the desk.
+#[test]
+fn an_adopted_order_of_two_quantities_is_disputed() {
+    let other = AT.replace("38=1000000", "38=1001000");
+    for (more, status, state) in [
+        (AT, ("0", "0", 0), "New"),
+        (&*other, ("8", "8", 1_001_000), "Disputed"),
+    ] {
+        let mut world = rebooted("", "");
+        world.at(20).line("A.o !up");
+        world.execution("A", "Te2-P9-1", ("E1", "0", "0", 0), AT);
+        world.decisions();
+        let (kind, status, cum) = status;
+        world.execution("A", "Te2-P9-1", ("E2", kind, status, cum), more);
+        assert_eq!(world.order(0).0, state, "{more}");
+        assert_eq!(position(&world), (0, 0), "{more}");
+        let expected: &[&str] = if state == "New" { &[] } else { &["dk_C"] };
+        assert_eq!(alarms(&mut world), expected, "{more}");
+    }
+}
+
 #[test]
 fn a_bank_that_does_not_answer_waits_for_the_desk() {
     let enable = "{\"op\":\"enable\",\"bank\":\"A\",\"pair\":\"EUR/USD\"}";
