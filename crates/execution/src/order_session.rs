@@ -387,6 +387,12 @@ impl<L: Link> OrderSession<L> {
         self.session.is_up() && !self.session.is_catching_up()
     }
 
+    /// Whether messages wait for room in the kernel.
+    #[cfg(test)]
+    pub fn has_unsent(&self) -> bool {
+        !self.session.poll_transmit().is_empty()
+    }
+
     /// Whether there is no connection.
     pub fn is_disconnected(&self) -> bool {
         self.state != Connection::Made

@@ -329,7 +329,11 @@ impl Reading {
                 lacks_before,
             } => {
                 self.at(at_ns).map_err(restore)?;
-                self.recovered.boot = Some(id);
+                // Numbers are of the boot clock, which begins again.
+                // mutant: execution: numbers of commands outlive the boot of the host
+                if self.recovered.boot.replace(id) != Some(id) {
+                    self.recovered.requests.clear();
+                }
                 self.recovered.boot_epoch = self.recovered.epoch;
                 if lacks_before > 0 {
                     let epoch = lacks_before;

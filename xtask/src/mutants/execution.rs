@@ -271,4 +271,10 @@ pub const EXECUTION: &[Mutant] = &[
         replace: "if true {\n            self.out.failure_recorded();",
         test: "-p touchline-execution --lib a_start_whose_kill_is_refused",
     },
+    Mutant {
+        name: "execution: numbers of commands outlive the boot of the host",
+        find: "self.recovered.requests.clear();",
+        replace: "",
+        test: "-p touchline-execution --lib numbers_of_commands_begin_again_with_a_boot",
+    },
 ];

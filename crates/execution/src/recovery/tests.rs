@@ -208,3 +208,44 @@ fn what_a_run_could_not_tell_is_told_by_the_next() {
         .collect();
     assert!(events.len() == 1 && is_order(&events[0].1), "{events:?}");
 }
+
+/// Numbers of commands are of the boot clock: after a boot of the host they begin again, also for the second start in it, which would
+/// refuse every command otherwise, a kill included.
+#[test]
+fn numbers_of_commands_begin_again_with_a_boot() {
+    let encode = |record: Record<'_>| {
+        let mut body = Vec::new();
+        (record.encode(&mut body), body)
+    };
+    let boot = |id: u8| {
+        encode(Record::Boot {
+            at_ns: 30,
+            id: [id; 16],
+            lacks_before: 0,
+        })
+    };
+    let command = |request| {
+        encode(Record::Command {
+            at_ns: 30,
+            request,
+            client: "desk",
+            person: "desk",
+            text: crate::desk::KILL,
+        })
+    };
+    let known = |records: &[(u16, Vec<u8>)]| {
+        let mut all = journal();
+        all.extend_from_slice(records);
+        let mut recovered = recovered(&all);
+        recovered.note_start(&StartReport {
+            boot: [2; 16],
+            ..StartReport::default()
+        });
+        let Known { last, kill } = recovered.known("desk");
+        (last, kill)
+    };
+    assert_eq!(known(&[boot(1), command(900)]), (0, 0), "of another boot");
+    assert_eq!(known(&[boot(1), command(900), boot(2)]), (0, 0));
+    let both = [boot(1), command(900), boot(2), command(5), boot(2)];
+    assert_eq!(known(&both), (5, 5));
+}

@@ -122,7 +122,10 @@ pub fn cancels(world: &World) -> Result<(), String> {
     }
     for at in engine.orders().live() {
         let terms = &engine.orders().get(*at).terms;
-        let is_up = engine.is_order_session_up(terms.bank) && core.sessions[terms.bank].is_up();
+        let session = &core.sessions[terms.bank];
+        // What has no room in the kernel waits.
+        let is_up = engine.is_order_session_up(terms.bank) && session.is_up();
+        let is_up = is_up && !session.has_unsent();
         let id = terms.id.as_str();
         if is_up && !world.machine.borrow().watch.has_canceled(terms.bank, id) {
             let state = engine.orders().get(*at).state();

@@ -22,8 +22,10 @@ pub struct Traders {
     last_request: [u64; 2],
     /// Commands in the rings, with their client.
     pub waiting: VecDeque<(usize, Command)>,
-    /// Commands that were sent before.
+    /// Commands that were sent since the host was started.
     sent: Vec<(usize, Command)>,
+    /// When the host was started: its boot clock numbers commands.
+    booted_ns: u64,
     /// Number of the kill in the file of each client.
     pub kill_files: [Option<u64>; 2],
     /// Trades that the desk books without an order: command, pair, units and cash (1e-9).
@@ -41,6 +43,7 @@ impl Traders {
             last_request: [0; 2],
             waiting: VecDeque::new(),
             sent: Vec::new(),
+            booted_ns: 0,
             kill_files: [None; 2],
             bookings: Vec::new(),
             unanswered: (Vec::new(), 0),
@@ -174,13 +177,19 @@ impl Traders {
     }
 
     /// The host was lost until `start_ns`: the desk sends the last parents again then, as it has no answer to them.
-    pub fn host_lost(&mut self, start_ns: u64) {
+    pub fn host_lost(&mut self, now_ns: u64, start_ns: u64) {
+        // The rings and the files are lost, and the boot clock begins again.
         self.kill_files = [None; 2];
+        self.waiting.clear();
+        self.last_request = [0; 2];
+        self.booted_ns = now_ns;
         let sent = self.sent.iter().rev().map(|(_, command)| &command.text);
         let parents = sent.filter(|text| text.contains("\"qty\""));
         let parents = parents.take(UNANSWERED_MAX).cloned();
         let wait_ns = self.random.below(200 * MS);
-        self.unanswered = (parents.collect(), start_ns + wait_ns);
+        self.unanswered.0.extend(parents);
+        self.unanswered.1 = start_ns + wait_ns;
+        self.sent.clear();
     }
 
     /// Does not send this parent again.
@@ -201,9 +210,14 @@ impl Traders {
     }
 
     fn number(&mut self, now_ns: u64, client: usize) -> u64 {
-        let request = now_ns.max(self.last_request[client] + 1);
+        let request = self.boot_ns(now_ns).max(self.last_request[client] + 1);
         self.last_request[client] = request;
         request
+    }
+
+    /// The boot clock of the host.
+    pub fn boot_ns(&self, now_ns: u64) -> u64 {
+        now_ns - self.booted_ns
     }
 
     fn lift(&mut self, now_ns: u64) {

@@ -382,9 +382,10 @@ impl World {
 
     fn process_of(&self, recovered: Recovered, epoch: u64, watch: WallWatch) -> Process {
         let clients = self.scenario.engine.clients.iter();
+        let began_ns = self.traders.boot_ns(self.now_ns);
         let gates = clients.map(|client| {
             let known = recovered.known(&client.name);
-            Gate::new(client.max_commands_per_s, known, self.now_ns)
+            Gate::new(client.max_commands_per_s, known, began_ns)
         });
         let gates = gates.collect();
         let links = self.banks.iter().enumerate().map(|(bank, about)| Wire {
@@ -402,7 +403,7 @@ impl World {
             epoch,
             has_begun: false,
             clock,
-            began_ns: self.now_ns,
+            began_ns,
             kills_taken: [0; 2],
         }
     }

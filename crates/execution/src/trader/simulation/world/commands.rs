@@ -37,7 +37,8 @@ impl World {
                 continue;
             }
             let time = core.time(mono_ns, wall_ns);
-            let admitted = process.gates[client].admit(&command, mono_ns);
+            let boot_ns = self.traders.boot_ns(mono_ns);
+            let admitted = process.gates[client].admit(&command, boot_ns);
             let machine = &self.machine;
             machine.borrow_mut().watch.note(mono_ns, || {
                 format!("command: {} {admitted:?}", command.text)
@@ -95,7 +96,8 @@ impl World {
             }
             let text = KILL.to_owned();
             let command = Command { request, text };
-            let admitted = process.gates[client].admit(&command, self.now_ns);
+            let boot_ns = self.traders.boot_ns(self.now_ns);
+            let admitted = process.gates[client].admit(&command, boot_ns);
             if admitted.is_ok() {
                 self.counts.file_kills += 1;
                 kill(

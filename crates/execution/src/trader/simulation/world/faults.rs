@@ -169,7 +169,7 @@ impl World {
         self.end_ns += boot_ns;
         self.start_ns = self.now_ns + boot_ns + self.random.below(40 * MS);
         if with_host {
-            self.traders.host_lost(self.start_ns);
+            self.traders.host_lost(self.now_ns, self.start_ns);
         }
     }
 }
