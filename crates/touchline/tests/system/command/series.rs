@@ -291,6 +291,8 @@ fn the_screens_of_a_bus_agree_on_the_best_prices() {
     let desk = Desk::new("agree");
     desk.publish("--books books").done();
     let list = desk.run("book lab").done().stdout;
+    let screen = desk.run("top lab --once --size 200x60").done().stdout;
+    let book_of = |best: &Value| best[2].as_str().expect("a book").to_owned();
     let mut implied = 0;
     for book in rows(&desk.read("books")) {
         let symbol = book["symbol"].as_str().expect("a symbol");
@@ -300,7 +302,7 @@ fn the_screens_of_a_bus_agree_on_the_best_prices() {
             .filter(|best| best[2] != "direct")
             .count();
         let shown = |best: &Value| match best[0].as_str() {
-            Some(price) => format!("{price} {}", best[2].as_str().expect("a book")),
+            Some(price) => format!("{}@{price} {}", best[1], book_of(best)),
             None => String::new(),
         };
         let line = list
@@ -312,6 +314,20 @@ fn the_screens_of_a_bus_agree_on_the_best_prices() {
             .expect("two sides");
         assert!(left.trim_end().ends_with(&shown(&bid)), "{bid} {left}");
         assert_eq!(right.trim(), shown(&ask));
+        // The selected row has a mark in front.
+        let row = screen
+            .lines()
+            .find(|line| line.split_whitespace().take(2).any(|word| word == symbol));
+        let row: Vec<&str> = row.expect("it is listed").split_whitespace().collect();
+        for best in [&bid, &ask].into_iter().filter(|best| best[0].is_string()) {
+            let mark = match book_of(best).as_str() {
+                "implied" => "i",
+                "merged" => "m",
+                _ => "",
+            };
+            let quantity = format!("{}{mark}", best[1]);
+            assert!(row.contains(&quantity.as_str()), "{quantity}: {row:?}");
+        }
 
         let ladder = desk.run(&format!("book lab {symbol}")).done().stdout;
         let top = ladder.lines().nth(2).and_then(|line| line.split_once('|'));
