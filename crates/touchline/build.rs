@@ -3,8 +3,6 @@
 //! Sets `TOUCHLINE_BUILD` for the compiler, and `TOUCHLINE_COMMIT` where the commit is known. `TOUCHLINE_COMMIT` and
 //! `TOUCHLINE_COMMIT_DATE` of the environment come first; else git is asked, in release builds. `TOUCHLINE_PROFILE` is the name of the profile, and `TOUCHLINE_OPTIMISED` is set if
 //! this crate is compiled at the highest level, as the profiles `release` and `dist` do.
-#![forbid(unsafe_code)]
-
 use std::env;
 use std::process::Command;
 

@@ -13,8 +13,6 @@
 //! # Tests
 //! `tests/targets.rs` replays every target over its seeds, and shows with [`MUST_FAIL`] that a fault would be found.
 
-#![forbid(unsafe_code)]
-
 mod cme_replay;
 mod config;
 mod exercise;

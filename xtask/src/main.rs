@@ -1,7 +1,5 @@
 //! `cargo xtask NAME`: dispatches to the tools in the library.
 
-#![forbid(unsafe_code)]
-
 use anyhow::{Result, bail};
 use std::env;
 use std::path::Path;

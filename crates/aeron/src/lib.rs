@@ -48,6 +48,7 @@
 
 // Without the feature nothing of the crate is left.
 #![cfg(feature = "aeron")]
+#![allow(unsafe_code, reason = "Aeron's C interface")]
 
 mod channel;
 mod client;

@@ -9,8 +9,6 @@
 //! # Tests
 //! Beside the code: axes, escaped names, elements that are closed.
 
-#![forbid(unsafe_code)]
-
 mod axis;
 mod bars;
 mod dots;

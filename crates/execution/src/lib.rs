@@ -18,8 +18,6 @@
 //! (`src/trader/simulation.rs`); `crates/touchline/tests/system` runs simulated banks, gateways and the
 //! command, kills it with orders out, and compares positions with the banks' books.
 
-#![forbid(unsafe_code)]
-
 mod active;
 pub mod back_office;
 pub mod blotter;

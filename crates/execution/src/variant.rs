@@ -6,7 +6,7 @@ use std::cell::Cell;
 use touchline_fx::setup::Setup;
 
 /// A rule that a test can break.
-#[cfg_attr(not(test), allow(dead_code))]
+#[cfg_attr(not(test), allow(dead_code, reason = "only tests break a rule"))]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Variant {
     /// An order is sent before it is in the journal.

@@ -13,8 +13,6 @@
 //! Rules one by one beside their code; plans against an exhaustive search; random sessions with every behaviour of
 //! banks, for invariants; recorded sessions with expected files, compared byte by byte where available.
 
-#![forbid(unsafe_code)]
-
 pub mod composite;
 pub mod config;
 pub mod cooldown;

@@ -10,8 +10,6 @@
 //!
 //! # Tests
 //! Unit tests beside each part; colliding names in `index`.
-#![forbid(unsafe_code)]
-
 mod index;
 mod symbols;
 mod table;

@@ -15,8 +15,6 @@
 //! A crash model with a disk that tears, reorders and loses sectors (`src/model.rs`), with broken variants that it must
 //! find; a second reader in the tests; every truncation of a sample, and a flipped bit in each of its bytes.
 
-#![forbid(unsafe_code)]
-
 mod appender;
 mod compress;
 mod compressed;

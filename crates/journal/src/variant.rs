@@ -4,7 +4,7 @@
 use std::cell::Cell;
 
 /// A rule that a test can break.
-#[cfg_attr(not(test), allow(dead_code))]
+#[cfg_attr(not(test), allow(dead_code, reason = "only tests break a rule"))]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Variant {
     /// Bodies are not checked.

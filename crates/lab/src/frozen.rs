@@ -16,8 +16,7 @@
 //!
 //! Freezing affects one thread, so that a test harness can allocate in others.
 
-// The only place outside `shm` and `net` with unsafe code: an allocator needs it.
-#![allow(unsafe_code)]
+#![allow(unsafe_code, reason = "an allocator needs it")]
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;

@@ -24,13 +24,15 @@
 //! sends over the loopback interface, and with privileges over virtual cards in network namespaces;
 //! `tests/net/stream.rs` tests every behaviour of a peer, `tests/net/tls` every invalid certificate; `tests/hostile.rs`
 //! holds damaged and malicious files against limits of time and memory; fuzz target `pcap_reader`.
-#![deny(unsafe_code)]
 
 use std::net::SocketAddrV4;
 
 mod capture_order;
 pub mod frame;
-#[allow(unsafe_code)] // the query of a driver is a system call with a pointer
+#[allow(
+    unsafe_code,
+    reason = "the query of a driver is a system call with a pointer"
+)]
 pub mod nic;
 pub mod pcap;
 mod pcap_source;

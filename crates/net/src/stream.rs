@@ -5,7 +5,7 @@
 
 mod listener;
 mod readiness;
-#[allow(unsafe_code)] // a call of the kernel that takes pointers
+#[allow(unsafe_code, reason = "a call of the kernel takes pointers")]
 mod timestamp;
 
 pub use listener::Listener;

@@ -8,7 +8,7 @@ mod changes;
 pub(crate) mod control;
 mod error;
 mod interface;
-#[allow(unsafe_code)] // calls of the kernel that take pointers
+#[allow(unsafe_code, reason = "calls of the kernel take pointers")]
 pub(crate) mod kernel;
 mod membership;
 mod sender;

@@ -14,6 +14,7 @@
 //! # Tests
 //! The same code runs over plain memory, mapped files, loom, Miri and ThreadSanitizer; processes
 //! are killed at random and at chosen points (`crates/lab/tests`).
+#![allow(unsafe_code, reason = "mapped memory")]
 
 #[cfg(not(all(target_os = "linux", target_pointer_width = "64")))]
 compile_error!("Touchline runs on 64-bit Linux alone, x86-64 or aarch64: docs/install.md");

@@ -14,8 +14,6 @@
 //! # Tests
 //! Unit tests beside each type; sizes of the types on the path are asserted by the compiler.
 #![no_std]
-#![forbid(unsafe_code)]
-
 #[macro_use]
 mod coded;
 

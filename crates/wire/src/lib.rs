@@ -20,8 +20,6 @@
 //! Reject; fuzz target `fix_parse`.
 
 #![no_std]
-#![forbid(unsafe_code)]
-
 pub mod sbe;
 
 pub mod mdp3;

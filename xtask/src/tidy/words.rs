@@ -1,17 +1,6 @@
 //! Words that must not occur in the code or the text.
 
-use super::{Finding, Repository, source, source::Line};
-
-/// Macros and attributes of code that is not finished.
-const UNFINISHED: &[(&str, &str)] = &[
-    ("todo!", "write it"),
-    (
-        "unimplemented!",
-        "write it, or return an error that says what is not supported",
-    ),
-    ("dbg!", "remove it"),
-    ("#[ignore", "make the test fit to run, or remove it"),
-];
+use super::{Finding, Repository, source};
 
 /// Phrases with the advice that replaces them; one in capitals is meant in capitals. Spelt in two parts, or this list
 /// would find itself.
@@ -47,65 +36,17 @@ const NEIGHBOUR_NAMED_BY: &str = ".ci/run";
 /// Texts that are not ours to word.
 const FOREIGN: &[&str] = &["Cargo.lock", "LICENSE-MIT", "LICENSE-APACHE"];
 
-/// No unfinished code and no test that is never run.
-pub fn unfinished(repository: &Repository) -> Vec<Finding> {
+/// No test that is never run.
+pub fn ignored_tests(repository: &Repository) -> Vec<Finding> {
     let mut findings = Vec::new();
     for (path, lines) in repository.rust_lines() {
-        for (at, line) in lines.iter().enumerate() {
-            for (word, fix) in UNFINISHED.iter().filter(|(word, _)| has_mark(line, word)) {
-                findings.push(Finding::new(
-                    path,
-                    at + 1,
-                    format!("{word} in the code"),
-                    *fix,
-                ));
-            }
+        let ignored = lines.iter().enumerate();
+        for (at, _) in ignored.filter(|(_, line)| line.code.contains("#[ignore")) {
+            let fix = "make it fit to run, or remove it";
+            findings.push(Finding::new(path, at + 1, "a test that is not run", fix));
         }
     }
     findings
-}
-
-fn has_mark(line: &Line, mark: &str) -> bool {
-    line.code.match_indices(mark).any(|(at, _)| {
-        mark.starts_with('#')
-            || !line.code[..at].ends_with(|c: char| c.is_alphanumeric() || c == '_')
-    })
-}
-
-/// An attribute that switches a lint off has a reason: `reason = "…"`, or a comment above or on the same line.
-pub fn allow_reasons(repository: &Repository) -> Vec<Finding> {
-    let mut findings = Vec::new();
-    for (path, lines) in repository.rust_lines() {
-        for at in 0..lines.len() {
-            let switches_off = ["#[allow(", "#![allow(", "#[expect(", "#![expect("]
-                .iter()
-                .any(|attribute| lines[at].code.contains(attribute));
-            if switches_off && !has_reason(lines, at) {
-                let fix = "add `reason = \"…\"`, or mend what the lint says";
-                findings.push(Finding::new(
-                    path,
-                    at + 1,
-                    "a lint is switched off without a reason",
-                    fix,
-                ));
-            }
-        }
-    }
-    findings
-}
-
-/// Whether the attribute that starts on line `at` has a reason, inside or beside it. A documentation comment is about
-/// the item, not of the lint.
-fn has_reason(lines: &[Line], at: usize) -> bool {
-    let end = lines[at..]
-        .iter()
-        .position(|line| line.code.contains(")]"))
-        .map_or(at, |n| at + n);
-    let says = |line: &Line| line.is_comment() && !line.comment.trim_start().starts_with("///");
-    lines[at..=end]
-        .iter()
-        .any(|line| line.code.contains("reason =") || !line.comment.trim().is_empty())
-        || at.checked_sub(1).is_some_and(|above| says(&lines[above]))
 }
 
 /// No word of the ban list, no path of one machine, no number of a ticket.
@@ -167,39 +108,15 @@ fn has_ticket(line: &str) -> bool {
 mod tests {
     use super::*;
 
-    fn rust(text: &str) -> Repository {
-        Repository::of(&[("crates/a/src/b.rs", text)])
-    }
-
     #[test]
-    fn unfinished_code_is_found() {
-        for (word, _) in UNFINISHED {
-            let text = format!("fn f() {{}}\n    {word}(x)]\n");
-            assert_eq!(unfinished(&rust(&text))[0].line, 2, "{word}");
-        }
+    fn a_test_that_is_not_run_is_found() {
+        let tests = "#[test]\n#[ignore = \"slow\"]\nfn f() {}\n// #[ignore]\n";
+        let repository = Repository::of(&[("crates/a/src/b.rs", tests)]);
+        let findings = ignored_tests(&repository);
         assert_eq!(
-            unfinished(&rust("// todo!()\nlet a = \"dbg!\"; not_a_todo!();")),
-            []
+            findings.iter().map(|found| found.line).collect::<Vec<_>>(),
+            [2]
         );
-    }
-
-    #[test]
-    fn a_lint_switched_off_without_a_reason_is_found() {
-        for (text, count) in [
-            ("#[allow(dead_code)]\nfn f() {}", 1),
-            ("/// Does.\n#[allow(dead_code)]\nfn f() {}", 1),
-            ("#![allow(\n    dead_code,\n)]", 1),
-            ("#[expect(dead_code)]", 1),
-            ("#[allow(dead_code, reason = \"kept for the reader\")]", 0),
-            (
-                "#![allow(\n    dead_code,\n    reason = \"generated\"\n)]",
-                0,
-            ),
-            ("// The layout needs it.\n#[allow(dead_code)]", 0),
-            ("#[allow(dead_code)] // the layout needs it", 0),
-        ] {
-            assert_eq!(allow_reasons(&rust(text)).len(), count, "{text}");
-        }
     }
 
     #[test]

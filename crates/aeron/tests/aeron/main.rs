@@ -1,7 +1,5 @@
 //! Streams between clients and drivers of this process, over the loopback and over shared memory.
 #![cfg(feature = "aeron")]
-#![forbid(unsafe_code)]
-
 mod failures;
 mod loss;
 mod streams;

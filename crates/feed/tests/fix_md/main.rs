@@ -1,5 +1,4 @@
 //! Market data over a session. The other side of a session plays the venue, without sockets.
-#![allow(missing_docs)]
 
 mod causes;
 mod definitions;

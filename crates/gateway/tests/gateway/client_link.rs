@@ -1,5 +1,4 @@
 //! Link to a venue over TCP: real sockets of this host, and a clock that the test moves.
-#![allow(missing_docs)]
 
 mod server;
 mod test_transport;

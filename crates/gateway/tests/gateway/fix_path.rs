@@ -1,5 +1,4 @@
 //! Subscribers' view of a FIX session's market data: the venue is the other side of a session, without sockets.
-#![allow(missing_docs)]
 
 use touchline_feed::SessionFeed;
 use touchline_feed::fix_md::{Dialect, FixFeed, Settings};

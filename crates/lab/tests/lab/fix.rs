@@ -1,5 +1,4 @@
 //! FIX counterparties on real sockets: many connections at once, and unauthenticated ones.
-#![allow(missing_docs)]
 
 mod access_control;
 mod stores;

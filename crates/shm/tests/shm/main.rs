@@ -2,6 +2,7 @@
 //!
 //! The self-describing payloads and the stream verifier are files of the lab: the lab crate takes too long to build
 //! under Miri.
+#![allow(unsafe_code, reason = "system calls of a test")]
 
 mod broadcast;
 mod counters;

@@ -1,5 +1,4 @@
 //! FIX messages: real ones, and back.
-#![allow(missing_docs)]
 
 mod forms;
 mod garbled;

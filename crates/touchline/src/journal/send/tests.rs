@@ -1,6 +1,6 @@
 //! Connections that did not identify themselves do not keep copies out.
 
-#[allow(dead_code)] // this needs some of it
+#[allow(dead_code, reason = "this needs some of it")]
 #[path = "../../../../net/tests/net/tls/issuer.rs"]
 mod issuer;
 
