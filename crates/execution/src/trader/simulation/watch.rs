@@ -2,6 +2,7 @@
 
 use super::machine::BEGIN_NS;
 use std::collections::{HashMap, HashSet, VecDeque};
+use touchline_transport::clock::STEP_NS;
 use touchline_types::Id;
 use touchline_wire::fix::{Frame, Message, decimal, frame, timestamp};
 
@@ -129,10 +130,10 @@ impl Watch {
         for (from_ns, set_ns) in self.walls.iter().rev() {
             let at_ns = made_ns.saturating_add_signed(-(BEGIN_NS as i64 + set_ns));
             // Times have milliseconds, and a step is noticed in the next round.
-            let earliest_ns = from_ns
-                .max(&now_ns.saturating_sub(WAIT_NS))
-                .saturating_sub(MS);
-            if (earliest_ns..=until_ns + MS).contains(&at_ns) {
+            let earliest_ns = *from_ns.max(&now_ns.saturating_sub(WAIT_NS));
+            // What is no step is not followed.
+            let earliest_ns = earliest_ns.saturating_sub(MS + STEP_NS);
+            if (earliest_ns..=until_ns + MS + STEP_NS).contains(&at_ns) {
                 return Some(at_ns);
             }
             if *from_ns + WAIT_NS < now_ns {
@@ -258,7 +259,7 @@ impl Watch {
         let (accepted_ns, epoch) = parent.accepted?;
         let until_ns = accepted_ns + parent.deadline_ms * MS;
         let late_ms = made_ns.saturating_sub(until_ns) / MS;
-        (epoch == self.epoch && late_ms > 1).then_some(late_ms)
+        (epoch == self.epoch && late_ms > 1 + STEP_NS / MS).then_some(late_ms)
     }
 
     fn judge(

@@ -55,6 +55,8 @@ struct Process {
     began_ns: u64,
     /// Number of the last kill that was taken from the file of each client.
     kills_taken: [u64; 2],
+    /// Number of the last kill of each client that was executed.
+    kills_done: [u64; 2],
 }
 
 /// The world of a run.
@@ -405,6 +407,7 @@ impl World {
             clock,
             began_ns,
             kills_taken: [0; 2],
+            kills_done: [0; 2],
         }
     }
 

@@ -15,6 +15,8 @@ impl World {
         let (mono_ns, epoch) = (self.now_ns, process.epoch);
         let wall_ns = self.input_ns(process);
         let core = &mut process.core;
+        // What is due is told before the desk is asked what it does.
+        core.wake(core.time(mono_ns, wall_ns));
         for bank in 0..self.banks.len() {
             if core.engine.waits_for_desk(bank) && self.random.chance(0.1) {
                 self.ask(core, bank, epoch);
@@ -47,7 +49,11 @@ impl World {
             let is_kill = command.text == KILL && admitted.is_ok();
             if is_kill {
                 self.counts.ring_kills += 1;
-                kill(&mut machine.borrow_mut(), &mut self.random, self.is_sound);
+                let done = &mut process.kills_done[client];
+                let is_new = command.request > *done;
+                *done = command.request.max(*done);
+                let machine = &mut machine.borrow_mut();
+                kill(machine, &mut self.random, self.is_sound, is_new);
             }
             if command.text.contains("lift") {
                 machine.borrow_mut().watch.is_killed = false;
@@ -100,11 +106,11 @@ impl World {
             let admitted = process.gates[client].admit(&command, boot_ns);
             if admitted.is_ok() {
                 self.counts.file_kills += 1;
-                kill(
-                    &mut self.machine.borrow_mut(),
-                    &mut self.random,
-                    self.is_sound,
-                );
+                let done = &mut process.kills_done[client];
+                let is_new = request > *done;
+                *done = request.max(*done);
+                let machine = &mut self.machine.borrow_mut();
+                kill(machine, &mut self.random, self.is_sound, is_new);
             }
             let core = &mut process.core;
             let time = core.time(self.now_ns, wall_ns);
@@ -160,9 +166,9 @@ impl World {
     }
 }
 
-/// A kill is about to be executed. Some processes die in it.
-fn kill(machine: &mut Machine, random: &mut Random, is_sound: bool) {
-    machine.watch.is_killing = true;
+/// A kill is about to be executed. Some processes die in it. One that was executed before may have been lifted since.
+fn kill(machine: &mut Machine, random: &mut Random, is_sound: bool, is_new: bool) {
+    machine.watch.is_killing |= is_new;
     if !is_sound && random.chance(0.06) {
         machine.arm(Some(1 + random.below(4)));
     }
