@@ -126,6 +126,10 @@ pub struct OrderSession<L> {
     gap_end: u64,
     /// Garbled messages that were told.
     garbled: u64,
+    /// Messages of the core that were sent.
+    sent: u64,
+    /// All that were sent, and `sent`, at the last question.
+    counted: (u64, u64),
     /// Numbers that the journal has.
     journaled: (u64, u64),
     text: String,
@@ -172,6 +176,8 @@ impl<L: Link> OrderSession<L> {
             is_marked: false,
             gap_end: 0,
             garbled: 0,
+            sent: 0,
+            counted: (0, 0),
             journaled: numbers.both(),
             text: String::new(),
             is_stopping: false,
@@ -309,6 +315,14 @@ impl<L: Link> OrderSession<L> {
         }
     }
 
+    /// Messages of the session itself that it sent since the last question: mostly answers to test requests, to gaps and to invalid
+    /// messages. Each is a number in the journal.
+    pub fn take_own_messages(&mut self) -> u64 {
+        let now = (self.session.counters().messages_sent, self.sent);
+        let before = std::mem::replace(&mut self.counted, now);
+        (now.0 - before.0).saturating_sub(now.1 - before.1)
+    }
+
     /// Sends a message. Its bytes leave with the next [`OrderSession::flush`].
     ///
     /// # Errors
@@ -319,7 +333,9 @@ impl<L: Link> OrderSession<L> {
         time: ReceiveTime,
         body: impl FnOnce(&mut Encoder<'_>),
     ) -> Result<u64, SendError> {
-        self.session.send(msg_type.as_bytes(), time, body)
+        let number = self.session.send(msg_type.as_bytes(), time, body)?;
+        self.sent += 1;
+        Ok(number)
     }
 
     /// Runs due timers of the session.

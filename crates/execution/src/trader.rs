@@ -44,7 +44,7 @@ use touchline_journal::StartReport;
 use touchline_net::stream::Readiness;
 use touchline_transport::boot_ns;
 use touchline_transport::bus::{self, Activity, Damage, Holder, Root};
-use touchline_transport::clock::{Clock, ticks};
+use touchline_transport::clock::{Clock, ticks, wall_ns};
 use touchline_types::ReceiveTime;
 
 /// Most messages of one bus in a round.
@@ -234,7 +234,7 @@ impl Trader {
             clock,
             statistics,
             timers: Timers::default(),
-            dates: Dates::new(config, now_ns),
+            dates: Dates::new(config, wall_ns()),
             round_ns: 0,
             directory,
             start,
@@ -350,10 +350,7 @@ impl Trader {
         let at_ns = self.time(boot_ns()).wall_ns;
         self.core.tell_scores(at_ns);
         self.show_counters();
-        self.core
-            .out
-            .journal
-            .close(touchline_transport::clock::wall_ns())?;
+        self.core.out.journal.close(wall_ns())?;
         Ok(())
     }
 

@@ -329,7 +329,7 @@ impl<O: Output, L: Link> Core<O, L> {
         match sent {
             Ok(_) => {
                 self.totals.orders += 1;
-                self.faults[terms.bank].budget.grant(0);
+                self.faults[terms.bank].grant(0);
                 // The record of the order has its number.
                 session.note_journaled(session.numbers());
             }
@@ -363,9 +363,9 @@ impl<O: Output, L: Link> Core<O, L> {
             // The answer names each order of the day.
             Message::MassStatus { .. } => {
                 let orders = self.engine.orders().iter().count() as u64 + 1_000;
-                self.faults[bank].budget.grant(orders);
+                self.faults[bank].grant(orders);
             }
-            _ => self.faults[bank].budget.grant(0),
+            _ => self.faults[bank].grant(0),
         }
         self.totals.cancels += u64::from(is_cancel && sent.is_ok());
         if sent.is_ok() && appended.is_ok() {

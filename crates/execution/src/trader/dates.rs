@@ -14,12 +14,12 @@ pub(super) struct Dates {
 }
 
 impl Dates {
-    /// Compares at the first call.
-    pub fn new(config: &Config, now_ns: u64) -> Dates {
+    /// Compares at the first call; `wall_ns` is the wall clock.
+    pub fn new(config: &Config, wall_ns: u64) -> Dates {
         let mut sessions = config.sessions.iter();
         let is_on_this_host = sessions.all(|session| session.host.ip().is_loopback());
         Dates {
-            dates: ValueDates::new(&config.date, is_on_this_host, now_ns),
+            dates: ValueDates::new(&config.date, is_on_this_host, wall_ns),
             due_ns: 0,
         }
     }
@@ -37,7 +37,9 @@ impl Trader {
             return;
         }
         self.dates.due_ns = mono_ns + COMPARE_NS;
-        let now_ns = self.clock.now_ns();
+        // The engine's clock does not follow a step of the wall clock, and the date of an order is that of the wall clock.
+        // mutant: execution: a step of the wall clock moves no date
+        let now_ns = self.clock.wall_ns();
         for (pair, about) in self.setup.pairs.iter().enumerate() {
             // mutant: execution: orders leave with a value date that has passed
             let has_passed = self.dates.dates.has_passed(about.spot_date, now_ns);

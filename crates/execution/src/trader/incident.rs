@@ -163,6 +163,18 @@ pub enum Incident {
 }
 
 impl Incident {
+    /// It is the last of so many of its kind, and the others are not in the log.
+    pub(super) fn stands_for(&mut self, count: u64) {
+        if let Incident::Rejected { text, .. } = self
+            && count > 1
+        {
+            text.push_str(&format!(
+                " (and {} before it that are not in the log)",
+                count - 1
+            ));
+        }
+    }
+
     /// Whether somebody must look.
     pub fn is_urgent(&self) -> bool {
         let is_expected = matches!(

@@ -279,7 +279,10 @@ impl<O: Output, L: Link> Core<O, L> {
             let time = self.time(mono_ns, now_ns());
             let wall = self.wall(time);
             match self.sessions[bank].poll(wall) {
-                Said::Nothing => return count,
+                Said::Nothing => {
+                    self.own_messages(bank, time);
+                    return count;
+                }
                 said => self.said(bank, said, time),
             }
             count += 1;

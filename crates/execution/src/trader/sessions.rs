@@ -38,33 +38,70 @@ impl Limited {
     }
 }
 
-/// What a bank can send with every message, and is told at intervals.
+/// Faults of one kind of which some are told one by one, and the others at intervals.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Faults {
-    repeated: Limited,
-    garbled: Limited,
-    /// Reports of orders that are not ours.
-    foreign: Limited,
-    /// Foreign reports of the present minute that were told one by one, and when the minute began.
+struct Several {
+    rest: Limited,
+    /// Those of the present minute that were told one by one, and when the minute began.
     told: (u32, u64),
-    pub budget: Budget,
 }
 
-/// Alarms of foreign reports that are told one by one in a minute.
-const FOREIGN_MAX: u32 = 10;
+/// Faults of a kind that are told one by one in a minute.
+const SEVERAL_MAX: u32 = 10;
 
-impl Faults {
-    /// A report of an order that is not ours: whether it is told by itself, else the number if it is time to tell that.
-    pub fn foreign(&mut self, at_ns: u64) -> Result<(), Option<u64>> {
+impl Several {
+    /// A fault: whether it is told by itself, else the number if it is time to tell that.
+    fn add(&mut self, at_ns: u64) -> Result<(), Option<u64>> {
         let (count, since_ns) = &mut self.told;
         if at_ns.saturating_sub(*since_ns) >= AGAIN_NS {
             (*count, *since_ns) = (0, at_ns);
         }
         *count += 1;
-        match *count <= FOREIGN_MAX {
+        match *count <= SEVERAL_MAX {
             true => Ok(()),
-            false => Err(self.foreign.add(1, at_ns)),
+            false => Err(self.rest.add(1, at_ns)),
         }
+    }
+}
+
+/// What a bank can send with every message, and is told at intervals.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Faults {
+    repeated: Limited,
+    garbled: Limited,
+    /// Reports of orders that are not ours, and all of them so far.
+    foreign: (Several, u64),
+    /// Rejects of the session, of the bank or ours, and gaps.
+    rejected: Several,
+    pub budget: Budget,
+    own_messages: Budget,
+}
+
+impl Default for Faults {
+    fn default() -> Faults {
+        Faults {
+            repeated: Limited::default(),
+            garbled: Limited::default(),
+            foreign: Default::default(),
+            rejected: Several::default(),
+            budget: Budget::of_reports(),
+            own_messages: Budget::of_own_messages(),
+        }
+    }
+}
+
+impl Faults {
+    /// A report of an order that is not ours: whether it is told by itself, else the number if it is time to tell that.
+    pub fn foreign(&mut self, at_ns: u64) -> Result<(), Option<u64>> {
+        let (several, all) = &mut self.foreign;
+        *all += 1;
+        several.add(at_ns)
+    }
+
+    /// A message that the bank answers left, and it may name `orders` orders in its answer.
+    pub fn grant(&mut self, orders: u64) {
+        self.budget.grant(orders);
+        self.own_messages.grant(0);
     }
 }
 
@@ -82,10 +119,23 @@ impl<O: Output, L: Link> Core<O, L> {
             Said::Down(..) => Some(false),
             _ => None,
         };
+        let is_of_every_message =
+            matches!(said, Said::Rejected(_) | Said::Invalid(_) | Said::Gap(_));
+        // mutant: execution: every reject of a bank is a line
+        let told = match is_of_every_message {
+            true => self.faults[bank].rejected.add(time.mono_ns),
+            false => Ok(()),
+        };
         let is_asked = self.sessions[bank].is_stopping();
         self.totals.sessions_lost += u64::from(is_up == Some(false) && !is_asked);
-        if let Some(incident) = incident(self.name(bank), said, is_asked) {
-            self.incident(incident);
+        let incident = incident(self.name(bank), said, is_asked);
+        match (told, incident) {
+            (Ok(()), Some(incident)) => self.incident(incident),
+            (Err(Some(count)), Some(mut incident)) => {
+                incident.stands_for(count);
+                self.incident(incident);
+            }
+            (_, None) | (Err(None), _) => {}
         }
         if let Some(is_up) = is_up {
             self.session(bank, is_up, time);
@@ -128,6 +178,7 @@ impl<O: Output, L: Link> Core<O, L> {
             self.check(appended, time);
         }
         let repeated = self.engine.executions().repeated();
+        let foreign = self.faults[bank].foreign.1;
         let fills = self.totals.fills;
         self.handle(time, &Input::Orders(bank, Session::Message(&message)));
         let is_repeated = self.engine.executions().repeated() > repeated;
@@ -138,23 +189,45 @@ impl<O: Output, L: Link> Core<O, L> {
         }
         *self.sessions[bank].message_mut() = message;
         if self.totals.fills == fills {
-            self.take_from_budget(bank, time);
+            let is_foreign = self.faults[bank].foreign.1 > foreign;
+            self.take_from_budget(bank, is_foreign, time);
         }
     }
 
     /// A report that booked nothing. A bank that sends more of them than our messages explain is disconnected: those before are in the
     /// journal.
-    fn take_from_budget(&mut self, bank: Bank, time: ReceiveTime) {
-        let session = &mut self.sessions[bank];
-        // What we asked it to repeat after a reconnect.
-        let is_asked = session.is_marked() && session.is_catching_up();
+    fn take_from_budget(&mut self, bank: Bank, is_foreign: bool, time: ReceiveTime) {
+        let session = &self.sessions[bank];
+        // What we asked it to repeat after a reconnect: reports of our orders.
+        // mutant: execution: repetitions of orders of nobody cost nothing
+        let is_asked = session.is_marked() && session.is_catching_up() && !is_foreign;
         if !is_asked && !self.faults[bank].budget.take(time.mono_ns) {
-            session.cut("it sends reports that no message of ours explains", time);
-            self.flush(bank, time);
-            self.totals.floods += 1;
-            let bank = self.name(bank);
-            self.incident(Incident::Flood { bank });
+            self.flood(
+                bank,
+                "it sends reports that no message of ours explains",
+                time,
+            );
         }
+    }
+
+    /// Answers of the session itself: a bank that asks for them without end is disconnected.
+    pub fn own_messages(&mut self, bank: Bank, time: ReceiveTime) {
+        let budget = &mut self.faults[bank].own_messages;
+        let count = self.sessions[bank].take_own_messages();
+        // mutant: execution: a flood of test requests does not end the session
+        let is_explained = (0..count).all(|_| budget.take(time.mono_ns));
+        if !is_explained {
+            self.flood(bank, "it sends messages of the session without end", time);
+        }
+    }
+
+    #[cold]
+    fn flood(&mut self, bank: Bank, why: &'static str, time: ReceiveTime) {
+        self.sessions[bank].cut(why, time);
+        self.flush(bank, time);
+        self.totals.floods += 1;
+        let bank = self.name(bank);
+        self.incident(Incident::Flood { bank });
     }
 
     /// The bank skipped messages: a report may be among them. Orders of this session are unknown, and asked for, like those of a
