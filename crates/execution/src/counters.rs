@@ -29,7 +29,7 @@ touchline_types::counters! {
         fx_commands_refused: "commands" = "Commands of the desk that were refused.",
         fx_sessions: "sessions now" = "Order sessions that are logged on.",
         fx_sessions_lost: "times" = "Order sessions that were lost; their open orders became unknown.",
-        fx_report_floods: "times" = "Order sessions that were ended: the bank sent reports that no message of ours explains.",
+        fx_report_floods: "times" = "Order sessions that were ended: the bank sent messages that none of ours explains.",
         fx_rounds_late: "times" = "Rounds that began more than pause_max_ms late: no orders until all quotes were read.",
         fx_held: "engines now" = "1 while the engine makes no orders: before all quotes are read, or at the end of the run.",
         fx_asking: "engines now" = "1 while the engine makes no orders because a bank has not listed its own, after a start whose journal may lack some.",

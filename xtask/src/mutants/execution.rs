@@ -155,6 +155,18 @@ pub const EXECUTION: &[Mutant] = &[
         test: "-p touchline-execution --lib a_bank_may_report_what_our_messages_explain",
     },
     Mutant {
+        name: "execution: a flood of test requests does not end the session",
+        find: "let is_explained = (0..count).all(|_| budget.take(time.mono_ns));",
+        replace: "let is_explained = (0..count).all(|_| budget.take(time.mono_ns) || true);",
+        test: "-p touchline --test system fx::session_faults::floods_of_session",
+    },
+    Mutant {
+        name: "execution: every reject of a bank is a line",
+        find: "let told = match is_of_every_message {",
+        replace: "let told = match is_of_every_message && false {",
+        test: "-p touchline --test system fx::session_faults::floods_of_session",
+    },
+    Mutant {
         name: "execution: orders are not asked for when the bank skips messages",
         find: "if has_orders && !is_asked && self.sessions[bank].is_up()",
         replace: "if false",

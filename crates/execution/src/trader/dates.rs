@@ -38,7 +38,6 @@ impl Trader {
         }
         self.dates.due_ns = mono_ns + COMPARE_NS;
         // The engine's clock does not follow a step of the wall clock, and the date of an order is that of the wall clock.
-        // mutant: execution: a step of the wall clock moves no date
         let now_ns = self.clock.wall_ns();
         for (pair, about) in self.setup.pairs.iter().enumerate() {
             // mutant: execution: orders leave with a value date that has passed

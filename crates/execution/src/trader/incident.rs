@@ -61,7 +61,7 @@ pub enum Incident {
         /// Last one.
         last: u64,
     },
-    /// A bank sends reports that no message of ours explains; its session was ended.
+    /// A bank sends messages that none of ours explains; its session was ended.
     Flood {
         /// Bank.
         bank: String,
@@ -355,7 +355,7 @@ impl fmt::Display for Incident {
             ),
             Incident::Flood { bank } => write!(
                 f,
-                "{bank} sends reports that no message of ours explains: its order session was ended, and is connected again after the \
+                "{bank} sends messages that none of ours explains: its order session was ended, and is connected again after the \
                  longest pause; the reports before are in the journal; call the bank"
             ),
             Incident::Foreign { bank, count } => write!(
@@ -536,7 +536,7 @@ pub struct Totals {
     pub kills: u64,
     /// Order sessions that were lost.
     pub sessions_lost: u64,
-    /// Order sessions that were ended for reports that no message of ours explains.
+    /// Order sessions that were ended for messages that none of ours explains.
     pub floods: u64,
     /// Rounds that began late, after which no orders were made until all quotes were read.
     pub rounds_late: u64,

@@ -199,7 +199,6 @@ impl<O: Output, L: Link> Core<O, L> {
     fn take_from_budget(&mut self, bank: Bank, is_foreign: bool, time: ReceiveTime) {
         let session = &self.sessions[bank];
         // What we asked it to repeat after a reconnect: reports of our orders.
-        // mutant: execution: repetitions of orders of nobody cost nothing
         let is_asked = session.is_marked() && session.is_catching_up() && !is_foreign;
         if !is_asked && !self.faults[bank].budget.take(time.mono_ns) {
             self.flood(
@@ -216,7 +215,8 @@ impl<O: Output, L: Link> Core<O, L> {
         let count = self.sessions[bank].take_own_messages();
         // mutant: execution: a flood of test requests does not end the session
         let is_explained = (0..count).all(|_| budget.take(time.mono_ns));
-        if !is_explained {
+        // Its end is a message, too.
+        if !is_explained && self.sessions[bank].is_up() {
             self.flood(bank, "it sends messages of the session without end", time);
         }
     }

@@ -146,6 +146,33 @@ fn a_flood_of_foreign_reports_ends_the_session() {
     assert!(text.contains("\"position\":2000}"), "{text}");
 }
 
+/// Test requests are answered, and each answer is a number in the journal: a flood of them ends the session. Rejects are lines one by
+/// one, and then at intervals.
+#[test]
+fn floods_of_session_messages_fill_neither_journal_nor_log() {
+    let (market, bank) = open("fx-flood-session");
+    let engine = logged(&market.desk, ENGINE, "engine");
+    let order = order(&market, &bank);
+    bank.send("8", trade(&order, "F", &[]));
+    until("a fill", || counter(&market.desk, "fx_fills") == 1);
+    for _ in 0..100 {
+        bank.send("3", vec![(45, "1".to_owned()), (58, "x".to_owned())]);
+    }
+    until("the end of the session", || {
+        for _ in 0..50 {
+            bank.send("1", vec![(112, "x".to_owned())]);
+        }
+        counter(&market.desk, "fx_report_floods") == 1
+    });
+    for (reason, count) in [("rejected", 11), ("report_flood", 1), ("session_lost", 1)] {
+        let told = lines(&market, &[&format!("reason={reason} bank=LP01 ")]);
+        assert_eq!(told, count, "{reason}: {}", market.desk.read("engine.log"));
+    }
+    end(engine);
+    let text = market.desk.read("engine.txt");
+    assert!(text.contains("\"position\":2000}"), "{text}");
+}
+
 /// A bank that skips messages may have skipped a report: the order that it may be about is asked for.
 #[test]
 fn messages_that_a_bank_skips_are_told_and_its_orders_asked_for() {
