@@ -41,6 +41,7 @@ use touchline_fx::Engine;
 use touchline_fx::input::Session;
 use touchline_fx::setup::Setup;
 use touchline_journal::StartReport;
+use touchline_journal::format::segment_name;
 use touchline_net::stream::Readiness;
 use touchline_transport::boot_ns;
 use touchline_transport::bus::{self, Activity, Damage, Holder, Root};
@@ -370,7 +371,7 @@ impl Trader {
     fn watch_directory(&mut self, began_ns: u64) {
         let segment = self.core.out.journal.segment();
         // mutant: execution: a segment that was removed is not noticed
-        let has_segment = self.directory.has(&segment);
+        let has_segment = self.directory.has(segment);
         let is_there = self.directory.is_there();
         // mutant: execution: a journal that was removed is not noticed
         if is_there && has_segment {
@@ -378,7 +379,10 @@ impl Trader {
         }
         let path = self.directory.path.display();
         let why = match is_there {
-            true => format!("its segment {segment} was removed, replaced or truncated"),
+            true => {
+                let name = segment_name(segment);
+                format!("its segment {name} was removed, replaced or truncated")
+            }
             false => format!("its directory {path} was removed or replaced"),
         };
         let time = self.time(began_ns);

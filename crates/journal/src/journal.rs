@@ -185,9 +185,9 @@ impl Journal {
         &self.report
     }
 
-    /// Name of the segment that is written now.
-    pub fn segment(&self) -> String {
-        crate::format::segment_name(self.appender.segment())
+    /// Number of the segment that is written now.
+    pub fn segment(&self) -> u64 {
+        self.appender.segment()
     }
 
     /// Appends a record: no system call, no allocation.

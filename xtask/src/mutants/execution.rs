@@ -18,7 +18,7 @@ pub const EXECUTION: &[Mutant] = &[
     },
     Mutant {
         name: "execution: a segment that was removed is not noticed",
-        find: "self.directory.has(&segment)",
+        find: "self.directory.has(segment)",
         replace: "true",
         test: "-p touchline-execution --test execution journal::a_segment_that_is_removed",
     },

@@ -53,7 +53,11 @@ impl Reading {
                 self.caught_up = false;
                 Connection::Restarted { generation }
             }
-            SubscriptionEvent::PublisherGone => Connection::PublisherGone,
+            SubscriptionEvent::PublisherGone => {
+                // A download that it began does not end any more.
+                self.download = None;
+                Connection::PublisherGone
+            }
             SubscriptionEvent::PublisherStalled => Connection::PublisherStalled,
             SubscriptionEvent::PublisherResumed => Connection::PublisherResumed,
             SubscriptionEvent::Corrupt { sequence } => Connection::Corrupt { sequence },

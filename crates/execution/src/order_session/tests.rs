@@ -392,7 +392,7 @@ fn a_bank_that_begins_at_1_without_a_word_is_told_with_the_cure() {
 fn wrong_logons_are_refused_with_the_reason() {
     for (more, said) in [
         ("user = \"\"", "user: give printable characters"),
-        ("user = \"a\\u0001b\"", "user: give printable characters"),
+        ("user = \"a\\u0001b\"", "`user` has a control character"),
         ("logon_fields = [\"9001\"]", "is not a field"),
         (
             "logon_fields = [\"554=x\"]",

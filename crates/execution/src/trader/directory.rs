@@ -2,13 +2,14 @@
 
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use touchline_journal::format::segment_name;
 
 /// Directory of the journal, as it was at the start: device and inode.
 pub(super) struct Directory {
     pub path: PathBuf,
     id: Option<(u64, u64)>,
-    /// The segment that is written: its name, device and inode, and its bytes, when it was seen first.
-    segment: Option<(String, (u64, u64), u64)>,
+    /// The segment that is written: its number and path, device and inode, and its bytes, when it was seen first.
+    segment: Option<(u64, PathBuf, (u64, u64), u64)>,
 }
 
 impl Directory {
@@ -26,19 +27,23 @@ impl Directory {
         Directory::id_of(&self.path) == self.id
     }
 
-    /// Whether the segment that is written is still there, as long as it was made.
-    pub fn has(&mut self, name: &str) -> bool {
-        let Ok(about) = std::fs::symlink_metadata(self.path.join(name)) else {
+    /// Whether the segment that is written, of this number, is still there, as long as it was made. Allocates for a new one.
+    pub fn has(&mut self, number: u64) -> bool {
+        let about = |path: &Path| {
+            let about = std::fs::symlink_metadata(path).ok()?;
+            Some(((about.dev(), about.ino()), about.len()))
+        };
+        if let Some((seen, path, id, made)) = &self.segment
+            && *seen == number
+        {
+            return about(path).is_some_and(|(now, bytes)| now == *id && bytes >= *made);
+        }
+        let path = self.path.join(segment_name(number));
+        let Some((id, bytes)) = about(&path) else {
             return false;
         };
-        let (id, bytes) = ((about.dev(), about.ino()), about.len());
-        match &self.segment {
-            Some((seen, as_seen, made)) if seen == name => id == *as_seen && bytes >= *made,
-            _ => {
-                self.segment = Some((name.to_owned(), id, bytes));
-                true
-            }
-        }
+        self.segment = Some((number, path, id, bytes));
+        true
     }
 
     fn id_of(path: &Path) -> Option<(u64, u64)> {

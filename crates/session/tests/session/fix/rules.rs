@@ -27,6 +27,8 @@ struct Pair {
     us: Session<Memory>,
     them: Session<Memory>,
     now: ReceiveTime,
+    /// Our host's clock less the counterparty's.
+    ahead_ns: i64,
     /// Events of either side, and each exchanged byte.
     events: Vec<String>,
     wire: Vec<u8>,
@@ -38,8 +40,17 @@ impl Pair {
             us,
             them,
             now: ReceiveTime::at(BEGIN_NS),
+            ahead_ns: 0,
             events: Vec::new(),
             wire: Vec::new(),
+        }
+    }
+
+    /// The time at our host.
+    fn ours(&self) -> ReceiveTime {
+        ReceiveTime {
+            wall_ns: self.now.wall_ns.saturating_add_signed(self.ahead_ns),
+            ..self.now
         }
     }
 
@@ -56,9 +67,10 @@ impl Pair {
 
     /// Exchanges bytes until neither side has output.
     fn settle(&mut self) {
+        let ours = self.ours();
         loop {
             let bytes = carry(&mut self.us, &mut self.them, self.now, &mut self.wire)
-                + carry(&mut self.them, &mut self.us, self.now, &mut self.wire);
+                + carry(&mut self.them, &mut self.us, ours, &mut self.wire);
             listen("us", &mut self.us, &mut self.events);
             listen("them", &mut self.them, &mut self.events);
             if bytes == 0
@@ -73,7 +85,7 @@ impl Pair {
     fn pass(&mut self, ns: u64) {
         self.now.mono_ns += ns;
         self.now.wall_ns += ns;
-        self.us.handle_timeout(self.now);
+        self.us.handle_timeout(self.ours());
         self.them.handle_timeout(self.now);
         self.settle();
     }
@@ -413,16 +425,12 @@ fn messages_waiting_behind_a_resend_are_sent_once() {
 fn a_clock_that_is_set_does_not_end_the_session() {
     let mut pair = Pair::new(session(Role::Initiator), session(Role::Acceptor));
     pair.connect();
-    let mut ahead_ns = 0;
     for step_s in [3_600_i64, -7_200, 3_600] {
         // Only our clock is set; the counterparty's continues.
         let step_ns = step_s * 1_000_000_000;
-        ahead_ns += step_ns;
+        pair.ahead_ns += step_ns;
         pair.us.wall_stepped(step_ns);
-        let ours = ReceiveTime {
-            wall_ns: pair.now.wall_ns.saturating_add_signed(ahead_ns),
-            ..pair.now
-        };
+        let ours = pair.ours();
         pair.us.handle_timeout(ours);
         pair.us
             .send(b"D", ours, |body| {
