@@ -40,7 +40,7 @@ pub fn failure<E: Display>(
     Failure::usage(said.join("\ntouchline: "))
 }
 
-/// [`failure`] of an error of [`touchline_fx::read_toml`], which begins with its line, behind the name of the file.
+/// [`failure`] of an error of `read_toml` of the configuration's crate, which begins with its line, behind the name of the file.
 pub fn failure_of_lines<E: Display>(
     path: &Path,
     text: &str,
