@@ -113,7 +113,7 @@ impl Engine {
         let disputed = match report.kind() {
             // mutant: fx: a trade that differs from its order is booked
             ReportKind::Trade => report.dispute(order, pair),
-            _ if state.is_end() => None,
+            _ if state.is_end() => report.dispute_of_growth(order),
             // mutant: fx: a status of another pair books a fill
             _ => report.dispute_of_state(order, pair),
         };

@@ -231,6 +231,19 @@ impl<'a> Report<'a> {
             .or(other.then_some(Dispute::Other))
     }
 
+    /// Why a report without a trade books nothing of an order that has ended: of an adopted one the bank said another quantity.
+    pub fn dispute_of_growth(&self, order: &Order) -> Option<Dispute> {
+        let grows = self.is_cum_beyond(order.cum());
+        (grows && self.is_of_other_size(order)).then_some(Dispute::Quantity)
+    }
+
+    /// What is known of an adopted order is the bank's word: another word of it contradicts.
+    fn is_of_other_size(&self, order: &Order) -> bool {
+        let is_other_size = |text| ticks::size(text) != Some(order.terms.quantity);
+        // mutant: fx: reports describe an adopted order each in its way
+        order.is_adopted() && self.order_qty.is_some_and(is_other_size)
+    }
+
     /// Another pair, the other side, or a total beyond the order and what is booked.
     fn is_elsewhere(&self, order: &Order, pair: &PairSetup) -> Option<Dispute> {
         let terms = &order.terms;
@@ -247,12 +260,8 @@ impl<'a> Report<'a> {
         if self.side.is_some_and(|said| said != side) {
             return Some(Dispute::Side);
         }
-        // What is known of an adopted order is the bank's word: another word of it contradicts.
-        let is_other_size = |text| ticks::size(text) != Some(terms.quantity);
-        // mutant: fx: reports describe an adopted order each in its way
-        let is_other = order.is_adopted() && self.order_qty.is_some_and(is_other_size);
-        (is_other || self.is_cum_beyond(terms.quantity.max(order.cum())))
-            .then_some(Dispute::Quantity)
+        let is_beyond = self.is_cum_beyond(terms.quantity.max(order.cum()));
+        (is_beyond || self.is_of_other_size(order)).then_some(Dispute::Quantity)
     }
 
     /// Another value date or currency than the order's.

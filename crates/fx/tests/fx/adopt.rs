@@ -108,6 +108,26 @@ fn an_adopted_order_of_two_quantities_is_disputed() {
     }
 }
 
+/// The desk resolved an adopted order: a status that speaks of another quantity books nothing more.
+#[test]
+fn an_adopted_order_that_was_resolved_is_not_grown_by_another_quantity() {
+    let other = AT.replace("38=1000000", "38=999000");
+    for (more, booked, what) in [
+        (AT, 1_000_000, "fill_after_end"),
+        (&*other, 500_000, "dk_C"),
+    ] {
+        let mut world = rebooted("", "");
+        world.at(20).line("A.o !up");
+        world.execution("A", "Te2-P9-1", ("E1", "0", "0", 0), AT);
+        world.execution("A", "Te2-P9-1", ("E2", "4", "2", 500_000), AT);
+        world.desk(r#"{"op":"resolve","clordid":"Te2-P9-1","cum":500000,"price":"1.10000"}"#);
+        world.decisions();
+        world.execution("A", "Te2-P9-1", ("E3", "I", "4", 1_000_000), more);
+        assert_eq!(position(&world).0, booked, "{more}");
+        assert_eq!(alarms(&mut world), [what], "{more}");
+    }
+}
+
 #[test]
 fn a_bank_that_does_not_answer_waits_for_the_desk() {
     let enable = "{\"op\":\"enable\",\"bank\":\"A\",\"pair\":\"EUR/USD\"}";

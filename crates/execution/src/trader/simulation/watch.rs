@@ -13,7 +13,7 @@ const MS: u64 = 1_000_000;
 /// Longest wait of an order for room in the kernel.
 const WAIT_NS: u64 = 3_000 * MS;
 /// Lines of the trace that a failure prints.
-const TRACE_LINES: usize = 400;
+const TRACE_LINES: usize = 2_000;
 
 /// A parent as the desk sent it.
 #[derive(Debug, Clone)]
@@ -320,9 +320,9 @@ pub fn parent_of(id: &str) -> Option<&str> {
 
 /// The fields of a message that a trace shows.
 pub fn short(bytes: &[u8]) -> String {
-    const SHOWN: [&str; 20] = [
+    const SHOWN: [&str; 24] = [
         "35=", "34=", "43=", "11=", "41=", "17=", "19=", "150=", "39=", "14=", "32=", "31=",
-        "103=", "790=", "584=", "912=", "7=", "16=", "36=", "58=",
+        "103=", "790=", "584=", "912=", "7=", "16=", "36=", "58=", "6=", "38=", "64=", "151=",
     ];
     let text = String::from_utf8_lossy(bytes);
     let fields = text.split('\x01');

@@ -190,6 +190,15 @@ impl World {
         })
     }
 
+    /// Most units that the desk may have bought and sold without an order.
+    pub fn booked_sides(&self, pair: usize) -> (i64, i64) {
+        let bookings = self.traders.bookings.iter();
+        let own = bookings.filter(|(_, of, ..)| *of == pair);
+        own.fold((0, 0), |(bought, sold), (_, _, units, _)| {
+            (bought + (*units).max(0), sold + (-units).max(0))
+        })
+    }
+
     /// The process dies for the last time.
     pub fn end_process(&mut self) {
         self.process = None;
