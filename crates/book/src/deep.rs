@@ -55,7 +55,6 @@ impl DeepLevels {
     pub fn with_room(side: Side, levels_max: usize) -> DeepLevels {
         let levels_max = levels_max.clamp(1, DEEP_MAX);
         DeepLevels {
-            // mutant: deep book: its memory is allocated as it grows
             room: Vec::with_capacity(levels_max * 2),
             levels_max,
             ..DeepLevels::growing(side)
@@ -69,7 +68,6 @@ impl DeepLevels {
             begin: 0,
             end: 0,
             levels_max: DEEP_MAX,
-            // mutant: deep book: asks are ordered as bids
             turn: -(side as i64),
             truncated_from: None,
         }
@@ -111,7 +109,6 @@ impl DeepLevels {
             return ApplyResult::Beyond;
         }
         let (index, found) = self.find(key);
-        // mutant: deep book: a quantity of zero is a level
         let action = if level.quantity == Quantity::ZERO {
             UpdateAction::Delete
         } else {
@@ -153,7 +150,6 @@ impl DeepLevels {
     /// that sends one entry for each market maker. [`ApplyResult::Unexpected`] if the sum does not fit.
     pub fn rebuild(&mut self, level: Level, steps: &mut impl Steps) -> ApplyResult {
         let (index, found) = self.find(self.key(&level));
-        // mutant: deep book: the second entry of a price replaces the first
         if !found || level.orders >= 0 {
             return self.apply(UpdateAction::New, level, steps);
         }
@@ -177,7 +173,6 @@ impl DeepLevels {
     /// of one price it changes.
     #[inline]
     fn is_one_entry(&self, index: usize, orders: i32) -> bool {
-        // mutant: deep book: a change of one of several entries changes the level
         orders >= 0 || self.room[self.end - 1 - index].orders <= 1
     }
 
@@ -229,7 +224,6 @@ impl DeepLevels {
         let far = &levels[..levels.len().saturating_sub(LINEAR_SEARCH_MAX)];
         let worse = far.partition_point(|level| self.key(level) < key);
         let found = far.get(worse).is_some_and(|level| self.key(level) == key);
-        // mutant: deep book: a level found far from the best is its neighbour
         (levels.len() - worse - usize::from(found), found)
     }
 
@@ -249,7 +243,6 @@ impl DeepLevels {
         }
         let worst = self.len() - 1;
         if index > worst {
-            // mutant: deep book: a rejected level does not set the truncation price
             self.truncated_from = Some(key);
             return ApplyResult::Beyond;
         }

@@ -193,7 +193,6 @@ impl<const MAX: usize> Levels<MAX> {
             UpdateAction::DeleteThru => self.remove(0, index + 1, steps),
             UpdateAction::DeleteFrom => self.remove(index, MAX, steps),
         }
-        // mutant: book: an unknown level at the end stays
         self.trim(steps);
     }
 
@@ -222,7 +221,6 @@ impl<const MAX: usize> Levels<MAX> {
 
     fn insert(&mut self, index: usize, level: Level, steps: &mut impl Steps) {
         self.pad(index, steps);
-        // mutant: book: the level beyond the depth stays
         if self.len == self.depth {
             let last = self.len() - 1;
             self.len -= 1;

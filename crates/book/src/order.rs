@@ -42,7 +42,6 @@ impl Book {
 impl OrderBooks {
     /// Allocates `instruments_max` books with `orders_max` orders in total.
     pub fn new(instruments_max: usize, orders_max: usize) -> OrderBooks {
-        // mutant: hash: order books have a fixed secret
         let keys = HashKeys::drawn_from(&RandomState::new());
         OrderBooks::with_keys(instruments_max, orders_max, keys)
     }
@@ -182,7 +181,6 @@ impl OrderBooks {
         if !event.price.is_null() {
             order.price = event.price;
         }
-        // mutant: book: a null quantity overwrites
         if !event.quantity.is_null() {
             order.quantity = event.quantity;
         }

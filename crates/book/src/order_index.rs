@@ -58,7 +58,6 @@ impl OrderIndex {
     /// The chain of an order.
     #[inline]
     pub fn chain(&self, instrument: u32, order_id: u64) -> Chain {
-        // mutant: hash: the key of an order omits the instrument
         let hash = self.keys.hash([order_id, u64::from(instrument)]);
         Chain((hash >> self.shift) as usize)
     }
@@ -110,7 +109,6 @@ impl OrderIndex {
         if place.before == NONE {
             self.heads[place.chain.0] = next;
         } else {
-            // mutant: hash: removal of an order removes the rest of its chain
             pool.set_next(place.before, next);
         }
         self.len -= 1;
@@ -125,7 +123,6 @@ impl OrderIndex {
             self.heads.fill(NONE);
         } else {
             for order in pool.orders() {
-                // mutant: hash: a chain keeps removed orders
                 let chain = self.chain(order.instrument, order.order_id);
                 self.heads[chain.0] = NONE;
             }

@@ -165,7 +165,6 @@ impl PriceBook {
                 ApplyResult::Expected
             }
             (Stored::ByPosition(few), Place::Position(position), BookKind::Implied) => {
-                // mutant: book: implied levels go into the direct book
                 few.implied[side.index()].apply(action, position, level, &mut steps);
                 ApplyResult::Expected
             }

@@ -34,7 +34,6 @@ impl Touch {
     #[inline]
     pub fn of(side: Side, direct: Option<Level>, implied: Option<Level>) -> Option<Touch> {
         let known = |level: &Level| level.known && !level.price.is_null();
-        // mutant: touch: a best level that was never stated is skipped
         if !direct.iter().chain(&implied).all(known) {
             return None;
         }
@@ -49,14 +48,12 @@ impl Touch {
             (None, Some(implied)) => Some(touch(implied, TouchSource::Implied)),
             (Some(direct), Some(implied)) if direct.price == implied.price => Some(Touch {
                 price: direct.price,
-                // mutant: touch: quantities of one price are not summed
                 quantity: sum(direct.quantity, implied.quantity),
                 source: TouchSource::Merged,
             }),
             (Some(direct), Some(implied)) => {
                 let is_implied = match side {
                     Side::Bid => implied.price > direct.price,
-                    // mutant: touch: the implied ask is better when it is higher
                     Side::Ask => implied.price < direct.price,
                 };
                 Some(match is_implied {
@@ -84,7 +81,6 @@ impl PriceBook {
     #[inline]
     pub fn touch(&self, side: Side) -> Option<Touch> {
         let direct = self.levels(BookKind::Direct, side).first().copied();
-        // mutant: books crossed by implied prices are not counted
         Touch::of(side, direct, self.implied(side).first().copied())
     }
 

@@ -120,7 +120,6 @@ impl<'a> Book<'a> {
 
     /// Best bid or ask, direct and implied; `None` if there is none, or if a better level may be unknown.
     pub fn touch(&self, side: Side) -> Option<Touch> {
-        // mutant: tail: the best prices are the direct book's
         let touch = self.book?.touch(side)?;
         Some(Touch {
             price: self.slot.price(touch.price),

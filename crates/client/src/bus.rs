@@ -185,7 +185,6 @@ impl Bus {
         for _ in 0..STEPS_MAX {
             match self.step() {
                 Step::Event(event) => return Some(event),
-                // mutant: client: a poll returns nothing although an event is pending
                 Step::Progress => {}
                 Step::Nothing => return None,
             }

@@ -139,7 +139,6 @@ impl Reading {
             },
             Took::Applied { batch_end: true } => match self.current.take() {
                 Some(mut event) => {
-                    // mutant: client: the last event of a packet is not marked
                     event.mark_end_of_batch();
                     self.give(event)
                 }

@@ -203,7 +203,6 @@ impl Registry {
     pub fn restart(&mut self) {
         self.slots.clear();
         for row in &mut self.rows {
-            // mutant: client: an instrument that a restart does not announce has another one's book
             row.publisher = None;
         }
     }
@@ -252,7 +251,6 @@ fn is_same(old: &Definition, new: &Definition) -> bool {
 /// The definition of a known instrument after a new one. A publisher that has started announces an instrument by its id
 /// alone before the venue defines it again: what is known stays until then, symbol and price scale included.
 fn continued(old: &Definition, new: Definition) -> Definition {
-    // mutant: client: a definition without a symbol erases a known one
     match old.is_defined && !new.is_defined {
         true => {
             let mut known = old.clone();

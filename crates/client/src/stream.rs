@@ -87,7 +87,6 @@ impl Buffer {
         let place = self.latest[index].map(|number| (number - self.taken) as usize);
         let queued = place.and_then(|place| self.queue.get_mut(place));
         match (queued, event) {
-            // mutant: client: a state in a stream is overtaken by an older top
             (Some(Streamed::Event(Event::Top(top))), Event::State(change)) => {
                 top.state = change.state;
             }

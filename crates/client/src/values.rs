@@ -160,7 +160,6 @@ impl StoredValues {
     #[inline]
     pub fn is_news(&self, instrument: Instrument, top: &TopOfBook) -> bool {
         let row = self.rows.get(instrument.index());
-        // mutant: client: an unchanged top is delivered
         row.is_none_or(|row| row.top.as_ref() != Some(top))
     }
 
@@ -270,7 +269,6 @@ impl StoredValues {
             if wants_tops && before.has_top && row.top.is_some() && !row.has_top() {
                 return Some((instrument, Changed::Emptied));
             }
-            // mutant: client: books that a dead publisher leaves get no event
             if before.state != self.state(instrument) {
                 return Some((instrument, Changed::State));
             }
@@ -328,7 +326,6 @@ impl StoredValues {
             | SubscriptionEvent::Incompatible { .. } => {
                 self.mirror.event(event);
                 // A publisher that resumes with the same top publishes a change: it is live again.
-                // mutant: client: a top that is live again after a stall is no news
                 for top in self.rows.iter_mut().filter_map(|row| row.top.as_mut()) {
                     if top.validity == Validity::Live {
                         top.validity = Validity::Stale;

@@ -182,7 +182,6 @@ impl<P: Publish> Composer<P> {
             messages: 0,
             is_drained: true,
         };
-        // mutant: compose: a composer that paused states activity before it judges the gateways
         if began_ns >= self.timers.look_ns {
             self.timers.look_ns = began_ns + LOOK_NS;
             self.sources.iter_mut().for_each(Source::look);
@@ -380,7 +379,6 @@ impl<P: Publish> Core<P> {
         self.batch.clear();
         let silences_ended = self.engine.silences_ended();
         self.engine.handle(now_ns, &input, &mut self.batch);
-        // mutant: compose: the end of a silence is published for one pair
         let is_of_one = silences_ended == self.engine.silences_ended();
         let (pair, cause) = match session {
             Session::Quotes(quotes) => (
@@ -394,7 +392,6 @@ impl<P: Publish> Core<P> {
         };
         self.is_withdrawal = match session {
             Session::Down => true,
-            // mutant: compose: a conflated composite keeps withdrawn quotes
             Session::Quotes(quotes) => quotes.is_unquoted,
             _ => false,
         };
@@ -453,7 +450,6 @@ impl<P: Publish> Core<P> {
         let is_live = self.engine.is_live(pair);
         let validity = match is_live {
             true => Validity::Live,
-            // mutant: compose: a composite without a live bank is live
             false => Validity::Stale,
         };
         // A conflated book changes with its composite, or when it is no longer live.
@@ -473,7 +469,6 @@ impl<P: Publish> Core<P> {
             let now = Side::BOTH.map(|side| composites.revision(pair, side));
             now != *before
         };
-        // mutant: compose: a conflated composite keeps expired quotes
         self.before.get(pair).is_some_and(is_other)
     }
 }

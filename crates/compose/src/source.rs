@@ -261,7 +261,6 @@ impl State {
         match update {
             Update::Definition(definition) => self.define(definition, setup),
             Update::Channel(channel) => match (channel.price == Validity::Live, self.is_up) {
-                // mutant: compose: quotes outlive the session of their bank
                 (false, _) => self.lose(counters, tell),
                 (true, true) => tell(Session::Heard),
                 (true, false) => self.is_live = true,
@@ -401,7 +400,6 @@ impl State {
         mut quotes: impl Iterator<Item = &'q Quote>,
         setup: &Setup,
     ) -> bool {
-        // mutant: compose: bands are added up if the configuration does not say that they are bands
         if quotes.all(|quote| quote.is_full_amount == self.is_full) {
             return true;
         }
@@ -435,7 +433,6 @@ impl State {
         setup: &Setup,
         counters: &mut Counters,
     ) -> Option<Pair> {
-        // mutant: compose: quotes from before the state of the channel count
         let is_known = self.is_live && self.is_trusted && self.is_current;
         let is_believed = is_known && stream.validity == Validity::Live;
         let pair = self

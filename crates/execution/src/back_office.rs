@@ -200,8 +200,6 @@ impl Acceptor {
             Ok(None) | Err(_) => {
                 let caller = &unauthenticated.stream;
                 // Each began with a key exchange of ours, also those that were closed or timed out.
-                // mutant: drop copy: failed TLS handshakes are not throttled
-                // mutant: drop copy: a connection that is closed in its TLS handshake is not throttled
                 if caller.link.is_handshaking() {
                     self.queue.failed(from, time);
                 }

@@ -126,7 +126,6 @@ impl LiveBlotter {
         if is_journaled {
             // Only the next run has journaled lines of a later time: the journal's files can have those of this run late.
             let at_ns = self.journaled.at_ns;
-            // mutant: execution: a screen shows a fill twice that a failed journal refused
             self.beyond.take_if(|beyond| at_ns > beyond.at_ns);
         }
     }

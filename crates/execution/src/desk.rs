@@ -211,7 +211,6 @@ impl Ring {
             }
             Err(error) => refusal(&error),
         };
-        // mutant: execution: a refused ring is told at each attempt
         if self.told.as_ref() == Some(&why) {
             return None;
         }
@@ -317,7 +316,6 @@ impl Gate {
             Some(CommandKind::Cancel) => self.check_cancel(command.request),
             _ => self.check(command.request, now_ns),
         };
-        // mutant: execution: refused commands without number fill the journal
         if checked.is_err() && !has_room(&mut self.refused, self.per_second, now_ns) {
             return Err(Unfit::Flood);
         }
@@ -349,7 +347,6 @@ impl Gate {
             return Err(Unfit::FromTheFuture);
         }
         self.last_request = request;
-        // mutant: execution: a client has no rate
         match has_room(&mut self.recent, self.per_second, now_ns) {
             true => Ok(()),
             false => Err(Unfit::Rate),

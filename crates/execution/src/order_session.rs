@@ -276,7 +276,6 @@ impl<L: Link> OrderSession<L> {
                     self.gap_end = 0;
                     // A reset that the configuration asks for is not news.
                     let is_news = is_restarted && !self.session.settings().reset_on_logon;
-                    // mutant: execution: the numbers begin again with each Logon of a run
                     self.session.set_reset_on_logon(self.reset == Reset::Logon);
                     return Said::Up(is_news);
                 }
@@ -285,7 +284,6 @@ impl<L: Link> OrderSession<L> {
                     return Said::Rejected(withheld(text, self.password.as_ref()));
                 }
                 Some(Event::Invalid(received)) => return Said::Invalid(names_of(&received)),
-                // mutant: execution: each message behind a gap tells it again
                 Some(Event::Gap { first, last }) if first > *gap_end => {
                     *gap_end = last;
                     return Said::Gap(Gap {
@@ -363,7 +361,6 @@ impl<L: Link> OrderSession<L> {
         let timeout_ns = self.session.next_timeout();
         self.state != Connection::Made
             || !self.session.poll_transmit().is_empty()
-            // mutant: execution: decrypted bytes wait for the next readiness of the socket
             || self.link.has_unread()
             || self.link.has_unsent()
             || timeout_ns.is_some_and(|due_ns| due_ns <= mono_ns)
@@ -503,7 +500,6 @@ impl<L: Link> OrderSession<L> {
         }
         self.close();
         // A bank that accepts and soon closes would otherwise cost a handshake after each of the shortest pauses.
-        // mutant: execution: a session that soon ends shortens the pause
         let lasted_ns = match self.is_up {
             true => time.mono_ns.saturating_sub(self.up_ns),
             false => 0,
@@ -532,7 +528,6 @@ impl<L: Link> OrderSession<L> {
             text => format!("{why}: {text}"),
         };
         let why = withheld(why, self.password.as_ref());
-        // mutant: execution: a bank that refuses the Logon is tried as often
         let why = match self.repeated.add(&why, lasted_ns) {
             Some(count) if !self.is_stopping => {
                 let evidence = withheld(evidence, self.password.as_ref());

@@ -370,10 +370,8 @@ impl Trader {
     /// names for its orders.
     fn watch_directory(&mut self, began_ns: u64) {
         let segment = self.core.out.journal.segment();
-        // mutant: execution: a segment that was removed is not noticed
         let has_segment = self.directory.has(segment);
         let is_there = self.directory.is_there();
-        // mutant: execution: a journal that was removed is not noticed
         if is_there && has_segment {
             return;
         }

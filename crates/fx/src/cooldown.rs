@@ -32,8 +32,6 @@ impl Cooldowns {
     /// Whether a slot may receive orders.
     pub fn may_deal(&self, slot: Slot, now_ns: u64) -> bool {
         let cooling = &self.slots[slot];
-        // mutant: fx: a disabled bank deals
-        // mutant: fx: a cooling bank deals
         !cooling.is_disabled && now_ns >= cooling.until_ns
     }
 
@@ -52,7 +50,6 @@ impl Cooldowns {
         let cooling = &mut self.slots[slot];
         cooling.row = cooling.row.saturating_add(1);
         let doublings = (cooling.row - 1).min(DOUBLINGS_MAX);
-        // mutant: fx: cool-downs do not get longer
         let pause_ns = ns(setup.router.cooldown_ms).saturating_mul(1 << doublings);
         self.pause(slot, now_ns.saturating_add(pause_ns))
     }
@@ -60,7 +57,6 @@ impl Cooldowns {
     /// Pauses a slot until a time. Returns the end that applies.
     pub fn pause(&mut self, slot: Slot, until_ns: u64) -> u64 {
         let cooling = &mut self.slots[slot];
-        // mutant: fx: an earlier end of a cool-down holds
         cooling.until_ns = cooling.until_ns.max(until_ns);
         cooling.until_ns
     }

@@ -114,11 +114,9 @@ impl Streams {
         let silent_ns = after(stream.heard_ns, config.silence_ms);
         let stale_ns =
             self.quoted_ns[slot].map_or(NEVER, |quoted_ns| after(quoted_ns, config.stale_ms));
-        // mutant: fx: a bank without heartbeat counts
         if !stream.is_up || now_ns >= silent_ns {
             return;
         }
-        // mutant: fx: a stale pair counts
         if now_ns >= stale_ns {
             return;
         }
@@ -126,7 +124,6 @@ impl Streams {
         let is_full = setup.banks[bank].is_full;
         let mut best = [i64::MIN, i64::MAX];
         for (place, entry) in entries.iter().enumerate() {
-            // mutant: fx: an indicative quote counts
             // mutant: fx: a quote counts at its expiry
             if !entry.is_firm || now_ns >= entry.expires_ns {
                 continue;

@@ -79,7 +79,6 @@ impl DeskTrades {
         let Some(proposal) = self.0.get(&trade.id) else {
             return BookState::First;
         };
-        // mutant: fx: a booking is booked twice
         if proposal.is_booked {
             return BookState::DuplicateId;
         }

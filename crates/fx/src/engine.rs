@@ -371,7 +371,6 @@ impl Engine {
     /// A valid message of a session that is up.
     fn accept<'a>(&mut self, is_up: bool, bytes: &'a [u8]) -> Option<Message<'a>> {
         let counters = self.quotes.counters_mut();
-        // mutant: fx: messages of a lost session are taken
         if !is_up {
             counters.session_down += 1;
             return None;
@@ -380,7 +379,6 @@ impl Engine {
             Ok(Frame::Whole(message)) if message.len() == bytes.len() => Some(message),
             _ => None,
         };
-        // mutant: fx: a message with a broken field is taken
         let sound = message.filter(|message| message.fields().all(|field| field.is_ok()));
         if sound.is_none() {
             counters.malformed += 1;

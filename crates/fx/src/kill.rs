@@ -31,7 +31,6 @@ impl KillSwitch {
 
     /// Handles a request to lift it: two different users of the list must request it.
     pub fn lift(&mut self, by: &Id, lifters: &[String]) {
-        // mutant: fx: any user may lift a kill
         if !self.is_killed || !lifters.iter().any(|lifter| lifter == by.as_str()) {
             return;
         }

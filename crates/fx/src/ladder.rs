@@ -115,7 +115,6 @@ fn differing(old: &[PriceLevel], new: &[PriceLevel]) -> Option<u64> {
     let mut places = 0;
     for (at, (one, other)) in old.iter().zip(new).take(u64::BITS as usize).enumerate() {
         is_moved |= one.price != other.price;
-        // mutant: fx: a level with fewer banks is not published
         let differs =
             (one.sum != other.sum) | (one.largest != other.largest) | (one.banks != other.banks);
         places |= u64::from(differs) << at;

@@ -133,7 +133,6 @@ impl Parent {
 
     /// Whether a cancel of this name is for it.
     fn is_meant_by(&self, id: &Id) -> bool {
-        // mutant: fx: an adopted order is not canceled by the name of its parent
         self.terms.id == *id || self.adopted_for.as_ref() == Some(id)
     }
 
@@ -270,7 +269,6 @@ impl Parents {
         };
         let at = self.add(terms, None);
         self.parents[at].adopted_for = Some(of);
-        // mutant: fx: the name of a parent whose orders were lost is accepted again
         self.by_id.entry(of).or_insert(at);
         self.send(at, quantity);
         self.end(at);

@@ -51,7 +51,6 @@ impl Penalties {
     /// Adds an outcome and drops the oldest beyond the window.
     pub fn add(&mut self, setup: &Setup, slot: Slot, outcome: Outcome) {
         let window = &mut self.slots[slot];
-        // mutant: fx: a penalty never decays
         if window.outcomes.len() == setup.router.window
             && let Some(old) = window.outcomes.pop_front()
         {
@@ -74,7 +73,6 @@ impl Penalties {
         if outcomes == 0 {
             return 0;
         }
-        // mutant: fx: a bank that rejects has no penalty
         let rejects = window.bad * router.reject_cost / outcomes.max(OUTCOMES_MIN);
         let holds = window.hold_ms / outcomes / router.hold_ms_per_tenth;
         router.penalty_max.min(rejects + holds)

@@ -140,7 +140,6 @@ impl Offer {
 
     /// Effective price in tenths of a tick, lower is better.
     fn effective(&self, takes: Side) -> i64 {
-        // mutant: fx: penalties are ignored
         10 * low(takes, self.price) + self.penalty
     }
 }
@@ -151,7 +150,6 @@ pub fn sweep_order(takes: Side, a: &Offer, b: &Offer) -> Ordering {
     // Most offers differ in the first: the others are computed where they are needed.
     let later = || {
         let key = |offer: &Offer| {
-            // mutant: fx: a sweep takes the smaller first
             let size = Reverse(offer.size);
             (low(takes, offer.price), size, offer.bank, offer.age)
         };
@@ -188,7 +186,6 @@ impl Planner {
             if want.style == Style::Best && want.combine {
                 self.combinations(offers, want, &mut best);
             }
-            // mutant: fx: partial fills are combined for an all-or-none request
             if best.is_none() && want.parts {
                 best = self.part(offers, want, rest);
             }
@@ -210,17 +207,13 @@ impl Planner {
     fn ticket(&mut self, offers: &[Offer], want: &Want<'_>, best: &mut Option<Candidate>) {
         let takes = want.takes;
         let may_take = |offer: &&Offer| {
-            // mutant: fx: a sweepable entry is taken as a ticket
             (offer.is_full || want.style == Style::Full)
                 && is_within(takes, offer.price, want.limit)
                 && offer.size >= want.quantity
-                // mutant: fx: a ticket below the minimum
                 && want.quantity >= offer.minimum
-                // mutant: fx: a ticket beyond the cap
                 && want.caps[usize::from(offer.bank)] >= want.quantity
         };
         let key = |offer: &&Offer| {
-            // mutant: fx: a ticket takes the larger band
             let size = offer.size;
             (
                 offer.effective(takes),
@@ -270,7 +263,6 @@ impl Planner {
             let band = &offers[*at as usize];
             let quantity = band.size;
             let may_take = quantity > 0
-                // mutant: fx: a combination below the minimum
                 && quantity >= band.minimum
                 && quantity < want.quantity
                 && quantity <= want.caps[usize::from(band.bank)]
@@ -325,7 +317,6 @@ impl Planner {
         }
         assert!(quantity <= want.quantity, "plan-within-want");
         let rank = (effective, low(want.takes, cost));
-        // mutant: fx: the last of equal candidates wins
         if best.is_none_or(|(_, other)| rank < other) {
             *best = Some((
                 Plan {

@@ -85,7 +85,6 @@ impl Risk {
         if self.is_duplicate(setup, terms, now_ns) {
             return Err(Refusal::Duplicate);
         }
-        // mutant: fx: an order of any size is accepted
         if terms.quantity > pair.max_order {
             return Err(Refusal::OrderQty);
         }
@@ -102,7 +101,6 @@ impl Risk {
                 Side::Bid => 2 * limit - reference2,
                 Side::Ask => reference2 - 2 * limit,
             };
-            // mutant: fx: a limit far from the mid is accepted
             if beyond2 > 2 * pair.collar_ticks {
                 return Err(Refusal::Collar);
             }

@@ -14,7 +14,6 @@ const SPOT_DAYS_MAX: i64 = 14;
 /// New York's date at a time, as days since 1970; nanoseconds since 1970 UTC.
 pub fn new_york_day(at_ns: u64) -> i64 {
     let at_s = (at_ns / SECOND_NS) as i64;
-    // mutant: fx: New York has no daylight saving time
     let offset_s = if is_daylight(at_s) { -4 } else { -5 } * HOUR_S;
     (at_s + offset_s + TURN_S).div_euclid(DAY_S)
 }
@@ -42,7 +41,6 @@ impl ValueDates {
         let day = date.parse().ok().map(day_of);
         let behind = day.map(|day| (day, new_york_day(now_ns) - day));
         ValueDates {
-            // mutant: fx: an outdated configuration trades with real banks
             rehearsal: behind.filter(|(_, behind)| is_on_this_host && *behind > REHEARSAL_DAYS),
         }
     }

@@ -153,7 +153,6 @@ impl MarketBooks {
         for instrument in instruments.iter().skip(self.announced) {
             let definition = instruments.definition(instrument);
             // The definition event announces a defined one.
-            // mutant: bus: an instrument has no name before its definition
             if !definition.defined {
                 self.publish(&Update::Definition(definition), out);
             }
@@ -170,7 +169,6 @@ impl MarketBooks {
             Event::EndOfEvent { transact_ns } => self.end_of_event(*transact_ns, instruments, out),
             Event::Trade(trade, begun_ns) => {
                 self.counters.trades += 1;
-                // mutant: series: a trade has the time of the previous event
                 self.timestamps.exchange_ns = *begun_ns;
                 self.publish(&Update::Trade(trade), out);
             }
@@ -194,7 +192,6 @@ impl MarketBooks {
         let touched = levels.add(definition, validity, |changes| {
             result = prices.apply(level, changes);
         });
-        // mutant: gateway: implied levels alone make a top
         touched.direct |= level.book == BookKind::Direct;
         if result != ApplyResult::Expected {
             self.inconsistent_update(level.instrument, result);
@@ -223,7 +220,6 @@ impl MarketBooks {
     fn order(&mut self, order: &OrderEvent, validity: Validity, instruments: &Instruments) {
         if self.order_changes.room() == 0 {
             self.spilled = true;
-            // mutant: live: orders without room are not published whole
             self.order_changes.spill();
         }
         let MarketBooks {

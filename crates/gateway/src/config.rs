@@ -141,7 +141,6 @@ impl<V: Venue> Config<V> {
     pub fn to_file(&self) -> String {
         let mut config = self.clone();
         if let Ok(here) = std::env::current_dir() {
-            // mutant: print-config: paths stay relative
             config.starts_at(&here);
         }
         annotated::annotated(&config.to_toml(), &V::GUIDE)

@@ -170,7 +170,6 @@ impl PolledTime {
             self.passed += round.min(self.busy_max);
         } else {
             let sure = round.min(self.idle_max);
-            // mutant: soak: the feed timeout is measured by a clock that a busy host slows down
             self.passed += sure + std::mem::replace(&mut self.unsure, round - sure);
         }
     }

@@ -198,7 +198,6 @@ impl<L: FeedLink, P: Publish> Gateway<L, P> {
         self.state_activity(is_empty);
         if self.timers.intact.is_due(now) {
             self.timers.intact.restart(now);
-            // mutant: names: the gateway does not check that its bus exists
             self.pipeline.publisher_mut().check()?;
             self.counters_file
                 .as_ref()
@@ -218,7 +217,6 @@ impl<L: FeedLink, P: Publish> Gateway<L, P> {
     #[cold]
     fn wall_stepped(&mut self, step_ns: i64) {
         self.counters.wall_clock_steps += 1;
-        // mutant: live: the feed is not told of a step of the wall clock
         self.pipeline.wall_stepped(step_ns);
         if let Some(log) = &self.incidents {
             log.send(Incident::ClockStepped { step_ns });

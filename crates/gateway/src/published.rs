@@ -106,7 +106,6 @@ impl PublishedStates {
                 self.prices.set_all(|_| Validity::Live);
                 self.orders.set_all(|_| Validity::Live);
             }
-            // mutant: readiness: a channel without packets is ready
             Update::Channel(state) => self.channel = **state,
             _ => {}
         }
@@ -149,7 +148,6 @@ impl States {
         }
         let row = &mut self.rows[instrument.index()];
         let before = std::mem::replace(row, validity);
-        // mutant: readiness: a lost book stays counted
         self.live -= usize::from(before == Validity::Live);
         self.live += usize::from(validity == Validity::Live);
         assert!(

@@ -140,7 +140,6 @@ where
     };
     // Nothing more is published to a bus that readers cannot find.
     if !matches!(outcome, Err(Error::Bus(_))) {
-        // mutant: bus: the last counts are not shown
         pipeline.finish();
         show(counters_file, pipeline, ticks());
     }
@@ -170,7 +169,6 @@ fn check<F: Feed, P: Publish>(
     counters_file: &Option<CountersFile>,
     pipeline: &mut Pipeline<F, P>,
 ) -> Result<(), Damage> {
-    // mutant: names: a replay does not check that its bus exists
     pipeline.publisher_mut().check()?;
     counters_file.as_ref().map_or(Ok(()), CountersFile::check)
 }

@@ -32,7 +32,6 @@ pub struct ChainFull;
 impl<Name, const WORDS: usize> Index<Name, WORDS> {
     /// Storage for `rows_max` rows, with a secret from the system's random source.
     pub fn new(rows_max: usize) -> Index<Name, WORDS> {
-        // mutant: hash: instruments have a fixed secret
         Index::with_keys(rows_max, HashKeys::drawn_from(&RandomState::new()))
     }
 
@@ -65,7 +64,6 @@ impl<Name, const WORDS: usize> Index<Name, WORDS> {
     /// Its chain is full.
     pub fn push(&mut self, words: [u64; WORDS], name: Name) -> Result<(), ChainFull> {
         let chain = self.chain(words);
-        // mutant: hash: a chain of instruments has no length limit
         if self.length(chain) >= CHAIN_MAX {
             return Err(ChainFull);
         }

@@ -266,7 +266,6 @@ impl SegmentHeader {
             return Err(HeaderFault::HeaderBytes(u16_at(copy, 10)));
         }
         let required = u32_at(copy, 72);
-        // mutant: journal: unknown required features are ignored
         if required != 0 {
             return Err(HeaderFault::Features(required));
         }

@@ -284,7 +284,6 @@ fn run(mut core: Core<Folder, Mapping>, idle: Duration) {
             return;
         };
         if is_last && !wrote {
-            // mutant: journal: a journal that was given up is closed in order
             if core.tail().state().0 == State::Running {
                 core.tail().set_state(State::Closed, 0);
             }
@@ -319,7 +318,6 @@ fn old_tail(bus: &WriterLock) -> Result<Option<Tail<Mapping>>, Error> {
         }
         opened => opened?,
     };
-    // mutant: journal: a tail of an unknown version is taken for none
     if let Some(version) = tail::unknown_version(&mapping) {
         // It may have records that the files do not have.
         let what = format!(

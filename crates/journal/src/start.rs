@@ -126,7 +126,6 @@ pub(crate) fn start<D: Disk, W: Words>(
     make_segment(disk, &header)?;
     if is_copy {
         // Before the mark: a copy that is made here later has another source.
-        // mutant: journal: what an earlier source said is taken for a word of a later one
         source_status::remove(disk)?;
         mark::remove(disk)?;
     }

@@ -71,7 +71,6 @@ fn hold(address: SocketAddrV4) -> Result<Held, Refused> {
             drop(whose);
             Err(Refused::Taken {
                 address,
-                // mutant: sim: a claim does not name its owner
                 process: holder(address),
             })
         }

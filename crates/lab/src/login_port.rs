@@ -63,7 +63,6 @@ impl LoginPort {
         time: ReceiveTime,
         is_listed: impl Fn(Ipv4Addr) -> bool,
     ) -> bool {
-        // mutant: access control: a turn accepts any number of connections
         for taken in 0..ACCEPTS {
             // Out of file descriptors, for a time.
             let Ok(Some((stream, from))) = self.listener.accept() else {

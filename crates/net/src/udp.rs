@@ -219,7 +219,6 @@ impl UdpSource {
     #[inline]
     fn poll(&mut self) -> Result<bool, Error> {
         let others = self.sockets.len() - self.urgent;
-        // mutant: sockets: quiet endpoints starve
         if others > 0 && self.urgent_in_a_row >= URGENT_IN_A_ROW_MAX && self.poll_other(others)? {
             return Ok(true);
         }
@@ -273,7 +272,6 @@ impl UdpSource {
             socket.totals.foreign_source += 1;
             return None;
         }
-        // mutant: sockets: a truncated packet is delivered
         if arrived.truncated {
             socket.totals.truncated += 1;
             return None;
@@ -290,7 +288,6 @@ impl UdpSource {
         if timestamp_ns < self.latest_ns {
             socket.totals.timestamps_raised += 1;
         }
-        // mutant: sockets: receive times step back
         self.latest_ns = self.latest_ns.max(timestamp_ns);
         Some((self.latest_ns, timestamp))
     }
@@ -373,7 +370,6 @@ fn best_timestamp(control: &Control, totals: &mut Totals) -> (u64, TimestampSour
         (None, Some(kernel_ns)) => (kernel_ns, TimestampSource::Kernel),
         (Some(hardware_ns), kernel_ns) => {
             let near_ns = kernel_ns.unwrap_or_else(now_ns);
-            // mutant: sockets: an implausible hardware timestamp is accepted
             if hardware_ns.abs_diff(near_ns) <= TIMESTAMPS_APART_MAX_NS {
                 return (hardware_ns, TimestampSource::Hardware);
             }

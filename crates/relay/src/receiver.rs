@@ -166,7 +166,6 @@ impl Receiver {
         }
         match &self.peer {
             Some(peer) if (peer.source, peer.epoch) == (head.source, head.epoch) => {
-                // mutant: relay: numbers that no sender can have reached are taken
                 if !peer.can_have_reached(head.first_sequence, now.mono_ns) {
                     self.counters.relay_malformed += 1;
                     return Taken::Malformed(BadBatch::Head(BadHead::Sequence));

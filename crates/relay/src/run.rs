@@ -170,7 +170,6 @@ impl Clocks {
     fn compare(&mut self, offset_ns: u64) {
         let before_ns = std::mem::replace(&mut self.offset_ns, offset_ns);
         let step_ns = offset_ns.wrapping_sub(before_ns) as i64;
-        // mutant: relay: a step of the wall clock is not noticed
         if step_ns.unsigned_abs() > STEP_NS {
             self.steps += 1;
             self.step_ns = Some(step_ns);

@@ -210,7 +210,6 @@ impl Sender {
     /// Answers probes. The caller calls it when it has read the bus to its end: what the bus had when the probes arrived was sent.
     pub fn answer(&mut self, now: Now, link: &mut impl SendLink) {
         self.flush(now, link);
-        // mutant: relay: a probe is answered before the messages that wait
         if self.is_blocked() {
             return;
         }

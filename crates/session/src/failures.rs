@@ -21,7 +21,6 @@ impl Failures {
         // Sequence numbers in a text differ with each failure.
         let is_letter = |letter: &char| !letter.is_ascii_digit();
         let reason: String = reason.chars().filter(is_letter).collect();
-        // mutant: session: the same failure begins a row again
         if self.reason != reason || lasted_ns >= LASTING_NS {
             self.reason = reason;
             self.count = 0;

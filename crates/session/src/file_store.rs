@@ -133,7 +133,6 @@ impl FileStore {
     fn open_in(folder: File, name: &str, limits: Limits, sync: Sync) -> Result<FileStore, Refusal> {
         let turn = Turn::take(&folder)?;
         let file = match rewrite::open_inside(&folder, name, OFlags::RDWR) {
-            // mutant: fix store: an empty file is a new store
             Ok(file) => file,
             Err(Errno::NOENT) => Rewrite::begin(&folder, name).run()?.0,
             Err(error) => return Err(std::io::Error::from(error).into()),
@@ -173,9 +172,7 @@ impl FileStore {
             rewrites: 0,
             failed: None,
         };
-        // mutant: fix store: an incomplete record stays in the file
         store.file.set_len(store.end)?;
-        // mutant: fix store: a record without its slot gets none at the start
         if slot.next_out > confirmed {
             // A complete record counts; the slot states it before the next record starts.
             store.synchronise()?;
@@ -226,7 +223,6 @@ impl FileStore {
         let begin = HEAD + skip;
         for place in &mut self.places {
             match place.number >= first {
-                // mutant: fix store: a rewritten file loses the offsets of its messages
                 true => place.at = place.at - from + begin,
                 false => *place = Place::default(),
             }
@@ -311,7 +307,6 @@ impl FileStore {
         self.record.extend_from_slice(message);
         self.file.write_all_at(&self.record, self.end)?;
         self.synchronise()?;
-        // mutant: fix store: the slots are not updated
         self.write_slot(number + 1, self.slot.next_in, self.slot.epoch)
     }
 }
@@ -355,11 +350,9 @@ impl Store for FileStore {
         self.is_sound()?;
         let length = u32::try_from(message.len()).unwrap_or(u32::MAX);
         if length > MESSAGE_BYTES_MAX {
-            // mutant: fix store: a message is stored that the next start rejects
             return Err(*self.failed.insert(StoreError::TooLong));
         }
         let bytes = RECORD_HEAD as u64 + u64::from(length);
-        // mutant: fix store: the file grows without limit
         let roomy = self.make_room(bytes);
         self.sound(roomy)?;
         let (number, at) = (self.slot.next_out, self.end);

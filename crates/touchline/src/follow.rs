@@ -93,7 +93,6 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         // The clock is read once per batch.
         for _ in 0..BATCH {
             match bus.next_within(NAP) {
-                // mutant: soak: a subscriber leaks memory with each read
                 Next::Event(event) => stored.event(&bus, &event),
                 Next::TimedOut | Next::Stopped => break,
             }

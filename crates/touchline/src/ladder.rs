@@ -71,7 +71,6 @@ pub fn ladder(book: &Book<'_>, rows: usize, paint: Paint) -> String {
 pub fn spread_word(spread: Spread) -> Option<&'static str> {
     match spread {
         Spread::Locked => Some("LOCKED"),
-        // mutant: ladder: a crossed book is not marked
         Spread::Crossed => Some("CROSSED"),
         Spread::Normal | Spread::OneSided => None,
     }

@@ -34,7 +34,6 @@ pub fn words(root: &Root, bus: &str, error: impl Display) -> String {
         );
     }
     match root.buses() {
-        // mutant: bus: existing buses are not listed
         Ok(buses) if buses.iter().all(|other| other != bus) => not_there(root, bus, &buses),
         _ => error.to_string(),
     }

@@ -65,7 +65,6 @@ impl Failure {
     /// the service manager retry, exit status 2 does not.
     pub fn source(error: &touchline_net::Error) -> Failure {
         match error {
-            // mutant: gateway: a missing interface is a configuration error
             touchline_net::Error::Udp(error) if error.may_come_up() => Failure::run(error),
             touchline_net::Error::Udp(error) => Failure::socket(error),
             other => Failure::run(other),

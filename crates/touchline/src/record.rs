@@ -50,7 +50,6 @@ impl Form {
         match path.extension().and_then(|ending| ending.to_str()) {
             Some("csv") => Ok(Form::Csv),
             Some("jsonl") => Ok(Form::JsonLines),
-            // mutant: series: the file extension is ignored
             _ => Err(format!(
                 "{}: the extension sets the format of a series; give a file name that ends with .csv or .jsonl",
                 path.display()

@@ -122,7 +122,6 @@ impl Series {
             self.last.resize(instrument.index() + 1, None);
         }
         let last = &mut self.last[instrument.index()];
-        // mutant: series: an unchanged quote is written
         if *last == Some(quote) {
             return;
         }

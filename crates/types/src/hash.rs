@@ -20,7 +20,6 @@ const SPREAD: u64 = 0x9E37_79B9_7F4A_7C15;
 impl<const WORDS: usize> HashKeys<WORDS> {
     /// Keys from a random source; the standard library's `RandomState` gets its own from the system.
     pub fn drawn_from(source: &impl BuildHasher) -> HashKeys<WORDS> {
-        // mutant: hash: every table has the same secret
         HashKeys::of(|number| source.hash_one(number))
     }
 
@@ -53,9 +52,7 @@ impl<const WORDS: usize> HashKeys<WORDS> {
         }
         // The hashes of consecutive ids form an arithmetic progression, which for some secrets returns to the same
         // places. The permutation below breaks it and preserves the property above.
-        // mutant: hash: the lowest bits choose the chain
         let high = (sum >> 64) as u64;
-        // mutant: hash: consecutive ids map to consecutive chains
         (high ^ (high >> 32)).wrapping_mul(SPREAD)
     }
 }

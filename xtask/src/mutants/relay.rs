@@ -1,8 +1,8 @@
-//! Faults of the relay.
+//! Relays between hosts, and the load test.
 
 use super::Mutant;
 
-/// Refreshes, and the judgement of a relay's losses.
+/// Relays between hosts, and the load test.
 pub const RELAY: &[Mutant] = &[
     Mutant {
         name: "load: a reader drops one message",
@@ -29,39 +29,15 @@ pub const RELAY: &[Mutant] = &[
         test: "-p touchline-relay --test relay core::books_older_than_the_limit_are_stale_although_batches_arrive",
     },
     Mutant {
-        name: "relay: a probe is answered before the messages that wait",
-        find: "if self.is_blocked() {\n            return;\n        }\n        link.answer",
-        replace: "link.answer",
-        test: "-p touchline-relay --test relay core::a_probe_is_not_answered_before_the_messages_that_wait",
-    },
-    Mutant {
         name: "relay: the queue of a receiver has no limit in time",
         find: "if now_ns < self.settle_until_ns || self.queued_ns(now_ns) <= self.limit_ns(2) {",
         replace: "if now_ns < self.settle_until_ns || self.queued_ns(now_ns) <= u64::MAX {",
         test: "-p touchline-relay --lib link::window::tests::a_receiver_is_held_while_its_queue_is_long_and_given_up_in_the_end",
     },
     Mutant {
-        name: "relay: numbers that no sender can have reached are taken",
-        find: "if !peer.can_have_reached(head.first_sequence, now.mono_ns) {",
-        replace: "if false {",
-        test: "-p touchline-relay --test relay core::a_number_far_ahead_does_not_blind_the_receiver",
-    },
-    Mutant {
         name: "relay: a number far ahead blinds a receiver",
         find: "if is_answer && self.freshness.is_due(head.sent_ns, peer.in_order_ns) {",
         replace: "if is_answer && self.freshness.is_due(head.sent_ns, u64::MAX) {",
         test: "-p touchline-relay --test relay core::a_number_far_ahead_does_not_blind_the_receiver",
-    },
-    Mutant {
-        name: "relay: a receiver requests refreshes without end",
-        find: "if since_ns.is_some_and(|since_ns| since_ns < REQUEST_NS_MIN) {",
-        replace: "if since_ns.is_some_and(|since_ns| since_ns < 0) {",
-        test: "-p touchline-relay --test relay tcp::requests_without_end_starve_nobody",
-    },
-    Mutant {
-        name: "relay: a step of the wall clock is not noticed",
-        find: "if step_ns.unsigned_abs() > STEP_NS {",
-        replace: "if step_ns.unsigned_abs() > u64::MAX {",
-        test: "-p touchline-relay --lib run::tests::a_step_of_the_wall_clock_is_counted_and_reported_once",
     },
 ];

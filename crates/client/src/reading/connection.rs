@@ -20,7 +20,6 @@ impl Reading {
     }
 
     fn knows_instruments(&self, has_unselected: impl FnOnce() -> bool) -> bool {
-        // mutant: client: a reader has caught up before an instrument is known
         self.download != Some(Phase::Begun)
             && (self.kept.registry.defined() > 0 || has_unselected())
     }

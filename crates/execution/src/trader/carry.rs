@@ -101,7 +101,6 @@ pub(super) struct Core<O, L> {
 impl<O: Output, L: Link> Core<O, L> {
     /// A quote of a bank, or its session. Quotes are not in the journal.
     pub fn quotes(&mut self, time: ReceiveTime, bank: Bank, session: Quotes<'_>) {
-        // mutant: execution: a round that was stopped trades on its quotes
         self.watch_round(time, 0);
         let receive_ns = match &session {
             Session::Quotes(quotes) => quotes.receive_ns,
@@ -259,7 +258,6 @@ impl<O: Output, L: Link> Core<O, L> {
                     }
                     // It leaves before the orders behind it, and is journaled when it does.
                     Some(_) => {
-                        // mutant: execution: the number of a question in front of an order is the order's
                         ahead[line.bank] += u64::from(!Variant::QuestionsUncounted.is_on());
                         continue;
                     }
@@ -315,7 +313,6 @@ impl<O: Output, L: Link> Core<O, L> {
         let may_leave =
             is_journaled && !self.is_journal_dead || Variant::ExecutedUnrecorded.is_on();
         // Decided before the process was stopped, and its price is old.
-        // mutant: execution: an order of a round that was stopped is sent
         if !may_leave || self.watch_round(time, disk_ns) {
             self.totals.unsent += 1;
             return;
@@ -429,7 +426,6 @@ impl<O: Output, L: Link> Core<O, L> {
             match event {
                 Some(Event::Alarm { what, bank, order }) => {
                     totals.alarms += 1;
-                    // mutant: execution: each foreign report is a line of the log
                     let told = match (bank, what) {
                         (Some(bank), Alarm::DontKnow('D') | Alarm::UnknownExec) => {
                             faults[*bank].foreign(at_ns).map_err(|count| (*bank, count))

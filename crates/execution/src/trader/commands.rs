@@ -163,7 +163,6 @@ impl<O: Output, L: Link> Core<O, L> {
         match &desk {
             Desk::Parent(request) => {
                 let quantity = request.terms.map_or(0, |terms| terms.quantity);
-                // mutant: execution: a client has no largest order
                 if quantity > client.max_order {
                     return Err("client_order_qty".to_owned());
                 }
@@ -250,7 +249,6 @@ impl<O: Output, L: Link> Core<O, L> {
         let is_void = match desk {
             Desk::Cancel { id } => {
                 let parents = self.engine.parents();
-                // mutant: execution: an adopted order is not canceled by the name of its parent
                 let is_any = |id: &Id| parents.to_cancel(id).next().is_some();
                 !id.as_ref().is_some_and(is_any)
             }

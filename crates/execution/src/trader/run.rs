@@ -243,7 +243,6 @@ impl<O: Output, L: Link> Core<O, L> {
                 continue;
             }
             let wall = self.wall(self.time(mono_ns, now_ns()));
-            // mutant: execution: every bank makes a step of its handshake in a round
             if connecting == Some(bank) {
                 self.sessions[bank].connect(wall);
             }
@@ -267,7 +266,6 @@ impl<O: Output, L: Link> Core<O, L> {
         let count = self.sessions.len();
         let mut banks = (self.connects_next..count).chain(0..self.connects_next);
         let bank = banks.find(|&bank| self.sessions[bank].is_connecting(mono_ns))?;
-        // mutant: execution: a bank whose handshake does not end keeps the others from theirs
         self.connects_next = (bank + 1) % count;
         Some(bank)
     }

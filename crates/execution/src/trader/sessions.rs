@@ -29,7 +29,6 @@ impl Limited {
     fn add(&mut self, count: u64, mono_ns: u64) -> Option<u64> {
         self.count += count;
         let is_early = |told_ns: u64| mono_ns < told_ns.saturating_add(AGAIN_NS);
-        // mutant: execution: every repeated report is a line
         if self.told_ns.is_some_and(is_early) {
             return None;
         }
@@ -121,7 +120,6 @@ impl<O: Output, L: Link> Core<O, L> {
         };
         let is_of_every_message =
             matches!(said, Said::Rejected(_) | Said::Invalid(_) | Said::Gap(_));
-        // mutant: execution: every reject of a bank is a line
         let told = match is_of_every_message {
             true => self.faults[bank].rejected.add(time.mono_ns),
             false => Ok(()),
@@ -183,7 +181,6 @@ impl<O: Output, L: Link> Core<O, L> {
         self.handle(time, &Input::Orders(bank, Session::Message(&message)));
         let is_repeated = self.engine.executions().repeated() > repeated;
         // A bank that marks a repetition does what FIX says.
-        // mutant: execution: a marked repetition is a fault
         if is_repeated && !self.sessions[bank].is_marked() {
             self.repeated(bank, &message, time);
         }

@@ -238,14 +238,12 @@ impl Window {
 
     /// Time of the next timeout; awaited packets are checked in each call.
     pub fn next_timeout(&self) -> Option<u64> {
-        // mutant: feed: a gap has no timeout
         (self.oldest_ns != u64::MAX).then(|| self.oldest_ns.saturating_add(self.wait_ns))
     }
 
     /// End of input: every gap is lost.
     pub fn finish(&mut self) {
         (self.retransmission, self.awaited) = (None, None);
-        // mutant: feed: gaps at the end of input are not reported
         self.release_to = u64::MAX;
     }
 

@@ -181,7 +181,6 @@ impl Arbiter {
     #[inline]
     pub fn old_copy(&self, sequence: u32, sending_ns: u64, bytes: usize) -> Option<Verdict> {
         let (sequence, next) = (u64::from(sequence), self.window.next());
-        // mutant: feed: late packets are dropped from the candidate
         let is_copy = sequence < next && self.sent.is_copy(sequence, sending_ns, bytes, next);
         // mutant: feed: a second copy is delivered
         is_copy.then_some(Verdict::Duplicate)
@@ -198,8 +197,6 @@ impl Arbiter {
         payload: &[u8],
     ) -> Verdict {
         let sequence = u64::from(sequence);
-        // mutant: feed: the sequence is not checked
-        // mutant: sessions: packets behind a gap do not wait
         let next = self.window.next();
         let in_order = sequence == next && self.is_idle() && !self.window.is_held_up();
         if in_order && self.clock.fits(sending_ns, time.wall_ns) {
@@ -258,7 +255,6 @@ impl Arbiter {
     /// Whether a packet received at `now_ns` was sent more than `age_ns` longer before the first packet than it was
     /// received before it. Such a packet is an old one.
     pub fn is_long_before(&self, sending_ns: u64, now_ns: u64, age_ns: u64) -> bool {
-        // mutant: feed: the storage time of a snapshot is ignored
         let came_before_ns = self.begun_at_ns.saturating_sub(now_ns);
         sending_ns
             .saturating_add(came_before_ns)
@@ -357,7 +353,6 @@ impl Arbiter {
         payload: &[u8],
     ) -> Verdict {
         let is_inside = self.is_inside(sequence, sending_ns, time.wall_ns);
-        // mutant: feed: an exchange that restarts a second behind continues the old epoch
         let goes_on_earlier = self.goes_on_earlier(sequence, sending_ns, time);
         if is_inside && !goes_on_earlier && !self.may_be_of_reset(sequence, sending_ns, time) {
             return self.keep(sequence, sending_ns, time, payload);
@@ -365,7 +360,6 @@ impl Arbiter {
         let likeness = self.likeness(sequence, sending_ns, payload.len());
         // mutant: feed: a packet from before a reset is a conflict
         let is_conflict = likeness == Likeness::Conflict && sending_ns >= self.begun.sending_ns;
-        // mutant: feed: conflicts are ignored while other packets contradict
         if is_conflict && !self.is_spoken_for(sequence, sending_ns, time, true) {
             if !std::mem::replace(&mut self.has_conflict, true) {
                 self.conflict = Some(sequence);
@@ -377,7 +371,6 @@ impl Arbiter {
             }
         }
         // Packets before a late join may also be of an exchange that restarted a little behind the clock.
-        // mutant: feed: a late packet of a lost number starts a candidate
         if likeness == Likeness::Lost && sequence >= self.begun.sequence {
             return Verdict::Late;
         }
@@ -405,7 +398,6 @@ impl Arbiter {
         if sequence >= next {
             return Likeness::Unknown;
         }
-        // mutant: feed: a reset after a clock slightly ahead is a late packet
         self.sent
             .compare(sequence, sending_ns, bytes, next, self.delivered_ns)
     }
@@ -433,11 +425,9 @@ impl Arbiter {
         }
         let is_new = candidate.offer(sequence, sending_ns, line, time, payload);
         if takes_two {
-            // mutant: feed: the copy of a rejected packet is not counted
             candidate.set_of_both(sequence);
         }
         if is_inside {
-            // mutant: feed: a number of two possible epochs is complete
             candidate.set_ambiguous();
         }
         self.note_forgotten();
@@ -491,7 +481,6 @@ impl Arbiter {
     /// exchange that restarted with its clock a little behind. Their numbers and times may by now look like those of
     /// the previous epoch.
     fn goes_on_earlier(&self, sequence: u64, sending_ns: u64, time: ReceiveTime) -> bool {
-        // mutant: feed: three packets of one line move the window
         sequence >= self.window.next()
             && !self.earlier.is_empty()
             && self.earlier.is_shown()
@@ -507,7 +496,6 @@ impl Arbiter {
         by_both: bool,
     ) -> bool {
         let agrees = |candidate: &JumpCandidate| {
-            // mutant: feed: one line confirms a conflicting packet
             let counts = !candidate.is_empty() && (candidate.is_shown() || !by_both);
             counts && candidate.agrees(sequence, sending_ns, time)
         };
@@ -522,7 +510,6 @@ impl Arbiter {
         time: ReceiveTime,
         payload: &[u8],
     ) -> Verdict {
-        // mutant: feed: the first of two buffered packets with one number is accepted
         let buffer = self.window.buffer();
         if buffer.disputes(sequence, sending_ns, payload.len()) {
             // Neither is accepted; the next copy of either one replaces it.
@@ -564,7 +551,6 @@ impl Arbiter {
         }
         if let Some(buffered) = self.window.take_next() {
             self.delivered(buffered.sending_ns, buffered.time.wall_ns, buffered.bytes());
-            // mutant: feed: a packet that contradicts a possible reset is not a conflict
             if std::mem::take(&mut self.denied) {
                 self.conflict = Some(buffered.sequence);
             }
@@ -583,7 +569,6 @@ impl Arbiter {
         self.sent.record(self.window.next(), sending_ns, bytes);
         self.window.pass(1);
         self.delivered_ns = sending_ns;
-        // mutant: feed: the unconfirmed state never ends
         self.clock.pass(sending_ns, receive_ns);
         self.warning = JumpWarning::None;
         self.has_conflict = false;
@@ -594,7 +579,6 @@ impl Arbiter {
     fn lose_to(&mut self, behind: &BufferedPacket) -> Step {
         let (next, target) = (self.window.next(), behind.sequence);
         self.sent.forget(next..target);
-        // mutant: feed: a clock set within a gap is no conflict
         if behind.sending_ns < self.delivered_ns || self.clock.was_set_ahead(behind) {
             self.conflict = Some(target - 1);
         }

@@ -118,7 +118,6 @@ impl Channel {
     /// A new epoch starts. If its first packets were or may have been missed, no book is known, as after a late join.
     pub fn restarted(&mut self, first: u32, whole: bool, sending_ns: u64, out: &mut Output<'_>) {
         self.cycles.forget();
-        // mutant: feed: a late restart empties every book
         if whole {
             self.epoch.begin();
             return self.reset(0, sending_ns, out);
@@ -170,13 +169,11 @@ impl Channel {
         self.epoch.lose(last);
         self.progress.close();
         for row in self.rows.iter_mut() {
-            // mutant: feed: orders outlive a lost packet
             row.orders.known = false;
         }
         self.rows.drop_orders();
         self.assembler.clear();
         let (first, last) = (u64::from(first), u64::from(last));
-        // mutant: sessions: a lost packet is not reported
         out.push(Event::Lost {
             first,
             last,
@@ -208,7 +205,6 @@ impl Channel {
         self.rows.drop_prices();
         self.rows.drop_orders();
         self.assembler.clear();
-        // mutant: feed: a snapshot cycle continues after a reset
         self.cycles.abandon_snapshots();
         out.push(Event::Reset);
         // A reset makes every book live for readers; the depth of these books is unknown.

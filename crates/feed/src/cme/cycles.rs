@@ -66,7 +66,6 @@ impl Cycles {
     /// was forged.
     pub fn forget_unless(&mut self, is_of_now: impl Fn(u64) -> bool) {
         for cycle in &mut self.0 {
-            // mutant: feed: a cycle with a future time hides the others
             if !is_of_now(cycle.start_ns()) {
                 cycle.forget();
             }

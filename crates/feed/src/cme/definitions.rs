@@ -121,7 +121,6 @@ impl Channel {
     fn define(&mut self, instrument: Instrument, new: &Definition<'_>, out: &mut Output<'_>) {
         let default = self.settings.default_depth;
         // A book of no level would be live and empty for ever: its depth is as unknown as without a definition.
-        // mutant: feed: a definition without a depth makes a book of no level
         let states_no_depth = new.direct_depth.is_some_and(|levels| levels <= 0);
         let depth = Depth {
             direct: match new.direct_depth.filter(|_| !states_no_depth) {
@@ -148,7 +147,6 @@ impl Channel {
             row.price.gap = false;
         }
         let in_use = row.price.last_rpt > 0 || row.price.gap;
-        // mutant: feed: a new depth is ignored
         if depth != old.depth && in_use {
             self.counters.depth_changes += 1;
             self.distrust_price(instrument, out);

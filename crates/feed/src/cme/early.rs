@@ -116,7 +116,6 @@ impl EarlySnapshots {
                 .find(is_free)
                 .expect("fewer packets are kept than there are slots");
         }
-        // mutant: feed: the oldest early snapshot is not replaced
         let oldest = (0..self.kept.len()).min_by_key(|at| self.kept[*at].order);
         self.remove(oldest.expect("all slots are taken")).slot
     }

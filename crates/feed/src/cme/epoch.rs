@@ -45,7 +45,6 @@ impl Epoch {
 
     /// Unknown instruments are no longer known to be empty.
     pub fn distrust(&mut self) {
-        // mutant: feed: an instrument first seen after a conflict is empty
         self.known_from = 0;
     }
 

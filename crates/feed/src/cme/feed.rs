@@ -129,7 +129,6 @@ impl CmeFeed {
             Step::Conflict(sequence) => {
                 counters.packets_conflicting += 1;
                 self.clear_behind();
-                // mutant: feed: buffered snapshots survive a conflict
                 // The packets may be of an exchange that has restarted.
                 self.early.clear();
                 self.channel
@@ -231,7 +230,6 @@ impl CmeFeed {
     fn take_early(&mut self, instruments: &mut Instruments, batch: &mut Batch) {
         let mut early = std::mem::take(&mut self.early);
         if let Some(kept) = early.take(self.reached()) {
-            // mutant: feed: a buffered early snapshot is dropped
             self.take_timely(
                 kept.feed,
                 kept.time,
@@ -257,7 +255,6 @@ impl CmeFeed {
         let sending_ns = packet.header.sending_time_ns;
         let ahead_ns = self.arbiter.ahead_ns(sending_ns, time.wall_ns);
         match timeliness(&self.arbiter, snapshot_sequence, sending_ns, time) {
-            // mutant: feed: the time of a snapshot ahead of the stream is not checked
             Timeliness::Due if ahead_ns <= SNAPSHOT_AHEAD_NS_MAX => {
                 self.take_recovery(feed, time, &packet, instruments, batch)
             }
@@ -416,7 +413,6 @@ impl Feed for CmeFeed {
         let inactive_ns = time.mono_ns.saturating_sub(self.activity_ns);
         let is_silent = self.activity_ns > 0 && inactive_ns >= self.channel.settings.stale_ns;
         if is_silent && !self.health.has(Condition::FeedTimeout) {
-            // mutant: soak: books stay live after the feed timeout
             self.health.raise(Condition::FeedTimeout);
             self.channel.counters.feed_timeouts += 1;
         }

@@ -113,7 +113,6 @@ impl Channel {
     fn channel_reset(&mut self, raw: CheckedMessage<'_>, out: &mut Output<'_>) -> Option<Ending> {
         let message = ChannelReset4::of(raw);
         self.counters.channel_resets += 1;
-        // mutant: feed: a channel reset is ignored
         self.reset(self.progress.packet(), self.progress.sending_ns(), out);
         ending!(message)
     }

@@ -13,7 +13,6 @@ impl Channel {
     pub fn order_entry(&mut self, order: OrderEvent, transact_ns: u64, out: &mut Output<'_>) {
         let packet = self.progress.packet();
         self.rows.see_orders();
-        // mutant: feed: a negative quantity is an order
         if is_negative_order(&order) {
             return self.negative_order(order.instrument, packet, out);
         }
@@ -145,7 +144,6 @@ impl Channel {
             .rows
             .order_entries(chunk.instrument)
             .filter(|entry| entry.packet == chunk.snapshot_sequence);
-        // mutant: feed: TransactTime of an order snapshot is ignored
         same_packet
             .last()
             .is_none_or(|entry| entry.transact_ns == chunk.transact_ns)
@@ -164,7 +162,6 @@ impl Channel {
             .filter(|entry| entry.packet > snapshot_sequence)
         {
             if let Work::Order(order) = entry.work {
-                // mutant: sessions: queued entries are lost
                 out.push(Event::RebuildOrder(order));
             }
         }

@@ -119,7 +119,6 @@ impl Channel {
     /// the depth.
     pub fn distrust_price(&mut self, instrument: Instrument, out: &mut Output<'_>) {
         let missing = self.missing();
-        // mutant: a new depth drops entries queued for a snapshot
         self.rows.row_mut(instrument).price.gap = true;
         out.push(Event::BookLost(instrument, missing));
     }
@@ -174,7 +173,6 @@ impl Channel {
             confirmed = confirmed.max(entry.packet);
             last_rpt = entry.rpt_seq;
             match entry.work {
-                // mutant: feed: the queue is not replayed
                 Work::Level(level) => out.push(Event::RebuildLevel(level)),
                 Work::Empty => out.push(Event::RebuildBook(instrument)),
                 Work::Nothing | Work::Order(_) => {}
@@ -199,7 +197,6 @@ impl Channel {
         self.counters.instrument_gaps += u64::from(first);
         // A book refilled from live updates is wrong after a further gap, too.
         // mutant: feed: a gap does not empty the book
-        // mutant: feed: a further gap does not empty a naturally refreshed book
         if first || grows && self.missing() == Validity::Natural {
             out.push(Event::BookLost(instrument, self.missing()));
         }

@@ -249,7 +249,6 @@ impl Session {
         let receiving = self.state == State::Receiving;
         if receiving && (asked.first..=asked.last).contains(&sequence) {
             asked.packets += 1;
-            // mutant: feed: a replay server may send without end
             return match asked.packets - 1 > asked.last - asked.first {
                 true => Judged::Over(End::Broken(Fault::Unasked)),
                 false => Judged::Packet,

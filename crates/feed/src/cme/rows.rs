@@ -67,7 +67,6 @@ impl PriceState {
     #[inline]
     pub fn is_next(&self, rpt_seq: u32, packet: u32) -> bool {
         // mutant: feed: RptSeq is not checked
-        // mutant: sessions: RptSeq is not checked
         rpt_seq == self.last_rpt.wrapping_add(1) && !self.gap && packet >= self.snapshot_sequence
     }
 

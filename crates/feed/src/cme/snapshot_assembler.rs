@@ -124,7 +124,6 @@ impl SnapshotAssembler {
         let assembly = &mut self.partial[index];
         assembly.chunk = Some(chunk);
         assembly.begun = self.begun;
-        // mutant: feed: one chunk completes a snapshot
         assembly.missing = chunk.chunks;
         assembly.orders.clear();
         assembly.received.clear();

@@ -35,7 +35,6 @@ macro_rules! price_message {
                 let is_level = matches!(book_entry(entry.md_entry_type().0), BookEntry::Level(..));
                 !is_level || !is_negative(entry.md_entry_size())
             });
-            // mutant: feed: a snapshot with a negative quantity is a book
             self.counters.quantities_negative += u64::from(!is_usable);
             if is_usable && self.price_snapshot(instrument, snapshot) == Use::Replace {
                 out.push(Event::RebuildBook(instrument));

@@ -39,7 +39,6 @@ pub(super) fn timeliness(
     let ahead = u64::from(snapshot_sequence).saturating_sub(newest.sequence);
     let begun = arbiter.begun();
     // The venue's clock may have been set back slightly since then.
-    // mutant: feed: snapshots are rejected after a small step back of the clock
     let earliest_ns = begun.sending_ns.min(newest.sending_ns);
     let is_behind = u64::from(snapshot_sequence) >= begun.sequence && sending_ns < earliest_ns;
     // The venue sends no snapshot this old.
@@ -47,12 +46,7 @@ pub(super) fn timeliness(
         && u64::from(snapshot_sequence) < begun.sequence
         && arbiter.is_long_before(sending_ns, time.mono_ns, SNAPSHOT_AGE_NS_MAX);
     let is_of_next = snapshot_sequence > 0 && arbiter.may_be_of_next(sending_ns, time.mono_ns);
-    // mutant: feed: a snapshot sent before its last packet is used
-    // mutant: feed: a snapshot from before the first packet is used
-    // mutant: feed: a snapshot from long before a late join is used
     let is_older = is_behind || is_before || ahead > 0 && sending_ns < newest.sending_ns;
-    // mutant: feed: a snapshot may wait for any packet number
-    // mutant: feed: a snapshot with a future time is used
     // mutant: feed: snapshots of an unconfirmed epoch are used
     if is_older
         || is_of_next
@@ -61,7 +55,6 @@ pub(super) fn timeliness(
     {
         Timeliness::Impossible
     } else if ahead > 0 {
-        // mutant: feed: a snapshot ahead of the stream is used at once
         Timeliness::Early
     } else {
         Timeliness::Due

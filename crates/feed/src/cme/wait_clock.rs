@@ -15,7 +15,6 @@ impl WaitClock {
     pub fn pass(&mut self, time: ReceiveTime) -> ReceiveTime {
         let passed_ns = time.mono_ns.saturating_sub(self.last_ns);
         self.passed_ns = self.passed_ns.saturating_add(passed_ns);
-        // mutant: feed: a capture clock that steps back keeps a gap open forever
         self.last_ns = time.mono_ns;
         ReceiveTime {
             mono_ns: self.passed_ns,

@@ -32,7 +32,6 @@ impl<S: Store> FixFeed<S> {
     /// The same, for a session that continues from its store.
     pub fn with_store(settings: Settings, store: S) -> FixFeed<S> {
         let mut session = settings.session.clone();
-        // mutant: fix market data: a request of an earlier connection is resent
         let application = match session.reset_on_logon {
             true => &APPLICATION,
             false => &APPLICATION_THAT_GOES_ON,
@@ -184,7 +183,6 @@ fn verified<S: Store>(step: Step, session: &mut Session<S>, batch: &mut Batch) -
         session.body_is_read();
         return step;
     }
-    // mutant: fix market data: a body that the session rejects is market data
     match session.judge_body() {
         true => {
             batch.events.clear();

@@ -152,7 +152,6 @@ impl Row {
     pub fn fails(&mut self, now_ns: u64, reason: &str) -> Option<u32> {
         let lasted_ns = now_ns.saturating_sub(self.failed_ns);
         self.failed_ns = now_ns;
-        // mutant: fix market data: a book that fails again and again is requested as often
         self.repeats = match lasted_ns < CONSISTENT_NS {
             true => self.repeats + 1,
             false => 0,

@@ -55,7 +55,6 @@ impl<'a> ListedLegs<'a> {
     pub fn resolve(&self, instruments: &Instruments) -> Result<Legs, Malformed> {
         let is_complete = match (self.stated, self.received) {
             (b"", 0) => true,
-            // mutant: fix market data: the stated number of legs is believed
             (stated, received) => unsigned(stated).ok() == Some(received as u64),
         };
         if !is_complete {

@@ -108,7 +108,6 @@ impl MarketData {
     pub fn events_max(&self) -> usize {
         // The entry of a mass quote that moves both of its sides, `299=1|132=1|133=1|`: four levels out of 18 bytes. No entry
         // of another message gives as many: a quote that is deleted by its id, `279=2|278=1|`, gives two out of 12.
-        // mutant: fix market data: the batch is too small for short entries
         let from_entries = self.settings.session.limits.message_bytes_max * 4 / 18;
         // Each book begins and ends once, and an earlier part of a quote set may have left quotes or events.
         let from_books = 3 * self.settings.instruments_max;
@@ -217,7 +216,6 @@ impl MarketData {
                 Step::Noted
             }
             // Messages that the session handles itself, or that never arrive, may have been changes of books.
-            // mutant: fix market data: a rejected message changes no book
             Said::Invalid(_) => Step::Missed(Cause::Invalid),
             Said::Gap { .. } => Step::Missed(Cause::LeftOut),
             Said::Skipped { .. } => Step::Missed(Cause::Skipped),
@@ -256,7 +254,6 @@ impl MarketData {
                 return !batch.events.is_empty();
             }
             Step::Idle | Step::Noted => None,
-            // mutant: fix market data: books are requested while old messages are resent
             Step::LoggedOn if request.session.is_catching_up() => {
                 self.is_catching_up = true;
                 None
@@ -344,7 +341,6 @@ impl MarketData {
     pub fn next_timeout(&self) -> Option<u64> {
         let is_expected = self.subscriptions.is_up() && !self.health.has(Condition::FeedTimeout);
         let silent_ns = is_expected.then(|| self.heard_ns.saturating_add(self.settings.stale_ns));
-        // mutant: fix market data: a missing part has no timeout
         let next_ns = [
             silent_ns,
             self.parts.next_timeout(),

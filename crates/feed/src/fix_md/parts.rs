@@ -129,7 +129,6 @@ impl Parts {
             return Err(Malformed::Group);
         }
         let is_all = set.total.is_none_or(|total| entries == total);
-        // mutant: fix market data: a set with a number of entries is complete at once
         if !set.is_last.unwrap_or(is_all) {
             let id = Id::new(set.id).ok_or(Malformed::TooLong)?;
             self.begun = Some((id, entries));

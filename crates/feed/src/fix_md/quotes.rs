@@ -105,7 +105,6 @@ impl Quotes {
             (None, Some(_)) => return Err(TooMany),
             (None, None) => return Ok(()),
         }
-        // mutant: fix market data: an old quote stays at the price that it left
         if let Some(old) = old.filter(|old| new.is_none_or(|new| new.price != old.price)) {
             change(self.level(side, old.price).ok_or(TooMany)?);
         }

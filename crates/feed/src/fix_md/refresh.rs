@@ -202,7 +202,6 @@ impl Decoder<'_> {
             self.change_quote(instrument, entry, action)?;
         } else if let Some(side) = side(entry) {
             let level = level(instrument, side, entry, action).map_err(mistake)?;
-            // mutant: fix market data: a new level without a quantity contradicts the book
             if is_empty(&level) {
                 self.counters.entries_empty += 1;
                 return Ok(());
@@ -226,7 +225,6 @@ impl Decoder<'_> {
     ) -> Result<(), Refused> {
         let mut changed = Changed::default();
         let side = match (entry.kind, action) {
-            // mutant: fix market data: a change without a type has no side
             (None, UpdateAction::Change) => {
                 let id = id(instrument, entry.id)?;
                 self.rows.row(instrument).quotes.side(id)
@@ -526,7 +524,6 @@ fn price(decimal: Decimal) -> Result<Price, Malformed> {
 fn quantity(decimal: Decimal) -> Result<Quantity, Malformed> {
     match decimal.scaled(QUANTITY_DECIMALS)? {
         i64::MAX => Err(Malformed::Overflow),
-        // mutant: fix market data: a negative quantity is a level
         ..0 => Err(Malformed::Negative),
         quantity => Ok(Quantity(quantity)),
     }

@@ -130,7 +130,6 @@ pub fn take(
         }
     }
     taken(security);
-    // mutant: fix market data: a message with many unreadable instruments is counted many times
     counters.messages_malformed += u64::from(!is_readable);
     fill_in_legs(rows, out);
     Ok(listed)
@@ -204,7 +203,6 @@ fn define(
 fn fill_in_legs(rows: &mut Rows, out: &mut Output<'_>) {
     for row in rows.iter_mut() {
         let mut legs = out.instruments.definition(row.instrument).reference.legs;
-        // mutant: fix market data: legs that are listed after their combination stay unknown
         if row.missing_legs.fill_in(&mut legs, out.instruments) {
             let definition = out.instruments.definition_mut(row.instrument);
             definition.reference.legs = legs;
@@ -228,7 +226,6 @@ fn publish(
     let is_other = is_other(was.1, now.1)
         || is_other(named(was.0.group), named(now.0.group))
         || is_other(named(was.0.asset), named(now.0.asset));
-    // mutant: fix market data: a redefined instrument keeps its book
     if is_other && row.was_published {
         counters.instruments_changed += 1;
         empty(row, out);
@@ -262,14 +259,12 @@ fn reference(security: &Security<'_>, definition: &InstrumentDefinition) -> Refe
     // Smallest and largest quantity may be counts of round lots, which the definition does not say.
     let quantity_limit = |text| match security.quantity_type {
         b"" | b"0" => quantity(text),
-        // mutant: fix market data: a quantity in round lots is published
         _ => Quantity::NULL,
     };
     let price = |text| number(text, Price::DECIMALS as u8).map_or(Price::NULL, Price);
     // Limits may be ticks or per cent, from a price that the list does not state.
     let price_limit = |text| match security.limit_type {
         b"" | b"0" => price(text),
-        // mutant: fix market data: a limit in ticks is published as a price
         _ => Price::NULL,
     };
     let maturity = maturity_date(security.maturity_date).unwrap_or(0);

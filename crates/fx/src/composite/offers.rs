@@ -86,7 +86,6 @@ impl PairOffers {
 
     /// Whether the composite depends on offers at a price.
     fn reaches(&self, side: Side, price: i64) -> bool {
-        // mutant: fx: a composite does not see a change of its last offer
         self.reach[side.index()].is_none_or(|reach| !is_better(side, reach, price))
     }
 
@@ -101,7 +100,6 @@ impl PairOffers {
         }
         let level = &mut levels[at];
         match offer.is_full {
-            // mutant: fx: bands at the best are added up
             true => level.largest = level.largest.max(offer.size),
             false => level.sum += i128::from(offer.size),
         }

@@ -92,7 +92,6 @@ impl PairReference {
         self.is_dirty = false;
         let count = self.mids2.len();
         if count >= BANKS_MIN {
-            // mutant: fx: the reference is the mean of the outermost mids
             let (low, high) = (self.mids2[(count - 1) / 2], self.mids2[count / 2]);
             self.valid2 = Some((low + high).div_euclid(2));
             self.ends_ns = NEVER;
@@ -115,7 +114,6 @@ impl PairReference {
             let is_far = |price: i64| (2 * price - reference2).abs() > 2 * off_ticks;
             match own {
                 [None, None] => was_off,
-                // mutant: fx: a bank with one price off the market is on it
                 [bid, ask] => bid.is_some_and(is_far) || ask.is_some_and(is_far),
             }
         });

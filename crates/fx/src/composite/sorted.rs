@@ -87,7 +87,6 @@ impl SortedOffers {
 
 /// Price, larger size, rank: the order of a sweep without penalties, but for the age.
 fn key(side: Side, offer: &Offer) -> u128 {
-    // mutant: fx: a composite lists the smaller first
     let smaller = (QUANTITY_MAX - offer.size) as u64;
     first_key(side, offer.price) | u128::from(smaller << RANK_BITS | u64::from(offer.bank))
 }

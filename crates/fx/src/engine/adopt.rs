@@ -71,7 +71,6 @@ impl Engine {
         // A report of a cancel has the order's name in 41.
         let names = [report.orig_cl_ord_id, report.cl_ord_id];
         let mut ids = names.into_iter().flatten().filter_map(Id::new);
-        // mutant: fx: an order that the journal lost is refused
         let (id, parent) = ids.find_map(|id| {
             let parent = self.lost.parent_of(&id)?;
             self.orders.of_id(&id).is_none().then_some((id, parent))

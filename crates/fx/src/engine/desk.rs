@@ -123,7 +123,6 @@ impl Engine {
 
     /// Resolves an order with the desk's information, also beyond its quantity: positions can always be made true.
     fn resolve(&mut self, id: Option<&Id>, cum: Option<i64>, price: Option<&Id>, out: &mut Batch) {
-        // mutant: fx: fills are taken back by a resolution
         let Some((at, add)) = self.resolution(id, cum, price) else {
             let found = id.and_then(|id| self.orders.of_id(id));
             let bank = found.map(|at| self.orders.get(at).terms.bank);
@@ -151,7 +150,6 @@ impl Engine {
         let mut bookers = self.setup.risk.bookers.iter();
         let by = by.filter(|by| bookers.any(|booker| booker == by.as_str()));
         match (by, trade) {
-            // mutant: fx: any user may book
             (None, _) => BookState::Person,
             (_, None) => BookState::BadBook,
             (Some(by), Some(trade)) => self.desk_trades.judge(by, trade),

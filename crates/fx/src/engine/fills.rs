@@ -107,7 +107,6 @@ impl Engine {
         let (quantity, price) = report.trade()?;
         let exec_id = Id::lossy(report.exec_id?);
         let fill = Booking::reported(FillKind::Correct, exec_id, quantity, price, report);
-        // mutant: fx: a correction of another currency is booked
         (!report.is_of_other_currency(pair)).then_some(fill)
     }
 

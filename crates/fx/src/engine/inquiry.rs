@@ -119,7 +119,6 @@ impl Engine {
     /// The desk enables a bank for which it was called: it has asked for itself. The bank is still asked, if it can be.
     pub(super) fn desk_has_asked(&mut self, bank: Bank) {
         let inquiry = &mut self.order_sessions[bank].inquiry;
-        // mutant: fx: a bank that the desk has asked still holds back orders
         // mutant: fx: a pair that is enabled before the desk was called releases its bank
         inquiry.is_released |= inquiry.is_called;
         self.count_inquiries();
@@ -136,12 +135,10 @@ impl Engine {
     pub(super) fn inquiry_timers(&mut self, out: &mut Batch) {
         for bank in 0..self.order_sessions.len() {
             let inquiry = self.order_sessions[bank].inquiry;
-            // mutant: fx: the desk is not called for a bank that does not answer a mass status request
             if inquiry.call_ns <= self.now() {
                 self.call_desk(bank, out);
             }
             if inquiry.again_ns <= self.now() {
-                // mutant: fx: a mass status request after a reboot is sent once
                 self.inquire(bank, &[], out);
             }
         }

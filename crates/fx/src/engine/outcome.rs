@@ -31,7 +31,6 @@ impl Engine {
         if unfilled > 0 {
             let parent = self.parents.note(terms.parent);
             let pause_ns = ns(self.setup.router.retry_ms[parent.terms.urgency]);
-            // mutant: fx: a parent does not pause
             parent.retry_ns = parent.retry_ns.max(now_ns.saturating_add(pause_ns));
             let retry_ns = parent.retry_ns;
             self.wake_at(retry_ns);
@@ -39,7 +38,6 @@ impl Engine {
         self.count_outcome(at, cum == 0);
         if cum > 0 {
             self.cooldowns.succeed(slot);
-        // mutant: fx: a reject that was unknown cools down again
         } else if !is_free {
             self.fail(terms.bank, terms.pair, code, out);
             self.rejects.add(now_ns);
@@ -97,7 +95,6 @@ impl Engine {
     /// itself does nothing then.
     pub(super) fn kill_by(&mut self, by: Option<Id>, out: &mut Batch) {
         let is_by_itself = by.is_some_and(|by| by.as_str().starts_with(AUTO));
-        // mutant: fx: a repeated kill does nothing
         if self.kill.is_killed() && is_by_itself {
             return;
         }
@@ -133,7 +130,6 @@ impl Engine {
         let terms = order.terms;
         let is_up = self.order_sessions[terms.bank].is_up;
         // mutant: fx: an unknown order is not canceled
-        // mutant: fx: a cancel request is sent while one is out
         if !order.is_cancel_wanted() || !is_up || order.is_cancel_out(now_ns) {
             return;
         }

@@ -76,7 +76,6 @@ impl Engine {
         for pair in &changes.quoted {
             let slot = self.setup.slot(bank, *pair);
             match changes.taken_up_ns {
-                // mutant: fx: a reader that joins makes quotes fresh
                 Some(quoted_ns) => self.streams.note_quoted(slot, quoted_ns.min(now_ns)),
                 None => {
                     self.streams.note_quoted(slot, now_ns);

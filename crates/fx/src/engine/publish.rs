@@ -10,7 +10,6 @@ impl Engine {
     pub(super) fn publish_changes(&mut self, out: &mut Batch) {
         match self.setup.conflate_ns {
             0 => self.publish(out),
-            // mutant: fx: a conflated change is published at the end of the session alone
             _ => self.wake_at(self.conflation_due_ns()),
         }
     }

@@ -26,7 +26,6 @@ impl Engine {
         let by_id = self.orders.find(bank, report.cl_ord_id);
         let known = by_id.or_else(|| self.orders.find(bank, report.orig_cl_ord_id));
         let known = match (report.cl_ord_id, report.orig_cl_ord_id) {
-            // mutant: fx: a report that names its order by 37 alone is of no order
             (None, None) => self.orders.find_by_bank_id(bank, report.order_id),
             _ => known,
         };
@@ -37,7 +36,6 @@ impl Engine {
             None if !is_reversal => self.adopt(bank, report, out),
             known => known,
         };
-        // mutant: fx: a repeated status is ignored
         if (is_reversal || kind == ReportKind::Trade) && !self.is_new(bank, found, report) {
             return;
         }
@@ -114,7 +112,6 @@ impl Engine {
             // mutant: fx: a trade that differs from its order is booked
             ReportKind::Trade => report.dispute(order, pair),
             _ if state.is_end() => report.dispute_of_growth(order),
-            // mutant: fx: a status of another pair books a fill
             _ => report.dispute_of_state(order, pair),
         };
         if let Some(dispute) = disputed {
@@ -166,7 +163,6 @@ impl Engine {
         let is_named = bookings.late.is_none_or(|late| self.name(at, &late, out));
         is_booked |= bookings.late.is_some() && is_named;
         let ours = self.setup.account.as_str().as_bytes();
-        // mutant: fx: a trade of another account is booked without an alarm
         if is_booked && report.account.is_some_and(|account| account != ours) {
             let terms = self.orders.get(at).terms;
             self.alarm(Alarm::Account, Some(terms.bank), Some(terms.id), out);
@@ -255,7 +251,6 @@ impl Engine {
         if let Some(at) = found {
             self.orders.change(at, |order| order.asking.mention());
         }
-        // mutant: fx: orders absent from a mass status are not requested
         if report.last_rpt_requested == Some(b"Y") {
             self.mass_status_ended(bank, out);
         }

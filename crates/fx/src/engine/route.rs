@@ -87,7 +87,6 @@ impl Engine {
         // One attempt is of now, and does not wait until the banks have said which orders they have.
         let parent = self.parents.get(at);
         let attempt = attempt(parent.terms.lifetime).filter(|_| !parent.has_sent);
-        // mutant: fx: an attempt waits until all banks were asked for lost orders
         if let Some(reason) = attempt.filter(|_| self.lost.is_asking) {
             self.end_parent(at, reason, out);
             return;
@@ -111,7 +110,6 @@ impl Engine {
             return Some(EndReason::Filled);
         }
         let lot = self.setup.pairs[parent.terms.pair].config.lot;
-        // mutant: fx: a rest of less than a lot waits for its deadline
         let is_rest = exposure.out() == 0 && 0 < parent.open() && parent.open() < lot;
         let rest = is_rest.then_some(EndReason::Rest);
         let Some(reason) = attempt(parent.terms.lifetime) else {
@@ -149,9 +147,7 @@ impl Engine {
         let pair = &self.setup.pairs[terms.pair].config;
         let takes = opposite(terms.side);
         let offers = self.composites.offers(terms.pair, takes);
-        // mutant: fx: one bank is enough
         let is_off = |offer: &Offer| self.composites.is_off(usize::from(offer.bank), terms.pair);
-        // mutant: fx: a bank off the market counts as one that quotes
         let near = offers.iter().filter(|offer| !is_off(offer));
         if !has_banks(near, self.setup.risk.min_banks) {
             return Err(WaitReason::Thin);
@@ -161,7 +157,6 @@ impl Engine {
         };
         let reference2 = self.composites.reference2(&self.setup, terms.pair);
         let reference2 = reference2.ok_or(WaitReason::NoReference)?;
-        // mutant: fx: a crossed market is traded
         if bid - ask > pair.crossed_max_ticks {
             return Err(WaitReason::Crossed);
         }
@@ -219,8 +214,6 @@ impl Engine {
             };
             let slot = self.setup.slot(bank, pair);
             let entry = &self.quotes.book(slot).entries()[offer.entry as usize];
-            // mutant: fx: a used entry is taken again
-            // mutant: fx: prices far from the mid are traded
             if entry.is_used || (2 * offer.price - reference2).abs() > collar2 {
                 continue;
             }
@@ -233,7 +226,6 @@ impl Engine {
     /// Whether a bank may receive orders of a pair.
     fn is_routable(&self, bank: Bank, pair: Pair) -> bool {
         let (now_ns, session) = (self.now(), &self.order_sessions[bank]);
-        // mutant: fx: a bank with an unknown order receives more orders
         let is_in_doubt = self.orders.is_in_doubt(bank, pair);
         let sent = session.rate.count(now_ns);
         // mutant: fx: a bank receives more orders than its rate limit
@@ -310,7 +302,6 @@ impl Engine {
                 .find(|draft| draft.bank == bank && !is_quoted);
             if let Some(draft) = same {
                 draft.quantity += leg.quantity;
-                // mutant: fx: a limit order has the best price of its entries
                 if is_within(side, leg.offer.price, Some(draft.price)) {
                     draft.price = leg.offer.price;
                 }
@@ -321,7 +312,6 @@ impl Engine {
                 quantity: leg.quantity,
                 price: leg.offer.price,
                 quote_id: Some(entry.quote_id).filter(|id| is_quoted && !id.is_empty()),
-                // mutant: fx: a ticket may be filled in part
                 is_fok: kind == PlanKind::Full || leg.offer.is_full,
                 penalty: leg.offer.penalty,
             });

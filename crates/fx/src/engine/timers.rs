@@ -46,7 +46,6 @@ impl Engine {
         let now_ns = self.now();
         let is_over = |at: &usize| {
             let parent = self.parents.get(*at);
-            // mutant: fx: a parent works beyond its deadline
             parent.is_working()
                 && parent
                     .deadline_ns
@@ -99,7 +98,6 @@ impl Engine {
     pub(super) fn rate_due_ns(&self, bank: Bank) -> u64 {
         let (rate, now_ns) = (&self.order_sessions[bank].rate, self.now());
         let is_at_limit = rate.count(now_ns) >= self.setup.banks[bank].config.max_orders_per_s;
-        // mutant: fx: a bank at its rate limit is not tried again by itself
         match is_at_limit {
             true => rate.due_ns(now_ns),
             false => NEVER,

@@ -106,7 +106,6 @@ impl Engine {
         }
         session.is_up = true;
         session.mass_status = None;
-        // mutant: fx: orders of a lost session are not canceled when it is back
         for at in self.live_of(bank) {
             self.ask_cancel(at, out);
         }
@@ -139,7 +138,6 @@ impl Engine {
         for at in self.unknown_of(bank) {
             match self.orders.change(at, |order| order.asking.end_mass()) {
                 Mention::Awaited => self.ask(at, out),
-                // mutant: fx: an order that a mass status says is alive is forgotten
                 Mention::Mentioned => {
                     self.orders
                         .change(at, |order| order.asking.ask_later(later_ns));

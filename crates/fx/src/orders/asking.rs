@@ -72,7 +72,6 @@ impl Asking {
 
     /// The next action; sets the timer of the one after it.
     pub fn next(&mut self, now_ns: u64, status_ns: u64, tries_max: u32) -> Question {
-        // mutant: fx: the status of an unknown order is requested without end
         if self.tries >= tries_max {
             self.due_ns = NEVER;
             self.is_called = true;

@@ -132,7 +132,6 @@ fn of_trade(
             ..Bookings::default()
         };
     }
-    // mutant: fx: a trade of more than the growth of CumQty is booked
     if growth < quantity {
         return Bookings::CONTRADICTION;
     }
@@ -176,14 +175,11 @@ pub fn contradicts(order: &Order, report: &Report<'_>) -> bool {
     let ends = matches!(report.ord_status, Some(b"4" | b"8" | b"C"));
     // mutant: fx: a filled order with too small a CumQty frees the rest
     let is_filled_in_part = is_below && report.ord_status == Some(b"2");
-    // mutant: fx: an end with a quantity that is still open frees it
     let is_open_end = is_below && ends && leaves.is_some_and(|leaves| leaves > 0);
-    // mutant: fx: a LeavesQty out of range is passed over
     let is_beyond = is_below && report.is_leaves_beyond(order.terms.quantity - cum);
     let held = order.cum() - order.reversed();
     // mutant: fx: a CumQty that shrinks is taken
     let shrinks = report.kind() != ReportKind::Trade && cum < held && !report.is_old_state();
-    // mutant: fx: an unknown order with fills frees the rest
     let is_denied = report.says_never_arrived() && held > 0;
     is_filled_in_part || is_open_end || is_beyond || shrinks || is_denied
 }
@@ -206,7 +202,6 @@ fn implied(
         Side::Bid => average.0 - tick > limit.0,
         Side::Ask => average.0 + tick < limit.0,
     };
-    // mutant: fx: an average far beyond the order's price is booked
     if average.is_some_and(is_worse) {
         return None;
     }

@@ -80,7 +80,6 @@ impl Executions {
 
     fn note(&mut self, owner: Owner, exec_id: Option<&[u8]>) -> bool {
         let is_new = match exec_id.and_then(Id::new) {
-            // mutant: fx: a repeated report is taken again
             Some(exec_id) => self.reported.insert((owner, exec_id)),
             None => true,
         };
@@ -129,7 +128,6 @@ impl Executions {
             assert!(fill.order == order, "a-chain-has-the-fills-of-its-order");
             let is_derived = matches!(fill.booking.kind, FillKind::Status | FillKind::Manual);
             let contains = fill.from <= cum - quantity && cum <= fill.from + fill.whole;
-            // mutant: fx: a late original names more than is left
             if is_derived && contains && fill.booking.quantity >= quantity {
                 first = Some(at);
             }

@@ -264,7 +264,6 @@ impl Order {
             return;
         }
         let said = match ord_status {
-            // mutant: fx: an order that is filled is not done
             _ if self.cum >= self.terms.quantity => Filled,
             Some(b"A") => PendingNew,
             Some(b"0") => New,
@@ -301,7 +300,6 @@ impl Order {
     pub fn ask_cancel(&mut self, until_ns: u64) {
         self.is_cancel_asked = true;
         self.cancel_until_ns = until_ns;
-        // mutant: fx: a cancel request makes an unknown order known
         if self.state.is_open() {
             self.set_pending_cancel();
         }

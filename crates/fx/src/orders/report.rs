@@ -219,7 +219,6 @@ impl<'a> Report<'a> {
         };
         let other = self.is_of_other(terms, pair) || self.trade().is_none();
         self.is_elsewhere(order, pair)
-            // mutant: fx: a price worse than the order's within its tick is booked
             .or(self.price().is_some_and(is_worse).then_some(Dispute::Price))
             .or(other.then_some(Dispute::Other))
     }

@@ -81,17 +81,14 @@ impl Orders {
     /// An order of a bank by its ClOrdID.
     pub fn find(&self, bank: Bank, id: Option<&[u8]>) -> Option<usize> {
         let at = *self.by_id.get(&id.and_then(Id::new)?)?;
-        // mutant: fx: a bank reports another bank's order
         (self.orders[at].terms.bank == bank).then_some(at)
     }
 
     /// The newest order of a bank by the OrderID (37) that the bank gave it. Not for the path.
     pub fn find_by_bank_id(&self, bank: Bank, id: Option<&[u8]>) -> Option<usize> {
         let id = bank_id(id)?;
-        let is_it = |at: &usize| {
-            // mutant: fx: an OrderID of another bank names an order
-            self.bank_ids[*at] == Some(id) && self.orders[*at].terms.bank == bank
-        };
+        let is_it =
+            |at: &usize| self.bank_ids[*at] == Some(id) && self.orders[*at].terms.bank == bank;
         (0..self.orders.len()).rev().find(is_it)
     }
 
@@ -151,7 +148,6 @@ impl Orders {
 
     /// Whether a bank has an unknown or disputed order of a pair, or an unknown one of any pair for which the desk was not called.
     pub fn is_in_doubt(&self, bank: Bank, pair: Pair) -> bool {
-        // mutant: fx: an order that nobody explains takes its bank out of all pairs
         self.doubtful[bank * self.pairs + pair] > 0 || self.uncalled[bank] > 0
     }
 

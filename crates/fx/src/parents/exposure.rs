@@ -47,7 +47,6 @@ impl Exposure {
 
     /// Available for new orders.
     pub fn open(&self) -> i64 {
-        // mutant: fx: fills beyond a parent make its worst case smaller
         (self.quantity - self.done - self.out).max(0)
     }
 

@@ -39,7 +39,6 @@ impl Sweep {
                 break;
             }
             let bank = usize::from(offer.bank);
-            // mutant: fx: bands are added up
             if offer.is_full
                 || Some(bank) == without
                 || !is_within(want.takes, offer.price, want.limit)
@@ -47,16 +46,12 @@ impl Sweep {
                 continue;
             }
             let taken = self.taken[bank];
-            // mutant: fx: a sweep goes beyond the cap
             let most = left.min(want.caps[bank] - taken);
             let take = whole_lots(offer.size.min(most), want.lot);
             let counted = match want.is_quoted[bank] {
-                // mutant: fx: the minimum of a quote holds for the sum
                 true => take,
-                // mutant: fx: the minimum of a limit order holds for each entry
                 false => taken + take,
             };
-            // mutant: fx: a sweep below the minimum
             if take <= 0 || counted < offer.minimum {
                 continue;
             }
@@ -79,6 +74,5 @@ impl Sweep {
 
 /// A quantity rounded down to whole lots.
 pub(crate) fn whole_lots(quantity: i64, lot: i64) -> i64 {
-    // mutant: fx: sizes are not cut to whole lots
     quantity - quantity % lot
 }

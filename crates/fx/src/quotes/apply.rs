@@ -140,7 +140,6 @@ impl Apply<'_> {
         );
         let known = draft.known.as_ref();
         let price = match draft.price {
-            // mutant: fx: a price between two ticks is taken
             Some(text) => ticks::price(text, pair.precision),
             None => known.map(|entry| entry.price),
         };
@@ -148,9 +147,7 @@ impl Apply<'_> {
             Some(text) => ticks::size(text),
             None => known.map(|entry| entry.size),
         };
-        // mutant: fx: the minimum of an entry is the bank's default
         let minimum = draft.minimum.map_or(Some(bank.min_qty), ticks::quantity);
-        // mutant: fx: the end of a quote is not by the wall clock
         let by_wall = |ns: u64| ns.saturating_add_signed(-self.wall_ahead_ns);
         let own_ns = draft
             .expires
@@ -181,7 +178,6 @@ impl Apply<'_> {
             size,
             whole: whole_lots(size, pair.lot),
             minimum,
-            // mutant: fx: a quote lives as long as the later of two ends
             expires_ns: ttl_ns.min(own_ns),
             age: 0,
             quote_id,

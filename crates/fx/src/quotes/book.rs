@@ -150,7 +150,6 @@ impl Book {
     pub fn begin_snapshot(&mut self, request: &Id) {
         for (at, key) in self.keys.iter().enumerate() {
             let is_subscribed = !matches!(key, Key::Request(..) | Key::Mass(..));
-            // mutant: fx: a snapshot of one band takes the others away
             self.leaving[at] = is_subscribed && self.entries[at].request == *request;
             self.leaving_count += usize::from(self.leaving[at]);
         }
@@ -159,7 +158,6 @@ impl Book {
     /// Removes the entries that the snapshot did not set.
     pub fn end_snapshot(&mut self) {
         for at in (0..self.entries.len()).rev() {
-            // mutant: fx: a snapshot leaves old entries
             if self.leaving[at] {
                 self.remove_at(at);
             }

@@ -86,7 +86,6 @@ pub fn id(raw: Raw<'_>) -> Option<Id> {
 
 /// Whether SettlType (63) and SettlDate (64), if present, are the pair's spot date.
 pub fn is_spot(settle_type: Raw<'_>, settle_date: Raw<'_>, spot_date: &str) -> bool {
-    // mutant: fx: a forward is taken for spot
     settle_type.is_none_or(|text| matches!(text, b"0" | b"1"))
         && settle_date.is_none_or(|text| text == spot_date.as_bytes())
 }

@@ -143,7 +143,6 @@ fn parent(setup: &Setup, fields: &Map<String, Value>) -> Result<ParentTerms, Bad
     let quantity = whole(fields, "qty")
         .filter(|quantity| (1..=ticks::QUANTITY_MAX).contains(quantity))
         .ok_or_else(|| BadOrder::Quantity(given(fields, "qty")))?;
-    // mutant: fx: a quantity need not be a multiple of the lot
     if quantity % config.lot != 0 {
         return Err(BadOrder::Lot {
             given: quantity,

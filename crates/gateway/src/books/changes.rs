@@ -117,7 +117,6 @@ impl<T: Copy> EventChanges<T> {
     #[cold]
     pub fn spill(&mut self) {
         for owner in self.owners.iter().filter(|owner| **owner != NONE) {
-            // mutant: live: an event without room shows its books as changes
             self.touched[*owner as usize].rebuilt = true;
         }
         self.changes.clear();

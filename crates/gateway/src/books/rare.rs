@@ -216,7 +216,6 @@ impl MarketBooks {
     /// Whether a book may contain half an event. Changes waiting here count even if the venue is at the end of the
     /// packet.
     pub(super) fn is_event_open(&self) -> bool {
-        // mutant: gateway: a recovered book is seen in the middle of an event
         self.event_open || !self.levels.is_empty() || !self.order_changes.is_empty()
     }
 

@@ -71,7 +71,6 @@ impl MarketBooks {
                 security_id: touched.security_id,
                 validity,
                 direct: touched.direct,
-                // mutant: gateway: a truncated event counts as complete
                 whole: reason == FlushReason::EndOfEvent,
                 changes: if touched.rebuilt { &[] } else { changes },
                 best_bid,

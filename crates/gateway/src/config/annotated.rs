@@ -168,7 +168,6 @@ pub(super) fn annotated(toml: &str, guide: &Guide) -> String {
                     let _ = write!(text, "{} = {{ {} }}", setting.name, lines.join(", "));
                 }
                 (None, None) => {
-                    // mutant: print-config: defaults are left out
                     let _ = write!(text, "# {} =", setting.name);
                 }
             }

@@ -92,7 +92,6 @@ const LETTERS_MAX: usize = 500;
 
 fn one_line(text: &str) -> String {
     let letters = text.chars().take(LETTERS_MAX);
-    // mutant: config: an error prints the whole file
     letters
         .map(|letter| if letter.is_control() { ' ' } else { letter })
         .collect()
@@ -239,7 +238,6 @@ impl Mistake {
         }
         let what = format!("unknown setting `{name}` in {}", self.place.heading());
         let own = names(&self.place.table, self.guide);
-        // mutant: config: a misspelt key has no suggestion
         let fix = if let Some(meant) = nearest(name, own.iter().copied()) {
             format!("did you mean `{meant}`? All settings are in {GUIDE}")
         } else if let Some(other) = self.other_home(name) {
@@ -412,7 +410,6 @@ fn number_meant(key: &str, text: &str) -> Option<String> {
     }
     let unit_ns = match key.rsplit('_').find(|part| *part != "max")? {
         "s" => 1_000_000_000,
-        // mutant: config: the unit of a name is not known
         "ms" => 1_000_000,
         "us" => 1_000,
         _ => return None,

@@ -216,7 +216,6 @@ impl<F: SessionFeed<Source = ()>> ClientLink<F> {
             }));
         }
         // A venue that cannot be reached, or was lost, may be back at any time.
-        // mutant: live: a session that fails again and again is made as often
         self.backoff_ns_max = match is_by_session {
             true => self.failures.pause_max_ns(self.dial.backoff_ns_max),
             false => self.dial.backoff_ns_max,

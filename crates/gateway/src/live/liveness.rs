@@ -67,7 +67,6 @@ impl Liveness {
         if has_paused {
             self.pause = Some(Pause {
                 noticed_ns: now_ns,
-                // mutant: live: what the kernel dropped in the pause was dropped before it
                 dropped: self.dropped,
                 // The round may have polled the sockets before the pause.
                 // mutant: live: a gateway is current in the round in which it was stopped
@@ -112,7 +111,6 @@ pub fn arrived_ns(polled_ns: u64, waited_ns: Option<u64>, is_latest: bool) -> Op
     waited_ns.map(|waited_ns| match waited_ns {
         // No time at all: the wall clock was set back meanwhile.
         0 => 0,
-        // mutant: live: a raised timestamp ends a pause
         _ if !is_latest => 0,
         waited_ns => polled_ns.saturating_sub(waited_ns),
     })

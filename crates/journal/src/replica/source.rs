@@ -84,7 +84,6 @@ impl Source {
     /// # Errors
     /// As [`Follow::poll`].
     pub fn poll(&mut self, most: usize, time_ns: u64, out: &mut Vec<u8>) -> Result<usize, Error> {
-        // mutant: journal: the end of the journal is announced when its records are sent
         let end = self.look_ahead();
         if self.announced != Some(end) {
             self.announce(end, time_ns, out);

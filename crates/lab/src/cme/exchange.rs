@@ -135,7 +135,6 @@ impl Exchange {
         self.publisher.states.append(before.states());
         self.publisher.order_states.append(before.order_states());
         self.publisher.keep_states = before.publisher.keep_states;
-        // mutant: sim: the expected books of a restarted exchange are not emptied
         self.publisher.keep_order_states = before.publisher.keep_order_states;
         self.publisher.note_all_states();
     }

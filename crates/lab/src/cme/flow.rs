@@ -85,7 +85,6 @@ impl Flow {
         for _ in 0..self.random.between(1, 3) {
             let index = self.random.index(defined);
             self.turns[index] += 1;
-            // mutant: market: some instruments stay empty
             let is_traded = self.turns[index].is_multiple_of(QUIET_TURNS);
             match publisher.instruments[index].activity {
                 Activity::Quiet if !is_traded => {}
@@ -139,7 +138,6 @@ impl Flow {
                 self.imply(&instrument, index);
             }
             // A change of the direct book changes the implied prices, in the same event.
-            // mutant: market: implied prices stay when the direct book moves
             self.markets[index].fit_implied(REACH_TICKS * instrument.tick);
         }
         self.tell_book(publisher, index);

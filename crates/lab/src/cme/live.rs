@@ -140,7 +140,6 @@ impl Live {
         self.exchanges_before += 1;
         let course = Random::from_seed(self.seed ^ self.exchanges_before ^ COURSES).next_u64();
         let options = Options {
-            // mutant: sim: a restarted exchange repeats the earlier course
             course: Some(course),
             ..self.options.clone()
         };

@@ -153,7 +153,6 @@ impl Publisher {
     /// Sets the venue's clock, also back; sending times and arrivals continue from there.
     pub fn jump_clock(&mut self, now_ns: u64) {
         self.now_ns = now_ns;
-        // mutant: sim: a clock that steps back stands still
         self.last_sent.clear();
     }
 
@@ -240,7 +239,6 @@ impl Publisher {
                 for order in orders {
                     let entry = &levels[usize::from(order.reference) - 1];
                     let side = List::of_entry_type(entry.entry_type).side;
-                    // mutant: simulator: an order with a price level changes no order book of the expected books
                     let index = index_of(&self.instruments, entry.security_id);
                     self.changed_orders.insert(index);
                     let published = &mut self.published[index];

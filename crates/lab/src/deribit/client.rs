@@ -165,7 +165,6 @@ impl Client {
                     }
                     _ => {
                         venue.totals.logons_refused += 1;
-                        // mutant: access control: a reject by an injected fault counts as a failed Logon
                         self.session.reject_logon(credentials::REFUSAL);
                     }
                 }
@@ -254,7 +253,6 @@ impl Client {
             }
             // The session reserves room for two messages.
             let waiting_max = limits.output_bytes - 2 * limits.message_bytes_max;
-            // mutant: deribit: snapshots are sent without room in the buffer
             if self.session.poll_transmit().len() > waiting_max / 2 {
                 break;
             }

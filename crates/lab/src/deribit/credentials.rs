@@ -110,7 +110,6 @@ impl Credentials {
         if base64_bytes(nonce).is_none_or(|bytes| bytes < NONCE_BYTES_MIN) {
             return Err(CredentialError::RawData);
         }
-        // mutant: access control: a wrong address is rejected before the secret is compared
         let mut hash = Context::new(&SHA256);
         hash.update(&proof.raw_data);
         hash.update(self.secret.expose());

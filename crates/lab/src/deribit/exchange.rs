@@ -62,7 +62,6 @@ impl Exchange {
         throttle_limits: ThrottleLimits,
     ) -> Result<Exchange, Error> {
         let rules = Rules {
-            // mutant: access control: one address may take all connections of the exchange
             unauthenticated_per_address: UNAUTHENTICATED_PER_ADDRESS,
             unauthenticated_max: CLIENTS_MAX,
             throttle_limits,
@@ -118,7 +117,6 @@ impl Exchange {
 
     /// Runs due work; returns whether there was any.
     pub fn work(&mut self, time: ReceiveTime) -> bool {
-        // mutant: access control: the exchange accepts all addresses
         let is_listed = |from| self.venue.credentials.takes(from);
         let mut is_busy = self.port.accept(self.connections.len(), time, is_listed);
         is_busy |= self.meet(time);

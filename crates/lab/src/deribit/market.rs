@@ -196,7 +196,6 @@ impl Market {
         let (Some((bid, _)), Some((offer, _))) = (best(Side::Bid), best(Side::Offer)) else {
             return;
         };
-        // mutant: market: perpetuals have any spread
         if offer - bid <= SPREAD_TICKS_MAX {
             return;
         }

@@ -121,7 +121,6 @@ impl StoredPackets {
         match before.is_empty() {
             false => {
                 let skipped = before.len().saturating_sub(count);
-                // mutant: sim: old packets are the first ones of the session before
                 before.iter().skip(skipped).cloned().collect()
             }
             true => self.session.iter().take(count).cloned().collect(),

@@ -78,7 +78,6 @@ impl Acceptor {
     /// Runs due work; returns whether there was any.
     pub fn work(&mut self, time: ReceiveTime) -> bool {
         let connections = &self.connections;
-        // mutant: access control: an acceptor accepts all addresses
         let is_listed = |from| {
             connections
                 .iter()
@@ -117,11 +116,9 @@ impl Acceptor {
         } = unauthenticated;
         let is_waiting = self.port.queue.is_waiting(from, time);
         match known {
-            // mutant: access control: open connections bypass the login throttle
             Known::Connection(connection)
                 if !is_waiting && !self.connections[connection].is_taken() =>
             {
-                // mutant: access control: a successful Logon clears failures
                 self.connections[connection].connected(stream, &bytes, time);
                 return;
             }
@@ -141,7 +138,6 @@ fn who(unauthenticated: &Unauthenticated<Link>, connections: &[Connection]) -> K
         }
         // A Logon without CompIDs.
         Err(DisconnectReason::BadLogon) => Known::NoSession,
-        // mutant: access control: invalid bytes count as a failed Logon
         _ => Known::NoLogon,
     }
 }

@@ -138,7 +138,6 @@ impl Connection {
     pub fn work(&mut self, time: ReceiveTime) -> bool {
         let exchanged = self.exchange(time);
         // Before the connection ends, because the session then discards the reason.
-        // mutant: fix connection: a store failure is lost with the connection
         if let Some(DisconnectReason::Store(error)) = self.session.disconnect_reason() {
             self.store_failed = Some(error);
         }
@@ -247,7 +246,6 @@ impl Connection {
                     }
                 }
                 Event::Application(message, header, _) => {
-                    // mutant: fix initiator: answers to its orders are sent back
                     if self
                         .orders
                         .as_mut()
@@ -260,7 +258,6 @@ impl Connection {
                         return false;
                     }
                 }
-                // mutant: fix initiator: the text of a refusal is lost
                 Event::LoggedOut(message) => self.text = text(&message),
                 Event::Logon(_)
                 | Event::Rejected(_)

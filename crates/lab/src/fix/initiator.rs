@@ -138,7 +138,6 @@ impl Initiator {
     fn backoff(&mut self, was_up: bool, time: ReceiveTime) -> Duration {
         let backoff = match was_up {
             true => BACKOFF,
-            // mutant: fix initiator: it reconnects without backoff
             false => BACKOFF
                 .saturating_mul(1 << self.in_vain.min(16))
                 .min(BACKOFF_MAX),

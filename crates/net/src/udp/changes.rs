@@ -69,7 +69,6 @@ fn read(mut bytes: &[u8], changed: &mut Changed) {
         let index = message.get(INDEX_AT..INDEX_AT + 4);
         // Of another family: the interface only left a bridge.
         let is_whole = message.get(HEAD_BYTES) == Some(&(libc::AF_UNSPEC as u8));
-        // mutant: sockets: a lost interface is not reported
         if let (libc::RTM_DELLINK, true, Some(index)) = (kind, is_whole, index) {
             let index = [index[0], index[1], index[2], index[3]];
             changed.gone.push(u32::from_ne_bytes(index));

@@ -112,7 +112,6 @@ impl Error {
     pub fn is_of_a_setting(&self) -> bool {
         matches!(
             self,
-            // mutant: sockets: a missing interface is not a configuration error
             Error::NoEndpoint
                 | Error::NoInterface { .. }
                 | Error::NoMulticast { .. }

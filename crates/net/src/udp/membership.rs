@@ -60,7 +60,6 @@ impl Membership {
             self.lose(&changed, sockets);
         }
         let is_lost = sockets.iter().any(Socket::is_lost);
-        // mutant: sockets: a group that was lost is never joined again
         if is_lost && (changed.any || now >= self.retry) {
             self.retry = now + RETRY_EACH;
             self.join_again(sockets);
@@ -70,7 +69,6 @@ impl Membership {
     /// Leaves groups that are no longer received: the kernel limits the memberships of a socket.
     fn lose(&mut self, changed: &Changed, sockets: &mut [Socket]) {
         for index in &changed.gone {
-            // mutant: sockets: a group whose interface went away counts as joined
             sockets.iter_mut().for_each(|socket| socket.lose(*index));
         }
         // The name or address belongs to another interface now: a card with the same name, or one to which the address

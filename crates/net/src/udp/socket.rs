@@ -30,7 +30,6 @@ impl Socket {
         warnings: &mut Vec<Warning>,
     ) -> Result<Socket, Error> {
         let address = endpoint.address;
-        // mutant: sockets: an address of this host is shared
         let group = address.ip().is_multicast();
         if address.ip().is_unspecified() || address.ip().is_broadcast() {
             return Err(Error::Address { address });
@@ -94,7 +93,6 @@ impl Socket {
     /// Whether packets of this source are accepted.
     #[inline]
     pub fn accepts(&self, source: Ipv4Addr) -> bool {
-        // mutant: sockets: packets of every source are accepted
         self.sources.is_empty() || self.sources.contains(&source)
     }
 
@@ -174,7 +172,6 @@ fn request_timestamps(
     if settings.timestamps && !on(libc::SO_TIMESTAMPING, timestamps as i32) {
         warnings.push(Warning::Timestamps { address });
     }
-    // mutant: sockets: the kernel's drop counter is not requested
     if !on(libc::SO_RXQ_OVFL, 1) {
         warnings.push(Warning::Drops { address });
     }
@@ -222,7 +219,6 @@ fn join(
             error,
         },
     };
-    // mutant: sockets: a group is joined for all sources
     if sources.is_empty() || settings.any_source_joins {
         return socket
             .join_multicast_v4(address.ip(), &interface)

@@ -73,7 +73,6 @@ impl Flow {
     /// A request arrived; returns whether it is accepted.
     pub fn request(&mut self, now_ns: u64) -> bool {
         let since_ns = self.asked_ns.map(|at_ns| now_ns.saturating_sub(at_ns));
-        // mutant: relay: a receiver requests refreshes without end
         if since_ns.is_some_and(|since_ns| since_ns < REQUEST_NS_MIN) {
             self.dropped += 1;
             return false;

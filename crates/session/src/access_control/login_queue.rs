@@ -114,8 +114,6 @@ impl<C> LoginQueue<C> {
         self.connections += 1;
         let is_full = self.is_full(from, served);
         // Otherwise addresses that are not allowed would use up the slots of allowed ones.
-        // mutant: access control: an unlisted address is accepted
-        // mutant: access control: attempts during a throttle prolong it
         if !is_listed(from) || is_full || self.is_waiting(from, time) {
             self.turned_away += 1;
             return;

@@ -82,7 +82,6 @@ impl LoginThrottle {
         let (throttle_limits, row) = (self.throttle_limits, self.row(from, now_ns));
         let quiet_ns = now_ns.saturating_sub(row.failed_ns);
         if quiet_ns >= throttle_limits.pause_ns_max.saturating_mul(QUIET_PAUSES) {
-            // mutant: access control: failures never expire
             row.failures = 0;
         }
         row.failures = row.failures.saturating_add(1);
@@ -104,7 +103,6 @@ impl LoginThrottle {
                 self.rows.push(new);
                 return self.rows.len() - 1;
             }
-            // mutant: access control: the latest failure is dropped first
             let oldest = (0..self.rows.len()).min_by_key(|place| self.rows[*place].failed_ns);
             let place = oldest.unwrap_or(0);
             self.rows[place] = new;

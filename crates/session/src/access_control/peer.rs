@@ -35,7 +35,6 @@ impl Peer {
     /// Whether these names and this address are the peer's. The time does not depend on which of them is wrong.
     pub fn is(&self, names: &Names<'_>, from: Ipv4Addr) -> bool {
         let [theirs, ours] = &self.names;
-        // mutant: access control: an address is not checked
         theirs.is(names.sender) & ours.is(names.target) & self.addresses.have(from)
     }
 }

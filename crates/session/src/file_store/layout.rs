@@ -104,7 +104,6 @@ impl RecordHead {
             number: last >> 16,
         };
         let is_sound = head_sum(bytes) == word(&bytes[8..12]);
-        // mutant: fix store: a length is followed before it is verified
         (is_sound && head.length <= MESSAGE_BYTES_MAX).then_some(head)
     }
 

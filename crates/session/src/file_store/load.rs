@@ -80,7 +80,6 @@ pub fn load(file: &File, mut note: impl FnMut(u64, u64, u32)) -> Result<Loaded, 
             }
             Found::Stale if first.is_none() && slot.next_out == 1 => break None,
             Found::Stale => break Some(Damage::Head { number: next }),
-            // mutant: fix store: fewer messages than in the slots are accepted
             Found::End if next < slot.next_out => break Some(missing(next, &slot)),
             Found::End => break None,
             // The slot is written after the record and before the message is sent: this message was not sent.
@@ -186,7 +185,6 @@ fn found(
     }
     room.resize(head.length as usize, 0);
     file.read_exact_at(room, at + RECORD_HEAD as u64)?;
-    // mutant: fix store: a message with a wrong checksum is accepted
     if crc32(room) == head.message_sum {
         return Ok(Found::Record(head));
     }

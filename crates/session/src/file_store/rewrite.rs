@@ -135,7 +135,6 @@ impl<'a> Rewrite<'a> {
     fn rename(&mut self) -> std::io::Result<()> {
         match &self.kept {
             // A file that replaced ours is not overwritten.
-            // mutant: fix store: an existing file of the name is replaced, whoever owns it
             Some((old, _)) if !has_name(old, self.folder, self.name)? => {
                 return Err(Errno::STALE.into());
             }

@@ -30,7 +30,6 @@ impl Clock {
             "the-monotonic-time-never-decreases"
         );
         self.now = ReceiveTime {
-            // mutant: fix session: steps of the host's clock are followed
             wall_ns: time.wall_ns.saturating_add_signed(-self.stepped_ns),
             mono_ns: now_ns,
         };

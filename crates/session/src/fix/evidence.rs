@@ -11,7 +11,6 @@ pub fn printed(bytes: &[u8]) -> String {
     let mut text = String::new();
     for field in bytes.split_inclusive(|byte| *byte == 1) {
         let secret = SECRETS.iter().find(|tag| field.starts_with(tag));
-        // mutant: fix session: a password of a message is in the log
         if let Some(tag) = secret {
             text.push_str(&String::from_utf8_lossy(tag));
             text.push_str("<secret>|");

@@ -12,7 +12,6 @@ pub fn extra_field(text: &str) -> Result<(u32, Vec<u8>), String> {
     let tag = tag.parse().ok().filter(|tag| *tag > 0);
     let is_value = !value.is_empty() && !value.contains('\x01');
     match tag {
-        // mutant: fix session: a configuration sets a password as a field
         Some(tag) if OURS.contains(&tag) => Err(format!(
             "tag {tag} is set by the session, or has a secret, and cannot be set here"
         )),

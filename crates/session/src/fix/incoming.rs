@@ -398,7 +398,6 @@ impl Incoming {
             self.restart(link);
             let role = link.settings().role;
             link.agree(logon::agreed_s(role, link.heartbeat_s(), theirs_s));
-            // mutant: fix session: the answer to a Logon has another HeartBtInt
             link.logon(theirs_s, true, |_| {});
         }
         link.expect_behind_logon();

@@ -382,7 +382,6 @@ impl<S: Store> Link<S> {
     pub fn serve(&mut self, first: u64, last: u64) {
         self.counters.resends_served += 1;
         self.resend.request(first, last);
-        // mutant: fix session: a message waits in a store that keeps none
         if !self.sequencer.store().keeps_messages() {
             self.resend.skip_all();
         }
@@ -429,7 +428,6 @@ impl<S: Store> Link<S> {
         };
         let applications = &self.settings.applications;
         match frame(&self.scratch[..length], length) {
-            // mutant: fix session: an application's policy is not asked
             Ok(Frame::Whole(message)) if applications.is_sent_again(message.msg_type()) => {
                 let fill = self.resend.sent();
                 self.fill(fill, true);

@@ -25,7 +25,6 @@ impl<'a> ParsedHeader<'a> {
             },
             Err(reject) => ParsedHeader {
                 header: Header::salvaged(message),
-                // mutant: fix session: the second of two equal header tags is used
                 fault: Some(reject.into()),
             },
         }

@@ -187,7 +187,6 @@ impl<M: Words> Writer<M> {
             Err(NoRoom::TooLong { .. }) => return Err(Refused::Corrupt),
         }
         // The activity statement of the previous writer does not apply to this one.
-        // mutant: live: the state of one publisher is applied to the next
         #[cfg(not(loom))]
         super::Activity::default().store(writer.memory.words());
         writer.memory.words()[place::GENERATION].store(writer.generation, Ordering::Relaxed);

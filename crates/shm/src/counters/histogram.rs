@@ -15,7 +15,6 @@ pub const BUCKETS: usize = ((64 - PRECISION_BITS as usize) + 1) << PRECISION_BIT
 pub fn bucket_of(value: u64) -> usize {
     const EXACT: u64 = (2 << PRECISION_BITS) - 1;
     let shift = EXACT.leading_zeros() - (value | EXACT).leading_zeros();
-    // mutant: shm: buckets are wider than documented
     ((shift as usize) << PRECISION_BITS) + (value >> shift) as usize
 }
 

@@ -210,7 +210,6 @@ impl Layout {
             ),
         ];
         for (what, at, count, each) in ends {
-            // mutant: shm: counters are read beyond their mapping
             if end(at, count, each).is_none_or(|end| end > words) {
                 return Err(Corrupt::Size {
                     what,
@@ -282,7 +281,6 @@ pub fn read_descriptor(words: &[AtomicU64]) -> Option<[String; 3]> {
 
 /// Whether a text has no control characters, which could control a terminal.
 pub fn is_printable(text: &[u8]) -> bool {
-    // mutant: shm: names of counters clear the screen
     text.iter().all(|byte| (b' '..=b'~').contains(byte))
 }
 

@@ -188,7 +188,6 @@ impl Root {
         }
         // Without the higher bits: a directory may pass its group on to new files.
         let mode = stat.st_mode & 0o777;
-        // mutant: shm: files open to others are trusted
         if mode & !allowed != 0 {
             return Err(Error::Exposed {
                 path: path(),
@@ -292,7 +291,6 @@ impl Directory {
         let flags =
             OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let handle = open_beneath(self.handle(), file, flags, Mode::RUSR | Mode::WUSR)?;
-        // mutant: shm: the umask decides about modes
         rustix::fs::fchmod(&handle, Mode::from_raw_mode(self.file_mode(written_by)))?;
         Ok(handle)
     }
@@ -350,7 +348,6 @@ pub(super) fn check_name(what: &'static str, name: &str) -> Result<(), Error> {
     let why = if name.is_empty() {
         "it is empty"
     } else if name.len() > NAME_BYTES_MAX {
-        // mutant: shm: hidden names are accepted
         "it is too long"
     } else if name.starts_with('.') {
         "it starts with '.'"

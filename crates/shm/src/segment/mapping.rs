@@ -219,7 +219,6 @@ impl Mapping {
     ) -> Result<Self, Error> {
         directory::check_name("file", file)?;
         let flags = match access {
-            // mutant: shm: readers open for writing
             Access::Read => OFlags::RDONLY,
             Access::Write => OFlags::RDWR,
         };
@@ -512,7 +511,6 @@ fn lock_file(file: &OwnedFd, path: &Path, options: &Options) -> Result<(), Error
     // maps any more.
     let deadline = Instant::now() + IN_USE_AFTER_DEATH;
     while !flock::try_lock(file).map_err(Error::system("lock", path))? {
-        // mutant: names: a file of a process that is just dying stays in use
         if Instant::now() >= deadline {
             let process = Identity::of(file).ok().and_then(flock::holder);
             let path = path.to_owned();

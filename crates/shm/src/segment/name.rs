@@ -33,7 +33,6 @@ impl Name {
     /// the name counts as present: a temporary lack of memory must not end the process.
     pub fn is_lost(&self) -> bool {
         match rustix::fs::lstat(&self.path) {
-            // mutant: names: only a removed name is detected, not one that leads elsewhere
             Ok(stat) => Identity::from(&stat) != self.identity,
             Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => true,
             Err(_) => false,

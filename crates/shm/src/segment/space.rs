@@ -37,7 +37,6 @@ pub fn check_room(
     sparse: bool,
 ) -> Result<(), Error> {
     // Exceeding the limit raises a signal that ends the process.
-    // mutant: shm: the file size limit raises a signal
     if let Some(limit_bytes) = getrlimit(Resource::Fsize).current
         && bytes > limit_bytes
     {

@@ -59,14 +59,12 @@ impl WriterLock {
             folder,
         };
         // Its last holder may have removed it after this open: then it locks nothing.
-        // mutant: names: a removed lock file counts as held
         if let Some(path) = lock.lost_name() {
             let path = path.to_owned();
             return Err(Error::Missing { path });
         }
         sign(&lock.file).map_err(failed())?;
         lock.file.try_lock(SIGNED_BYTE).map_err(failed())?;
-        // mutant: shm: incomplete files are not removed
         remove_unfinished(&lock.directory)?;
         Ok(lock)
     }
@@ -74,7 +72,6 @@ impl WriterLock {
     /// A name that no longer leads here: the path of the bus, or that of its lock file. Another writer may then start
     /// under it, and other processes cannot find this one. Two system calls.
     pub fn lost_name(&self) -> Option<&Path> {
-        // mutant: names: the writer does not check its directory
         let names = [&self.folder.name, &self.file_name];
         names
             .into_iter()
@@ -139,7 +136,6 @@ impl FolderLock {
         let name = Name::new(path.clone(), &folder).map_err(failed())?;
         // Its holder is about to take or release the lock file; or has lost it.
         for _ in 0..LOOKS {
-            // mutant: names: the directory has no lock
             if flock::try_lock(&folder).map_err(failed())? {
                 return Ok(Self { folder, name });
             }

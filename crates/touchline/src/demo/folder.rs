@@ -111,7 +111,6 @@ pub fn clean_up_after(process: u32) -> Result<(), Failure> {
     let path = path_of(process);
     let patience = Instant::now() + PATIENCE;
     // The pipe may close before the lock is released, and child processes may still be creating files.
-    // mutant: demo: files of a killed demo are not removed
     while path.exists() && Instant::now() < patience {
         if let Some(_lock) = lock(&path) {
             let _ = fs::remove_dir_all(&path);
@@ -119,7 +118,6 @@ pub fn clean_up_after(process: u32) -> Result<(), Failure> {
         thread::sleep(NAP);
     }
     if let Some(bus) = LeftBus::of_line(&told) {
-        // mutant: demo: the bus is not removed
         bus.remove(PATIENCE, NAP);
     }
     Ok(())
@@ -137,7 +135,6 @@ fn sweep() {
             continue;
         };
         // A new folder is not locked yet.
-        // mutant: demo: the next demo does not clean up
         if is_running(process) {
             continue;
         }

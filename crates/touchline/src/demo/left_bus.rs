@@ -56,7 +56,6 @@ impl LeftBus {
                     let _ = remove(&root, &self.bus);
                     return;
                 }
-                // mutant: demo: a foreign bus is removed
                 Ok(Some(_)) | Err(_) => return,
             }
         }

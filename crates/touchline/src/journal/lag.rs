@@ -28,7 +28,6 @@ pub struct Lag {
 impl Lag {
     /// Takes the distance of now.
     pub fn change(&mut self, lag_bytes: u64) -> Option<Change> {
-        // mutant: journal: a copy at the limit is behind and has caught up with each record
         let limit = if self.is_behind {
             CAUGHT_UP_BYTES
         } else {

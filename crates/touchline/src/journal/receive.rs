@@ -251,7 +251,6 @@ impl<'a> Receiver<'a> {
 
     /// One line for each reason: it is tried twice a second.
     fn lose(&mut self, reason: String) {
-        // mutant: journal receive: every attempt to connect is a line
         if self.lost.as_ref() == Some(&reason) {
             return;
         }
@@ -413,7 +412,6 @@ impl Link {
         let took_ns = self
             .begun_ns
             .map_or(0, |begun_ns| now_ns.saturating_sub(begun_ns));
-        // mutant: journal receive: one message may take for ever
         if took_ns > MESSAGE_NS {
             let seconds = MESSAGE_NS / 1_000_000_000;
             let reason = format!("a message did not come whole in {seconds} s");

@@ -313,12 +313,10 @@ impl<'a> Port<'a> {
 
     /// Why a connection of this host is not accepted.
     fn refusal(&self, from: Ipv4Addr) -> Option<String> {
-        // mutant: journal send: with TLS every address is accepted
         if !self.allow.is_empty() && !self.allow.contains(&from) {
             return Some("not in --allow".to_owned());
         }
         let pending = self.copies.iter().filter(|copy| copy.is_pending());
-        // mutant: journal send: one address can take every place of pending connections
         let of_address = pending.clone().filter(|copy| *copy.from.ip() == from);
         if of_address.count() >= PENDING_PER_ADDRESS_MAX {
             return Some(format!(

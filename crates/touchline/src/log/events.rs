@@ -278,7 +278,6 @@ events! {
     JOURNAL_SEND_LOST = Warn Each "journal_send_lost" [copy reason]
         "the connection of a copy ended: what is written from now on is not on that host"
         "check journal receive on that host, and the network; it connects again by itself";
-    // mutant: journal send: lines about refused connections are not limited
     JOURNAL_SEND_REFUSED = Warn Limited "journal_send_refused" [copy reason]
         "a connection was refused, or ended before it was that of a copy"
         "see reason; block foreign connections in the firewall";

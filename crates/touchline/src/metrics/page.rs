@@ -244,7 +244,6 @@ fn write_process(page: &mut Page, process: &ProcessView) {
     };
     let age = counters_file.age();
     let freshness = Freshness::of(age, process.process.is_some());
-    // mutant: metrics: counters of a stopped engine are current
     let is_stale = u64::from(!freshness.is_fresh());
     write_of_process(page, of_process::COUNTERS_STALE, name, is_stale);
     if let Some(age) = age {

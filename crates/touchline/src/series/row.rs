@@ -77,7 +77,6 @@ impl TradeRow<'_> {
         let trade = self.trade;
         let mut row = Record::new(line, form);
         head(&mut row, self.timestamps, self.definition, self.state);
-        // mutant: series: trades have the venue's prices with --display
         row.price("price", self.prices.of(self.definition, trade.price));
         let exponent = self.definition.quantity_exponent;
         row.quantity("quantity", trade.quantity, exponent);

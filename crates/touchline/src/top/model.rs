@@ -304,7 +304,6 @@ impl Model {
         if self.monitor.is_engine(&self.bus) {
             return self.look_at_engine();
         }
-        // mutant: top: buses are not listed for one that does not exist
         let words = |error| missing::words_at(self.monitor.path(), &self.bus, error);
         let (overview, readers) = self.monitor.overview(&self.bus).map_err(words)?;
         let counters_file = self.monitor.counters(&self.bus);

@@ -243,7 +243,6 @@ impl<const N: usize> Files<N> {
         let page_bytes = lock.directory().page_bytes()?;
         let open = |file, options: &Options, words: usize| {
             let mapping = match Mapping::open(lock.directory(), file, Access::Write, options) {
-                // mutant: names: a file in use is left to a second one and removed
                 Err(in_use @ segment::Error::InUse { .. }) => return Err(in_use),
                 Err(_) => return Ok(None),
                 Ok(mapping) => mapping,
@@ -438,7 +437,6 @@ impl<const N: usize> Reading<N> {
         let open = |file, options| Mapping::open(&directory, file, Access::Read, options);
         let ring = open(RING, &options)?;
         // Checked before anything else: another layout may have other files.
-        // mutant: bus: rings of any layout are read
         readable(&ring, bus)?;
         let tables = each(tables, |file| open(file, &sparse))?;
         let table = |mapping: Mapping| {

@@ -46,7 +46,6 @@ impl<'a> Frame<'a> {
             bits => {
                 for (word, chunk) in to.iter().zip(whole) {
                     let value = u64::from_le_bytes(*chunk);
-                    // mutant: bus: a piece of a message begins at the next whole word
                     word.store((self.part | value << bits).to_le(), Ordering::Relaxed);
                     self.part = value >> (64 - bits);
                 }

@@ -36,7 +36,6 @@ impl Liveness {
             return None;
         }
         // A time ahead of ours is of another clock, and treated as an old one.
-        // mutant: live: a reader that was stopped reports its publisher as stalled
         let age_ns = match stated == again {
             // mutant: live: a clock that is ahead counts as activity
             true => now_ns.abs_diff(again.at_ns),

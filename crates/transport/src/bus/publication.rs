@@ -132,9 +132,7 @@ impl Publication {
     /// # Errors
     /// The damage.
     pub fn check(&self) -> Result<(), Damage> {
-        // mutant: names: the publisher does not check its lock
         Damage::of_name(self.lock.lost_name())?;
-        // mutant: names: the publisher does not check its ring
         Damage::of_file(self.ring.memory())?;
         if let (Some(registered), Some(policy)) = (self.ring.registered(), &self.policy) {
             // Not its length: readers of a group may truncate it, and must not end the publisher by that.

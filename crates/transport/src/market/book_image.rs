@@ -55,7 +55,6 @@ pub fn used(head: &[u64], levels_max: usize) -> [Range<usize>; LISTS] {
     std::array::from_fn(|list| {
         let begin = HEAD + first_row(list, levels_max) * ROW;
         let count = usize::from((counts >> (16 * list)) as u16);
-        // mutant: bus: only the best half of a slot is copied
         begin..begin + count * ROW
     })
 }

@@ -193,7 +193,6 @@ impl Images {
         self.book.validity = before.state().price_of(channel.state().price_of(own));
         let is_live = self.book.validity == Validity::Live;
         // The publisher is checked after the slot: the content was current at its last statement.
-        // mutant: bus: the book of a publisher that has ended is live
         // mutant: live: the book of a stalled publisher is live in a lookup
         if is_live && (self.publisher.is_none() || self.reading.is_stalled()) {
             self.book.validity = Validity::Stale;

@@ -85,7 +85,6 @@ impl OrderBookImage {
 
     /// Whether an order whose message ends at `position` is in the book.
     pub fn counts(&self, position: u64, channel: &ChannelImage) -> bool {
-        // mutant: orders: rows of an emptied book count
         let is_of_book = self
             .cleared_at
             .is_none_or(|cleared| !is_before(position, cleared));

@@ -141,10 +141,8 @@ fn put(rows: &mut ReservedTable, instrument: Instrument, order: &OrderChange, en
     }
     let held = rows.table.content(row).and_then(number_of);
     match order.action {
-        // mutant: orders: the row of a removed order is emptied whatever order uses it
         OrderAction::Delete if held == Some(number) => rows.table.change(row, end, write_none),
         OrderAction::Delete => None,
-        // mutant: orders: an order takes the row of a newer one
         _ if held.is_some_and(|held| held > number) => None,
         _ => rows
             .table

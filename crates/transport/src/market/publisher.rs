@@ -132,7 +132,6 @@ impl Publisher {
             let word = &staged.words[FLAGS_AT / 8];
             let bit = u64::from(Flags::END_OF_BATCH.0) << (FLAGS_AT % 8 * 8);
             let flagged = word.load(Ordering::Relaxed) | bit.to_le();
-            // mutant: bus: the flags of a batch's end do not travel in the message
             word.store(flagged, Ordering::Relaxed);
             frame = END_OF_BATCH;
         }
@@ -191,7 +190,6 @@ impl Publish for Publisher {
     fn check(&mut self) -> Result<(), Damage> {
         self.tables.retry();
         self.publication.check()?;
-        // mutant: names: the publisher does not check its tables
         self.tables.check()
     }
 }

@@ -417,12 +417,10 @@ impl Subscriber {
         self.at_batch_end = false;
         let next = self.reading.ring.next();
         match event {
-            // mutant: bus: books are not reloaded after a loss
             broadcast::RingEvent::Overrun(overrun) => {
                 self.resync();
                 self.show(|counters| {
                     counters.overruns += 1;
-                    // mutant: bus: a reader's overrun is not detected
                     counters.overrun_messages += overrun.messages;
                     counters.overrun_bytes += overrun.bytes;
                 });
@@ -496,7 +494,6 @@ impl Subscriber {
         match self.look() {
             Some(event) => Step::Given(take(Item::SubscriptionEvent(event))),
             // It may have published until just now.
-            // mutant: live: books are live before earlier messages are read
             None if self.watch.is_any_seen() => Step::Passed,
             None => Step::Nothing,
         }

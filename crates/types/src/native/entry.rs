@@ -105,7 +105,6 @@ impl Entry for layout::LevelChange {
             side: Side::from_code(self.side).unwrap_or(Side::Bid),
             action: LevelAction::from_code(self.action).unwrap_or(LevelAction::Clear),
             // A writer of version 0 has only the first, and the second reads as 0.
-            // mutant: native: a deep position is truncated to a byte
             index: self.deep_index.get().max(self.index.into()),
         }
     }

@@ -77,7 +77,6 @@ impl<'a> Fields<'a> {
             return Err(bad(Malformed::Value));
         }
         let length = match self.data.take() {
-            // mutant: fix: data ends at the first separator
             Some(data) if data.tag == tag => data.length,
             Some(_) => return Err(bad(Malformed::Data)),
             None => find(value).ok_or(bad(Malformed::Value))?,
@@ -165,7 +164,6 @@ pub(super) fn tag_number(digits: &[u8]) -> Result<u32, Malformed> {
 /// Source: FIX 4.4 volume 1, data types: an int "may contain leading zeros"; Length is one, a tag is not.
 pub(super) fn length(digits: &[u8]) -> Option<usize> {
     let zeros = digits.iter().take_while(|digit| **digit == b'0').count();
-    // mutant: fix: a length has no zeros before it
     tag_number(&digits[zeros..])
         .ok()
         .map(|length| length as usize)

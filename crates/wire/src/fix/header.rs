@@ -70,7 +70,6 @@ impl<'a> Header<'a> {
         let mut tokens = Reader::new(self, last).header(message.tokens::<Vectors>())?;
         while let Some((name, field)) = tokens.next_read() {
             let is_body = name.is_body() || field.own_tag().is_some();
-            // mutant: fix: a header field is accepted in the body
             if !is_body && is_header(tokens.tag(field)?.number) {
                 return Err(Malformed::Header);
             }
@@ -271,7 +270,6 @@ impl<'h, 'a> Reader<'h, 'a> {
     #[inline]
     fn once(&mut self, bit: u32) -> Result<(), Malformed> {
         let bit = 1 << bit;
-        // mutant: fix: the second of two equal header fields is used
         if self.seen & bit != 0 {
             return Err(Malformed::Header);
         }

@@ -51,7 +51,6 @@ pub fn decimal(text: &[u8]) -> Result<Decimal, Malformed> {
                 mantissa = match next {
                     Some(next) => next,
                     // Zeros at the end of the decimals say nothing.
-                    // mutant: fix: zeros behind a number make it too large
                     None if point && digits[place..].iter().all(|byte| *byte == b'0') => break,
                     None => return Err(Malformed::Overflow),
                 };
@@ -169,7 +168,6 @@ fn of_two_words(field: &[u8], head: u64, length: usize) -> Option<Decimal> {
         }
         _ => return None,
     };
-    // mutant: fix: digits beyond the precision are dropped
     let mantissa = value(high) * 100_000_000 + value(low);
     Some(Decimal { mantissa, decimals })
 }
@@ -202,7 +200,6 @@ fn not_digits(word: u64) -> u64 {
 fn the_point(word: u64, others: u64) -> Option<u32> {
     let place = others.trailing_zeros() & !7;
     let is_alone = others >> place >> 8 == 0;
-    // mutant: fix: a decimal point may have any neighbor
     (is_alone && (word >> place) as u8 == POINT).then_some(place)
 }
 

@@ -19,7 +19,6 @@ pub fn resync(bytes: &[u8], limit: usize) -> Option<usize> {
             let most = limit.min(end + SEARCH_BYTES);
             match checksum_end(&bytes[..bytes.len().min(most)], end) {
                 Some(end) => Some(end),
-                // mutant: fix: a checksum that has not arrived is not awaited
                 None if bytes.len() < most => None,
                 None => Some(begin(bytes)),
             }
@@ -30,7 +29,6 @@ pub fn resync(bytes: &[u8], limit: usize) -> Option<usize> {
 
 /// End of the next checksum field, for a message with a stated end at `end`.
 fn checksum_end(bytes: &[u8], end: usize) -> Option<usize> {
-    // mutant: fix: a message with a wrong length ends at its stated length
     let sum = position(bytes, end - TRAILER - 1, b"\x0110=")?;
     position(bytes, sum + 4, &[SOH]).map(|last| last + 1)
 }

@@ -68,7 +68,6 @@ fn time_of_day(text: &[u8]) -> Result<u64, Malformed> {
 /// Digits of a second as nanoseconds.
 fn fraction_ns(digits: &[u8]) -> Result<u64, Malformed> {
     let (kept, cut) = digits.split_at(digits.len().min(9));
-    // mutant: fix: anything may follow the ninth digit of a second
     if !cut.iter().all(u8::is_ascii_digit) {
         return Err(Malformed::Time);
     }
@@ -98,7 +97,6 @@ pub(super) const NO_DATE: &[u8] = b"00000000";
 
 /// Whether it is a day of any year, `YYYYMMDD`, or [`NO_DATE`].
 pub(super) fn is_date(text: &[u8]) -> bool {
-    // mutant: fix: a date of zeros is invalid
     text == NO_DATE || date_parts(text).is_some()
 }
 

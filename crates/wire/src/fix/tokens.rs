@@ -36,7 +36,6 @@ impl<'a> Field<'a> {
     pub(super) fn own_tag(&self) -> Option<Tag> {
         let tag = (self.head ^ u64::from_le_bytes(*b"100000=\0")) & (u64::MAX >> 8);
         let more = tag.wrapping_add(0x0000_0606_0600_0000);
-        // mutant: fix: a venue's own tag may be empty
         if (tag | more) & 0x00ff_f0f0_f0ff_ffff != 0 || self.bytes.len() < 8 {
             return None;
         }
@@ -131,7 +130,6 @@ impl<'a, S: Scan> Tokens<'a, S> {
         if mask == 0 {
             mask = match rest.first_chunk() {
                 Some(block) => S::separators(block),
-                // mutant: fix: the end of a message is searched at another offset
                 None => self.tail >> (64 - rest.len()),
             };
         }
@@ -166,7 +164,6 @@ impl<'a, S: Scan> Tokens<'a, S> {
         // mutant: fix: market data finds entries inside of data
         if data_of(tag.number).is_some() {
             self.rest = behind_data(self.rest, tag, field)?;
-            // mutant: fix: separators in data fields are indexed
             self.mask = 0;
         }
         Ok(tag)

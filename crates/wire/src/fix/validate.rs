@@ -165,7 +165,6 @@ impl<'a> Walk<'_, 'a> {
             };
             self.group(&field, member, &inside, depth + 1)?;
         }
-        // mutant: fix: the number of entries is not checked
         if entries != wanted {
             return Err(wrong_count);
         }
@@ -268,7 +267,6 @@ impl<'a> Level<'a> {
         let Some(at) = self.find(tag) else {
             return Ok(None);
         };
-        // mutant: fix: a field may occur twice
         if self.seen(at) {
             return Err(Reject::new(Reason::TagAppearsMoreThanOnce, tag));
         }

@@ -203,7 +203,6 @@ impl JumpCandidate {
         let sent_ns = (self.highest.sending_ns).saturating_sub(self.lowest.sending_ns);
         let came_ns = (self.highest.time.mono_ns).saturating_sub(self.lowest.time.mono_ns);
         let is_of_one_clock = sent_ns <= came_ns.saturating_add(CLOCK_BACK_NS);
-        // mutant: feed: an epoch is complete with two clocks
         self.lowest.sequence == 1 && is_shown && is_of_one_clock && !self.ambiguous
     }
 
@@ -253,7 +252,6 @@ impl JumpCandidate {
                 self.buffer.take(sequence);
                 return true;
             }
-            // mutant: feed: a copy on the same line confirms the first packet
             self.agreed += u32::from(self.lines[slot] | bit == 3 && self.lines[slot] != 3);
             self.lines[slot] |= bit;
             return false;
@@ -334,33 +332,23 @@ impl JumpCandidate {
         match place {
             // A nearby number, or its copy on the other line.
             Place::First => {
-                // mutant: feed: the first packet of all needs no confirmation
                 let is_shown = self.distinct > 1 || self.agreed > 0;
                 is_shown && (self.lowest.sequence != 1 || self.is_whole() || age_ns >= wait_ns)
             }
-            // mutant: feed: one packet beyond the window moves the window
-            // mutant: feed: a second packet beyond the window does not confirm a jump
             Place::OutOfWindow => self.distinct > 1,
             Place::Reset => {
                 // mutant: feed: one packet causes a sequence reset
-                // mutant: feed: one line alone cannot confirm a sequence reset
                 let is_shown = self.is_agreed() || is_alone && self.distinct >= ALONE_MIN;
                 // Its first packets may have been reordered.
-                // mutant: feed: a sequence reset does not wait for its first packets
                 is_shown && (self.lowest.sequence == 1 || age_ns >= wait_ns)
             }
             // A candidate against the clock can be inside the window once its first packets have left the buffer.
-            // mutant: feed: a candidate against the clock is not confirmed after its first packets left the buffer
             Place::AgainstClock | Place::Inside => {
-                // mutant: feed: a clock that is behind is accepted at once
                 let a_while = age_ns >= WAITS_MIN.saturating_mul(wait_ns);
-                // mutant: feed: a line that lags the other sets the clock back
                 let alone_ns = if other == 0 { 0 } else { BEHIND_NS_MAX };
                 let is_alone = is_alone && self.distinct >= ALONE_MIN && age_ns >= alone_ns;
                 // The packets before a continuation may be outdated as well.
                 let goes_on = self.goes_on(now_ns, wait_ns);
-                // mutant: feed: a clock that is behind is never accepted
-                // mutant: feed: a candidate that has ended is confirmed
                 a_while && goes_on && (self.is_agreed() || is_alone)
             }
         }

@@ -43,7 +43,6 @@ impl VenueClock {
     /// Whether a packet received now, after the processed ones, can have this sending time.
     #[inline]
     pub fn fits(&self, sending_ns: u64, receive_ns: u64) -> bool {
-        // mutant: feed: the sending time of the next number is not checked
         sending_ns >= self.earliest_ns() && self.is_reached(sending_ns, receive_ns)
     }
 
@@ -66,7 +65,6 @@ impl VenueClock {
     /// one, as after a replayed packet, the time between them has no meaning.
     pub fn was_set_ahead(&self, behind: &BufferedPacket) -> bool {
         let (sending_ns, receive_ns) = (behind.sending_ns, behind.time.wall_ns);
-        // mutant: feed: a replayed packet sets the clock
         receive_ns >= self.received_ns && self.ahead_ns(sending_ns, receive_ns) > CLOCK_BACK_NS
     }
 

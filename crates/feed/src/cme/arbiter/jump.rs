@@ -21,7 +21,6 @@ impl Arbiter {
         } else if !fits {
             Place::AgainstClock
         } else if self.candidate.began() >= next + self.window.capacity() {
-            // mutant: feed: a packet sent after the buffered packets behind it is accepted
             Place::OutOfWindow
         } else if self.candidate.began() >= next
             && self.is_in_order(lowest.sequence, lowest.sending_ns)
@@ -99,7 +98,6 @@ impl Arbiter {
             && is_over(since_ns, now_ns, self.window.wait_ns())
             && !self.candidate.is_passed_over()
         {
-            // mutant: feed: contradictions do not make the state unconfirmed
             self.warning = JumpWarning::Due;
         }
     }
@@ -118,10 +116,8 @@ impl Arbiter {
                 self.take_over();
             }
             if situation.place == Place::AgainstClock && way == Jump::Restart {
-                // mutant: feed: a restart starts with a packet of another time
                 self.candidate.keep_agreed();
             }
-            // mutant: feed: buffered packets are delivered although another epoch has support
             if situation.place == Place::AgainstClock || self.earlier.is_agreed() {
                 // Buffered packets may be of either epoch.
                 self.window.clear();
@@ -176,8 +172,6 @@ impl Arbiter {
             next.time.mono_ns,
             self.window.wait_ns(),
         );
-        // mutant: feed: a long candidate of one line is no conflict
-        // mutant: feed: a short forgery on one line is a conflict
         if is_long && self.earlier.is_continued_by(&next) && !is_late {
             // It may be of an exchange that restarted a little behind the clock, while only one line is received.
             self.conflict = Some(self.window.next() - 1);
@@ -211,8 +205,6 @@ impl Arbiter {
         let next = window.next();
         let may_be_so = |other: Forgotten| {
             let is_of_now = clock.fits(other.newest.sending_ns, other.newest.time.wall_ns);
-            // mutant: feed: a dropped candidate of both lines is not reported
-            // mutant: feed: a dropped packet with another time counts as current
             other.is_ambiguous || other.began < next && (other.is_agreed || is_of_now)
         };
         let forgotten = [candidate.take_forgotten(), earlier.take_forgotten()];
@@ -258,7 +250,6 @@ impl Arbiter {
         let earlier_ended_first =
             jump == Jump::Restart && self.earlier.ended_before(&self.candidate);
         self.earlier.clear();
-        // mutant: feed: an ended candidate contradicts a later reset
         if earlier_ended_first {
             // It was of the previous epoch.
             self.earlier.take_forgotten();

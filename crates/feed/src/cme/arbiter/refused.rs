@@ -34,11 +34,9 @@ impl Refused {
             line,
         };
         let other = Brought {
-            // mutant: feed: a packet that one line brings twice is confirmed
             line: 1 - line,
             ..brought
         };
-        // mutant: feed: a candidate rejects a packet of both lines
         if self.packets.contains(&other) {
             return true;
         }

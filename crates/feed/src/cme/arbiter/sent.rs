@@ -69,7 +69,6 @@ impl SentTimes {
             false => 0,
         };
         let is_before = behind_ns == 0 || sending_ns <= behind_ns;
-        // mutant: feed: a forged packet a second ahead is not contradicted
         let is_near = self.slot(sequence).sending_ns.abs_diff(sending_ns) < SAME_PLACE_NS;
         is_near && is_before && sending_ns >= before_ns
     }
@@ -89,7 +88,6 @@ impl SentTimes {
     pub fn is_copy(&self, sequence: u64, sending_ns: u64, bytes: usize, next: u64) -> bool {
         let sent = self.slot(sequence);
         let is_kept = sequence + (self.slots.len() as u64) >= next;
-        // mutant: feed: a packet of the same time and another length is a copy
         is_kept && sent.sending_ns == sending_ns && sent.bytes == bytes as u32
     }
 
@@ -111,7 +109,6 @@ impl SentTimes {
             Likeness::Copy
         } else if sent.sending_ns == 0 {
             // It was sent before the packets processed after it; a sequence reset is sent later.
-            // mutant: feed: a restart after a late join counts as late packets
             let is_before = sending_ns <= self.behind(sequence, next).unwrap_or(processed_ns);
             let is_recent = sending_ns <= processed_ns && processed_ns - sending_ns < LATE_NS_MAX;
             if is_before && is_recent {

@@ -82,7 +82,6 @@ impl Apply<'_> {
                 self.books[pair].end_snapshot();
             }
         }
-        // mutant: fx: a withdrawal on a bus makes quotes fresh
         if !quotes.is_unquoted {
             self.note_quoted(pair);
         }
@@ -134,7 +133,6 @@ impl Apply<'_> {
             whole: whole_lots(size, lot),
             minimum,
             expires_ns: end_of(quote)
-                // mutant: fx: a reader that joins gives quotes a new life
                 .min(lived_from(set_at(quote, receive_ns)))
                 .min(lived_from(self.now_ns)),
             age: 0,

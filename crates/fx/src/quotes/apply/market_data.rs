@@ -57,7 +57,6 @@ impl<'a> Fields<'a> {
 
     fn is_indicative(&self) -> bool {
         let closed = |text: &[u8]| text.split(|byte| *byte == b' ').any(|word| word == b"B");
-        // mutant: fx: a closed quote is firm
         self.condition.is_some_and(closed) || self.quote_type == Some(b"0")
     }
 }
@@ -141,7 +140,6 @@ impl Apply<'_> {
         let key = Key::Entry(entry_id);
         let known = self.books[pair].get(&key).copied();
         match entry.action {
-            // mutant: fx: a deleted entry stays
             Some(b"2") => self.books[pair].remove(&key),
             Some(b"0" | b"1") => {
                 let is_whole =
@@ -158,7 +156,6 @@ impl Apply<'_> {
                     (None, Some(known)) => known.request,
                     _ => request_id,
                 };
-                // mutant: fx: fields absent from an increment are lost
                 let draft = Draft {
                     known,
                     ..self.draft(pair, side, request, head, entry)

@@ -70,7 +70,6 @@ impl Apply<'_> {
         };
         for side in Side::BOTH {
             let (price, size) = (entry.price[side.index()], entry.size[side.index()]);
-            // mutant: fx: a side absent from a mass quote is removed
             if price.is_none() && size.is_none() {
                 continue;
             }

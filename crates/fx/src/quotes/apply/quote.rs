@@ -32,7 +32,6 @@ impl Apply<'_> {
             let (price, size): (Raw<'_>, Raw<'_>) = (first(message, price), first(message, size));
             // A price or size of zero takes the side away, as an absent price does.
             if price.is_none_or(is_zero) || size.is_some_and(is_zero) {
-                // mutant: fx: a side absent from a quote stays
                 self.books[pair].remove(&key);
                 continue;
             }
@@ -42,7 +41,6 @@ impl Apply<'_> {
                 size,
                 minimum: first(message, tag::MIN_QTY),
                 expires: first(message, tag::VALID_UNTIL),
-                // mutant: fx: an indicative quote is firm
                 is_firm: first(message, tag::QUOTE_TYPE) != Some(b"0"),
                 quote_id: first(message, tag::QUOTE_ID),
                 request: Default::default(),

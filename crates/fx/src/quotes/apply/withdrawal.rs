@@ -46,7 +46,6 @@ impl Apply<'_> {
     }
 
     fn withdraw_pair(&mut self, pair: Pair) {
-        // mutant: fx: a canceled quote stays
         self.books[pair].clear();
         self.note_changed(pair);
     }

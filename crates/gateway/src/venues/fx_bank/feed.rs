@@ -291,7 +291,6 @@ impl FxBankFeed {
             *message = withheld(session.last_message(), settings.password.as_ref());
         }
         if let Some(pair) = refused.filter(|pair| settings.stream.quoted_ns(*pair) > 0) {
-            // mutant: gateway: quotes of a pair whose request the bank rejects stay
             settings.stream.withdraw(time.wall_ns, pair);
         }
         if let Some(pair) = refused {
@@ -475,7 +474,6 @@ impl Feed for FxBankFeed {
     }
 
     fn wall_stepped(&mut self, step_ns: i64) {
-        // mutant: fx bank: quotes live by the wall clock
         self.settings.stream.wall_stepped(step_ns);
         self.session.wall_stepped(step_ns);
         self.time.wall_ns = self.time.wall_ns.saturating_add_signed(step_ns);

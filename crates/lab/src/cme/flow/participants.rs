@@ -57,7 +57,6 @@ impl Flow {
                 _ => 0,
             };
             let is_left = is_empty && !self.random.chance(AWAY_SHARE);
-            // mutant: market: a wide spread is never narrowed
             if is_left || width > SPREAD_TICKS_MAX * instrument.tick {
                 let near = self.random.between(1, 4);
                 let price = self.price_behind(instrument, index, side, near);
@@ -79,7 +78,6 @@ impl Flow {
         let (tick, centre, reach) = (instrument.tick, instrument.price, instrument.reach());
         let distance = ticks * tick;
         match (side, market.best(side.opposite())) {
-            // mutant: market: prices wander off
             (Side::Bid, Some(ask)) => (ask - distance).min(centre + reach),
             (Side::Ask, Some(bid)) => (bid + distance).max(centre - reach),
             (Side::Bid, None) => {
@@ -170,7 +168,6 @@ impl Flow {
             let price = best.unwrap_or(instrument.price) + towards * ticks * instrument.tick;
             let price = match (side, limit) {
                 (_, None) => price,
-                // mutant: market: implied prices are made through the other side
                 (Side::Bid, Some(ask)) => price.min(ask - instrument.tick),
                 (Side::Ask, Some(bid)) => price.max(bid + instrument.tick),
             };

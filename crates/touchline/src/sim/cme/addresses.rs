@@ -67,7 +67,6 @@ impl Addresses {
             return Ok(claim);
         }
         let addresses = self.table.iter().flatten().flatten().copied();
-        // mutant: sim: groups are not claimed
         claim.add(addresses).map_err(|error| {
             let fix = match (&self.config, free_set()) {
                 (None, Some(set)) => {

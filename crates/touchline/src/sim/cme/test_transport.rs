@@ -129,7 +129,6 @@ impl TestTransport {
     /// # Errors
     /// Another simulator sends to it.
     pub fn send_to(&mut self, group: SocketAddrV4, payload: &[u8]) -> Result<(), Failure> {
-        // mutant: sim: captures are sent to any groups
         self.claim
             .add([group])
             .map_err(|error| refused(&error, "stop one of the two"))?;

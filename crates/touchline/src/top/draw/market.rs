@@ -255,7 +255,6 @@ fn ladder_table(ladder: &Ladder) -> Table {
         Column::right(if has_implied { "implied" } else { "" }, implied),
         Column::right("orders", 4).at_least(6),
     ]);
-    // mutant: top: a book that is not live is displayed as live
     let is_live = ladder.state == Some(BookState::Live);
     for [bid, ask] in &ladder.levels {
         let (good, bad) = if is_live { (GOOD, BAD) } else { (DIM, DIM) };

@@ -305,7 +305,6 @@ fn state(sample: &Sample, freshness: Freshness, is_standby: bool) -> EngineState
     let is_set = |counter| sample.counter(counter) > 0;
     match freshness {
         Freshness::Gone(_) => EngineState::Died,
-        // mutant: top: an engine that does not write its counters is shown as trading
         Freshness::Late(_) => EngineState::Stalled,
         _ if is_standby => EngineState::Standby,
         _ if is_set("fx_journal_failed") => EngineState::JournalFailed,
@@ -325,7 +324,6 @@ fn banks(sample: &Sample, is_current: bool) -> Vec<EngineBank> {
         let of = |what: &str| sample.counter(&format!("fx_bank_{what}:{name}"));
         EngineBank {
             name: name.to_owned(),
-            // mutant: top: the last session of an engine that has ended is shown as up
             is_up: is_current.then(|| of("session") > 0),
             orders: of("orders"),
             fills: of("fills"),

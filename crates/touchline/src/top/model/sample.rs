@@ -80,6 +80,5 @@ pub fn since(
     without: Points,
 ) -> Points {
     let before = earlier.and_then(|sample| sample.histograms.get(number));
-    // mutant: top: the last interval is all of it
     before.map_or(without, |(_, before)| Points::of(&view.since(before)))
 }

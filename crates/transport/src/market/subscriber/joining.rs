@@ -194,7 +194,6 @@ impl Subscriber {
         );
         match (self.watch.is_gone, self.watch.is_stalled) {
             (true, _) => {
-                // mutant: bus: an ended publisher is reported twice
                 self.watch.gone_notified = true;
                 Step::Given(take(Item::SubscriptionEvent(
                     SubscriptionEvent::PublisherGone,

@@ -142,7 +142,6 @@ impl Rows {
     pub fn selects(&self, template: u64, instrument: u64) -> bool {
         let (template, instrument) = (template.to_le() >> 16 & 0xFFFF, instrument.to_le() as u32);
         let is_in = |mask: u64| template < 64 && mask >> template & 1 != 0;
-        // mutant: select: events of unselected kinds are delivered
         if is_in(self.left_out) {
             return false;
         }
@@ -432,7 +431,6 @@ impl Rows {
             return Verdict::Skip;
         }
         if live_only && validity != Validity::Live {
-            // mutant: orders: only live books continue from undelivered rows
             return match std::mem::replace(&mut row.orders, missing) {
                 OrdersHeld::Held => Verdict::OrdersState(instrument, validity),
                 OrdersHeld::Wanted | OrdersHeld::Awaited => Verdict::Skip,
@@ -464,7 +462,6 @@ impl Rows {
     fn judge_last_value(&mut self, instrument: Instrument, end: u64) -> Verdict {
         let ahead = self.ahead_until.is_some();
         let row = self.row(instrument);
-        // mutant: last values: a statistic in a slot is replaced by an older one
         match row.wanted && (!ahead || is_before(row.last_values, end)) {
             true => Verdict::Deliver,
             false => Verdict::Skip,
@@ -502,7 +499,6 @@ impl Rows {
             self.ahead_until.is_some() && told.is_some_and(|told| !is_before(told, end));
         if is_published {
             // Every book is newer: the message would set them back.
-            // mutant: bus: a reset that was published already empties price books
             return Verdict::Skip;
         }
         // A reset leaves books empty and live, a loss leaves them unchanged and not live; either
@@ -557,7 +553,6 @@ impl Rows {
         let was = std::mem::replace(&mut self.state, *state);
         let back = |was, is| was != Validity::Live && is == Validity::Live;
         let is_back = back(was.price, state.price) || back(was.orders, state.orders);
-        // mutant: channel: suppressed live books are not published when the channel is live again
         match self.channel_unknown || self.live_only && is_back {
             true => Verdict::DeliverAndRejoin,
             false => Verdict::Deliver,
@@ -588,7 +583,6 @@ impl Rows {
             left_out: self.left_out,
             order_images: self.order_images,
             // Reported again when everything that it published was handed out.
-            // mutant: bus: the end of a restart is not reported
             ahead_until: Some(position),
             ..Rows::new(self.filtered, self.live_only, position)
         };

@@ -42,7 +42,6 @@ impl Subscriber {
             // mutant: live: a reset by a stalled publisher makes books live
             self.joining = Some(Joining::stalled());
         }
-        // mutant: live: updates of a stalled publisher are live
         mark_stale(bytes);
     }
 }

@@ -231,7 +231,6 @@ impl<'a, S: Scan> Quotes<'a, S> {
             self.next = None;
             end = self.tokens;
         }
-        // mutant: fix: a quote contains the first field of the next one
         quote.bytes = end.since(first.begin);
         Ok(quote)
     }

@@ -55,7 +55,6 @@ impl Pace {
     pub fn failed(&mut self) -> u64 {
         let backoff_ns = self.backoff_ns;
         self.backoff_ns = (2 * backoff_ns).min(BACKOFF_NS_MAX);
-        // mutant: gateway: a dead replay server has no reconnect backoff
         backoff_ns
     }
 }

@@ -61,7 +61,6 @@ impl Subscriber {
     ) -> Step<T> {
         let is_wanted = self.takes_last_values() && self.settings.kinds.has_any(Kinds::STATUS);
         if !is_wanted || slot >= GROUPS {
-            // mutant: orders: a joining reader gets no order books
             self.go_on(Part::Orders(OrderPart::Begin));
             return Step::Passed;
         }

@@ -155,7 +155,6 @@ impl Subscriber {
     fn merge_message<T>(&mut self, scan: &mut OrderScan) -> Step<T> {
         if scan.is_done() {
             // The ring still has a reset that these books contain: it would empty them again.
-            // mutant: orders: a reset empties order books that contain it
             if scan.is_ahead_of(self.rows.told()) {
                 return self.join_all_again();
             }
@@ -249,7 +248,6 @@ impl Subscriber {
         match (known, unnamed) {
             (Known::Nothing, Some(validity)) if is_again => book.snapshot.validity = validity,
             (Known::Nothing, _) => return Step::Passed,
-            // mutant: live: order books stay stale when the publisher resumes
             (Known::Whole, _) => {}
             (Known::Cut | Known::Unknown, _) => book.snapshot.validity = Validity::Recovering,
         }

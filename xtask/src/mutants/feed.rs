@@ -1,0 +1,217 @@
+//! Packets, recovery, books.
+
+use super::Mutant;
+
+/// Packets, recovery, books.
+pub const FEED: &[Mutant] = &[
+    Mutant {
+        name: "feed: a wrong first packet is not replaced",
+        find: "self.clear();\n            self.replaces = true;",
+        replace: "            return false;\n",
+        test: "-p touchline-feed --lib a_wrong_first_packet_is_replaced",
+    },
+    Mutant {
+        name: "feed: one packet causes a sequence reset",
+        find: "self.is_agreed() || is_alone && self.distinct >= ALONE_MIN;",
+        replace: "true;",
+        test: "-p touchline-feed --lib one_forged_reset_moves_nothing",
+    },
+    Mutant {
+        name: "feed: unconfirmed books are live",
+        find: "self.health.raise(Condition::UnconfirmedJump);",
+        replace: "",
+        test: "-p touchline-gateway --test gateway a_restart_with_the_clock_behind_is_unconfirmed_and_then_accepted",
+    },
+    Mutant {
+        name: "feed: two packets with one number are no conflict",
+        find: "Likeness::Conflict\n        } else",
+        replace: "Likeness::Copy\n        } else",
+        test: "-p touchline-feed --lib two_packets_of_one_number_are_a_conflict",
+    },
+    Mutant {
+        name: "feed: a conflict leaves price books live",
+        find: "gap: true,\n            last_seen: newest,",
+        replace: "confirmed: u32::MAX,\n            last_seen: newest,",
+        test: "-p touchline-gateway --test gateway two_packets_of_one_number_leave_nothing_live",
+    },
+    Mutant {
+        name: "feed: books look fresh while packets are awaited",
+        find: "_ => Validity::Gapped,",
+        replace: "_ => Validity::Live,",
+        test: "-p touchline-gateway --test gateway while_packets_are_awaited_no_book_is_shown_as_live",
+    },
+    Mutant {
+        name: "feed: a buffered snapshot survives the end of its epoch",
+        find: "self.early.clear();",
+        replace: "",
+        test: "-p touchline-gateway --test gateway a_snapshot_that_waits_does_not_outlive",
+    },
+    Mutant {
+        name: "feed: packets of one line count as much as those of both",
+        find: "if self.ambiguous || self.agreed > 0 {",
+        replace: "if self.distinct > 0 {",
+        test: "-p touchline-feed --lib a_dropped_candidate_of_both_lines_is_reported",
+    },
+    Mutant {
+        name: "feed: a forged packet with the highest number stops the feed",
+        find: "self.next = snapshot_sequence.min().unwrap_or(u64::MAX);",
+        replace: "self.next = snapshot_sequence.min().unwrap_or(u64::from(u32::MAX));",
+        test: "-p touchline-feed --lib packets_wait_for_their_number",
+    },
+    Mutant {
+        name: "feed: a confirmed restart becomes a loss",
+        find: "if self.jump.is_none() && !self.candidate.is_empty() && self.place() == Place::Inside {",
+        replace: "if !self.candidate.is_empty() && self.place() == Place::Inside {",
+        test: "-p touchline-feed --lib a_restart_is_detected_although_the_clock_fits",
+    },
+    Mutant {
+        name: "feed: conflicting packets fill a request",
+        find: "awaited.missing += gone;",
+        replace: "",
+        test: "-p touchline-feed --lib conflicting_packets_do_not_fill_a_request",
+    },
+    Mutant {
+        name: "feed: a packet of one line is not replaced by packets of both lines",
+        find: "let is_disputed = (window.buffer()).disputes(sequence, sending_ns, payload.len());",
+        replace: "            let is_disputed = false;",
+        test: "-p touchline-feed --lib packets_of_both_lines_replace_a_forgery_on_one_line",
+    },
+    Mutant {
+        name: "feed: snapshots of an unconfirmed epoch are used",
+        find: "|| is_of_next",
+        replace: "",
+        test: "SEED=6315 -p touchline --test system under_forged_packets_no_wrong_book_is_live_and_two_cycles_recover_all",
+    },
+    Mutant {
+        name: "feed: a second copy is delivered",
+        find: "is_copy.then_some(Verdict::Duplicate)",
+        replace: "is_copy.then_some(Verdict::Deliver)",
+        test: "-p touchline-feed --lib the_first_copy_wins_and_gaps_wait",
+    },
+    Mutant {
+        name: "feed: a gap is never declared lost",
+        find: "self.release_to = buffered.sequence;",
+        replace: "",
+        test: "-p touchline-feed --lib a_gap_is_lost_when_a_packet_behind_it_has_waited_long_enough",
+    },
+    Mutant {
+        name: "feed: a loss does not affect the books",
+        find: "self.lost = last;",
+        replace: "",
+        test: "-p touchline-gateway --test gateway after_a_lost_packet_a_book_is_gapped_until_it_is_confirmed",
+    },
+    Mutant {
+        name: "feed: processing continues in the middle of a gap",
+        find: "if awaited.missing == 0 {",
+        replace: "if awaited.published {",
+        test: "-p touchline-feed --lib an_overdue_gap_is_requested_and_processing_continues_when_it_is_filled",
+    },
+    Mutant {
+        name: "feed: a replayed packet of another week is accepted",
+        find: "asked && in_time &&",
+        replace: "let _ = in_time;\n        asked &&",
+        test: "-p touchline-feed --lib a_replayed_packet_was_sent_between_its_neighbours",
+    },
+    Mutant {
+        name: "feed: RptSeq is not checked",
+        find: "rpt_seq == self.last_rpt.wrapping_add(1)",
+        replace: "rpt_seq > self.last_rpt",
+        test: "-p touchline-gateway --test gateway a_missing_number_empties_the_book",
+    },
+    Mutant {
+        name: "feed: a gap does not empty the book",
+        find: "if first || grows && self.missing() == Validity::Natural {",
+        replace: "if false {",
+        test: "-p touchline-gateway --test gateway a_missing_number_empties_the_book",
+    },
+    Mutant {
+        name: "feed: a snapshot that is too old is used",
+        find: "if contiguous && reaches {",
+        replace: "if true {",
+        test: "-p touchline-gateway --test gateway a_snapshot_that_does_not_reach_the_queue_is_too_old",
+    },
+    Mutant {
+        name: "feed: what the snapshot contains is replayed",
+        find: "entry.rpt_seq > snapshot.rpt_seq && entry.packet >= snapshot.snapshot_sequence",
+        replace: "entry.packet >= snapshot.snapshot_sequence",
+        test: "-p touchline-gateway --test gateway price_snapshots::changes_contained_in_a_snapshot_are_not_applied_again",
+    },
+    Mutant {
+        name: "feed: a snapshot from before a reset is used",
+        find: "sending_ns <= self.reset_ns",
+        replace: "false",
+        test: "-p touchline-gateway --test gateway a_snapshot_from_before_a_reset_is_ignored",
+    },
+    Mutant {
+        name: "feed: an incomplete cycle counts as complete",
+        find: "if self.seen != total {",
+        replace: "if self.seen > total {",
+        test: "-p touchline-gateway --test gateway an_incomplete_cycle_confirms_no_absent_instrument",
+    },
+    Mutant {
+        name: "feed: an order snapshot from before the loss is used",
+        find: "snapshot_sequence >= self.lost.max(self.reset_at)",
+        replace: "snapshot_sequence >= self.reset_at",
+        test: "-p touchline-gateway --test gateway a_snapshot_from_before_the_loss_is_not_used",
+    },
+    Mutant {
+        name: "feed: a negative quantity is a level",
+        find: "if is_negative_level(&event) {",
+        replace: "        if false {",
+        test: "-p touchline-gateway --test gateway a_negative_quantity_makes_the_book_unknown",
+    },
+    Mutant {
+        name: "arbitration: processed packets are processed again",
+        find: "Verdict::Deliver { from: next }",
+        replace: "Verdict::Deliver { from: span.first }",
+        test: "-p touchline-feed --lib each_number_counts_once_however_lines_split_the_packets",
+    },
+    Mutant {
+        name: "arbitration: the previous session becomes current again",
+        find: "if self.former == Some(session) {",
+        replace: "if false {",
+        test: "-p touchline-feed --lib a_new_session_restarts_the_numbers_and_the_previous_one_is_over",
+    },
+    Mutant {
+        name: "arbitration: a partly filled request counts as filled",
+        find: ".filter(|number| !self.buffer.covers(*number))",
+        replace: "",
+        test: "-p touchline-feed --lib packets_lost_on_all_lines_are_requested_once_and_may_arrive_in_other_pieces",
+    },
+    Mutant {
+        name: "hash: a chain of orders has no length limit",
+        find: "(_, Err(CHAIN_MAX..)) =>",
+        replace: "(_, Err(usize::MAX)) if CHAIN_MAX > 0 =>",
+        test: "-p touchline-book --lib a_full_chain_is_an_error_and_changes_nothing",
+    },
+    Mutant {
+        name: "book: orders of a price stay in order of arrival",
+        find: "(price, priority, order_id)",
+        replace: "(price, priority & 0, order_id)",
+        test: "-p touchline-gateway --test gateway orders_of_a_price_are_sorted_by_priority",
+    },
+    Mutant {
+        name: "book: removal of the first order removes the list",
+        find: "NONE => *head = behind,",
+        replace: "NONE => *head = NONE,",
+        test: "-p touchline-book --lib order_books_equal_a_sorted_map",
+    },
+    Mutant {
+        name: "deep book: a removed level does not set the truncation price",
+        find: "self.truncated_from = Some(self.key(&self.room[self.begin]));",
+        replace: "",
+        test: "-p touchline-book --lib beyond_the_limit_the_book_stays_the_best_part_of_the_expected_books",
+    },
+    Mutant {
+        name: "gateway: changes are seen before the end of the event",
+        find: "self.event_open = !end_of_event;",
+        replace: "self.event_open = false;",
+        test: "-p touchline-gateway --test gateway nothing_is_published_before_the_end_of_the_event",
+    },
+    Mutant {
+        name: "gateway: a truncated book stays live",
+        find: "(FlushReason::Gap, Validity::Live) => Validity::Gapped,",
+        replace: "(FlushReason::Gap, Validity::Live) => Validity::Live,",
+        test: "-p touchline-gateway --test gateway a_lost_packet_truncates_the_open_event",
+    },
+];
