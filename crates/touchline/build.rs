@@ -1,4 +1,4 @@
-//! The commit and its date, for `touchline --version`. Why this is a build script: `docs/design/version.md`.
+//! The commit and its date, for `touchline --version`. Why this is a build script: `docs/design/packages.md`.
 //!
 //! Sets `TOUCHLINE_BUILD` for the compiler, and `TOUCHLINE_COMMIT` where the commit is known. `TOUCHLINE_COMMIT` and
 //! `TOUCHLINE_COMMIT_DATE` of the environment come first; else git is asked, in release builds. `TOUCHLINE_PROFILE` is the name of the profile, and `TOUCHLINE_OPTIMISED` is set if
