@@ -218,9 +218,7 @@ mod tests {
     fn files(name: &str, mode: u32) -> ServerTls {
         let folder = folder(name);
         std::fs::create_dir_all(&folder).expect("a temporary folder");
-        let key = rcgen::KeyPair::generate().expect("a key");
-        let params = rcgen::CertificateParams::new(["localhost".to_owned()]).expect("a name");
-        let certificate = params.self_signed(&key).expect("a certificate");
+        let issued = touchline_testing::issuer::Issued::by_itself("localhost");
         let write = |name: &str, text: &str| {
             let file = folder.join(name);
             let _ = std::fs::remove_file(&file);
@@ -230,9 +228,9 @@ mod tests {
             PathBuf::from(name)
         };
         let mut tls = ServerTls {
-            certificate_file: write("c.pem", &certificate.pem()),
-            key_file: write("k.pem", &key.serialize_pem()),
-            client_roots_file: Some(write("r.pem", &certificate.pem())),
+            certificate_file: write("c.pem", &issued.certificate_pem),
+            key_file: write("k.pem", &issued.key_pem),
+            client_roots_file: Some(write("r.pem", &issued.certificate_pem)),
         };
         tls.starts_at(&folder);
         tls

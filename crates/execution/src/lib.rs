@@ -28,9 +28,6 @@ pub mod desk;
 mod drop_copy;
 mod edge;
 mod follower;
-#[cfg(test)]
-#[path = "../../net/tests/net/tls/issuer.rs"]
-mod issuer;
 mod kill_file;
 mod numbers;
 mod order_session;

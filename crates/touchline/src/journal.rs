@@ -1,20 +1,15 @@
 //! `touchline journal`: list, print, verify and repair a journal, and copy it to another host.
 
-pub mod counters;
-mod lag;
+mod process;
 mod receive;
 mod send;
-#[cfg(test)]
-mod tests;
 mod text;
 
-use crate::log::Field;
-use crate::log::events::Event;
 use crate::output::{Failure, say};
 use clap::Subcommand;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 use touchline_journal::format::segment_index;
 use touchline_journal::{Error, Verdict, compress, read_from, repair, verify};
 
@@ -76,9 +71,6 @@ struct Repair {
     #[arg(long)]
     accept_loss: bool,
 }
-
-/// A line for the log.
-type LogLine = (&'static Event, Vec<Field>);
 
 const AFTER_HELP: &str = "\
 Exit status:
@@ -150,6 +142,8 @@ Exit status:
 const CUT: u8 = 3;
 /// Exit status of a damaged journal.
 const DAMAGED: u8 = 4;
+/// Wait of a round of `send` or `receive` without work.
+const IDLE: Duration = Duration::from_micros(200);
 /// Bytes of text that one write gives to standard output.
 const TEXT_BYTES: usize = 64 << 10;
 

@@ -48,6 +48,12 @@ const PACKAGES: &[Package] = &[
     ),
     package("touchline-book", 2, &["touchline-types"]),
     package("touchline-journal", 2, &["touchline-shm"]),
+    package(
+        "touchline-replication",
+        3,
+        &["touchline-types", "touchline-net", "touchline-journal"],
+    ),
+    package(TESTING, 0, &[]),
     package("touchline-fx", 3, &["touchline-types", "touchline-wire"]),
     package(
         "touchline-transport",
@@ -157,6 +163,7 @@ const PACKAGES: &[Package] = &[
             "touchline-execution",
             "touchline-client",
             "touchline-journal",
+            "touchline-replication",
             "touchline-load",
             "touchline-chart",
             LAB,
@@ -198,7 +205,10 @@ const PACKAGES: &[Package] = &[
 /// The simulators: any test may use them, no library may.
 const LAB: &str = "touchline-lab";
 
-/// Each dependency between our packages is in the table; a test may also use the lab, and its own package with other features.
+/// What tests share: any test may use it, no library may.
+const TESTING: &str = "touchline-testing";
+
+/// Each dependency between our packages is in the table; a test may also use the lab, what tests share, and its own package with other features.
 pub fn check(repository: &Repository) -> Vec<Finding> {
     let mut findings = Vec::new();
     for edge in &repository.edges {
@@ -214,7 +224,7 @@ pub fn check(repository: &Repository) -> Vec<Finding> {
             continue;
         };
         let allowed = package.may_know.contains(&edge.to.as_str())
-            || (edge.dev && [LAB, edge.from.as_str()].contains(&edge.to.as_str()));
+            || (edge.dev && [LAB, TESTING, edge.from.as_str()].contains(&edge.to.as_str()));
         if !allowed {
             findings.push(Finding::new(
                 &manifest,

@@ -3,7 +3,6 @@
 use super::reports::tests::LINES;
 use super::{Acceptor, Reports};
 use crate::config::ReportConfig;
-use crate::issuer::{Issued, Issuer};
 use std::io::Write;
 use std::net::TcpStream;
 use std::path::PathBuf;
@@ -11,6 +10,7 @@ use std::time::{Duration, Instant};
 use touchline_net::stream::Connection;
 use touchline_net::tls::{Client, Identity, Server, ServerSettings, Settings as TlsSettings};
 use touchline_session::fix::{Event, Memory, Role, Session, Settings};
+use touchline_testing::issuer::{Issued, Issuer};
 use touchline_types::ReceiveTime;
 
 /// Timeout of every step.

@@ -4,7 +4,6 @@ use super::carry::Core;
 use super::stopped::Host;
 use crate::config::Config;
 use crate::edge::{Link, Lost, Socket};
-use crate::issuer::{Issued, Issuer};
 use crate::recovery::recover_from;
 use crate::standby::Standby;
 use crate::trader::{Incident, Trader};
@@ -16,6 +15,7 @@ use touchline_lab::bank::guards::{BANK_OFF, PAIR_OFF, RISK_OFF};
 use touchline_net::stream::{Connection, Listener, Readiness};
 use touchline_net::tls::{Client, Identity, Server, ServerSettings, Settings as TlsSettings};
 use touchline_session::fix::{Memory, Role, Session, Settings};
+use touchline_testing::issuer::{Issued, Issuer};
 use touchline_types::ReceiveTime;
 
 /// Timeout of every step.

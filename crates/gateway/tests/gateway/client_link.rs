@@ -11,6 +11,7 @@ use test_transport::TestTransport;
 use touchline_gateway::Incident;
 use touchline_gateway::live::{Dial, Host, Phase};
 use touchline_net::tls::{Client, Settings};
+use touchline_testing::issuer::Issuer;
 use touchline_wire::fix::{Encoder, Precision, tag};
 
 const MILLISECOND: u64 = 1_000_000;
@@ -224,7 +225,7 @@ fn an_attempt_that_hangs_ends_in_time() {
     let waiting: Vec<TcpStream> =
         std::iter::from_fn(|| TcpStream::connect_timeout(&address, patience).ok()).collect();
     let silent = listener();
-    let issuer = server::Issuer::new();
+    let issuer = Issuer::new("an issuer");
     let over_tls = Host {
         tls: Some(client(&issuer, "venue.example")),
         ..plain(name(&silent))
@@ -272,10 +273,11 @@ fn a_name_that_is_not_found_is_reported_as_such() {
     );
 }
 
-fn client(issuer: &server::Issuer, host: &str) -> Client {
+fn client(issuer: &Issuer, host: &str) -> Client {
+    let roots = issuer.pem();
     let settings = Settings {
         server_name: host,
-        roots: Some(issuer.pem().as_bytes()),
+        roots: Some(roots.as_bytes()),
         ..Settings::default()
     };
     Client::new(&settings).expect("all is in order")
@@ -284,7 +286,7 @@ fn client(issuer: &server::Issuer, host: &str) -> Client {
 /// Over TLS the link sends data only after the server has proved its name.
 #[test]
 fn tls_verifies_the_name_before_data_is_sent() {
-    let issuer = server::Issuer::new();
+    let issuer = Issuer::new("an issuer");
     let right = Server::start(&issuer, "venue.example");
     let wrong = Server::start(&issuer, "elsewhere.example");
     let over_tls = |server: &Server| Host {

@@ -101,11 +101,9 @@ mod tests {
         let folder = format!("touchline-relay-keys-{}", std::process::id());
         let folder = std::env::temp_dir().join(folder);
         std::fs::create_dir_all(&folder).expect("a temporary folder");
-        let key = rcgen::KeyPair::generate().expect("a key");
-        let params = rcgen::CertificateParams::new(["gw1".to_owned()]).expect("a name");
-        let certificate = params.self_signed(&key).expect("a certificate");
-        std::fs::write(folder.join("c.pem"), certificate.pem()).expect("our folder");
-        std::fs::write(folder.join("k.pem"), key.serialize_pem()).expect("our folder");
+        let issued = touchline_testing::issuer::Issued::by_itself("gw1");
+        std::fs::write(folder.join("c.pem"), issued.certificate_pem).expect("our folder");
+        std::fs::write(folder.join("k.pem"), issued.key_pem).expect("our folder");
         let file = |name: &str| PathBuf::from(name);
         let mut send = SendTls {
             certificate_file: file("c.pem"),

@@ -1,7 +1,6 @@
 //! `tls://`: both sides present certificates; a client without one receives nothing.
 
 use crate::stage::{MS, Market, Stage, step, until};
-use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
 use std::any::Any;
 use std::net::{Ipv4Addr, SocketAddrV4, TcpStream};
 use std::time::{Duration, Instant};
@@ -13,40 +12,14 @@ use touchline_net::tls::{
 use touchline_relay::link::SendEvent;
 use touchline_relay::link::tcp::{Refusal, TcpReceive, TcpSend, TcpSendSettings};
 use touchline_relay::run::RunEvent;
-
-/// An issuer of certificates.
-struct Issuer(CertifiedIssuer<'static, KeyPair>);
-
-impl Issuer {
-    fn new(name: &str) -> Issuer {
-        let mut params = CertificateParams::new(Vec::new()).expect("no names");
-        params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
-        params
-            .distinguished_name
-            .push(rcgen::DnType::CommonName, name);
-        let key = KeyPair::generate().expect("a key");
-        Issuer(CertifiedIssuer::self_signed(params, key).expect("an issuer"))
-    }
-
-    fn pem(&self) -> String {
-        self.0.pem()
-    }
-
-    /// A certificate for a host, and its key.
-    fn issue(&self, host: &str) -> (String, String) {
-        let key = KeyPair::generate().expect("a key");
-        let params = CertificateParams::new(vec![host.to_owned()]).expect("a name");
-        let certificate = params.signed_by(&key, &self.0).expect("a certificate");
-        (certificate.pem(), key.serialize_pem())
-    }
-}
+use touchline_testing::issuer::Issuer;
 
 fn server(own: &Issuer, clients: &Issuer) -> Server {
-    let (certificate, key) = own.issue("localhost");
+    let issued = own.issue("localhost");
     let client_roots = clients.pem();
     let settings = ServerSettings {
-        certificates: certificate.as_bytes(),
-        key: key.as_bytes(),
+        certificates: issued.certificate_pem.as_bytes(),
+        key: issued.key_pem.as_bytes(),
         client_roots: Some(client_roots.as_bytes()),
     };
     Server::new(&settings).expect("valid certificates")
@@ -59,9 +32,9 @@ fn client(roots: &Issuer, own: Option<&Issuer>) -> Client {
         server_name: "localhost",
         roots: Some(roots.as_bytes()),
         pins: &[],
-        identity: issued.as_ref().map(|(certificate, key)| Identity {
-            certificates: certificate.as_bytes(),
-            key: key.as_bytes(),
+        identity: issued.as_ref().map(|issued| Identity {
+            certificates: issued.certificate_pem.as_bytes(),
+            key: issued.key_pem.as_bytes(),
         }),
     };
     Client::new(&settings).expect("valid certificates")

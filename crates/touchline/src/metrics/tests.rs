@@ -2,7 +2,6 @@
 
 use super::{names, page};
 use crate::counted::LATE_AFTER;
-use crate::journal::counters::{CopyCounters, SourceCounters};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -14,6 +13,7 @@ use touchline_gateway::live::Gateway;
 use touchline_gateway::venues::cme::CmeMulticast;
 use touchline_net::UdpSource;
 use touchline_relay::{ReceiverCounters, SenderCounters};
+use touchline_replication::{CopyCounters, SourceCounters};
 use touchline_transport::clock::{Clock, ticks};
 use touchline_transport::shm::Activity;
 use touchline_transport::shm::{

@@ -3,16 +3,12 @@
 //! Goal: the cost that a session with TLS adds to the engine's thread is known, and bounded. Method: two ends over loopback in one
 //! thread; one message of the length of an order is sent and one of the length of a report is read, each call on its own.
 
-#[path = "../../../net/tests/net/tls/issuer.rs"]
-#[allow(dead_code, reason = "the tests of other crates use the rest")]
-mod issuer;
-
-use issuer::Issuer;
 use std::net::{Ipv4Addr, SocketAddrV4};
 use std::time::{Duration, Instant};
 use touchline_lab::frozen::{Count, Frozen};
 use touchline_net::stream::{Connection, Listener};
 use touchline_net::tls::{Client, Server, ServerSettings, Settings};
+use touchline_testing::issuer::Issuer;
 
 const HANGS: Duration = Duration::from_secs(20);
 const HOST: &str = "orders.bank.example";

@@ -1,37 +1,12 @@
 //! TLS server that stores what it receives, with a certificate made for the test.
 
-use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, DnType, IsCa, KeyPair};
-use rustls::pki_types::PrivateKeyDer;
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::{ServerConfig, ServerConnection, StreamOwned};
 use std::io::Read;
 use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4, TcpListener};
 use std::sync::{Arc, Mutex};
-
-/// Issuer of server certificates.
-pub struct Issuer {
-    issuer: CertifiedIssuer<'static, KeyPair>,
-    pem: String,
-}
-
-impl Issuer {
-    pub fn new() -> Issuer {
-        let mut params = CertificateParams::new(Vec::new()).expect("no names");
-        params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
-        params
-            .distinguished_name
-            .push(DnType::CommonName, "an issuer");
-        let key = KeyPair::generate().expect("a key");
-        let issuer = CertifiedIssuer::self_signed(params, key).expect("an issuer");
-        Issuer {
-            pem: issuer.pem(),
-            issuer,
-        }
-    }
-
-    pub fn pem(&self) -> &str {
-        &self.pem
-    }
-}
+use touchline_testing::issuer::Issuer;
 
 /// A server, running until the end of the test.
 pub struct Server {
@@ -42,13 +17,13 @@ pub struct Server {
 impl Server {
     /// A server with a certificate for `host`.
     pub fn start(issuer: &Issuer, host: &str) -> Server {
-        let params = CertificateParams::new([host.to_owned()]).expect("a name");
-        let key = KeyPair::generate().expect("a key");
-        let certificate = params.signed_by(&key, &issuer.issuer).expect("issued");
-        let key = PrivateKeyDer::try_from(key.serialize_der()).expect("a key");
+        let issued = issuer.issue(host);
+        let certificate = CertificateDer::from_pem_slice(issued.certificate_pem.as_bytes());
+        let certificate = certificate.expect("a certificate");
+        let key = PrivateKeyDer::from_pem_slice(issued.key_pem.as_bytes()).expect("a key");
         let config = ServerConfig::builder()
             .with_no_client_auth()
-            .with_single_cert(vec![certificate.der().clone()], key);
+            .with_single_cert(vec![certificate], key);
         let config = Arc::new(config.expect("a right certificate"));
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a free port");
         let Ok(SocketAddr::V4(address)) = listener.local_addr() else {

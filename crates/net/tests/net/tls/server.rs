@@ -1,6 +1,6 @@
 //! Servers and certificates for the tests of TLS.
 
-pub use super::issuer::{Issued, Issuer};
+pub use touchline_testing::issuer::{Issued, Issuer};
 
 use rcgen::{KeyPair, PublicKeyData};
 use ring::digest::{SHA256, digest};
@@ -14,13 +14,11 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use touchline_net::tls::Pin;
 
-impl Issued {
-    /// Computed from the key; the client computes it from the certificate.
-    pub fn pin(&self) -> Pin {
-        let key = KeyPair::from_pem(&self.key_pem).expect("our own key");
-        let hash = digest(&SHA256, &key.subject_public_key_info());
-        Pin(hash.as_ref().try_into().expect("32 bytes"))
-    }
+/// Pin of its key, computed from the key; the client computes it from the certificate.
+pub fn pin_of(issued: &Issued) -> Pin {
+    let key = KeyPair::from_pem(&issued.key_pem).expect("our own key");
+    let hash = digest(&SHA256, &key.subject_public_key_info());
+    Pin(hash.as_ref().try_into().expect("32 bytes"))
 }
 
 /// A server on a port of this host, running during the test.
@@ -86,7 +84,8 @@ fn config(certificate: &Issued, clients: Option<&Issuer>, tls12_only: bool) -> S
         None => builder.with_no_client_auth(),
         Some(issuer) => {
             let mut roots = RootCertStore::empty();
-            roots.add(issuer.0.der().clone()).expect("an issuer");
+            let root = CertificateDer::from_pem_slice(issuer.pem().as_bytes());
+            roots.add(root.expect("PEM")).expect("an issuer");
             let verifier =
                 WebPkiClientVerifier::builder_with_provider(Arc::new(roots), provider).build();
             builder.with_client_cert_verifier(verifier.expect("roots"))

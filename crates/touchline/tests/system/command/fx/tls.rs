@@ -1,19 +1,15 @@
 //! TLS of everything that trades: banks, their gateways, the engine's order sessions, the drop copy, each as a user starts it.
 
-#[path = "../../../../../net/tests/net/tls/issuer.rs"]
-#[allow(dead_code, reason = "the tests of other crates use the rest")]
-mod issuer;
-
 use super::back_office::{executions, free_address};
 use super::books::judge_end;
 use super::live::{end, start};
 use super::trade::{Market, close};
 use crate::command::Desk;
 use crate::command::deribit::until;
-use issuer::{Issued, Issuer};
 use std::fs::Permissions;
 use std::os::unix::fs::PermissionsExt;
 use touchline_net::tls::{Client, Identity, Settings};
+use touchline_testing::issuer::{Issued, Issuer};
 
 /// Tables of the banks' file: the banks have certificates, and ask for those of their clients.
 const TLS: &str = "[tls]\ncertificate_file = \"bank.pem\"\nkey_file = \"bank.key\"\nroots_file = \"issuer.pem\"\n\

@@ -3,15 +3,18 @@
 use rcgen::{BasicConstraints, CertificateParams, DnType, IsCa, KeyPair, date_time_ymd};
 
 /// Issuer of certificates.
-pub struct Issuer(pub rcgen::CertifiedIssuer<'static, KeyPair>);
+pub struct Issuer(rcgen::CertifiedIssuer<'static, KeyPair>);
 
 /// A certificate with its key, both as PEM.
 pub struct Issued {
+    /// The certificate.
     pub certificate_pem: String,
+    /// Its key.
     pub key_pem: String,
 }
 
 impl Issuer {
+    /// An issuer that signed itself.
     pub fn new(name: &str) -> Issuer {
         let mut params = CertificateParams::new(Vec::new()).expect("no names");
         params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
@@ -20,14 +23,17 @@ impl Issuer {
         Issuer(rcgen::CertifiedIssuer::self_signed(params, key).expect("an issuer"))
     }
 
+    /// Its certificate.
     pub fn pem(&self) -> String {
         self.0.pem()
     }
 
+    /// A certificate for a host.
     pub fn issue(&self, host: &str) -> Issued {
         self.issue_with(host, |_| {})
     }
 
+    /// One whose time is over.
     pub fn expired(&self, host: &str) -> Issued {
         self.issue_with(host, |params| {
             params.not_before = date_time_ymd(2020, 1, 1);
@@ -35,6 +41,7 @@ impl Issuer {
         })
     }
 
+    /// One whose time has not begun.
     pub fn not_yet(&self, host: &str) -> Issued {
         self.issue_with(host, |params| params.not_before = date_time_ymd(4000, 1, 1))
     }
@@ -50,6 +57,7 @@ impl Issuer {
 }
 
 impl Issued {
+    /// A certificate that signed itself.
     pub fn by_itself(host: &str) -> Issued {
         let mut params = CertificateParams::new([host.to_owned()]).expect("a name");
         params.distinguished_name.push(DnType::CommonName, host);

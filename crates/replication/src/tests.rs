@@ -1,8 +1,6 @@
 //! A source and a copy over a connection on this host, step by step.
 
-use super::receive::Receiver;
-use super::send::Port;
-use crate::log::Log;
+use super::{CopyEvent, Port, Receiver, SourceEvent};
 use std::io::Write;
 use std::net::{Ipv4Addr, SocketAddrV4, TcpListener};
 use std::path::{Path, PathBuf};
@@ -10,6 +8,7 @@ use std::time::{Duration, Instant};
 use touchline_journal::replica::{Replica, SourceStatus};
 use touchline_journal::{Journal, Options, Record, Refused, Root, WriterLock, verify};
 use touchline_net::stream::Listener;
+use touchline_types::ReceiveTime;
 
 /// Timeout of every step.
 const HANGS: Duration = Duration::from_secs(20);
@@ -84,7 +83,7 @@ fn port(directory: &Path, listener: Listener) -> Port<'_> {
 }
 
 fn receiver<'a>(source: &'a str, copy: &Path) -> Receiver<'a> {
-    Receiver::new(source, None, Replica::open(copy).expect("a copy"))
+    Receiver::new(source, None, Replica::open(copy).expect("a copy"), START_NS)
 }
 
 /// Steps of both sides until something is so.
@@ -95,28 +94,18 @@ fn until(
 ) {
     let start = Instant::now();
     loop {
-        port.round(START_NS).expect("a journal");
+        port.round(ReceiveTime::at(START_NS)).expect("a journal");
         copy.round(START_NS).expect("a disk");
         if is_so(port, copy) {
             return;
         }
-        assert!(start.elapsed() < HANGS, "{}", copy.state());
+        assert!(start.elapsed() < HANGS, "{:?}", copy.source_status());
         std::thread::sleep(Duration::from_micros(100));
     }
 }
 
-/// Lines of the log about a distance.
-fn lines(said: &mut Vec<super::LogLine>) -> Vec<String> {
-    let mut log = Log::in_memory();
-    said.drain(..)
-        .for_each(|(event, fields)| log.write(event, fields));
-    log.finish();
-    let lines = log.lines().into_iter().map(str::to_owned);
-    lines.collect()
-}
-
 /// A copy that begins knows from the first bytes on how much it lacks, and so does its source, until it has everything. Each side
-/// logs one line when it is behind and one when it has caught up.
+/// has one event when it is behind and one when it has caught up.
 #[test]
 fn both_sides_show_how_much_a_copy_lacks_while_it_reads() {
     let place = Place::new("lag");
@@ -126,11 +115,7 @@ fn both_sides_show_how_much_a_copy_lacks_while_it_reads() {
     let directory = place.journal();
     let mut port = port(&directory, listener);
     let mut copy = receiver(&address, &place.copy());
-    assert!(
-        copy.state().contains("its source was never heard"),
-        "{}",
-        copy.state()
-    );
+    assert!(!copy.source_status().is_heard());
     let (mut ours, mut theirs) = (Vec::new(), Vec::new());
     until((&mut port, &mut copy), |port, copy| {
         let counters = copy.counters(START_NS);
@@ -169,30 +154,29 @@ fn both_sides_show_how_much_a_copy_lacks_while_it_reads() {
         theirs.iter().all(|(bytes, ns)| (*bytes > 0) == (*ns == 7)),
         "{theirs:?}"
     );
-    for (side, said) in [("receive", &mut copy.said), ("send", &mut port.said)] {
-        let said = lines(said);
-        assert_eq!(said.len(), 3, "{said:?}");
-        for (line, what) in said.iter().zip(["connected", "behind", "caught_up"]) {
-            assert!(line.contains(&format!(" journal_{side}_{what} ")), "{line}");
-        }
-        if side == "send" {
-            assert!(said[0].ends_with(" position=0"), "{said:?}");
-        }
-    }
-    assert!(
-        copy.state().contains("connected, epoch 1"),
-        "{}",
-        copy.state()
+    let ours = copy.take_events();
+    let begins = matches!(
+        &ours[..],
+        [CopyEvent::Connected { source_position, .. }, CopyEvent::Behind { .. }, CopyEvent::CaughtUp { .. }]
+            if *source_position == end
     );
-    assert!(
-        copy.state().contains(", 0 bytes behind, "),
-        "{}",
-        copy.state()
+    assert!(begins, "{ours:?}");
+    let theirs = port.take_events();
+    let begins = matches!(
+        &theirs[..],
+        [
+            SourceEvent::Connected { position: 0, .. },
+            SourceEvent::Behind { .. },
+            SourceEvent::CaughtUp { .. }
+        ]
     );
+    assert!(begins, "{theirs:?}");
+    assert!(copy.is_connected() && copy.source_status().is_heard());
+    assert_eq!((copy.copy().epoch(), copy.behind()), (1, 0));
 }
 
 /// The source is lost while the copy reads: what is missing stays known, over a restart of the copy, too. A source that cannot be
-/// reached is one line, and not one for each attempt; the copy is complete when it is back.
+/// reached is one event, and not one for each attempt; the copy is complete when it is back.
 #[test]
 fn what_a_copy_lacks_is_known_when_its_source_is_gone() {
     let place = Place::new("gone");
@@ -210,37 +194,33 @@ fn what_a_copy_lacks_is_known_when_its_source_is_gone() {
     let mut now_ns = START_NS;
     while copy.counters(now_ns).journal_copy_position == 0 {
         copy.round(now_ns).expect("a disk");
-        assert!(start.elapsed() < HANGS, "{}", copy.state());
+        assert!(start.elapsed() < HANGS, "{:?}", copy.source_status());
     }
     drop(source);
-    while copy.said.len() < 4 {
+    let mut events = copy.take_events();
+    while events.len() < 4 {
         now_ns += 100_000_000;
         copy.round(now_ns).expect("a disk");
-        assert!(start.elapsed() < HANGS, "{:?}", copy.said);
+        events.extend(copy.take_events());
+        assert!(start.elapsed() < HANGS, "{events:?}");
     }
     // Connected, behind, lost, and the reason of the next attempt; then a minute of attempts.
     for _ in 0..600 {
         now_ns += 100_000_000;
         copy.round(now_ns).expect("a disk");
     }
-    assert_eq!(copy.said.len(), 4, "{:?}", copy.said);
-    let said = lines(&mut copy.said);
-    let lost = "WARN journal_receive_lost source=127.0.0.78:";
+    events.extend(copy.take_events());
+    let is_lost = |event: &CopyEvent| matches!(event, CopyEvent::Lost { retry_ms: 500, .. });
     assert!(
-        said[2..].iter().all(|line| line.starts_with(lost)),
-        "{said:?}"
+        events.len() == 4 && events[2..].iter().all(is_lost),
+        "{events:?}"
     );
     let counters = copy.counters(now_ns);
     let behind = counters.journal_copy_behind;
     assert!(behind > 0 && behind == end - counters.journal_copy_position);
     assert_eq!(counters.journal_copy_connected, 0);
     assert!(counters.journal_copy_silent_ns >= 60_000_000_000);
-    let state = copy.state();
-    assert!(state.starts_with("not connected"), "{state}");
-    assert!(
-        state.contains(&format!("{behind} bytes behind the source of ")),
-        "{state}"
-    );
+    assert!(!copy.is_connected());
     copy.note().expect("a disk");
     drop(copy);
     let noted = SourceStatus::read(&place.copy()).expect("a copy");
@@ -289,7 +269,7 @@ fn a_message_that_never_comes_whole_ends_the_connection() {
         }
         now_ns += 1_000_000_000;
     }
-    let said = lines(&mut copy.said).join("\n");
+    let said = format!("{:?}", copy.take_events());
     assert!(
         said.contains("a message did not come whole in 10 s"),
         "{said}"

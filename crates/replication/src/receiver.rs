@@ -1,0 +1,378 @@
+//! The receiver of a copy: connects to the port of the journal's host, and connects again.
+
+use crate::counters::CopyCounters;
+use crate::lag::{Change, Lag};
+use std::net::{SocketAddr, SocketAddrV4, ToSocketAddrs};
+use touchline_journal::replica::message::{self, Message};
+use touchline_journal::replica::{Replica, SourceStatus};
+use touchline_net::Connection;
+use touchline_net::tls::Client;
+
+/// Connect timeout, TLS handshake included.
+const CONNECT_NS: u64 = 3_000_000_000;
+/// Wait before the next attempt.
+const RETRY_NS: u64 = 500_000_000;
+/// A source that says nothing for this time is gone.
+const SILENCE_NS: u64 = 3_000_000_000;
+/// Longest time for one message: a source that sends a byte now and then would hold the copy for ever.
+const MESSAGE_NS: u64 = 10_000_000_000;
+/// The copy says at this interval that it is alive.
+const ALIVE_NS: u64 = 100_000_000;
+/// Bytes of one read.
+const READ_BYTES: usize = 256 << 10;
+
+/// A connection to the source.
+struct Link {
+    connection: Connection,
+    received: Vec<u8>,
+    out: Vec<u8>,
+    has_begun: bool,
+    /// Whether the source has said where its journal ends.
+    is_heard: bool,
+    heard_ns: u64,
+    alive_ns: u64,
+    /// When the message that has come in part was begun.
+    begun_ns: Option<u64>,
+}
+
+/// Why a connection ends.
+enum End {
+    /// It is made again.
+    Connection(String),
+    /// Nothing can be done here.
+    Copy(Error),
+}
+
+/// Why a copy cannot go on.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The copy cannot be read or written.
+    #[error(transparent)]
+    Journal(#[from] touchline_journal::Error),
+    /// The source does not give the journal to this copy.
+    #[error("the source refuses this copy: {0}")]
+    Refused(String),
+}
+
+/// What happened to the connection, for a log.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum CopyEvent {
+    /// The source was heard.
+    Connected {
+        /// Position up to which the copy has the journal.
+        position: u64,
+        /// Position behind the last record of the journal.
+        source_position: u64,
+    },
+    /// The connection was lost, or cannot be made: one event for each new reason.
+    Lost {
+        /// Why.
+        reason: String,
+        /// Time between two attempts, milliseconds.
+        retry_ms: u64,
+    },
+    /// The copy fell behind.
+    Behind {
+        /// Bytes of the journal that are not on the disk here.
+        lag_bytes: u64,
+    },
+    /// The copy was behind and has caught up.
+    CaughtUp {
+        /// Bytes of the journal that are not on the disk here.
+        lag_bytes: u64,
+    },
+}
+
+/// A copy, its connection, and what is known of its source.
+pub struct Receiver<'a> {
+    source: &'a str,
+    tls: Option<Client>,
+    copy: Replica,
+    link: Option<Link>,
+    retry_ns: u64,
+    word: LastWord,
+    connections: u64,
+    /// Reason of the last event of a lost connection, since the source was heard.
+    lost: Option<String>,
+    lag: Lag,
+    events: Vec<CopyEvent>,
+}
+
+/// What the source said last.
+#[derive(Default)]
+struct LastWord {
+    status: SourceStatus,
+    /// When it was received, or the start.
+    heard_ns: u64,
+    /// Whether it was received since it was noted in the directory.
+    is_new: bool,
+}
+
+impl<'a> Receiver<'a> {
+    /// The receiver of a copy, whose source is a host and port. `now_ns` is of the clock of its rounds.
+    pub fn new(
+        source: &'a str,
+        tls: Option<Client>,
+        mut copy: Replica,
+        now_ns: u64,
+    ) -> Receiver<'a> {
+        let word = LastWord {
+            status: copy.source_status(),
+            heard_ns: now_ns,
+            is_new: false,
+        };
+        Receiver {
+            source,
+            tls,
+            copy,
+            link: None,
+            retry_ns: 0,
+            word,
+            connections: 0,
+            lost: None,
+            lag: Lag::default(),
+            events: Vec::new(),
+        }
+    }
+
+    /// Connects if it is not connected, and works on the connection: whether there was something to do.
+    ///
+    /// # Errors
+    /// The source refuses this copy, or the copy cannot be written.
+    pub fn round(&mut self, now_ns: u64) -> Result<bool, Error> {
+        if self.link.is_none() && now_ns >= self.retry_ns {
+            self.retry_ns = now_ns + RETRY_NS;
+            match Link::connect(self.source, self.tls.as_ref(), now_ns) {
+                Ok(connected) => self.link = Some(connected),
+                Err(reason) => self.lose(reason),
+            }
+        }
+        let Some(link) = &mut self.link else {
+            return Ok(false);
+        };
+        let was_heard = link.is_heard;
+        match link.work(&mut self.copy, &mut self.word, now_ns) {
+            Ok(did) => {
+                if link.is_heard && !was_heard {
+                    self.connected();
+                }
+                self.look_at_lag();
+                Ok(did)
+            }
+            Err(End::Connection(reason)) => {
+                self.link = None;
+                self.lose(reason);
+                self.copy.sync()?;
+                Ok(false)
+            }
+            Err(End::Copy(error)) => Err(error),
+        }
+    }
+
+    fn connected(&mut self) {
+        self.connections += 1;
+        self.lost = None;
+        self.events.push(CopyEvent::Connected {
+            position: self.copy.position(),
+            source_position: self.word.status.position,
+        });
+    }
+
+    /// One event for each reason: it is tried twice a second.
+    fn lose(&mut self, reason: String) {
+        if self.lost.as_ref() == Some(&reason) {
+            return;
+        }
+        self.events.push(CopyEvent::Lost {
+            reason: reason.clone(),
+            retry_ms: RETRY_NS / 1_000_000,
+        });
+        self.lost = Some(reason);
+    }
+
+    fn look_at_lag(&mut self) {
+        let lag_bytes = self.behind();
+        match self.lag.change(lag_bytes) {
+            Some(Change::FellBehind) => self.events.push(CopyEvent::Behind { lag_bytes }),
+            Some(Change::CaughtUp) => self.events.push(CopyEvent::CaughtUp { lag_bytes }),
+            None => {}
+        }
+    }
+
+    /// Notes the last status of the source in the directory of the copy.
+    ///
+    /// # Errors
+    /// The copy cannot be written.
+    pub fn note(&mut self) -> Result<(), Error> {
+        if std::mem::take(&mut self.word.is_new) {
+            self.word.status.source = self.source.to_owned();
+            self.copy.note_source(&self.word.status)?;
+        }
+        Ok(())
+    }
+
+    /// Notes the last status of the source, and syncs the copy.
+    ///
+    /// # Errors
+    /// The copy cannot be written.
+    pub fn finish(&mut self) -> Result<(), Error> {
+        self.note()?;
+        Ok(self.copy.sync()?)
+    }
+
+    /// What happened since it was asked last, in order.
+    pub fn take_events(&mut self) -> Vec<CopyEvent> {
+        std::mem::take(&mut self.events)
+    }
+
+    /// The copy.
+    pub fn copy(&self) -> &Replica {
+        &self.copy
+    }
+
+    /// What the source said last, also to an earlier receiver of this copy.
+    pub fn source_status(&self) -> &SourceStatus {
+        &self.word.status
+    }
+
+    /// Bytes that the source had as of its last status, and that are not on the disk here.
+    pub fn behind(&self) -> u64 {
+        self.word.status.missing(self.copy.position())
+    }
+
+    /// Whether the source was heard on the connection.
+    pub fn is_connected(&self) -> bool {
+        self.link.as_ref().is_some_and(|link| link.is_heard)
+    }
+
+    /// Counters as of a time.
+    pub fn counters(&self, now_ns: u64) -> CopyCounters {
+        CopyCounters {
+            journal_copy_connected: u64::from(self.is_connected()),
+            journal_copy_connections: self.connections,
+            journal_copy_position: self.copy.position(),
+            journal_copy_source_position: self.word.status.position,
+            journal_copy_behind: self.behind(),
+            journal_copy_silent_ns: now_ns.saturating_sub(self.word.heard_ns),
+        }
+    }
+}
+
+fn address(source: &str) -> Result<SocketAddrV4, String> {
+    let found = source
+        .to_socket_addrs()
+        .map_err(|error| error.to_string())?;
+    let mut found = found.filter_map(|address| match address {
+        SocketAddr::V4(address) => Some(address),
+        SocketAddr::V6(_) => None,
+    });
+    found
+        .next()
+        .ok_or_else(|| "it has no IPv4 address".to_owned())
+}
+
+impl Link {
+    fn connect(source: &str, tls: Option<&Client>, now_ns: u64) -> Result<Link, String> {
+        let connection = Connection::connect(address(source)?, tls, now_ns + CONNECT_NS);
+        Ok(Link {
+            connection: connection.map_err(|error| error.to_string())?,
+            received: Vec::new(),
+            out: Vec::new(),
+            has_begun: false,
+            is_heard: false,
+            heard_ns: now_ns,
+            alive_ns: 0,
+            begun_ns: None,
+        })
+    }
+
+    /// Reads and writes what is there: whether there was something.
+    fn work(&mut self, copy: &mut Replica, word: &mut LastWord, now_ns: u64) -> Result<bool, End> {
+        let lost = |error: touchline_net::stream::Error| End::Connection(error.to_string());
+        if !self.connection.is_ready(now_ns).map_err(lost)? {
+            return Ok(false);
+        }
+        if !self.has_begun {
+            self.has_begun = true;
+            let end = copy.end().map_err(stop)?;
+            self.out = message::hello(end.as_ref());
+            self.heard_ns = now_ns;
+            self.alive_ns = now_ns + ALIVE_NS;
+        }
+        let filled = self.received.len();
+        self.received.resize(filled + READ_BYTES, 0);
+        let count = self.connection.receive(&mut self.received[filled..]);
+        self.received
+            .truncate(filled + *count.as_ref().unwrap_or(&0));
+        let count = count.map_err(lost)?;
+        if count > 0 {
+            self.heard_ns = now_ns;
+            word.heard_ns = now_ns;
+        } else if now_ns.saturating_sub(self.heard_ns) > SILENCE_NS {
+            return Err(End::Connection("the source is silent".to_owned()));
+        }
+        let before = copy.position();
+        let is_whole = self.apply(copy, word)?;
+        self.begun_ns = match (self.received.is_empty(), self.begun_ns) {
+            (true, _) => None,
+            (false, Some(begun_ns)) if !is_whole => Some(begun_ns),
+            (false, _) => Some(now_ns),
+        };
+        let took_ns = self
+            .begun_ns
+            .map_or(0, |begun_ns| now_ns.saturating_sub(begun_ns));
+        if took_ns > MESSAGE_NS {
+            let seconds = MESSAGE_NS / 1_000_000_000;
+            let reason = format!("a message did not come whole in {seconds} s");
+            return Err(End::Connection(reason));
+        }
+        if copy.position() != before || now_ns >= self.alive_ns {
+            copy.sync().map_err(stop)?;
+            self.alive_ns = now_ns + ALIVE_NS;
+            self.out.extend(copy.position().to_le_bytes());
+        }
+        let sent = self.connection.send(&self.out).map_err(lost)?;
+        self.out.drain(..sent);
+        Ok(count > 0 || sent > 0)
+    }
+
+    /// Writes what has come whole: whether there was a message.
+    fn apply(&mut self, copy: &mut Replica, word: &mut LastWord) -> Result<bool, End> {
+        let mut at = 0;
+        loop {
+            let taken = message::take(&self.received[at..]);
+            let taken =
+                taken.map_err(|_| End::Connection("it is no source of a journal".into()))?;
+            let Some((message, length)) = taken else {
+                break;
+            };
+            match message {
+                Message::Segment(header) => copy.segment(header).map_err(refused)?,
+                Message::Frame(frame) => copy.frame(frame).map_err(refused)?,
+                Message::Position { position, time_ns } => {
+                    self.is_heard = true;
+                    word.is_new = true;
+                    (word.status.position, word.status.said_ns) = (position, time_ns);
+                }
+                Message::Refusal(text) => {
+                    return Err(End::Copy(Error::Refused(text.to_owned())));
+                }
+            }
+            at += length;
+        }
+        self.received.drain(..at);
+        Ok(at > 0)
+    }
+}
+
+fn stop(error: touchline_journal::Error) -> End {
+    End::Copy(error.into())
+}
+
+/// What does not hold may have been damaged on its way, and is asked for again.
+fn refused(error: touchline_journal::Error) -> End {
+    match error {
+        touchline_journal::Error::Copy { .. } => End::Connection(error.to_string()),
+        error => stop(error),
+    }
+}
