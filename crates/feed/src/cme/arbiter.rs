@@ -358,7 +358,6 @@ impl Arbiter {
             return self.keep(sequence, sending_ns, time, payload);
         }
         let likeness = self.likeness(sequence, sending_ns, payload.len());
-        // mutant: feed: a packet from before a reset is a conflict
         let is_conflict = likeness == Likeness::Conflict && sending_ns >= self.begun.sending_ns;
         if is_conflict && !self.is_spoken_for(sequence, sending_ns, time, true) {
             if !std::mem::replace(&mut self.has_conflict, true) {
