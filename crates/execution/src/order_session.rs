@@ -13,6 +13,7 @@ use crate::numbers::Numbers;
 use std::net::SocketAddrV4;
 pub use texts::names_of;
 use texts::{reject_of, repeated, text_of, withheld};
+use touchline_net::Backoff;
 use touchline_net::stream::Error;
 use touchline_session::fix::{
     Application, ApplicationId, Applications, Checks, Event, ResendPolicy, Role, SendError,
@@ -99,12 +100,11 @@ pub struct OrderSession<L> {
     failed: Option<Error>,
     /// The failure that was told last, and when.
     told: Option<(Error, u64)>,
-    again_ns: u64,
-    backoff_ns: [u64; 2],
-    /// Longest pause: as configured, or longer while the session ends for the same reason.
+    /// Of attempts that failed and sessions that soon ended, since the last session that lasted. Its longest pause is as
+    /// configured, or longer while the session ends for the same reason.
+    backoff: Backoff,
+    /// The longest pause as configured.
     longest_ns: u64,
-    /// Attempts that failed and sessions that soon ended, since the last session that lasted.
-    failures: u32,
     /// Sessions that ended for the same reason, in a row.
     repeated: Failures,
     /// Username, password and further fields of our Logon.
@@ -159,10 +159,8 @@ impl<L: Link> OrderSession<L> {
             lost: None,
             failed: None,
             told: None,
-            again_ns: 0,
-            backoff_ns: [ms(config.reconnect_ms), ms(config.reconnect_ms_max)],
+            backoff: Backoff::new(ms(config.reconnect_ms), ms(config.reconnect_ms_max)),
             longest_ns: ms(config.reconnect_ms_max),
-            failures: 0,
             repeated: Failures::default(),
             user: config.user.clone(),
             password: None,
@@ -424,7 +422,7 @@ impl<L: Link> OrderSession<L> {
 
     /// Whether [`OrderSession::connect`] has something to do.
     pub fn is_connecting(&self, mono_ns: u64) -> bool {
-        let is_paused = mono_ns < self.again_ns || self.is_stopping;
+        let is_paused = !self.backoff.is_due(mono_ns) || self.is_stopping;
         !self.is_open && (self.state != Connection::None || !is_paused)
     }
 
@@ -468,7 +466,7 @@ impl<L: Link> OrderSession<L> {
             Err(Lost(why)) => {
                 self.close();
                 // A bank that cannot be reached may be back at any time.
-                self.wait(time, self.backoff_ns[1]);
+                self.wait(time, self.longest_ns);
                 self.failed = Some(why);
             }
         }
@@ -476,11 +474,8 @@ impl<L: Link> OrderSession<L> {
 
     /// Pauses before the next attempt, longer after each that failed.
     fn wait(&mut self, time: ReceiveTime, longest_ns: u64) {
-        let pause_ns = self.backoff_ns[0]
-            .saturating_mul(1 << self.failures.min(16))
-            .min(longest_ns);
-        self.failures += 1;
-        self.again_ns = time.mono_ns + pause_ns;
+        self.backoff.set_longest_ns(longest_ns);
+        self.backoff.failed(time.mono_ns);
     }
 
     /// Ends a connection that is over.
@@ -504,9 +499,8 @@ impl<L: Link> OrderSession<L> {
             true => time.mono_ns.saturating_sub(self.up_ns),
             false => 0,
         };
-        let lasting_ns = self.longest_ns;
-        if self.is_up && lasted_ns >= lasting_ns {
-            self.failures = 0;
+        if self.is_up && lasted_ns >= self.backoff.longest_ns() {
+            self.backoff.succeeded();
         }
         self.is_open = false;
         self.is_up = false;
@@ -515,7 +509,7 @@ impl<L: Link> OrderSession<L> {
         self.session.disconnected(time);
         let cut = self.cut.take();
         if cut.is_some() {
-            self.failures = FAILURES_OF_A_CUT;
+            self.backoff.set_failures(FAILURES_OF_A_CUT);
         }
         let why = match (reason, self.lost.take()) {
             _ if cut.is_some() => format!("ended by us: {}", cut.unwrap_or_default()),
@@ -535,11 +529,11 @@ impl<L: Link> OrderSession<L> {
             }
             _ => why,
         };
-        self.longest_ns = match reason {
-            Some(_) => self.repeated.pause_max_ns(self.backoff_ns[1]),
-            None => self.backoff_ns[1],
+        let longest_ns = match reason {
+            Some(_) => self.repeated.pause_max_ns(self.longest_ns),
+            None => self.longest_ns,
         };
-        self.wait(time, self.longest_ns);
+        self.wait(time, longest_ns);
         Said::Down(why, self.retry_ms(time))
     }
 }
@@ -557,12 +551,12 @@ impl<L> OrderSession<L> {
             return Said::Nothing;
         }
         self.told = Some((why, time.mono_ns));
-        let what = format!("{}: {why}; attempt {}", self.host, self.failures);
+        let what = format!("{}: {why}; attempt {}", self.host, self.backoff.failures());
         Said::NotConnected(what, self.retry_ms(time))
     }
 
     /// Time until the next connection, milliseconds.
     fn retry_ms(&self, time: ReceiveTime) -> u64 {
-        self.again_ns.saturating_sub(time.mono_ns) / 1_000_000
+        self.backoff.left_ns(time.mono_ns) / 1_000_000
     }
 }

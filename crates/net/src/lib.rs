@@ -2,7 +2,8 @@
 //!
 //! A [`PacketSource`] lends one UDP packet at a time, with its receive time and the source of that time. [`UdpSource`]
 //! receives from sockets, [`PcapSource`] from captures; [`pcap`] reads and writes capture files, [`frame`] finds the
-//! UDP datagram in a link-layer frame. A [`Connection`] is TCP, with or without [`tls`].
+//! UDP datagram in a link-layer frame. A [`Connection`] is TCP, with or without [`tls`], and a
+//! [`Backoff`] the pauses between attempts to make one.
 //!
 //! # Never
 //! Knows a venue or a message: a payload is bytes. Reorders, drops or merges the packets to one
@@ -27,6 +28,7 @@
 
 use std::net::SocketAddrV4;
 
+mod backoff;
 mod capture_order;
 pub mod frame;
 #[allow(
@@ -40,6 +42,7 @@ pub mod stream;
 pub mod tls;
 pub mod udp;
 
+pub use backoff::Backoff;
 pub use pcap_source::{PcapSource, Skipped};
 pub use stream::{Connection, Stream};
 pub use udp::UdpSource;

@@ -5,8 +5,8 @@ use crate::lag::{Change, Lag};
 use std::net::{SocketAddr, SocketAddrV4, ToSocketAddrs};
 use touchline_journal::replica::message::{self, Message};
 use touchline_journal::replica::{Replica, SourceStatus};
-use touchline_net::Connection;
 use touchline_net::tls::Client;
+use touchline_net::{Backoff, Connection};
 
 /// Connect timeout, TLS handshake included.
 const CONNECT_NS: u64 = 3_000_000_000;
@@ -89,7 +89,8 @@ pub struct Receiver<'a> {
     tls: Option<Client>,
     copy: Replica,
     link: Option<Link>,
-    retry_ns: u64,
+    /// Of the attempts.
+    retry: Backoff,
     word: LastWord,
     connections: u64,
     /// Reason of the last event of a lost connection, since the source was heard.
@@ -126,7 +127,7 @@ impl<'a> Receiver<'a> {
             tls,
             copy,
             link: None,
-            retry_ns: 0,
+            retry: Backoff::new(RETRY_NS, RETRY_NS),
             word,
             connections: 0,
             lost: None,
@@ -140,8 +141,8 @@ impl<'a> Receiver<'a> {
     /// # Errors
     /// The source refuses this copy, or the copy cannot be written.
     pub fn round(&mut self, now_ns: u64) -> Result<bool, Error> {
-        if self.link.is_none() && now_ns >= self.retry_ns {
-            self.retry_ns = now_ns + RETRY_NS;
+        if self.link.is_none() && self.retry.is_due(now_ns) {
+            self.retry.failed(now_ns);
             match Link::connect(self.source, self.tls.as_ref(), now_ns) {
                 Ok(connected) => self.link = Some(connected),
                 Err(reason) => self.lose(reason),

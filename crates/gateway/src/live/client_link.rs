@@ -15,6 +15,7 @@ use std::marker::PhantomData;
 use std::net::SocketAddrV4;
 use std::thread::JoinHandle;
 use touchline_feed::{ReceiveTime, SessionFeed, Warning};
+use touchline_net::Backoff;
 use touchline_net::stream::{Connection, Error as Broken};
 use touchline_net::udp::Totals;
 use touchline_session::Failures;
@@ -55,7 +56,7 @@ touchline_types::counters! {
 #[derive(Debug)]
 enum Line {
     /// Backoff.
-    BackingOff { until_ns: u64 },
+    BackingOff,
     /// A name is looked up on a separate thread, because the system call blocks.
     Resolving(JoinHandle<Result<SocketAddrV4, Failed>>),
     /// Connecting.
@@ -86,10 +87,8 @@ pub struct ClientLink<F> {
     turn: usize,
     /// Number of rounds over all hosts.
     rounds: usize,
-    /// Maximum of the next backoff.
-    backoff_ns: u64,
-    /// Maximum of all: as configured, or longer while the session fails for the same reason.
-    backoff_ns_max: u64,
+    /// Its longest pause is as configured, or longer while the session fails for the same reason.
+    backoff: Backoff,
     chance: u64,
     room: Box<[u8]>,
     counters: ClientLinkCounters,
@@ -122,11 +121,10 @@ impl<F: SessionFeed<Source = ()>> ClientLink<F> {
     /// No connection yet. `chance` is a random seed, which should differ between starts.
     pub fn new(dial: Dial, chance: u64) -> ClientLink<F> {
         ClientLink {
-            line: Line::BackingOff { until_ns: 0 },
+            line: Line::BackingOff,
             turn: dial.hosts.len() - 1,
             rounds: 0,
-            backoff_ns: dial.backoff_ns,
-            backoff_ns_max: dial.backoff_ns_max,
+            backoff: Backoff::new(dial.backoff_ns, dial.backoff_ns_max),
             dial,
             chance,
             room: vec![0; READ_BYTES].into(),
@@ -146,7 +144,7 @@ impl<F: SessionFeed<Source = ()>> ClientLink<F> {
     /// Phase of the connection.
     pub fn phase(&self) -> Phase {
         match self.line {
-            Line::BackingOff { .. } => Phase::BackingOff,
+            Line::BackingOff => Phase::BackingOff,
             Line::Resolving(_) => Phase::Resolving,
             Line::Connecting(_) => Phase::Connecting,
             Line::Up(_) => Phase::Up,
@@ -193,11 +191,9 @@ impl<F: SessionFeed<Source = ()>> ClientLink<F> {
             self.counters.connected = 0;
             pipeline.disconnected(now.time);
         }
-        // Half of the backoff is fixed, half is random.
-        let backoff_ns = self.backoff_ns / 2 + self.next_chance() % (self.backoff_ns / 2).max(1);
-        self.backoff_ns = (2 * self.backoff_ns).min(self.backoff_ns_max);
-        let until_ns = now.steady_ns + backoff_ns;
-        self.line = Line::BackingOff { until_ns };
+        let chance = self.next_chance();
+        let backoff_ns = self.backoff.failed_with(now.steady_ns, chance);
+        self.line = Line::BackingOff;
         ConnectionError {
             host: self.dial.hosts[self.turn].name.clone(),
             reason,
@@ -216,10 +212,10 @@ impl<F: SessionFeed<Source = ()>> ClientLink<F> {
             }));
         }
         // A venue that cannot be reached, or was lost, may be back at any time.
-        self.backoff_ns_max = match is_by_session {
+        self.backoff.set_longest_ns(match is_by_session {
             true => self.failures.pause_max_ns(self.dial.backoff_ns_max),
             false => self.dial.backoff_ns_max,
-        };
+        });
     }
 
     /// Passes on what the feed has for the log.
@@ -247,13 +243,12 @@ impl<F: SessionFeed<Source = ()>> ClientLink<F> {
     ) -> Result<(), Failed> {
         match &mut self.line {
             Line::Up(_) => {}
-            Line::BackingOff { until_ns } if now.steady_ns < *until_ns => {}
-            Line::BackingOff { .. } => self.look_up()?,
+            Line::BackingOff if !self.backoff.is_due(now.steady_ns) => {}
+            Line::BackingOff => self.look_up()?,
             Line::Resolving(resolving) if !resolving.is_finished() => {}
             Line::Resolving(_) => {
-                let backing_off = Line::BackingOff { until_ns: 0 };
-                let Line::Resolving(resolving) = std::mem::replace(&mut self.line, backing_off)
-                else {
+                let line = std::mem::replace(&mut self.line, Line::BackingOff);
+                let Line::Resolving(resolving) = line else {
                     return Ok(());
                 };
                 let address = resolving.join().map_err(|_| Failed::NoThread)??;
@@ -284,8 +279,7 @@ impl<F: SessionFeed<Source = ()>> ClientLink<F> {
     }
 
     fn up<P: Publish>(&mut self, pipeline: &mut Pipeline<F, P>, now: Now) {
-        let backing_off = Line::BackingOff { until_ns: 0 };
-        if let Line::Connecting(stream) = std::mem::replace(&mut self.line, backing_off) {
+        if let Line::Connecting(stream) = std::mem::replace(&mut self.line, Line::BackingOff) {
             self.line = Line::Up(stream);
             self.counters.connected = 1;
             self.up_ns = now.steady_ns;
@@ -380,10 +374,10 @@ impl<F: SessionFeed<Source = ()>> FeedLink for ClientLink<F> {
             self.counters.connections_lost += 1;
             let error = self.disconnect(pipeline, broken.to_string(), now, false);
             self.incident = Some(Incident::ConnectionLost(error));
-        } else if now.steady_ns.saturating_sub(self.up_ns) >= self.backoff_ns_max {
+        } else if now.steady_ns.saturating_sub(self.up_ns) >= self.backoff.longest_ns() {
             // The connection has lasted: the next backoff is short again. A successful logon is not enough, or a venue
             // that accepts a logon and then fails would be flooded.
-            self.backoff_ns = self.dial.backoff_ns;
+            self.backoff.succeeded();
         }
     }
 

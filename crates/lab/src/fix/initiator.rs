@@ -4,8 +4,8 @@ use super::{Connection, End, Totals};
 use std::collections::VecDeque;
 use std::net::SocketAddrV4;
 use std::time::Duration;
-use touchline_net::Stream;
 use touchline_net::stream::{Connection as Link, Error};
+use touchline_net::{Backoff, Stream};
 use touchline_types::ReceiveTime;
 
 /// One session that stays connected.
@@ -15,12 +15,10 @@ pub struct Initiator {
     connection: Connection,
     /// Connection in progress.
     making: Option<Stream>,
-    /// Time of the next attempt.
-    again_ns: u64,
     connections: u64,
     failures: u64,
-    /// Consecutive attempts without a logon.
-    in_vain: u32,
+    /// Of attempts without a logon.
+    backoff: Backoff,
     is_up: bool,
     news: VecDeque<News>,
 }
@@ -39,8 +37,8 @@ pub enum News {
 /// Timeout of connecting.
 const CONNECT_NS: u64 = 5_000_000_000;
 /// Backoff after a connection; doubled after each further failed attempt, up to the largest.
-const BACKOFF: Duration = Duration::from_millis(500);
-const BACKOFF_MAX: Duration = Duration::from_secs(10);
+const BACKOFF_NS: u64 = 500_000_000;
+const BACKOFF_NS_MAX: u64 = 10_000_000_000;
 
 /// Largest number of pending events; more are dropped.
 const NEWS_MAX: usize = 64;
@@ -52,10 +50,9 @@ impl Initiator {
             to,
             connection,
             making: None,
-            again_ns: 0,
             connections: 0,
             failures: 0,
-            in_vain: 0,
+            backoff: Backoff::new(BACKOFF_NS, BACKOFF_NS_MAX),
             is_up: false,
             news: VecDeque::new(),
         }
@@ -93,7 +90,7 @@ impl Initiator {
             let is_busy = self.connection.work(time);
             if !self.is_up && self.connection.session().is_up() {
                 self.is_up = true;
-                self.in_vain = 0;
+                self.backoff.succeeded();
                 self.tell(News::LoggedOn);
             }
             if let Some(end) = self.connection.take_end() {
@@ -108,7 +105,7 @@ impl Initiator {
 
     fn connect(&mut self, time: ReceiveTime) -> bool {
         let made = match &mut self.making {
-            None if time.mono_ns < self.again_ns => return false,
+            None if !self.backoff.is_due(time.mono_ns) => return false,
             None => Stream::connect(self.to, time.mono_ns + CONNECT_NS).map(|stream| {
                 self.making = Some(stream);
                 false
@@ -136,15 +133,11 @@ impl Initiator {
 
     /// Starts the backoff, longer after consecutive failures.
     fn backoff(&mut self, was_up: bool, time: ReceiveTime) -> Duration {
-        let backoff = match was_up {
-            true => BACKOFF,
-            false => BACKOFF
-                .saturating_mul(1 << self.in_vain.min(16))
-                .min(BACKOFF_MAX),
-        };
-        self.in_vain = if was_up { 0 } else { self.in_vain + 1 };
-        self.again_ns = time.mono_ns + backoff.as_nanos() as u64;
-        backoff
+        let backoff_ns = self.backoff.failed(time.mono_ns);
+        if was_up {
+            self.backoff.succeeded();
+        }
+        Duration::from_nanos(backoff_ns)
     }
 
     fn tell(&mut self, news: News) {

@@ -4,8 +4,8 @@ use crate::batch::{BATCH_BYTES_MAX, LENGTH_BYTES};
 use crate::head::{Epoch, HEAD_BYTES, Head, HeadFlags, Source};
 use crate::link::{LinkEvent, ReceiveLink};
 use std::net::{SocketAddr, SocketAddrV4, ToSocketAddrs};
-use touchline_net::Connection;
 use touchline_net::tls::Client;
+use touchline_net::{Backoff, Connection};
 
 /// Connect timeout, TLS handshake included.
 const CONNECT_NS_MAX: u64 = 3_000_000_000;
@@ -23,7 +23,7 @@ pub struct TcpReceive {
     host: String,
     tls: Option<Client>,
     state: State,
-    retry_ns: u64,
+    backoff: Backoff,
     /// Received bytes that were not processed yet.
     bytes: Box<[u8]>,
     filled: usize,
@@ -31,8 +31,8 @@ pub struct TcpReceive {
 }
 
 enum State {
-    /// Waits until this time to connect.
-    Waiting(u64),
+    /// Backoff.
+    Waiting,
     /// Connecting.
     Connecting(Connection),
     /// The request is being sent or was sent.
@@ -45,8 +45,8 @@ impl TcpReceive {
         TcpReceive {
             host: host.to_owned(),
             tls,
-            state: State::Waiting(0),
-            retry_ns: RETRY_NS_MIN,
+            state: State::Waiting,
+            backoff: Backoff::new(RETRY_NS_MIN, RETRY_NS_MAX),
             bytes: vec![0; LENGTH_BYTES + BATCH_BYTES_MAX + READ_BYTES].into(),
             filled: 0,
             last_error: None,
@@ -57,8 +57,8 @@ impl TcpReceive {
     fn end(&mut self, now_ns: u64, reason: String) -> Option<LinkEvent> {
         self.last_error = Some(reason);
         self.filled = 0;
-        self.state = State::Waiting(now_ns + self.retry_ns);
-        self.retry_ns = (self.retry_ns * 2).min(RETRY_NS_MAX);
+        self.state = State::Waiting;
+        self.backoff.failed(now_ns);
         Some(LinkEvent::Disconnected)
     }
 
@@ -102,7 +102,7 @@ impl TcpReceive {
                 Err(reason) => return (batches, self.end(now_ns, reason.to_owned())),
             }
             if batches > 0 {
-                self.retry_ns = RETRY_NS_MIN;
+                self.backoff.succeeded();
             }
         }
         (batches, None)
@@ -139,14 +139,13 @@ impl ReceiveLink for TcpReceive {
         take: &mut impl FnMut(&[u8]) -> bool,
     ) -> (usize, Option<LinkEvent>) {
         match &mut self.state {
-            State::Waiting(until_ns) if now_ns < *until_ns => (0, None),
-            State::Waiting(_) => (0, self.connect(now_ns)),
+            State::Waiting if !self.backoff.is_due(now_ns) => (0, None),
+            State::Waiting => (0, self.connect(now_ns)),
             State::Connecting(connection) => match connection.is_ready(now_ns) {
                 Ok(false) => (0, None),
                 Ok(true) => {
-                    let waiting = State::Waiting(0);
                     if let State::Connecting(connection) =
-                        std::mem::replace(&mut self.state, waiting)
+                        std::mem::replace(&mut self.state, State::Waiting)
                     {
                         self.state = State::Connected(connection, 0);
                     }

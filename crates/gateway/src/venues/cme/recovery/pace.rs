@@ -1,5 +1,7 @@
 //! Limits of requests: a daily budget, and an increasing backoff after failures.
 
+use touchline_net::Backoff;
+
 const SECOND_NS: u64 = 1_000_000_000;
 const DAY_NS: u64 = 86_400 * SECOND_NS;
 
@@ -16,8 +18,7 @@ pub struct Pace {
     /// Requests since `day_ns`.
     requests: u32,
     day_ns: u64,
-    /// Next backoff.
-    backoff_ns: u64,
+    backoff: Backoff,
 }
 
 impl Pace {
@@ -27,7 +28,7 @@ impl Pace {
             requests_per_day_max,
             requests: 0,
             day_ns: 0,
-            backoff_ns: BACKOFF_NS,
+            backoff: Backoff::new(BACKOFF_NS, BACKOFF_NS_MAX),
         }
     }
 
@@ -48,14 +49,12 @@ impl Pace {
 
     /// Success: the next backoff is short again.
     pub fn succeeded(&mut self) {
-        self.backoff_ns = BACKOFF_NS;
+        self.backoff.succeeded();
     }
 
-    /// Failure: returns the backoff in nanoseconds.
+    /// Failure: returns the backoff in nanoseconds, which the feed waits.
     pub fn failed(&mut self) -> u64 {
-        let backoff_ns = self.backoff_ns;
-        self.backoff_ns = (2 * backoff_ns).min(BACKOFF_NS_MAX);
-        backoff_ns
+        self.backoff.failed(0)
     }
 }
 
