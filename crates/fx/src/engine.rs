@@ -26,7 +26,7 @@ use crate::cooldown::Cooldowns;
 use crate::counts::{Counting, Streams};
 use crate::desk_trades::DeskTrades;
 use crate::event::{Batch, Event};
-use crate::input::{Input, Session};
+use crate::input::{Input, ParentRequest, Session};
 use crate::kill::KillSwitch;
 use crate::orders::{Executions, Orders};
 use crate::parents::Parents;
@@ -34,7 +34,7 @@ use crate::penalty::Penalties;
 use crate::plan::{Offer, Planner};
 use crate::positions::Positions;
 use crate::quotes::{Counters, NEVER, Quotes};
-use crate::risk::Risk;
+use crate::risk::{Refusal, Risk};
 use crate::scorecard::Scorecard;
 use crate::setup::{Bank, Setup, Slot};
 use crate::stages::Stage;
@@ -293,13 +293,37 @@ impl Engine {
 
     /// Runs all timers up to the input's time, then handles the input. Times must not decrease.
     pub fn handle(&mut self, at_ns: u64, input: &Input<'_>, out: &mut Batch) {
-        self.handle_timeout(at_ns, out);
-        self.now_ns = Some(at_ns);
+        self.advance_to(at_ns, out);
         match input {
             Input::Pricing(bank, session) => self.pricing(*bank, session),
             Input::Orders(bank, session) => self.order_session(*bank, session, out),
             Input::Desk(command) => self.desk(command, out),
         }
+        self.close(out);
+    }
+
+    /// [`Engine::handle`] of a requested parent. Returns its number in [`Engine::parents`].
+    ///
+    /// # Errors
+    /// The parent is refused; the event of the refusal is in `out`.
+    pub fn accept(
+        &mut self,
+        at_ns: u64,
+        request: &ParentRequest,
+        out: &mut Batch,
+    ) -> Result<usize, Refusal> {
+        self.advance_to(at_ns, out);
+        let accepted = self.parent(request, out);
+        self.close(out);
+        accepted
+    }
+
+    fn advance_to(&mut self, at_ns: u64, out: &mut Batch) {
+        self.handle_timeout(at_ns, out);
+        self.now_ns = Some(at_ns);
+    }
+
+    fn close(&mut self, out: &mut Batch) {
         out.stages.lap(Stage::Quotes);
         self.step(out);
         debug_assert!(self.wake_ns <= self.earliest_ns(), "nothing-is-due-before");
@@ -359,7 +383,7 @@ impl Engine {
             Session::Down => self.order_session_down(bank, out),
             Session::Message(bytes) => {
                 let is_up = self.order_sessions[bank].is_up;
-                if let Some(message) = self.accept(is_up, bytes) {
+                if let Some(message) = self.whole_message(is_up, bytes) {
                     self.report(bank, &message, out);
                 }
             }
@@ -369,7 +393,7 @@ impl Engine {
     }
 
     /// A valid message of a session that is up.
-    fn accept<'a>(&mut self, is_up: bool, bytes: &'a [u8]) -> Option<Message<'a>> {
+    fn whole_message<'a>(&mut self, is_up: bool, bytes: &'a [u8]) -> Option<Message<'a>> {
         let counters = self.quotes.counters_mut();
         if !is_up {
             counters.session_down += 1;

@@ -16,9 +16,7 @@ use crate::plan::PlanKind;
 use crate::positions::{Position, WorstCase};
 use crate::setup::{Bank, Pair, Setup};
 use crate::ticks;
-use names::{
-    end_name, event_name, fill_name, order_state_name, refusal_name, state_name, wait_name,
-};
+use names::{end_name, event_name, fill_name, order_state_name, state_name, wait_name};
 use std::fmt::Write;
 use std::ops::Range;
 use touchline_types::{Id, Side};
@@ -213,7 +211,7 @@ impl Writer<'_> {
             Event::Accepted { parent } => put_id(out, "parent", Some(parent)),
             Event::Refused { parent, reason } => {
                 put_id(out, "parent", parent.as_ref());
-                put!(out, ",\"reason\":\"{}\"", refusal_name(*reason));
+                put!(out, ",\"reason\":\"{}\"", reason.name());
             }
             Event::Waits { parent, reason } => {
                 put_id(out, "parent", Some(parent));

@@ -39,6 +39,25 @@ pub enum Refusal {
     Gross,
 }
 
+impl Refusal {
+    /// Its name, as in a line and an answer.
+    pub fn name(self) -> &'static str {
+        match self {
+            Refusal::Kill => "kill",
+            Refusal::DuplicateId => "duplicate_id",
+            Refusal::BadOrder => "bad_order",
+            Refusal::Duplicate => "duplicate",
+            Refusal::OrderQty => "order_qty",
+            Refusal::Rate => "rate",
+            Refusal::NoMid => "no_mid",
+            Refusal::NoReference => "no_reference",
+            Refusal::Collar => "collar",
+            Refusal::Net => "net",
+            Refusal::Gross => "gross",
+        }
+    }
+}
+
 /// State for the checks.
 #[derive(Debug)]
 pub struct Book<'a> {

@@ -10,9 +10,10 @@ use crate::statistics::BankCounts;
 use crate::variant::Variant;
 use std::collections::VecDeque;
 use touchline_fx::event::{Alarm, Event, Message, OrderEvent, OrderLine};
-use touchline_fx::input::{Desk, Input, Session};
+use touchline_fx::input::{Desk, Input, ParentRequest, Session};
 use touchline_fx::lines::{LineKind, body, each_line, fields, msg_type};
 use touchline_fx::orders::Terms;
+use touchline_fx::risk::Refusal;
 use touchline_fx::setup::{Bank, Setup};
 use touchline_fx::stages::Stage;
 use touchline_fx::{Batch, Engine};
@@ -64,18 +65,12 @@ pub(super) struct Core<O, L> {
     pub totals: Totals,
     /// Everybody who may send commands.
     pub clients: Vec<ClientConfig>,
-    /// Text of the parent order that is being handled.
-    pub command: Option<String>,
-    /// Text of the parent that was accepted last, until it is told.
-    pub accepted: Option<String>,
     /// What the run before could not tell, until this one begins.
     pub untold: Vec<Batch>,
     /// The boot of the host, until this run begins.
     pub boot: Boot,
     /// Number of the next line.
     pub next_line: u64,
-    /// Reason of the last refused parent.
-    pub refusal: Option<String>,
     /// Counts of each bank.
     pub banks: Vec<BankCounts>,
     /// Faults of each bank's order session.
@@ -131,7 +126,7 @@ impl<O: Output, L: Link> Core<O, L> {
         if self.engine.next_timeout_ns() <= time.wall_ns {
             self.batch.clear();
             self.engine.handle_timeout(time.wall_ns, &mut self.batch);
-            self.carry_out(time);
+            self.carry_out(time, None);
         }
     }
 
@@ -141,7 +136,24 @@ impl<O: Output, L: Link> Core<O, L> {
         self.wake(time);
         self.batch.clear();
         self.engine.handle(time.wall_ns, input, &mut self.batch);
-        self.carry_out(time);
+        self.carry_out(time, None);
+    }
+
+    /// [`Core::handle`] of a requested parent; `text` is its command, which the journal has if it is accepted.
+    ///
+    /// # Errors
+    /// The parent is refused.
+    pub fn accept(
+        &mut self,
+        time: ReceiveTime,
+        request: &ParentRequest,
+        text: &str,
+    ) -> Result<usize, Refusal> {
+        self.wake(time);
+        self.batch.clear();
+        let accepted = self.engine.accept(time.wall_ns, request, &mut self.batch);
+        self.carry_out(time, accepted.is_ok().then_some(text));
+        accepted
     }
 
     /// Sets the kill switch by itself.
@@ -158,7 +170,8 @@ impl<O: Output, L: Link> Core<O, L> {
         }
     }
 
-    fn carry_out(&mut self, time: ReceiveTime) {
+    /// Carries out a batch; `parent` is the command of the parent that was accepted in it.
+    fn carry_out(&mut self, time: ReceiveTime, parent: Option<&str>) {
         if self.batch.events.is_empty() {
             return;
         }
@@ -167,7 +180,7 @@ impl<O: Output, L: Link> Core<O, L> {
         if Variant::SentBeforeJournaled.is_on() {
             self.send_decisions(&batch, None, time);
         }
-        let failed = self.journal_decisions(&batch);
+        let failed = self.journal_decisions(&batch, parent);
         batch.stages.lap(Stage::Journal);
         if !Variant::SentBeforeJournaled.is_on() {
             self.send_decisions(&batch, failed.as_ref().map(|(count, _)| *count), time);
@@ -176,7 +189,7 @@ impl<O: Output, L: Link> Core<O, L> {
         if self.totals.cancels > cancels {
             (_, self.last_canceled) = batch.stages.span();
         }
-        self.tell(&batch, time.wall_ns);
+        self.tell(&batch, parent, time.wall_ns);
         batch.clear();
         self.batch = batch;
         if let Some((_, why)) = failed {
@@ -214,7 +227,11 @@ impl<O: Output, L: Link> Core<O, L> {
 
     /// Journals the decisions of a batch, its orders among them. On failure: how many orders are in the journal, and why
     /// the next is not.
-    fn journal_decisions(&mut self, batch: &Batch) -> Option<(usize, String)> {
+    fn journal_decisions(
+        &mut self,
+        batch: &Batch,
+        parent: Option<&str>,
+    ) -> Option<(usize, String)> {
         let mut ahead = std::mem::take(&mut self.ahead);
         ahead.fill(0);
         let (mut count, mut last) = (0, None);
@@ -226,14 +243,12 @@ impl<O: Output, L: Link> Core<O, L> {
                 Event::Accepted { .. } if Variant::ParentNotJournaled.is_on() => continue,
                 Event::Kill { .. } if Variant::KillNotJournaled.is_on() => continue,
                 Event::Accepted { .. } => {
-                    let text = self.command.take().unwrap_or_default();
+                    let text = parent.unwrap_or_default();
                     let record = Record::Decided {
                         at_ns: *at_ns,
-                        text: &text,
+                        text,
                     };
-                    let appended = self.append(*at_ns, &record);
-                    self.accepted = Some(text);
-                    appended
+                    self.append(*at_ns, &record)
                 }
                 Event::Kill { by } => {
                     let by = by.as_ref().map_or("", Id::as_str);
@@ -397,17 +412,17 @@ impl<O: Output, L: Link> Core<O, L> {
     }
 
     /// Journals the lines of a batch, then publishes them; alarms become incidents.
-    pub fn tell(&mut self, batch: &Batch, at_ns: u64) {
+    pub fn tell(&mut self, batch: &Batch, parent: Option<&str>, at_ns: u64) {
         let mut lines = std::mem::take(&mut self.lines);
         let mut line = std::mem::take(&mut self.line);
         lines.clear();
         let mut events = batch.events.iter();
         let mut first = self.next_line;
         let (drop_copy, totals, setup) = (&mut self.out, &mut self.totals, self.engine.setup());
-        let (accepted, next_line) = (&mut self.accepted, &mut self.next_line);
+        let next_line = &mut self.next_line;
         let faults = &mut self.faults;
         let mut incidents = Vec::new();
-        let (mut full, mut refused) = (Vec::new(), None);
+        let mut full = Vec::new();
         each_line(setup, batch, &mut line, |kind, text| {
             let event = events.next().map(|(_, event)| event);
             if kind == LineKind::Composite {
@@ -451,10 +466,9 @@ impl<O: Output, L: Link> Core<O, L> {
                     incidents.push(Incident::Killed { by: *by });
                 }
                 Some(Event::Fill(_)) => totals.fills += 1,
-                Some(Event::Refused { .. }) => refused = Some(text.to_owned()),
                 Some(Event::Accepted { .. }) => {
-                    if let Some(parent) = accepted.take() {
-                        put(records::PARENTS, &parent);
+                    if let Some(parent) = parent {
+                        put(records::PARENTS, parent);
                     }
                 }
                 _ => {}
@@ -482,9 +496,6 @@ impl<O: Output, L: Link> Core<O, L> {
         self.line = line;
         for incident in incidents {
             self.incident(incident);
-        }
-        if let Some(line) = refused {
-            self.note_refusal(&line);
         }
     }
 
@@ -519,7 +530,7 @@ impl<O: Output, L: Link> Core<O, L> {
     pub fn tell_scores(&mut self, at_ns: u64) {
         let mut batch = Batch::default();
         self.engine.finish(&mut batch);
-        self.tell(&batch, at_ns);
+        self.tell(&batch, None, at_ns);
     }
 }
 

@@ -10,13 +10,12 @@ use crate::variant::Variant;
 use serde_json::{Map, Value, json};
 use touchline_fx::desk_trades::BookState;
 use touchline_fx::input::{Desk, Input};
+use touchline_fx::risk::Refusal;
 use touchline_fx::session_file::{bad_order, read_desk};
 use touchline_types::{Id, ReceiveTime};
 
 /// The reason in the answer for a ring that is not read.
 pub(crate) const RING_REFUSED: &str = "ring_refused";
-/// The reason in the answer for a parent with invalid terms; the answer and the log also have the cause.
-const BAD_ORDER: &str = "bad_order";
 
 impl<O: Output, L: Link> Core<O, L> {
     /// Executes a command or refuses it. The command is in the journal as received, also one that was seen before, and so is
@@ -55,7 +54,8 @@ impl<O: Output, L: Link> Core<O, L> {
             Ok(answer) => (*answer, None),
             Err(reason) => ("refused", Some(reason)),
         };
-        let is_bad_order = reason.is_some_and(|reason| reason == BAD_ORDER);
+        // The answer and the log also have the cause.
+        let is_bad_order = reason.is_some_and(|reason| reason == Refusal::BadOrder.name());
         let cause = is_bad_order.then(|| bad_order(self.engine.setup(), &command.text));
         let cause = cause.flatten().map(|cause| cause.to_string());
         if let Some(reason) = reason {
@@ -166,7 +166,9 @@ impl<O: Output, L: Link> Core<O, L> {
                 if quantity > client.max_order {
                     return Err("client_order_qty".to_owned());
                 }
-                self.parent(time, &desk, text)
+                let accepted = self.accept(time, request, &text);
+                accepted.map_err(|refusal| refusal.name().to_owned())?;
+                Ok("accepted")
             }
             Desk::Kill { .. } => {
                 // Decided is written with the decision itself; one that is killed already changes nothing.
@@ -195,28 +197,6 @@ impl<O: Output, L: Link> Core<O, L> {
         let user = own.and_then(|own| own.user);
         let is_same_user = others.into_iter().any(|other| other.user == user);
         (is_other && is_same_user).then_some(first)
-    }
-
-    /// A parent: the core says whether it is accepted, and the journal has it before its first order.
-    fn parent(
-        &mut self,
-        time: ReceiveTime,
-        desk: &Desk,
-        text: String,
-    ) -> Result<&'static str, String> {
-        let Desk::Parent(request) = desk else {
-            return Err("malformed".to_owned());
-        };
-        let known = request.id.is_some_and(|id| self.engine.parents().has(&id));
-        self.command = Some(text);
-        self.refusal = None;
-        self.handle(time, &Input::Desk(*desk));
-        self.command = None;
-        let is_accepted = !known && request.id.is_some_and(|id| self.engine.parents().has(&id));
-        match is_accepted {
-            true => Ok("accepted"),
-            false => Err(self.refusal.take().unwrap_or_else(|| BAD_ORDER.to_owned())),
-        }
     }
 
     /// A booking without an order. What is refused changes nothing, so that a restart takes each one in its journal for permitted,
@@ -286,13 +266,6 @@ impl<O: Output, L: Link> Core<O, L> {
         }
         self.handle(time, &Input::Desk(*desk));
         Ok("done")
-    }
-
-    /// The reason of a refused parent, from its line.
-    pub fn note_refusal(&mut self, line: &str) {
-        let fields: Option<Map<String, Value>> = serde_json::from_str(line).ok();
-        let reason = fields.and_then(|fields| fields.get("reason")?.as_str().map(str::to_owned));
-        self.refusal = reason;
     }
 }
 

@@ -69,12 +69,9 @@ impl<O: Output, L: Link> Core<O, L> {
             incidents: VecDeque::new(),
             totals: Totals::default(),
             clients: config.clients.iter().map(of_user).collect(),
-            command: None,
-            accepted: None,
             untold: recovered.untold,
             boot,
             next_line,
-            refusal: None,
             banks: vec![BankCounts::default(); config.banks.len()],
             faults: vec![Faults::default(); config.banks.len()],
             is_filled: vec![false; config.banks.len()],
@@ -140,7 +137,7 @@ impl<O: Output, L: Link> Core<O, L> {
             self.append(now_ns, &numbers)?;
         }
         for batch in std::mem::take(&mut self.untold) {
-            self.tell(&batch, now_ns);
+            self.tell(&batch, None, now_ns);
         }
         // The run before ended with its last record, as a later start will read it: none of its timers runs after that.
         if let Some(last_ns) = self.engine.now_ns() {

@@ -6,7 +6,7 @@ use crate::event::{Alarm, Batch, Event, FillLine, OrderEvent};
 use crate::input::{Desk, ParentRequest};
 use crate::orders::{Booking, FillKind, RejectCode, booked_exec_id, resolved_exec_id};
 use crate::parents::{EndReason, Lifetime, ParentTerms};
-use crate::risk::Book;
+use crate::risk::{Book, Refusal};
 use crate::setup::ns;
 use crate::ticks;
 use touchline_types::{Id, Price};
@@ -14,7 +14,10 @@ use touchline_types::{Id, Price};
 impl Engine {
     pub(super) fn desk(&mut self, command: &Desk, out: &mut Batch) {
         match command {
-            Desk::Parent(request) => self.parent(request, out),
+            Desk::Parent(request) => {
+                // A refusal is in the events.
+                let _ = self.parent(request, out);
+            }
             Desk::Cancel { id } => self.cancel(id.as_ref(), out),
             Desk::Kill { by } => self.kill_by(*by, out),
             Desk::Lift { by } => self.lift(*by, out),
@@ -38,7 +41,11 @@ impl Engine {
         }
     }
 
-    fn parent(&mut self, request: &ParentRequest, out: &mut Batch) {
+    pub(super) fn parent(
+        &mut self,
+        request: &ParentRequest,
+        out: &mut Batch,
+    ) -> Result<usize, Refusal> {
         let now_ns = self.now();
         let book = Book {
             setup: &self.setup,
@@ -51,28 +58,30 @@ impl Engine {
             .risk
             .judge(&book, request.id.as_ref(), request.terms.as_ref(), now_ns);
         match (judged, &request.terms) {
-            (Ok(()), Some(terms)) => self.accept_parent(terms, out),
+            (Ok(()), Some(terms)) => Ok(self.accept_parent(terms, out)),
             (Err(reason), _) => {
                 let parent = request.id;
                 self.push(Event::Refused { parent, reason }, out);
+                Err(reason)
             }
-            (Ok(()), None) => unreachable!("what is no order is refused"),
+            (Ok(()), None) => unreachable!("invalid terms are refused"),
         }
     }
 
-    pub(super) fn accept_parent(&mut self, terms: &ParentTerms, out: &mut Batch) {
+    pub(super) fn accept_parent(&mut self, terms: &ParentTerms, out: &mut Batch) -> usize {
         let now_ns = self.now();
         self.risk.note_accepted(&self.setup, terms, now_ns);
         let deadline_ns = match terms.lifetime {
             Lifetime::Deadline => Some(now_ns.saturating_add(ns(terms.deadline_ms))),
             Lifetime::Immediate | Lifetime::AllOrNothing => None,
         };
-        self.parents.add(*terms, deadline_ns);
+        let at = self.parents.add(*terms, deadline_ns);
         if let Some(deadline_ns) = deadline_ns {
             self.wake_at(deadline_ns);
         }
         let parent = terms.id;
         self.push(Event::Accepted { parent }, out);
+        at
     }
 
     fn cancel(&mut self, id: Option<&Id>, out: &mut Batch) {

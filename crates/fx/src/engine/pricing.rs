@@ -30,7 +30,7 @@ impl Engine {
     /// Handles a message; `told` corrects what it says about the age of quotes.
     fn message(&mut self, bank: Bank, bytes: &[u8], told: impl FnOnce(&mut Quotes)) {
         let is_up = self.streams.is_up(bank);
-        let Some(message) = self.accept(is_up, bytes) else {
+        let Some(message) = self.whole_message(is_up, bytes) else {
             return;
         };
         self.hear(bank);

@@ -4,7 +4,6 @@ use crate::composite::State;
 use crate::event::Event;
 use crate::orders::{FillKind, OrderState};
 use crate::parents::{EndReason, WaitReason};
-use crate::risk::Refusal;
 
 pub(super) fn event_name(event: &Event) -> &'static str {
     match event {
@@ -37,22 +36,6 @@ pub(super) fn state_name(state: State) -> &'static str {
         State::Normal => "normal",
         State::Locked => "locked",
         State::Crossed => "crossed",
-    }
-}
-
-pub(super) fn refusal_name(refusal: Refusal) -> &'static str {
-    match refusal {
-        Refusal::Kill => "kill",
-        Refusal::DuplicateId => "duplicate_id",
-        Refusal::BadOrder => "bad_order",
-        Refusal::Duplicate => "duplicate",
-        Refusal::OrderQty => "order_qty",
-        Refusal::Rate => "rate",
-        Refusal::NoMid => "no_mid",
-        Refusal::NoReference => "no_reference",
-        Refusal::Collar => "collar",
-        Refusal::Net => "net",
-        Refusal::Gross => "gross",
     }
 }
 
