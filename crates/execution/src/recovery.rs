@@ -14,7 +14,7 @@ use touchline_fx::session_file::read_desk;
 use touchline_fx::setup::{Bank, Pair, Setup};
 use touchline_fx::{Batch, Engine, RestoreError};
 use touchline_journal::records::Stream;
-use touchline_journal::{Entry, StartReport};
+use touchline_journal::{Entry, Follow, StartReport};
 use touchline_types::{Id, Side};
 use touchline_wire::fix::{Frame, frame, tag, unsigned};
 
@@ -161,6 +161,36 @@ pub fn recover(directory: &Path, setup: &Setup) -> Result<Recovered, RecoveryErr
     })
 }
 
+/// Records of a journal among which its first run stands.
+const FIRST_RECORDS: usize = 64;
+
+/// Judges by the first records of a journal whether this engine may continue it, before anything is written. What cannot be read is
+/// left to the start of the journal, which judges all of it.
+///
+/// # Errors
+/// The journal is that of another engine, or of another version.
+pub(crate) fn judge_owner(directory: &Path, setup: &Setup) -> Result<(), RecoveryError> {
+    let mut judged = Ok(());
+    let mut is_first = true;
+    let mut follow = Follow::new(directory);
+    let read = follow.poll(u64::MAX, FIRST_RECORDS, |entry| {
+        if judged.is_err() || entry.head.stream != records::STREAM {
+            return;
+        }
+        if entry.head.kind == STREAM_KIND {
+            judged = continues(entry.body);
+        } else if let Some(Record::Run(run)) = Record::decode(entry.head.kind, entry.body)
+            && std::mem::take(&mut is_first)
+        {
+            judged = is_own(setup, &run);
+        }
+    });
+    match read {
+        Ok(_) => judged,
+        Err(_) => Ok(()),
+    }
+}
+
 /// [`recover`] from anything that gives the records of a journal, in order.
 pub(crate) fn recover_from(
     setup: &Setup,
@@ -190,6 +220,31 @@ fn continues(description: &[u8]) -> Result<(), RecoveryError> {
         }),
         _ => Ok(()),
     }
+}
+
+/// The first run of a journal says whose it is: an engine with another account would ask the banks for orders that are not its own,
+/// and with another prefix use the names of orders that another engine sent.
+fn is_own(setup: &Setup, run: &Run<'_>) -> Result<(), RecoveryError> {
+    let other = |what: String| Err(RecoveryError::Other { what });
+    let account = setup.account.as_str();
+    // mutant: execution: the journal of another engine is continued
+    if run.account != account {
+        return other(format!(
+            "account {:?}, this engine {account:?}",
+            run.account
+        ));
+    }
+    let prefix = format!("{}e{}", setup.prefix.as_str(), run.epoch);
+    if run.prefix != prefix {
+        return other(format!("prefix {:?}, this engine {prefix:?}", run.prefix));
+    }
+    if run.banks.iter().all(|name| setup.bank(name).is_none()) {
+        return other(format!(
+            "banks {}, none of which is configured",
+            run.banks.join(", ")
+        ));
+    }
+    Ok(())
 }
 
 /// A bank or a pair of a run: its name, and its index now.
@@ -260,7 +315,9 @@ impl Reading {
         let restore = |error| RecoveryError::Restore { sequence, error };
         match record {
             Record::Run(run) => {
-                self.is_ours(&run)?;
+                if self.recovered.epoch == 0 {
+                    is_own(&self.setup, &run)?;
+                }
                 self.run(&run);
             }
             Record::Order(order) => self.order(&order).map_err(|failed| match failed {
@@ -340,34 +397,6 @@ impl Reading {
                     self.handle(at_ns, &Input::Desk(Desk::Reboot { epoch }));
                 }
             }
-        }
-        Ok(())
-    }
-
-    /// The first run of a journal says whose it is: an engine with another account would ask the banks for orders that are not its own,
-    /// and with another prefix use the names of orders that another engine sent.
-    fn is_ours(&self, run: &Run<'_>) -> Result<(), RecoveryError> {
-        // mutant: execution: the journal of another engine is continued
-        if self.recovered.epoch > 0 {
-            return Ok(());
-        }
-        let other = |what: String| Err(RecoveryError::Other { what });
-        let account = self.setup.account.as_str();
-        if run.account != account {
-            return other(format!(
-                "account {:?}, this engine {account:?}",
-                run.account
-            ));
-        }
-        let prefix = format!("{}e{}", self.setup.prefix.as_str(), run.epoch);
-        if run.prefix != prefix {
-            return other(format!("prefix {:?}, this engine {prefix:?}", run.prefix));
-        }
-        if run.banks.iter().all(|name| self.setup.bank(name).is_none()) {
-            return other(format!(
-                "banks {}, none of which is configured",
-                run.banks.join(", ")
-            ));
         }
         Ok(())
     }

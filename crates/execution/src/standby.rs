@@ -219,7 +219,10 @@ impl Standby {
         let began_ns = boot_ns();
         // Certificates may have been renewed since the start. One that cannot be read refuses the promotion before it has a lock.
         let access = self.config.access().map_err(Error::from);
-        let ready = access.and_then(|access| Ok((access, Active::take(&self.config)?)));
+        let ready = access.and_then(|access| {
+            let setup = self.config.setup().map_err(ConfigError::from)?;
+            Ok((access, Active::take(&self.config, &setup)?))
+        });
         let (access, active) = match ready {
             Ok(ready) => ready,
             Err(error) => {

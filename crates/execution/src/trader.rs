@@ -181,7 +181,7 @@ impl Trader {
     pub fn open(config: &Config) -> Result<Trader, Error> {
         let setup = config.setup().map_err(ConfigError::from)?;
         let access = config.access()?;
-        let active = Active::take(config)?;
+        let active = Active::take(config, &setup)?;
         let recovered = recover(&config.run.journal, &setup)?;
         Trader::start_from(config, access, active, recovered)
     }

@@ -36,8 +36,8 @@ pub const TRADING: &[Mutant] = &[
     },
     Mutant {
         name: "execution: the journal of another engine is continued",
-        find: "if self.recovered.epoch > 0",
-        replace: "if self.recovered.epoch < u64::MAX",
+        find: "if run.account != account {",
+        replace: "if run.account != account && false {",
         test: "-p touchline-execution --test execution journal::the_journal_of_another_engine",
     },
     Mutant {

@@ -81,12 +81,26 @@ fn a_segment_that_is_removed_or_truncated_is_a_kill() {
     }
 }
 
-/// The journal of another engine has orders that this one must not ask for, and names that it must not use.
+/// The files of a journal.
+fn files_of(journal: &Path) -> Vec<(std::ffi::OsString, Vec<u8>)> {
+    let files = fs::read_dir(journal).expect("the journal");
+    let files = files.map(|file| file.expect("a file"));
+    let mut files: Vec<_> = files
+        .map(|file| (file.file_name(), fs::read(file.path()).expect("a file")))
+        .collect();
+    files.sort();
+    files
+}
+
+/// The journal of another engine has orders that this one must not ask for, and names that it must not use. Nothing of it is changed:
+/// its own engine would take a start without a run for a lost end.
 #[test]
 fn the_journal_of_another_engine_is_refused() {
     let mut rig = Rig::open(SMALL, "");
     rig.order("P1");
     rig.trader = None;
+    let journal = rig.folder.join("journal");
+    let files = files_of(&journal);
     for (own, other, said) in [
         (
             "account = \"D\"",
@@ -104,6 +118,10 @@ fn the_journal_of_another_engine_is_refused() {
         assert!(
             refused.contains("the journal of another engine") && refused.contains(said),
             "{refused}"
+        );
+        assert!(
+            files_of(&journal) == files,
+            "{other}: the journal was changed"
         );
     }
     rig.start();
