@@ -6,9 +6,7 @@
 
 use crate::config::{Config, SyncMode};
 use crate::drop_copy::DropCopy;
-use crate::recovery::judge_owner;
 use crate::trader::Error;
-use touchline_fx::setup::Setup;
 use touchline_journal::{Journal, Mode, Options};
 use touchline_transport::bus::Holder;
 use touchline_transport::clock::wall_ns;
@@ -23,13 +21,12 @@ impl Active {
     /// Takes both locks, and ends the journal of the run before.
     ///
     /// # Errors
-    /// [`Error::Active`]: another engine has them. [`Error::Recovery`]: the journal is that of another engine. Nothing was changed then.
-    pub fn take(config: &Config, setup: &Setup) -> Result<Active, Error> {
+    /// [`Error::Active`]: another engine has them. Nothing was changed then.
+    pub fn take(config: &Config) -> Result<Active, Error> {
         // Before anything is tried, for the better message; the locks decide.
         if let Some(error) = other(config) {
             return Err(error);
         }
-        judge_owner(&config.run.journal, setup)?;
         let taken = Active::try_take(config);
         taken.map_err(|error| other(config).unwrap_or(error))
     }

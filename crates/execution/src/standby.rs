@@ -219,10 +219,7 @@ impl Standby {
         let began_ns = boot_ns();
         // Certificates may have been renewed since the start. One that cannot be read refuses the promotion before it has a lock.
         let access = self.config.access().map_err(Error::from);
-        let ready = access.and_then(|access| {
-            let setup = self.config.setup().map_err(ConfigError::from)?;
-            Ok((access, Active::take(&self.config, &setup)?))
-        });
+        let ready = access.and_then(|access| Ok((access, Active::take(&self.config)?)));
         let (access, active) = match ready {
             Ok(ready) => ready,
             Err(error) => {
@@ -328,6 +325,7 @@ impl Promotion {
             ms(took_ns),
             trader.engine().orders().unknown(),
         );
+        // mutant: fx: a promotion does not say what its copy lacks
         if let Some(copied) = Copied::of_start(trader.start()) {
             text.push_str(&format!("\n{copied}"));
         }
