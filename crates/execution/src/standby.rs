@@ -325,7 +325,6 @@ impl Promotion {
             ms(took_ns),
             trader.engine().orders().unknown(),
         );
-        // mutant: fx: a promotion does not say what its copy lacks
         if let Some(copied) = Copied::of_start(trader.start()) {
             text.push_str(&format!("\n{copied}"));
         }

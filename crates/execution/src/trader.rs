@@ -30,7 +30,7 @@ use crate::active::Active;
 use crate::config::{Access, ClientConfig, Config, ConfigError};
 use crate::desk::{Command, Ring};
 use crate::edge::{Host, Socket};
-use crate::recovery::{Recovered, RecoveryError, recover};
+use crate::recovery::{Recovered, RecoveryError, judge_owner, recover};
 use crate::statistics::Statistics;
 use carry::Core;
 use dates::Dates;
@@ -181,7 +181,9 @@ impl Trader {
     pub fn open(config: &Config) -> Result<Trader, Error> {
         let setup = config.setup().map_err(ConfigError::from)?;
         let access = config.access()?;
-        let active = Active::take(config, &setup)?;
+        // Before the journal is opened, which begins a segment and an epoch in it.
+        judge_owner(&config.run.journal, &setup)?;
+        let active = Active::take(config)?;
         let recovered = recover(&config.run.journal, &setup)?;
         Trader::start_from(config, access, active, recovered)
     }

@@ -249,3 +249,27 @@ fn numbers_of_commands_begin_again_with_a_boot() {
     let both = [boot(1), command(900), boot(2), command(5), boot(2)];
     assert_eq!(known(&both), (5, 5));
 }
+
+/// A standby reads the journal from its first record on, and does not open it before.
+#[test]
+fn the_first_run_says_whose_the_journal_is() {
+    let run = |epoch, account| {
+        let run = Run {
+            epoch,
+            prefix: if epoch == 1 { "Te1" } else { "Te2" },
+            date: "20260105",
+            account,
+            banks: vec!["A"],
+            pairs: vec!["EUR/USD"],
+        };
+        let mut body = Vec::new();
+        (Record::Run(run).encode(&mut body), body)
+    };
+    let refused = read(&[run(1, "E")]);
+    assert!(
+        matches!(refused, Err(RecoveryError::Other { .. })),
+        "{refused:?}"
+    );
+    // The account of a later run is that of a configuration that was changed since.
+    assert_eq!(recovered(&[run(1, "D"), run(2, "E")]).epoch, 2);
+}
