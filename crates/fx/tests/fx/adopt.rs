@@ -93,6 +93,8 @@ fn an_adopted_order_of_two_quantities_is_disputed() {
     let other = AT.replace("38=1000000", "38=1001000");
     for (more, status, state) in [
         (AT, ("0", "0", 0), "New"),
+        // What is traded is within both.
+        (&*other, ("0", "0", 0), "Disputed"),
         (&*other, ("8", "8", 1_001_000), "Disputed"),
     ] {
         let mut world = rebooted("", "");
