@@ -1,7 +1,7 @@
 //! A kill without a ring: a file beside the rings, which a client writes and the engine takes.
 //!
 //! Its name is `.<ring>.kill`, its content the number of the kill, as in the ring. It counts only as a regular file of the client's user
-//! that nobody else may write. Writing it needs no lock and no room in a ring, so that nothing that another process does stops a kill.
+//! that nobody else may write. The engine renames it to `.<ring>.kill-taken`, reads it, and removes it once the kill is recorded. Writing it needs no lock and no room in a ring, so that nothing that another process does stops a kill.
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, Read, Write};
@@ -49,9 +49,11 @@ pub fn write_kill(root: &Root, ring: &str, request: u64) -> io::Result<()> {
 /// The file of a client, as the engine sees it.
 pub(crate) struct KillFile {
     path: PathBuf,
+    /// Its name from the moment in which the engine has taken it: a client that writes the next kill does not write this file.
+    taken_path: PathBuf,
     /// User who must own it.
     owner: u32,
-    /// The number that was taken last: a file of another user cannot always be removed.
+    /// The number that was taken last: a file of another user cannot always be renamed or removed.
     taken: u64,
     /// Why it was refused, as it was told last.
     told: Option<String>,
@@ -60,27 +62,41 @@ pub(crate) struct KillFile {
 impl KillFile {
     /// The file of a ring, of the user whose rings the root trusts.
     pub fn of(root: &Root, ring: &str) -> KillFile {
+        let path = path_of(root.path(), ring);
         KillFile {
-            path: path_of(root.path(), ring),
+            taken_path: path.with_extension("kill-taken"),
+            path,
             owner: root.owner(),
             taken: 0,
             told: None,
         }
     }
 
-    /// Takes a kill: its number. The file stays until the next call, so that a kill whose engine dies before it is recorded is taken
-    /// by the next one. An error is told once for each reason.
+    /// Takes a kill: its number. The file is renamed before it is read, so that a kill written meanwhile is another file. It stays under
+    /// that name until the next call, so that a kill whose engine dies before it is recorded is taken by the next one. An error is told
+    /// once for each reason.
     pub fn take(&mut self) -> Option<Result<u64, String>> {
+        if let Ok(request) = self.read(&self.taken_path) {
+            if request != self.taken {
+                self.taken = request;
+                return Some(Ok(request));
+            }
+            // Of another user's directory it may not be possible.
+            let _ = fs::remove_file(&self.taken_path);
+        }
         if fs::symlink_metadata(&self.path).is_err() {
             self.told = None;
             return None;
         }
-        match self.read() {
-            Ok(request) if request == self.taken => {
-                // Of another user's directory it may not be possible.
-                let _ = fs::remove_file(&self.path);
-                None
+        // What is no kill stays where it is, for the person who must remove it.
+        let read = self.read(&self.path).and_then(|request| {
+            match fs::rename(&self.path, &self.taken_path) {
+                Ok(()) => self.read(&self.taken_path),
+                Err(_) => Ok(request),
             }
+        });
+        match read {
+            Ok(request) if request == self.taken => None,
             Ok(request) => {
                 self.taken = request;
                 Some(Ok(request))
@@ -90,12 +106,9 @@ impl KillFile {
         }
     }
 
-    fn read(&self) -> Result<u64, String> {
-        let of_path = |why: String| format!("{}: {why}; remove it", self.path.display());
-        let opened = OpenOptions::new()
-            .read(true)
-            .custom_flags(FLAGS)
-            .open(&self.path);
+    fn read(&self, path: &Path) -> Result<u64, String> {
+        let of_path = |why: String| format!("{}: {why}; remove it", path.display());
+        let opened = OpenOptions::new().read(true).custom_flags(FLAGS).open(path);
         let file = opened.map_err(|error| of_path(format!("cannot be opened ({error})")))?;
         let about = file
             .metadata()
@@ -126,6 +139,83 @@ impl KillFile {
 mod tests {
     use super::*;
     use std::os::unix::fs::{PermissionsExt, symlink};
+    use std::time::{Duration, Instant};
+
+    fn names(folder: &Path) -> Vec<String> {
+        let entries = fs::read_dir(folder).expect("a folder");
+        let name = |entry: io::Result<fs::DirEntry>| entry.expect("an entry").file_name();
+        entries
+            .map(|entry| name(entry).to_string_lossy().into_owned())
+            .collect()
+    }
+
+    /// A kill that is written at any instant is taken, also within the microseconds in which the one before is read and removed.
+    #[test]
+    fn a_kill_written_while_another_is_taken_is_not_lost() {
+        const BURSTS: u64 = 300;
+        const BURST: u64 = 20;
+        let name = format!("touchline-kills-{}", std::process::id());
+        let folder = std::env::temp_dir().join(name);
+        fs::create_dir_all(&folder).expect("a folder");
+        let root = Root::at(&folder);
+        let mut file = KillFile::of(&root, "fx-run-desk");
+        let until = Instant::now() + Duration::from_secs(60);
+        for burst in 1..=BURSTS {
+            let last = burst * BURST;
+            std::thread::scope(|scope| {
+                let writer = scope.spawn(|| {
+                    for request in last - BURST + 1..=last {
+                        write_kill(&root, "fx-run-desk", request).expect("written");
+                    }
+                });
+                loop {
+                    // Before the look: what it finds then was written before.
+                    let is_written = writer.is_finished();
+                    let taken = file.take();
+                    let is_last = taken == Some(Ok(last));
+                    assert!(taken.is_none_or(|taken| taken.is_ok()));
+                    if is_last {
+                        break;
+                    }
+                    assert!(
+                        !(is_written && file.taken < last && names(&folder).is_empty()),
+                        "kill {last} is lost, the last taken one is {}",
+                        file.taken
+                    );
+                    assert!(Instant::now() < until, "kill {last} is not taken");
+                }
+            });
+        }
+        fs::remove_dir_all(&folder).expect("removed");
+    }
+
+    /// A kill that is taken has another name: the next one is another file, and an engine that dies between the two loses neither.
+    #[test]
+    fn a_kill_is_renamed_before_it_is_read() {
+        let name = format!("touchline-kill-renamed-{}", std::process::id());
+        let folder = std::env::temp_dir().join(name);
+        fs::create_dir_all(&folder).expect("a folder");
+        let root = Root::at(&folder);
+        let path = path_of(&folder, "fx-run-desk");
+        let mut file = KillFile::of(&root, "fx-run-desk");
+        write_kill(&root, "fx-run-desk", 7).expect("written");
+        assert_eq!(file.take(), Some(Ok(7)));
+        assert!(!path.exists(), "the name is free for the next kill");
+        write_kill(&root, "fx-run-desk", 8).expect("written");
+        let mut of_the_next = KillFile::of(&root, "fx-run-desk");
+        assert_eq!(of_the_next.take(), Some(Ok(7)));
+        assert_eq!(of_the_next.take(), Some(Ok(8)));
+        assert_eq!(of_the_next.take(), None);
+        assert_eq!(names(&folder), [""; 0]);
+        // Where it cannot be renamed it is taken in its place, once.
+        fs::create_dir(folder.join(".fx-run-desk.kill-taken")).expect("a folder");
+        write_kill(&root, "fx-run-desk", 9).expect("written");
+        assert_eq!(of_the_next.take(), Some(Ok(9)));
+        assert_eq!(of_the_next.take(), None);
+        write_kill(&root, "fx-run-desk", 10).expect("written");
+        assert_eq!(of_the_next.take(), Some(Ok(10)));
+        fs::remove_dir_all(&folder).expect("removed");
+    }
 
     /// A kill is taken once, with its number; what is no file of its user is refused, and told once.
     #[test]
@@ -143,7 +233,7 @@ mod tests {
         assert_eq!(file.take(), Some(Ok(7)));
         assert_eq!(of_the_next.take(), Some(Ok(7)));
         assert_eq!(file.take(), None);
-        assert!(!path.exists(), "it is removed");
+        assert_eq!(names(&folder), [""; 0], "it is removed");
         fs::write(&path, "7").expect("written");
         assert_eq!(file.take(), None, "the same kill");
         fs::write(&path, "kill").expect("written");
