@@ -18,7 +18,7 @@ use touchline_transport::bus::{self, Polled, Root, SegmentError, Subscription};
 use touchline_transport::clock::wall_ns;
 
 /// Longest wait for the engine's answer; a promotion waits for order sessions up to 5 s.
-pub(super) const ANSWER: Duration = Duration::from_secs(8);
+const ANSWER: Duration = Duration::from_secs(8);
 /// Longest wait for the ring: another process of the client has it while it writes a command.
 const RING: Duration = Duration::from_secs(2);
 /// Pause of a reader that finds nothing.
@@ -370,8 +370,17 @@ pub(super) struct Desk<'a> {
 type Line = (&'static str, Fields);
 
 impl<'a> Desk<'a> {
+    /// [`Desk::join`], past the lines that were published before.
+    fn open(client: &'a str, place: Place) -> Result<Desk<'a>, Failure> {
+        let mut desk = Desk::join(client, place)?;
+        // Lines may arrive without end.
+        let until = Instant::now() + RING;
+        while desk.line().is_some() && Instant::now() < until {}
+        Ok(desk)
+    }
+
     /// Joins the drop copy before anything is sent, so that no answer is missed.
-    pub(super) fn open(client: &'a str, place: Place) -> Result<Desk<'a>, Failure> {
+    pub(super) fn join(client: &'a str, place: Place) -> Result<Desk<'a>, Failure> {
         let (Place { root, bus, .. }, (what, start)) = (&place, place.program());
         let answers = Subscription::join(root, bus, [], false).map_err(|error| {
             let why = missing::words(root, bus, error);
@@ -383,23 +392,19 @@ impl<'a> Desk<'a> {
                 "the {what} on bus {bus} has ended; start {start}",
             )));
         }
-        let mut desk = Desk {
+        Ok(Desk {
             root: place.root,
             bus: place.bus,
             ring_root: place.ring_root,
             client,
             answers,
             before: VecDeque::new(),
-        };
-        // What was published before is of no interest. Lines may arrive without end.
-        let until = Instant::now() + RING;
-        while desk.line().is_some() && Instant::now() < until {}
-        Ok(desk)
+        })
     }
 
     /// Sends a command, and waits for its answer.
     fn command(&mut self, command: &Value) -> Result<String, Failure> {
-        let request = self.send(&command.to_string())?;
+        let request = self.send(&command.to_string(), RING)?;
         self.answer(request, ANSWER)?.ok_or_else(|| {
             Failure::run(format!(
                 "no answer within {} s: the engine is stopped, or does not know client {} of this user; whether the command was \
@@ -410,9 +415,10 @@ impl<'a> Desk<'a> {
         })
     }
 
-    /// Writes a command into the client's ring, which is free again for its other processes when this returns. Returns the number.
-    pub(super) fn send(&self, text: &str) -> Result<u64, Failure> {
-        let until = Instant::now() + RING;
+    /// Writes a command into the client's ring, for which it waits at most this long, and which is free again for its other processes
+    /// when this returns. Returns the number.
+    pub(super) fn send(&self, text: &str, within: Duration) -> Result<u64, Failure> {
+        let until = Instant::now() + within;
         let mut ring = loop {
             match DeskClient::open(&self.ring_root, &self.bus, self.client) {
                 Ok(ring) => break ring,

@@ -1,17 +1,26 @@
 //! `touchline fx kill`: through the client's ring, or in a file, which nothing that another process does can stop.
 
-use super::desk::{ANSWER, Desk, Place, To};
+use super::desk::{Desk, Place, To};
 use crate::output::{Failure, say};
 use clap::Args;
+use std::time::Duration;
 use touchline_execution::desk::{KILL, ring_name};
 use touchline_execution::write_kill;
 use touchline_transport::boot_ns;
 
+/// Longest wait for the client's ring, which another process may have.
+const RING: Duration = Duration::from_millis(50);
+/// Longest wait for the answer to a kill in the ring. An engine that runs answers within milliseconds; without an answer the ring was
+/// overrun or is not read, and the file follows.
+const RING_ANSWER: Duration = Duration::from_millis(100);
+/// Longest wait for the answer to a kill in a file.
+const FILE_ANSWER: Duration = Duration::from_secs(1);
+
 /// Set the kill switch: every parent order ends, every order is canceled, nothing is sent.
 ///
 /// A kill is never refused for its age or rate, and can be repeated: each one cancels again what has not
-/// ended. If its ring cannot be used, or nobody answers, the kill is written to a file, which the engine
-/// also reads when it starts.
+/// ended. If its ring cannot be used, or nobody answers within 100 ms, the kill is written to a file,
+/// which the engine also reads when it starts.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -30,21 +39,29 @@ pub struct KillArguments {
 /// `fx kill`.
 pub fn kill(arguments: &KillArguments) -> Result<(), Failure> {
     let (to, place) = (&arguments.to, arguments.to.place()?);
-    let mut desk = Desk::open(&to.client, place.clone()).ok();
+    let mut desk = Desk::join(&to.client, place.clone()).ok();
+    let mut request = None;
     if !arguments.direct
         && let Some(desk) = &mut desk
-        && let Ok(request) = desk.send(KILL)
-        && let Some(answer) = desk.answer(request, ANSWER)?
+        && let Ok(sent) = desk.send(KILL, RING)
     {
-        return say(&format!("{answer}\n"));
+        if let Some(answer) = desk.answer(sent, RING_ANSWER)? {
+            return say(&format!("{answer}\n"));
+        }
+        request = Some(sent);
     }
-    kill_directly(&place, &to.client, desk)
+    // The same number: whichever of the two the engine takes first answers it, and a kill can be repeated.
+    kill_directly(&place, &to.client, request.unwrap_or_else(boot_ns), desk)
 }
 
 /// Writes the file, and waits until the engine has executed it, if there is one.
-fn kill_directly(place: &Place, client: &str, desk: Option<Desk<'_>>) -> Result<(), Failure> {
+fn kill_directly(
+    place: &Place,
+    client: &str,
+    request: u64,
+    desk: Option<Desk<'_>>,
+) -> Result<(), Failure> {
     let (root, bus) = (&place.ring_root, &place.bus);
-    let request = boot_ns();
     root.make_root().map_err(Failure::run)?;
     write_kill(root, &ring_name(bus, client), request).map_err(|error| {
         Failure::run(format!(
@@ -52,7 +69,7 @@ fn kill_directly(place: &Place, client: &str, desk: Option<Desk<'_>>) -> Result<
             root.path().display()
         ))
     })?;
-    let answer = desk.map(|mut desk| desk.answer(request, ANSWER));
+    let answer = desk.map(|mut desk| desk.answer(request, FILE_ANSWER));
     match answer.transpose()?.flatten() {
         Some(answer) => say(&format!("{answer}\n")),
         None => Err(Failure::run(format!(

@@ -8,7 +8,9 @@ use crate::command::deribit::{Ended, until};
 use crate::command::signal;
 use std::process::Stdio;
 use std::thread::sleep;
-use std::time::Duration;
+use std::time::{Duration, Instant};
+use touchline_execution::desk::DeskClient;
+use touchline_transport::bus::Root;
 
 /// The same client waits for a fill that does not come: its kill is answered, the bank is asked to cancel, and the command that
 /// waited ends with status 1.
@@ -86,6 +88,40 @@ fn a_kill_without_a_ring_waits_for_its_engine() {
     market
         .send("EUR/USD buy 2000 --tif ioc")
         .refused(1, &refused);
+    end(engine);
+}
+
+/// A kill does not wait for a ring that another process of the client has, and not long for an engine that does not answer: the file is
+/// written within the time in which a person repeats the command.
+#[test]
+fn a_kill_that_its_ring_cannot_carry_is_quick() {
+    let (market, bank) = open("fx-kill-quick");
+    let engine = logged(&market.desk, ENGINE, "engine");
+    let _ = order(&market, &bank);
+    let root = Root::at(market.desk.path("buses"));
+    let ring = DeskClient::open(&root, "fx-run", "desk").expect("the ring is free");
+    let asked = Instant::now();
+    let said = market.desk.run("fx kill").done();
+    assert!(said.stdout.contains("done"), "{said:?}");
+    let took = asked.elapsed();
+    assert!(
+        took < Duration::from_millis(1_500),
+        "a ring that is taken: {took:?}"
+    );
+    drop(ring);
+    signal(&engine.0, "STOP");
+    let asked = Instant::now();
+    let written = "the kill is written, and no engine on bus fx-run has executed it yet";
+    market.desk.run("fx kill").refused(1, &[written]);
+    let took = asked.elapsed();
+    assert!(
+        took < Duration::from_secs(4),
+        "an engine that stands still: {took:?}"
+    );
+    signal(&engine.0, "CONT");
+    // What the ring had is lost if it was overrun meanwhile; the file is not.
+    let said = market.desk.run("fx kill").done();
+    assert!(said.stdout.contains("done"), "{said:?}");
     end(engine);
 }
 
