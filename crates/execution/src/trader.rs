@@ -371,19 +371,15 @@ impl Trader {
     /// Without its directory a journal is written and cannot be found again: the next run would start a new journal, and use the same
     /// names for its orders.
     fn watch_directory(&mut self, began_ns: u64) {
-        let segment = self.core.out.journal.segment();
-        let has_segment = self.directory.has(segment);
-        let is_there = self.directory.is_there();
-        if is_there && has_segment {
+        let journal = &self.core.out.journal;
+        let why = if !self.directory.is_there(journal) {
+            let path = self.directory.path.display();
+            format!("its directory {path} was removed or replaced")
+        } else if let Some(segment) = self.directory.lacks(journal) {
+            let name = segment_name(segment);
+            format!("its segment {name} was removed, replaced or truncated")
+        } else {
             return;
-        }
-        let path = self.directory.path.display();
-        let why = match is_there {
-            true => {
-                let name = segment_name(segment);
-                format!("its segment {name} was removed, replaced or truncated")
-            }
-            false => format!("its directory {path} was removed or replaced"),
         };
         let time = self.time(began_ns);
         self.core.journal_failed(&why, time);

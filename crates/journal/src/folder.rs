@@ -10,6 +10,7 @@ use std::fs::File;
 use std::io;
 use std::os::unix::fs::{DirBuilderExt, FileExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// Alignment of a buffer for reads past the page cache.
 const DIRECT_ALIGNMENT: usize = 4096;
@@ -17,6 +18,53 @@ const DIRECT_ALIGNMENT: usize = 4096;
 const ZERO_BYTES: usize = 256 << 10;
 /// Bytes of one read past the page cache.
 const DIRECT_BYTES: usize = 1 << 20;
+
+/// A file or directory, whatever its name: no other has both numbers while this one exists.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FileId {
+    /// Device.
+    pub device: u64,
+    /// Inode.
+    pub inode: u64,
+}
+
+impl FileId {
+    /// Of what the system says of it.
+    pub fn of(about: &std::fs::Metadata) -> FileId {
+        FileId {
+            device: about.dev(),
+            inode: about.ino(),
+        }
+    }
+}
+
+/// A segment as it was made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SegmentFile {
+    /// Number of the segment.
+    pub index: u64,
+    /// The file.
+    pub id: FileId,
+    /// Its length, bytes.
+    pub bytes: u64,
+}
+
+/// The last two segments that a folder made: the one that is written and the prepared one, by the lowest bit of their numbers.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct MadeSegments(Arc<Mutex<[Option<SegmentFile>; 2]>>);
+
+impl MadeSegments {
+    fn note(&self, file: SegmentFile) {
+        let mut made = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        made[(file.index & 1) as usize] = Some(file);
+    }
+
+    /// A segment that this folder made, if it is one of the last two.
+    pub fn of(&self, index: u64) -> Option<SegmentFile> {
+        let made = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        made[(index & 1) as usize].filter(|file| file.index == index)
+    }
+}
 
 /// A directory, mode 0700, of files with mode 0600.
 #[derive(Debug)]
@@ -28,6 +76,7 @@ pub(crate) struct Folder {
     /// Open compressed segments, by the name that the segment has when it is not compressed.
     compressed: BTreeMap<String, Compressed>,
     may_write: bool,
+    made: MadeSegments,
 }
 
 impl Folder {
@@ -46,6 +95,7 @@ impl Folder {
             files: BTreeMap::new(),
             compressed: BTreeMap::new(),
             may_write: false,
+            made: MadeSegments::default(),
         })
     }
 
@@ -174,6 +224,16 @@ impl Folder {
         self.remove(from)
     }
 
+    /// The directory, whatever has its name now.
+    pub fn id(&self) -> io::Result<FileId> {
+        Ok(FileId::of(&self.handle.metadata()?))
+    }
+
+    /// The segments that this folder makes, also later.
+    pub fn made(&self) -> MadeSegments {
+        self.made.clone()
+    }
+
     /// Closes a file: the next access opens what has the name then.
     pub fn close(&mut self, name: &str) {
         self.files.remove(name);
@@ -299,6 +359,14 @@ impl Disk for Folder {
         std::fs::rename(self.path.join(from), self.path.join(to))?;
         self.files.remove(to);
         if let Some(file) = self.files.remove(from) {
+            if let Some(index) = segment_index(to) {
+                let about = file.metadata()?;
+                self.made.note(SegmentFile {
+                    index,
+                    id: FileId::of(&about),
+                    bytes: about.len(),
+                });
+            }
             self.files.insert(to.to_owned(), file);
         }
         Ok(())

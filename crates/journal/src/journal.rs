@@ -3,7 +3,7 @@
 use crate::appender::{Appended, Appender, Record, Refused};
 use crate::core::{Core, Random, Sync};
 use crate::error::Error;
-use crate::folder::Folder;
+use crate::folder::{FileId, Folder, MadeSegments, SegmentFile};
 use crate::format::{Alignment, HEADER_BYTES, NAME_BYTES};
 use crate::lock::Lock;
 use crate::start::{Form, StartReport, start};
@@ -106,6 +106,8 @@ pub struct Journal {
     mode: Mode,
     thread: Option<JoinHandle<()>>,
     report: StartReport,
+    directory: FileId,
+    made: MadeSegments,
     _lock: Lock,
 }
 
@@ -123,6 +125,8 @@ impl Journal {
         let name = directory.display().to_string();
         let mut folder =
             Folder::create_directory(directory).map_err(Error::io("create or open", &name))?;
+        let directory_id = folder.id().map_err(Error::io("look at", &name))?;
+        let made = folder.made();
         let lock = Lock::acquire(directory)?;
         let form = options.form(directory)?;
         let boot = boot_id().map_err(Error::io("read", "/proc/sys/kernel/random/boot_id"))?;
@@ -176,6 +180,8 @@ impl Journal {
             mode: options.mode,
             thread: Some(thread),
             report,
+            directory: directory_id,
+            made,
             _lock: lock,
         })
     }
@@ -188,6 +194,16 @@ impl Journal {
     /// Number of the segment that is written now.
     pub fn segment(&self) -> u64 {
         self.appender.segment()
+    }
+
+    /// The directory as it was opened.
+    pub fn directory(&self) -> FileId {
+        self.directory
+    }
+
+    /// The segment that is written now, or the one before or behind it, as this run made it.
+    pub fn made(&self, index: u64) -> Option<SegmentFile> {
+        self.made.of(index)
     }
 
     /// Appends a record: no system call, no allocation.

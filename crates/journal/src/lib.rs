@@ -48,6 +48,7 @@ mod zeros;
 pub use appender::{Appended, Appender, Record, Refused};
 pub use compress::{CompressedSegment, compress};
 pub use error::Error;
+pub use folder::{FileId, SegmentFile};
 pub use follow::Follow;
 pub use journal::{Journal, Mode, Options};
 pub use judge::{SegmentInfo, SegmentState, Verdict};
