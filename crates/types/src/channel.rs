@@ -32,6 +32,15 @@ impl ChannelState {
         sequence: 0,
     };
 
+    /// The state as a reader sees it whose publisher has ended or is stalled: no book is live.
+    pub const fn stale(self) -> ChannelState {
+        ChannelState {
+            price: worse_of(self.price, Validity::Stale),
+            orders: worse_of(self.orders, Validity::Stale),
+            sequence: self.sequence,
+        }
+    }
+
     /// Validity of a price book whose own validity is `own`.
     #[inline]
     pub const fn price_of(&self, own: Validity) -> Validity {

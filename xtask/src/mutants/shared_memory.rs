@@ -172,8 +172,8 @@ pub const SHARED_MEMORY: &[Mutant] = &[
     },
     Mutant {
         name: "image: a book from the ring of a dead publisher stays live",
-        find: "self.watch.gone_seen |= self.watch.is_gone;",
-        replace: "",
+        find: "if self.is_publisher_away() {",
+        replace: "if self.watch.is_stalled {",
         test: "-p touchline-transport --test bus a_partly_written_book_is_stale_after_the_ring_is_read",
     },
     Mutant {
@@ -491,7 +491,7 @@ pub const SHARED_MEMORY: &[Mutant] = &[
     },
     Mutant {
         name: "live: a reset by a stalled publisher makes books live",
-        find: "self.joining = Some(Joining::stalled());",
+        find: "self.joining = Some(Joining::away());",
         replace: "",
         test: "-p touchline-transport --test bus a_reset_by_a_stalled_publisher",
     },

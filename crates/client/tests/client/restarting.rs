@@ -1,9 +1,11 @@
 //! Restarts of the publisher: handles stay, and no book of the previous one is shown as live.
 
-use crate::stage::{Stage, bid, define, definition, drain, trade, whole, words};
+use crate::stage::{
+    Stage, bid, define, definition, drain, quotes, small, timestamps, trade, whole, words,
+};
 use std::time::{Duration, Instant};
 use touchline_client::{Bus, Connection, Event, Events, Instrument, Next, Side, State};
-use touchline_transport::shm::Activity;
+use touchline_transport::shm::{Activity, Settings};
 use touchline_transport::{Publish, boot_ns};
 use touchline_types::{
     ChannelState, Gap, InstrumentDefinition, Phase, Price, ReferenceData, Symbol, Timestamps,
@@ -230,6 +232,83 @@ fn each_live_book_has_its_event_when_a_publisher_ends_and_when_the_next_one_star
             let event = format!("{symbol} state recovering");
             assert!(started.contains(&event), "{started:?}");
         }
+    }
+}
+
+/// A reader that joins the bus of a publisher that has ended or is stalled sees nothing live: neither a provider's quotes,
+/// which have no table and come from the ring, nor a state of the channel.
+#[test]
+fn nothing_of_a_publisher_that_ended_or_stalled_is_live_for_a_reader_that_joins_later() {
+    for (is_stalled, has_channel) in [(false, true), (false, false), (true, true)] {
+        let stage = Stage::new();
+        // So large that the ring has everything when the reader joins.
+        let settings = Settings {
+            ring_bytes: 1 << 20,
+            ..small()
+        };
+        let mut publisher = stage.publisher_with("test", &settings);
+        define(&mut publisher, 0, "EUR/USD", 100);
+        whole(&mut publisher, 0, (450_025, 1), (450_050, 7));
+        if has_channel {
+            publisher.publish(&Update::Channel(&ChannelState::LIVE), &timestamps());
+        }
+        quotes(&mut publisher, 0, 450_025);
+        publisher.commit();
+        let mut publisher = Some(publisher);
+        match is_stalled {
+            true => publisher.iter_mut().for_each(|publisher| {
+                publisher.state_activity(Activity {
+                    at_ns: boot_ns() - 2,
+                    timeout_ns: 1,
+                })
+            }),
+            false => drop(publisher.take()),
+        }
+        let wanted = Events::TOPS | Events::QUOTES;
+        let mut bus = stage.join(stage.options().events(wanted));
+        let mut told = words(&mut bus);
+        if let Some(publisher) = &mut publisher {
+            // It continues with old packets, and has not caught up.
+            quotes(publisher, 0, 450_026);
+            publisher.publish(&Update::Channel(&ChannelState::LIVE), &timestamps());
+            publisher.commit();
+            told.extend(words(&mut bus));
+        }
+        let has = |word: &str| told.iter().any(|told| told.starts_with(word));
+        assert!(
+            has("EUR/USD quotes stale") && has("EUR/USD top stale"),
+            "{told:?}"
+        );
+        assert_eq!(
+            has("channel State { price: Stale, orders: Stale"),
+            has_channel,
+            "{told:?}"
+        );
+        let is_live = |told: &&String| told.to_lowercase().contains("live");
+        assert_eq!(told.iter().find(is_live), None, "{told:?}");
+        // The next publisher's are live, and so are those of one that works again.
+        match &mut publisher {
+            Some(publisher) => publisher.state_activity(Activity {
+                at_ns: boot_ns(),
+                timeout_ns: u64::MAX / 4,
+            }),
+            None => {
+                let publisher = publisher.insert(stage.publisher_with("test", &settings));
+                define(publisher, 0, "EUR/USD", 100);
+                publisher.commit();
+            }
+        }
+        bus.look_again();
+        let told = words(&mut bus);
+        let is_told = told
+            .iter()
+            .any(|told| told.contains("channel State { price: Live, orders: Live"));
+        assert_eq!(is_told, is_stalled, "{told:?}");
+        publisher.iter_mut().for_each(|publisher| {
+            quotes(publisher, 0, 450_027);
+            publisher.commit();
+        });
+        assert_eq!(words(&mut bus), ["EUR/USD quotes live 1."]);
     }
 }
 

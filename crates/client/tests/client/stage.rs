@@ -9,7 +9,8 @@ use touchline_transport::shm::{Publisher, Root, Settings};
 use touchline_types::{
     BookKind, BookSnapshot, BookUpdate, Code, Depth, DisplayFactor, Instrument,
     InstrumentDefinition, Level, LevelAction, LevelChange, PacketInfo, Price, Quantity,
-    ReferenceData, Side, Symbol, Timestamps, Trade, Update, UpdateAction, Validity,
+    QuoteAction, QuoteChange, QuoteStream, QuoteUpdate, ReferenceData, Side, Symbol, Timestamps,
+    Trade, Update, UpdateAction, Validity,
 };
 
 /// A temporary folder, removed with its buses.
@@ -90,6 +91,9 @@ pub fn word(bus: &Bus, event: &Event) -> String {
         Event::Book(change) => format!("{symbol} book {} {}{end}", change.state, change.changes),
         Event::Orders(change) => {
             format!("{symbol} orders {} {}{end}", change.state, change.changes)
+        }
+        Event::Quotes(change) => {
+            format!("{symbol} quotes {} {}{end}", change.state, change.changes)
         }
         Event::Statistic(_) => format!("{symbol} statistic{end}"),
         Event::Status(_) => format!("{symbol} status{end}"),
@@ -208,4 +212,30 @@ pub fn trade(out: &mut Publisher, index: u32, cents: i64, quantity: i64) {
         trade_id: 5,
     };
     out.publish(&Update::Trade(&trade), &timestamps());
+}
+
+/// A live bid of a provider.
+pub fn quotes(out: &mut Publisher, index: u32, cents: i64) {
+    let quote = touchline_types::Quote {
+        side: Side::Bid,
+        price: venue(cents),
+        quantity: Quantity(1),
+        entry: 1,
+        ..touchline_types::Quote::NULL
+    };
+    let update = QuoteUpdate {
+        stream: QuoteStream {
+            instrument: Instrument(index),
+            security_id: 100,
+            provider: Code::lossy(b"LP"),
+            value_date: 0,
+            validity: Validity::Live,
+            is_unquoted: false,
+        },
+        changes: &[QuoteChange {
+            action: QuoteAction::Set,
+            quote,
+        }],
+    };
+    out.publish(&Update::Quotes(update), &timestamps());
 }

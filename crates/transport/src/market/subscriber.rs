@@ -279,7 +279,8 @@ impl Subscriber {
         if !frame.is_selected {
             return self.pass_over(frame, take);
         }
-        if self.watch.is_stalled {
+        // mutant: image: a book from the ring of a dead publisher stays live
+        if self.is_publisher_away() {
             self.distrust_message(frame.length);
         }
         let Subscriber {

@@ -200,10 +200,8 @@ fn a_writer_killed_during_a_change_of_a_deep_book_blocks_no_reader() {
     let (mut subscriber, mut mirror) = (stage.join(Join::default()), mirror());
     let told = polled(&mut subscriber, &mut mirror);
     assert!(told.starts_with("Gdbdsdb"), "{told}");
-    assert!(
-        told.ends_with("!G"),
-        "what the ring made live is not: {told}"
-    );
+    assert_eq!(told.matches('G').count(), 1, "it ended once: {told}");
+    assert!(told.ends_with('!'), "{told}");
     for index in 0..3 {
         assert_eq!(mirror.validity(Instrument(index)), Validity::Stale);
     }
@@ -219,7 +217,7 @@ fn a_writer_killed_during_a_change_of_a_deep_book_blocks_no_reader() {
     assert_eq!(mirror.inconsistent_updates(), 0);
 }
 
-/// The ring still has a whole book of the torn slot: it is handed out, and then the end of the publisher.
+/// The ring still has a whole book of the torn slot: it is handed out as stale.
 #[test]
 fn a_partly_written_book_is_stale_after_the_ring_is_read() {
     let (stage, mut publisher, mut market) = begun(2);

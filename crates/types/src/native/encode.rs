@@ -133,15 +133,29 @@ pub fn mark_end_of_batch(message: &mut [u8]) {
 /// Offset of the [`Flags`] byte in a message.
 pub const FLAGS_AT: usize = size_of::<Header>() + core::mem::offset_of!(Head, flags);
 
-/// Makes the book of an encoded message stale, if it is live: for a reader whose publisher is stalled.
+/// Makes what an encoded message states as live stale: its book or quotes, or the channel. For a reader whose publisher
+/// has ended or is stalled.
 ///
-/// Ignores a message without a book, and bytes that are too short for a message.
+/// Ignores a message without a validity, and bytes that are too short for a message.
 pub fn mark_stale(message: &mut [u8]) {
-    const VALIDITY: usize = size_of::<Header>() + core::mem::offset_of!(Head, validity);
-    if let Some(validity) = message.get_mut(VALIDITY)
-        && *validity == Validity::Live as u8
-    {
-        *validity = Validity::Stale as u8;
+    use core::mem::offset_of;
+    const OF_HEAD: [usize; 1] = [offset_of!(Head, validity)];
+    const OF_CHANNEL: [usize; 2] = [
+        offset_of!(layout::ChannelState, price_validity),
+        offset_of!(layout::ChannelState, orders_validity),
+    ];
+    const TEMPLATE: usize = offset_of!(Header, template_id);
+    let template = message.get(TEMPLATE..TEMPLATE + 2);
+    let at = match template == Some(&layout::ChannelState::TEMPLATE_ID.to_le_bytes()) {
+        true => &OF_CHANNEL[..],
+        false => &OF_HEAD,
+    };
+    for offset in at {
+        if let Some(validity) = message.get_mut(size_of::<Header>() + offset)
+            && *validity == Validity::Live as u8
+        {
+            *validity = Validity::Stale as u8;
+        }
     }
 }
 

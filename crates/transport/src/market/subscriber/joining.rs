@@ -66,9 +66,9 @@ enum Part {
     Group(usize),
     /// The order books.
     Orders(OrderPart),
-    /// Report that the publisher is stalled, after a message that implies otherwise; whether tables
+    /// Report that the publisher has ended or is stalled, after a message that implies otherwise; whether tables
     /// are read afterwards.
-    Stalled(bool),
+    Away(bool),
     /// Download phase of the venue. A running download is reported before the definitions, a completed one after the
     /// last book: the receiver has everything then.
     Download(Phase),
@@ -109,10 +109,10 @@ impl Joining {
         }
     }
 
-    /// Only reports that the publisher is stalled.
-    pub fn stalled() -> Joining {
+    /// Only reports that the publisher has ended or is stalled.
+    pub fn away() -> Joining {
         Joining {
-            next: Part::Stalled(false),
+            next: Part::Away(false),
             ..Joining::new()
         }
     }
@@ -137,7 +137,7 @@ impl Joining {
     /// Reads the tables after the pending reports.
     pub fn begin_again(joining: &mut Option<Joining>) {
         match joining {
-            Some(joining) => joining.next = Part::Stalled(true),
+            Some(joining) => joining.next = Part::Away(true),
             None => *joining = Some(Joining::new()),
         }
     }
@@ -160,11 +160,12 @@ impl Subscriber {
             Part::LastValues(index, entry) => self.join_last_values(Instrument(index), entry, take),
             Part::Group(slot) => self.join_group(slot, take),
             Part::Orders(part) => self.join_orders(part, take),
-            Part::Stalled(rejoins) => {
+            Part::Away(rejoins) => {
                 self.joining = rejoins.then(Joining::new);
-                Step::Given(take(Item::SubscriptionEvent(
-                    SubscriptionEvent::PublisherStalled,
-                )))
+                match self.away_event() {
+                    Some(event) => Step::Given(take(Item::SubscriptionEvent(event))),
+                    None => Step::Passed,
+                }
             }
             Part::Download(phase) => self.join_download(phase, take),
         }
@@ -192,17 +193,19 @@ impl Subscriber {
                 false => Part::State(true),
             },
         );
-        match (self.watch.is_gone, self.watch.is_stalled) {
-            (true, _) => {
-                self.watch.gone_notified = true;
-                Step::Given(take(Item::SubscriptionEvent(
-                    SubscriptionEvent::PublisherGone,
-                )))
-            }
-            (false, true) => Step::Given(take(Item::SubscriptionEvent(
-                SubscriptionEvent::PublisherStalled,
-            ))),
-            (false, false) => Step::Passed,
+        match self.away_event() {
+            Some(event) => Step::Given(take(Item::SubscriptionEvent(event))),
+            None => Step::Passed,
+        }
+    }
+
+    /// Event of a publisher that has ended or is stalled.
+    fn away_event(&mut self) -> Option<SubscriptionEvent> {
+        let is_gone = self.watch.is_gone;
+        self.watch.gone_notified |= is_gone;
+        match is_gone {
+            true => Some(SubscriptionEvent::PublisherGone),
+            false => (self.watch.is_stalled).then_some(SubscriptionEvent::PublisherStalled),
         }
     }
 
@@ -223,6 +226,14 @@ impl Subscriber {
             && self.rows.is_doubted()
         {
             channel.state = Some((0, ChannelState::LIVE));
+        }
+        if let Some(ChannelImage {
+            state: Some((_, state)),
+            ..
+        }) = &mut channel
+            && self.is_publisher_away()
+        {
+            *state = state.stale();
         }
         Ok(channel)
     }
@@ -371,9 +382,6 @@ impl Subscriber {
     ) -> Step<T> {
         let position = self.reading.ring.next().position;
         self.rows.image_copied(instrument, position, false);
-        // The ring may make the book live again; the end of the publisher must then be reported again.
-        // mutant: image: a book from the ring of a dead publisher stays live
-        self.watch.gone_seen |= self.watch.is_gone;
         let validity = match self.is_publisher_away() {
             true => Validity::Stale,
             false => Validity::Recovering,
@@ -525,7 +533,8 @@ impl Subscriber {
     }
 
     /// Whether live books are to be handed out as stale.
-    fn is_publisher_away(&self) -> bool {
+    #[inline]
+    pub(super) fn is_publisher_away(&self) -> bool {
         self.watch.is_gone || self.watch.is_stalled
     }
 

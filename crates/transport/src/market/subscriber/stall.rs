@@ -1,4 +1,5 @@
-//! Stalled publisher: its messages are not handed out as live until it states that it is current.
+//! Stalled publisher: its messages are not handed out as live until it states that it is current. Messages of one that
+//! has ended never are.
 //!
 //! A publisher that continues after a pause first finds old packets in its sockets. It publishes them in order, and
 //! states no activity until it has caught up. So books are followed meanwhile as stale; when the statement arrives,
@@ -38,9 +39,9 @@ impl Subscriber {
             return;
         };
         if matches!(message.body, Body::Reset) {
-            // It makes every book live: the stall is reported again after it.
+            // It makes every book live: the stall or the end is reported again after it.
             // mutant: live: a reset by a stalled publisher makes books live
-            self.joining = Some(Joining::stalled());
+            self.joining = Some(Joining::away());
         }
         mark_stale(bytes);
     }
