@@ -505,7 +505,7 @@ impl<L: Link> OrderSession<L> {
         self.is_open = false;
         self.is_up = false;
         self.flush_until_ns = None;
-        let evidence = self.session.evidence().to_owned();
+        let evidence = self.session.evidence();
         self.session.disconnected(time);
         let cut = self.cut.take();
         if cut.is_some() {
@@ -529,11 +529,7 @@ impl<L: Link> OrderSession<L> {
             }
             _ => why,
         };
-        let longest_ns = match reason {
-            Some(_) => self.repeated.pause_max_ns(self.longest_ns),
-            None => self.longest_ns,
-        };
-        self.wait(time, longest_ns);
+        self.wait(time, self.repeated.pause_max_ns(self.longest_ns));
         Said::Down(why, self.retry_ms(time))
     }
 }

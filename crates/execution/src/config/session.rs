@@ -33,7 +33,7 @@ pub struct SessionConfig {
     #[serde(default = "heartbeat_s")]
     pub heartbeat_s: u32,
     /// Pause before the first attempt to connect again, milliseconds; doubled up to `reconnect_ms_max`, and
-    /// again the first one after a session that was logged on for `reconnect_ms_max`.
+    /// again the first one after a session that was logged on for the longest pause.
     #[serde(default = "reconnect_ms")]
     pub reconnect_ms: u64,
     /// Longest pause, milliseconds; behind the third equal failure in a row a minute, if this is shorter.

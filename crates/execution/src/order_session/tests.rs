@@ -387,6 +387,37 @@ fn a_bank_that_begins_at_1_without_a_word_is_told_with_the_cure() {
     assert_eq!(downs.last().map(|(_, pause_ms)| *pause_ms), Some(60_000));
 }
 
+/// A bank that lets us in and closes without a word when the session has lasted longer than the longest pause: the third time names its
+/// last message, and the pause grows beyond its configured maximum.
+#[test]
+fn a_bank_that_closes_again_and_again_is_told_with_its_last_message() {
+    let mut rig = Rig::with("reconnect_ms_max = 400\n", Numbers::new(1, 1));
+    let mut downs = Vec::new();
+    for number in 1..=12 {
+        rig.log_on(2 * number - 1);
+        rig.put(2 * number, "0", &[]);
+        rig.said();
+        rig.time.mono_ns += 1_000_000_000;
+        downs.extend(rig.lose().into_iter().filter_map(|said| match said {
+            Said::Down(why, pause_ms) => Some((why, pause_ms)),
+            _ => None,
+        }));
+    }
+    let told: Vec<usize> = (1..)
+        .zip(&downs)
+        .filter(|(_, (why, _))| why.contains("in a row; the bank sends 8=FIX.4.4|"))
+        .map(|(number, _)| number)
+        .collect();
+    assert_eq!(told, [3, 6, 12], "{downs:?}");
+    assert!(downs[2].0.contains("|35=0|"), "{downs:?}");
+    let pauses: Vec<u64> = downs.iter().map(|(_, pause_ms)| *pause_ms).collect();
+    assert!(
+        pauses[..3].iter().all(|pause_ms| *pause_ms <= 400),
+        "{pauses:?}"
+    );
+    assert_eq!(pauses.last(), Some(&51_200), "{pauses:?}");
+}
+
 /// What a session's section must not have.
 #[test]
 fn wrong_logons_are_refused_with_the_reason() {

@@ -451,9 +451,9 @@ impl MarketData {
     }
 
     /// The venue's message that caused the close; that of the session if the session closed it.
-    pub fn evidence(&self, of_session: &str) -> String {
+    pub fn evidence(&self, of_session: String) -> String {
         match self.failure.message() {
-            "" => withheld(of_session.to_owned(), self.settings.password.as_ref()),
+            "" => withheld(of_session, self.settings.password.as_ref()),
             message => message.to_owned(),
         }
     }

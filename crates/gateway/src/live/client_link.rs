@@ -174,7 +174,6 @@ impl<F: SessionFeed<Source = ()>> ClientLink<F> {
         pipeline: &mut Pipeline<F, P>,
         reason: String,
         now: Now,
-        is_by_session: bool,
     ) -> ConnectionError {
         self.broken = None;
         self.over_ns = None;
@@ -186,7 +185,7 @@ impl<F: SessionFeed<Source = ()>> ClientLink<F> {
             ),
             false => (String::new(), 0),
         };
-        self.fail(&reason, evidence, lasted_ns, is_by_session);
+        self.fail(&reason, evidence, lasted_ns, is_up);
         if is_up {
             self.counters.connected = 0;
             pipeline.disconnected(now.time);
@@ -202,7 +201,7 @@ impl<F: SessionFeed<Source = ()>> ClientLink<F> {
     }
 
     /// Counts a failure, which is told if it repeats.
-    fn fail(&mut self, reason: &str, message: String, lasted_ns: u64, is_by_session: bool) {
+    fn fail(&mut self, reason: &str, message: String, lasted_ns: u64, was_up: bool) {
         if let Some(count) = self.failures.add(reason, lasted_ns) {
             self.behind = Some(Incident::FailureRepeated(RepeatedFailure {
                 host: self.dial.hosts[self.turn].name.clone(),
@@ -211,8 +210,9 @@ impl<F: SessionFeed<Source = ()>> ClientLink<F> {
                 message,
             }));
         }
-        // A venue that cannot be reached, or was lost, may be back at any time.
-        self.backoff.set_longest_ns(match is_by_session {
+        // A venue that cannot be reached may be back at any time. One that ends each connection does so again, whether it says
+        // why or just closes.
+        self.backoff.set_longest_ns(match was_up {
             true => self.failures.pause_max_ns(self.dial.backoff_ns_max),
             false => self.dial.backoff_ns_max,
         });
@@ -351,7 +351,7 @@ impl<F: SessionFeed<Source = ()>> FeedLink for ClientLink<F> {
         if !matches!(self.line, Line::Up(_)) {
             if let Err(failed) = self.connect(pipeline, now) {
                 self.counters.connections_failed += 1;
-                let error = self.disconnect(pipeline, failed.to_string(), now, false);
+                let error = self.disconnect(pipeline, failed.to_string(), now);
                 self.incident = Some(Incident::ConnectionFailed(error));
             }
             return;
@@ -367,12 +367,12 @@ impl<F: SessionFeed<Source = ()>> FeedLink for ClientLink<F> {
                 // Also if the venue closed first: its message has more information than the close.
                 let reason = pipeline.feed().reason();
                 self.counters.connections_closed += 1;
-                let error = self.disconnect(pipeline, reason, now, true);
+                let error = self.disconnect(pipeline, reason, now);
                 self.incident = Some(Incident::ConnectionClosed(error));
             }
         } else if let Some(broken) = self.broken {
             self.counters.connections_lost += 1;
-            let error = self.disconnect(pipeline, broken.to_string(), now, false);
+            let error = self.disconnect(pipeline, broken.to_string(), now);
             self.incident = Some(Incident::ConnectionLost(error));
         } else if now.steady_ns.saturating_sub(self.up_ns) >= self.backoff.longest_ns() {
             // The connection has lasted: the next backoff is short again. A successful logon is not enough, or a venue

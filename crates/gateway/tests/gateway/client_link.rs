@@ -81,7 +81,8 @@ fn backoffs_grow_up_to_their_maximum_and_are_random() {
     }
 }
 
-/// A logon does not reset the backoff; a session that lasted as long as the longest backoff does.
+/// A logon does not reset the backoff; a session that lasted as long as the longest backoff does, which is a minute while the
+/// venue closes again and again.
 #[test]
 fn only_a_lasting_connection_resets_the_backoff() {
     let venue = listener();
@@ -107,6 +108,8 @@ fn only_a_lasting_connection_resets_the_backoff() {
         "it storms a venue that lets it in: {rest} ms"
     );
     let rest = last_backoff(&mut transport, BACKOFF_MS_MAX + 10);
+    assert!(rest >= BACKOFF_MS_MAX / 2, "it closes as before: {rest} ms");
+    let rest = last_backoff(&mut transport, 60_010);
     assert!(rest <= BACKOFF_MS + 5, "it stood, and rests for {rest} ms");
     assert!(transport.counter("connections_lost") >= 10);
     assert_eq!(
@@ -193,6 +196,66 @@ fn a_refusal_that_repeats_is_told_with_the_message_and_the_pause_grows() {
         assert!(failure.message.contains("35=5|"), "{failure:?}");
         assert!(!format!("{failure:?}").contains("sentinel"), "{failure:?}");
     }
+    let longest = pauses.iter().max().expect("pauses");
+    assert!(*longest > 10 * BACKOFF_MS_MAX, "{pauses:?}");
+    assert!(*longest <= 60_100, "{pauses:?}");
+}
+
+/// A venue that lets us in, sends, and closes without a word when the session has lasted longer than the longest pause: the third time
+/// is told with the last message that it sent, and the pause grows beyond its configured maximum.
+#[test]
+fn a_venue_that_closes_again_and_again_is_told_with_its_last_message_and_the_pause_grows() {
+    let venue = listener();
+    let mut transport = TestTransport::new(dial(vec![plain(name(&venue))]), 3);
+    let mut pauses = Vec::new();
+    for round in 1..=12 {
+        let before = transport.now_ms();
+        let mut stream = transport.until_accepted(&venue);
+        pauses.push(transport.now_ms() - before);
+        for (number, msg_type) in [(1, b"A"), (2, b"0")] {
+            let mut room = [0; 256];
+            let mut message = Encoder::new(&mut room, b"FIX.4.4", msg_type);
+            message
+                .bytes(tag::SENDER_COMP_ID, b"VENUE")
+                .bytes(tag::TARGET_COMP_ID, b"FIRM")
+                .unsigned(tag::MSG_SEQ_NUM, number)
+                .timestamp(
+                    tag::SENDING_TIME,
+                    test_transport::wall_ns(),
+                    Precision::Milliseconds,
+                );
+            if number == 1 {
+                message.unsigned(98, 0).unsigned(108, 30).bytes(141, b"Y");
+            }
+            let bytes = message.finish().expect("a short message");
+            stream.write_all(bytes).expect("a connection");
+        }
+        transport.hear();
+        transport.pass(BACKOFF_MS_MAX + 10);
+        drop(stream);
+        transport.until("the end", |transport| {
+            transport.counter("connections_lost") == round
+        });
+    }
+    transport.pass(5);
+    let told: Vec<_> = std::mem::take(&mut transport.others)
+        .into_iter()
+        .map(|incident| match incident {
+            Incident::FailureRepeated(failure) => failure,
+            other => panic!("{other:?}"),
+        })
+        .collect();
+    let counts: Vec<u32> = told.iter().map(|failure| failure.count).collect();
+    assert_eq!(counts, [3, 6, 12], "{told:?}");
+    for failure in told {
+        assert!(failure.reason.contains("closed"), "{failure:?}");
+        assert!(failure.message.contains("|35=0|"), "{failure:?}");
+    }
+    // Until the third time each connection lasted.
+    assert!(
+        pauses[..4].iter().all(|pause| *pause <= BACKOFF_MS + 5),
+        "{pauses:?}"
+    );
     let longest = pauses.iter().max().expect("pauses");
     assert!(*longest > 10 * BACKOFF_MS_MAX, "{pauses:?}");
     assert!(*longest <= 60_100, "{pauses:?}");

@@ -2,6 +2,9 @@
 
 use std::cell::Cell;
 
+/// Kept bytes of a consumed message: more than a log shows.
+const KEPT_BYTES_MAX: usize = 512;
+
 /// Receive buffer: filled at the end, consumed at the start.
 ///
 /// Invariant: only received bytes are consumed.
@@ -10,6 +13,10 @@ pub struct Input {
     /// A cell, because a returned message stays borrowed while the start of the next one is set.
     start: Cell<usize>,
     end: usize,
+    /// Where the last message starts and ends, until the buffer is filled again.
+    message: Cell<(usize, usize)>,
+    /// The start of a message that was the last one when the buffer was filled again.
+    kept: Vec<u8>,
 }
 
 impl Input {
@@ -18,6 +25,8 @@ impl Input {
             bytes: vec![0; size].into(),
             start: Cell::new(0),
             end: 0,
+            message: Cell::new((0, 0)),
+            kept: Vec::with_capacity(KEPT_BYTES_MAX),
         }
     }
 
@@ -40,8 +49,28 @@ impl Input {
         &self.bytes[start - bytes..start]
     }
 
+    /// The last consumed bytes are a message.
+    pub fn is_message(&self, bytes: usize) {
+        let end = self.start.get();
+        self.message.set((end - bytes, end));
+    }
+
+    /// The last message since the buffer was cleared, or its start; empty if there was none.
+    pub fn last_message(&self) -> &[u8] {
+        match self.message.get() {
+            (_, 0) => &self.kept,
+            (start, end) => &self.bytes[start..end],
+        }
+    }
+
     /// Free space at the end.
     pub fn room(&mut self) -> &mut [u8] {
+        let (from, to) = self.message.replace((0, 0));
+        if to > 0 {
+            self.kept.clear();
+            let to = to.min(from + KEPT_BYTES_MAX);
+            self.kept.extend_from_slice(&self.bytes[from..to]);
+        }
         let start = self.start.replace(0);
         if start > 0 {
             self.bytes.copy_within(start..self.end, 0);
@@ -61,7 +90,11 @@ impl Input {
 
     /// Empties and wipes the buffer: it may contain a Logon.
     pub fn clear(&mut self) {
-        self.bytes[..self.end].fill(0);
+        // Consumed bytes are still there.
+        self.bytes.fill(0);
+        self.message.set((0, 0));
+        self.kept.fill(0);
+        self.kept.clear();
         self.start.set(0);
         self.end = 0;
     }
@@ -87,8 +120,29 @@ mod tests {
         let mut input = Input::new(8);
         input.room()[..6].copy_from_slice(b"secret");
         input.filled(6);
+        input.skip(6);
+        input.is_message(6);
+        assert_eq!(input.room().len(), 8);
+        assert_eq!(input.last_message(), b"secret");
         input.clear();
         assert_eq!(input.room(), [0; 8]);
+        assert_eq!(input.last_message(), b"");
+    }
+
+    #[test]
+    fn the_last_message_is_that_before_bytes_that_are_none() {
+        let mut input = Input::new(8);
+        input.room()[..6].copy_from_slice(b"abcdef");
+        input.filled(6);
+        input.skip(3);
+        input.is_message(3);
+        input.skip(2);
+        assert_eq!(input.last_message(), b"abc");
+        assert_eq!(input.room().len(), 7);
+        assert_eq!(
+            (input.last_message(), input.rest()),
+            (&b"abc"[..], &b"f"[..])
+        );
     }
 
     #[test]

@@ -30,8 +30,6 @@ pub struct Session<S> {
     last_second: LastSecond,
     /// Size of the returned message, if its body is not checked yet.
     unverified: Option<usize>,
-    /// Size of the last message that was taken from the input, until more is received.
-    last: usize,
     /// The message that ended the connection, as text.
     evidence: String,
 }
@@ -55,7 +53,6 @@ impl<S: Store> Session<S> {
             link: Link::new(settings, store),
             last_second: LastSecond::default(),
             unverified: None,
-            last: 0,
             evidence: String::new(),
         }
     }
@@ -69,7 +66,6 @@ impl<S: Store> Session<S> {
     pub fn connected_with(&mut self, time: ReceiveTime, extra: impl FnOnce(&mut Encoder<'_>)) {
         self.acknowledge();
         self.input.clear();
-        self.last = 0;
         self.evidence.clear();
         let state = match self.link.settings().role {
             Role::Initiator => State::LoggingOn,
@@ -90,13 +86,11 @@ impl<S: Store> Session<S> {
         self.link.tick(time);
         self.link.end();
         self.input.clear();
-        self.last = 0;
     }
 
     /// Free space for received bytes; never empty when [`Session::poll`] has returned `None`.
     pub fn room(&mut self) -> &mut [u8] {
         assert!(self.unverified.is_none(), "a-shown-body-is-judged");
-        self.last = 0;
         self.input.room()
     }
 
@@ -124,7 +118,6 @@ impl<S: Store> Session<S> {
             input,
             last_second,
             unverified,
-            last,
             evidence,
         } = self;
         assert!(unverified.is_none(), "a-shown-body-is-judged");
@@ -144,7 +137,7 @@ impl<S: Store> Session<S> {
                 link.pump();
                 return None;
             };
-            *last = message.len();
+            input.is_message(message.len());
             if let Some(shown) = show(link, incoming, message, last_second) {
                 *unverified = Some(message.len());
                 return Some(shown);
@@ -303,14 +296,19 @@ impl<S: Store> Session<S> {
     }
 
     /// The message, or the bytes that are none, that ended the connection, as text for a log: without passwords, and shortened.
-    /// Empty: no message did. It may contain text of the counterparty.
-    pub fn evidence(&self) -> &str {
-        &self.evidence
+    /// If none did, the last message that was received. Empty: there was none. It may contain text of the counterparty.
+    ///
+    /// To be called before [`Session::disconnected`], which wipes what was received.
+    pub fn evidence(&self) -> String {
+        match self.evidence.is_empty() {
+            true => self.last_message(),
+            false => self.evidence.clone(),
+        }
     }
 
-    /// The message that was returned last, as [`Session::evidence`] has it; empty after more bytes were received.
+    /// The last message of this connection, as [`Session::evidence`] has it; empty before the first.
     pub fn last_message(&self) -> String {
-        evidence::printed(self.input.last(self.last))
+        evidence::printed(self.input.last_message())
     }
 
     /// Whether the session is logged on and messages from before this connection are still being resent.

@@ -569,10 +569,7 @@ impl SessionFeed for FxBankFeed {
 
     fn evidence(&self) -> String {
         match self.message.is_empty() {
-            true => withheld(
-                self.session.evidence().to_owned(),
-                self.settings.password.as_ref(),
-            ),
+            true => withheld(self.session.evidence(), self.settings.password.as_ref()),
             false => self.message.clone(),
         }
     }

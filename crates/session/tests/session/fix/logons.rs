@@ -130,3 +130,39 @@ fn the_evidence_of_a_connection_that_ends_is_what_the_counterparty_sent() {
     us.connected(ReceiveTime::at(BEGIN_NS));
     assert_eq!(us.evidence(), "");
 }
+
+/// A counterparty that just closes: the last message that it sent is shown, with whatever arrived behind it, and without passwords.
+#[test]
+fn the_evidence_of_a_connection_without_a_reason_is_the_last_message() {
+    let mut us = session(Role::Initiator);
+    us.connected(ReceiveTime::at(BEGIN_NS));
+    let names = "49=THEM|56=US|";
+    let hear = |us: &mut Session<Memory>, text: &str| {
+        us.handle(&filled(text), ReceiveTime::at(BEGIN_NS));
+        while us.poll().is_some() {}
+    };
+    hear(
+        &mut us,
+        &format!("8=FIX.4.4|35=A|34=1|{names}52=<TIME>|98=0|108=30|554=sentinel|"),
+    );
+    let logon = us.evidence();
+    assert!(
+        logon.contains("|35=A|") && !logon.contains("sentinel"),
+        "{logon}"
+    );
+    let long = "x".repeat(600);
+    hear(
+        &mut us,
+        &format!("8=FIX.4.4|35=0|34=2|{names}52=<TIME>|58={long}|"),
+    );
+    us.handle(b"8=FIX", ReceiveTime::at(BEGIN_NS));
+    assert!(us.poll().is_none());
+    assert_eq!(us.disconnect_reason(), None);
+    let last = us.evidence();
+    assert!(
+        last.contains("|35=0|34=2|") && last.ends_with("xxx..."),
+        "{last}"
+    );
+    us.disconnected(ReceiveTime::at(BEGIN_NS));
+    assert_eq!(us.evidence(), "", "it is wiped");
+}
