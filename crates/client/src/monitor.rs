@@ -8,8 +8,8 @@ use std::path::Path;
 use touchline_transport::bus::{DROP_COPY_SCHEMA, FOREIGN_SCHEMA, schema_of};
 use touchline_transport::shm::Root;
 pub use touchline_transport::shm::{
-    CountersView, Description, HistogramView, Holder, Liveness, Origin, Overview, ProcessView,
-    READER_HISTOGRAMS, READERS_MAX, ReaderCounters, ReaderView, RegisteredReader,
+    Build, CountersView, Description, HistogramView, Holder, Liveness, Origin, Overview,
+    ProcessView, READER_HISTOGRAMS, READERS_MAX, ReaderCounters, ReaderView, RegisteredReader,
 };
 
 /// A directory of buses.

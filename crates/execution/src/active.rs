@@ -59,6 +59,7 @@ pub(crate) fn other(config: &Config) -> Option<Error> {
             pid,
             command: command.trim().to_owned(),
             since_unix_s: writer.since_unix_s,
+            build: None,
         },
         state: state_of(pid),
         pid,

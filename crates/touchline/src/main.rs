@@ -132,6 +132,7 @@ fn of_lab(error: &clap::Error) -> Option<String> {
 }
 
 fn main() -> ExitCode {
+    version::build().state();
     let arguments = match Arguments::try_parse() {
         Ok(arguments) => arguments,
         Err(error) => return refuse(&error),

@@ -1,5 +1,7 @@
 //! Build of the command: version, commit and commit date.
 
+use touchline_client::monitor::Build;
+
 /// Version of the workspace.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");
 
@@ -23,6 +25,16 @@ pub const fn fields() -> [(&'static str, &'static str); 3] {
     ]
 }
 
+/// The build, as this program states it to others.
+pub fn build() -> Build {
+    let [version, commit, profile] = fields().map(|(_, value)| value.to_owned());
+    Build {
+        version,
+        commit,
+        profile,
+    }
+}
+
 /// Whether the commands and the measuring loops are optimised: in the profiles `release` and `dist`, not in a debug build.
 #[cfg(feature = "lab")]
 pub const IS_OPTIMISED: bool = option_env!("TOUCHLINE_OPTIMISED").is_some();
@@ -31,6 +43,17 @@ pub const IS_OPTIMISED: bool = option_env!("TOUCHLINE_OPTIMISED").is_some();
 #[cfg(feature = "lab")]
 pub const NOT_OPTIMISED: &str =
     "NOT OPTIMISED: do not quote these figures; build with --profile dist";
+
+/// Line of a demo whose build is of another profile than those for use; empty for those.
+#[cfg(feature = "lab")]
+pub fn profile_note() -> String {
+    match build().unusual_profile() {
+        Some(profile) => format!(
+            "profile {profile}: do not quote the figures of this build; build with --release or --profile dist\n"
+        ),
+        None => String::new(),
+    }
+}
 
 /// Version text of `--version`: `0.1.0 (3c27d24ab1 2026-11-24)`.
 pub const LONG: &str = concat!(

@@ -40,6 +40,6 @@ pub use touchline_shm::broadcast::{Activity, BATCH_END as END_OF_BATCH, Flags};
 pub use touchline_shm::last_value::{Found, Shape};
 pub(crate) use touchline_shm::segment::SlotGuard;
 pub use touchline_shm::segment::{
-    Directory, Error as SegmentError, Holder, Lock, Root, Sharing, Warning, WriterLock,
+    Build, Directory, Error as SegmentError, Holder, Lock, Root, Sharing, Warning, WriterLock,
 };
 pub(crate) use watch::Watch;

@@ -2,8 +2,8 @@
 //! [`market`](crate::market) and [`stats`](crate::stats) in one namespace.
 
 pub use crate::bus::{
-    Activity, Damage, Directory, Error, Holder, Liveness, Lock, Lossless, Polled, Root, Sharing,
-    Warning, remove,
+    Activity, Build, Damage, Directory, Error, Holder, Liveness, Lock, Lossless, Polled, Root,
+    Sharing, Warning, remove,
 };
 pub use crate::market::{
     BookImage, Filter, Images, Item, Join, Kinds, LastValue, Overview, Publisher,

@@ -1,5 +1,6 @@
 //! One writer for each bus: the first to start, until it ends.
 
+use super::Build;
 use super::directory::{self, WrittenBy};
 use super::name::Name;
 use super::ofd::LockFile;
@@ -85,6 +86,15 @@ impl WriterLock {
             return Ok(None);
         };
         Ok(Some(wait_for_signature(&file)))
+    }
+
+    /// Build of the present or last writer of a bus; `None` if it states none.
+    pub fn last_build(directory: &Directory) -> Option<Build> {
+        let (file, _) = directory
+            .open_file(FILE, OFlags::RDONLY, WrittenBy::Owner)
+            .ok()?;
+        let holder = read_signature(&LockFile::from(file))?;
+        holder.build.map(|build| *build)
     }
 
     /// Whether a bus has a writer. As [`WriterLock::holder`], but without waiting for its signature.
@@ -186,6 +196,8 @@ pub struct Holder {
     pub command: String,
     /// When it took the bus, seconds since 1970-01-01 UTC.
     pub since_unix_s: u64,
+    /// Build of the program, if it states that. Boxed, because errors have a holder.
+    pub build: Option<Box<Build>>,
 }
 
 impl fmt::Display for Holder {
@@ -200,7 +212,11 @@ impl fmt::Display for Holder {
             out,
             "process {} ({}), since {year:04}-{month:02}-{day:02} {hour:02}:{minute:02}:{second:02} UTC",
             self.pid, self.command
-        )
+        )?;
+        match self.build.as_deref().and_then(Build::unusual_profile) {
+            Some(profile) => write!(out, ", profile {profile}"),
+            None => Ok(()),
+        }
     }
 }
 
@@ -211,13 +227,18 @@ impl Holder {
             pid: std::process::id(),
             command: command_of(std::env::args_os().map(|a| a.to_string_lossy().into_owned())),
             since_unix_s: since.map_or(0, |d| d.as_secs()),
+            build: Build::stated().map(Box::new),
         }
     }
 
     fn signature(&self) -> String {
+        let build = self.build.as_deref().map(Build::signature);
         format!(
-            "pid {}\nsince_unix_s {}\ncommand {}\n",
-            self.pid, self.since_unix_s, self.command
+            "pid {}\nsince_unix_s {}\ncommand {}\n{}\n",
+            self.pid,
+            self.since_unix_s,
+            self.command,
+            build.map_or(String::new(), |build| format!("build {build}"))
         )
     }
 
@@ -227,6 +248,11 @@ impl Holder {
             pid: lines.next()?.strip_prefix("pid ")?.parse().ok()?,
             since_unix_s: lines.next()?.strip_prefix("since_unix_s ")?.parse().ok()?,
             command: printable(lines.next()?.strip_prefix("command ")?),
+            // Of an earlier release without it.
+            build: (lines.next())
+                .and_then(|line| line.strip_prefix("build "))
+                .and_then(Build::parse)
+                .map(Box::new),
         })
     }
 }
@@ -246,7 +272,7 @@ fn command_of(arguments: impl Iterator<Item = String>) -> String {
     }
 }
 
-fn printable(text: &str) -> String {
+pub(super) fn printable(text: &str) -> String {
     let shown = |c: char| {
         if c == ' ' || c.is_ascii_graphic() {
             c
@@ -349,8 +375,13 @@ mod tests {
             pid: u32::MAX,
             command: "touchline gateway".to_owned(),
             since_unix_s: u64::MAX,
+            build: None,
         };
-        assert_eq!(Holder::parse(&holder.signature()), Some(holder));
+        assert_eq!(Holder::parse(&holder.signature()), Some(holder.clone()));
+        let build = Build::parse("0.1.0 3c27d24ab1 dev").map(Box::new);
+        let built = Holder { build, ..holder };
+        let signed = format!("{:<SIGNATURE_BYTES_MAX$}", built.signature());
+        assert_eq!(Holder::parse(&signed), Some(built));
         for spoilt in [
             "",
             "pid",
@@ -370,6 +401,7 @@ mod tests {
                 pid: 4711,
                 command,
                 since_unix_s,
+                build: None,
             };
             holder.to_string()
         };
@@ -382,5 +414,12 @@ mod tests {
         assert!(told(4_107_542_400).ends_with("since 2100-03-01 00:00:00 UTC"));
         assert!(told(1_798_761_599).ends_with("since 2026-12-31 23:59:59 UTC"));
         told(u64::MAX);
+        let of = |profile| Holder {
+            pid: 4711,
+            build: Build::parse(&format!("0.1.0 3c27d24ab1 {profile}")).map(Box::new),
+            ..Holder::default()
+        };
+        assert!(of("release").to_string().ends_with(" UTC"));
+        assert!(of("dev").to_string().ends_with(" UTC, profile dev"));
     }
 }

@@ -10,7 +10,7 @@ use super::folder::Folder;
 use crate::interrupt::Interrupt;
 use crate::output::{Failure, say};
 use crate::paint::Paint;
-use crate::screen;
+use crate::{screen, version};
 use compare::Comparison;
 use std::cell::RefCell;
 use std::fs;
@@ -96,9 +96,10 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let path = folder.path().join("banks.toml");
     fs::write(&path, config).map_err(failed)?;
     say(&format!(
-        "{} banks, their gateways and the composer are starting; buses are in {}\n",
+        "{} banks, their gateways and the composer are starting; buses are in {}\n{}",
         banks.banks.len(),
-        buses.display()
+        buses.display(),
+        version::profile_note()
     ))?;
     let mut cast = Cast::start(&path, folder.path(), &buses, &banks)?;
     let mut trading = None;
@@ -176,8 +177,9 @@ fn watch(
             let trading = trading.borrow();
             let about = format!(
                 "Orders at random on the quotes of five simulated banks. Ctrl-C ends the demo.\n\
-                 The composite: touchline top {BUS} --dir {}\n{}",
+                 The composite: touchline top {BUS} --dir {}\n{}{}",
                 buses.display(),
+                version::profile_note(),
                 trading.kill_text()
             );
             let about = wrapped_to(&about, screen::size().0);

@@ -11,7 +11,7 @@ use crate::format::counted;
 use crate::interrupt::Interrupt;
 use crate::output::{Failure, say};
 use crate::paint::Paint;
-use crate::top;
+use crate::{top, version};
 use std::fs;
 use std::io::IsTerminal;
 use std::net::Ipv4Addr;
@@ -70,8 +70,9 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let plan = Plan::of(arguments, folder.path())?;
     plan.check_alone()?;
     say(&format!(
-        "exchange, gateway and subscriber are starting; {}\n",
-        plan.choice.reason
+        "exchange, gateway and subscriber are starting; {}\n{}",
+        plan.choice.reason,
+        version::profile_note()
     ))?;
     let start = Instant::now();
     // If another demo started at the same moment, that is the reported error.

@@ -6,7 +6,7 @@ use super::{ladder, names};
 use crate::counted::{self, Freshness};
 use crate::version;
 use touchline_client::Error;
-use touchline_client::monitor::{CountersView, Monitor, Overview, ProcessView};
+use touchline_client::monitor::{Build, CountersView, Monitor, Overview, ProcessView};
 
 /// Maximum number of buses on the page, by name; the others are counted.
 const BUSES_MAX: usize = 64;
@@ -22,6 +22,11 @@ mod of_bus {
         "touchline_bus_unreadable",
         Kind::Gauge,
         "1 if the bus cannot be read: it is being created, damaged, or of another user; touchline stat prints the reason.",
+    );
+    pub const BUILD: Row = (
+        "touchline_bus_publisher_build_info",
+        Kind::Gauge,
+        "Always 1; labels are version, commit and profile of the publisher, or of the last one.",
     );
     pub const PUBLISHER_UP: Row = (
         "touchline_bus_publisher_up",
@@ -96,6 +101,11 @@ mod of_process {
 
     type Row = (&'static str, Kind, &'static str);
 
+    pub const BUILD: Row = (
+        "touchline_process_build_info",
+        Kind::Gauge,
+        "Always 1; labels are version, commit and profile of the process.",
+    );
     pub const UP: Row = (
         "touchline_process_up",
         Kind::Gauge,
@@ -116,7 +126,7 @@ mod of_process {
 /// The page of a directory of buses. An unreadable bus is a metric, never an error.
 pub fn of(monitor: &Monitor) -> String {
     let mut page = Page::default();
-    let help = "Always 1; labels are version, commit and profile of the exporter.";
+    let help = "Always 1; labels are version, commit and profile of the exporter itself, not of publishers.";
     if let Some(mut samples) = page.family("touchline_build_info", Kind::Gauge, help) {
         samples.add(&version::fields(), 1);
     }
@@ -188,6 +198,7 @@ fn write_bus(page: &mut Page, readers: &mut Readers, monitor: &Monitor, bus: &st
         return;
     };
     write_overview(page, &overview);
+    write_build(page, of_bus::BUILD, ("bus", bus), overview.build.as_ref());
     readers.write(page, bus, &named);
     readers.write_places(page, bus, overview.readers.as_deref().unwrap_or_default());
     if let Some(counters_file) = counters_file {
@@ -234,11 +245,37 @@ fn write_counters_file(page: &mut Page, overview: &Overview, counters_file: &Cou
     write_histograms(page, "", &[("bus", bus)], counters_file);
 }
 
+/// Build of a publisher or a process, if it states that.
+fn write_build(
+    page: &mut Page,
+    (name, kind, help): (&str, Kind, &str),
+    of: (&str, &str),
+    build: Option<&Build>,
+) {
+    let Some(build) = build else {
+        return;
+    };
+    if let Some(mut samples) = page.family(name, kind, help) {
+        let labels = [
+            of,
+            ("version", &build.version),
+            ("commit", &build.commit),
+            ("profile", &build.profile),
+        ];
+        samples.add(&labels, 1);
+    }
+}
+
 /// Counters of a process that belong to no bus.
 fn write_process(page: &mut Page, process: &ProcessView) {
     let name = process.name.as_str();
     let is_up = u64::from(process.process.is_some());
     write_of_process(page, of_process::UP, name, is_up);
+    let build = process
+        .process
+        .as_ref()
+        .and_then(|holder| holder.build.as_deref());
+    write_build(page, of_process::BUILD, ("process", name), build);
     let Ok(Some(counters_file)) = &process.counters_file else {
         return;
     };

@@ -78,6 +78,13 @@ fn about(overview: &Overview) -> Map<String, Value> {
             "since_unix_s": holder.since_unix_s,
         })
     });
+    let build = overview.build.as_ref().map(|build| {
+        json!({
+            "version": build.version,
+            "commit": build.commit,
+            "profile": build.profile,
+        })
+    });
     let readers = overview
         .readers
         .as_ref()
@@ -85,6 +92,7 @@ fn about(overview: &Overview) -> Map<String, Value> {
     let object = json!({
         "bus": overview.bus,
         "publisher": publisher,
+        "build": build,
         "stalled": overview.publisher.is_some() && overview.is_stalled(),
         "publisher_age_ms": overview.liveness.map(|liveness| liveness.age.as_millis() as u64),
         "generation": overview.generation,

@@ -74,6 +74,17 @@ fn write_overview(text: &mut String, whole: &Bus, paint: Paint) {
     };
     row("bus", paint.bold(&bus.bus));
     row("publisher", publisher(bus, paint));
+    if let Some(build) = &bus.build {
+        let is_unusual = build.unusual_profile().is_some();
+        row(
+            "build",
+            if is_unusual {
+                paint.yellow(build)
+            } else {
+                build.to_string()
+            },
+        );
+    }
     row(
         "generation",
         format!("publisher {} of this bus", bus.generation),

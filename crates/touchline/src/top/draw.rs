@@ -18,6 +18,7 @@ use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::style::{Color, Modifier, Style};
 use ratatui::text::Line;
 use ratatui::widgets::{Clear, Paragraph};
+use touchline_client::monitor::Build;
 
 /// State of the user interface, drawn with the picture.
 #[derive(Clone, Debug, Default)]
@@ -297,6 +298,15 @@ fn heading(picture: &Picture, around: &Around, width: u16) -> Line<'static> {
     parts.add(state.to_owned(), style.patch(BOLD));
     if around.is_paused {
         parts.add("paused".to_owned(), CARE);
+    }
+    let build = match (&picture.engine, &picture.overview) {
+        (Some(engine), _) => engine.build.as_ref(),
+        (None, overview) => overview
+            .as_ref()
+            .and_then(|overview| overview.build.as_ref()),
+    };
+    if let Some(profile) = build.and_then(Build::unusual_profile) {
+        parts.add(format!("profile {profile}"), CARE);
     }
     if let Some(engine) = picture.engine.as_ref().filter(|engine| engine.pid > 0) {
         let up = uptime(picture.uptime_ns);

@@ -1,7 +1,7 @@
 //! Overview of a bus from outside: publisher, sizes, position.
 
 use super::reading::{self, DEFINITIONS, IMAGES, MarketReading};
-use crate::bus::{CURSORS, Directory, Error, Holder, Liveness, Root};
+use crate::bus::{Build, CURSORS, Directory, Error, Holder, Liveness, Root};
 use crate::stats::{self, ReaderView};
 use std::os::unix::fs::MetadataExt;
 use touchline_shm::broadcast::{Cursors, RingEvent};
@@ -14,6 +14,8 @@ pub struct Overview {
     pub bus: String,
     /// Publishing process; `None` if there is none.
     pub publisher: Option<Holder>,
+    /// Build of that process, or of the last one; `None` if it states none.
+    pub build: Option<Build>,
     /// Last activity of the publisher; `None` if it states none.
     pub liveness: Option<Liveness>,
     /// Number of publishers that the bus has had.
@@ -66,6 +68,7 @@ impl Overview {
         Ok(Overview {
             bus: bus.to_owned(),
             publisher: reading.publisher()?,
+            build: WriterLock::last_build(&reading.directory),
             liveness: reading.liveness(),
             generation: reading.ring.generation(),
             definitions: reading.tables[DEFINITIONS].used(),

@@ -4,7 +4,7 @@ use super::sample::Sample;
 use super::{Count, Model};
 use crate::counted::Freshness;
 use std::time::Duration;
-use touchline_client::monitor::{CountersView, Monitor, ProcessView};
+use touchline_client::monitor::{Build, CountersView, Monitor, ProcessView};
 
 /// A trading engine, or a standby.
 #[derive(Clone, Debug, Default)]
@@ -13,6 +13,8 @@ pub struct Engine {
     pub state: EngineState,
     /// Its process; 0 if it has ended.
     pub pid: u32,
+    /// Build of the process, if it states that.
+    pub build: Option<Build>,
     /// Age of the counters; `None` without counters.
     pub age: Option<Duration>,
     /// Banks, those without an order session first.
@@ -152,6 +154,10 @@ impl Model {
         let processes = processes.map_err(|error| error.to_string())?;
         let process = processes.into_iter().find(|other| other.name == self.bus);
         let (is_alive, pid) = running(process.as_ref());
+        let holder = process
+            .as_ref()
+            .and_then(|process| process.process.as_ref());
+        let build = holder.and_then(|holder| holder.build.as_deref().cloned());
         let found = process.map_or(Ok(None), |process| process.counters_file);
         self.follow_counters(found.map_err(|error| error.to_string())?);
         let sample = self.counters_file.as_ref().map(Sample::take);
@@ -163,7 +169,7 @@ impl Model {
             Some(sample) => Engine::of(sample, Freshness::of(age, is_alive), self.is_standby()),
             None => Engine::default(),
         };
-        (engine.pid, engine.age) = (pid, age);
+        (engine.pid, engine.build, engine.age) = (pid, build, age);
         if let Some(sample) = &sample {
             engine.alarms = self.count(sample, ("fx_alarms", "alarms", true));
             engine.standby = self.standby(sample);

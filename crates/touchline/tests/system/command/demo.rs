@@ -101,6 +101,49 @@ fn a_demo_with_a_standby_promotes_it_and_ends_with_the_positions_of_the_banks() 
     }
 }
 
+/// Where figures are shown, so is the profile of the build that they are of, unless it is one for use; the exporter has the
+/// build of each publisher.
+#[test]
+fn figures_of_a_build_that_is_not_for_use_name_its_profile() {
+    let _alone = alone();
+    let desk = Desk::bare("demo-profile");
+    let mut child = desk.start("demo");
+    let mut reader = BufReader::new(child.stdout.take().expect("a pipe"));
+    let mut head = String::new();
+    while !head.contains("packets") {
+        let read = reader.read_line(&mut head).expect("it prints text");
+        assert!(read > 0, "it ended: {:?}", child.wait());
+    }
+    let profile = env!("TOUCHLINE_PROFILE");
+    let is_unusual = !matches!(profile, "release" | "dist");
+    let word = format!("profile {profile}");
+    let buses = desk.run("stat").done().stdout;
+    let frame = desk.run("top demo --once --size 80x24").done().stdout;
+    let heading = frame.lines().next().unwrap_or_default();
+    for page in [head.as_str(), &buses, heading] {
+        assert_eq!(page.contains(&word), is_unusual, "{page}");
+    }
+    let version = env!("CARGO_PKG_VERSION");
+    let stat = desk.run("stat demo").done().stdout;
+    let build = stat.lines().find(|line| line.starts_with("build "));
+    let build = build.expect("a line of the build");
+    assert!(build.contains(version) && build.ends_with(&word), "{stat}");
+    let json = desk.run("stat demo --json").done().stdout;
+    let json: serde_json::Value = serde_json::from_str(&json).expect("one object");
+    assert_eq!(json["build"]["profile"], profile, "{json}");
+    let metrics = desk.run("metrics --print").done().stdout;
+    let family = "touchline_bus_publisher_build_info{bus=\"demo\",version=";
+    let line = metrics.lines().find(|line| line.starts_with(family));
+    let line = line.expect("the build of the publisher");
+    assert!(
+        line.ends_with(&format!("profile=\"{profile}\"}} 1")),
+        "{line}"
+    );
+    signal(&child, "INT");
+    reader.read_to_string(&mut head).expect("it prints text");
+    assert_eq!(child.wait().expect("our child").code(), Some(0));
+}
+
 /// However the demo ends, its processes and its bus end with it.
 #[test]
 fn a_killed_demo_leaves_no_process_and_no_bus_behind() {

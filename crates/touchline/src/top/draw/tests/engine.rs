@@ -65,6 +65,7 @@ fn picture(state: EngineState, banks: usize) -> Picture {
         } else {
             4_711
         },
+        build: None,
         age: (state != EngineState::Ended).then_some(Duration::from_millis(5_200)),
         banks: (1..=banks)
             .map(|number| bank(number, is_up(number)))
