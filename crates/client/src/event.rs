@@ -199,7 +199,7 @@ pub struct QuotesChange {
     pub instrument: Instrument,
     /// Provider of the quotes: a bank, or `composite` for the banks at the best price of a composite.
     pub provider: Code,
-    /// Value date as `YYYYMMDD`; 0 if the instrument has only one.
+    /// Value date as `YYYYMMDD`; 0 if the provider does not state it.
     pub value_date: u32,
     /// Validity of the provider's quotes.
     pub state: State,

@@ -2,6 +2,7 @@
 
 use crate::config::{Config, ConfigError};
 use crate::counters::Counters;
+use crate::incident::Incident;
 use crate::output::{self, Cause, Output};
 use crate::recorder::Recorder;
 use crate::source::Source;
@@ -72,8 +73,8 @@ pub struct Composer<P> {
     repeat_ns: u64,
     /// All messages of the buses up to this time of the host's clock are published.
     drained_ns: u64,
-    /// A line for the operator.
-    notice: Option<String>,
+    /// Sum of the steps of the wall clock that the operator does not know yet, nanoseconds.
+    step_ns: Option<i64>,
 }
 
 /// Due times, by the host's clock.
@@ -166,7 +167,7 @@ impl<P: Publish> Composer<P> {
             heartbeat_ns: config.heartbeat_ms * 1_000_000,
             repeat_ns: config.snapshot_ms * 1_000_000,
             drained_ns: 0,
-            notice: None,
+            step_ns: None,
             setup,
         })
     }
@@ -239,10 +240,13 @@ impl<P: Publish> Composer<P> {
         &self.counters
     }
 
-    /// Next line for the operator: the wall clock was set, or quotes of a bank cannot be used, and what to change.
-    pub fn take_notice(&mut self) -> Option<String> {
-        let of_sources = || self.sources.iter_mut().find_map(Source::take_notice);
-        self.notice.take().or_else(of_sources)
+    /// Next event for the operator.
+    pub fn next_incident(&mut self) -> Option<Incident> {
+        if let Some(step_ns) = self.step_ns.take() {
+            return Some(Incident::ClockStep(step_ns));
+        }
+        let refused = self.sources.iter_mut().find_map(Source::take_refusal);
+        refused.map(Incident::KindRefused)
     }
 
     /// Ends the composer: completes the recording, and updates the counters.
@@ -303,10 +307,8 @@ impl<P: Publish> Composer<P> {
     #[cold]
     fn wall_stepped(&mut self, step_ns: i64) {
         self.counters.wall_clock_steps += 1;
-        self.notice = Some(format!(
-            "the wall clock was set by {} ms: quotes of each bank count again when they are new",
-            step_ns / 1_000_000
-        ));
+        let untold_ns = self.step_ns.unwrap_or(0);
+        self.step_ns = Some(untold_ns.saturating_add(step_ns));
         let (now_ns, wall_ahead_ns) = (self.clock.now_ns(), self.clock.wall_ahead_ns());
         self.core.wall_ahead_ns = wall_ahead_ns;
         let Composer {

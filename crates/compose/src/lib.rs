@@ -16,6 +16,7 @@
 mod composer;
 pub mod config;
 mod counters;
+mod incident;
 mod output;
 mod recorder;
 mod source;
@@ -25,6 +26,7 @@ mod time;
 pub use composer::{Composer, Error, Taken};
 pub use config::{BankSource, Config, ConfigError};
 pub use counters::Counters;
+pub use incident::{Incident, KindRefused};
 pub use output::{Cause, Output};
 pub use recorder::Recorder;
 pub use source::{Source, Tell};

@@ -5,6 +5,7 @@
 
 use crate::config::BankSource;
 use crate::counters::Counters;
+use crate::incident::KindRefused;
 use touchline_fx::input::Session;
 use touchline_fx::quotes::{BusQuotes, Quoted};
 use touchline_fx::setup::{Bank, Pair, Setup, ns};
@@ -54,12 +55,16 @@ struct State {
     not_before_ns: u64,
     /// Quotes of a message in time of the inputs, while the clocks differ.
     retimed: (Vec<Quote>, Vec<QuoteChange>),
+    /// Whether quotes of a pair count only if the bank states their value date.
+    must_be_dated: Vec<bool>,
+    /// Whether quotes of a pair without a stated value date came since the last loss of the session.
+    is_undated: Vec<bool>,
     /// Whether the configuration says that its quotes are bands.
     is_full: bool,
-    /// Whether the operator has the notice that the gateway's kind differs from the configuration.
+    /// Whether the operator knows that the gateway's kind differs from the configuration.
     is_kind_told: bool,
-    /// A line for the operator.
-    notice: Option<String>,
+    /// That, until it is taken.
+    refusal: Option<KindRefused>,
 }
 
 /// Inputs of the core, at most two for a message.
@@ -85,9 +90,11 @@ impl Source {
                 wall_ahead_ns: 0,
                 not_before_ns: 0,
                 retimed: (Vec::new(), Vec::new()),
+                must_be_dated: vec![false; setup.pairs.len()],
+                is_undated: vec![false; setup.pairs.len()],
                 is_full: setup.banks[bank].is_full,
                 is_kind_told: false,
-                notice: None,
+                refusal: None,
             },
         }
     }
@@ -123,9 +130,15 @@ impl Source {
         self.state.is_up
     }
 
-    /// Next line for the operator: quotes of the bank that cannot be used, and what to change.
-    pub fn take_notice(&mut self) -> Option<String> {
-        self.state.notice.take()
+    /// Quotes of the bank that cannot be used: for the operator, once.
+    pub fn take_refusal(&mut self) -> Option<KindRefused> {
+        self.state.refusal.take()
+    }
+
+    /// From now on quotes of a pair count only if the bank states their value date. True if quotes without it came.
+    pub fn require_dates(&mut self, pair: Pair) -> bool {
+        self.state.must_be_dated[pair] = true;
+        self.state.is_undated[pair]
     }
 
     /// Joins the bus if it exists; tries at intervals.
@@ -242,6 +255,7 @@ impl State {
     /// No state of the bank is known any more.
     fn lose(&mut self, counters: &mut Counters, tell: &mut Tell<'_>) {
         self.is_synced.fill(false);
+        self.is_undated.fill(false);
         // The state of the channel arrives again, with the tables or with its next message.
         self.is_live = false;
         if std::mem::take(&mut self.is_up) {
@@ -282,6 +296,10 @@ impl State {
                     counters.kinds_refused += 1;
                     return;
                 }
+                if !self.is_dated(pair, &snapshot.stream, !snapshot.quotes.is_empty()) {
+                    counters.value_dates_refused += 1;
+                    return;
+                }
                 counters.bank_snapshots += 1;
                 if !std::mem::replace(&mut self.is_up, true) {
                     tell(Session::Up);
@@ -309,8 +327,14 @@ impl State {
                     .iter()
                     .filter(set)
                     .map(|change| &change.quote);
+                let is_any = set.clone().next().is_some();
                 if !self.is_of_kind(set, setup) {
                     counters.kinds_refused += 1;
+                    self.drop_pair(pair, receive_ns, tell);
+                    return;
+                }
+                if !self.is_dated(pair, &update.stream, is_any) {
+                    counters.value_dates_refused += 1;
                     self.drop_pair(pair, receive_ns, tell);
                     return;
                 }
@@ -404,15 +428,19 @@ impl State {
             return true;
         }
         if !std::mem::replace(&mut self.is_kind_told, true) {
-            let name = |is_full| if is_full { "full" } else { "sweep" };
-            let bank = &setup.banks[self.bank].config.name;
-            let (ours, theirs) = (name(self.is_full), name(!self.is_full));
-            self.notice = Some(format!(
-                "bank {bank}: its gateway has stream = \"{theirs}\", and kind is \"{ours}\" here: its quotes are refused; \
-                 set one of the two to the bank's kind"
-            ));
+            self.refusal = Some(KindRefused {
+                bank: setup.banks[self.bank].config.name.clone(),
+                is_full: !self.is_full,
+            });
         }
         false
+    }
+
+    /// Whether quotes state their value date, or need not.
+    fn is_dated(&mut self, pair: Pair, stream: &QuoteStream, is_any: bool) -> bool {
+        let is_undated = is_any && stream.value_date == 0;
+        self.is_undated[pair] |= is_undated;
+        !(is_undated && self.must_be_dated[pair])
     }
 
     fn define(&mut self, definition: &InstrumentDefinition, setup: &Setup) {

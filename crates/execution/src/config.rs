@@ -30,6 +30,9 @@ const PREFIX_BYTES_MAX: usize = 8;
 pub struct Config {
     /// Trading day, `YYYYMMDD`.
     pub date: String,
+    /// Whether value dates are compared with `date` in place of today: banks of this host only.
+    #[serde(default)]
+    pub rehearsal: bool,
     /// Prefix of every generated identifier, at most 8 bytes.
     pub prefix: String,
     /// Account (1) of all orders.
@@ -268,6 +271,12 @@ impl Config {
         }
     }
 
+    /// Whether all banks are on this host, or behind a proxy of it.
+    pub(crate) fn is_on_this_host(&self) -> bool {
+        let mut sessions = self.sessions.iter();
+        sessions.all(|session| session.host.ip().is_loopback())
+    }
+
     /// Directory of the buses.
     pub(crate) fn root(&self) -> Root {
         match &self.run.directory {
@@ -324,6 +333,12 @@ impl Config {
             }
         }
         self.check_buses()?;
+        if self.rehearsal && !self.is_on_this_host() {
+            return wrong(
+                "rehearsal: value dates that have passed are traded with banks on 127.0.0.0/8 only: remove it, and give today's dates"
+                    .to_owned(),
+            );
+        }
         for session in &self.sessions {
             let name = &session.bank;
             if !self.banks.iter().any(|bank| bank.name == *name) {

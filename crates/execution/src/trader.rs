@@ -499,9 +499,8 @@ impl Trader {
             self.wall_stepped(began_ns, step_ns);
         }
         for source in &mut self.sources {
-            if let Some(why) = source.take_notice() {
-                let bank = self.setup.banks[source.bank()].config.name.clone();
-                self.core.incident(Incident::Quotes { bank, why });
+            if let Some(refused) = source.take_refusal() {
+                self.core.incident(Incident::Quotes(refused));
             }
             source.join(&self.root, began_ns, &mut self.counters);
         }

@@ -105,6 +105,9 @@ pub fn off(text: &str) -> Vec<String> {
         guards: &BANK,
     });
     let mut found = Vec::new();
+    if file.get("rehearsal").and_then(Value::as_bool) == Some(true) {
+        found.push("value dates: rehearsal = true".to_owned());
+    }
     for section in sections(&file, scope).into_iter().chain(venue) {
         for (key, off) in section.guards {
             let value = section.values.and_then(|values| values.get(*key));
@@ -214,6 +217,8 @@ mod tests {
             ]
         );
         let gateway = "[venue]\nkind = \"fx-bank\"\nsilence_ms = 0\nstale_ms = 5\n";
+        let rehearsal = format!("rehearsal = true\n{}", text("[\"a\", \"b\"]"));
+        assert_eq!(off(&rehearsal)[0], "value dates: rehearsal = true");
         assert_eq!(off(gateway), ["[venue]: silence_ms = 0"]);
         assert!(off(&gateway.replace("fx-bank", "cme")).is_empty());
     }

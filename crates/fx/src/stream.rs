@@ -116,6 +116,15 @@ impl BankStream {
         }
     }
 
+    /// The spot date of a pair, `YYYYMMDD`, if the bank has stated it since the logon; else 0.
+    pub fn value_date(&self, pair: Pair) -> u32 {
+        let setup = self.engine.setup();
+        match self.engine.quotes().book(setup.slot(BANK, pair)).is_dated() {
+            true => setup.pairs[pair].spot_date,
+            false => 0,
+        }
+    }
+
     /// Changes of a pair's quotes by the last message; `None` if the message was of other pairs.
     pub fn take_changes(&mut self, pair: Pair) -> Option<&[QuoteChange]> {
         self.changes.clear();

@@ -6,8 +6,8 @@ const HOUR_S: i64 = 3_600;
 const DAY_S: i64 = 86_400;
 /// From 17:00 on the date is that of the next day.
 const TURN_S: i64 = 7 * HOUR_S;
-/// A configuration whose `date` is older than this many days is not one that somebody forgot to change yesterday.
-const REHEARSAL_DAYS: i64 = 7;
+/// A `date` of more than this many days ago is not one that somebody forgot to change yesterday.
+const LONG_AGO_DAYS: i64 = 7;
 /// Longest distance of a spot date from its trading day, with holidays.
 const SPOT_DAYS_MAX: i64 = 14;
 
@@ -24,36 +24,33 @@ pub fn day_of(date: u32) -> i64 {
     day_of_civil(i64::from(year), i64::from(month), i64::from(day))
 }
 
-/// What value dates of a configuration are compared with.
-///
-/// That is New York's date. A rehearsal is compared with its own `date`, moved on by the days that New York's date moves on while it
-/// runs: all its banks are on this host, and it states a `date` that is more than a week old, so that recorded and simulated days can
-/// be traded.
+/// Day that value dates are compared with: New York's date, or that of a rehearsal, which goes on with New York's while it runs.
 #[derive(Debug, Clone, Copy)]
 pub struct ValueDates {
-    /// The `date` of a rehearsal, and how far it lies behind New York's at the start; days.
-    rehearsal: Option<(i64, i64)>,
+    /// The day of the configuration, and how far it lies behind New York's at the start; days.
+    own: Option<(i64, i64)>,
 }
 
 impl ValueDates {
-    /// For a configuration with this `date`, whose banks are all on this host or not, started now.
-    pub fn new(date: &str, is_on_this_host: bool, now_ns: u64) -> ValueDates {
+    /// New York's date.
+    pub const TODAY: ValueDates = ValueDates { own: None };
+
+    /// The `date` of a rehearsal that starts now, `YYYYMMDD`.
+    pub fn of_rehearsal(date: &str, now_ns: u64) -> ValueDates {
         let day = date.parse().ok().map(day_of);
-        let behind = day.map(|day| (day, new_york_day(now_ns) - day));
-        ValueDates {
-            rehearsal: behind.filter(|(_, behind)| is_on_this_host && *behind > REHEARSAL_DAYS),
-        }
+        let own = day.map(|day| (day, new_york_day(now_ns) - day));
+        ValueDates { own }
     }
 
-    /// Whether it is a rehearsal.
-    pub fn is_rehearsal(&self) -> bool {
-        self.rehearsal.is_some()
+    /// Whether the day was more than a week ago at the start.
+    pub fn is_long_ago(&self) -> bool {
+        self.own.is_some_and(|(_, behind)| behind > LONG_AGO_DAYS)
     }
 
     /// Whether a spot date, `YYYYMMDD`, has passed.
     pub fn has_passed(&self, spot_date: u32, now_ns: u64) -> bool {
         let spot = day_of(spot_date);
-        let behind = match self.rehearsal {
+        let behind = match self.own {
             // Another date is not one of that day.
             Some((day, behind)) if (0..=SPOT_DAYS_MAX).contains(&(spot - day)) => behind,
             _ => 0,
@@ -123,28 +120,28 @@ mod tests {
         }
     }
 
-    /// A real configuration is judged by New York's date, whatever its own says.
     #[test]
     fn a_spot_date_passes_when_new_yorks_date_is_behind_it() {
-        let start = utc(20_260_107, 12, 0);
-        for (date, is_here) in [("20260107", false), ("20260107", true), ("20200101", false)] {
-            let dates = ValueDates::new(date, is_here, start);
-            assert!(!dates.is_rehearsal());
-            assert!(!dates.has_passed(20_260_107, utc(20_260_107, 21, 59)));
-            assert!(
-                dates.has_passed(20_260_107, utc(20_260_107, 22, 0)),
-                "{date}"
-            );
-            assert!(dates.has_passed(20_200_103, start));
+        let dates = ValueDates::TODAY;
+        assert!(!dates.has_passed(20_260_107, utc(20_260_107, 21, 59)));
+        assert!(dates.has_passed(20_260_107, utc(20_260_107, 22, 0)));
+        assert!(dates.has_passed(20_200_103, utc(20_260_107, 12, 0)));
+    }
+
+    #[test]
+    fn a_day_is_long_ago_after_a_week() {
+        for (day, is_long_ago) in [(12, false), (13, true)] {
+            let dates = ValueDates::of_rehearsal("20260105", utc(20_260_100 + day, 12, 0));
+            assert_eq!(dates.is_long_ago(), is_long_ago, "{day}");
         }
+        assert!(!ValueDates::TODAY.is_long_ago());
     }
 
     /// Simulated banks with a day of long ago: the day of the configuration goes on with the clock.
     #[test]
     fn a_rehearsal_is_judged_by_its_own_day() {
         let start = utc(20_261_126, 12, 0);
-        let dates = ValueDates::new("20260105", true, start);
-        assert!(dates.is_rehearsal());
+        let dates = ValueDates::of_rehearsal("20260105", start);
         for days in 0..3 {
             let at = start + days * 86_400 * SECOND_NS;
             assert!(!dates.has_passed(20_260_107, at), "{days}");

@@ -90,7 +90,7 @@ pub struct QuoteStream {
     pub security_id: i64,
     /// Provider of the quote: a bank, or a maker on a platform.
     pub provider: Code,
-    /// Value date as `YYYYMMDD`; 0 if the instrument has only one.
+    /// Value date as `YYYYMMDD`; 0 if the provider does not state it.
     pub value_date: u32,
     /// Validity of the provider's quotes.
     pub validity: Validity,

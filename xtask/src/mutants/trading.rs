@@ -30,7 +30,7 @@ pub const TRADING: &[Mutant] = &[
     },
     Mutant {
         name: "execution: orders leave with a value date that has passed",
-        find: "self.dates.dates.has_passed(about.spot_date, now_ns)",
+        find: "dates.has_passed(spot_date, now_ns)",
         replace: "false",
         test: "-p touchline-execution --test execution dates::",
     },

@@ -101,11 +101,11 @@ fn bands_are_refused_where_the_configuration_says_sweep() {
         })
     };
     assert!(told(&mut state, &all(&bands), &setup, &mut counters).is_empty());
-    let notice = state.notice.take().expect("a line for the operator");
-    assert!(
-        notice.contains("stream = \"full\", and kind is \"sweep\""),
-        "{notice}"
-    );
+    let refusal = state.refusal.take().expect("an event for the operator");
+    assert!(refusal.is_full);
+    let text = refusal.to_string();
+    let said = "stream = \"full\", and kind is \"sweep\"";
+    assert!(text.contains(said), "{text}");
     let known = told(&mut state, &all(&amounts), &setup, &mut counters);
     assert_eq!(known, ["Up", "quotes, unquoted: false"]);
     let changes = [QuoteChange {
@@ -124,9 +124,9 @@ fn bands_are_refused_where_the_configuration_says_sweep() {
     );
     assert!(!state.is_synced[0]);
     assert_eq!(
-        (counters.kinds_refused, state.notice),
+        (counters.kinds_refused, state.refusal),
         (2, None),
-        "one notice for the operator"
+        "one refusal for the operator"
     );
 }
 
@@ -153,4 +153,50 @@ fn a_message_that_is_not_a_quote_is_reported() {
         let known = told(&mut state, &update, &setup, &mut counters);
         assert_eq!(known, [format!("quotes, unquoted: {is_unquoted}")]);
     }
+}
+
+/// Where the value date must be stated, quotes without it do not count, and are reported; quotes that end are accepted.
+#[test]
+fn quotes_without_a_required_value_date_do_not_count() {
+    let config = config();
+    let setup = config.setup().expect("a configuration");
+    let mut counters = Counters::default();
+    let undated = || QuoteStream {
+        value_date: 0,
+        ..stream(false)
+    };
+    let amounts = [band(false)];
+    let all = |stream, quotes| Update::QuoteSnapshot(QuoteSnapshot { stream, quotes });
+    let changes = |action| {
+        [QuoteChange {
+            action,
+            quote: amounts[0],
+        }]
+    };
+    let mut state = joined(&config, &setup);
+    state.must_be_dated[0] = true;
+    assert!(told(&mut state, &all(undated(), &amounts), &setup, &mut counters).is_empty());
+    assert!(state.is_undated[0]);
+    state.is_undated[0] = false;
+    let known = told(
+        &mut state,
+        &all(stream(false), &amounts),
+        &setup,
+        &mut counters,
+    );
+    assert_eq!(known, ["Up", "quotes, unquoted: false"]);
+    let update = |changes| {
+        Update::Quotes(QuoteUpdate {
+            stream: undated(),
+            changes,
+        })
+    };
+    let removed = changes(QuoteAction::Remove);
+    let known = told(&mut state, &update(&removed), &setup, &mut counters);
+    assert_eq!((known.len(), state.is_undated[0]), (1, false), "{known:?}");
+    let set = changes(QuoteAction::Set);
+    let known = told(&mut state, &update(&set), &setup, &mut counters);
+    assert_eq!(known, ["cleared, unquoted: true"]);
+    assert!(state.is_undated[0] && !state.is_synced[0]);
+    assert_eq!(counters.value_dates_refused, 2);
 }

@@ -40,3 +40,14 @@ fn a_configuration_without_its_guards_is_refused() {
     let said = "guards are missing: pair EUR/USD: max_order; bank A: stale_ms; a live run";
     assert!(refused.to_string().starts_with(said), "{refused}");
 }
+
+/// Only banks of this host can be those of a rehearsal, whose orders may leave with a passed value date.
+#[test]
+fn a_rehearsal_with_banks_of_other_hosts_is_refused() {
+    let stated = text("T", "").replace("prefix", "rehearsal = true\nprefix");
+    let config = Config::parse(&stated).expect("a rehearsal on this host");
+    assert!(config.rehearsal && !Config::parse(&text("T", "")).expect("none").rehearsal);
+    let other = stated.replace("127.0.0.1:1", "10.1.2.3:1");
+    let refused = Config::parse(&other).expect_err("banks of another host");
+    assert!(refused.to_string().starts_with("rehearsal: "), "{refused}");
+}

@@ -1,6 +1,7 @@
 //! What the engine reports to people, and its totals.
 
 use std::fmt;
+use touchline_compose::KindRefused;
 use touchline_fx::event::Alarm;
 use touchline_types::Id;
 
@@ -154,12 +155,7 @@ pub enum Incident {
         ms: i64,
     },
     /// Quotes of a bank's bus cannot be used.
-    Quotes {
-        /// Bank.
-        bank: String,
-        /// What, and what to change.
-        why: String,
-    },
+    Quotes(KindRefused),
 }
 
 impl Incident {
@@ -223,7 +219,7 @@ impl Incident {
             Incident::Paused { .. } => "paused",
             Incident::DatePassed { .. } => "value_date_passed",
             Incident::ClockStepped { .. } => "clock_step",
-            Incident::Quotes { .. } => "quotes_refused",
+            Incident::Quotes(_) => "quotes_refused",
         }
         .to_owned()
     }
@@ -242,7 +238,7 @@ impl Incident {
             | Incident::Garbled { bank, .. }
             | Incident::Repeated { bank, .. }
             | Incident::Alarm { bank, .. }
-            | Incident::Quotes { bank, .. } => Some(bank),
+            | Incident::Quotes(KindRefused { bank, .. }) => Some(bank),
             _ => None,
         }
     }
@@ -434,11 +430,11 @@ impl fmt::Display for Incident {
                 "commands of {client} are not read: {why}; find out who made these files, or correct user and directory of \
                  [[clients]] and restart"
             ),
-            Incident::Quotes { why, .. } => f.write_str(why),
+            Incident::Quotes(refused) => refused.fmt(f),
             Incident::DatePassed { pair, spot_date } => write!(
                 f,
                 "the spot date {spot_date} of {pair} has passed by New York's date, which turns at 17:00: the pair gets no orders; give \
-                 the new spot_date, and start the engine again"
+                 the new spot_date (with simulated banks rehearsal = true), and start the engine again"
             ),
             Incident::ClockStepped { ms } => write!(
                 f,

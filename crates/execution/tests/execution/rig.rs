@@ -16,7 +16,7 @@ use touchline_transport::bus::Root;
 use touchline_transport::clock::wall_ns;
 use touchline_transport::shm::{Lock, Publisher, Settings as BusSettings};
 use touchline_transport::{Publish, boot_ns};
-use touchline_types::{ReceiveTime, Timestamps};
+use touchline_types::{QuoteSnapshot, QuoteUpdate, ReceiveTime, Timestamps, Update};
 
 /// Timeout of every step.
 const HANGS: Duration = Duration::from_secs(20);
@@ -29,6 +29,8 @@ pub struct Rig {
     pub folder: PathBuf,
     settings: String,
     quotes: Publisher,
+    /// Whether its quotes state their value date.
+    pub is_dated: bool,
     pub bank: Bank,
     desk: DeskClient,
     pub trader: Option<Trader>,
@@ -66,6 +68,7 @@ impl Rig {
             folder,
             settings,
             quotes,
+            is_dated: true,
             bank: listener,
             desk,
             trader: None,
@@ -135,8 +138,17 @@ impl Rig {
 
     /// The bank's quotes: its ask, ticks; its bid is 10 ticks below. A snapshot for a reader that joins, and a change.
     pub fn quote(&mut self, ask: i64) {
-        let quotes = &mut self.quotes;
-        bus::quote(ask, |update| quotes.publish(update, &Timestamps::default()));
+        let (quotes, is_dated) = (&mut self.quotes, self.is_dated);
+        bus::quote(ask, |update| {
+            let mut update = *update;
+            if let Update::QuoteSnapshot(QuoteSnapshot { stream, .. })
+            | Update::Quotes(QuoteUpdate { stream, .. }) = &mut update
+                && !is_dated
+            {
+                stream.value_date = 0;
+            }
+            quotes.publish(&update, &Timestamps::default());
+        });
         self.quotes.commit();
     }
 

@@ -58,6 +58,8 @@ struct Draft<'a> {
     request: Id,
     /// Whether the value date is the pair's spot date.
     is_spot: bool,
+    /// Whether the quote states it.
+    is_dated: bool,
     /// Source of absent fields.
     known: Option<Entry>,
 }
@@ -110,7 +112,12 @@ impl Apply<'_> {
     fn set(&mut self, pair: Pair, key: Key, draft: &Draft<'_>) {
         let entry = self.entry(pair, draft);
         match entry {
-            Some(entry) => self.put(pair, key, entry),
+            Some(entry) => {
+                if draft.is_dated {
+                    self.books[pair].set_dated();
+                }
+                self.put(pair, key, entry);
+            }
             None => self.books[pair].remove(&key),
         }
     }

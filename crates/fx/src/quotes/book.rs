@@ -36,6 +36,8 @@ pub struct Book {
     places: Vec<u32>,
     /// Numbers of removed entries.
     free: Vec<u32>,
+    /// Whether a quote of the session stated the pair's spot date.
+    is_dated: bool,
     /// Changes since the log was emptied; `None` if changes are not logged.
     log: Option<Vec<Logged>>,
 }
@@ -50,6 +52,7 @@ impl Default for Book {
             leaving_count: 0,
             places: Vec::with_capacity(ENTRIES_EXPECTED),
             free: Vec::with_capacity(ENTRIES_EXPECTED),
+            is_dated: false,
             log: None,
         }
     }
@@ -122,8 +125,19 @@ impl Book {
         }
     }
 
+    /// Whether a quote stated the pair's spot date since the book was emptied.
+    pub fn is_dated(&self) -> bool {
+        self.is_dated
+    }
+
+    /// A quote stated the pair's spot date.
+    pub fn set_dated(&mut self) {
+        self.is_dated = true;
+    }
+
     /// Removes all entries.
     pub fn clear(&mut self) {
+        self.is_dated = false;
         self.words.clear();
         self.keys.clear();
         if !self.entries.is_empty() {

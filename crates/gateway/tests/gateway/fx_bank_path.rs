@@ -43,6 +43,8 @@ struct Reader {
     /// State of each pair's book, and whether its last snapshot says that the bank has not quoted it.
     books: BTreeMap<u32, Validity>,
     is_unquoted: BTreeMap<u32, bool>,
+    /// Value date of each pair's last quotes.
+    value_dates: BTreeMap<u32, u32>,
     channel: Option<Validity>,
 }
 
@@ -60,11 +62,15 @@ impl Subscribe for Reader {
                 let all = snapshot.quotes.iter().map(|quote| (quote.entry, *quote));
                 let pair = snapshot.stream.instrument.0;
                 self.is_unquoted.insert(pair, snapshot.stream.is_unquoted);
+                let date = snapshot.stream.value_date;
+                self.value_dates.insert(pair, date);
                 self.quotes.insert(pair, all.collect());
                 pair
             }
             Update::Quotes(update) => {
                 let pair = update.stream.instrument.0;
+                let date = update.stream.value_date;
+                self.value_dates.insert(pair, date);
                 let quotes = self.quotes.entry(pair).or_default();
                 for change in update.changes {
                     match change.action {
@@ -376,6 +382,25 @@ fn a_pair_that_the_bank_does_not_quote_is_not_live() {
         BTreeMap::from([(0, false), (1, true)])
     );
     assert_eq!(stage.shown(0), [BID_SHOWN, ASK_SHOWN]);
+}
+
+/// A reader knows whether the bank states the value date of its quotes: the gateway does not state it for the bank.
+#[test]
+fn quotes_have_the_value_date_that_the_bank_states() {
+    let mut stage = Stage::logged_on(CONFIG);
+    stage.quote_both();
+    let dates = |stage: &mut Stage| stage.reader().value_dates.clone();
+    assert_eq!(dates(&mut stage), BTreeMap::from([(0, 0), (1, 0)]));
+    let dated = snapshot("EUR/USD", &GOOD).replace("268=", "64=20260107|268=");
+    stage.quote(&dated);
+    assert_eq!(dates(&mut stage), BTreeMap::from([(0, 20_260_107), (1, 0)]));
+    // Of another day: the quotes are refused, and state nothing.
+    let other = snapshot(
+        "USD/JPY",
+        &["269=0|270=150.001|271=1000000|299=c|64=20260108|"],
+    );
+    stage.quote(&other);
+    assert_eq!(dates(&mut stage), BTreeMap::from([(0, 20_260_107), (1, 0)]));
 }
 
 /// The host's clock is set by an hour either way: quotes live as long as they may, by the clock that is never set. Published times

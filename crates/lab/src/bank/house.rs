@@ -99,7 +99,8 @@ impl Banks {
     ) -> Result<Banks, OpenError> {
         let folder = store.map(Folder::open).transpose()?;
         let mut chance = Random::from_seed(config.seed ^ 0x000B_A4C5);
-        let arrivals = Readiness::new(1)?;
+        // A bank's pricing sessions, and its order session.
+        let arrivals = Readiness::new(2 * config.banks.len())?;
         let mut banks = Vec::new();
         for (place, bank) in config.banks.iter().enumerate() {
             let before = folder.as_ref().and_then(|folder| folder.ports(&bank.name));
@@ -120,7 +121,7 @@ impl Banks {
                     None => desk,
                 };
                 let address = SocketAddrV4::new(config.address, port);
-                let watch = arrivals.watch(0);
+                let watch = arrivals.watch(2 * place + 1);
                 Ok::<_, OpenError>(Dealer::listen(desk, address, tls.cloned(), watch)?)
             });
             banks.push(Bank {
@@ -128,7 +129,7 @@ impl Banks {
                 config: bank.clone(),
                 port: LoginPort::listen(address, Rules::default())?
                     .with_tls(tls.cloned())
-                    .watched(arrivals.watch(0))?,
+                    .watched(arrivals.watch(2 * place))?,
                 clients: Vec::new(),
                 dealer: dealer.transpose()?,
                 random,
@@ -194,8 +195,11 @@ impl Banks {
             }
         }
         let (config, market, is_sound) = (&self.config, &self.market, self.is_sound);
-        for bank in &mut self.banks {
-            is_busy |= bank.work(config, market, is_sound, time);
+        // One call of the system for all ports.
+        self.arrivals.look();
+        for (place, bank) in self.banks.iter_mut().enumerate() {
+            let is_ready = [2 * place, 2 * place + 1].map(|number| self.arrivals.is_ready(number));
+            is_busy |= bank.work(config, market, (is_sound, is_ready), time);
         }
         is_busy
     }
@@ -341,11 +345,11 @@ impl Bank {
         &mut self,
         config: &Config,
         market: &Market,
-        is_sound: bool,
+        (is_sound, [is_ready, is_dealer_ready]): (bool, [bool; 2]),
         time: ReceiveTime,
     ) -> bool {
         let at = self.clock(time);
-        let mut is_busy = self.meet(at);
+        let mut is_busy = self.meet(is_ready, at);
         let mut asked = Vec::new();
         for client in &mut self.clients {
             is_busy |= client.read(config, &self.config, at, &mut asked);
@@ -355,7 +359,8 @@ impl Bank {
             self.waiting.push_front(now);
         }
         if let Some(dealer) = &mut self.dealer {
-            is_busy |= dealer.work(config, &self.shown, is_sound, at);
+            let is_ready = is_dealer_ready;
+            is_busy |= dealer.work(config, &self.shown, (is_sound, is_ready), at);
         }
         let is_silent = time.mono_ns < self.silent_until_ns;
         while let Some((due_ns, pair, mid)) = self.waiting.front().copied()
@@ -379,10 +384,11 @@ impl Bank {
         is_busy
     }
 
-    /// Takes connections; a Logon to this bank makes a client.
-    fn meet(&mut self, at: ReceiveTime) -> bool {
+    /// Takes connections, if there may be any; a Logon to this bank makes a client.
+    fn meet(&mut self, is_ready: bool, at: ReceiveTime) -> bool {
         let is_open = at.mono_ns >= self.closed_until_ns;
-        let mut is_busy = self.port.accept(self.clients.len(), at, |_| is_open);
+        let served = self.clients.len();
+        let mut is_busy = is_ready && self.port.accept(served, at, |_| is_open);
         let mut place = 0;
         while let Some(unauthenticated) = self.port.next(&mut place, at) {
             is_busy = true;

@@ -1,12 +1,16 @@
 //! `touchline fx compose`: banks' buses in, one composite bus out.
 
 use crate::interrupt::Interrupt;
+use crate::log::events::{self, Event};
+use crate::log::{Field, Log, LogArguments, LogThread, Value};
 use crate::mistakes;
 use crate::output::{Failure, say};
 use clap::Args;
+use std::io::Stderr;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
-use touchline_compose::{Composer, Config, Error, Recorder};
+use touchline_compose::{Composer, Config, Error, Incident, Recorder};
+use touchline_transport::shm::Publisher;
 use touchline_transport::{BackOff, Idle, Idler};
 
 /// Compose the quotes of banks' buses into one price of each pair, on a bus of its own.
@@ -31,6 +35,8 @@ pub struct Arguments {
     /// Stop when standard input is closed, for a process that starts this as a child
     #[arg(long)]
     until_eof: bool,
+    #[command(flatten)]
+    log: LogArguments,
 }
 
 const AFTER_HELP: &str = "\
@@ -42,13 +48,16 @@ Examples:
   touchline fx replay session --out replayed
 
 Watch it with `touchline top BUS`, `book BUS SYMBOL --watch`, `tail BUS` and `stat BUS`. The
-settings are in docs/fx.md. A recording has config.toml, session.txt and composite.live.jsonl;
+settings are in docs/fx.md, the lines of its log in docs/troubleshooting.md. A recording has config.toml, session.txt and composite.live.jsonl;
 a replay of it writes the same composites.
 
 Exit status:
   0  stopped by SIGTERM, Ctrl-C, --seconds or --until-eof
   1  the run failed: the bus is in use or was damaged, the recording cannot be written
   2  bad arguments or configuration";
+
+/// How long the lines of the log may take to be written at the end.
+const LOG_END: Duration = Duration::from_secs(2);
 
 /// Composes until it is stopped.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
@@ -64,55 +73,147 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     if arguments.until_eof {
         interrupt.at_end_of_input();
     }
-    let recorder = arguments
-        .record
-        .as_ref()
-        .map(|folder| Recorder::create(folder, &config.core()));
-    let recorder = recorder.transpose().map_err(Error::from).map_err(failed)?;
-    let mut composer = Composer::open(&config, recorder).map_err(failed)?;
+    let mut log = Log::to_stderr(arguments.log, vec![("bus", config.bus.as_str().into())]);
+    let mut composer = match open(arguments, &config) {
+        Ok(composer) => composer,
+        Err(failure) => return Err(failure.logged(&mut log)),
+    };
+    let (pairs, banks) = (config.pairs.len() as u64, config.banks.len() as u64);
+    let about = [("pairs", pairs.into()), ("banks", banks.into())];
+    log.write(&events::FX_COMPOSING, about);
     say(&format!(
-        "composing {} pairs of {} banks on bus {} (touchline {}, profile {})\n",
-        config.pairs.len(),
-        config.banks.len(),
-        config.bus,
-        crate::version::LONG,
-        crate::version::PROFILE,
+        "composing {pairs} pairs of {banks} banks on bus {}\n",
+        config.bus
     ))?;
-    let mut idler = Idler::new(match config.spin {
+    let start = LogThread::start(log);
+    let mut log = start.map_err(|error| Failure::run(format!("cannot start a thread: {error}")))?;
+    let idler = Idler::new(match config.spin {
         true => Idle::BusySpin,
         false => Idle::BackOff(BackOff {
             sleep_max: Duration::from_micros(200),
             ..BackOff::default()
         }),
     });
+    let outcome = rounds(arguments, &mut composer, &mut log, &interrupt, idler);
+    let outcome = outcome.and_then(|()| composer.finish().map_err(failed));
+    // What the last rounds noticed.
+    note(&mut composer, &mut log);
+    if outcome.is_ok() {
+        log.write(&events::STOPPED, []);
+    }
+    let log = log.finish(LOG_END);
+    match (outcome, log) {
+        (Ok(()), _) => say(&summary(&composer)),
+        (Err(failure), Some(mut log)) => Err(failure.logged(&mut log)),
+        (Err(failure), None) => Err(failure),
+    }
+}
+
+fn open(arguments: &Arguments, config: &Config) -> Result<Composer<Publisher>, Failure> {
+    let recorder = arguments
+        .record
+        .as_ref()
+        .map(|folder| Recorder::create(folder, &config.core()));
+    let recorder = recorder.transpose().map_err(Error::from).map_err(failed)?;
+    Composer::open(config, recorder).map_err(failed)
+}
+
+fn rounds(
+    arguments: &Arguments,
+    composer: &mut Composer<Publisher>,
+    log: &mut LogThread<Stderr>,
+    interrupt: &Interrupt,
+    mut idler: Idler,
+) -> Result<(), Failure> {
     let (start, end) = (Instant::now(), arguments.seconds.map(Duration::from_secs));
     let mut rounds = 0_u32;
     loop {
         idler.idle(composer.work().map_err(failed)?.messages);
         // A clock and a flag, not in each round.
         rounds = rounds.wrapping_add(1);
-        if rounds.is_multiple_of(64)
-            && let Some(notice) = composer.take_notice()
-        {
-            eprintln!("touchline: {notice}");
+        if rounds.is_multiple_of(64) {
+            note(composer, log);
+            if end.is_some_and(|end| start.elapsed() >= end) {
+                return Ok(());
+            }
         }
-        let is_over = interrupt.is_asked()
-            || rounds.is_multiple_of(64) && end.is_some_and(|end| start.elapsed() >= end);
-        if is_over {
-            break;
+        if interrupt.is_asked() {
+            return Ok(());
         }
     }
-    composer.finish().map_err(failed)?;
+}
+
+/// Logs what the composer noticed. Without room in the log the composer keeps it.
+fn note(composer: &mut Composer<Publisher>, log: &mut LogThread<Stderr>) {
+    while log.is_ready()
+        && let Some(incident) = composer.next_incident()
+    {
+        let (event, fields) = line(incident);
+        log.write(event, fields);
+    }
+}
+
+/// Event and fields of the line of an incident.
+fn line(incident: Incident) -> (&'static Event, Vec<Field>) {
+    match incident {
+        Incident::ClockStep(step_ns) => {
+            let step_ms = (step_ns / 1_000_000).to_string();
+            (&events::CLOCK_STEP, vec![("step_ms", Value::from(step_ms))])
+        }
+        Incident::KindRefused(refused) => {
+            let text = refused.to_string();
+            let fields = vec![("bank", refused.bank.into()), ("text", text.into())];
+            (&events::FX_QUOTES_REFUSED, fields)
+        }
+    }
+}
+
+fn summary(composer: &Composer<Publisher>) -> String {
     let counters = composer.counters();
-    say(&format!(
+    format!(
         "{} updates of banks, {} composites published, {} times a bank was lost\n",
         counters.bank_updates, counters.composites_published, counters.banks_lost,
-    ))
+    )
 }
 
 fn failed(error: Error) -> Failure {
     match error {
         Error::Config(error) => Failure::usage(error),
         other => Failure::run(other),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use touchline_compose::KindRefused;
+
+    /// A program selects a line by its event and fields.
+    #[test]
+    fn each_incident_is_an_event_of_the_log() {
+        let mut log = Log::in_memory();
+        let refused = KindRefused {
+            bank: "LP01".to_owned(),
+            is_full: true,
+        };
+        for incident in [
+            Incident::ClockStep(3_600_000_000_000),
+            Incident::ClockStep(-250_000_000),
+            Incident::KindRefused(refused),
+        ] {
+            let (event, fields) = line(incident);
+            log.write(event, fields);
+        }
+        let lines = log.lines();
+        let heads = lines.iter().map(|line| line.split(" text=").next());
+        assert_eq!(
+            heads.flatten().collect::<Vec<_>>(),
+            [
+                "WARN clock_step step_ms=3600000",
+                "WARN clock_step step_ms=-250",
+                "WARN fx_quotes_refused bank=LP01",
+            ]
+        );
+        assert!(lines[2].contains("its quotes are refused"), "{}", lines[2]);
     }
 }

@@ -279,6 +279,7 @@ fn failed(error: Error) -> Failure {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use touchline_compose::KindRefused;
     use touchline_fx::event::Alarm;
     use touchline_types::Id;
 
@@ -379,10 +380,10 @@ mod tests {
                 pair: "EUR/USD".to_owned(),
                 spot_date: "20260107".to_owned(),
             },
-            Incident::Quotes {
+            Incident::Quotes(KindRefused {
                 bank: bank(),
-                why: text(),
-            },
+                is_full: true,
+            }),
         ]
     }
 

@@ -170,7 +170,7 @@ events! {
         "raise requests_per_day_max if the venue allows it, and find the cause of the losses";
 
     CLOCK_STEP = Warn Each "clock_step" [step_ms]
-        "the wall clock of this host was set by more than 100 ms; ages, timeouts and open FIX sessions do not follow it, receive times do"
+        "the wall clock of this host was set by more than 100 ms; ages, timeouts and open FIX sessions do not follow it, receive times do; a composer uses the quotes of each bank again when they are new"
         "check chronyd or ntpd of this host";
 
     // A FIX session.
@@ -258,6 +258,12 @@ events! {
     FX_BACK_OFFICE = Info Each "fx_back_office" [what]
         "a client of the drop copy logged on or off, or a connection was refused"
         "refused: read what; compare CompIDs, password, addresses and TLS with the section [report]";
+    FX_COMPOSING = Info Each "fx_composing" [pairs banks]
+        "the bus of the composite is open, and the buses of the banks are read as they appear"
+        "nothing";
+    FX_QUOTES_REFUSED = Warn Each "fx_quotes_refused" [bank text]
+        "the gateway of a bank publishes bands where kind is sweep, or amounts where it is full: the composite has no quotes of it"
+        "correct stream of the gateway or kind of the composer as text says, and restart it";
     SIM_STARTED = Info Each "sim_started" [what]
         "the simulator sends or listens"
         "nothing";

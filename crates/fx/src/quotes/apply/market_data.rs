@@ -186,6 +186,7 @@ impl Apply<'_> {
             request,
             is_spot: is_spot(head.settle_type, head.settle_date, spot_date)
                 && is_spot(entry.settle_type, entry.settle_date, spot_date),
+            is_dated: head.settle_date.or(entry.settle_date).is_some(),
             known: None,
         }
     }

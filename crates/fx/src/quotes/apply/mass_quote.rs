@@ -89,6 +89,7 @@ impl Apply<'_> {
                 quote_id: None,
                 request: Id::EMPTY,
                 is_spot: true,
+                is_dated: false,
                 known,
             };
             self.set(pair, key, &draft);

@@ -45,6 +45,7 @@ impl Apply<'_> {
                 quote_id: first(message, tag::QUOTE_ID),
                 request: Default::default(),
                 is_spot,
+                is_dated: settle_date.is_some(),
                 known: None,
             };
             self.set(pair, key, &draft);

@@ -130,12 +130,11 @@ impl FxBankFeed {
     }
 
     fn stream_of(&self, pair: usize, is_unquoted: bool) -> QuoteStream {
-        let setup = self.settings.stream.setup();
         QuoteStream {
             instrument: Instrument(pair as u32),
             security_id: pair as i64 + 1,
             provider: self.settings.bank,
-            value_date: setup.pairs[pair].config.spot_date.parse().unwrap_or(0),
+            value_date: self.settings.stream.value_date(pair),
             validity: match self.is_up {
                 true => Validity::Live,
                 false => Validity::Stale,

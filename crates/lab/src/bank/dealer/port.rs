@@ -79,18 +79,18 @@ impl Dealer {
         self.desk.close(until_ns);
     }
 
-    /// Does what is due; answers whether anything was.
+    /// Does what is due; answers whether anything was. Nothing is accepted unless the port or the connection is ready.
     pub fn work(
         &mut self,
         config: &Config,
         shown: &[Option<Ladder>],
-        is_sound: bool,
+        (is_sound, is_ready): (bool, bool),
         at: ReceiveTime,
     ) -> bool {
         if is_sound {
             self.desk.open();
         }
-        let mut is_busy = self.meet(at);
+        let mut is_busy = self.meet(is_ready, at);
         is_busy |= self.read(at);
         is_busy |= self.desk.work(config, shown, is_sound, at);
         if let Err(error) = self.desk.commit() {
@@ -102,10 +102,10 @@ impl Dealer {
         is_busy
     }
 
-    /// Takes a connection whose Logon is to this bank, of the one client.
-    fn meet(&mut self, at: ReceiveTime) -> bool {
+    /// Takes a connection whose Logon is to this bank, of the one client, if there may be any.
+    fn meet(&mut self, is_ready: bool, at: ReceiveTime) -> bool {
         let is_open = self.desk.is_open(at.mono_ns);
-        let mut is_busy = self.port.accept(0, at, |_| is_open);
+        let mut is_busy = is_ready && self.port.accept(0, at, |_| is_open);
         let mut place = 0;
         while let Some(unauthenticated) = self.port.next(&mut place, at) {
             is_busy = true;

@@ -172,8 +172,15 @@ fn compose(config: &Config) -> String {
 /// A trading engine for the banks that take orders; none if no bank does.
 fn run(banks: &Banks) -> Option<String> {
     let config = banks.config();
-    let mut text = String::from(
-        "date = \"20260105\"\nprefix = \"T\"\naccount = \"DESK\"\n\n[run]\nbus = \"fx-run\"\njournal = \"journal\"\nsegment_bytes = 16777216\ntail_bytes = 16777216\n\n\
+    let mut text = String::from("date = \"20260105\"\n");
+    // A run with banks on other hosts gives today's dates.
+    if config.address.is_loopback() {
+        text.push_str(
+            "# Value dates are compared with `date`, not with today. Remove it for banks that trade.\nrehearsal = true\n",
+        );
+    }
+    text.push_str(
+        "prefix = \"T\"\naccount = \"DESK\"\n\n[run]\nbus = \"fx-run\"\njournal = \"journal\"\nsegment_bytes = 16777216\ntail_bytes = 16777216\n\n\
          [risk]\nmax_gross_usd = 250000000\nduplicate_ms = 5\nkill_unknown = 20\nkill_rejects_per_s = 50\n\
          kill_lifters = [\"desk\", \"chief\"]\nbookers = [\"desk\", \"chief\"]\nreference_ttl_ms = 60000\n\
          # Both names are of one Unix user here. Elsewhere give each client its user instead.\n\

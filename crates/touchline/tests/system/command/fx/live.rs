@@ -222,6 +222,69 @@ fn two_hundred_banks_are_composed_and_listed() {
     end(composer);
 }
 
+/// Processor time of a process, in hundredths of a second.
+fn processor_time(process: u32) -> u64 {
+    let stat = fs::read_to_string(format!("/proc/{process}/stat")).expect("it runs");
+    let (_, fields) = stat.rsplit_once(')').expect("a name in brackets");
+    let fields: Vec<&str> = fields.split(' ').collect();
+    // utime and stime of proc(5), behind the state.
+    let times = fields[12..14].iter().map(|ticks| ticks.parse::<u64>());
+    times.map(|ticks| ticks.expect("a number")).sum()
+}
+
+/// Banks that nobody is connected to take less than a hundredth of a processor.
+#[test]
+fn banks_without_clients_are_idle() {
+    let desk = Desk::bare("fx-idle");
+    let mut config = format!("seed = 7\n{PAIRS}");
+    for bank in 0..150 {
+        config +=
+            &format!("[[banks]]\nname = \"LP{bank:03}\"\npairs = [\"EUR/USD\"]\n[banks.orders]\n");
+    }
+    desk.write("banks.toml", config);
+    let line = "sim bank --config banks.toml --write fx --commands --until-eof";
+    let banks = start(&desk, line, "banks.txt");
+    until("the banks' files", || desk.path("fx/compose.toml").exists());
+    let before = processor_time(banks.0.id());
+    std::thread::sleep(std::time::Duration::from_secs(4));
+    let ticks = processor_time(banks.0.id()) - before;
+    assert!(ticks < 4, "{ticks} hundredths of a second in 4 s");
+    end(banks);
+}
+
+/// Each line of the composer's log has the log's form, from the build to the end.
+#[test]
+fn the_log_of_a_composer_begins_with_its_build_and_ends_with_its_end() {
+    let desk = Desk::bare("fx-compose-log");
+    desk.write(
+        "compose.toml",
+        "bus = \"fx\"\n[[pairs]]\nsymbol = \"EUR/USD\"\nprecision = 5\nspot_date = \"20260107\"\n\
+         [[banks]]\nname = \"LP01\"\nstale_ms = 0\nsilence_ms = 0\n",
+    );
+    let line = "fx compose --config compose.toml --seconds 1 --log-format json";
+    let run = desk.run(line);
+    assert_eq!(run.status, 0, "{}", run.stderr);
+    let log = run.stderr;
+    let lines = log.lines().map(serde_json::from_str);
+    let lines: Vec<Value> = lines.collect::<Result<_, _>>().expect("JSON lines");
+    let events = lines.iter().map(|line| line["event"].as_str());
+    let events: Vec<&str> = events.map(|event| event.expect("an event")).collect();
+    assert_eq!(events, ["started", "fx_composing", "stopped"], "{log}");
+    assert_eq!(
+        (&lines[1]["pairs"], &lines[1]["banks"]),
+        (&1.into(), &1.into())
+    );
+    // A directory that is none: the failure has the log's form, too.
+    let run = desk.run("fx compose --config compose.toml --dir compose.toml --log-format json");
+    assert_eq!(run.status, 1, "{}", run.stderr);
+    let last = run.stderr.lines().last().map(serde_json::from_str);
+    let last: Value = last.expect("a line").expect("a JSON line");
+    assert_eq!(
+        (&last["event"], &last["status"]),
+        (&"failed".into(), &1.into())
+    );
+}
+
 pub fn publisher(root: &Root, bank: usize) -> Publisher {
     let settings = Settings {
         ring_bytes: 65_536,
