@@ -365,6 +365,18 @@ pub const TRADING: &[Mutant] = &[
         test: "-p touchline-fx --test fx orders::cum_qty_is_the_truth",
     },
     Mutant {
+        name: "fx: an OrderID of two orders names the newest",
+        find: "let is_ambiguous = named.any(|at| {",
+        replace: "let is_ambiguous = named.any(|at| at > newest && {",
+        test: "-p touchline-fx --test fx orders::an_order_id_of_two_orders_names_none",
+    },
+    Mutant {
+        name: "fx: a business reject frees the rest of an order with fills",
+        find: "order.cum() > order.reversed() {",
+        replace: "order.cum() > i64::MAX - order.reversed() {",
+        test: "-p touchline-fx --test fx disputes::a_business_reject_of_an_order_with_fills_frees_nothing",
+    },
+    Mutant {
         name: "fx: a fill reported late is not booked",
         find: "(lost > 0).then(",
         replace: "(lost > 0 && false).then(",

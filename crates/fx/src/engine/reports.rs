@@ -271,7 +271,7 @@ impl Engine {
         }
     }
 
-    /// j: the bank's session rejected the order message.
+    /// j: the bank's session rejected the order message. An order with fills was not rejected: the report contradicts what is booked.
     fn business_reject(&mut self, bank: Bank, report: &Report<'_>, out: &mut Batch) {
         if report.ref_msg_type == Some(b"AF") {
             self.mass_status_refused(bank, out);
@@ -283,6 +283,12 @@ impl Engine {
         };
         if self.orders.get(at).state() == OrderState::Disputed {
             self.order_line(at, OrderEvent::Report, None, None, out);
+            return;
+        }
+        let order = self.orders.get(at);
+        // mutant: fx: a business reject frees the rest of an order with fills
+        if order.cum() > order.reversed() {
+            self.contradiction(at, out);
             return;
         }
         self.orders.change(at, |order| order.reject());

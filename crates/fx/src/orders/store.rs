@@ -7,6 +7,19 @@ use crate::touched;
 use std::collections::HashMap;
 use touchline_types::Id;
 
+/// Words in the place of an OrderID (37) that name no order, in any case.
+const NO_ORDER_IDS: [&[u8]; 7] = [
+    b"NONE",
+    b"UNKNOWN",
+    b"N/A",
+    b"NA",
+    b"NULL",
+    b"UNDEFINED",
+    b"NEW",
+];
+/// Time after which a bank may give an OrderID again.
+const DAY_NS: u64 = 86_400_000_000_000;
+
 /// Orders of a run.
 ///
 /// Invariant: the counts by bank are those of the open orders.
@@ -84,12 +97,21 @@ impl Orders {
         (self.orders[at].terms.bank == bank).then_some(at)
     }
 
-    /// The newest order of a bank by the OrderID (37) that the bank gave it. Not for the path.
+    /// The order of a bank by the OrderID (37) that the bank gave it; none if it gave it to several. Only that of an earlier trading
+    /// day, which has ended, does not count: FIX has them unique within a day. Not for the path.
     pub fn find_by_bank_id(&self, bank: Bank, id: Option<&[u8]>) -> Option<usize> {
         let id = bank_id(id)?;
         let is_it =
             |at: &usize| self.bank_ids[*at] == Some(id) && self.orders[*at].terms.bank == bank;
-        (0..self.orders.len()).rev().find(is_it)
+        let mut named = (0..self.orders.len()).rev().filter(is_it);
+        let newest = named.next()?;
+        let sent_ns = self.orders[newest].terms.sent_ns;
+        // mutant: fx: an OrderID of two orders names the newest
+        let is_ambiguous = named.any(|at| {
+            let other = &self.orders[at];
+            !other.state().is_end() || sent_ns < other.terms.sent_ns.saturating_add(DAY_NS)
+        });
+        (!is_ambiguous).then_some(newest)
     }
 
     /// Keeps the OrderID of a report about an order.
@@ -173,9 +195,17 @@ impl Orders {
     }
 }
 
-/// An OrderID that names an order: FIX has `NONE` for an order that the bank does not know.
+/// An OrderID that names an order. Reports must have the field, so banks fill it where they have no id: FIX has `NONE`, others write a
+/// zero, a dash, or another word.
 fn bank_id(id: Option<&[u8]>) -> Option<Id> {
-    id.filter(|id| *id != b"NONE").and_then(Id::new)
+    let id = id?;
+    let is_word = NO_ORDER_IDS
+        .iter()
+        .any(|word| id.eq_ignore_ascii_case(word));
+    let is_blank = id
+        .iter()
+        .all(|byte| *byte == b'0' || !byte.is_ascii_alphanumeric());
+    Id::new(id).filter(|_| !is_word && !is_blank)
 }
 
 /// An identifier for each number.

@@ -131,6 +131,38 @@ fn a_contradiction_frees_nothing_and_is_asked_for_once() {
     }
 }
 
+/// A business reject of an order with fills contradicts them: nothing is freed, and the status is asked once; also of an unknown order.
+/// When all of them were busted it is an end.
+#[test]
+fn a_business_reject_of_an_order_with_fills_frees_nothing() {
+    let reject = "35=j|372=D|379=T-P1-1|380=0";
+    for unknown in [false, true] {
+        let mut world = partly_filled();
+        if unknown {
+            world.line("A.o !down").line("A.o !up");
+            assert_eq!(world.order(0).0, "Unknown");
+        }
+        world.orders();
+        world.report("A", reject);
+        let disputed = ("Disputed".to_owned(), 400_000, 600_000);
+        assert_eq!(world.order(0), disputed);
+        let lines = world.orders();
+        assert_eq!(
+            values(&lines, &["event", "state"]),
+            ["report disputed", "sent disputed"]
+        );
+        assert!(lines[1].contains("35=H|11=T-P1-1"), "{lines:?}");
+        assert_eq!(alarms(&mut world), ["contradiction"]);
+        world.wait(50_000);
+        assert_eq!(world.order(0), disputed);
+        assert_eq!(world.sent(), 1, "the rest is not traded again");
+    }
+    let mut world = partly_filled();
+    world.report("A", "35=8|11=T-P1-1|17=B1|150=H|19=E1|39=1|14=400000");
+    world.report("A", reject);
+    assert_eq!(world.order(0), ("Rejected".to_owned(), 400_000, 0));
+}
+
 /// A CumQty that is absent or no whole number counts as what is booked.
 #[test]
 fn a_trade_without_a_whole_cum_qty_contradicts_itself() {

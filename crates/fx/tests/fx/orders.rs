@@ -275,19 +275,26 @@ fn a_trade_of_no_order_of_the_bank_is_refused() {
     assert!(lines[1].contains("|127=D\""));
 }
 
-/// A report without ClOrdID (11) and OrigClOrdID (41) is of the order that has its OrderID (37), at this bank; `NONE` names none,
-/// and of several orders with one OrderID it is the newest.
+/// A report without ClOrdID (11) and OrigClOrdID (41) is of the order that has its OrderID (37), at this bank; placeholders name none.
 #[test]
 fn a_fill_that_names_its_order_by_order_id_alone_is_booked() {
     let fill = "35=8|37=ID|17=E2|150=F|39=2|14=1000000|32=1000000|31=1.10002|151=0";
+    let placeholders = [
+        "NONE", "none", "0", "000", "UNKNOWN", "Unknown", "N/A", "-", "",
+    ];
+    let placeholders = placeholders.map(|word| (format!("|37={word}"), word, false));
     for (first, named, booked) in [
-        ("|37=O77", "O77", true),
-        ("|37=O77", "O78", false),
-        ("|37=NONE", "NONE", false),
-        ("", "O77", false),
-    ] {
+        ("|37=O77".to_owned(), "O77", true),
+        ("|37=O77".to_owned(), "O78", false),
+        // A report that has no id yet, and the one behind it.
+        ("|37=UNKNOWN".to_owned(), "O77", false),
+        (String::new(), "O77", false),
+    ]
+    .into_iter()
+    .chain(placeholders)
+    {
         let mut world = with_order("");
-        world.execution("A", "T-P1-1", ("E1", "0", "0", 0), first);
+        world.execution("A", "T-P1-1", ("E1", "0", "0", 0), &first);
         world.report("B", &fill.replace("37=ID", "37=O77"));
         assert_eq!(world.order(0).1, 0, "of another bank");
         world.report("A", &fill.replace("37=ID", &format!("37={named}")));
@@ -299,19 +306,58 @@ fn a_fill_that_names_its_order_by_order_id_alone_is_booked() {
         assert_eq!(fills.len(), 1, "{fills:?}");
     }
     let mut world = with_order("");
-    world.execution("A", "T-P1-1", ("E1", "4", "4", 0), "|37=O1|151=0");
-    world.desk("{\"op\":\"cancel\",\"id\":\"P1\"}");
-    world.at(2_000).book("A", &[(-2, 5000)], &[(2, 5000)]);
-    world.parent("P2", "buy", 1_000_000, ",\"deadline_ms\":60000");
-    let last = world.sent() - 1;
-    let id = world.replay.engine().orders().get(last).terms.id;
-    world.execution("A", id.as_str(), ("E2", "0", "0", 0), "|37=O1");
-    world.report(
+    world.execution("A", "T-P1-1", ("E1", "A", "A", 0), "|37=0");
+    world.execution("A", "T-P1-1", ("E1", "0", "0", 0), "|37=O77");
+    world.report("A", &fill.replace("37=ID", "37=O77"));
+    assert_eq!(world.order(0).1, 1_000_000, "behind a placeholder");
+}
+
+/// An OrderID that a bank gave to two orders of a day names neither, whether or not one of them has ended; the id of an order that ended on
+/// an earlier day names the new one.
+#[test]
+fn an_order_id_of_two_orders_names_none() {
+    const DAY_MS: u64 = 86_400_000;
+    let fill = "35=8|37=O1|17=E3|150=F|39=2|14=1000000|32=1000000";
+    for (has_ended, later_ms, names) in [
+        (true, 2_000, false),
+        (true, DAY_MS - 1_000, false),
+        (true, DAY_MS + 2_000, true),
+        (false, 20, false),
+    ] {
+        let mut world = with_order("");
+        let (status, more) = match has_ended {
+            true => ("4", "|37=O1|151=0"),
+            false => ("0", "|37=O1"),
+        };
+        world.execution("A", "T-P1-1", ("E1", status, status, 0), more);
+        if has_ended {
+            world.desk("{\"op\":\"cancel\",\"id\":\"P1\"}");
+        }
+        world.at(later_ms).book("A", &[(-2, 5000)], &[(2, 5000)]);
+        world.parent("P2", "buy", 1_000_000, ",\"deadline_ms\":60000");
+        assert_eq!(world.sent(), 2, "{has_ended} {later_ms}");
+        world.execution("A", "T-P2-1", ("E2", "0", "0", 0), "|37=O1");
+        world.report("A", &format!("{fill}|31=1.10002"));
+        let expected = if names { 1_000_000 } else { 0 };
+        let cums = [world.order(0).1, world.order(1).1];
+        assert_eq!(cums, [0, expected], "{has_ended} {later_ms}");
+    }
+    // An order that is still unknown on the next day, and one of another pair.
+    let mut world = with_order("");
+    world.execution("A", "T-P1-1", ("E1", "0", "0", 0), "|37=O1");
+    world.wait(DAY_MS + 2_000);
+    assert_eq!(world.order(0).0, "Unknown");
+    world.quote(
         "A",
-        &fill.replace("37=ID", "37=O1").replace("17=E2", "17=E3"),
+        "35=W|262=J|55=USD/JPY|268=2|269=0|278=J0|270=150|271=5000000|269=1|278=J1|270=150.01|271=5000000",
     );
-    let cums: Vec<i64> = (0..=last).map(|order| world.order(order).1).collect();
-    assert_eq!((cums[0], cums[last], cums.len() > 1), (0, 1_000_000, true));
+    world.desk(
+        "{\"op\":\"parent\",\"id\":\"P2\",\"pair\":\"USD/JPY\",\"side\":\"buy\",\"qty\":1000000,\"deadline_ms\":60000}",
+    );
+    assert_eq!(world.sent(), 2);
+    world.execution("A", "T-P2-1", ("E2", "0", "0", 0), "|37=O1");
+    world.report("A", &format!("{fill}|31=150.01"));
+    assert_eq!([world.order(0).1, world.order(1).1], [0, 0]);
 }
 
 #[test]
