@@ -23,7 +23,7 @@ const RING_BYTES: u64 = 64 << 10;
 /// Longest command, bytes.
 pub const COMMAND_BYTES_MAX: usize = 2_048;
 /// Oldest command that is executed: one that was sent to an engine that did not run is not executed later.
-const AGE_MAX_NS: u64 = 2_000_000_000;
+const AGE_MAX_NS: u64 = touchline_fx::COMMAND_AGE_MAX_NS;
 /// A command may be this much ahead of the engine's clock.
 pub(crate) const AHEAD_MAX_NS: u64 = SECOND_NS;
 /// Interval of attempts to join a missing bus, nanoseconds.

@@ -42,6 +42,7 @@ use crate::window::LastSecond;
 use touchline_types::Id;
 use touchline_wire::fix::{Frame, Message, frame};
 
+pub use inquiry::COMMAND_AGE_MAX_NS;
 pub use restore::RestoreError;
 
 /// Maximum size of a message, bytes.

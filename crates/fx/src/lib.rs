@@ -45,7 +45,7 @@ mod touched;
 pub mod value_dates;
 mod window;
 
-pub use engine::{Engine, MESSAGE_MAX, RestoreError};
+pub use engine::{COMMAND_AGE_MAX_NS, Engine, MESSAGE_MAX, RestoreError};
 pub use event::Batch;
 pub use replay::{Replay, ReplayError};
 pub use setup::{Setup, SetupError};

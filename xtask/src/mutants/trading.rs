@@ -234,8 +234,8 @@ pub const TRADING: &[Mutant] = &[
     },
     Mutant {
         name: "fx: a pair that is enabled before the desk was called releases its bank",
-        find: "inquiry.is_released |= inquiry.is_called;",
-        replace: "inquiry.is_released = true;",
+        find: "inquiry.is_released |= inquiry.called_ns.is_some_and(is_after);",
+        replace: "inquiry.is_released |= inquiry.called_ns.is_none_or(is_after);",
         test: "-p touchline-fx --test fx adopt::a_bank_that_does_not_answer_waits_for_the_desk",
     },
     Mutant {

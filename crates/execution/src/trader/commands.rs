@@ -12,6 +12,7 @@ use touchline_fx::desk_trades::BookState;
 use touchline_fx::input::{Desk, Input};
 use touchline_fx::risk::Refusal;
 use touchline_fx::session_file::{bad_order, read_desk};
+use touchline_fx::setup::Bank;
 use touchline_types::{Id, ReceiveTime};
 
 /// The reason in the answer for a ring that is not read.
@@ -265,7 +266,12 @@ impl<O: Output, L: Link> Core<O, L> {
             return Err("journal".to_owned());
         }
         self.handle(time, &Input::Desk(*desk));
-        Ok("done")
+        // The pair is enabled; the command may have been sent before the desk was called for the bank.
+        let still_asked = |bank: Bank| self.engine.waits_for_desk(bank);
+        match desk {
+            Desk::Enable { bank, .. } if bank.is_some_and(still_asked) => Ok("not_released"),
+            _ => Ok("done"),
+        }
     }
 }
 

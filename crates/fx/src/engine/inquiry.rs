@@ -5,13 +5,16 @@ use crate::event::{Alarm, Batch};
 use crate::quotes::NEVER;
 use crate::setup::{Bank, ns};
 
+/// Oldest command of the desk that is executed, ns.
+pub const COMMAND_AGE_MAX_NS: u64 = 2_000_000_000;
+
 /// The question to a bank for its orders.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Inquiry {
     /// It has not answered.
     is_open: bool,
-    /// The desk was called for it.
-    is_called: bool,
+    /// When the desk was called for it.
+    called_ns: Option<u64>,
     /// The desk has asked it.
     is_released: bool,
     /// The desk is called then.
@@ -24,7 +27,7 @@ impl Default for Inquiry {
     fn default() -> Inquiry {
         Inquiry {
             is_open: false,
-            is_called: false,
+            called_ns: None,
             is_released: false,
             call_ns: NEVER,
             again_ns: NEVER,
@@ -85,7 +88,7 @@ impl Engine {
     /// not answered.
     pub fn waits_for_desk(&self, bank: Bank) -> bool {
         let inquiry = &self.order_sessions[bank].inquiry;
-        inquiry.is_called && inquiry.is_waiting()
+        inquiry.called_ns.is_some() && inquiry.is_waiting()
     }
 
     /// Asks a bank for all its orders, again and again until it answers. Its answer also tells of `unknown` ones.
@@ -116,11 +119,14 @@ impl Engine {
         }
     }
 
-    /// The desk enables a bank for which it was called: it has asked for itself. The bank is still asked, if it can be.
+    /// The desk enables a bank for which it was called: it has asked for itself. The bank is still asked, if it can be. A command that
+    /// may have been sent before the call is none of it: it only enables a pair.
     pub(super) fn desk_has_asked(&mut self, bank: Bank) {
+        let now_ns = self.now();
+        let is_after = |called_ns: u64| now_ns > called_ns.saturating_add(COMMAND_AGE_MAX_NS);
         let inquiry = &mut self.order_sessions[bank].inquiry;
         // mutant: fx: a pair that is enabled before the desk was called releases its bank
-        inquiry.is_released |= inquiry.is_called;
+        inquiry.is_released |= inquiry.called_ns.is_some_and(is_after);
         self.count_inquiries();
     }
 
@@ -146,9 +152,11 @@ impl Engine {
 
     /// Calls the desk for a bank, once.
     fn call_desk(&mut self, bank: Bank, out: &mut Batch) {
+        let now_ns = self.now();
         let inquiry = &mut self.order_sessions[bank].inquiry;
         inquiry.call_ns = NEVER;
-        if !std::mem::replace(&mut inquiry.is_called, true) {
+        if inquiry.called_ns.is_none() {
+            inquiry.called_ns = Some(now_ns);
             self.alarm(Alarm::NoMassStatus, Some(bank), None, out);
         }
     }

@@ -160,8 +160,10 @@ fn a_bank_that_does_not_answer_waits_for_the_desk() {
     assert_eq!(late.sent(), 0, "a name that no question had");
     no_orders(&mut late, "A", "T-M2");
     assert_eq!(late.sent(), 1);
-    // The desk has asked.
-    world.desk(enable);
+    // The desk has asked. What may have been sent before it was called, at 110 ms, only enables the pair.
+    world.desk(enable).at(2_110).desk(enable);
+    assert_eq!(world.sent(), 0, "a routine command of before");
+    world.at(2_111).desk(enable);
     assert_eq!(world.sent(), 1);
     // The bank refuses the question, or its settings say that it would.
     let mut refused = rebooted("", "mass_status = false");
@@ -174,6 +176,9 @@ fn a_bank_that_does_not_answer_waits_for_the_desk() {
     assert_eq!(alarms(&mut refused), ["no_mass_status"]);
     assert!(refused.orders().is_empty(), "not asked");
     refused.desk(enable);
+    refused.desk(&enable.replace("\"A\"", "\"B\""));
+    assert_eq!(refused.sent(), 0, "in the instant of the call");
+    refused.at(2_021).desk(enable);
     assert_eq!(refused.sent(), 0, "nobody has asked B");
     refused.desk(&enable.replace("\"A\"", "\"B\""));
     assert_eq!(refused.sent(), 1);
@@ -186,7 +191,7 @@ fn a_bank_that_does_not_answer_waits_for_the_desk() {
         (alarms(&mut absent), absent.sent()),
         (vec!["no_mass_status".to_owned()], 0)
     );
-    absent.desk(enable);
+    absent.at(2_200).desk(enable);
     assert_eq!(absent.sent(), 1);
 }
 
