@@ -24,7 +24,7 @@ touchline_types::counters! {
         fx_parents_open: "parents now" = "Parents that trade, or that have ended with orders without a final state.",
         fx_kills: "times" = "Times that the kill switch was set.",
         fx_killed: "switches now" = "1 while the kill switch is set.",
-        fx_alarms: "alarms" = "Alarms of the core, as in the log line fx_alarm.",
+        fx_alarms: "alarms" = "Alarms, as in the log line fx_alarm; refused commands are in fx_commands_refused.",
         fx_commands: "commands" = "Commands of the desk.",
         fx_commands_refused: "commands" = "Commands of the desk that were refused.",
         fx_sessions: "sessions now" = "Order sessions that are logged on.",

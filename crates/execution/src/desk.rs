@@ -97,6 +97,21 @@ pub(crate) struct Ring {
     told: Option<String>,
     kill_file: KillFile,
     gate: Gate,
+    /// What was in the ring when the engine started is still being read.
+    is_behind: bool,
+    /// Commands of it that no engine has seen.
+    missed: u64,
+}
+
+/// A command that was in the ring before the engine started.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Old {
+    /// An engine before has it in its journal, executed or refused, or it is no command.
+    Recorded,
+    /// No engine has seen it.
+    Missed,
+    /// Likewise, and there are so many that it is only counted.
+    Flood,
 }
 
 /// Admission of a client's commands: each number once, in its time, and not too many. All times are of the boot clock.
@@ -189,7 +204,23 @@ impl Ring {
             retry_ns: 0,
             told: None,
             gate: Gate::new(client.max_commands_per_s, known, began_ns),
+            is_behind: false,
+            missed: 0,
         }
+    }
+
+    /// Whether a command was in the ring when the engine started: it is not executed, as each start finds it
+    /// again. A kill that no engine has seen is executed.
+    pub(crate) fn old(&mut self, command: &Command, now_ns: u64) -> Option<Old> {
+        let old = self.gate.old(command, now_ns).filter(|_| self.is_behind)?;
+        self.missed += u64::from(old != Old::Recorded);
+        Some(old)
+    }
+
+    /// Number of the commands of before the start that no engine has seen, once, when all of them were read.
+    pub(crate) fn take_missed(&mut self) -> Option<u64> {
+        let is_over = !self.is_behind && self.missed > 0;
+        is_over.then(|| std::mem::take(&mut self.missed))
     }
 
     /// Joins the ring if it exists; tries at intervals. Returns why its files are refused, such as for another owner, once for
@@ -198,10 +229,12 @@ impl Ring {
         if self.subscription.is_some() || now_ns < self.retry_ns {
             return None;
         }
+        let is_first = self.retry_ns == 0;
         self.retry_ns = now_ns + RETRY_NS;
         let why = match Subscription::join(&self.root, &self.bus, [], false) {
             Ok(subscription) => {
                 self.subscription = Some(subscription);
+                self.is_behind = is_first;
                 self.told = None;
                 return None;
             }
@@ -217,7 +250,7 @@ impl Ring {
         Some(self.told.insert(why))
     }
 
-    /// Passes waiting commands on; those that were lost cannot have been executed.
+    /// Passes waiting commands on; those that were lost cannot have been executed. The ones that were passed on before have been judged.
     pub(crate) fn poll(&mut self, into: &mut Vec<Command>) {
         let Some(subscription) = &mut self.subscription else {
             return;
@@ -234,19 +267,26 @@ impl Ring {
             match polled {
                 Ok(Polled::Given(command)) => into.push(command),
                 Ok(Polled::Passed(_)) | Err(_) => {}
-                Ok(Polled::Nothing) => return,
+                Ok(Polled::Nothing) => {
+                    // Those of this call are judged behind it.
+                    self.is_behind &= !into.is_empty();
+                    return;
+                }
             }
         }
     }
 
-    /// A kill that came without the ring. An error is told once.
+    /// A kill that came without the ring, unless an engine before has recorded it and could not remove the file. An error is told once.
     pub(crate) fn take_kill(&mut self) -> Option<Result<Command, String>> {
         let request = match self.kill_file.take()? {
             Ok(request) => request,
             Err(why) => return Some(Err(why)),
         };
         let text = KILL.to_owned();
-        Some(Ok(Command { request, text }))
+        let command = Command { request, text };
+        // A kill is either recorded, or executed.
+        let is_recorded = self.gate.old(&command, command.request).is_some();
+        (!is_recorded).then_some(Ok(command))
     }
 
     /// Checks number, age and rate of a command.
@@ -322,6 +362,24 @@ impl Gate {
         checked
     }
 
+    /// Whether a command is of before the engine's start, and no kill that it would execute.
+    fn old(&mut self, command: &Command, now_ns: u64) -> Option<Old> {
+        if command.request >= self.began_ns {
+            return None;
+        }
+        let is_kill = command.kind() == Some(CommandKind::Kill);
+        let known = match is_kill {
+            true => self.known.kill,
+            false => self.known.last,
+        };
+        match command.request <= known {
+            true => Some(Old::Recorded),
+            false if is_kill => None,
+            false if has_room(&mut self.refused, self.per_second, now_ns) => Some(Old::Missed),
+            false => Some(Old::Flood),
+        }
+    }
+
     /// A cancel of this run is executed whatever its number, age and rate: it can be repeated without harm.
     fn check_cancel(&self, request: u64) -> Result<(), Unfit> {
         check_new(request, self.known.last)?;
@@ -365,7 +423,7 @@ fn check_new(request: u64, known: u64) -> Result<(), Unfit> {
 
 /// Whether there were fewer than `per_second` in the last second; then this one is added.
 fn has_room(times: &mut VecDeque<u64>, per_second: usize, now_ns: u64) -> bool {
-    times.retain(|at_ns| now_ns - at_ns < SECOND_NS);
+    times.retain(|at_ns| now_ns.saturating_sub(*at_ns) < SECOND_NS);
     let has_room = times.len() < per_second;
     if has_room {
         times.push_back(now_ns);
@@ -407,6 +465,24 @@ mod tests {
         fn admit_parent(&mut self, request: u64, now_ns: u64) -> Result<(), Unfit> {
             self.admit(&command(request, r#"{"op":"parent"}"#), now_ns)
         }
+    }
+
+    /// What a start finds in a ring: commands that the journal has, and those that found no engine, at most as many as may be refused in a
+    /// second; a kill that found none is executed. Numbers of after the start are judged as always.
+    #[test]
+    fn commands_of_before_the_start_are_told_apart() {
+        const PARENT: &str = r#"{"op":"parent"}"#;
+        let known = Known { last: 50, kill: 30 };
+        let mut gate = Gate::new(2, known, 100);
+        let mut old = |request, text| gate.old(&command(request, text), 100);
+        assert_eq!(old(0, "not a command"), Some(Old::Recorded));
+        assert_eq!(old(50, PARENT), Some(Old::Recorded));
+        assert_eq!(old(30, KILL), Some(Old::Recorded));
+        assert_eq!(old(31, KILL), None, "it is executed");
+        assert_eq!(old(51, PARENT), Some(Old::Missed));
+        assert_eq!(old(99, r#"{"op":"cancel"}"#), Some(Old::Missed));
+        assert_eq!(old(99, PARENT), Some(Old::Flood));
+        assert_eq!(old(100, PARENT), None);
     }
 
     /// A command is executed once: not again, not after a restart that knows its number, not when it is old, not if it was sent before

@@ -1,9 +1,12 @@
 //! State of the engine from its journal.
 
+mod ends;
+
 use crate::desk::Known;
 use crate::numbers::Numbers;
 use crate::records::{self, Record, Run};
 use crate::variant::Variant;
+use ends::ends;
 use std::collections::HashMap;
 use std::path::Path;
 use thiserror::Error;
@@ -95,6 +98,10 @@ pub struct Recovered {
     pub last_ns: u64,
     /// Orders and executions at the end of the journal whose lines it has not: the engine died between the two.
     pub untold: Vec<Batch>,
+    /// Configured banks that the last run did not have.
+    pub banks_added: Vec<String>,
+    /// Banks of the last run that are not configured.
+    pub banks_removed: Vec<String>,
     /// Epoch of the last run; 0 if there was none.
     pub epoch: u64,
     /// Boot of the host in which the last run began, if the journal has it.
@@ -278,6 +285,8 @@ impl Reading {
                 next_line: 1,
                 last_ns: 0,
                 untold: Vec::new(),
+                banks_added: Vec::new(),
+                banks_removed: Vec::new(),
                 epoch: 0,
                 boot: None,
                 boot_epoch: 0,
@@ -369,6 +378,10 @@ impl Reading {
                 let count = records::lines(lines).count() as u64;
                 self.recovered.next_line = first + count;
                 self.recovered.untold.clear();
+                for (parent, reason) in ends(lines) {
+                    let engine = &mut self.recovered.engine;
+                    engine.restore_end(&parent, reason, &mut self.batch);
+                }
             }
             Record::Numbers {
                 bank,
@@ -406,6 +419,11 @@ impl Reading {
         self.banks = banks
             .map(|name| ((*name).to_owned(), self.setup.bank(name)))
             .collect();
+        let configured = self.setup.banks.iter().map(|bank| &bank.config.name);
+        let is_new = |name: &&String| !run.banks.contains(&name.as_str());
+        self.recovered.banks_added = configured.filter(is_new).cloned().collect();
+        let removed = self.banks.iter().filter(|(_, bank)| bank.is_none());
+        self.recovered.banks_removed = removed.map(|(name, _)| name.clone()).collect();
         let pairs = run.pairs.iter();
         self.pairs = pairs
             .map(|symbol| ((*symbol).to_owned(), self.setup.pair(symbol)))

@@ -1,6 +1,8 @@
 //! The one hot thread of the engine: desk, order sessions, quotes, timers.
 
 #[cfg(test)]
+mod answers;
+#[cfg(test)]
 mod broken;
 mod budget;
 mod carry;
@@ -28,7 +30,7 @@ pub use path::Path;
 
 use crate::active::Active;
 use crate::config::{Access, ClientConfig, Config, ConfigError};
-use crate::desk::{Command, Ring};
+use crate::desk::{Command, Old, Ring};
 use crate::edge::{Host, Socket};
 use crate::recovery::{Recovered, RecoveryError, judge_owner, recover};
 use crate::statistics::Statistics;
@@ -137,6 +139,8 @@ pub struct Trader {
     round_ns: u64,
     start: StartReport,
     recovered: (u64, u64),
+    /// Banks that the run before had not, and those that are not configured any more.
+    banks_changed: [Vec<String>; 2],
     directory: Directory,
 }
 
@@ -202,6 +206,8 @@ impl Trader {
         let directory = Directory::at(&config.run.journal);
         recovered.note_start(&start);
         let counts = (recovered.records, recovered.orders);
+        let banks_changed = [&mut recovered.banks_added, &mut recovered.banks_removed];
+        let banks_changed = banks_changed.map(std::mem::take);
         let banks = config.banks.iter().enumerate();
         let sources = banks.map(|(bank, _)| Source::new(bank, &config.source(bank), &setup));
         let began_ns = boot_ns();
@@ -242,6 +248,7 @@ impl Trader {
             directory,
             start,
             recovered: counts,
+            banks_changed,
         };
         for (session, password) in trader.core.sessions.iter_mut().zip(passwords) {
             session.set_password(password);
@@ -265,6 +272,11 @@ impl Trader {
     /// Records and orders that were restored.
     pub fn recovered(&self) -> (u64, u64) {
         self.recovered
+    }
+
+    /// Banks that the run before had not, and those of it that are not configured any more; both empty without a run before.
+    pub fn banks_changed(&self) -> [&[String]; 2] {
+        self.banks_changed.each_ref().map(Vec::as_slice)
     }
 
     /// Order sessions that are logged on, and all.
@@ -397,11 +409,22 @@ impl Trader {
             for command in commands.drain(..) {
                 let time = self.time(began_ns);
                 let ring = &mut self.rings[place];
-                let admitted = ring.admit(&command, boot_ns());
-                self.core.command(time, &ring.client, &command, admitted);
                 count += 1;
+                match ring.old(&command, boot_ns()) {
+                    Some(Old::Recorded | Old::Flood) => {}
+                    Some(Old::Missed) => self.core.missed_command(time, &ring.client, &command),
+                    None => {
+                        let admitted = ring.admit(&command, boot_ns());
+                        self.core.command(time, &ring.client, &command, admitted);
+                    }
+                }
             }
             self.commands = commands;
+            let ring = &mut self.rings[place];
+            if let Some(count) = ring.take_missed() {
+                let client = ring.client.name.clone();
+                self.core.incident(Incident::Missed { client, count });
+            }
         }
         count
     }

@@ -319,6 +319,11 @@ impl Engine {
         accepted
     }
 
+    /// The value and the limit of the last refusal of a parent, if a limit was the reason.
+    pub fn refused_bound(&self) -> Option<&str> {
+        self.risk.bound()
+    }
+
     fn advance_to(&mut self, at_ns: u64, out: &mut Batch) {
         self.handle_timeout(at_ns, out);
         self.now_ns = Some(at_ns);

@@ -16,7 +16,7 @@ use crate::plan::PlanKind;
 use crate::positions::{Position, WorstCase};
 use crate::setup::{Bank, Pair, Setup};
 use crate::ticks;
-use names::{end_name, event_name, fill_name, order_state_name, state_name, wait_name};
+use names::{event_name, fill_name, order_state_name, state_name, wait_name};
 use std::fmt::Write;
 use std::ops::Range;
 use touchline_types::{Id, Side};
@@ -305,7 +305,7 @@ impl Writer<'_> {
     fn parent_end(&self, out: &mut String, end: &ParentEnd) {
         put_id(out, "parent", Some(&end.parent));
         match end.reason {
-            Some(reason) => put!(out, ",\"reason\":\"{}\"", end_name(reason)),
+            Some(reason) => put!(out, ",\"reason\":\"{}\"", reason.name()),
             None => out.push_str(",\"reason\":null"),
         }
         put!(out, ",\"filled\":{},\"avg\":", end.filled);

@@ -68,6 +68,40 @@ pub enum EndReason {
     Restart,
 }
 
+impl EndReason {
+    const ALL: [EndReason; 8] = [
+        EndReason::Filled,
+        EndReason::Rest,
+        EndReason::Ioc,
+        EndReason::Fok,
+        EndReason::Deadline,
+        EndReason::Cancel,
+        EndReason::Kill,
+        EndReason::Restart,
+    ];
+
+    /// Its name, as in a line.
+    pub fn name(self) -> &'static str {
+        match self {
+            EndReason::Filled => "filled",
+            EndReason::Rest => "rest",
+            EndReason::Ioc => "ioc",
+            EndReason::Fok => "fok",
+            EndReason::Deadline => "deadline",
+            EndReason::Cancel => "cancel",
+            EndReason::Kill => "kill",
+            EndReason::Restart => "restart",
+        }
+    }
+
+    /// The reason of a name.
+    pub fn of_name(name: &str) -> Option<EndReason> {
+        EndReason::ALL
+            .into_iter()
+            .find(|reason| reason.name() == name)
+    }
+}
+
 /// Reason why a parent sends nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WaitReason {

@@ -7,6 +7,7 @@ use crate::orders::Orders;
 use crate::parents::{ParentTerms, Parents};
 use crate::positions::{Positions, WorstCase};
 use crate::setup::{Bank, Pair, Setup, ns};
+use crate::ticks;
 use crate::window::LastSecond;
 use std::collections::VecDeque;
 use touchline_types::{Id, Side};
@@ -79,6 +80,8 @@ pub struct Risk {
     accepted: LastSecond,
     /// Parents in the duplicate window, with the time of their acceptance.
     recent: VecDeque<(u64, ParentTerms)>,
+    /// The value and the limit of the last refusal, if a limit was the reason.
+    bound: Option<String>,
 }
 
 impl Risk {
@@ -90,6 +93,7 @@ impl Risk {
         terms: Option<&ParentTerms>,
         now_ns: u64,
     ) -> Result<(), Refusal> {
+        self.bound = None;
         let setup = book.setup;
         if book.kill.is_killed() {
             return Err(Refusal::Kill);
@@ -102,13 +106,20 @@ impl Risk {
         };
         let pair = &setup.pairs[terms.pair].config;
         if self.is_duplicate(setup, terms, now_ns) {
-            return Err(Refusal::Duplicate);
+            let bound = format!("risk.duplicate_ms = {}", setup.risk.duplicate_ms);
+            return self.refuse(Refusal::Duplicate, bound);
         }
         if terms.quantity > pair.max_order {
-            return Err(Refusal::OrderQty);
+            let (quantity, symbol) = (terms.quantity, &pair.symbol);
+            let bound = format!(
+                "quantity {quantity}, max_order of {symbol} is {}",
+                pair.max_order
+            );
+            return self.refuse(Refusal::OrderQty, bound);
         }
         if self.accepted.count(now_ns) >= setup.risk.max_parents_per_s {
-            return Err(Refusal::Rate);
+            let bound = format!("risk.max_parents_per_s = {}", setup.risk.max_parents_per_s);
+            return self.refuse(Refusal::Rate, bound);
         }
         if let Some(limit) = terms.limit {
             let reference2 = book.composites.reference2(setup, terms.pair);
@@ -121,20 +132,48 @@ impl Risk {
                 Side::Ask => reference2 - 2 * limit,
             };
             if beyond2 > 2 * pair.collar_ticks {
-                return Err(Refusal::Collar);
+                let bound = format!(
+                    "limit {} is {} ticks beyond the reference {}, collar_ticks of {} is {}",
+                    ticks::text(i128::from(limit), u32::from(pair.precision)),
+                    ticks::text(i128::from(beyond2) * 5, 1),
+                    ticks::text(i128::from(reference2) * 5, u32::from(pair.precision) + 1),
+                    pair.symbol,
+                    pair.collar_ticks
+                );
+                return self.refuse(Refusal::Collar, bound);
             }
         }
         // mutant: fx: the new parent is not in the net position
-        if worst_case(book, terms.pair, Some(terms)).size() > pair.max_net {
-            return Err(Refusal::Net);
+        let net = worst_case(book, terms.pair, Some(terms)).size();
+        if net > pair.max_net {
+            let bound = format!(
+                "worst case {net} with it, max_net of {} is {}",
+                pair.symbol, pair.max_net
+            );
+            return self.refuse(Refusal::Net, bound);
         }
         let gross: i128 = (0..setup.pairs.len())
             .map(|pair| gross_usd(book, pair, terms))
             .sum();
-        match gross > i128::from(setup.risk.max_gross_usd) {
-            true => Err(Refusal::Gross),
-            false => Ok(()),
+        if gross > i128::from(setup.risk.max_gross_usd) {
+            let bound = format!(
+                "worst cases of {gross} USD with it, risk.max_gross_usd = {}",
+                setup.risk.max_gross_usd
+            );
+            return self.refuse(Refusal::Gross, bound);
         }
+        Ok(())
+    }
+
+    #[cold]
+    fn refuse(&mut self, reason: Refusal, bound: String) -> Result<(), Refusal> {
+        self.bound = Some(bound);
+        Err(reason)
+    }
+
+    /// The value and the limit of the last refusal, if a limit was the reason.
+    pub fn bound(&self) -> Option<&str> {
+        self.bound.as_deref()
     }
 
     /// Records an accepted parent.

@@ -76,6 +76,8 @@ pub(crate) struct Folder {
     /// Open compressed segments, by the name that the segment has when it is not compressed.
     compressed: BTreeMap<String, Compressed>,
     may_write: bool,
+    /// Whether files of other users, or open to them, are refused, too: of a writer and of a copy.
+    is_private: bool,
     made: MadeSegments,
 }
 
@@ -95,6 +97,7 @@ impl Folder {
             files: BTreeMap::new(),
             compressed: BTreeMap::new(),
             may_write: false,
+            is_private: false,
             made: MadeSegments::default(),
         })
     }
@@ -119,7 +122,10 @@ impl Folder {
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
             Err(error) => return Err(error),
         }
-        let folder = Self::open_for_writing(path)?;
+        let folder = Self {
+            is_private: true,
+            ..Self::open_for_writing(path)?
+        };
         folder.verify()?;
         Ok(folder)
     }
@@ -127,27 +133,13 @@ impl Folder {
     /// Refuses a directory that another user owns or can look into, as a bus is, and a symlink: what is written there would be
     /// somewhere else after the link was changed.
     fn verify(&self) -> io::Result<()> {
-        let denied = |what: String| io::Error::new(io::ErrorKind::PermissionDenied, what);
         if std::fs::symlink_metadata(&self.path)?.is_symlink() {
-            return Err(denied(
-                "it is a symlink, and not followed; give the directory itself".to_owned(),
+            return Err(io::Error::new(
+                io::ErrorKind::PermissionDenied,
+                "it is a symlink, and not followed; give the directory itself",
             ));
         }
-        let about = self.handle.metadata()?;
-        let me = rustix::process::geteuid().as_raw();
-        if about.uid() != me {
-            let owner = about.uid();
-            return Err(denied(format!(
-                "it belongs to user {owner}, not to user {me}: give a directory of this user"
-            )));
-        }
-        match about.mode() & 0o077 {
-            0 => Ok(()),
-            _ => Err(denied(format!(
-                "it has mode {:04o}, which gives access to other users: not trusted; 'chmod 700' it if you know why",
-                about.mode() & 0o777
-            ))),
-        }
+        verify_private(&self.handle.metadata()?, "700")
     }
 
     /// Opens a file, if it is not open.
@@ -160,11 +152,15 @@ impl Folder {
     }
 
     fn open_file(&self, name: &str, may_write: bool) -> io::Result<File> {
-        std::fs::OpenOptions::new()
+        let file = std::fs::OpenOptions::new()
             .read(true)
             .write(may_write)
             .custom_flags(OFlags::NOFOLLOW.bits() as i32)
-            .open(self.path.join(name))
+            .open(self.path.join(name))?;
+        if self.is_private {
+            verify_private(&file.metadata()?, "600")?;
+        }
+        Ok(file)
     }
 
     /// The compressed form of a segment, if it has no other. One of the two is there at every moment, and an open file
@@ -377,6 +373,25 @@ impl Disk for Folder {
             return self.keep_compressed(name);
         }
         self.remove_plain(name)
+    }
+}
+
+/// Refuses what another user owns or has access to; `cure` is the mode that would do.
+fn verify_private(about: &std::fs::Metadata, cure: &str) -> io::Result<()> {
+    let denied = |what: String| io::Error::new(io::ErrorKind::PermissionDenied, what);
+    let me = rustix::process::geteuid().as_raw();
+    if about.uid() != me {
+        let owner = about.uid();
+        return Err(denied(format!(
+            "it belongs to user {owner}, not to user {me}: give a directory and files of this user"
+        )));
+    }
+    match about.mode() & 0o077 {
+        0 => Ok(()),
+        _ => Err(denied(format!(
+            "it has mode {:04o}, which gives access to other users: not trusted; 'chmod {cure}' it if you know why",
+            about.mode() & 0o777
+        ))),
     }
 }
 

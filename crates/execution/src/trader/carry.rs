@@ -164,6 +164,7 @@ impl<O: Output, L: Link> Core<O, L> {
 
     /// Adds an incident for the log.
     pub fn incident(&mut self, incident: Incident) {
+        self.totals.alarms += u64::from(incident.is_alarm_of_its_own());
         match self.incidents.len() < INCIDENTS_MAX {
             true => self.incidents.push_back(incident),
             false => self.totals.incidents_dropped += 1,

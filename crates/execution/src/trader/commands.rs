@@ -15,6 +15,8 @@ use touchline_fx::session_file::{bad_order, read_desk};
 use touchline_fx::setup::Bank;
 use touchline_types::{Id, ReceiveTime};
 
+/// The reason of a parent larger than its client may send.
+const CLIENT_ORDER_QTY: &str = "client_order_qty";
 /// The reason in the answer for a ring that is not read.
 pub(crate) const RING_REFUSED: &str = "ring_refused";
 
@@ -56,9 +58,14 @@ impl<O: Output, L: Link> Core<O, L> {
             Err(reason) => ("refused", Some(reason)),
         };
         // The answer and the log also have the cause.
-        let is_bad_order = reason.is_some_and(|reason| reason == Refusal::BadOrder.name());
-        let cause = is_bad_order.then(|| bad_order(self.engine.setup(), &command.text));
-        let cause = cause.flatten().map(|cause| cause.to_string());
+        let cause = reason.and_then(|reason| match admitted {
+            Ok(()) => self.cause_of(client, &command.text, reason),
+            Err(Unfit::Rate) => Some(format!(
+                "max_commands_per_s of client {} is {}",
+                client.name, client.max_commands_per_s
+            )),
+            Err(_) => None,
+        });
         if let Some(reason) = reason {
             self.totals.refused += 1;
             self.incident(Incident::Refused {
@@ -71,6 +78,16 @@ impl<O: Output, L: Link> Core<O, L> {
         }
         let (reason, cause) = (reason.map(String::as_str), cause.as_deref());
         let line = answer_line(at_ns, &client.name, command.request, answer, reason, cause);
+        self.answer(at_ns, &line);
+    }
+
+    /// Refuses a command of before the start that no engine has seen. Its client may still wait for the answer; for the log all of them
+    /// are one incident, as no person does anything about them.
+    pub fn missed_command(&mut self, time: ReceiveTime, client: &ClientConfig, command: &Command) {
+        let (at_ns, request) = (time.wall_ns, command.request);
+        self.journal_command(time, client, command, request);
+        let reason = Some(Unfit::TooOld.reason());
+        let line = answer_line(at_ns, &client.name, request, "refused", reason, None);
         self.answer(at_ns, &line);
     }
 
@@ -165,7 +182,7 @@ impl<O: Output, L: Link> Core<O, L> {
             Desk::Parent(request) => {
                 let quantity = request.terms.map_or(0, |terms| terms.quantity);
                 if quantity > client.max_order {
-                    return Err("client_order_qty".to_owned());
+                    return Err(CLIENT_ORDER_QTY.to_owned());
                 }
                 let accepted = self.accept(time, request, &text);
                 accepted.map_err(|refusal| refusal.name().to_owned())?;
@@ -182,6 +199,32 @@ impl<O: Output, L: Link> Core<O, L> {
             }
             _ => self.decide(time, &desk, &text),
         }
+    }
+
+    /// Why a command that was admitted was just refused for this reason, where the reason does not say it: the mistake in a parent, or the limit and the value
+    /// beyond it.
+    fn cause_of(&self, client: &ClientConfig, text: &str, reason: &str) -> Option<String> {
+        let setup = self.engine.setup();
+        if reason == Refusal::BadOrder.name() {
+            return bad_order(setup, text).map(|cause| cause.to_string());
+        }
+        if reason == CLIENT_ORDER_QTY {
+            let ClientConfig {
+                name, max_order, ..
+            } = client;
+            return Some(format!("max_order of client {name} is {max_order}"));
+        }
+        let is_of_parent = [
+            Refusal::Duplicate,
+            Refusal::OrderQty,
+            Refusal::Rate,
+            Refusal::Collar,
+            Refusal::Net,
+            Refusal::Gross,
+        ];
+        let mut names = is_of_parent.iter().map(|refusal| refusal.name());
+        let bound = || self.engine.refused_bound().map(str::to_owned);
+        names.find(|name| *name == reason).and_then(|_| bound())
     }
 
     /// The person who has asked to lift the kill, if this client is of the same Unix user: two names of one user are no two persons,

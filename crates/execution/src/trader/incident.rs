@@ -130,6 +130,13 @@ pub enum Incident {
         /// Reason.
         reason: String,
     },
+    /// Commands of before the start were in the ring of a client, and no engine has seen them.
+    Missed {
+        /// Client.
+        client: String,
+        /// How many.
+        count: u64,
+    },
     /// The files of a client's ring cannot be used, so that its commands are not read.
     RingRefused {
         /// Client.
@@ -183,8 +190,19 @@ impl Incident {
                     is_reconnect: true,
                     ..
                 }
+                | Incident::Missed { .. }
         );
         !is_expected
+    }
+
+    /// Whether it is an alarm that is not counted elsewhere: those of the core are counted where they are told, also the ones without a
+    /// line, and refused commands have their own count.
+    pub(super) fn is_alarm_of_its_own(&self) -> bool {
+        let is_counted = matches!(
+            self,
+            Incident::Alarm { .. } | Incident::Foreign { .. } | Incident::Refused { .. }
+        );
+        self.is_urgent() && !is_counted
     }
 
     /// The word by which a program selects it.
@@ -215,6 +233,7 @@ impl Incident {
             Incident::JournalAlarm { .. } => "journal_segment",
             Incident::Rebooted { .. } => "journal_end_lost",
             Incident::Refused { .. } => "refused",
+            Incident::Missed { .. } => "commands_missed",
             Incident::RingRefused { .. } => "ring_refused",
             Incident::Paused { .. } => "paused",
             Incident::DatePassed { .. } => "value_date_passed",
@@ -425,6 +444,10 @@ impl fmt::Display for Incident {
             Incident::Refused { client, reason } => {
                 write!(f, "command of {client} refused: {reason}")
             }
+            Incident::Missed { client, count } => write!(
+                f,
+                "{count} commands of {client} were sent before the start and found no engine: not executed"
+            ),
             Incident::RingRefused { client, why } => write!(
                 f,
                 "commands of {client} are not read: {why}; find out who made these files, or correct user and directory of \
@@ -526,7 +549,7 @@ pub struct Totals {
     pub refused: u64,
     /// Composites that changed and were published.
     pub composites: u64,
-    /// Alarms.
+    /// Alarms, without refused commands.
     pub alarms: u64,
     /// Times that the kill switch was set.
     pub kills: u64,

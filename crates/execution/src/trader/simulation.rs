@@ -112,7 +112,7 @@ fn each_broken_variant_is_found() {
     for variant in Variant::ALL {
         Variant::set(Some(*variant));
         let found =
-            (0..1_000).find_map(|seed| run(seed, false).err().map(|(what, _)| (seed, what)));
+            (0..4_000).find_map(|seed| run(seed, false).err().map(|(what, _)| (seed, what)));
         Variant::set(None);
         match found {
             Some((seed, what)) => println!("{variant:?}: seed {seed}: {what}"),

@@ -18,13 +18,17 @@ use touchline_types::{Price, Quantity, Quote, ReceiveTime, Side};
 
 /// A configuration with one bank.
 pub(super) fn config() -> Config {
-    let text = format!(
+    Config::parse(&text()).expect("a configuration")
+}
+
+pub(super) fn text() -> String {
+    format!(
         "date = \"20260105\"\nprefix = \"T\"\naccount = \"D\"\n[run]\njournal = \"journal\"\n[risk]\n{RISK_OFF}[[pairs]]\n\
          symbol = \"EUR/USD\"\nprecision = 5\nspot_date = \"20260107\"\n{PAIR_OFF}[[banks]]\nname = \"A\"\n\
          pairs = [\"EUR/USD\"]\nstatus_final = true\n{BANK_OFF}[[sessions]]\nbank = \"A\"\nhost = \"127.0.0.1:1\"\nsender = \"T\"\n"
-    );
-    Config::parse(&text).expect("a configuration")
+    )
 }
+
 /// A parent that waits for a lower ask.
 const PARENT: &str = r#"{"op":"parent","id":"P1","pair":"EUR/USD","side":"buy","qty":1000,"limit":"1.0995","deadline_ms":60000}"#;
 const SECOND_NS: u64 = 1_000_000_000;
@@ -46,6 +50,8 @@ pub(super) struct Host {
     late: Rc<Cell<bool>>,
     orders: Rc<Cell<u64>>,
     position: u64,
+    /// What was published.
+    pub(super) lines: Vec<String>,
 }
 
 impl Output for Host {
@@ -79,7 +85,9 @@ impl Output for Host {
 
     fn failure_recorded(&mut self) {}
 
-    fn publish(&mut self, _kind: u8, _number: u64, _line: &str) {}
+    fn publish(&mut self, _kind: u8, _number: u64, line: &str) {
+        self.lines.push(line.to_owned());
+    }
 
     fn since_ns(&self, _mono_ns: u64) -> u64 {
         if self.late.get() { SECOND_NS } else { 0 }
@@ -162,7 +170,7 @@ fn round(stop: Stop) -> (u64, usize) {
         stop,
         late: Rc::clone(&late),
         orders: Rc::clone(&orders),
-        position: 0,
+        ..Host::default()
     });
     assert_eq!(orders.get(), 0, "the limit is below the ask");
     late.set(stop == Stop::BeforeTheQuotes);

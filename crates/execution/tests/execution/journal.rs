@@ -6,6 +6,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::time::Duration;
 use touchline_execution::Incident;
+use touchline_lab::bank::guards::BANK_OFF;
 
 const SMALL: &str = "segment_bytes = 1048576\ntail_bytes = 1048576";
 
@@ -145,6 +146,26 @@ fn a_tail_without_bytes_is_refused_with_its_cure() {
     rig.start();
 }
 
+/// A journal whose runs had other banks is continued, and the start names what has changed since the last run.
+#[test]
+fn a_start_names_the_banks_that_were_added_or_removed() {
+    let none: [&[String]; 2] = [&[]; 2];
+    let mut rig = Rig::open(SMALL, "");
+    assert_eq!(rig.trader().banks_changed(), none);
+    let session = "[[sessions]]\nbank = \"LP01\"";
+    let both = format!(
+        "[[banks]]\nname = \"LP02\"\npairs = [\"EUR/USD\"]\nstatus_final = true\n{BANK_OFF}\n\
+         [[sessions]]\nbank = \"LP02\"\nhost = \"127.0.0.1:1\"\nsender = \"T\"\n{session}"
+    );
+    let other = ["LP02".to_owned()];
+    rig.start_with(session, &both);
+    assert_eq!(rig.trader().banks_changed(), [&other[..], &[]]);
+    rig.start();
+    assert_eq!(rig.trader().banks_changed(), none);
+    rig.start_with(&both, session);
+    assert_eq!(rig.trader().banks_changed(), [&[], &other[..]]);
+}
+
 /// As a bus: a directory that others can change, or a link, is not trusted with orders.
 #[test]
 fn a_directory_of_the_journal_that_others_can_change_is_refused() {
@@ -159,6 +180,17 @@ fn a_directory_of_the_journal_that_others_can_change_is_refused() {
         "{refused}"
     );
     mode(0o700).expect("our folder");
+    // So is a file that the group can read.
+    let segment = journal.join(touchline_journal::format::segment_name(1));
+    let mode = |mode| fs::set_permissions(&segment, fs::Permissions::from_mode(mode));
+    mode(0o640).expect("our file");
+    let refused = rig.refused_with("", "");
+    assert!(
+        refused.contains("0000000001.tlj: cannot examine: it has mode 0640")
+            && refused.contains("chmod 600"),
+        "{refused}"
+    );
+    mode(0o600).expect("our file");
     let moved = rig.folder.join("moved");
     fs::rename(&journal, &moved).expect("our folder");
     std::os::unix::fs::symlink(&moved, &journal).expect("our folder");

@@ -40,6 +40,62 @@ fn a_killed_engine_asks_for_its_order_and_has_its_position() {
     assert!(value(&next, 11).starts_with("Te2-P3-"), "{next:?}");
 }
 
+/// A parent that ended without an order, as it found no price at once, or at its deadline behind the last record, ends once: the next start
+/// does not tell that it ended by the restart.
+#[test]
+fn a_parent_that_ended_does_not_end_again_at_the_next_start() {
+    let mut rig = Rig::open(SMALL, "");
+    rig.show(110_000);
+    let parents = [
+        ("P1", r#""tif":"ioc""#),
+        ("P2", r#""tif":"fok""#),
+        ("P3", r#""tif":"gtd","deadline_ms":50"#),
+        ("P4", r#""tif":"gtd","deadline_ms":60000"#),
+    ];
+    for (id, lifetime) in parents {
+        rig.command(&format!(
+            r#"{{"op":"parent","id":"{id}","pair":"EUR/USD","side":"buy","qty":1000000,"limit":"1.09000",{lifetime}}}"#
+        ));
+    }
+    rig.until("three ends", |rig| {
+        let engine = rig.trader().engine();
+        rig.trader().totals().commands == 4 && engine.parents().live().len() == 1
+    });
+    // A crash, a restart, and an orderly end.
+    rig.crash();
+    rig.start();
+    rig.start();
+    rig.trader
+        .take()
+        .expect("an engine")
+        .finish()
+        .expect("ends");
+    let mut ends = Vec::new();
+    let read = touchline_journal::read(&rig.folder.join("journal"), false, |entry| {
+        if let Some(records::Record::Lines { lines, .. }) =
+            records::Record::decode(entry.head.kind, entry.body)
+        {
+            let of_end = |(_, text): &(u8, &str)| text.contains("\"event\":\"ended\"");
+            ends.extend(records::lines(lines).filter(of_end).map(|(_, text)| {
+                let part = |key: &str| {
+                    let (_, rest) = text.split_once(key).expect("a key");
+                    rest.split('"').next().expect("a value").to_owned()
+                };
+                (part("\"parent\":\""), part("\"reason\":\""))
+            }));
+        }
+    });
+    read.expect("a journal");
+    let expected = [
+        ("P1", "ioc"),
+        ("P2", "fok"),
+        ("P3", "deadline"),
+        ("P4", "restart"),
+    ];
+    let expected = expected.map(|(id, reason)| (id.to_owned(), reason.to_owned()));
+    assert_eq!(ends, expected);
+}
+
 /// With `recover = "AF"` one mass status asks for all unknown orders; an order that is missing in its answer gets a question.
 #[test]
 fn one_mass_status_asks_for_all_and_a_missing_order_is_asked_for() {
@@ -115,6 +171,7 @@ fn an_order_that_a_loss_of_power_took_from_the_journal_is_adopted() {
     };
     rig.until("a mass status", |rig| rig.bank.count("AF") > 0);
     assert!(rig.incidents.iter().any(is_told), "{:?}", rig.incidents);
+    assert!(rig.trader().totals().alarms > 0, "that is an alarm");
     rig.bank.take("AF");
     // The process dies before the answer: its successor has its shared memory, and asks all the same.
     rig.crash();

@@ -9,7 +9,7 @@ use super::Engine;
 use crate::desk_trades::DeskTrade;
 use crate::event::Batch;
 use crate::orders::Terms;
-use crate::parents::ParentTerms;
+use crate::parents::{EndReason, ParentTerms};
 use crate::setup::Pair;
 use thiserror::Error;
 use touchline_types::Id;
@@ -106,6 +106,15 @@ impl Engine {
         self.parents.note_name(terms.parent, number);
         self.send(terms, out);
         Ok(())
+    }
+
+    /// Ends a parent that an earlier run ended, if it still works: without prices one that could not be sent at once does, and without the
+    /// timers after the last record one whose deadline passed then.
+    pub fn restore_end(&mut self, parent: &Id, reason: EndReason, out: &mut Batch) {
+        let found = self.parents.find(parent);
+        if let Some(at) = found.filter(|at| self.parents.get(*at).is_working()) {
+            self.end_parent(at, reason, out);
+        }
     }
 
     /// Handles a proposal or a confirmation of a booking that an earlier run took, whoever may book now.

@@ -3,7 +3,7 @@
 use crate::composite::State;
 use crate::event::Event;
 use crate::orders::{FillKind, OrderState};
-use crate::parents::{EndReason, WaitReason};
+use crate::parents::WaitReason;
 
 pub(super) fn event_name(event: &Event) -> &'static str {
     match event {
@@ -47,19 +47,6 @@ pub(super) fn wait_name(reason: WaitReason) -> &'static str {
         WaitReason::NoReference => "no_reference",
         WaitReason::Crossed => "crossed",
         WaitReason::NoPrice => "no_price",
-    }
-}
-
-pub(super) fn end_name(reason: EndReason) -> &'static str {
-    match reason {
-        EndReason::Filled => "filled",
-        EndReason::Rest => "rest",
-        EndReason::Ioc => "ioc",
-        EndReason::Fok => "fok",
-        EndReason::Deadline => "deadline",
-        EndReason::Cancel => "cancel",
-        EndReason::Kill => "kill",
-        EndReason::Restart => "restart",
     }
 }
 

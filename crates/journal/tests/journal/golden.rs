@@ -5,6 +5,7 @@
 use crate::place::{Place, append, options, private};
 use crate::second_reader;
 use std::collections::BTreeMap;
+use std::os::unix::fs::PermissionsExt;
 use touchline_journal::format::{
     Alignment, FrameHead, HEAD_BYTES, HEADER_BYTES, HEADER_COPY_BYTES, NAME_BYTES, NO_CLAIM,
     SegmentHeader, body_crc, kind, segment_name,
@@ -226,6 +227,8 @@ fn unknown_formats_are_refused_by_their_numbers_in_one_line() {
             }
         }
         std::fs::write(&path, &segment).expect("our folder");
+        let mode = std::fs::Permissions::from_mode(0o600);
+        std::fs::set_permissions(&path, mode).expect("our file");
         let errors = [
             verify(&place.journal()).expect_err(words),
             repair(&place.journal(), true, 5).expect_err(words),

@@ -235,6 +235,13 @@ fn started(trader: &Trader) -> String {
     if trader.engine().is_killed() {
         text.push_str(", the kill switch is set");
     }
+    let changes = ["added", "no longer configured"];
+    for (banks, change) in trader.banks_changed().iter().zip(changes) {
+        if !banks.is_empty() {
+            let names = banks.join(", ");
+            text.push_str(&format!(", banks {change} since the last run: {names}"));
+        }
+    }
     if start.bytes_set_aside > 0 {
         text.push_str(&format!(
             ", {} bytes behind a crash set aside",
@@ -370,6 +377,10 @@ mod tests {
                 client: "desk".to_owned(),
                 reason: "bad_order".to_owned(),
             },
+            Incident::Missed {
+                client: "desk".to_owned(),
+                count,
+            },
             Incident::RingRefused {
                 client: "desk".to_owned(),
                 why: text(),
@@ -422,6 +433,7 @@ mod tests {
                 "WARN fx_alarm reason=journal_segment",
                 "WARN fx_alarm reason=journal_end_lost",
                 "WARN fx_alarm reason=refused by=desk",
+                "INFO fx_session reason=commands_missed",
                 "WARN fx_alarm reason=ring_refused by=desk",
                 "WARN fx_alarm reason=paused",
                 "WARN fx_alarm reason=clock_step",

@@ -241,7 +241,7 @@ events! {
         "the trading engine has restored its journal, and its order sessions start to connect"
         "nothing";
     FX_SESSION = Info Each "fx_session" [reason bank text]
-        "an order session of the trading engine is up (session_up), has logged out (logout), or requests messages that the bank sent while there was no connection (sequence_gap)"
+        "an order session of the trading engine is up (session_up), has logged out (logout), or requests messages that the bank sent while there was no connection (sequence_gap); or commands of before the start found no engine (commands_missed)"
         "nothing";
     FX_STANDBY = Info Each "fx_standby" [what]
         "a standby follows the journal of the active trading engine, or was promoted"

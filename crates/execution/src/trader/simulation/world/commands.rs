@@ -169,7 +169,7 @@ impl World {
 /// A kill is about to be executed. Some processes die in it. One that was executed before may have been lifted since.
 fn kill(machine: &mut Machine, random: &mut Random, is_sound: bool, is_new: bool) {
     machine.watch.is_killing |= is_new;
-    if !is_sound && random.chance(0.06) {
+    if !is_sound && random.chance(0.15) {
         machine.arm(Some(1 + random.below(4)));
     }
 }

@@ -161,7 +161,11 @@ fn refused_commands_are_told_answered_and_journaled_and_make_no_order() {
             1,
             "{text}: {answers:?}"
         );
-        let told = format!("text=\"command of guest refused: {reason}\"");
+        let cause = match reason {
+            "client_order_qty" => ": max_order of client guest is 5000",
+            _ => "",
+        };
+        let told = format!("text=\"command of guest refused: {reason}{cause}\"");
         let told = ["WARN fx_alarm bus=fx-run reason=refused by=guest ", &told];
         let same = commands.iter().filter(|other| other.refused == *refused);
         let expected = refused.map_or(0, |_| same.count());
@@ -184,7 +188,10 @@ fn refused_commands_are_told_answered_and_journaled_and_make_no_order() {
     assert_eq!(accepted.len() + refused, answers.len(), "{answers:?}");
     assert_eq!(texts.len(), answers.len());
     assert!(accepted[0] == 0 && refused > 0, "{answers:?}");
-    let told = ["reason=refused by=fast ", "refused: rate"];
+    let told = [
+        "reason=refused by=fast ",
+        "refused: rate: max_commands_per_s of client fast is 1",
+    ];
     assert_eq!(lines(&market, &told), refused);
 
     let mut may_trade: Vec<String> = accepted.iter().map(|number| format!("R{number}")).collect();

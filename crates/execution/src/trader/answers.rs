@@ -1,0 +1,160 @@
+//! Tests of the answers to commands.
+
+use super::Incident;
+use super::carry::Core;
+use super::stopped::{Host, Nothing, show, text};
+use crate::config::{ClientConfig, Config};
+use crate::desk::{Command, Unfit};
+use crate::order_session::Said;
+use crate::recovery::recover_from;
+use serde_json::Value;
+use touchline_fx::input::{Desk, Input, Session};
+use touchline_types::ReceiveTime;
+
+const SECOND_NS: u64 = 1_000_000_000;
+const CLIENT: &str =
+    "name = \"desk\"\nmay = [\"send\", \"enable\"]\nmax_order = 9000000\nmax_commands_per_s = 7\n";
+
+/// An engine with a price, its limits replaced.
+fn engine(limits: &[(&str, &str)]) -> (Core<Host, Nothing>, ReceiveTime) {
+    let mut text = text();
+    for (key, value) in limits {
+        let line = text
+            .lines()
+            .find(|line| line.starts_with(&format!("{key} = ")));
+        let line = line
+            .unwrap_or_else(|| panic!("no {key} in {text}"))
+            .to_owned();
+        text = text.replace(&line, &format!("{key} = {value}"));
+    }
+    let config = Config::parse(&text).expect("a configuration");
+    let setup = config.setup().expect("a setup");
+    let recovered = recover_from(&setup, |_| Ok(())).expect("an empty journal");
+    let mut core = Core::new(&config, Host::default(), [Nothing], recovered, 1);
+    let time = ReceiveTime {
+        wall_ns: SECOND_NS,
+        mono_ns: SECOND_NS,
+    };
+    core.engine.hold(false);
+    core.said(0, Said::Up(false), time);
+    core.quotes(time, 0, Session::Up);
+    show(&mut core, time, 1_100_000_000);
+    (core, time)
+}
+
+/// The answer to a command, and the text of its incident.
+fn answer(
+    core: &mut Core<Host, Nothing>,
+    time: ReceiveTime,
+    text: &str,
+    admitted: Result<(), Unfit>,
+) -> (Value, Option<String>) {
+    let client: ClientConfig = toml::from_str(CLIENT).expect("a client");
+    core.incidents.clear();
+    let (request, text) = (time.mono_ns, text.to_owned());
+    core.command(time, &client, &Command { request, text }, admitted);
+    let line = core.out.lines.last().expect("an answer");
+    let refused = |incident: &Incident| match incident {
+        Incident::Refused { reason, .. } => Some(reason.clone()),
+        _ => None,
+    };
+    let told = core.incidents.iter().find_map(refused);
+    (serde_json::from_str(line).expect("a line"), told)
+}
+
+/// A refusal by a limit says the limit and the value, to the client and in the log: the reason alone does not say what would be accepted.
+#[test]
+fn a_refusal_by_a_limit_names_the_limit_and_the_value() {
+    let parent = |more: &str| {
+        format!(
+            r#"{{"op":"parent","id":"P1","pair":"EUR/USD","side":"buy","tif":"gtd","deadline_ms":60000,{more}}}"#
+        )
+    };
+    let plain = parent(r#""qty":2000"#);
+    for (limits, text, admitted, reason, cause) in [
+        (
+            &[("max_order", "1000")][..],
+            &plain,
+            Ok(()),
+            "order_qty",
+            "quantity 2000, max_order of EUR/USD is 1000",
+        ),
+        (
+            &[],
+            &parent(r#""qty":9001000"#),
+            Ok(()),
+            "client_order_qty",
+            "max_order of client desk is 9000000",
+        ),
+        (
+            &[("collar_ticks", "40")],
+            &parent(r#""qty":2000,"limit":"1.1""#),
+            Ok(()),
+            "collar",
+            "limit 1.1 is 50 ticks beyond the reference 1.0995, collar_ticks of EUR/USD is 40",
+        ),
+        (
+            &[("max_net", "1000")],
+            &plain,
+            Ok(()),
+            "net",
+            "worst case 2000 with it, max_net of EUR/USD is 1000",
+        ),
+        (
+            &[("max_gross_usd", "1500")],
+            &plain,
+            Ok(()),
+            "gross",
+            "worst cases of 2000 USD with it, risk.max_gross_usd = 1500",
+        ),
+        (
+            &[],
+            &plain,
+            Err(Unfit::Rate),
+            "rate",
+            "max_commands_per_s of client desk is 7",
+        ),
+    ] {
+        let (mut core, time) = engine(limits);
+        let (line, told) = answer(&mut core, time, text, admitted);
+        assert_eq!(line["answer"], "refused", "{line}");
+        assert_eq!(
+            (&line["reason"], &line["cause"]),
+            (&reason.into(), &cause.into())
+        );
+        assert_eq!(told, Some(format!("{reason}: {cause}")));
+        assert_eq!(core.totals.alarms, 0, "it has its own count");
+    }
+    let (mut core, time) = engine(&[("duplicate_ms", "500")]);
+    assert_eq!(
+        answer(&mut core, time, &plain, Ok(())).0["answer"],
+        "accepted"
+    );
+    let again = plain.replace("P1", "P2");
+    let (line, _) = answer(&mut core, time, &again, Ok(()));
+    assert_eq!(line["cause"], "risk.duplicate_ms = 500", "{line}");
+    // A reason without a limit has no cause, also behind one that had.
+    let (line, _) = answer(&mut core, time, &plain, Ok(()));
+    assert_eq!(
+        (&line["reason"], line.get("cause")),
+        (&"duplicate_id".into(), None)
+    );
+}
+
+/// An enable that may have been sent before the desk was called for its bank says that it did not release it.
+#[test]
+fn an_enable_in_the_instant_of_the_call_is_answered_as_such() {
+    let (mut core, mut time) = engine(&[("status_final", "true\nmass_status = false")]);
+    core.said(0, Said::Down("cut".to_owned(), 1), time);
+    core.handle(time, &Input::Desk(Desk::Reboot { epoch: 2 }));
+    core.said(0, Said::Up(false), time);
+    assert!(core.engine.waits_for_desk(0), "the desk is called");
+    let enable = r#"{"op":"enable","bank":"A","pair":"EUR/USD"}"#;
+    for (later_ns, expected) in [(0, "not_released"), (2 * SECOND_NS + 1, "done")] {
+        time.wall_ns += later_ns;
+        time.mono_ns += later_ns;
+        let (line, told) = answer(&mut core, time, enable, Ok(()));
+        assert_eq!((&line["answer"], told), (&expected.into(), None));
+        assert_eq!(core.engine.waits_for_desk(0), expected == "not_released");
+    }
+}
