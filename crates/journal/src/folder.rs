@@ -16,6 +16,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 const DIRECT_ALIGNMENT: usize = 4096;
 /// Bytes of one write of zeros.
 const ZERO_BYTES: usize = 256 << 10;
+/// Segments that are known as they were made.
+const MADE: usize = 4;
 /// Bytes of one read past the page cache.
 const DIRECT_BYTES: usize = 1 << 20;
 
@@ -49,20 +51,20 @@ pub struct SegmentFile {
     pub bytes: u64,
 }
 
-/// The last two segments that a folder made: the one that is written and the prepared one, by the lowest bit of their numbers.
+/// The last segments that a folder made, by the lowest bits of their numbers: the prepared one, the one that is written, and two before.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct MadeSegments(Arc<Mutex<[Option<SegmentFile>; 2]>>);
+pub(crate) struct MadeSegments(Arc<Mutex<[Option<SegmentFile>; MADE]>>);
 
 impl MadeSegments {
     fn note(&self, file: SegmentFile) {
         let mut made = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        made[(file.index & 1) as usize] = Some(file);
+        made[file.index as usize % MADE] = Some(file);
     }
 
-    /// A segment that this folder made, if it is one of the last two.
+    /// A segment that this folder made, if it is one of the last.
     pub fn of(&self, index: u64) -> Option<SegmentFile> {
         let made = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        made[(index & 1) as usize].filter(|file| file.index == index)
+        made[index as usize % MADE].filter(|file| file.index == index)
     }
 }
 

@@ -201,7 +201,7 @@ impl Journal {
         self.directory
     }
 
-    /// The segment that is written now, or the one before or behind it, as this run made it.
+    /// The segment that is written now, or one shortly before it, as this run made it.
     pub fn made(&self, index: u64) -> Option<SegmentFile> {
         self.made.of(index)
     }

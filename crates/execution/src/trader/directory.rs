@@ -74,6 +74,7 @@ mod tests {
         let options = Options {
             segment_bytes: SEGMENT_BYTES,
             ring_bytes: 1 << 20,
+            write_zeros: false,
             ..Options::orders("test")
         };
         Journal::open(&folder.join("orders"), &bus, &options, 1).expect("a journal")
@@ -120,7 +121,12 @@ mod tests {
         let harms: [fn(&Path); 3] = [truncate, replace, remove];
         let temporary = std::env::temp_dir();
         for (number, harm) in harms.into_iter().enumerate() {
-            for case in ["start", "rotated", "gone on"] {
+            // What the journal writes behind a cut makes the file as long again: only the next start finds that.
+            let cases = match number {
+                0 => &["start", "rotated"][..],
+                _ => &["start", "rotated", "gone on"],
+            };
+            for &case in cases {
                 let name = format!("touchline-directory-{}-{number}-{case}", std::process::id());
                 let folder = temporary.join(name);
                 fs::create_dir_all(&folder).expect("a folder");
