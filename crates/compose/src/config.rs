@@ -91,37 +91,38 @@ impl Config {
     /// Parses and checks the text of a file.
     ///
     /// # Errors
-    /// The error and its fix.
+    /// Each error and its fix, one line for each.
     pub fn parse(text: &str) -> Result<Config, ConfigError> {
         let config: Config = fx::read_toml(text).map_err(ConfigError::Syntax)?;
-        guards::check(text, guards::Scope::Composer).map_err(ConfigError::Value)?;
-        let wrong = |text: &str| Err(ConfigError::Value(text.to_owned()));
+        let mut wrong: Vec<String> = guards::check(text, guards::Scope::Composer)
+            .err()
+            .into_iter()
+            .collect();
         if !(1..=1_000).contains(&config.levels) {
-            return wrong("levels: give 1 to 1000");
+            wrong.push("levels: give 1 to 1000".to_owned());
         }
         if !(10..=60_000).contains(&config.heartbeat_ms) {
-            return wrong("heartbeat_ms: give 10 to 60000");
+            wrong.push("heartbeat_ms: give 10 to 60000".to_owned());
         }
         if !(10..=60_000).contains(&config.snapshot_ms) {
-            return wrong("snapshot_ms: give 10 to 60000");
+            wrong.push("snapshot_ms: give 10 to 60000".to_owned());
         }
         let ring = config.ring_bytes;
         if !(ring.is_power_of_two() && (1 << 16..=1 << 40).contains(&ring)) {
-            return wrong("ring_bytes: give a power of two from 65536 to 2^40");
+            wrong.push("ring_bytes: give a power of two from 65536 to 2^40".to_owned());
         }
-        if let Some(bank) = config
-            .banks
-            .iter()
-            .find(|bank| bank.bus_name() == config.bus)
-        {
-            let text = format!(
+        let has_its_bus = |bank: &&BankSource| bank.bus_name() == config.bus;
+        wrong.extend(config.banks.iter().filter(has_its_bus).map(|bank| {
+            format!(
                 "bus: \"{}\" is the bus of the gateway of bank {}; give the composite another name",
                 config.bus, bank.name
-            );
-            return wrong(&text);
+            )
+        }));
+        wrong.extend(config.setup().err().map(|error| error.to_string()));
+        match wrong.is_empty() {
+            true => Ok(config),
+            false => Err(ConfigError::Value(wrong.join("\n"))),
         }
-        config.setup()?;
-        Ok(config)
     }
 
     /// Settings of the core.

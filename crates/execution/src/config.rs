@@ -231,10 +231,16 @@ impl Config {
     pub fn parse(text: &str) -> Result<Config, ConfigError> {
         check_text(text)?;
         let config: Config = fx::read_toml(text).map_err(ConfigError::Syntax)?;
-        guards::check(text, guards::Scope::Engine).map_err(ConfigError::Value)?;
-        config.setup()?;
-        config.check()?;
-        Ok(config)
+        let mut wrong: Vec<String> = guards::check(text, guards::Scope::Engine)
+            .err()
+            .into_iter()
+            .collect();
+        wrong.extend(config.setup().err().map(|error| error.to_string()));
+        config.check(&mut wrong);
+        match wrong.is_empty() {
+            true => Ok(config),
+            false => Err(ConfigError::Value(wrong.join("\n"))),
+        }
     }
 
     /// Settings of the core.
@@ -256,7 +262,10 @@ impl Config {
 
     /// The bus of a bank's quotes, as the composer reads it.
     pub fn source(&self, bank: usize) -> BankSource {
-        let bank = &self.banks[bank];
+        self.source_of(&self.banks[bank])
+    }
+
+    fn source_of(&self, bank: &fx::BankConfig) -> BankSource {
         let session = self.session(bank);
         BankSource {
             name: bank.name.clone(),
@@ -311,30 +320,30 @@ impl Config {
         }
     }
 
-    fn check(&self) -> Result<(), ConfigError> {
-        let wrong = |text: String| Err(ConfigError::Value(text));
+    /// Adds what is wrong, with its key.
+    fn check(&self, wrong: &mut Vec<String>) {
         if self.prefix.len() > PREFIX_BYTES_MAX {
-            return wrong(format!("prefix: give at most {PREFIX_BYTES_MAX} bytes"));
+            wrong.push(format!("prefix: give at most {PREFIX_BYTES_MAX} bytes"));
         }
         if !(1..=60_000).contains(&self.conflate_ms) {
-            return wrong("conflate_ms: give 1 to 60000".to_owned());
+            wrong.push("conflate_ms: give 1 to 60000".to_owned());
         }
         for bank in &self.banks {
             let name = &bank.name;
             if bank.status_final.is_none() {
-                return wrong(format!(
+                wrong.push(format!(
                     "banks: {name}: status_final is missing: give true if the bank's rules of engagement promise that its \
                      answer \"unknown order\" is final, else false"
                 ));
             }
             let sessions = self.sessions.iter();
             if sessions.filter(|session| session.bank == *name).count() != 1 {
-                return wrong(format!("sessions: give one section for bank {name}"));
+                wrong.push(format!("sessions: give one section for bank {name}"));
             }
         }
-        self.check_buses()?;
+        self.check_buses(wrong);
         if self.rehearsal && !self.is_on_this_host() {
-            return wrong(
+            wrong.push(
                 "rehearsal: value dates that have passed are traded with banks on 127.0.0.0/8 only: remove it, and give today's dates"
                     .to_owned(),
             );
@@ -342,21 +351,20 @@ impl Config {
         for session in &self.sessions {
             let name = &session.bank;
             if !self.banks.iter().any(|bank| bank.name == *name) {
-                return wrong(format!("sessions: there is no bank {name}"));
+                wrong.push(format!("sessions: there is no bank {name}"));
             }
-            if let Some(what) = session.wrong() {
-                return wrong(format!("sessions: {name}: {what}"));
-            }
+            let of_session = session.wrong().into_iter();
+            wrong.extend(of_session.map(|what| format!("sessions: {name}: {what}")));
         }
-        if let Some(wrong_report) = self.report.as_ref().and_then(ReportConfig::wrong) {
-            return wrong(wrong_report);
+        if let Some(report) = &self.report {
+            report.check(wrong);
         }
         for (place, client) in self.clients.iter().enumerate() {
             let name = &client.name;
             let is_plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
             let is_name = (1..=16).contains(&name.len()) && name.bytes().all(is_plain);
             if !is_comp_id(client.person()) {
-                return wrong(format!(
+                wrong.push(format!(
                     "clients: {name}: person {:?}: give 1 to 64 printable ASCII characters",
                     client.person()
                 ));
@@ -368,34 +376,30 @@ impl Config {
                     .iter()
                     .any(|other| other.name == *name)
             {
-                return wrong(format!(
-                    "clients: {name:?}: give each a name of its own, 1 to 16 lower-case letters and digits, and not \"standby\""
+                wrong.push(format!(
+                    "clients: name {name:?}: give each a name of its own, 1 to 16 lower-case letters and digits, and not \"standby\""
                 ));
             }
         }
-        Ok(())
     }
-}
 
-impl Config {
     /// The engine and its clients write buses of their own. A bus has one writer, so none of them may be that of a bank's gateway.
-    fn check_buses(&self) -> Result<(), ConfigError> {
+    fn check_buses(&self, wrong: &mut Vec<String>) {
         let own = &self.run.bus;
         let rings = self
             .clients
             .iter()
             .map(|client| ring_name(own, &client.name));
         let buses: Vec<String> = rings.chain([own.clone(), standby_bus(own)]).collect();
-        for (place, bank) in self.banks.iter().enumerate() {
-            let bus = self.source(place).bus_name();
+        for bank in &self.banks {
+            let bus = self.source_of(bank).bus_name();
             if buses.contains(&bus) {
-                return Err(ConfigError::Value(format!(
+                wrong.push(format!(
                     "run.bus: \"{own}\": the engine would write bus \"{bus}\", which is that of the gateway of bank {}; give the engine another name",
                     bank.name
-                )));
+                ));
             }
         }
-        Ok(())
     }
 }
 
@@ -414,8 +418,8 @@ impl ReportConfig {
         }
     }
 
-    /// What is wrong, if something is.
-    fn wrong(&self) -> Option<String> {
+    /// Adds what is wrong, with its key.
+    fn check(&self, wrong: &mut Vec<String>) {
         for (place, client) in self.clients.iter().enumerate() {
             let name = &client.target;
             let is_id = |id: &str| {
@@ -429,37 +433,36 @@ impl ReportConfig {
                     .iter()
                     .any(|other| (&other.sender, &other.target) == ids)
             {
-                return Some(format!(
-                    "report.clients: {name:?}: give each a pair of CompIDs of its own, 1 to 64 printable characters"
+                wrong.push(format!(
+                    "report.clients: sender {:?}, target {name:?}: give each a pair of CompIDs of its own, 1 to 64 printable characters",
+                    client.sender
                 ));
             }
-            if let Some(block) = client
-                .from
-                .iter()
-                .find(|text| text.parse::<Block>().is_err())
-            {
-                return Some(format!(
-                    "report.clients: {name}: from: {block:?} is no ADDRESS[/BITS]"
-                ));
-            }
+            let blocks = client.from.iter();
+            wrong.extend(
+                blocks
+                    .filter(|text| text.parse::<Block>().is_err())
+                    .map(|block| {
+                        format!("report.clients: {name}: from: {block:?} is no ADDRESS[/BITS]")
+                    }),
+            );
             if client.from.is_empty() && !self.listen.ip().is_loopback() {
-                return Some(format!(
+                wrong.push(format!(
                     "report.clients: {name}: from is missing: {} can be reached from other hosts; give the client's addresses",
                     self.listen
                 ));
             }
             if client.password_file.is_some() && client.password_env.is_some() {
-                return Some(format!(
+                wrong.push(format!(
                     "report.clients: {name}: give password_file or password_env, not both"
                 ));
             }
             if client.heartbeat_s > 3_600 {
-                return Some(format!(
+                wrong.push(format!(
                     "report.clients: {name}: give heartbeat_s from 0 to 3600"
                 ));
             }
         }
-        None
     }
 }
 

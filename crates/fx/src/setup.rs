@@ -9,6 +9,7 @@ use crate::config::{
 };
 use crate::orders::RejectCode;
 use crate::ticks::QUANTITY_MAX;
+use std::collections::HashSet;
 use thiserror::Error;
 use touchline_types::Id;
 
@@ -47,6 +48,32 @@ pub enum SetupError {
         /// Problem and valid values.
         problem: String,
     },
+    /// Several invalid values, one line each.
+    #[error("{}", lines(.0))]
+    Several(Vec<SetupError>),
+}
+
+/// Invalid values of a configuration, of which all are shown.
+#[derive(Debug, Default)]
+struct Wrong(Vec<SetupError>);
+
+impl Wrong {
+    /// The result of a check, if it is one.
+    fn take<T>(&mut self, result: Result<T, SetupError>) -> Option<T> {
+        result.map_err(|error| self.0.push(error)).ok()
+    }
+
+    fn error(mut self) -> Option<SetupError> {
+        match self.0.len() {
+            0 | 1 => self.0.pop(),
+            _ => Some(SetupError::Several(self.0)),
+        }
+    }
+}
+
+fn lines(errors: &[SetupError]) -> String {
+    let lines: Vec<String> = errors.iter().map(ToString::to_string).collect();
+    lines.join("\n")
 }
 
 /// A pair.
@@ -107,57 +134,54 @@ impl Setup {
     /// Checks a configuration and resolves its names.
     ///
     /// # Errors
-    /// A value is invalid; the error names its key.
+    /// Every invalid value, with its key.
     pub fn new(config: Config) -> Result<Setup, SetupError> {
-        check_router(&config)?;
+        let mut wrong_values = Wrong::default();
+        check_router(&config, &mut wrong_values);
         let conflate_ms = i64::try_from(config.conflate_ms).unwrap_or(i64::MAX);
-        up_to("conflate_ms", conflate_ms, CONFLATE_MS_MAX)?;
-        let prefix = identifier("prefix", &config.prefix, PREFIX_MAX)?;
-        let account = identifier("account", &config.account, 64)?;
-        identifier("date", &config.date, 8)?;
-        let count = |key: &str, found: usize, most: usize| match (1..=most).contains(&found) {
-            true => Ok(()),
-            false => Err(wrong(key, format!("{found} of them; give 1 to {most}"))),
-        };
-        count("pairs", config.pairs.len(), PAIRS_MAX)?;
-        count("banks", config.banks.len(), BANKS_MAX)?;
-        let mut pairs: Vec<PairSetup> = Vec::new();
-        for pair in config.pairs {
-            let pair = pair_setup(pair)?;
-            if pairs
-                .iter()
-                .any(|other| other.config.symbol == pair.config.symbol)
-            {
-                return Err(wrong(
-                    "pairs.symbol",
-                    format!("{} is configured twice", pair.config.symbol),
-                ));
+        wrong_values.take(up_to("conflate_ms", conflate_ms, CONFLATE_MS_MAX));
+        let prefix = wrong_values.take(identifier("prefix", &config.prefix, PREFIX_MAX));
+        let account = wrong_values.take(identifier("account", &config.account, 64));
+        wrong_values.take(identifier("date", &config.date, 8));
+        for (key, found, most) in [
+            ("pairs", config.pairs.len(), PAIRS_MAX),
+            ("banks", config.banks.len(), BANKS_MAX),
+        ] {
+            if !(1..=most).contains(&found) {
+                let problem = format!("{found} of them; give 1 to {most}");
+                wrong_values.0.push(wrong(key, problem));
             }
-            pairs.push(pair);
         }
-        let mut banks: Vec<BankSetup> = Vec::new();
-        for bank in config.banks {
-            let bank = bank_setup(bank, &pairs)?;
-            if banks
-                .iter()
-                .any(|other| other.config.name == bank.config.name)
-            {
-                return Err(wrong(
-                    "banks.name",
-                    format!("{} is configured twice", bank.config.name),
-                ));
-            }
-            banks.push(bank);
+        let symbols: Vec<String> = (config.pairs.iter())
+            .map(|pair| pair.symbol.clone())
+            .collect();
+        let names = config.banks.iter().map(|bank| bank.name.as_str());
+        unique(
+            "pairs.symbol",
+            symbols.iter().map(String::as_str),
+            &mut wrong_values,
+        );
+        unique("banks.name", names, &mut wrong_values);
+        let pairs = config.pairs.into_iter();
+        let pairs: Vec<PairSetup> = pairs
+            .filter_map(|pair| pair_setup(pair, &mut wrong_values))
+            .collect();
+        let banks = config.banks.into_iter();
+        let banks: Vec<BankSetup> = banks
+            .map(|bank| bank_setup(bank, &symbols, &mut wrong_values))
+            .collect();
+        match (prefix, account, wrong_values.error()) {
+            (Some(prefix), Some(account), None) => Ok(Setup {
+                prefix,
+                account,
+                conflate_ns: ns(config.conflate_ms),
+                pairs,
+                banks,
+                router: config.router,
+                risk: config.risk,
+            }),
+            (_, _, error) => Err(error.expect("what is missing was wrong")),
         }
-        Ok(Setup {
-            prefix,
-            account,
-            conflate_ns: ns(config.conflate_ms),
-            pairs,
-            banks,
-            router: config.router,
-            risk: config.risk,
-        })
     }
 
     /// Slot of a bank and a pair.
@@ -201,65 +225,71 @@ pub fn ns(ms: u64) -> u64 {
     ms.saturating_mul(1_000_000)
 }
 
-fn pair_setup(config: PairConfig) -> Result<PairSetup, SetupError> {
+fn unique<'a>(key: &str, names: impl Iterator<Item = &'a str>, wrong_values: &mut Wrong) {
+    let mut known = HashSet::new();
+    for name in names {
+        if !known.insert(name) {
+            let problem = format!("{name} is configured twice");
+            wrong_values.0.push(wrong(key, problem));
+        }
+    }
+}
+
+fn pair_setup(config: PairConfig, wrong_values: &mut Wrong) -> Option<PairSetup> {
     let symbol = &config.symbol;
     let of = |key: &str| format!("pair {symbol}: {key}");
-    identifier("pairs.symbol", symbol, 16)?;
+    let whole = wrong_values.take(identifier("pairs.symbol", symbol, 16));
     let base = symbol.split('/').next().unwrap_or_default();
-    let base = identifier("pairs.symbol", base, 16)?;
+    let base = whole.and_then(|_| wrong_values.take(identifier("pairs.symbol", base, 16)));
     if config.precision > 9 {
-        return Err(wrong(of("precision"), "give 0 to 9 decimals"));
+        let error = wrong(of("precision"), "give 0 to 9 decimals");
+        wrong_values.0.push(error);
     }
     if !is_date(&config.spot_date) {
         let problem = format!("'{}' is not a date; give YYYYMMDD", config.spot_date);
-        return Err(wrong(of("spot_date"), problem));
+        wrong_values.0.push(wrong(of("spot_date"), problem));
     }
-    let positive = [
-        ("lot", config.lot),
-        ("usd_e6", config.usd_e6),
-        ("max_order", config.max_order),
-    ];
-    for (key, value) in positive {
-        within(&of(key), value, 1)?;
-    }
-    for (key, value) in [
-        ("collar_ticks", config.collar_ticks),
-        ("crossed_max_ticks", config.crossed_max_ticks),
-        ("off_market_ticks", config.off_market_ticks),
-        ("max_net", config.max_net),
+    for (key, value, least) in [
+        ("lot", config.lot, 1),
+        ("usd_e6", config.usd_e6, 1),
+        ("max_order", config.max_order, 1),
+        ("collar_ticks", config.collar_ticks, 0),
+        ("crossed_max_ticks", config.crossed_max_ticks, 0),
+        ("off_market_ticks", config.off_market_ticks, 0),
+        ("max_net", config.max_net, 0),
     ] {
-        within(&of(key), value, 0)?;
+        wrong_values.take(within(&of(key), value, least));
     }
     for size in &config.sizes {
-        within(&of("sizes"), *size, 1)?;
-        if size % config.lot != 0 {
+        let is_size = wrong_values.take(within(&of("sizes"), *size, 1)).is_some();
+        if is_size && config.lot > 0 && size % config.lot != 0 {
             let problem = format!("{size} is not a multiple of the lot, {}", config.lot);
-            return Err(wrong(of("sizes"), problem));
+            wrong_values.0.push(wrong(of("sizes"), problem));
         }
     }
     // A date is a number.
     let spot_date = config.spot_date.parse().unwrap_or(0);
-    Ok(PairSetup {
-        base,
+    Some(PairSetup {
+        base: base?,
         spot_date,
         config,
     })
 }
 
-fn bank_setup(config: BankConfig, known: &[PairSetup]) -> Result<BankSetup, SetupError> {
+fn bank_setup(config: BankConfig, symbols: &[String], wrong_values: &mut Wrong) -> BankSetup {
     let name = &config.name;
     let of = |key: &str| format!("bank {name}: {key}");
-    identifier("banks.name", name, 64)?;
+    wrong_values.take(identifier("banks.name", name, 64));
     let mut pairs = Vec::new();
     for symbol in &config.pairs {
-        let Some(pair) = known.iter().position(|pair| pair.config.symbol == *symbol) else {
-            return Err(wrong(
-                of("pairs"),
-                format!("{symbol} is not among the pairs of the file"),
-            ));
+        let Some(pair) = symbols.iter().position(|known| known == symbol) else {
+            let problem = format!("{symbol} is not among the pairs of the file");
+            wrong_values.0.push(wrong(of("pairs"), problem));
+            continue;
         };
         if pairs.contains(&pair) {
-            return Err(wrong(of("pairs"), format!("{symbol} is configured twice")));
+            let problem = format!("{symbol} is configured twice");
+            wrong_values.0.push(wrong(of("pairs"), problem));
         }
         pairs.push(pair);
     }
@@ -268,42 +298,48 @@ fn bank_setup(config: BankConfig, known: &[PairSetup]) -> Result<BankSetup, Setu
         ("max_qty", config.max_qty),
         ("credit_usd", config.credit_usd),
     ] {
-        within(&of(key), value, 0)?;
+        wrong_values.take(within(&of(key), value, 0));
     }
     // Orders without an outcome would never be asked for.
     if config.recover == Recover::MassStatus && !config.mass_status {
         let problem = "AF needs a bank that answers 35=AF; with mass_status = false give H";
-        return Err(wrong(of("recover"), problem));
+        wrong_values.0.push(wrong(of("recover"), problem));
     }
     let mut reject_map = Vec::new();
     for (text, code) in &config.reject_map {
-        let Some(code) = RejectCode::of_name(code) else {
-            let problem = format!("'{code}' is not a code; give A-1, A-2, B, C, D, E, F or N");
-            return Err(wrong(of("reject_map"), problem));
-        };
-        reject_map.push((text.clone(), code));
+        match RejectCode::of_name(code) {
+            Some(code) => reject_map.push((text.clone(), code)),
+            None => {
+                let problem = format!("'{code}' is not a code; give A-1, A-2, B, C, D, E, F or N");
+                wrong_values.0.push(wrong(of("reject_map"), problem));
+            }
+        }
     }
-    Ok(BankSetup {
+    BankSetup {
         pairs,
         is_full: config.kind == StreamKind::Full,
         is_quoted: config.orders == OrderStyle::Quoted,
         reject_map,
         config,
-    })
+    }
 }
 
-fn check_router(config: &Config) -> Result<(), SetupError> {
+fn check_router(config: &Config, wrong_values: &mut Wrong) {
     let router = &config.router;
-    within("router.hold_ms_per_tenth", router.hold_ms_per_tenth, 1)?;
-    up_to("router.reject_cost", router.reject_cost, PENALTY_MAX)?;
-    up_to("router.penalty_max", router.penalty_max, PENALTY_MAX)?;
+    wrong_values.take(within(
+        "router.hold_ms_per_tenth",
+        router.hold_ms_per_tenth,
+        1,
+    ));
+    wrong_values.take(up_to("router.reject_cost", router.reject_cost, PENALTY_MAX));
+    wrong_values.take(up_to("router.penalty_max", router.penalty_max, PENALTY_MAX));
     for weight in router.weight {
-        up_to("router.weight", weight, WEIGHT_MAX)?;
+        wrong_values.take(up_to("router.weight", weight, WEIGHT_MAX));
     }
-    within("risk.max_gross_usd", config.risk.max_gross_usd, 0)?;
-    match (1..=65_536).contains(&router.window) {
-        true => Ok(()),
-        false => Err(wrong("router.window", "give 1 to 65536 outcomes")),
+    wrong_values.take(within("risk.max_gross_usd", config.risk.max_gross_usd, 0));
+    if !(1..=65_536).contains(&router.window) {
+        let error = wrong("router.window", "give 1 to 65536 outcomes");
+        wrong_values.0.push(error);
     }
 }
 
@@ -400,6 +436,29 @@ mod tests {
         assert!(
             Setup::parse(&text.replace("20260107", "20280229")).is_ok(),
             "a leap day"
+        );
+        // All of them at once, each with its key; a pair that is wrong is still known to the banks.
+        let text = text
+            .replace("precision = 5", "precision = 12\nlot = 0\nmax_net = -1")
+            .replace("prefix = \"T\"", "prefix = \"\"")
+            .replace("name = \"A\"", "name = \"A\"\nmin_qty = -1");
+        let error = Setup::parse(&(text + "[router]\nwindow = 0\n")).expect_err("wrong values");
+        let said = error.to_string();
+        let keys: Vec<&str> = said
+            .lines()
+            .filter_map(|line| Some(line.rsplit_once(": ")?.0))
+            .collect();
+        assert_eq!(
+            keys,
+            [
+                "router.window",
+                "prefix",
+                "pair EUR/USD: precision",
+                "pair EUR/USD: lot",
+                "pair EUR/USD: max_net",
+                "bank A: min_qty"
+            ],
+            "{said}"
         );
     }
 }

@@ -89,40 +89,38 @@ impl SessionConfig {
         }
     }
 
-    /// What is wrong, if something is.
-    pub(super) fn wrong(&self) -> Option<String> {
+    /// What is wrong, each with its key.
+    pub(super) fn wrong(&self) -> Vec<String> {
+        let mut wrong = Vec::new();
         // A control character would end a field of FIX, and a line of the log.
         if !is_comp_id(&self.sender) || !is_comp_id(self.target()) {
-            return Some(format!(
+            wrong.push(format!(
                 "sender {:?} and target {:?}: give CompIDs of 1 to 64 printable ASCII characters",
                 self.sender,
                 self.target()
             ));
         }
-        let is_range = (1..=3_600).contains(&self.heartbeat_s)
-            && self.reconnect_ms > 0
-            && self.reconnect_ms <= self.reconnect_ms_max;
-        if !is_range {
-            return Some(
-                "give heartbeat_s from 1 to 3600, and reconnect_ms from 1 to reconnect_ms_max"
-                    .to_owned(),
-            );
+        if !(1..=3_600).contains(&self.heartbeat_s) {
+            wrong.push("give heartbeat_s from 1 to 3600".to_owned());
+        }
+        if self.reconnect_ms == 0 || self.reconnect_ms > self.reconnect_ms_max {
+            wrong.push("give reconnect_ms from 1 to reconnect_ms_max".to_owned());
         }
         let is_text = |user: &String| !user.is_empty() && !user.chars().any(char::is_control);
         if !self.user.as_ref().is_none_or(is_text) {
-            return Some("user: give printable characters".to_owned());
+            wrong.push("user: give printable characters".to_owned());
         }
         let mut tags: Vec<u32> = self.user.iter().map(|_| tag::USERNAME).collect();
         for text in &self.logon_fields {
             match extra_field(text) {
-                Err(what) => return Some(format!("logon_fields: {what}")),
+                Err(what) => wrong.push(format!("logon_fields: {what}")),
                 Ok((tag, _)) if tags.contains(&tag) => {
-                    return Some(format!("logon_fields: tag {tag} is given twice"));
+                    wrong.push(format!("logon_fields: tag {tag} is given twice"));
                 }
                 Ok((tag, _)) => tags.push(tag),
             }
         }
-        None
+        wrong
     }
 
     /// Further fields of our Logon: tags and values.

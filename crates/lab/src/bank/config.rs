@@ -266,28 +266,44 @@ impl Default for OrdersConfig {
 }
 
 impl OrdersConfig {
-    fn is_sound(&self) -> bool {
+    /// What is wrong, each with its key.
+    fn wrong(&self) -> Vec<String> {
         let shares = [
-            self.reject,
-            self.partial,
-            self.split,
-            self.lost,
-            self.silent,
-            self.late,
-            self.after_end,
-            self.bust,
-            self.correct,
-            self.contradict,
-            self.disconnect,
+            ("reject", self.reject),
+            ("partial", self.partial),
+            ("split", self.split),
+            ("lost", self.lost),
+            ("silent", self.silent),
+            ("late", self.late),
+            ("after_end", self.after_end),
+            ("bust", self.bust),
+            ("correct", self.correct),
+            ("contradict", self.contradict),
+            ("disconnect", self.disconnect),
         ];
-        let are_shares = shares.iter().all(|share| (0.0..=1.0).contains(share));
+        let mut wrong = wrong_shares(&shares);
         let is_known = |tag: &u32| CONTRADICTED.contains(tag);
-        let are_tags = self.contradict_in.iter().all(is_known) && !self.contradict_in.is_empty();
-        are_shares
-            && are_tags
-            && self.hold_ms[0] <= self.hold_ms[1]
-            && !self.reject_codes.is_empty()
+        if !self.contradict_in.iter().all(is_known) || self.contradict_in.is_empty() {
+            wrong.push(format!("contradict_in: give tags of {CONTRADICTED:?}"));
+        }
+        if self.hold_ms[0] > self.hold_ms[1] {
+            wrong.push("hold_ms: give [shortest, longest]".to_owned());
+        }
+        if self.reject_codes.is_empty() {
+            wrong.push("reject_codes: give at least one".to_owned());
+        }
+        wrong.iter().map(|what| format!("orders: {what}")).collect()
     }
+}
+
+/// What is wrong of shares, each with its key.
+fn wrong_shares(shares: &[(&str, f64)]) -> Vec<String> {
+    let wrong = shares
+        .iter()
+        .filter(|(_, share)| !(0.0..=1.0).contains(share));
+    wrong
+        .map(|(key, _)| format!("{key}: give a share from 0 to 1"))
+        .collect()
 }
 
 /// How a bank quotes.
@@ -355,89 +371,113 @@ impl Config {
         Ok(())
     }
 
-    /// Checks names, pairs and ranges, which the types do not. The error has the valid values.
+    /// Checks names, pairs and ranges, which the types do not. Each error has its key and the valid values.
     ///
     /// # Errors
-    /// The first value that cannot be.
+    /// One line for each value that cannot be.
     pub fn check(&self) -> Result<(), String> {
-        let known = |symbol: &String| self.pairs.iter().any(|pair| pair.symbol == *symbol);
-        if self.pairs.is_empty() || self.banks.is_empty() || self.banks.len() > 256 {
-            return Err("give at least one pair, and 1 to 256 banks".to_owned());
+        let mut wrong = Vec::new();
+        for (key, found, most) in [
+            ("pairs", self.pairs.len(), usize::MAX),
+            ("banks", self.banks.len(), 256),
+        ] {
+            if !(1..=most).contains(&found) {
+                wrong.push(format!("{key}: give at least one pair, and 1 to 256 banks"));
+            }
         }
         if !self.tls.as_ref().is_none_or(TlsConfig::is_whole) {
-            return Err(
+            wrong.push(
                 "tls: client_roots_file, client_certificate_file and client_key_file: give all three or none"
                     .to_owned(),
             );
         }
         for pair in &self.pairs {
-            let is_symbol = (1..=16).contains(&pair.symbol.len())
-                && pair.symbol.bytes().all(|byte| byte.is_ascii_graphic())
-                && !pair.symbol.contains(['"', '\\']);
-            let is_date = pair.spot_date.len() == 8
-                && pair.spot_date.bytes().all(|byte| byte.is_ascii_digit());
-            if !is_symbol || !is_date {
-                return Err(format!(
-                    "pair {:?}: give a symbol of 1 to 16 visible characters without quotes and backslashes, and a spot_date as YYYYMMDD",
-                    pair.symbol
-                ));
-            }
-            if pair.precision > 9 || pair.mid_ticks < 1_000 || pair.step_ticks < 0 {
-                let symbol = &pair.symbol;
-                return Err(format!(
-                    "pair {symbol}: give a precision up to 9, mid_ticks from 1000 and step_ticks from 0"
-                ));
-            }
+            let of = format!("pair {:?}", pair.symbol);
+            wrong.extend(pair.wrong().map(|what| format!("{of}: {what}")));
         }
         for (at, bank) in self.banks.iter().enumerate() {
             let name = &bank.name;
             let is_same = |other: &BankConfig| other.name.eq_ignore_ascii_case(name);
             if !is_bank_name(name) || self.banks[..at].iter().any(is_same) {
-                return Err(format!(
-                    "bank {name:?}: give each a name of its own, also without regard to case: 1 to 16 letters, digits, '.', '_' and '-', \
+                wrong.push(format!(
+                    "bank {name:?}: name: give each a name of its own, also without regard to case: 1 to 16 letters, digits, '.', '_' and '-', \
                      the first a letter or digit, and none of {}",
                     RESERVED.join(", ")
                 ));
             }
+            let known = |symbol: &String| self.pairs.iter().any(|pair| pair.symbol == *symbol);
             if bank.pairs.is_empty() || !bank.pairs.iter().all(known) {
-                return Err(format!("bank {name}: give pairs of the file"));
+                wrong.push(format!("bank {name}: pairs: give pairs of the file"));
             }
-            let shares = [
-                bank.follows,
-                bank.silence,
-                bank.disconnect,
-                bank.outage,
-                bank.inverted,
-                bank.malformed,
-                bank.bad_checksum,
-                bank.sequence_gap,
-                bank.flood,
-            ];
-            if !shares.iter().all(|share| (0.0..=1.0).contains(share)) {
-                return Err(format!("bank {name}: give shares from 0 to 1"));
-            }
-            if bank.flood > 0.0 && bank.dialect != Dialect::W {
-                return Err(format!("bank {name}: flood is of dialect W"));
-            }
-            if !bank.orders.as_ref().is_none_or(OrdersConfig::is_sound) {
-                return Err(format!(
-                    "bank {name}: orders: give shares from 0 to 1, hold_ms as [shortest, longest], and reject_codes"
-                ));
-            }
-            let is_ladder =
-                (1..=64).contains(&bank.tiers.len()) && bank.tiers.iter().all(|size| *size > 0);
-            if !is_ladder {
-                return Err(format!("bank {name}: tiers: give 1 to 64 sizes above 0"));
-            }
-            let ticks = [
-                ("spread_ticks", bank.spread_ticks),
-                ("tier_ticks", bank.tier_ticks),
-            ];
-            if let Some((key, _)) = ticks.iter().find(|(_, ticks)| *ticks < 0) {
-                return Err(format!("bank {name}: {key}: give 0 or more"));
+            let of_bank = bank.wrong().into_iter();
+            wrong.extend(of_bank.map(|what| format!("bank {name}: {what}")));
+        }
+        match wrong.is_empty() {
+            true => Ok(()),
+            false => Err(wrong.join("\n")),
+        }
+    }
+}
+
+impl PairConfig {
+    /// What is wrong, each with its key.
+    fn wrong(&self) -> impl Iterator<Item = &'static str> {
+        let is_symbol = (1..=16).contains(&self.symbol.len())
+            && self.symbol.bytes().all(|byte| byte.is_ascii_graphic())
+            && !self.symbol.contains(['"', '\\']);
+        let is_date =
+            self.spot_date.len() == 8 && self.spot_date.bytes().all(|byte| byte.is_ascii_digit());
+        let checks = [
+            (
+                is_symbol,
+                "symbol: give 1 to 16 visible characters without quotes and backslashes",
+            ),
+            (is_date, "spot_date: give YYYYMMDD"),
+            (self.precision <= 9, "precision: give 0 to 9"),
+            (self.mid_ticks >= 1_000, "mid_ticks: give 1000 or more"),
+            (self.step_ticks >= 0, "step_ticks: give 0 or more"),
+        ];
+        checks
+            .into_iter()
+            .filter_map(|(is_right, what)| (!is_right).then_some(what))
+    }
+}
+
+impl BankConfig {
+    /// What is wrong of its numbers, each with its key.
+    fn wrong(&self) -> Vec<String> {
+        let shares = [
+            ("follows", self.follows),
+            ("silence", self.silence),
+            ("disconnect", self.disconnect),
+            ("outage", self.outage),
+            ("inverted", self.inverted),
+            ("malformed", self.malformed),
+            ("bad_checksum", self.bad_checksum),
+            ("sequence_gap", self.sequence_gap),
+            ("flood", self.flood),
+        ];
+        let mut wrong = wrong_shares(&shares);
+        if self.flood > 0.0 && self.dialect != Dialect::W {
+            wrong.push("flood: is of dialect W".to_owned());
+        }
+        if let Some(orders) = &self.orders {
+            wrong.extend(orders.wrong());
+        }
+        let is_ladder =
+            (1..=64).contains(&self.tiers.len()) && self.tiers.iter().all(|size| *size > 0);
+        if !is_ladder {
+            wrong.push("tiers: give 1 to 64 sizes above 0".to_owned());
+        }
+        for (key, ticks) in [
+            ("spread_ticks", self.spread_ticks),
+            ("tier_ticks", self.tier_ticks),
+        ] {
+            if ticks < 0 {
+                wrong.push(format!("{key}: give 0 or more"));
             }
         }
-        Ok(())
+        wrong
     }
 }
 

@@ -99,12 +99,16 @@ fn names_that_cannot_be_files_are_refused() {
     }
     let twice = of("LP01") + "[[banks]]\nname = \"lp01\"\npairs = [\"EUR/USD\"]\n";
     assert!(Config::parse(&twice).is_err(), "one file for both");
-    for (right, wrong) in [
-        ("symbol = \"EUR/USD\"", "symbol = 'EUR\"USD'"),
-        ("\"20260107\"", "\"2026010\\u0001\""),
+    for (right, wrong, key) in [
+        (
+            "symbol = \"EUR/USD\"",
+            "symbol = 'EUR\"USD'",
+            ": symbol: give",
+        ),
+        ("\"20260107\"", "\"2026010\\u0001\"", ": spot_date: give"),
     ] {
         let refused = Config::parse(&CONFIG.replace(right, wrong)).expect_err(wrong);
-        assert!(refused.contains("give a symbol"), "{refused}");
+        assert!(refused.contains(key), "{refused}");
     }
 }
 

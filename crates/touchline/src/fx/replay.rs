@@ -1,5 +1,6 @@
 //! `touchline fx replay`: processes a recorded session and writes six files.
 
+use crate::mistakes;
 use crate::output::{Failure, Output};
 use clap::Args;
 use std::fs::File;
@@ -32,8 +33,9 @@ pub struct Arguments {
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let config = arguments.session.join("config.toml");
     let text = super::read_config(&config)?;
-    let setup = Setup::parse(&text)
-        .map_err(|error| Failure::usage(format!("{}: {error}", config.display())))?;
+    let setup = Setup::parse(&text).map_err(|error| {
+        mistakes::failure_of_lines(&config, &text, &error, |text| Setup::parse(text).map(drop))
+    })?;
     let session = arguments.session.join("session.txt");
     let file = File::open(&session).map_err(|error| unreadable(&session, &error))?;
     let files = replay(setup, &session, BufReader::new(file))?;

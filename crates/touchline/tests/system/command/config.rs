@@ -178,6 +178,99 @@ fn several_mistakes_of_a_file_are_shown_together() {
     }
 }
 
+/// The same of the files of banks, composer and engine: mistakes of a line, then those of values, each with its key.
+#[test]
+fn several_mistakes_of_the_files_of_fx_are_shown_together() {
+    let desk = Desk::bare("config-several-fx");
+    let pair = "[[pairs]]\nsymbol = \"EUR/USD\"\nprecision = 12\nspot_date = \"20261\"\n";
+    desk.write(
+        "banks.toml",
+        format!("mov_ms = 1\n{pair}mid_ticks = 7\n[[banks]]\nname = \"A\"\npairs = [\"EUR/USD\"]\nflood = 2.0\n"),
+    );
+    desk.write(
+        "compose.toml",
+        format!(
+            "bus = \"fx\"\nlevels = 0\nring_bytes = \"16m\"\nheartbeat_ms = 1\n{pair}\
+             [[banks]]\nname = \"FX\"\nstale_ms = 1\nsilence_ms = 1\n"
+        ),
+    );
+    let run = "date = \"20260105\"\nprefix = \"T\"\naccount = \"D\"\n[run]\njournal = \"j\"\nbus = \"a\"\npause_max_ms = \"x\"\n";
+    desk.write(
+        "run.toml",
+        format!(
+            "{run}{pair}[[banks]]\nname = \"A\"\npairs = [\"EUR/USD\"]\n\
+             [[sessions]]\nbank = \"A\"\nhost = \"127.0.0.1\"\nsender = \"T\"\n"
+        ),
+    );
+    for (command, file, starts) in [
+        (
+            "sim bank --config banks.toml",
+            "banks.toml",
+            &[
+                "line 1: unknown field `mov_ms`",
+                "pair \"EUR/USD\": spot_date: ",
+                "pair \"EUR/USD\": precision: ",
+                "pair \"EUR/USD\": mid_ticks: ",
+                "bank A: flood: ",
+            ][..],
+        ),
+        (
+            "fx compose --config compose.toml",
+            "compose.toml",
+            &[
+                "line 3: ring_bytes: invalid type: string",
+                "levels: ",
+                "heartbeat_ms: ",
+                "bus: \"fx\" is the bus of the gateway of bank FX",
+                "pair EUR/USD: precision: ",
+                "pair EUR/USD: spot_date: ",
+            ],
+        ),
+        (
+            "fx run --config run.toml",
+            "run.toml",
+            &[
+                "line 7: pause_max_ms: invalid type: string",
+                "line 17: host: invalid IPv4 socket address syntax",
+            ],
+        ),
+    ] {
+        let refused = desk.run(command);
+        assert_eq!(refused.status, 2, "{refused:?}");
+        let lines: Vec<&str> = refused.stderr.lines().collect();
+        assert_eq!(lines.len(), starts.len(), "{lines:#?}");
+        for (line, start) in lines.iter().zip(starts) {
+            let start = format!("touchline: {file}: {start}");
+            assert!(line.starts_with(&start), "{start}: {lines:#?}");
+        }
+    }
+    // Without mistakes of lines those of values follow.
+    let text = desk.read("run.toml");
+    let text = text.replace("pause_max_ms = \"x\"\n", "");
+    desk.write(
+        "run.toml",
+        text.replace("127.0.0.1\"", "127.0.0.1:1\"\nheartbeat_s = 0\nuser = \"\""),
+    );
+    let refused = desk.run("fx run --config run.toml");
+    let keys = [
+        "guards are missing: ",
+        "pair EUR/USD: precision: ",
+        "pair EUR/USD: spot_date: ",
+        "banks: A: status_final is missing",
+        "run.bus: ",
+        "sessions: A: give heartbeat_s",
+        "sessions: A: user: ",
+    ];
+    let lines: Vec<&str> = refused.stderr.lines().collect();
+    assert_eq!(lines.len(), keys.len(), "{lines:#?}");
+    for (line, key) in lines.iter().zip(keys) {
+        assert!(
+            line.starts_with(&format!("touchline: run.toml: {key}")),
+            "{lines:#?}"
+        );
+    }
+}
+
 #[test]
 fn every_setting_is_in_the_help() {
     let desk = Desk::bare("config-help");
