@@ -14,6 +14,7 @@
 mod cause;
 mod counters;
 mod download;
+mod empty_levels;
 mod feed;
 mod instruments;
 mod legs;

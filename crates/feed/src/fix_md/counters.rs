@@ -10,7 +10,7 @@ touchline_types::counters! {
         quotes_in_parts: "messages" = "Mass quotes that were not the last part of their quote set; published with the last part.",
         entries: "entries" = "Entries of these messages.",
         entries_unknown: "entries" = "Entries of a type or action that this version does not know, or did not request.",
-        entries_empty: "entries" = "Entries of quantity zero that are no level or trade; left out.",
+        entries_empty: "entries" = "Entries of quantity zero that are no level or trade, and changes that leave such a level empty; left out.",
         trades_contained: "entries" = "Past trades in a snapshot; not published.",
         messages_unknown: "messages" = "Messages of types that market data does not use; ignored.",
         messages_malformed: "messages" = "Messages with an unreadable field: their book is requested again; an unreadable tick, contract size or leg is treated as absent, and a list is counted once.",

@@ -1,5 +1,6 @@
 //! Per-instrument state: the progress of its book.
 
+use super::empty_levels::EmptyLevels;
 use super::legs::MissingLegs;
 use super::quotes::Quotes;
 use touchline_instruments::Instruments;
@@ -52,6 +53,8 @@ pub struct Row {
     failed_ns: u64,
     /// Its quotes, for entries with an id.
     pub quotes: Quotes,
+    /// Its levels of size zero, for entries without an id.
+    pub empty_levels: EmptyLevels,
 }
 
 /// Rows by [`Instrument`], one for each entry of the instrument table.
@@ -137,6 +140,7 @@ impl Rows {
             repeats: 0,
             failed_ns: 0,
             quotes: Quotes::new(QUOTES_MAX),
+            empty_levels: EmptyLevels::default(),
         });
     }
 }

@@ -71,7 +71,9 @@ impl Decoder<'_> {
     }
 
     fn whole_book(&mut self, instrument: Instrument, refresh: &Refresh<'_>) -> Result<(), Refused> {
-        self.rows.row_mut(instrument).quotes.clear();
+        let row = self.rows.row_mut(instrument);
+        row.quotes.clear();
+        row.empty_levels.clear();
         self.out.events.push(Event::RebuildBook(instrument));
         let mut transact_ns = None;
         let mut entries = refresh.entries();
@@ -87,8 +89,12 @@ impl Decoder<'_> {
             };
             if entry.id.is_empty() {
                 let level = level(instrument, side, entry, UpdateAction::New).map_err(mistake)?;
-                match is_empty(&level) {
-                    true => self.counters.entries_empty += 1,
+                match level.quantity == Quantity::ZERO {
+                    true => {
+                        self.counters.entries_empty += 1;
+                        let row = self.rows.row_mut(instrument);
+                        row.empty_levels.add(side, level.price);
+                    }
                     false => self.out.events.push(Event::RebuildLevel(level)),
                 }
             } else if entry.price.is_none() || entry.size.is_none() {
@@ -202,11 +208,10 @@ impl Decoder<'_> {
             self.change_quote(instrument, entry, action)?;
         } else if let Some(side) = side(entry) {
             let level = level(instrument, side, entry, action).map_err(mistake)?;
-            if is_empty(&level) {
-                self.counters.entries_empty += 1;
-                return Ok(());
+            match self.rows.row_mut(instrument).empty_levels.change(level) {
+                Some(level) => self.out.events.push(Event::Level(level, Validity::Live)),
+                None => self.counters.entries_empty += 1,
             }
-            self.out.events.push(Event::Level(level, Validity::Live));
         } else if matches!(entry.kind, None | Some(b'J')) {
             // The entry has no side, or empties a book.
             return Err(mistake(Malformed::Value));
@@ -363,6 +368,7 @@ impl Decoder<'_> {
         let is_whole = row.book == Book::Awaited;
         if is_whole {
             row.quotes.clear();
+            row.empty_levels.clear();
             self.out.events.push(Event::RebuildBook(instrument));
         }
         Ok(Some((set, instrument, is_whole)))
@@ -484,12 +490,6 @@ fn level(
         side,
         book: BookKind::Direct,
     })
-}
-
-/// Whether an entry is no level: a new one without a quantity. A change to zero removes the level.
-#[inline]
-fn is_empty(level: &LevelEvent) -> bool {
-    level.action == UpdateAction::New && level.quantity == Quantity::ZERO
 }
 
 fn trade(

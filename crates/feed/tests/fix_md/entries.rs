@@ -78,13 +78,75 @@ fn sizes_of_zero_are_no_levels() {
             };
             assert_eq!(stage.send("X", &change(0, 0)), [], "a new level");
             assert_eq!(stage.send("X", &change(0, 2)), [], "a trade");
-            let events = stage.send("X", &change(1, 0));
             // The book removes a level of quantity zero.
-            assert_eq!(levels(&events).len(), 1, "{events:?}");
+            let removed = format!("55={symbol}|268=1|279=1|269=0|270=100|271={zero}|");
+            let events = stage.send("X", &removed);
+            assert_eq!(levels(&events), [(0, 100, 0, UpdateAction::Change)]);
             assert!(!stage.feed.is_over());
             assert_eq!(stage.feed.counters().entries_empty, 3);
         }
     }
+}
+
+/// A venue that lists levels of size zero deletes them, and gives them sizes: the book has no such level, so a Delete changes
+/// nothing, and a Change makes a new level. Of other levels the book judges whether a change fits.
+#[test]
+fn levels_of_size_zero_are_deleted_and_changed() {
+    for dialect in BOTH {
+        // How the level got its size of zero: in the snapshot, as New, as Change of a level.
+        for begin in ["", "0", "1"] {
+            let listed = |size| format!("269=0|270=98|271={size}|");
+            let first = match begin {
+                "" => listed(0),
+                "1" => listed(3),
+                _ => String::new(),
+            };
+            let count = 2 + usize::from(!first.is_empty());
+            let stage = || {
+                let (mut stage, symbol) = asked(dialect);
+                let rows = format!("269=0|270=100|271=1|269=1|270=101|271=2|{first}");
+                stage.send("W", &format!("55={symbol}|268={count}|{rows}"));
+                if !begin.is_empty() {
+                    let zero = listed(0);
+                    stage.send("X", &format!("55={symbol}|268=1|279={begin}|{zero}"));
+                }
+                (stage, symbol)
+            };
+            let new = [(0, 98, 7, UpdateAction::New)];
+            let cases: [(&[(u8, i64)], &[_]); 6] = [
+                (&[(2, 0)], &[]),
+                (&[(1, 0), (2, 0)], &[]),
+                (&[(1, 7)], &new),
+                (&[(0, 7)], &new),
+                (&[(1, 0), (1, 7)], &new),
+                (&[(2, 0), (2, 0)], &[(0, 98, -1, UpdateAction::Delete)]),
+            ];
+            for (changes, expected) in cases {
+                let (mut stage, symbol) = stage();
+                let mut events = Vec::new();
+                for (action, size) in changes {
+                    let change = listed(*size);
+                    let body = format!("55={symbol}|268=1|279={action}|{change}");
+                    events.extend(stage.send("X", &body));
+                }
+                assert_eq!(levels(&events), expected, "{begin:?} {changes:?}");
+            }
+        }
+    }
+}
+
+/// The levels that are known to be empty are bounded; a forgotten one is judged by the book.
+#[test]
+fn thirty_two_levels_of_size_zero_are_known() {
+    let (mut stage, symbol) = live(Dialect::Standard, ["", ""]);
+    let change =
+        |action: u8, price: i64| format!("55={symbol}|268=1|279={action}|269=1|270={price}|271=0|");
+    for price in 0..33 {
+        assert_eq!(stage.send("X", &change(0, 200 + price)), []);
+    }
+    let deleted = |stage: &mut Stage, price| levels(&stage.send("X", &change(2, price))).len();
+    assert_eq!([deleted(&mut stage, 232), deleted(&mut stage, 201)], [0, 0]);
+    assert_eq!(deleted(&mut stage, 200), 1);
 }
 
 /// No book is live with a negative size, wherever it is: in a snapshot, a change or a mass quote, with an id or without. A trade of

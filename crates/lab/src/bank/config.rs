@@ -401,7 +401,7 @@ impl Config {
             if !is_bank_name(name) || self.banks[..at].iter().any(is_same) {
                 wrong.push(format!(
                     "bank {name:?}: name: give each a name of its own, also without regard to case: 1 to 16 letters, digits, '.', '_' and '-', \
-                     the first a letter or digit, and none of {}",
+                     the first a letter or digit, none of {}, and none that begins with {RINGS}",
                     RESERVED.join(", ")
                 ));
             }
@@ -483,12 +483,13 @@ impl BankConfig {
 
 /// Names of banks are names of files and buses, in lower case; these are other files and buses of the same folder.
 const RESERVED: [&str; 5] = ["compose", "run", "fx", "fx-run", "ports"];
+/// The engine's other buses: those of its clients, and of its standby.
+const RINGS: &str = "fx-run-";
 
 fn is_bank_name(name: &str) -> bool {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_' | b'-');
-    let is_reserved = RESERVED
-        .iter()
-        .any(|other| other.eq_ignore_ascii_case(name));
+    let name = &name.to_ascii_lowercase();
+    let is_reserved = RESERVED.contains(&name.as_str()) || name.starts_with(RINGS);
     (1..=16).contains(&name.len())
         && name.as_bytes()[0].is_ascii_alphanumeric()
         && name.bytes().all(is_plain)

@@ -91,8 +91,23 @@ fn names_that_cannot_be_files_are_refused() {
     }
     let long = "12345678901234567";
     for name in [
-        "", ".", "..", ".a", "-a", "../evil", "a/b", "L\"P", "L\\P", "L\tP", "Bänk", "a b", long,
-        "run", "Compose", "FX",
+        "",
+        ".",
+        "..",
+        ".a",
+        "-a",
+        "../evil",
+        "a/b",
+        "L\"P",
+        "L\\P",
+        "L\tP",
+        "Bänk",
+        "a b",
+        long,
+        "run",
+        "Compose",
+        "FX",
+        "Fx-Run-desk",
     ] {
         let refused = Config::parse(&of(name)).expect_err(name);
         assert!(refused.contains("a name of its own"), "{name}: {refused}");
