@@ -199,12 +199,16 @@ mod tests {
 
     impl Engine {
         fn open(name: &str) -> Engine {
+            Engine::with_ring(name, 1 << 20)
+        }
+
+        fn with_ring(name: &str, ring_bytes: u64) -> Engine {
             let name = format!("touchline-follower-{name}-{}", std::process::id());
             let folder = std::env::temp_dir().join(name);
             let _ = std::fs::remove_dir_all(&folder);
             std::fs::create_dir_all(&folder).expect("our folder");
             let root = Root::at(folder.join("bus"));
-            let drop_copy = DropCopy::open(&root, "engine", 1 << 20).expect("a bus");
+            let drop_copy = DropCopy::open(&root, "engine", ring_bytes).expect("a bus");
             let options = Options {
                 segment_bytes: 64 << 10,
                 ring_bytes: 64 << 10,
@@ -309,6 +313,29 @@ mod tests {
         let mut late = Vec::new();
         until(&mut engine.follower(), &mut late, 9);
         assert_eq!(late, found);
+    }
+
+    /// A poll ends while lines arrive without end: it leaves what is beyond its bound to the next one, and loses none of it.
+    #[test]
+    fn a_poll_reads_at_most_so_many_messages() {
+        const MORE: usize = 10;
+        let mut engine = Engine::with_ring("bound", 16 << 20);
+        let mut follower = engine.follower();
+        let mut shown: Vec<usize> = Vec::new();
+        let mut poll = |follower: &mut Follower| {
+            let before = shown.len();
+            let mut each = |line: Line<'_>| shown.push(line.text.parse().expect("a number"));
+            follower.poll_live(&mut each).expect("a journal");
+            shown.len() - before
+        };
+        assert_eq!(poll(&mut follower), 0, "it has joined");
+        for number in 0..ROUND_MAX + MORE {
+            let text = number.to_string();
+            engine.drop_copy.publish(records::ANSWERS, 0, &text);
+        }
+        assert_eq!(poll(&mut follower), ROUND_MAX);
+        assert_eq!(poll(&mut follower), MORE);
+        assert_eq!(shown, (0..ROUND_MAX + MORE).collect::<Vec<_>>());
     }
 
     /// What an engine says after its journal failed is passed on for a screen, and not with the lines that are added up: the

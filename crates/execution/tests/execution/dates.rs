@@ -1,6 +1,10 @@
 //! Value dates that have passed.
 
 use crate::rig::Rig;
+use touchline_execution::records::{self, Record};
+use touchline_fx::value_dates::{day_of, new_york_day};
+use touchline_journal::{Journal, Options, Root, WriterLock};
+use touchline_transport::clock::wall_ns;
 
 const SMALL: &str = "segment_bytes = 1048576\ntail_bytes = 1048576";
 
@@ -58,4 +62,64 @@ fn a_day_of_long_ago_is_traded_with_banks_that_state_it_or_in_a_rehearsal() {
     rig.start_with("[run]", "rehearsal = true\n[run]");
     rig.order("P2");
     assert_eq!(alarms(&rig), [""; 0]);
+}
+
+/// The first date from a day on that every month has, `YYYYMMDD`.
+fn date_from(day: i64) -> String {
+    let dates = (2_026..2_100).flat_map(|year| {
+        (1..=12).flat_map(move |month| (1..=28).map(move |day| year * 10_000 + month * 100 + day))
+    });
+    let mut dates = dates.filter(|date| day_of(*date) >= day);
+    dates.next().expect("a date").to_string()
+}
+
+/// Writes a record of twenty days later, as a run has it whose wall clock was ahead, and was set back since.
+fn append_record_of_later(rig: &Rig) {
+    let root = Root::at(rig.folder.join("buses"));
+    let bus = WriterLock::acquire(root.create("fx-run").expect("a bus")).expect("its lock");
+    let options = Options {
+        segment_bytes: 1 << 20,
+        ring_bytes: 1 << 20,
+        ..Options::orders("fx")
+    };
+    let directory = rig.folder.join("journal");
+    let mut journal = Journal::open(&directory, &bus, &options, wall_ns()).expect("a journal");
+    let at_ns = wall_ns() + 20 * 86_400_000_000_000;
+    let record = Record::Session {
+        at_ns,
+        bank: 0,
+        is_up: false,
+    };
+    let mut body = Vec::new();
+    let kind = record.encode(&mut body);
+    let record = touchline_journal::Record {
+        stream: records::STREAM,
+        kind,
+        time_ns: at_ns,
+        body: &body,
+    };
+    journal.append(&record).expect("room");
+    journal.close(at_ns).expect("an end");
+}
+
+/// A spot date is compared with the wall clock, which banks have too: not with the engine's clock, which does not follow its steps and is
+/// weeks ahead here.
+#[test]
+fn a_spot_date_passes_by_the_wall_clock_and_not_by_the_engines() {
+    let mut rig = Rig::open(SMALL, "");
+    rig.start_with("date = \"20260105\"", "date = \"20991231\"");
+    let is_passed = |rig: &Rig| {
+        let mut incidents = rig.incidents.iter();
+        incidents.any(|incident| incident.reason() == "value_date_passed")
+    };
+    assert!(is_passed(&rig), "no test: {:?}", rig.incidents);
+    rig.crash();
+    append_record_of_later(&rig);
+    rig.incidents.clear();
+    rig.start_with("20260107", &date_from(new_york_day(wall_ns()) + 2));
+    let now_ns = rig.trader().engine().now_ns().expect("a time");
+    assert!(now_ns > wall_ns() + 10 * 86_400_000_000_000, "no test");
+    rig.rounds(50);
+    assert!(!rig.trader().engine().is_stopped(0));
+    assert!(!is_passed(&rig), "{:?}", rig.incidents);
 }

@@ -196,9 +196,9 @@ fn run(banks: &Banks) -> Option<String> {
     for (client, may) in [
         (
             "desk",
-            r#"["send", "cancel", "kill", "lift", "enable", "resolve", "promote"]"#,
+            r#"["send", "cancel", "kill", "lift", "enable", "resolve", "book", "promote"]"#,
         ),
-        ("chief", r#"["kill", "lift"]"#),
+        ("chief", r#"["kill", "lift", "book"]"#),
     ] {
         let _ = writeln!(text, "\n[[clients]]\nname = \"{client}\"\nmay = {may}");
     }

@@ -5,6 +5,7 @@ mod books;
 mod contradictions;
 mod copied;
 mod deals;
+mod desk_commands;
 mod frozen;
 mod frozen_readers;
 mod full_disk;

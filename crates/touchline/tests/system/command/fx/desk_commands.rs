@@ -1,0 +1,87 @@
+//! Commands of the desk, as a script and as two persons use them: exit statuses of `fx send`, and bookings.
+
+use super::full_disk::logged;
+use super::live::end;
+use super::trade::Market;
+use super::trade_hostile::ENGINE;
+use crate::command::{Run, signal};
+
+/// A market whose engine trades.
+fn open(name: &str) -> (Market, crate::command::deribit::Ended) {
+    let market = Market::open(name, &["[banks.orders]"]);
+    let engine = market.engine("engine.txt");
+    (market, engine)
+}
+
+/// A script tells what became of an order by the exit status: 0 accepted or filled, 1 refused, not filled, without an answer or without an
+/// engine, 2 for arguments that no engine has seen.
+#[test]
+fn the_exit_status_of_send_says_what_became_of_the_order() {
+    let (market, engine) = open("fx-send-status");
+    let status = |order: &str| market.send(order).status;
+    assert_eq!(status("EUR/USD buy 1000"), 0, "accepted");
+    assert_eq!(status("EUR/USD buy 1000 --tif ioc --wait"), 0, "filled");
+    let never = "EUR/USD buy 1000 --limit 0.5 --tif ioc";
+    assert_eq!(status(never), 0, "accepted, whatever becomes of it");
+    assert_eq!(status(&format!("{never} --wait")), 1, "nothing filled");
+    assert_eq!(status("EUR/USD buy 1001"), 1, "refused");
+    for wrong in [
+        "EUR/USD buy many",
+        "EUR/USD hold 1000",
+        "EUR/USD buy 1000 --urgency 3",
+        "EUR/USD buy 1000 --config gone.toml",
+        "EUR/USD buy 1000 --as nobody --config fx/run.toml",
+    ] {
+        assert_eq!(status(wrong), 2, "{wrong}");
+    }
+    let long = "x".repeat(2_100);
+    market
+        .send(&format!("EUR/USD buy 1000 --id {long}"))
+        .refused(2, &["the command is too long"]);
+    signal(&engine.0, "STOP");
+    let unanswered = market.send("EUR/USD buy 1000");
+    signal(&engine.0, "CONT");
+    unanswered.refused(1, &["no answer within 8 s", "is in the journal"]);
+    end(engine);
+    market.send("EUR/USD buy 1000").refused(
+        1,
+        &["the engine on bus fx-run has ended", "touchline fx run"],
+    );
+}
+
+/// A booking needs two persons who say the same: neither one person twice, nor two that differ, nor one that may not book. It is booked
+/// once, through a restart, too.
+#[test]
+fn a_booking_takes_two_persons_who_say_the_same() {
+    let market = Market::open("fx-book", &["[banks.orders]"]);
+    let text = market.desk.read("fx/run.toml");
+    let guest = "\n[[clients]]\nname = \"guest\"\nmay = [\"book\"]\n\n[[clients]]\nname = \"mute\"\nmay = [\"send\"]\n";
+    market.desk.write("fx/run.toml", text + guest);
+    let mut engine = logged(&market.desk, ENGINE, "engine");
+    let book = |id: &str, price: &str, by: &str| -> Run {
+        let trade = format!("EUR/USD buy 5m {price} --value-date 20260107 --as {by}");
+        market.desk.run(&format!("fx book {id} {trade}"))
+    };
+    let says = |run: Run, word: &str| {
+        let run = run.done();
+        assert_eq!(run.stdout, format!("{word}\n"), "{run:?}");
+    };
+    crate::command::deribit::until("an engine", || book("OPEN-1", "1.1", "desk").status == 0);
+    book("OPEN-1", "1.1", "desk").refused(1, &["refused: same_person"]);
+    book("OPEN-1", "1.2", "chief").refused(1, &["refused: differs"]);
+    book("OPEN-1", "1.1", "guest").refused(1, &["refused: person"]);
+    book("OPEN-1", "1.1", "mute").refused(1, &["refused: not_allowed"]);
+    // The proposal waits through a restart.
+    end(engine);
+    engine = logged(&market.desk, ENGINE, "again");
+    crate::command::deribit::until("an engine", || book("OPEN-2", "1.1", "desk").status == 0);
+    says(book("OPEN-1", "1.1", "chief"), "booked");
+    for by in ["desk", "chief"] {
+        book("OPEN-1", "1.1", by).refused(1, &["refused: duplicate_id"]);
+    }
+    // One person alone has proposed the other.
+    book("OPEN-3", "0", "desk").refused(1, &["refused: bad_book"]);
+    end(engine);
+    let said = market.desk.read("again.txt");
+    assert!(said.contains("\"position\":5000000"), "{said}");
+}
