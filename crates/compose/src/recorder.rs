@@ -55,7 +55,7 @@ impl Recorder {
     /// The file cannot be written.
     pub fn published(&mut self, setup: &Setup, batch: &Batch) -> io::Result<()> {
         self.files.composite.clear();
-        self.files.write(setup, batch);
+        self.files.write(&setup.labels, batch);
         self.composite.write_all(self.files.composite.as_bytes())
     }
 

@@ -28,6 +28,7 @@ use std::collections::VecDeque;
 use std::net::{Ipv4Addr, SocketAddrV4};
 use std::path::Path;
 use std::rc::Rc;
+use touchline_fx::lines::LineKind;
 use touchline_net::stream::{Connection, Error, Listener};
 use touchline_net::tls::Server;
 use touchline_session::Secret;
@@ -106,7 +107,7 @@ impl Acceptor {
     }
 
     /// Takes a line of the engine: its kind, and its text.
-    pub fn take(&mut self, kind: u8, text: &str) {
+    pub fn take(&mut self, kind: LineKind, text: &str) {
         self.reports.borrow_mut().take(kind, text);
     }
 

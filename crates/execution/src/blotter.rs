@@ -3,6 +3,7 @@
 use crate::follower::Line;
 use serde_json::{Map, Value};
 use std::collections::{BTreeMap, VecDeque};
+use touchline_fx::lines::LineKind;
 
 /// Fills and alarms that are kept.
 const LAST: usize = 50;
@@ -116,7 +117,7 @@ impl LiveBlotter {
             text,
             is_journaled,
         } = line;
-        let is_composite = kind == 0;
+        let is_composite = kind == LineKind::Composite;
         if is_journaled || is_composite {
             self.journaled.take(kind, text);
         }
@@ -130,7 +131,7 @@ impl LiveBlotter {
         }
     }
 
-    fn take_beyond(&mut self, kind: u8, text: &str, is_composite: bool) {
+    fn take_beyond(&mut self, kind: LineKind, text: &str, is_composite: bool) {
         if self.beyond.is_none() && !is_composite {
             self.beyond = Some(self.journaled.clone());
         }
@@ -147,22 +148,22 @@ impl LiveBlotter {
 
 impl Blotter {
     /// Takes a line.
-    pub fn take(&mut self, kind: u8, text: &str) {
+    pub fn take(&mut self, kind: LineKind, text: &str) {
         let Ok(line) = serde_json::from_str::<Map<String, Value>>(text) else {
             return;
         };
         self.at_ns = line.get("t").and_then(Value::as_u64).unwrap_or(self.at_ns);
         match kind {
-            1 => self.decision(&line),
-            2 => self.order(&line),
-            3 => self.fill(line),
-            4 => self.position(&line),
-            5 => {
+            LineKind::Decision => self.decision(&line),
+            LineKind::Order => self.order(&line),
+            LineKind::Fill => self.fill(line),
+            LineKind::Position => self.position(&line),
+            LineKind::Score => {
                 let key = (word(&line, "bank"), word(&line, "pair"));
                 self.scores.insert(key, text.to_owned());
             }
-            crate::records::PARENTS => self.parent(&line),
-            _ => {}
+            LineKind::Parent => self.parent(&line),
+            LineKind::Composite | LineKind::Answer => {}
         }
     }
 
@@ -314,35 +315,38 @@ mod tests {
         let mut blotter = Blotter::default();
         for (kind, text) in [
             (
-                7,
+                LineKind::Parent,
                 r#"{"op":"parent","id":"P1","pair":"EUR/USD","side":"buy","qty":2000,"limit":"1.1"}"#,
             ),
-            (1, r#"{"t":1,"event":"accepted","parent":"P1"}"#),
             (
-                2,
+                LineKind::Decision,
+                r#"{"t":1,"event":"accepted","parent":"P1"}"#,
+            ),
+            (
+                LineKind::Order,
                 r#"{"t":1,"clordid":"T-P1-1","bank":"A","event":"journal","state":"sent","cum":0,"leaves":1000,"code":null,"fix":null}"#,
             ),
             (
-                2,
+                LineKind::Order,
                 r#"{"t":1,"clordid":"T-P1-2","bank":"B","event":"journal","state":"sent","cum":0,"leaves":1000,"code":null,"fix":null}"#,
             ),
             (
-                3,
+                LineKind::Fill,
                 r#"{"t":2,"clordid":"T-P1-1","parent":"P1","bank":"A","exec_id":"X","kind":"fill","pair":"EUR/USD","side":"buy","qty":400,"price":"1.1"}"#,
             ),
             (
-                4,
+                LineKind::Position,
                 r#"{"t":2,"pair":"EUR/USD","position":400,"cash":"-440","worst_long":2000,"worst_short":400,"mid":null,"pnl":null}"#,
             ),
             (
-                2,
+                LineKind::Order,
                 r#"{"t":2,"clordid":"T-P1-1","bank":"A","event":"report","state":"partial","cum":400,"leaves":600,"code":null,"fix":null}"#,
             ),
             (
-                2,
+                LineKind::Order,
                 r#"{"t":3,"clordid":"T-P1-2","bank":"B","event":"report","state":"rejected","cum":0,"leaves":0,"code":"A-1","fix":null}"#,
             ),
-            (1, r#"{"t":4,"event":"kill","by":"alice"}"#),
+            (LineKind::Decision, r#"{"t":4,"event":"kill","by":"alice"}"#),
         ] {
             blotter.take(kind, text);
         }
@@ -351,9 +355,15 @@ mod tests {
         assert_eq!(blotter.banks["A"].filled, 400);
         assert_eq!(blotter.pairs["EUR/USD"].position, 400);
         assert_eq!(blotter.killed.as_deref(), Some("alice"));
-        blotter.take(1, r#"{"t":5,"event":"lift","by":"bob","killed":true}"#);
+        blotter.take(
+            LineKind::Decision,
+            r#"{"t":5,"event":"lift","by":"bob","killed":true}"#,
+        );
         assert!(blotter.killed.is_some());
-        blotter.take(1, r#"{"t":6,"event":"lift","by":"alice","killed":false}"#);
+        blotter.take(
+            LineKind::Decision,
+            r#"{"t":6,"event":"lift","by":"alice","killed":false}"#,
+        );
         assert_eq!((blotter.killed, blotter.at_ns), (None, 6));
     }
 
@@ -366,7 +376,7 @@ mod tests {
             r#"{"t":3,"clordid":"T-P1-1","parent":"P1","bank":"A","exec_id":"X","kind":"named","pair":"EUR/USD","side":"buy","qty":400,"price":"1.1","ref":"SX"}"#,
             r#"{"t":4,"clordid":null,"parent":null,"bank":null,"exec_id":"B-open","kind":"book","pair":"EUR/USD","side":"buy","qty":500,"price":"1.1"}"#,
         ] {
-            blotter.take(3, text);
+            blotter.take(LineKind::Fill, text);
         }
         assert_eq!(
             (blotter.banks["A"].fills, blotter.banks["A"].filled),
@@ -390,15 +400,26 @@ mod tests {
             (now.killed.clone(), now.fill_count, now.at_ns)
         };
         let killed = Some("auto:journal".to_owned());
-        take(1, r#"{"t":1,"event":"plan","parent":"P1"}"#, true);
-        take(1, r#"{"t":1,"event":"kill","by":"auto:journal"}"#, false);
-        assert_eq!(take(3, FILL, false), (killed.clone(), 1, 2));
-        assert_eq!(take(0, r#"{"t":3}"#, false), (killed.clone(), 1, 3));
+        take(
+            LineKind::Decision,
+            r#"{"t":1,"event":"plan","parent":"P1"}"#,
+            true,
+        );
+        take(
+            LineKind::Decision,
+            r#"{"t":1,"event":"kill","by":"auto:journal"}"#,
+            false,
+        );
+        assert_eq!(take(LineKind::Fill, FILL, false), (killed.clone(), 1, 2));
+        assert_eq!(
+            take(LineKind::Composite, r#"{"t":3}"#, false),
+            (killed.clone(), 1, 3)
+        );
         // A line of this run that the files have late, then the next run: the fill, and what it does itself.
         let late = r#"{"t":1,"event":"waits","parent":"P1"}"#;
-        assert_eq!(take(1, late, true), (killed.clone(), 1, 3));
-        assert_eq!(take(3, FILL, true), (killed, 1, 3));
+        assert_eq!(take(LineKind::Decision, late, true), (killed.clone(), 1, 3));
+        assert_eq!(take(LineKind::Fill, FILL, true), (killed, 1, 3));
         let next = r#"{"t":4,"event":"plan","parent":"P2"}"#;
-        assert_eq!(take(1, next, true), (None, 1, 4));
+        assert_eq!(take(LineKind::Decision, next, true), (None, 1, 4));
     }
 }

@@ -1,21 +1,33 @@
 //! Drop copy: what the engine decides and learns, on a bus that any number of readers follow.
 //!
-//! A message is one byte, the kind of its line as in the journal ([`crate::records::LINE_KINDS`]), its number there (u64,
-//! little-endian; 0 for a composite, which the journal has not), and the line: a JSON object. A slow reader loses
-//! messages, notices by the numbers, and finds them in the journal ([`crate::Follower`]).
+//! A message is a part of a batch, with the same bytes as in the journal ([`touchline_fx::encoding`]). The number of its first entry is 0
+//! if the journal does not have it: a composite, or what an engine says after its journal failed. A slow reader loses messages, notices
+//! by the numbers, and finds them in the journal ([`crate::Follower`]).
+//!
+//! The names of banks and pairs are in the first batch of each run. A reader that joins later and does not read the journal finds them
+//! in a file beside the bus.
 
+use std::fs;
+use std::io::{self, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::PathBuf;
+use touchline_fx::encoding::{Decoder, Encoder};
+use touchline_fx::event::Answer;
 use touchline_transport::bus::{
     Activity, DROP_COPY_SCHEMA, Damage, END_OF_BATCH, Error, Layout, Lock, Publication, Root,
     WriterLock,
 };
 
-/// Longest line, bytes; a longer one is left out of the drop copy.
-const LINE_BYTES_MAX: usize = 60_000;
+/// Longest part of a batch. A longer one is left out, and its readers find it in the journal: the names of a thousand pairs.
+const PART_BYTES_MAX: usize = 60_000;
+/// File with the batch that begins the run.
+const RUN: &str = "run";
 
 /// Writing side.
 #[derive(Debug)]
 pub struct DropCopy {
     publication: Publication,
+    directory: PathBuf,
 }
 
 impl DropCopy {
@@ -26,7 +38,7 @@ impl DropCopy {
     pub fn open(root: &Root, bus: &str, ring_bytes: u64) -> Result<DropCopy, Error> {
         let layout = Layout {
             ring_bytes,
-            message_bytes_min: LINE_BYTES_MAX + 9,
+            message_bytes_min: PART_BYTES_MAX,
             schema: DROP_COPY_SCHEMA,
             tables: [],
             lossless: None,
@@ -34,7 +46,10 @@ impl DropCopy {
             lock: Lock::No,
         };
         let (publication, []) = Publication::open(root, bus, &layout)?;
-        Ok(DropCopy { publication })
+        Ok(DropCopy {
+            publication,
+            directory: root.path().join(bus),
+        })
     }
 
     /// The right to write the bus, which is that of being the one engine.
@@ -42,18 +57,39 @@ impl DropCopy {
         self.publication.lock()
     }
 
-    /// Publishes a line.
-    pub fn publish(&mut self, kind: u8, number: u64, line: &str) {
-        if line.len() > LINE_BYTES_MAX {
+    /// A run begins with this batch. An engine whose file cannot be written trades, and its late readers need the journal.
+    pub fn begin_run(&mut self, run: &[u8]) {
+        let _ = self.write_run(run);
+    }
+
+    fn write_run(&self, run: &[u8]) -> io::Result<()> {
+        let partial = self.directory.join(format!("{RUN}.new"));
+        let mut options = fs::OpenOptions::new();
+        options.write(true).create(true).truncate(true).mode(0o600);
+        options.open(&partial)?.write_all(run)?;
+        fs::rename(partial, self.directory.join(RUN))
+    }
+
+    /// Publishes a part of a batch.
+    pub fn publish(&mut self, part: &[u8]) {
+        if part.len() > PART_BYTES_MAX {
             return;
         }
-        self.publication.stage(9 + line.len(), |frame| {
-            frame.put(&[kind]);
-            frame.put(&number.to_le_bytes());
-            frame.put(line.as_bytes());
+        self.publication.stage(part.len(), |frame| {
+            frame.put(part);
             frame.finish();
         });
         self.publication.release(END_OF_BATCH);
+    }
+
+    /// Publishes an answer that no journal has.
+    pub fn answer(&mut self, at_ns: u64, answer: &Answer<'_>) {
+        let mut batch = Encoder::default();
+        batch.begin(at_ns);
+        batch.answer(answer);
+        for place in 0..batch.finish(0) {
+            self.publish(batch.part(place));
+        }
     }
 
     /// States that the engine works.
@@ -70,10 +106,9 @@ impl DropCopy {
     }
 }
 
-/// Kind, number and text of a message of the drop copy.
-pub fn decode(bytes: &[u8]) -> Option<(u8, u64, &str)> {
-    let (kind, rest) = bytes.split_first()?;
-    let (number, text) = rest.split_at_checked(8)?;
-    let number = u64::from_le_bytes(number.try_into().ok()?);
-    Some((*kind, number, std::str::from_utf8(text).ok()?))
+/// A decoder for a reader that joins a bus and reads no journal.
+pub fn joined(root: &Root, bus: &str) -> Decoder {
+    // A standby has no run, and answers.
+    let run = fs::read(root.path().join(bus).join(RUN)).unwrap_or_default();
+    Decoder::joined(&run)
 }

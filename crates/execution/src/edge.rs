@@ -25,8 +25,10 @@ pub(crate) trait Output {
     fn give_up(&mut self);
     /// The journal has what follows from the failure of a run before.
     fn failure_recorded(&mut self);
-    /// Publishes a line on the drop copy.
-    fn publish(&mut self, kind: u8, number: u64, line: &str);
+    /// A run begins: it begins with this batch.
+    fn begin_run(&mut self, run: &[u8]);
+    /// Publishes a part of a batch on the drop copy.
+    fn publish(&mut self, part: &[u8]);
     /// Time since a time of the host's steady clock.
     fn since_ns(&self, mono_ns: u64) -> u64;
 }
@@ -70,8 +72,12 @@ impl Output for Host {
         self.journal.failure_recorded();
     }
 
-    fn publish(&mut self, kind: u8, number: u64, line: &str) {
-        self.drop_copy.publish(kind, number, line);
+    fn begin_run(&mut self, run: &[u8]) {
+        self.drop_copy.begin_run(run);
+    }
+
+    fn publish(&mut self, part: &[u8]) {
+        self.drop_copy.publish(part);
     }
 
     #[inline]

@@ -1,11 +1,43 @@
 //! Follows an engine without being noticed by it: its lines, none missed and none twice, from the journal and the drop
 //! copy.
 
-use crate::drop_copy::decode;
-use crate::records::{self, Record};
+use crate::records::{self, Reader};
 use std::path::{Path, PathBuf};
-use touchline_journal::Follow;
+use thiserror::Error;
+use touchline_fx::encoding::{Entry as Recorded, Malformed, Place};
+use touchline_fx::lines::{LineKind, lines_of};
+use touchline_fx::{Batch, Labels};
+use touchline_journal::{Entry, Follow};
 use touchline_transport::bus::{Polled, Root, Subscription};
+
+/// Why an engine cannot be followed.
+#[derive(Debug, Error)]
+pub enum FollowError {
+    /// The journal cannot be read, or is damaged.
+    #[error(transparent)]
+    Journal(#[from] touchline_journal::Error),
+    /// Another version wrote it.
+    #[error(
+        "{journal}: its records are of version {found}, this program reads version {}; read it with the program that wrote it",
+        records::VERSION
+    )]
+    Version {
+        /// Directory of the journal.
+        journal: String,
+        /// Version of the records.
+        found: u16,
+    },
+    /// A record is not one.
+    #[error("{journal}: record {sequence}: {error}")]
+    Malformed {
+        /// Directory of the journal.
+        journal: String,
+        /// Sequence in the journal.
+        sequence: u64,
+        /// What it is not.
+        error: Malformed,
+    },
+}
 
 /// A reader of the lines of all runs, in order.
 pub struct Follower {
@@ -17,31 +49,113 @@ pub struct Follower {
     root: Root,
     bus: String,
     drop_copy: Option<Subscription<0>>,
-    /// Number of the next line.
-    next: u64,
+    lines: Lines,
     /// The drop copy does not continue the lines that were passed on: the journal is read until it does.
     is_behind: bool,
+}
+
+/// Batches as lines.
+#[derive(Default)]
+struct Lines {
+    reader: Reader,
+    /// Number of the first entry of the next batch.
+    next: u64,
+    /// Number of the first entry of the next part.
+    continues: u64,
+    line: String,
 }
 
 /// A line of an engine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Line<'l> {
-    /// Its kind, as in [`records::LINE_KINDS`].
-    pub kind: u8,
+    /// Its kind.
+    pub kind: LineKind,
     /// A JSON object.
     pub text: &'l str,
-    /// Whether the journal has it. A composite is in no journal. Of any other line it means that the journal failed: the
-    /// next run tells the same executions again, in lines that are journaled.
+    /// Whether the journal has it. A composite is in no journal. Any other line of which it is false says that the journal failed.
     pub is_journaled: bool,
 }
 
 /// Messages of the drop copy in one poll.
 const ROUND_MAX: usize = 65_536;
 
-/// Receives a journaled line: its kind, as in [`records::LINE_KINDS`], and its text.
-pub type Each<'e> = dyn FnMut(u8, &str) + 'e;
+/// Receives a journaled line: its kind and its text.
+pub type Each<'e> = dyn FnMut(LineKind, &str) + 'e;
 /// Receives any line.
 pub type EachLine<'e> = dyn FnMut(Line<'_>) + 'e;
+
+impl Lines {
+    /// Whether a part continues what was passed on. What the journal does not have always does.
+    fn is_next(&self, part: &Place) -> bool {
+        let expected = match part.is_first {
+            true => self.next,
+            false => self.continues,
+        };
+        part.first == 0 || part.first == expected
+    }
+
+    /// Passes on the lines of a message of the drop copy, if it continues those that were passed on. Returns the number of its entries.
+    fn read_message(
+        &mut self,
+        bytes: &[u8],
+        part: &Place,
+        each: &mut EachLine<'_>,
+    ) -> Result<Option<usize>, Malformed> {
+        if !self.is_next(part) {
+            return Ok(None);
+        }
+        let line = &mut self.line;
+        self.reader.decoder.read(bytes, lines(line, part, each))?;
+        Ok(Some(self.passed_on(part)))
+    }
+
+    /// Passes on the lines of a record of the journal, if it has any that the drop copy had not. Returns the number of its entries.
+    fn read_record(
+        &mut self,
+        journal: &Path,
+        entry: &Entry<'_>,
+        each: &mut EachLine<'_>,
+    ) -> Result<usize, FollowError> {
+        let Some(bytes) = self.reader.batch(journal, entry)? else {
+            return Ok(0);
+        };
+        let part = Place::of(bytes).unwrap_or_default();
+        if !self.is_next(&part) && part.first < self.next {
+            return Ok(0);
+        }
+        let line = &mut self.line;
+        let read = lines(line, &part, each);
+        self.reader.read(journal, entry, bytes, read)?;
+        Ok(self.passed_on(&part))
+    }
+
+    fn passed_on(&mut self, part: &Place) -> usize {
+        let before = self.next;
+        if part.first > 0 {
+            self.continues = part.end;
+            self.next = if part.is_last { part.end } else { before };
+        }
+        (self.next - before) as usize
+    }
+}
+
+/// Gives the lines of each entry of a batch to `each`.
+fn lines<'l>(
+    line: &'l mut String,
+    part: &Place,
+    each: &'l mut EachLine<'_>,
+) -> impl FnMut(&Labels, u64, Recorded<'_>, &Batch) + 'l {
+    let is_journaled = part.first > 0;
+    move |labels, at_ns, entry, batch| {
+        lines_of((labels, batch), at_ns, &entry, line, |kind, text| {
+            each(Line {
+                kind,
+                text,
+                is_journaled,
+            });
+        });
+    }
+}
 
 impl Follower {
     /// A follower of the engine with this journal and bus; neither must exist yet.
@@ -53,7 +167,10 @@ impl Follower {
             root: root.clone(),
             bus: bus.to_owned(),
             drop_copy: None,
-            next: 1,
+            lines: Lines {
+                next: 1,
+                ..Lines::default()
+            },
             is_behind: true,
         }
     }
@@ -64,11 +181,11 @@ impl Follower {
         matches!(publisher, Some(Ok(Some(_))))
     }
 
-    /// Passes on the new lines of the journal, which are those that may be added up. Returns their number.
+    /// Passes on the new lines of the journal, which are those that may be added up. Returns the number of their entries.
     ///
     /// # Errors
     /// The journal cannot be read, or is damaged.
-    pub fn poll(&mut self, each: &mut Each<'_>) -> Result<usize, touchline_journal::Error> {
+    pub fn poll(&mut self, each: &mut Each<'_>) -> Result<usize, FollowError> {
         // mutant: execution: a fill that the journal refused is counted, and once more when the next run tells it
         self.poll_live(&mut |line| {
             if line.is_journaled {
@@ -78,14 +195,11 @@ impl Follower {
     }
 
     /// Passes on the new lines of the journal, and as they are published composites and what an engine says after its
-    /// journal failed. Returns the number of journaled lines.
+    /// journal failed. Returns the number of journaled entries.
     ///
     /// # Errors
     /// The journal cannot be read, or is damaged.
-    pub fn poll_live(
-        &mut self,
-        each: &mut EachLine<'_>,
-    ) -> Result<usize, touchline_journal::Error> {
+    pub fn poll_live(&mut self, each: &mut EachLine<'_>) -> Result<usize, FollowError> {
         if self.drop_copy.is_none() {
             self.drop_copy = Subscription::join(&self.root, &self.bus, [], false).ok();
             self.is_behind = true;
@@ -107,32 +221,24 @@ impl Follower {
         let Some(drop_copy) = &mut self.drop_copy else {
             return count;
         };
+        let lines = &mut self.lines;
         // Later messages are left to the next poll, so that a poll ends while lines arrive.
         for _ in 0..ROUND_MAX {
-            let next = self.next;
             let polled = drop_copy.poll(|message| {
-                let (kind, number, text) = decode(message.bytes)?;
-                if number == 0 || number == next {
-                    each(Line {
-                        kind,
-                        text,
-                        is_journaled: number > 0,
-                    });
-                }
-                Some(number)
+                let part = Place::of(message.bytes)?;
+                let read = lines.read_message(message.bytes, &part, each);
+                Some((part, read))
             });
             match polled {
-                // The journal does not have it.
-                Ok(Polled::Given(Some(0))) => {}
-                Ok(Polled::Given(Some(number))) => {
-                    if number == next {
-                        self.next += 1;
-                        count += 1;
-                    }
-                    // Lost, or a line that was too long: the journal has it, in its files a moment later.
-                    self.is_behind = match number + 1 {
-                        end if end == self.next => false,
-                        end => self.is_behind || end > self.next,
+                // What the journal does not have may name what nobody has read.
+                Ok(Polled::Given(Some((part, _)))) if part.first == 0 => {}
+                Ok(Polled::Given(Some((part, read)))) => {
+                    let is_read = matches!(read, Ok(Some(_)));
+                    count += read.ok().flatten().unwrap_or(0);
+                    // Lost: the journal has it, in its files a moment later.
+                    self.is_behind = match part.end {
+                        end if is_read || end == lines.next => false,
+                        end => self.is_behind || end > lines.next,
                     };
                 }
                 Ok(Polled::Given(None) | Polled::Passed(_)) => {}
@@ -146,7 +252,7 @@ impl Follower {
         count
     }
 
-    fn read_journal(&mut self, each: &mut EachLine<'_>) -> Result<usize, touchline_journal::Error> {
+    fn read_journal(&mut self, each: &mut EachLine<'_>) -> Result<usize, FollowError> {
         if !self.journal.exists() {
             return Ok(0);
         }
@@ -155,29 +261,16 @@ impl Follower {
             touchline_journal::read(&self.journal, false, |_| {})?;
             self.is_verified = true;
         }
-        let mut count = 0;
-        let next = &mut self.next;
+        let mut outcome = Ok(0);
+        let (journal, lines) = (&self.journal, &mut self.lines);
         self.follow.poll(u64::MAX, usize::MAX, |entry| {
-            if entry.head.stream != records::STREAM {
-                return;
-            }
-            if let Some(Record::Lines { first, lines, .. }) =
-                Record::decode(entry.head.kind, entry.body)
-            {
-                for (number, (kind, text)) in (first..).zip(records::lines(lines)) {
-                    if number >= *next {
-                        each(Line {
-                            kind,
-                            text,
-                            is_journaled: true,
-                        });
-                        *next = number + 1;
-                        count += 1;
-                    }
-                }
+            let Ok(count) = &mut outcome else { return };
+            match lines.read_record(journal, entry, each) {
+                Ok(entries) => *count += entries,
+                Err(error) => outcome = Err(error),
             }
         })?;
-        Ok(count)
+        outcome
     }
 }
 
@@ -187,6 +280,8 @@ mod tests {
     use crate::drop_copy::DropCopy;
     use std::os::unix::fs::FileExt;
     use std::time::{Duration, Instant};
+    use touchline_fx::encoding::Encoder;
+    use touchline_fx::event::Answer;
     use touchline_journal::format::segment_name;
     use touchline_journal::{Error, Journal, Options};
 
@@ -230,28 +325,40 @@ mod tests {
         }
 
         fn append(&mut self, number: u64) {
-            let mut lines = Vec::new();
-            records::put_line(&mut lines, records::ANSWERS, &number.to_string());
-            let mut body = Vec::new();
-            let record = Record::Lines {
-                at_ns: number,
-                first: number,
-                lines: &lines,
-            };
             let record = touchline_journal::Record {
                 stream: records::STREAM,
-                kind: record.encode(&mut body),
+                kind: records::kind::BATCH,
                 time_ns: number,
-                body: &body,
+                body: &answer(number, number),
             };
             let journal = self.journal.as_mut().expect("it is open");
             journal.append(&record).expect("room");
         }
 
         fn publish(&mut self, number: u64) {
-            let text = number.to_string();
-            self.drop_copy.publish(records::ANSWERS, number, &text);
+            self.drop_copy.publish(&answer(number, number));
         }
+    }
+
+    /// A batch with the answer to a request, under this number.
+    fn answer(request: u64, number: u64) -> Vec<u8> {
+        let mut batch = Encoder::default();
+        batch.begin(request);
+        batch.answer(&Answer {
+            client: "desk",
+            request,
+            answer: "done",
+            reason: None,
+            cause: None,
+        });
+        assert_eq!(batch.finish(number), 1);
+        batch.part(0).to_vec()
+    }
+
+    /// The request of a line.
+    fn request(text: &str) -> u64 {
+        let line: serde_json::Value = serde_json::from_str(text).expect("a line is JSON");
+        line["request"].as_u64().expect("a number")
     }
 
     impl Drop for Engine {
@@ -261,7 +368,7 @@ mod tests {
     }
 
     fn poll(follower: &mut Follower, found: &mut Vec<u64>) {
-        let mut each = |_: u8, text: &str| found.push(text.parse().expect("a number"));
+        let mut each = |_: LineKind, text: &str| found.push(request(text));
         follower.poll(&mut each).expect("a journal");
     }
 
@@ -349,14 +456,13 @@ mod tests {
         engine.publish(1);
         until(&mut follower, &mut found, 1);
         let refused = |engine: &mut Engine| {
-            let text = "2";
-            engine.drop_copy.publish(records::ANSWERS, 0, text);
+            engine.drop_copy.publish(&answer(2, 0));
         };
         refused(&mut engine);
         poll(&mut follower, &mut found);
         assert_eq!(found, [1]);
         let mut shown = Vec::new();
-        let mut show = |line: Line<'_>| shown.push((line.text.to_owned(), line.is_journaled));
+        let mut show = |line: Line<'_>| shown.push((request(line.text), line.is_journaled));
         let end = Instant::now() + Duration::from_secs(20);
         let mut count = 0;
         while count == 0 {
@@ -366,7 +472,7 @@ mod tests {
             );
             count = screen.poll_live(&mut show).expect("a journal");
         }
-        assert_eq!(shown, [("1".to_owned(), true), ("2".to_owned(), false)]);
+        assert_eq!(shown, [(1, true), (2, false)]);
         // The next run has the same number for it.
         engine.append(2);
         engine.publish(2);
@@ -402,7 +508,10 @@ mod tests {
         file.write_all_at(&[0xff; 8], position + 40).expect("room");
         let mut lines = 0;
         let polled = engine.follower().poll(&mut |_, _| lines += 1);
-        assert!(matches!(polled, Err(Error::Damaged { .. })), "{polled:?}");
+        assert!(
+            matches!(polled, Err(FollowError::Journal(Error::Damaged { .. }))),
+            "{polled:?}"
+        );
         assert_eq!(lines, 0);
     }
 }

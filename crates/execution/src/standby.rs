@@ -10,10 +10,10 @@ use crate::copied::Copied;
 use crate::counters::StandbyCounters;
 use crate::desk::{Command, Known, Ring};
 use crate::drop_copy::DropCopy;
-use crate::records;
 use crate::recovery::{Reading, RecoveryError};
-use crate::trader::{Error, RING_REFUSED, Trader, answer_line};
+use crate::trader::{Error, RING_REFUSED, Trader};
 use serde_json::Value;
+use touchline_fx::event::Answer;
 use touchline_journal::Follow;
 use touchline_transport::boot_ns;
 use touchline_transport::bus::Root;
@@ -122,7 +122,7 @@ impl Standby {
 
     /// What it has applied, and who is active.
     pub fn state(&self) -> String {
-        let recovered = self.reading.as_ref().map(|reading| &reading.recovered);
+        let recovered = self.reading.as_ref().map(Reading::recovered);
         let (records, orders) = recovered.map_or((0, 0), |all| (all.records, all.orders));
         let unknown = recovered.map_or(0, |all| all.engine.orders().unknown());
         let active = match other(&self.config) {
@@ -144,7 +144,7 @@ impl Standby {
 
     /// Writes the counters for their readers.
     fn show_counters(&mut self) {
-        let Some(Reading { recovered, .. }) = &self.reading else {
+        let Some(recovered) = self.reading.as_ref().map(Reading::recovered) else {
             return;
         };
         let copied = self.copied();
@@ -269,7 +269,7 @@ impl Standby {
             });
         }
         let reading = self.reading.take();
-        let recovered = reading.expect("a standby is promoted once").recovered;
+        let recovered = reading.expect("a standby is promoted once").finish();
         let mut trader = Trader::start_from(&self.config, access, active, recovered)?;
         trader.note_command(client, command, "promoted");
         Ok((trader, read - before))
@@ -293,16 +293,15 @@ impl Standby {
         refusal: Option<&str>,
     ) {
         let answer = if refusal.is_some() { "refused" } else { answer };
-        let line = answer_line(
-            wall_ns(),
-            &client.name,
-            command.request,
+        let answer = Answer {
+            client: &client.name,
+            request: command.request,
             answer,
-            refusal,
-            None,
-        );
+            reason: refusal,
+            cause: None,
+        };
         if let Some(answers) = &mut self.answers {
-            answers.publish(records::ANSWERS, 0, &line);
+            answers.answer(wall_ns(), &answer);
         }
     }
 }
@@ -328,9 +327,14 @@ impl Promotion {
         if let Some(copied) = Copied::of_start(trader.start()) {
             text.push_str(&format!("\n{copied}"));
         }
-        let (client, request) = (&self.client.name, self.command.request);
-        let line = answer_line(wall_ns(), client, request, &text, None, None);
-        self.answers.publish(records::ANSWERS, 0, &line);
+        let answer = Answer {
+            client: &self.client.name,
+            request: self.command.request,
+            answer: &text,
+            reason: None,
+            cause: None,
+        };
+        self.answers.answer(wall_ns(), &answer);
         Some(text)
     }
 }

@@ -24,7 +24,7 @@ mod simulation;
 mod stopped;
 mod watch;
 
-pub(crate) use commands::{RING_REFUSED, answer_line};
+pub(crate) use commands::RING_REFUSED;
 pub use incident::{Incident, Totals};
 pub use path::Path;
 
@@ -362,8 +362,8 @@ impl Trader {
     /// # Errors
     /// The journal could not be written to its end.
     pub fn finish(mut self) -> Result<(), Error> {
-        let at_ns = self.time(boot_ns()).wall_ns;
-        self.core.tell_scores(at_ns);
+        let time = self.time(boot_ns());
+        self.core.tell_scores(time);
         self.show_counters();
         self.core.out.journal.close(wall_ns())?;
         Ok(())
@@ -465,11 +465,11 @@ impl Trader {
     }
 
     fn join_rings(&mut self, began_ns: u64) {
-        let at_ns = self.core.time(began_ns, self.clock.now_ns()).wall_ns;
+        let time = self.core.time(began_ns, self.clock.now_ns());
         for ring in &mut self.rings {
             let why = ring.join(began_ns).map(str::to_owned);
             if let Some(why) = why {
-                self.core.refuse_ring(at_ns, &ring.client, &why);
+                self.core.refuse_ring(time, &ring.client, &why);
             }
         }
     }
@@ -487,7 +487,7 @@ impl Trader {
                     let admitted = ring.admit(&command, boot_ns());
                     self.core.command(time, &ring.client, &command, admitted);
                 }
-                Err(why) => self.core.refuse_ring(time.wall_ns, &ring.client, &why),
+                Err(why) => self.core.refuse_ring(time, &ring.client, &why),
             }
         }
     }
@@ -551,8 +551,8 @@ impl Trader {
             .timers
             .are_scores_due(began_ns, self.core.totals.orders)
         {
-            let at_ns = self.time(began_ns).wall_ns;
-            self.core.tell_scores(at_ns);
+            let time = self.time(began_ns);
+            self.core.tell_scores(time);
         }
         Ok(())
     }

@@ -149,7 +149,7 @@ impl Engine {
             numbers: Numbers::default(),
             is_held: false,
             stopped: vec![false; setup.pairs.len()],
-            lost: adopt::Lost::new(setup.prefix),
+            lost: adopt::Lost::new(setup.labels.prefix),
             cooldowns: Cooldowns::new(&setup),
             penalties: Penalties::new(&setup),
             positions: Positions::new(&setup),

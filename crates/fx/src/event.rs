@@ -3,7 +3,7 @@
 use crate::composite::Top;
 use crate::desk_trades::BookState;
 use crate::orders::{FillKind, OrderState, RejectCode, Terms};
-use crate::parents::{EndReason, WaitReason};
+use crate::parents::{EndReason, ParentTerms, WaitReason};
 use crate::plan::PlanKind;
 use crate::positions::{Position, WorstCase};
 use crate::risk::Refusal;
@@ -57,8 +57,10 @@ pub enum Event {
     },
     /// A parent was accepted.
     Accepted {
-        /// Its name.
-        parent: Id,
+        /// Its number in [`Parents`](crate::parents::Parents), from 0.
+        number: u32,
+        /// Its terms.
+        terms: ParentTerms,
     },
     /// A parent was refused.
     Refused {
@@ -69,15 +71,15 @@ pub enum Event {
     },
     /// A parent waits and sends nothing.
     Waits {
-        /// Its name.
-        parent: Id,
+        /// The parent.
+        parent: Numbered,
         /// Reason.
         reason: WaitReason,
     },
     /// A plan whose orders follow.
     Plan {
-        /// The parent's name.
-        parent: Id,
+        /// The parent.
+        parent: Numbered,
         /// Pair.
         pair: Pair,
         /// Open quantity, units.
@@ -165,6 +167,8 @@ pub enum Event {
         /// The order of the alarm, as named.
         order: Option<Id>,
     },
+    /// An order that the journal lost was taken over, with a parent of its own. Its alarm is told, this is not.
+    Adopted(Box<Adopted>),
     /// An event of an order.
     Order(OrderLine),
     /// A fill, or a reversed one.
@@ -191,11 +195,50 @@ pub enum Event {
     },
 }
 
+/// An order that was taken over.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Adopted {
+    /// The order's number in [`Orders`](crate::orders::Orders), from 0.
+    pub number: u32,
+    /// Its terms, as a report of its bank describes them.
+    pub terms: Terms,
+    /// Number of the parent that stands for it.
+    pub parent: u32,
+    /// Terms of that parent.
+    pub parent_terms: ParentTerms,
+    /// Name of the parent that the order was made for.
+    pub of: Id,
+}
+
+/// Answer to a command. It is no event of the core, and stands behind those of its command.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Answer<'a> {
+    /// Client.
+    pub client: &'a str,
+    /// Number of the request.
+    pub request: u64,
+    /// Word.
+    pub answer: &'a str,
+    /// Why it was refused, for programs.
+    pub reason: Option<&'a str>,
+    /// Why it was refused, for people.
+    pub cause: Option<&'a str>,
+}
+
+/// A parent or an order: its number, which a record has, and its name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Numbered {
+    /// Number among all of its kind, from 0.
+    pub number: u32,
+    /// Name of the parent, or ClOrdID.
+    pub id: Id,
+}
+
 /// An order of a plan.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PlanLeg {
-    /// ClOrdID.
-    pub order: Id,
+    /// The order.
+    pub order: Numbered,
     /// Bank.
     pub bank: Bank,
     /// Units.
@@ -211,8 +254,8 @@ pub struct PlanLeg {
 /// State of a parent at its end or settlement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ParentEnd {
-    /// Its name.
-    pub parent: Id,
+    /// The parent.
+    pub parent: Numbered,
     /// Pair.
     pub pair: Pair,
     /// End reason; none for a settlement.
@@ -282,6 +325,8 @@ impl fmt::Display for Alarm {
 pub struct OrderLine {
     /// ClOrdID, or the name in a report.
     pub id: Option<Id>,
+    /// The order's number; none if it does not exist.
+    pub number: Option<u32>,
     /// Bank of the session.
     pub bank: Bank,
     /// Kind.
@@ -330,7 +375,7 @@ pub enum Message {
         /// ClOrdID of the request.
         id: Id,
         /// The order.
-        terms: Terms,
+        order: Asked,
         /// Time.
         at_ns: u64,
     },
@@ -339,7 +384,7 @@ pub enum Message {
         /// Number of the request in the run.
         request: u64,
         /// The order.
-        terms: Terms,
+        order: Asked,
     },
     /// AF: status request for all orders.
     MassStatus {
@@ -348,6 +393,30 @@ pub enum Message {
     },
     /// Q: no such trade.
     DontKnow(Box<DontKnow>),
+}
+
+/// What a cancel or a question says of its order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Asked {
+    /// ClOrdID.
+    pub id: Id,
+    /// Pair.
+    pub pair: Pair,
+    /// [`Side::Bid`] buys.
+    pub side: Side,
+    /// Units.
+    pub quantity: i64,
+}
+
+impl From<&Terms> for Asked {
+    fn from(terms: &Terms) -> Asked {
+        Asked {
+            id: terms.id,
+            pair: terms.pair,
+            side: terms.side,
+            quantity: terms.quantity,
+        }
+    }
 }
 
 /// A refused trade, with the fields of its report.
@@ -374,8 +443,8 @@ pub struct DontKnow {
 /// Event of a fill.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FillLine {
-    /// ClOrdID; none of a booking by the desk.
-    pub order: Option<Id>,
+    /// The order; none of a booking by the desk.
+    pub order: Option<Numbered>,
     /// The parent's name; none of a booking by the desk.
     pub parent: Option<Id>,
     /// Bank; none of a booking by the desk that names none.

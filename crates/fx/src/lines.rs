@@ -2,6 +2,7 @@
 //!
 //! Keys in a fixed order, no spaces, times and quantities as numbers, prices and other decimals as the shortest text.
 
+mod command;
 mod fix_body;
 mod names;
 mod score;
@@ -10,16 +11,26 @@ pub(crate) use fix_body::request_number;
 pub use fix_body::{body, fields, msg_type};
 
 use crate::composite::{BankSet, Top};
+use crate::encoding::Entry;
 use crate::event::{Alarm, Batch, Event, FillLine, OrderEvent, OrderLine, ParentEnd};
+use crate::labels::Labels;
 use crate::orders::RejectCode;
 use crate::plan::PlanKind;
 use crate::positions::{Position, WorstCase};
-use crate::setup::{Bank, Pair, Setup};
+use crate::setup::{Bank, Pair};
 use crate::ticks;
-use names::{event_name, fill_name, order_state_name, state_name, wait_name};
+use names::{event_name, fill_name, order_state_name, side_name, state_name, wait_name};
 use std::fmt::Write;
 use std::ops::Range;
-use touchline_types::{Id, Side};
+use touchline_types::Id;
+
+/// Writes formatted text into a string, which cannot fail.
+macro_rules! put {
+    ($out:expr, $($format:tt)*) => {{
+        let _ = write!($out, $($format)*);
+    }};
+}
+use put;
 
 /// Kind of a line: the file that it belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,9 +47,39 @@ pub enum LineKind {
     Position,
     /// `scorecard.jsonl`.
     Score,
+    /// The answer to a command.
+    Answer,
+    /// The terms of an accepted parent, before its decision.
+    Parent,
 }
 
 impl LineKind {
+    /// All kinds.
+    pub const ALL: [LineKind; 8] = [
+        LineKind::Composite,
+        LineKind::Decision,
+        LineKind::Order,
+        LineKind::Fill,
+        LineKind::Position,
+        LineKind::Score,
+        LineKind::Answer,
+        LineKind::Parent,
+    ];
+
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            LineKind::Composite => "composite",
+            LineKind::Decision => "decisions",
+            LineKind::Order => "orders",
+            LineKind::Fill => "fills",
+            LineKind::Position => "positions",
+            LineKind::Score => "scorecard",
+            LineKind::Answer => "answers",
+            LineKind::Parent => "parents",
+        }
+    }
+
     fn of(event: &Event) -> LineKind {
         match event {
             Event::Composite { .. } => LineKind::Composite,
@@ -51,17 +92,43 @@ impl LineKind {
     }
 }
 
-/// Gives the line of each event of a batch to `each`, in order, without its end. `line` is the memory for one.
-pub fn each_line(
-    setup: &Setup,
-    batch: &Batch,
+/// The events of a batch that have a line.
+fn told(batch: &Batch) -> impl Iterator<Item = &(u64, Event)> {
+    let events = batch.events.iter();
+    events.filter(|(_, event)| !matches!(event, Event::Adopted(_)))
+}
+
+/// Gives the lines of an entry of a batch to `each`, in order, without their ends. `line` is the memory for one.
+pub fn lines_of(
+    (labels, batch): (&Labels, &Batch),
+    at_ns: u64,
+    entry: &Entry<'_>,
     line: &mut String,
     mut each: impl FnMut(LineKind, &str),
 ) {
-    for (at_ns, event) in &batch.events {
-        line.clear();
-        Writer { setup, batch }.line(line, *at_ns, event);
-        each(LineKind::of(event), line);
+    let writer = Writer { labels, batch };
+    match entry {
+        Entry::Answer(answer) => {
+            line.clear();
+            command::answer(line, at_ns, answer);
+            each(LineKind::Answer, line);
+        }
+        Entry::Event(Event::Adopted(_), _) => {}
+        Entry::Event(event, _) => {
+            if let Event::Accepted { terms, .. } = event {
+                line.clear();
+                command::parent(line, labels, terms);
+                each(LineKind::Parent, line);
+            }
+            line.clear();
+            writer.line(line, at_ns, event);
+            each(LineKind::of(event), line);
+        }
+        Entry::Run { .. }
+        | Entry::Received { .. }
+        | Entry::Session { .. }
+        | Entry::Command { .. }
+        | Entry::Decision(_) => {}
     }
 }
 
@@ -96,9 +163,9 @@ impl Files {
     }
 
     /// Appends the lines of a batch.
-    pub fn write(&mut self, setup: &Setup, batch: &Batch) {
-        for (at_ns, event) in &batch.events {
-            let (out, writer) = (self.file(event), Writer { setup, batch });
+    pub fn write(&mut self, labels: &Labels, batch: &Batch) {
+        for (at_ns, event) in told(batch) {
+            let (out, writer) = (self.file(event), Writer { labels, batch });
             writer.line(out, *at_ns, event);
             out.push('\n');
         }
@@ -112,27 +179,20 @@ impl Files {
             LineKind::Position => &mut self.positions,
             LineKind::Score => &mut self.scorecard,
             LineKind::Decision => &mut self.decisions,
+            LineKind::Answer | LineKind::Parent => unreachable!("an event has another kind"),
         }
     }
 }
 
-/// Writes formatted text into a string, which cannot fail.
-macro_rules! put {
-    ($out:expr, $($format:tt)*) => {{
-        let _ = write!($out, $($format)*);
-    }};
-}
-use put;
-
 struct Writer<'a> {
-    setup: &'a Setup,
+    labels: &'a Labels,
     batch: &'a Batch,
 }
 
 impl Writer<'_> {
     fn line(&self, out: &mut String, at_ns: u64, event: &Event) {
         if let Event::Score { bank, pair, score } = event {
-            score::line(out, self.setup, (*bank, *pair), score);
+            score::line(out, self.labels, (*bank, *pair), score);
             return;
         }
         put!(out, "{{\"t\":{at_ns}");
@@ -162,12 +222,12 @@ impl Writer<'_> {
         tops: &[Option<Top>; 2],
         averages: &Range<usize>,
     ) {
-        let config = &self.setup.pairs[pair].config;
+        let about = &self.labels.pairs[pair];
         let state = crate::composite::state(tops);
         put!(
             out,
             ",\"pair\":\"{}\",\"state\":\"{}\"",
-            config.symbol,
+            about.symbol,
             state_name(state)
         );
         for (key, top) in [",\"bid\":", ",\"ask\":"].iter().zip(tops) {
@@ -176,7 +236,7 @@ impl Writer<'_> {
         }
         out.push_str(",\"sizes\":[");
         let averages = &self.batch.averages[averages.clone()];
-        for (place, (size, averages)) in config.sizes.iter().zip(averages).enumerate() {
+        for (place, (size, averages)) in about.sizes.iter().zip(averages).enumerate() {
             put!(out, "{}[{size}", comma(place));
             for average in averages {
                 out.push(',');
@@ -208,13 +268,13 @@ impl Writer<'_> {
     fn decision(&self, out: &mut String, event: &Event) {
         put!(out, ",\"event\":\"{}\"", event_name(event));
         match event {
-            Event::Accepted { parent } => put_id(out, "parent", Some(parent)),
+            Event::Accepted { terms, .. } => put_id(out, "parent", Some(&terms.id)),
             Event::Refused { parent, reason } => {
                 put_id(out, "parent", parent.as_ref());
                 put!(out, ",\"reason\":\"{}\"", reason.name());
             }
             Event::Waits { parent, reason } => {
-                put_id(out, "parent", Some(parent));
+                put_id(out, "parent", Some(&parent.id));
                 put!(out, ",\"reason\":\"{}\"", wait_name(*reason));
             }
             Event::Plan { .. } => self.plan(out, event),
@@ -274,7 +334,7 @@ impl Writer<'_> {
         else {
             return;
         };
-        put_id(out, "parent", Some(parent));
+        put_id(out, "parent", Some(&parent.id));
         let kind = match kind {
             PlanKind::Full => "full",
             PlanKind::Sweep => "sweep",
@@ -292,7 +352,7 @@ impl Writer<'_> {
         out.push_str(",\"legs\":[");
         for (place, leg) in self.batch.legs[legs.clone()].iter().enumerate() {
             put!(out, "{}[", comma(place));
-            put_text(out, leg.order.as_str());
+            put_text(out, leg.order.id.as_str());
             put!(out, ",\"{}\",{},", self.bank(leg.bank), leg.quantity);
             self.price(out, *pair, leg.price);
             out.push(',');
@@ -303,7 +363,7 @@ impl Writer<'_> {
     }
 
     fn parent_end(&self, out: &mut String, end: &ParentEnd) {
-        put_id(out, "parent", Some(&end.parent));
+        put_id(out, "parent", Some(&end.parent.id));
         match end.reason {
             Some(reason) => put!(out, ",\"reason\":\"{}\"", reason.name()),
             None => out.push_str(",\"reason\":null"),
@@ -343,7 +403,7 @@ impl Writer<'_> {
             Some(message) => {
                 out.push('"');
                 let from = out.len();
-                body(self.setup, message, out);
+                body(self.labels, message, out);
                 escape(out, from);
                 out.push('"');
             }
@@ -352,7 +412,7 @@ impl Writer<'_> {
     }
 
     fn fill(&self, out: &mut String, line: &FillLine) {
-        put_id(out, "clordid", line.order.as_ref());
+        put_id(out, "clordid", line.order.as_ref().map(|order| &order.id));
         put_id(out, "parent", line.parent.as_ref());
         match line.bank {
             Some(bank) => put!(out, ",\"bank\":\"{}\"", self.bank(bank)),
@@ -360,10 +420,7 @@ impl Writer<'_> {
         }
         put_id(out, "exec_id", Some(&line.exec_id));
         let kind = fill_name(line.kind);
-        let side = match line.side {
-            Side::Bid => "buy",
-            Side::Ask => "sell",
-        };
+        let side = side_name(line.side);
         put!(
             out,
             ",\"kind\":\"{kind}\",\"pair\":\"{}\"",
@@ -394,7 +451,7 @@ impl Writer<'_> {
         (position, worst): (&Position, &WorstCase),
         mid2: Option<i64>,
     ) {
-        let tick = ticks::tick(self.setup.pairs[pair].config.precision);
+        let tick = ticks::tick(self.labels.pairs[pair].precision);
         put!(
             out,
             ",\"pair\":\"{}\",\"position\":{},\"cash\":\"",
@@ -424,27 +481,27 @@ impl Writer<'_> {
     }
 
     fn bank(&self, bank: Bank) -> &str {
-        &self.setup.banks[bank].config.name
+        &self.labels.banks[bank]
     }
 
     fn symbol(&self, pair: Pair) -> &str {
-        &self.setup.pairs[pair].config.symbol
+        &self.labels.pairs[pair].symbol
     }
 
     fn price(&self, out: &mut String, pair: Pair, ticks: i64) {
-        let precision = u32::from(self.setup.pairs[pair].config.precision);
+        let precision = u32::from(self.labels.pairs[pair].precision);
         put_decimal(out, Some(i128::from(ticks)), precision);
     }
 
     /// An average in hundredths of a tick.
     fn hundredths(&self, out: &mut String, pair: Pair, average: Option<i64>) {
-        let precision = u32::from(self.setup.pairs[pair].config.precision);
+        let precision = u32::from(self.labels.pairs[pair].precision);
         put_decimal(out, average.map(i128::from), precision + 2);
     }
 
     /// A mid, of twice its value.
     fn mid(&self, out: &mut String, pair: Pair, mid2: Option<i64>) {
-        let precision = u32::from(self.setup.pairs[pair].config.precision);
+        let precision = u32::from(self.labels.pairs[pair].precision);
         put_decimal(out, mid2.map(|mid2| i128::from(mid2) * 5), precision + 1);
     }
 }
@@ -475,14 +532,19 @@ fn put_optional(out: &mut String, id: Option<&Id>) {
     }
 }
 
-/// Printable ASCII as a JSON string.
+/// A text as a JSON string. Names are printable; only the text of an answer may have control characters.
 fn put_text(out: &mut String, text: &str) {
     out.push('"');
     for character in text.chars() {
-        if matches!(character, '"' | '\\') {
-            out.push('\\');
+        match character {
+            '"' | '\\' => {
+                out.push('\\');
+                out.push(character);
+            }
+            '\n' => out.push_str("\\n"),
+            control if control < ' ' => put!(out, "\\u{:04x}", control as u32),
+            other => out.push(other),
         }
-        out.push(character);
     }
     out.push('"');
 }

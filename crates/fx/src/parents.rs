@@ -233,6 +233,11 @@ impl Parents {
         })
     }
 
+    /// Number of parents, which is that of the next one.
+    pub fn count(&self) -> usize {
+        self.parents.len()
+    }
+
     /// A parent by its number.
     pub fn get(&self, at: usize) -> &Parent {
         &self.parents[at]

@@ -82,7 +82,7 @@ impl Replay {
         self.last_ns = at_ns;
         self.batch.clear();
         self.engine.handle(at_ns, &input, &mut self.batch);
-        self.files.write(self.engine.setup(), &self.batch);
+        self.files.write(&self.engine.setup().labels, &self.batch);
         Ok(())
     }
 
@@ -90,7 +90,7 @@ impl Replay {
     pub fn wake(&mut self, at_ns: u64) {
         self.batch.clear();
         self.engine.handle_timeout(at_ns, &mut self.batch);
-        self.files.write(self.engine.setup(), &self.batch);
+        self.files.write(&self.engine.setup().labels, &self.batch);
     }
 
     /// The core.
@@ -112,7 +112,7 @@ impl Replay {
     pub fn finish(mut self) -> (Files, Engine) {
         self.batch.clear();
         self.engine.finish(&mut self.batch);
-        self.files.write(self.engine.setup(), &self.batch);
+        self.files.write(&self.engine.setup().labels, &self.batch);
         (self.files, self.engine)
     }
 }

@@ -27,8 +27,29 @@ impl Mean {
     }
 }
 
+/// Times from sending to the end: nearest ranks, none without an ended order.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Holds {
+    /// The median.
+    pub p50_ns: Option<u64>,
+    /// The ninth of ten.
+    pub p90_ns: Option<u64>,
+    /// The longest.
+    pub max_ns: Option<u64>,
+}
+
+impl Holds {
+    fn of(sorted: &[u64]) -> Holds {
+        Holds {
+            p50_ns: nearest_rank(sorted, 50),
+            p90_ns: nearest_rank(sorted, 90),
+            max_ns: nearest_rank(sorted, 100),
+        }
+    }
+}
+
 /// Score of a bank and a pair.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Score {
     /// Time with the pricing session up.
     pub up_ns: u64,
@@ -52,8 +73,8 @@ pub struct Score {
     pub rejects: [u64; RejectCode::COUNT],
     /// Number of times an order became unknown.
     pub unknown: u64,
-    /// Time from sending to the end, for each ended order.
-    pub holds_ns: Vec<u64>,
+    /// Time from sending to the end, over the ended orders.
+    pub holds: Holds,
     /// Fills better than the order's price.
     pub improved: u64,
     /// Other fills.
@@ -83,6 +104,8 @@ struct Present {
 #[derive(Debug, Clone)]
 pub struct Scorecard {
     scores: Vec<Score>,
+    /// Time from sending to the end of each ended order, by slot.
+    holds_ns: Vec<Vec<u64>>,
     /// Accumulated time up, and start of the present one, by bank.
     up: Vec<(u64, Option<u64>)>,
     /// Current state of each slot, and its start.
@@ -95,6 +118,7 @@ impl Scorecard {
     pub fn new(setup: &Setup) -> Scorecard {
         Scorecard {
             scores: vec![Score::default(); setup.slots()],
+            holds_ns: vec![Vec::new(); setup.slots()],
             up: vec![(0, None); setup.banks.len()],
             present: vec![Present::default(); setup.slots()],
             markouts: Markouts::default(),
@@ -104,8 +128,8 @@ impl Scorecard {
     /// Takes memory for this many further orders, twice the share of each slot.
     pub fn reserve(&mut self, orders: usize) {
         let share = (2 * orders).div_ceil(self.scores.len().max(1));
-        for score in &mut self.scores {
-            score.holds_ns.reserve(share);
+        for holds_ns in &mut self.holds_ns {
+            holds_ns.reserve(share);
         }
         self.markouts.reserve(orders);
     }
@@ -223,7 +247,7 @@ impl Scorecard {
     ) {
         let score = &mut self.scores[slot];
         let terms = &order.terms;
-        score.holds_ns.push(now_ns - terms.sent_ns);
+        self.holds_ns[slot].push(now_ns - terms.sent_ns);
         let is_miss_of_ours = order.is_cancel_asked() && order.state() != OrderState::Rejected;
         if let Some(code) = code.filter(|_| !is_miss_of_ours) {
             score.rejects[code as usize] += 1;
@@ -265,16 +289,18 @@ impl Scorecard {
 
     /// Score of a bank and a pair so far, without its penalty.
     pub fn of(&self, bank: Bank, slot: Slot, now_ns: u64) -> Score {
-        let mut score = self.scores[slot].clone();
+        let mut score = self.scores[slot];
         let (sum_ns, since_ns) = self.up[bank];
         score.up_ns = sum_ns + since_ns.map_or(0, |since_ns| now_ns - since_ns);
-        score.holds_ns.sort_unstable();
+        let mut holds_ns = self.holds_ns[slot].clone();
+        holds_ns.sort_unstable();
+        score.holds = Holds::of(&holds_ns);
         score
     }
 }
 
 /// The ⌈n × percent / 100⌉-th smallest of sorted values.
-pub fn nearest_rank(sorted: &[u64], percent: usize) -> Option<u64> {
+fn nearest_rank(sorted: &[u64], percent: usize) -> Option<u64> {
     let rank = (sorted.len() * percent).div_ceil(100);
     sorted.get(rank.checked_sub(1)?).copied()
 }

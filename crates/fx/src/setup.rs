@@ -7,6 +7,7 @@ use crate::config::{
     BankConfig, Config, OrderStyle, PairConfig, Recover, RiskConfig, RouterConfig, StreamKind,
     read_toml,
 };
+use crate::labels::{Labels, PairLabel};
 use crate::orders::RejectCode;
 use crate::ticks::QUANTITY_MAX;
 use std::collections::HashSet;
@@ -105,10 +106,8 @@ pub struct BankSetup {
 /// The checked configuration.
 #[derive(Debug, Clone)]
 pub struct Setup {
-    /// Prefix of identifiers.
-    pub prefix: Id,
-    /// Account of orders.
-    pub account: Id,
+    /// Prefix, account, and the names of banks and pairs.
+    pub labels: Labels,
     /// Time between printed composites, nanoseconds; 0 prints each change.
     pub conflate_ns: u64,
     /// Pairs.
@@ -172,8 +171,12 @@ impl Setup {
             .collect();
         match (prefix, account, wrong_values.error()) {
             (Some(prefix), Some(account), None) => Ok(Setup {
-                prefix,
-                account,
+                labels: Labels {
+                    prefix,
+                    account,
+                    banks: banks.iter().map(|bank| bank.config.name.clone()).collect(),
+                    pairs: pairs.iter().map(PairSetup::label).collect(),
+                },
                 conflate_ns: ns(config.conflate_ms),
                 pairs,
                 banks,
@@ -210,6 +213,17 @@ impl Setup {
     pub fn pair_of(&self, bank: Bank, symbol: &[u8]) -> Option<Pair> {
         let mut pairs = self.banks[bank].pairs.iter().copied();
         pairs.find(|pair| self.pairs[*pair].config.symbol.as_bytes() == symbol)
+    }
+}
+
+impl PairSetup {
+    fn label(&self) -> PairLabel {
+        PairLabel {
+            symbol: self.config.symbol.clone(),
+            base: self.base,
+            precision: self.config.precision,
+            sizes: self.config.sizes.clone(),
+        }
     }
 }
 

@@ -1,5 +1,6 @@
 //! `touchline journal`: list, print, verify and repair a journal, and copy it to another host.
 
+mod events;
 mod process;
 mod receive;
 mod send;
@@ -7,6 +8,7 @@ mod text;
 
 use crate::output::{Failure, say};
 use clap::Subcommand;
+use events::Events;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
@@ -26,7 +28,7 @@ enum Command {
     /// List the segments, one line each.
     #[command(after_help = LS_HELP)]
     Ls(Directory),
-    /// Print the records, one line each.
+    /// Print the records, one line each; a batch of a trading engine has one for each of its entries, too.
     #[command(after_help = PRINT_HELP)]
     Print(Print),
     /// Verify every record and judge the end: clean, cut by a crash, or damaged.
@@ -232,7 +234,7 @@ fn failed(error: Error) -> Failure {
 
 fn run_print(arguments: &Print) -> Result<(), Failure> {
     let directory = arguments.place.checked()?;
-    let mut text = String::new();
+    let (mut text, mut events) = (String::new(), Events::new());
     let mut written = Ok(());
     let mut give = |text: &mut String| {
         if written.is_ok() {
@@ -241,7 +243,7 @@ fn run_print(arguments: &Print) -> Result<(), Failure> {
         text.clear();
     };
     let result = read_from(directory, arguments.from, arguments.past_damage, |entry| {
-        text::record(&mut text, entry);
+        text::record(&mut text, entry, &mut events);
         if text.len() > TEXT_BYTES {
             give(&mut text);
         }

@@ -36,8 +36,8 @@ pub const TRADING: &[Mutant] = &[
     },
     Mutant {
         name: "execution: the journal of another engine is continued",
-        find: "if run.account != account {",
-        replace: "if run.account != account && false {",
+        find: "if run.account != own.account {",
+        replace: "if run.account != own.account && false {",
         test: "-p touchline-execution --test execution journal::the_journal_of_another_engine",
     },
     Mutant {
@@ -47,9 +47,21 @@ pub const TRADING: &[Mutant] = &[
         test: "-p touchline-execution --test execution journal::an_order_waits_for_the_disk_or_is_not_sent",
     },
     Mutant {
+        name: "execution: a batch without its last part happened",
+        find: "if place.is_last {",
+        replace: "{",
+        test: "-p touchline-execution --lib a_batch_without_its_last_part",
+    },
+    Mutant {
+        name: "execution: what the journal refused is published as journaled",
+        find: "self.publish_record(0);",
+        replace: "self.publish_record(self.next_event);",
+        test: "-p touchline-execution --lib what_the_journal_refused_has_no_number",
+    },
+    Mutant {
         name: "execution: an order does not wait for the disk",
-        find: "self.is_disk && count > 0",
-        replace: "false",
+        find: "if self.is_disk\n",
+        replace: "if false\n",
         test: "-p touchline-execution --test execution journal::an_order_waits_for_the_disk_or_is_not_sent",
     },
     Mutant {
@@ -78,14 +90,14 @@ pub const TRADING: &[Mutant] = &[
     },
     Mutant {
         name: "execution: a report is not in the journal",
-        find: "self.append(at_ns, &record)",
-        replace: "self.append_raw(0, at_ns, &[])",
+        find: "record.received(bank, bytes);",
+        replace: "let _ = bytes;",
         test: "-p touchline-execution --test execution restart::a_killed_engine_asks_for_its_order_and_has_its_position",
     },
     Mutant {
         name: "execution: the numbers of orders are used again after a restart",
-        find: "self.sent(order.bank, order.sequence);",
-        replace: "",
+        find: "sequence + 1",
+        replace: "0",
         test: "-p touchline-execution --test execution restart::a_killed_engine_asks_for_its_order_and_has_its_position",
     },
     Mutant {
@@ -99,12 +111,6 @@ pub const TRADING: &[Mutant] = &[
         find: "request <= self.last_request",
         replace: "request < self.last_request",
         test: "-p touchline-execution --lib a_command_is_admitted_once_and_in_its_time",
-    },
-    Mutant {
-        name: "execution: a replayed command is not in the journal",
-        find: "self.journal_command(time, client, command, request);",
-        replace: "admitted == Err(Unfit::Replayed) || self.journal_command(time, client, command, request);",
-        test: "-p touchline-execution --test execution desk::a_replayed_command_is_answered_and_in_the_journal",
     },
     Mutant {
         name: "execution: a flood of foreign reports does not end the session",
@@ -125,16 +131,10 @@ pub const TRADING: &[Mutant] = &[
         test: "-p touchline --test system fx::session_faults::messages_that_a_bank_skips",
     },
     Mutant {
-        name: "execution: a kill is recorded behind its command",
-        find: "admitted.is_ok() && command.kind() == Some(CommandKind::Kill);",
-        replace: "false;",
-        test: "-p touchline-execution --lib a_kill_is_recorded_before_its_command",
-    },
-    Mutant {
         name: "execution: a kill from the future refuses later commands",
         find: "filter(|request| *request <= latest)",
         replace: "filter(|_| latest > 0)",
-        test: "-p touchline-execution --lib a_kill_is_recorded_before_its_command",
+        test: "-p touchline-execution --lib a_kill_is_in_the_record_of_its_command",
     },
     Mutant {
         name: "execution: a kill in a file is refused behind a later command",

@@ -3,6 +3,7 @@
 use serde_json::{Map, Value};
 use std::collections::HashMap;
 use std::fmt::Write;
+use touchline_fx::lines::LineKind;
 use touchline_wire::fix::{Encoder, Precision};
 
 /// Decimals of an average price, at most.
@@ -98,16 +99,16 @@ impl Reports {
     }
 
     /// Takes a line of the engine: its kind, and its text.
-    pub fn take(&mut self, kind: u8, text: &str) {
-        if !matches!(kind, 1..=3) {
+    pub fn take(&mut self, kind: LineKind, text: &str) {
+        if !matches!(kind, LineKind::Decision | LineKind::Order | LineKind::Fill) {
             return;
         }
         let Ok(line) = serde_json::from_str::<Map<String, Value>>(text) else {
             return;
         };
         match kind {
-            1 => self.decision(&line),
-            2 => self.order(&line),
+            LineKind::Decision => self.decision(&line),
+            LineKind::Order => self.order(&line),
             _ => self.fill(line),
         }
     }

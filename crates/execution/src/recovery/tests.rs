@@ -2,18 +2,45 @@
 
 use super::*;
 use touchline_fx::config;
+use touchline_fx::desk_trades::DeskTrade;
+use touchline_fx::encoding::Encoder;
+use touchline_fx::event::{Event, Message, OrderEvent, OrderLine};
+use touchline_fx::input::Desk;
+use touchline_fx::orders::Terms;
+use touchline_fx::parents::{Lifetime, ParentTerms};
+use touchline_fx::plan::Style;
 use touchline_journal::format::FrameHead;
-use touchline_wire::fix::Encoder;
+use touchline_types::{Id, Price, Side};
 
 const CONFIG: &str = "date = \"20260105\"\nprefix = \"T\"\naccount = \"D\"\n[[pairs]]\nsymbol = \"EUR/USD\"\nprecision = 5\n\
                       spot_date = \"20260107\"\n[[banks]]\nname = \"A\"\npairs = [\"EUR/USD\"]\nstatus_final = true\n";
 
-/// What a run left of an order that was filled, each line record with as many lines as it had.
-fn journal() -> Vec<(u16, Vec<u8>)> {
-    let mut line = Vec::new();
-    records::put_line(&mut line, 2, "{}");
+fn setup() -> Setup {
+    let config: config::Config = config::read_toml(CONFIG).expect("a configuration");
+    Setup::new(config).expect("a setup")
+}
+
+/// A run with these names and this prefix begins.
+fn run(epoch: u64, account: &str) -> (u16, Vec<u8>) {
+    let mut labels = setup().labels;
+    labels.prefix = Id::lossy(format!("Te{epoch}").as_bytes());
+    labels.account = Id::lossy(account.as_bytes());
+    batch(0, 1, |record| record.run(epoch, "20260105", &labels))
+}
+
+/// A batch whose first entry has this number.
+fn batch(at_ns: u64, first: u64, put: impl FnOnce(&mut Encoder)) -> (u16, Vec<u8>) {
+    let mut record = Encoder::default();
+    record.begin(at_ns);
+    put(&mut record);
+    assert_eq!(record.finish(first), 1);
+    (records::kind::BATCH, record.part(0).to_vec())
+}
+
+/// A report of a bank: the order is filled.
+fn report() -> Vec<u8> {
     let mut message = [0; 512];
-    let mut encoder = Encoder::new(&mut message, b"FIX.4.4", b"8");
+    let mut encoder = touchline_wire::fix::Encoder::new(&mut message, b"FIX.4.4", b"8");
     for (tag, value) in [
         (49, "A"),
         (56, "T"),
@@ -35,65 +62,61 @@ fn journal() -> Vec<(u16, Vec<u8>)> {
     ] {
         encoder.bytes(tag, value.as_bytes());
     }
-    let bytes = encoder.finish().expect("it fits");
-    let parent =
-        r#"{"op":"parent","id":"P1","pair":"EUR/USD","side":"buy","qty":1000,"deadline_ms":1000}"#;
-    let order = records::Order {
-        sent_ns: 20,
+    encoder.finish().expect("it fits").to_vec()
+}
+
+/// What a run left of an order that was filled.
+fn journal() -> Vec<(u16, Vec<u8>)> {
+    let labels = setup().labels;
+    let parent = ParentTerms {
+        id: Id::lossy(b"P1"),
+        pair: 0,
+        side: Side::Bid,
         quantity: 1_000,
-        price: 110_000,
-        mid2: Some(220_000),
-        sequence: 2,
+        limit: None,
+        lifetime: Lifetime::Deadline,
+        deadline_ms: 1_000,
+        urgency: 1,
+        style: Style::Best,
+        partial: true,
+    };
+    let order = Terms {
+        id: Id::lossy(b"Te1-P1-1"),
+        parent: 0,
         bank: 0,
         pair: 0,
-        is_buy: true,
+        side: Side::Bid,
+        quantity: 1_000,
+        price: 110_000,
+        quote_id: None,
         is_fok: false,
         value_date: 20_260_107,
-        id: Id::lossy(b"Te1-P1-1"),
-        parent: Id::lossy(b"P1"),
-        quote_id: None,
+        sent_ns: 20,
+        mid2_sent: Some(220_000),
     };
-    let run = Run {
-        epoch: 1,
-        prefix: "Te1",
-        date: "20260105",
-        account: "D",
-        banks: vec!["A"],
-        pairs: vec!["EUR/USD"],
+    let accepted = Event::Accepted {
+        number: 0,
+        terms: parent,
     };
-    let lines = |at_ns, first| Record::Lines {
-        at_ns,
-        first,
-        lines: &line,
-    };
-    let session = Record::Session {
-        at_ns: 10,
+    let sent = Event::Order(OrderLine {
+        id: Some(order.id),
+        number: Some(0),
         bank: 0,
-        is_up: true,
-    };
-    let report = Record::Report {
-        at_ns: 30,
-        bank: 0,
-        bytes,
-    };
-    let decided = Record::Decided {
-        at_ns: 20,
-        text: parent,
-    };
-    let all = [
-        Record::Run(run),
-        session,
-        decided,
-        Record::Order(order),
-        lines(20, 1),
-        report,
-        lines(30, 2),
-    ];
-    let encoded = all.iter().map(|record| {
-        let mut body = Vec::new();
-        (record.encode(&mut body), body)
+        what: OrderEvent::Sent,
+        status: None,
+        code: None,
+        message: Some(Message::Order(order)),
     });
-    encoded.collect()
+    let none = Batch::default();
+    vec![
+        run(1, "D"),
+        batch(10, 2, |record| record.session(0, true)),
+        batch(20, 3, |record| {
+            record.event(&labels, &none, &(20, accepted), 0);
+            record.event(&labels, &none, &(20, sent), 2);
+        }),
+        batch(30, 5, |record| record.received(0, &report())),
+    ]
 }
 
 fn recovered(records: &[(u16, Vec<u8>)]) -> Recovered {
@@ -101,9 +124,7 @@ fn recovered(records: &[(u16, Vec<u8>)]) -> Recovered {
 }
 
 fn read(records: &[(u16, Vec<u8>)]) -> Result<Recovered, RecoveryError> {
-    let config: config::Config = config::read_toml(CONFIG).expect("a configuration");
-    let setup = Setup::new(config).expect("a setup");
-    recover_from(&setup, |each| {
+    recover_from(&setup(), |each| {
         for (kind, body) in records {
             let head = FrameHead {
                 length: 0,
@@ -129,7 +150,7 @@ fn read(records: &[(u16, Vec<u8>)]) -> Result<Recovered, RecoveryError> {
 /// Records that other rules wrote are refused with their cure, and so are those of a later version.
 #[test]
 fn records_of_another_version_are_refused() {
-    for (version, is_read) in [(1, false), (records::VERSION, true), (3, false)] {
+    for (version, is_read) in [(2, false), (records::VERSION, true), (4, false)] {
         let stream = Stream {
             content: records::CONTENT,
             schema: 0,
@@ -148,89 +169,120 @@ fn records_of_another_version_are_refused() {
     }
 }
 
+/// Each batch has its input with everything that followed: wherever the run died, the state is that of the last whole batch.
+#[test]
+fn a_journal_is_restored_up_to_its_last_batch() {
+    let journal = journal();
+    let whole = recovered(&journal);
+    assert_eq!(whole.engine.positions().of(0).units, 1_000);
+    assert_eq!((whole.orders, whole.next_event), (1, 6));
+    assert_eq!(whole.numbers[0].both(), (3, 3));
+    let sent = recovered(&journal[..3]);
+    assert_eq!(sent.engine.positions().of(0).units, 0);
+    assert_eq!((sent.orders, sent.next_event), (1, 5));
+    assert_eq!(sent.numbers[0].both(), (3, 1));
+    assert_eq!(recovered(&journal[..2]).orders, 0);
+}
+
+/// A batch of several parts happened if its last part is there. The next run uses the numbers of the others again.
+#[test]
+fn a_batch_without_its_last_part_did_not_happen() {
+    let mut record = Encoder::default();
+    record.begin(40);
+    let text = "x".repeat(8_000);
+    for request in 1..=20 {
+        record.command(request, "desk", "ann", &text);
+    }
+    let count = record.finish(6);
+    assert!(count > 2, "{count} parts");
+    let mut all = journal();
+    for place in 0..count {
+        assert_eq!(recovered(&all).next_event, 6);
+        assert!(recovered(&all).requests.is_empty());
+        all.push((records::kind::BATCH, record.part(place).to_vec()));
+    }
+    let whole = recovered(&all);
+    assert_eq!((whole.next_event, whole.requests["desk"].last), (26, 20));
+    // The next run begins behind a part without the last.
+    all.pop();
+    all.push(run(2, "D"));
+    all.push(batch(50, 7, |record| {
+        record.command(3, "desk", "ann", "{}")
+    }));
+    let next = recovered(&all);
+    assert_eq!((next.next_event, next.requests["desk"].last), (8, 3));
+}
+
+/// An order of a pair whose prices had other ticks would be one at another price.
+#[test]
+fn a_pair_with_other_ticks_is_another_pair() {
+    let mut labels = setup().labels;
+    labels.prefix = Id::lossy(b"Te1");
+    labels.pairs[0].precision = 4;
+    let mut all = journal();
+    all[0] = batch(0, 1, |record| record.run(1, "20260105", &labels));
+    let error = read(&all).expect_err("other ticks");
+    assert!(error.to_string().contains("EUR/USD"), "{error}");
+}
+
 /// A booking of two persons is in the position after a restart, also if they may not book any more; a proposal waits for its second
 /// person.
 #[test]
 fn bookings_are_restored_whoever_may_book_now() {
-    let book = |id: &str, by: &str, pair: &str| {
-        let text = format!(
-            r#"{{"op":"book","id":"{id}","pair":"{pair}","side":"sell","qty":7,"price":"1.100000001","bank":null,"value_date":"20260107","by":"{by}"}}"#
-        );
-        let mut body = Vec::new();
-        let record = Record::Decided {
-            at_ns: 40,
-            text: &text,
+    let book = |id: &str, by: &str, bank: Option<usize>| {
+        let id = Id::lossy(id.as_bytes());
+        let trade = DeskTrade {
+            id,
+            pair: 0,
+            side: Side::Ask,
+            quantity: 7,
+            price: Price(1_100_000_001),
+            bank,
+            value_date: Id::lossy(b"20260107"),
         };
-        (record.encode(&mut body), body)
+        let desk = Desk::Book {
+            id: Some(id),
+            by: Some(Id::lossy(by.as_bytes())),
+            trade: Some(trade),
+        };
+        batch(40, 6, |record| record.decision(&desk))
     };
     let mut all = journal();
-    all.push(book("open", "ann", "EUR/USD"));
-    all.push(book("open", "bob", "EUR/USD"));
-    all.push(book("waits", "ann", "EUR/USD"));
+    all.push(book("open", "ann", None));
+    all.push(book("open", "bob", None));
+    all.push(book("waits", "ann", None));
     let found = recovered(&all);
     assert_eq!(found.engine.positions().of(0).units, 993);
-    all.push(book("waits", "ann", "EUR/USD"));
+    all.push(book("waits", "ann", None));
     assert_eq!(recovered(&all).engine.positions().of(0).units, 993);
-    all.push(book("waits", "bob", "EUR/USD"));
+    all.push(book("waits", "bob", None));
     assert_eq!(recovered(&all).engine.positions().of(0).units, 986);
-    all.push(book("other", "ann", "GBP/USD"));
-    let error = read(&all).expect_err("a pair that is not configured");
+    // Of a bank that is not configured any more.
+    let mut labels = setup().labels;
+    labels.prefix = Id::lossy(b"Te2");
+    labels.banks.push("B".to_owned());
+    all.push(batch(40, 6, |record| record.run(2, "20260105", &labels)));
+    all.push(book("other", "ann", Some(1)));
+    let error = read(&all).expect_err("a bank that is not configured");
     assert!(error.to_string().contains("booking other"), "{error}");
-}
-
-fn fills(recovered: &Recovered) -> usize {
-    let events = recovered.untold.iter().flat_map(|batch| &batch.events);
-    events
-        .filter(|(_, event)| matches!(event, Event::Fill(_)))
-        .count()
-}
-
-/// Wherever the run died: a fill whose lines the journal has is not told again, and one without lines is; an order
-/// without lines, too.
-#[test]
-fn what_a_run_could_not_tell_is_told_by_the_next() {
-    let journal = journal();
-    let whole = recovered(&journal);
-    assert_eq!((whole.untold.len(), whole.next_line), (0, 3));
-    assert_eq!(whole.engine.positions().of(0).units, 1_000);
-    let cut = recovered(&journal[..6]);
-    assert_eq!((fills(&cut), cut.next_line), (1, 2));
-    let mut events = cut.untold.iter().flat_map(|batch| &batch.events);
-    assert!(events.any(|(_, event)| matches!(event, Event::Ended(_))));
-    assert_eq!(cut.engine.positions().of(0).units, 1_000);
-    let order = recovered(&journal[..4]);
-    let is_order =
-        |event: &Event| matches!(event, Event::Order(line) if line.what == OrderEvent::Sent);
-    let events: Vec<_> = order
-        .untold
-        .iter()
-        .flat_map(|batch| &batch.events)
-        .collect();
-    assert!(events.len() == 1 && is_order(&events[0].1), "{events:?}");
 }
 
 /// Numbers of commands are of the boot clock: after a boot of the host they begin again, also for the second start in it, which would
 /// refuse every command otherwise, a kill included.
 #[test]
 fn numbers_of_commands_begin_again_with_a_boot() {
-    let encode = |record: Record<'_>| {
-        let mut body = Vec::new();
-        (record.encode(&mut body), body)
-    };
     let boot = |id: u8| {
-        encode(Record::Boot {
+        let mut body = Vec::new();
+        let record = Record::Boot {
             at_ns: 30,
             id: [id; 16],
             lacks_before: 0,
-        })
+        };
+        (record.encode(&mut body), body)
     };
     let command = |request| {
-        encode(Record::Command {
-            at_ns: 30,
-            request,
-            client: "desk",
-            person: "desk",
-            text: crate::desk::KILL,
+        batch(30, 6, |record| {
+            record.command(request, "desk", "desk", crate::desk::KILL);
         })
     };
     let known = |records: &[(u16, Vec<u8>)]| {
@@ -253,18 +305,6 @@ fn numbers_of_commands_begin_again_with_a_boot() {
 /// A standby reads the journal from its first record on, and does not open it before.
 #[test]
 fn the_first_run_says_whose_the_journal_is() {
-    let run = |epoch, account| {
-        let run = Run {
-            epoch,
-            prefix: if epoch == 1 { "Te1" } else { "Te2" },
-            date: "20260105",
-            account,
-            banks: vec!["A"],
-            pairs: vec!["EUR/USD"],
-        };
-        let mut body = Vec::new();
-        (Record::Run(run).encode(&mut body), body)
-    };
     let refused = read(&[run(1, "E")]);
     assert!(
         matches!(refused, Err(RecoveryError::Other { .. })),

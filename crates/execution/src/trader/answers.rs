@@ -53,7 +53,7 @@ fn answer(
     core.incidents.clear();
     let (request, text) = (time.mono_ns, text.to_owned());
     core.command(time, &client, &Command { request, text }, admitted);
-    let line = core.out.lines.last().expect("an answer");
+    let line = core.out.answers.last().expect("an answer");
     let refused = |incident: &Incident| match incident {
         Incident::Refused { reason, .. } => Some(reason.clone()),
         _ => None,

@@ -1,10 +1,9 @@
 //! What broken variants of the engine do beside the rules.
 
-use super::carry::Core;
+use super::carry::{Cause, Commanded, Core};
 use crate::edge::{Link, Output};
-use crate::records::Record;
 use crate::variant::Variant;
-use touchline_fx::event::Message;
+use touchline_fx::event::{Answer, Message};
 use touchline_fx::input::{Desk, Input};
 use touchline_fx::orders::OrderState;
 use touchline_fx::setup::Bank;
@@ -25,19 +24,26 @@ impl<O: Output, L: Link> Core<O, L> {
         let unknown = live.filter(|order| order.state() == ends);
         let unknown: Vec<_> = unknown.map(|order| (order.terms.id, order.cum())).collect();
         for (id, cum) in unknown {
-            let text = format!(
-                r#"{{"op":"resolve","clordid":"{}","cum":{cum}}}"#,
-                id.as_str()
-            );
-            let at_ns = time.wall_ns;
-            let _ = self.append(at_ns, &Record::Decided { at_ns, text: &text });
-            let (id, cum) = (Some(id), Some(cum));
             let resolve = Desk::Resolve {
-                id,
-                cum,
+                id: Some(id),
+                cum: Some(cum),
                 price: None,
             };
-            self.handle(time, &Input::Desk(resolve));
+            let command = Commanded {
+                person: "",
+                text: "",
+                request: 0,
+                decision: Some(&resolve),
+                answer: Answer {
+                    client: "",
+                    request: 0,
+                    answer: "done",
+                    reason: None,
+                    cause: None,
+                },
+                needs_record: true,
+            };
+            self.handle_for(time, &Input::Desk(resolve), Cause::Command(command));
         }
     }
 

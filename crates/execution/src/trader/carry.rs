@@ -5,30 +5,62 @@ use super::{Incident, Path, Quotes, Totals};
 use crate::config::ClientConfig;
 use crate::edge::{Link, Output};
 use crate::order_session::OrderSession;
-use crate::records::{self, Order, Record};
+use crate::records::{Record, kind};
 use crate::statistics::BankCounts;
 use crate::variant::Variant;
 use std::collections::VecDeque;
-use touchline_fx::event::{Alarm, Event, Message, OrderEvent, OrderLine};
-use touchline_fx::input::{Desk, Input, ParentRequest, Session};
-use touchline_fx::lines::{LineKind, body, each_line, fields, msg_type};
+use touchline_fx::encoding::Encoder as Events;
+use touchline_fx::event::{Alarm, Answer, Event, Message, OrderEvent, OrderLine};
+use touchline_fx::input::{Desk, Input, Session};
+use touchline_fx::lines::{fields, msg_type};
 use touchline_fx::orders::Terms;
-use touchline_fx::risk::Refusal;
-use touchline_fx::setup::{Bank, Setup};
+use touchline_fx::setup::Bank;
 use touchline_fx::stages::Stage;
-use touchline_fx::{Batch, Engine};
-use touchline_journal::Refused;
-use touchline_types::{Id, ReceiveTime, Side};
+use touchline_fx::{Batch, Engine, Labels};
+use touchline_journal::{Appended, Refused};
+use touchline_types::{Id, ReceiveTime};
 use touchline_wire::fix::{Encoder, Precision};
 
 /// TransactTime.
 const TRANSACT_TIME: u32 = 60;
 /// Incidents that wait for the log at most.
 const INCIDENTS_MAX: usize = 1_024;
-/// Largest record of lines; more lines become another record.
-const LINES_BYTES_MAX: usize = 48 << 10;
 /// Most paths that a round keeps.
 pub(super) const PATHS_MAX: usize = 4_096;
+/// Bytes of a command that its record has; a longer one was refused for its length.
+const EVIDENCE_BYTES: usize = 8 << 10;
+
+/// What made a batch; its record begins with it.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Cause<'a> {
+    /// A timer, the engine itself, or quotes, which are in no journal.
+    None,
+    /// A message of a bank about orders.
+    Received(Bank, &'a [u8]),
+    /// An order session came up or was lost.
+    Session(Bank, bool),
+    /// A command.
+    Command(Commanded<'a>),
+    /// Nobody's command was refused.
+    Answer(Answer<'a>),
+}
+
+/// A command that was handled.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Commanded<'a> {
+    /// The person of its client.
+    pub person: &'a str,
+    /// As received.
+    pub text: &'a str,
+    /// Number in the journal.
+    pub request: u64,
+    /// What a restart handles again.
+    pub decision: Option<&'a Desk>,
+    /// The answer.
+    pub answer: Answer<'a>,
+    /// Whether its record must be in the journal to execute it.
+    pub needs_record: bool,
+}
 
 /// What a run finds of its host.
 #[derive(Debug, Clone, Copy, Default)]
@@ -65,12 +97,10 @@ pub(super) struct Core<O, L> {
     pub totals: Totals,
     /// Everybody who may send commands.
     pub clients: Vec<ClientConfig>,
-    /// What the run before could not tell, until this one begins.
-    pub untold: Vec<Batch>,
     /// The boot of the host, until this run begins.
     pub boot: Boot,
-    /// Number of the next line.
-    pub next_line: u64,
+    /// Number of the next entry in the journal.
+    pub next_event: u64,
     /// Counts of each bank.
     pub banks: Vec<BankCounts>,
     /// Faults of each bank's order session.
@@ -87,10 +117,10 @@ pub(super) struct Core<O, L> {
     pub connects_next: Bank,
     /// Orders of the present batch, by bank.
     pub ahead: Vec<u64>,
+    /// The record of the present batch.
+    pub record: Events,
+    /// Body of another record.
     pub body: Vec<u8>,
-    pub text: String,
-    pub lines: Vec<u8>,
-    pub line: String,
 }
 
 impl<O: Output, L: Link> Core<O, L> {
@@ -126,34 +156,22 @@ impl<O: Output, L: Link> Core<O, L> {
         if self.engine.next_timeout_ns() <= time.wall_ns {
             self.batch.clear();
             self.engine.handle_timeout(time.wall_ns, &mut self.batch);
-            self.carry_out(time, None);
+            self.carry_out(time, Cause::None);
         }
     }
 
-    /// Passes an input to the core, and carries out the result. Timers that are due before it are carried out before it,
-    /// so that the journal has everything in the order of its times.
+    /// Passes an input to the core, and carries out the result.
     pub fn handle(&mut self, time: ReceiveTime, input: &Input<'_>) {
+        self.handle_for(time, input, Cause::None);
+    }
+
+    /// [`Core::handle`] of an input that the journal has. Timers that are due before it are carried out before it, so that the journal
+    /// has everything in the order of its times.
+    pub fn handle_for(&mut self, time: ReceiveTime, input: &Input<'_>, cause: Cause<'_>) {
         self.wake(time);
         self.batch.clear();
         self.engine.handle(time.wall_ns, input, &mut self.batch);
-        self.carry_out(time, None);
-    }
-
-    /// [`Core::handle`] of a requested parent; `text` is its command, which the journal has if it is accepted.
-    ///
-    /// # Errors
-    /// The parent is refused.
-    pub fn accept(
-        &mut self,
-        time: ReceiveTime,
-        request: &ParentRequest,
-        text: &str,
-    ) -> Result<usize, Refusal> {
-        self.wake(time);
-        self.batch.clear();
-        let accepted = self.engine.accept(time.wall_ns, request, &mut self.batch);
-        self.carry_out(time, accepted.is_ok().then_some(text));
-        accepted
+        self.carry_out(time, cause);
     }
 
     /// Sets the kill switch by itself.
@@ -171,38 +189,46 @@ impl<O: Output, L: Link> Core<O, L> {
         }
     }
 
-    /// Carries out a batch; `parent` is the command of the parent that was accepted in it.
-    fn carry_out(&mut self, time: ReceiveTime, parent: Option<&str>) {
-        if self.batch.events.is_empty() {
+    /// Carries out a batch: nothing leaves before its record is in the journal.
+    pub fn carry_out(&mut self, time: ReceiveTime, cause: Cause<'_>) {
+        if self.batch.events.is_empty() && matches!(cause, Cause::None) {
             return;
         }
         let mut batch = std::mem::take(&mut self.batch);
         let cancels = self.totals.cancels;
-        if Variant::SentBeforeJournaled.is_on() {
-            self.send_decisions(&batch, None, time);
+        let is_sent = Variant::SentBeforeJournaled.is_on();
+        if is_sent {
+            self.send_decisions(&batch, true, true, time);
         }
-        let failed = self.journal_decisions(&batch, parent);
+        let journaled = self.journal(&batch, cause, time);
         batch.stages.lap(Stage::Journal);
-        if !Variant::SentBeforeJournaled.is_on() {
-            self.send_decisions(&batch, failed.as_ref().map(|(count, _)| *count), time);
+        let may_order = self.is_safe(&batch, &journaled);
+        if !is_sent {
+            self.send_decisions(&batch, may_order.is_ok(), journaled.is_ok(), time);
         }
         batch.stages.lap(Stage::Sent);
         if self.totals.cancels > cancels {
             (_, self.last_canceled) = batch.stages.span();
         }
-        self.tell(&batch, parent, time.wall_ns);
+        self.publish(&batch, cause, journaled.is_ok(), time);
+        self.tell(&batch, time);
         batch.clear();
         self.batch = batch;
-        if let Some((_, why)) = failed {
+        if let Err(why) = may_order {
             self.journal_failed(&why, time);
         }
         #[cfg(test)]
         self.reject_unknown(time);
     }
 
-    /// Sends the messages of a batch; of its orders only the first `journaled`, if not all are in the journal.
-    fn send_decisions(&mut self, batch: &Batch, journaled: Option<usize>, time: ReceiveTime) {
-        let mut orders = 0;
+    /// Sends the messages of a batch. Its orders leave only if they are in the journal.
+    fn send_decisions(
+        &mut self,
+        batch: &Batch,
+        may_order: bool,
+        is_journaled: bool,
+        time: ReceiveTime,
+    ) {
         for (_, event) in &batch.events {
             let Event::Order(line) = event else { continue };
             let Some(message) = sent(line) else { continue };
@@ -215,105 +241,160 @@ impl<O: Output, L: Link> Core<O, L> {
             }
             self.is_filled[line.bank] = true;
             match message {
-                Message::Order(terms) => {
-                    let is_journaled = journaled.is_none_or(|count| orders < count);
-                    orders += 1;
-                    self.send_order(terms, message, is_journaled, time);
-                }
-                _ => self.send_other(line.bank, message, time),
+                Message::Order(terms) => self.send_order(terms, message, may_order, time),
+                _ => self.send_other(line.bank, message, is_journaled, time),
             }
         }
         self.flush_filled(time);
     }
 
-    /// Journals the decisions of a batch, its orders among them. On failure: how many orders are in the journal, and why
-    /// the next is not.
-    fn journal_decisions(
+    /// Appends the record of a batch, if there is anything to record.
+    ///
+    /// # Errors
+    /// The journal does not have it.
+    fn journal(
         &mut self,
         batch: &Batch,
-        parent: Option<&str>,
-    ) -> Option<(usize, String)> {
-        let mut ahead = std::mem::take(&mut self.ahead);
-        ahead.fill(0);
-        let (mut count, mut last) = (0, None);
-        let mut failed = self
-            .is_journal_dead
-            .then(|| (0, "it had failed".to_owned()));
-        for (at_ns, event) in &batch.events {
-            let appended = match event {
-                Event::Accepted { .. } if Variant::ParentNotJournaled.is_on() => continue,
-                Event::Kill { .. } if Variant::KillNotJournaled.is_on() => continue,
-                Event::Accepted { .. } => {
-                    let text = parent.unwrap_or_default();
-                    let record = Record::Decided {
-                        at_ns: *at_ns,
-                        text,
-                    };
-                    self.append(*at_ns, &record)
-                }
-                Event::Kill { by } => {
-                    let by = by.as_ref().map_or("", Id::as_str);
-                    let text = serde_json::json!({"op": "kill", "by": by}).to_string();
-                    let text = &text;
-                    self.append(
-                        *at_ns,
-                        &Record::Decided {
-                            at_ns: *at_ns,
-                            text,
-                        },
-                    )
-                }
-                Event::Order(line) => match sent(line) {
-                    Some(Message::Order(_)) if failed.is_some() => continue,
-                    Some(Message::Order(terms)) => {
-                        let sequence = self.sessions[terms.bank].next_out() + ahead[terms.bank];
-                        ahead[terms.bank] += 1;
-                        let order = self.order_of(terms, sequence);
-                        self.append(terms.sent_ns, &Record::Order(order))
-                            .inspect(|_| count += 1)
-                    }
-                    // It leaves before the orders behind it, and is journaled when it does.
-                    Some(_) => {
-                        ahead[line.bank] += u64::from(!Variant::QuestionsUncounted.is_on());
-                        continue;
-                    }
-                    None => continue,
-                },
-                _ => continue,
-            };
-            match appended {
+        cause: Cause<'_>,
+        time: ReceiveTime,
+    ) -> Result<Option<Appended>, Refused> {
+        self.encode(batch, cause, time.wall_ns);
+        if self.record.is_empty() {
+            return Ok(None);
+        }
+        if Variant::PublishedBeforeJournaled.is_on() {
+            self.publish_record(self.next_event);
+        }
+        let mut record = std::mem::take(&mut self.record);
+        let mut last = None;
+        for place in 0..record.finish(self.next_event) {
+            match self.append_raw(kind::BATCH, time.wall_ns, record.part(place)) {
                 Ok(appended) => last = Some(appended),
                 Err(refused) => {
-                    failed.get_or_insert((count, refused.to_string()));
+                    self.record = record;
+                    return Err(refused);
                 }
             }
         }
-        self.ahead = ahead;
-        // mutant: execution: an order does not wait for the disk
-        if let Some(last) = last.filter(|_| self.is_disk && count > 0)
-            && !self.out.wait_until_safe(&last, self.sync_wait_ns)
-        {
-            failed = Some((0, "the disk is too slow".to_owned()));
-        }
-        failed
+        self.record = record;
+        Ok(last)
     }
 
-    fn order_of(&self, terms: &Terms, sequence: u64) -> Order {
-        Order {
-            sent_ns: terms.sent_ns,
-            quantity: terms.quantity,
-            price: terms.price,
-            mid2: terms.mid2_sent,
-            sequence,
-            bank: terms.bank as u16,
-            pair: terms.pair as u16,
-            is_buy: terms.side == Side::Bid,
-            is_fok: terms.is_fok,
-            value_date: terms.value_date,
-            id: terms.id,
-            parent: self.engine.parents().get(terms.parent).terms.id,
-            quote_id: terms.quote_id,
+    /// Writes the cause of a batch and its events, composites excepted.
+    fn encode(&mut self, batch: &Batch, cause: Cause<'_>, at_ns: u64) {
+        let record = &mut self.record;
+        record.begin(at_ns);
+        match cause {
+            Cause::None | Cause::Answer(_) => {}
+            // mutant: execution: a report is not in the journal
+            Cause::Received(bank, bytes) if !Variant::ReportNotJournaled.is_on() => {
+                record.received(bank, bytes);
+            }
+            Cause::Received(..) => {}
+            Cause::Session(bank, is_up) => record.session(bank, is_up),
+            Cause::Command(command) => {
+                let text = shortened(command.text);
+                record.command(command.request, command.answer.client, command.person, text);
+                let is_lost = Variant::BookingNotJournaled.is_on();
+                let decision = command.decision;
+                let decision =
+                    decision.filter(|decision| !(is_lost && matches!(decision, Desk::Book { .. })));
+                if let Some(decision) = decision {
+                    record.decision(decision);
+                }
+            }
         }
+        let mut ahead = std::mem::take(&mut self.ahead);
+        ahead.fill(0);
+        for event in &batch.events {
+            let sequence = match &event.1 {
+                Event::Composite { .. } => continue,
+                Event::Accepted { .. } if Variant::ParentNotJournaled.is_on() => continue,
+                Event::Kill { .. } if Variant::KillNotJournaled.is_on() => continue,
+                Event::Order(line) => sent(line).map_or(0, |message| {
+                    let ahead = &mut ahead[line.bank];
+                    let sequence = self.sessions[line.bank].next_out() + *ahead;
+                    let is_order = matches!(message, Message::Order(_));
+                    *ahead += u64::from(is_order || !Variant::QuestionsUncounted.is_on());
+                    sequence
+                }),
+                _ => 0,
+            };
+            let labels = &self.engine.setup().labels;
+            self.record.event(labels, batch, event, sequence);
+        }
+        self.ahead = ahead;
+        if let Cause::Command(Commanded { answer, .. }) | Cause::Answer(answer) = cause {
+            self.record.answer(&answer);
+        }
+    }
+
+    /// Whether the orders of a batch may leave: its record is in the journal, and on the disk if it must be.
+    fn is_safe(
+        &mut self,
+        batch: &Batch,
+        journaled: &Result<Option<Appended>, Refused>,
+    ) -> Result<(), String> {
+        let last = match journaled {
+            Ok(last) => last,
+            Err(refused) => return Err(refused.to_string()),
+        };
+        let is_order = |event: &Event| {
+            matches!(
+                event,
+                Event::Order(OrderLine {
+                    message: Some(Message::Order(_)),
+                    ..
+                })
+            )
+        };
+        // mutant: execution: an order does not wait for the disk
+        if self.is_disk
+            && let Some(last) = last
+            && batch.events.iter().any(|(_, event)| is_order(event))
+            && !self.out.wait_until_safe(last, self.sync_wait_ns)
+        {
+            return Err("the disk is too slow".to_owned());
+        }
+        Ok(())
+    }
+
+    /// Publishes the record of a batch, after the journal has it, and its composites. The numbers of entries that the journal does not
+    /// have are used again by the next run, so that those have none.
+    fn publish(&mut self, batch: &Batch, cause: Cause<'_>, is_journaled: bool, time: ReceiveTime) {
+        if is_journaled {
+            let entries = self.record.entries();
+            if entries > 0 && !Variant::PublishedBeforeJournaled.is_on() {
+                self.publish_record(self.next_event);
+            }
+            self.next_event += entries;
+        } else {
+            self.encode(batch, unexecuted(cause), time.wall_ns);
+            // mutant: execution: what the journal refused is published as journaled
+            self.publish_record(0);
+        }
+        self.publish_composites(batch, time);
+    }
+
+    fn publish_record(&mut self, first: u64) {
+        for place in 0..self.record.finish(first) {
+            self.out.publish(self.record.part(place));
+        }
+    }
+
+    fn publish_composites(&mut self, batch: &Batch, time: ReceiveTime) {
+        let is_composite = |event: &&(u64, Event)| matches!(event.1, Event::Composite { .. });
+        let composites = batch.events.iter().filter(is_composite);
+        if composites.clone().next().is_none() {
+            return;
+        }
+        self.record.begin(time.wall_ns);
+        for event in composites {
+            self.totals.composites += 1;
+            let labels = &self.engine.setup().labels;
+            self.record.event(labels, batch, event, 0);
+        }
+        self.publish_record(0);
     }
 
     /// Sends an order that is in the journal. One that cannot be sent is asked for like any other.
@@ -334,10 +415,10 @@ impl<O: Output, L: Link> Core<O, L> {
             return;
         }
         let wall = self.wall(time);
-        let setup = self.engine.setup();
+        let labels = &self.engine.setup().labels;
         let session = &mut self.sessions[terms.bank];
         let sent = session.send("D", wall, |encoder| {
-            put_fields(setup, message, (time, wall), encoder);
+            put_fields(labels, message, (time, wall), encoder);
         });
         match sent {
             Ok(_) => {
@@ -350,25 +431,13 @@ impl<O: Output, L: Link> Core<O, L> {
         }
     }
 
-    fn send_other(&mut self, bank: Bank, message: &Message, time: ReceiveTime) {
-        let mut text = std::mem::take(&mut self.text);
-        text.clear();
-        body(self.engine.setup(), message, &mut text);
-        let (at_ns, sequence) = (time.wall_ns, self.sessions[bank].next_out());
-        let record = Record::Message {
-            at_ns,
-            bank: bank as u16,
-            sequence,
-            body: &text,
-        };
-        // Cancels and questions make no position: they leave even if the journal cannot be written.
-        let appended = self.append(at_ns, &record);
-        self.text = text;
+    /// Sends a cancel or a question. It makes no position: it leaves even if the journal cannot be written.
+    fn send_other(&mut self, bank: Bank, message: &Message, is_journaled: bool, time: ReceiveTime) {
         let wall = self.wall(time);
-        let setup = self.engine.setup();
+        let labels = &self.engine.setup().labels;
         let session = &mut self.sessions[bank];
         let sent = session.send(msg_type(message), wall, |encoder| {
-            put_fields(setup, message, (time, wall), encoder);
+            put_fields(labels, message, (time, wall), encoder);
         });
         let is_cancel = matches!(message, Message::Cancel { .. });
         match message {
@@ -381,7 +450,7 @@ impl<O: Output, L: Link> Core<O, L> {
             _ => self.faults[bank].grant(0),
         }
         self.totals.cancels += u64::from(is_cancel && sent.is_ok());
-        if sent.is_ok() && appended.is_ok() {
+        if sent.is_ok() && is_journaled {
             session.note_journaled(session.numbers());
         }
     }
@@ -412,138 +481,94 @@ impl<O: Output, L: Link> Core<O, L> {
         self.sessions[bank].flush();
     }
 
-    /// Journals the lines of a batch, then publishes them; alarms become incidents.
-    pub fn tell(&mut self, batch: &Batch, parent: Option<&str>, at_ns: u64) {
-        let mut lines = std::mem::take(&mut self.lines);
-        let mut line = std::mem::take(&mut self.line);
-        lines.clear();
-        let mut events = batch.events.iter();
-        let mut first = self.next_line;
-        let (drop_copy, totals, setup) = (&mut self.out, &mut self.totals, self.engine.setup());
-        let next_line = &mut self.next_line;
-        let faults = &mut self.faults;
-        let mut incidents = Vec::new();
-        let mut full = Vec::new();
-        each_line(setup, batch, &mut line, |kind, text| {
-            let event = events.next().map(|(_, event)| event);
-            if kind == LineKind::Composite {
-                totals.composites += 1;
-                drop_copy.publish(0, 0, text);
-                return;
-            }
-            let mut put = |kind: u8, text: &str| {
-                *next_line += 1;
-                if lines.len() + text.len() > LINES_BYTES_MAX {
-                    full.push((first, std::mem::take(&mut lines)));
-                    first = *next_line - 1;
-                }
-                records::put_line(&mut lines, kind, text);
-            };
+    /// Counts the events of a batch, and tells those for which somebody may have to act.
+    fn tell(&mut self, batch: &Batch, time: ReceiveTime) {
+        for (_, event) in &batch.events {
             match event {
-                Some(Event::Alarm { what, bank, order }) => {
-                    totals.alarms += 1;
-                    let told = match (bank, what) {
-                        (Some(bank), Alarm::DontKnow('D') | Alarm::UnknownExec) => {
-                            faults[*bank].foreign(at_ns).map_err(|count| (*bank, count))
-                        }
-                        _ => Ok(()),
-                    };
-                    if let Err((bank, count)) = told {
-                        let bank = setup.banks[bank].config.name.clone();
-                        let foreign = count.map(|count| Incident::Foreign { bank, count });
-                        incidents.extend(foreign);
-                        put(number_of(kind), text);
-                        return;
-                    }
-                    incidents.push(Incident::Alarm {
-                        what: *what,
-                        bank: bank
-                            .map_or_else(String::new, |bank| setup.banks[bank].config.name.clone()),
-                        order: *order,
-                    });
+                Event::Alarm { what, bank, order } => {
+                    self.totals.alarms += 1;
+                    self.tell_alarm(*what, *bank, *order, time.wall_ns);
                 }
-                Some(Event::Kill { by }) => {
-                    totals.kills += 1;
-                    incidents.push(Incident::Killed { by: *by });
+                Event::Kill { by } => {
+                    self.totals.kills += 1;
+                    self.incident(Incident::Killed { by: *by });
                 }
-                Some(Event::Fill(_)) => totals.fills += 1,
-                Some(Event::Accepted { .. }) => {
-                    if let Some(parent) = parent {
-                        put(records::PARENTS, parent);
-                    }
-                }
+                Event::Fill(_) => self.totals.fills += 1,
                 _ => {}
             }
-            put(number_of(kind), text);
-        });
-        let all = full.iter().map(|(first, lines)| (*first, lines));
-        for (first, lines) in all.chain([(first, &lines)]) {
-            if lines.is_empty() {
-                continue;
-            }
-            let record = Record::Lines {
-                at_ns,
-                first,
-                lines,
-            };
-            if Variant::PublishedBeforeJournaled.is_on() {
-                self.publish(first, lines, true);
-            }
-            // A journal that refuses it is noticed in the next round.
-            let appended = self.append(at_ns, &record);
-            self.publish(first, lines, appended.is_ok());
         }
-        self.lines = lines;
-        self.line = line;
-        for incident in incidents {
+    }
+
+    /// An alarm; of a flood of reports of orders that are not ours the rest is counted.
+    fn tell_alarm(&mut self, what: Alarm, bank: Option<Bank>, order: Option<Id>, at_ns: u64) {
+        let name = |bank: Bank| self.engine.setup().banks[bank].config.name.clone();
+        let told = match (bank, what) {
+            (Some(bank), Alarm::DontKnow('D') | Alarm::UnknownExec) => self.faults[bank]
+                .foreign(at_ns)
+                .map_err(|count| (bank, count)),
+            _ => Ok(()),
+        };
+        let incident = match told {
+            Ok(()) => Some(Incident::Alarm {
+                what,
+                bank: bank.map_or_else(String::new, name),
+                order,
+            }),
+            Err((bank, count)) => count.map(|count| Incident::Foreign {
+                bank: name(bank),
+                count,
+            }),
+        };
+        if let Some(incident) = incident {
             self.incident(incident);
         }
     }
 
-    /// Publishes lines, after the journal has them: the numbers of lines that it does not have are used again by the next
-    /// run, so that those lines have none.
-    fn publish(&mut self, first: u64, lines: &[u8], is_journaled: bool) {
-        for (number, (kind, text)) in (first..).zip(records::lines(lines)) {
-            let number = if is_journaled { number } else { 0 };
-            self.out.publish(kind, number, text);
-        }
-    }
-
-    /// Journals and publishes the answer to a command.
-    pub fn answer(&mut self, at_ns: u64, text: &str) {
-        let mut lines = std::mem::take(&mut self.lines);
-        lines.clear();
-        records::put_line(&mut lines, records::ANSWERS, text);
-        let first = self.next_line;
-        self.next_line += 1;
-        let record = Record::Lines {
-            at_ns,
-            first,
-            lines: &lines,
-        };
-        // An answer that is lost with the journal is still published.
-        let appended = self.append(at_ns, &record);
-        self.publish(first, &lines, appended.is_ok());
-        self.lines = lines;
-    }
-
     /// Journals and publishes positions and the scorecard.
-    pub fn tell_scores(&mut self, at_ns: u64) {
-        let mut batch = Batch::default();
-        self.engine.finish(&mut batch);
-        self.tell(&batch, None, at_ns);
+    pub fn tell_scores(&mut self, time: ReceiveTime) {
+        self.batch.clear();
+        self.engine.finish(&mut self.batch);
+        self.carry_out(time, Cause::None);
     }
+}
+
+/// A command whose record the journal refused was not executed: what it changed is killed, and never leaves.
+fn unexecuted(cause: Cause<'_>) -> Cause<'_> {
+    match cause {
+        Cause::Command(command) if command.needs_record && command.answer.reason.is_none() => {
+            Cause::Command(Commanded {
+                decision: None,
+                answer: Answer {
+                    answer: "refused",
+                    reason: Some("kill"),
+                    cause: None,
+                    ..command.answer
+                },
+                ..command
+            })
+        }
+        other => other,
+    }
+}
+
+/// As much of a command as its record has.
+fn shortened(text: &str) -> &str {
+    let mut end = text.len().min(EVIDENCE_BYTES);
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    &text[..end]
 }
 
 /// Fields of a message, with the wall clock in TransactTime (60): a counterparty compares it with its own.
 fn put_fields(
-    setup: &Setup,
+    labels: &Labels,
     message: &Message,
     (time, wall): (ReceiveTime, ReceiveTime),
     encoder: &mut Encoder<'_>,
 ) {
     let is_other = time.wall_ns != wall.wall_ns;
-    fields(setup, message, &mut |tag, value| {
+    fields(labels, message, &mut |tag, value| {
         match tag {
             TRANSACT_TIME if is_other => {
                 encoder.timestamp(tag, wall.wall_ns, Precision::Milliseconds)
@@ -557,15 +582,4 @@ fn put_fields(
 fn sent(line: &OrderLine) -> Option<&Message> {
     let message = line.message.as_ref();
     message.filter(|_| line.what == OrderEvent::Sent)
-}
-
-fn number_of(kind: LineKind) -> u8 {
-    match kind {
-        LineKind::Composite => 0,
-        LineKind::Decision => 1,
-        LineKind::Order => 2,
-        LineKind::Fill => 3,
-        LineKind::Position => 4,
-        LineKind::Score => 5,
-    }
 }

@@ -1,15 +1,14 @@
 //! Commands of clients: who may, what it is, and the answer.
 
 use super::Incident;
-use super::carry::Core;
+use super::carry::{Cause, Commanded, Core};
 use crate::config::{ClientConfig, CommandKind};
 use crate::desk::{AHEAD_MAX_NS, COMMAND_BYTES_MAX, Command, Unfit};
 use crate::edge::{Link, Output};
-use crate::records::Record;
 use crate::variant::Variant;
-use serde_json::{Map, Value, json};
 use touchline_fx::desk_trades::BookState;
-use touchline_fx::input::{Desk, Input};
+use touchline_fx::event::Answer;
+use touchline_fx::input::{Desk, Input, ParentRequest};
 use touchline_fx::risk::Refusal;
 use touchline_fx::session_file::{bad_order, read_desk};
 use touchline_fx::setup::Bank;
@@ -36,26 +35,19 @@ impl<O: Output, L: Link> Core<O, L> {
             return;
         }
         self.wake(time);
-        let at_ns = time.wall_ns;
         // A number from the future must not refuse all others until then, also those behind a kill, and the journal knows the last one.
         // mutant: execution: a kill from the future refuses later commands
         let latest = time.mono_ns.saturating_add(AHEAD_MAX_NS);
         let request = Some(command.request).filter(|request| *request <= latest);
-        let request = request.unwrap_or(0);
-        // A kill is recorded first: the process may die between the two records, and a start executes no command that the journal has.
-        // mutant: execution: a kill is recorded behind its command
-        let is_kill = admitted.is_ok() && command.kind() == Some(CommandKind::Kill);
-        let killed = is_kill.then(|| self.execute(time, client, &command.text, true));
-        // mutant: execution: a replayed command is not in the journal
-        let is_journaled = self.journal_command(time, client, command, request);
-        let done = match (admitted, killed) {
-            (Ok(()), Some(killed)) => killed,
-            (Ok(()), None) => self.execute(time, client, &command.text, is_journaled),
-            (Err(unfit), _) => Err(unfit.reason().to_owned()),
+        let kind = command.kind();
+        self.batch.clear();
+        let done = match admitted {
+            Ok(()) => self.execute(time, client, kind, &command.text),
+            Err(unfit) => Err(unfit.reason().to_owned()),
         };
         let (answer, reason) = match &done {
-            Ok(answer) => (*answer, None),
-            Err(reason) => ("refused", Some(reason)),
+            Ok((answer, _)) => (*answer, None),
+            Err(reason) => ("refused", Some(reason.as_str())),
         };
         // The answer and the log also have the cause.
         let cause = reason.and_then(|reason| match admitted {
@@ -72,33 +64,55 @@ impl<O: Output, L: Link> Core<O, L> {
                 client: client.name.clone(),
                 reason: match &cause {
                     Some(cause) => format!("{reason}: {cause}"),
-                    None => reason.clone(),
+                    None => reason.to_owned(),
                 },
             });
         }
-        let (reason, cause) = (reason.map(String::as_str), cause.as_deref());
-        let line = answer_line(at_ns, &client.name, command.request, answer, reason, cause);
-        self.answer(at_ns, &line);
+        let commanded = Commanded {
+            person: client.person(),
+            text: &command.text,
+            request: request.unwrap_or(0),
+            decision: done
+                .as_ref()
+                .ok()
+                .and_then(|(_, decision)| decision.as_ref()),
+            answer: Answer {
+                client: &client.name,
+                request: command.request,
+                answer,
+                reason,
+                cause: cause.as_deref(),
+            },
+            needs_record: needs_record(kind),
+        };
+        self.carry_out(time, Cause::Command(commanded));
     }
 
     /// Refuses a command of before the start that no engine has seen. Its client may still wait for the answer; for the log all of them
     /// are one incident, as no person does anything about them.
     pub fn missed_command(&mut self, time: ReceiveTime, client: &ClientConfig, command: &Command) {
-        let (at_ns, request) = (time.wall_ns, command.request);
-        self.journal_command(time, client, command, request);
-        let reason = Some(Unfit::TooOld.reason());
-        let line = answer_line(at_ns, &client.name, request, "refused", reason, None);
-        self.answer(at_ns, &line);
+        self.note(
+            time,
+            client,
+            command,
+            ("refused", Some(Unfit::TooOld.reason())),
+        );
     }
 
     /// The ring of a client is refused, so that its commands are not read: an incident, and an answer of number 0 in the journal.
-    pub fn refuse_ring(&mut self, at_ns: u64, client: &ClientConfig, why: &str) {
+    pub fn refuse_ring(&mut self, time: ReceiveTime, client: &ClientConfig, why: &str) {
         self.incident(Incident::RingRefused {
             client: client.name.clone(),
             why: why.to_owned(),
         });
-        let line = answer_line(at_ns, &client.name, 0, "refused", Some(RING_REFUSED), None);
-        self.answer(at_ns, &line);
+        let answer = Answer {
+            client: &client.name,
+            request: 0,
+            answer: "refused",
+            reason: Some(RING_REFUSED),
+            cause: None,
+        };
+        self.carry_out(time, Cause::Answer(answer));
     }
 
     /// Journals a command that was executed before there was a journal to write, and its answer.
@@ -109,53 +123,52 @@ impl<O: Output, L: Link> Core<O, L> {
         command: &Command,
         answer: &str,
     ) {
-        let at_ns = time.wall_ns;
-        self.journal_command(time, client, command, command.request);
-        let line = answer_line(at_ns, &client.name, command.request, answer, None, None);
-        self.answer(at_ns, &line);
+        self.note(time, client, command, (answer, None));
     }
 
-    /// The command as received, with this number. False: the journal has it not.
-    fn journal_command(
+    /// Journals a command that the core does not handle, and its answer.
+    fn note(
         &mut self,
         time: ReceiveTime,
         client: &ClientConfig,
         command: &Command,
-        request: u64,
-    ) -> bool {
-        let record = Record::Command {
-            at_ns: time.wall_ns,
-            request,
-            client: &client.name,
+        (answer, reason): (&str, Option<&str>),
+    ) {
+        let commanded = Commanded {
             person: client.person(),
             text: &command.text,
+            request: command.request,
+            decision: None,
+            answer: Answer {
+                client: &client.name,
+                request: command.request,
+                answer,
+                reason,
+                cause: None,
+            },
+            needs_record: false,
         };
-        let appended = self.append(time.wall_ns, &record);
-        let is_journaled =
-            appended.is_ok() && !self.is_journal_dead || Variant::ExecutedUnrecorded.is_on();
-        self.check(appended, time);
-        is_journaled
+        self.carry_out(time, Cause::Command(commanded));
     }
 
+    /// Executes a command in the core. Returns the answer, and what a restart handles again.
     fn execute(
         &mut self,
         time: ReceiveTime,
         client: &ClientConfig,
+        kind: Option<CommandKind>,
         text: &str,
-        is_journaled: bool,
-    ) -> Result<&'static str, String> {
+    ) -> Result<Done, String> {
         let malformed = || "malformed".to_owned();
         if text.len() > COMMAND_BYTES_MAX {
             return Err(malformed());
         }
-        let mut fields: Map<String, Value> = serde_json::from_str(text).map_err(|_| malformed())?;
-        let op = fields.get("op").and_then(Value::as_str).unwrap_or_default();
-        let kind = CommandKind::of_op(op).ok_or_else(malformed)?;
+        let kind = kind.ok_or_else(malformed)?;
         if !client.may.contains(&kind) {
             return Err("not_allowed".to_owned());
         }
-        // A kill and a cancel leave nothing that a restart would have to know: they are executed without a journal, too.
-        if !is_journaled && !matches!(kind, CommandKind::Kill | CommandKind::Cancel) {
+        let has_journal = !self.is_journal_dead && self.refused.is_none();
+        if !has_journal && needs_record(Some(kind)) && !Variant::ExecutedUnrecorded.is_on() {
             return Err("kill".to_owned());
         }
         if kind == CommandKind::Lift
@@ -166,38 +179,27 @@ impl<O: Output, L: Link> Core<O, L> {
                 "one_user: {other} is of the same Unix user; {allow}"
             ));
         }
+        let mut desk = read_desk(self.engine.setup(), text).map_err(|_| malformed())?;
         // The person is that of the ring, whatever the command says.
-        if matches!(
-            kind,
-            CommandKind::Kill | CommandKind::Lift | CommandKind::Book
-        ) {
-            fields.insert("by".to_owned(), client.person().into());
+        if let Desk::Kill { by } | Desk::Lift { by } | Desk::Book { by, .. } = &mut desk {
+            *by = Some(Id::lossy(client.person().as_bytes()));
         }
-        if Variant::LimitPriceIgnored.is_on() {
-            fields.remove("limit");
-        }
-        let text = Value::Object(fields).to_string();
-        let desk = read_desk(self.engine.setup(), &text).map_err(|_| malformed())?;
-        match &desk {
-            Desk::Parent(request) => {
-                let quantity = request.terms.map_or(0, |terms| terms.quantity);
-                if quantity > client.max_order {
-                    return Err(CLIENT_ORDER_QTY.to_owned());
-                }
-                let accepted = self.accept(time, request, &text);
-                accepted.map_err(|refusal| refusal.name().to_owned())?;
-                Ok("accepted")
-            }
+        match desk {
+            Desk::Parent(request) => self.parent(time, client, request),
             Desk::Kill { .. } => {
-                // Decided is written with the decision itself; one that is killed already changes nothing.
-                self.handle(time, &Input::Desk(desk));
-                Ok("done")
+                self.apply(time, &desk);
+                Ok(("done", None))
             }
             Desk::Book { by, trade, .. } => {
                 let state = self.engine.book_state(by.as_ref(), trade.as_ref());
-                self.book(time, &desk, &text, state)
+                self.apply(time, &desk);
+                match state {
+                    BookState::First => Ok(("proposed", Some(desk))),
+                    BookState::Booked => Ok(("booked", Some(desk))),
+                    refused => Err(refused.name().to_owned()),
+                }
             }
-            _ => self.decide(time, &desk, &text),
+            _ => self.decide(time, desk),
         }
     }
 
@@ -227,6 +229,27 @@ impl<O: Output, L: Link> Core<O, L> {
         names.find(|name| *name == reason).and_then(|_| bound())
     }
 
+    fn parent(
+        &mut self,
+        time: ReceiveTime,
+        client: &ClientConfig,
+        mut request: ParentRequest,
+    ) -> Result<Done, String> {
+        if let Some(terms) = &mut request.terms
+            && Variant::LimitPriceIgnored.is_on()
+        {
+            terms.limit = None;
+        }
+        let quantity = request.terms.map_or(0, |terms| terms.quantity);
+        if quantity > client.max_order {
+            return Err(CLIENT_ORDER_QTY.to_owned());
+        }
+        let (engine, batch) = (&mut self.engine, &mut self.batch);
+        let accepted = engine.accept(time.wall_ns, &request, batch);
+        accepted.map_err(|refusal| refusal.name().to_owned())?;
+        Ok(("accepted", None))
+    }
+
     /// The person who has asked to lift the kill, if this client is of the same Unix user: two names of one user are no two persons,
     /// unless the configuration says so.
     fn first_lifter_of_user(&self, client: &ClientConfig) -> Option<Id> {
@@ -243,34 +266,10 @@ impl<O: Output, L: Link> Core<O, L> {
         (is_other && is_same_user).then_some(first)
     }
 
-    /// A booking without an order. What is refused changes nothing, so that a restart takes each one in its journal for permitted,
-    /// whoever may book then.
-    fn book(
-        &mut self,
-        time: ReceiveTime,
-        desk: &Desk,
-        text: &str,
-        state: BookState,
-    ) -> Result<&'static str, String> {
-        let answer = match state {
-            BookState::First => "proposed",
-            BookState::Booked => "booked",
-            refused => {
-                self.handle(time, &Input::Desk(*desk));
-                return Err(refused.name().to_owned());
-            }
-        };
-        self.decide(time, desk, text).map(|_| answer)
-    }
-
-    /// A command that a restart handles again.
-    fn decide(
-        &mut self,
-        time: ReceiveTime,
-        desk: &Desk,
-        text: &str,
-    ) -> Result<&'static str, String> {
-        let is_void = match desk {
+    /// A command that a restart handles again. What is refused changes nothing, so that a restart takes each one in its journal for
+    /// permitted, whoever may give it then.
+    fn decide(&mut self, time: ReceiveTime, desk: Desk) -> Result<Done, String> {
+        let is_void = match &desk {
             Desk::Cancel { id } => {
                 let parents = self.engine.parents();
                 let is_any = |id: &Id| parents.to_cancel(id).next().is_some();
@@ -285,7 +284,7 @@ impl<O: Output, L: Link> Core<O, L> {
                     found.is_none_or(|at| !self.engine.orders().get(at).state().is_doubtful());
                 if !is_possible {
                     // It changes nothing: its alarm says so.
-                    self.handle(time, &Input::Desk(*desk));
+                    self.apply(time, &desk);
                 }
                 if !is_possible && !is_void {
                     return Err("not_resolved".to_owned());
@@ -298,40 +297,26 @@ impl<O: Output, L: Link> Core<O, L> {
         if is_void {
             return Err("no_such_thing".to_owned());
         }
-        let at_ns = time.wall_ns;
-        if matches!(desk, Desk::Book { .. }) && Variant::BookingNotJournaled.is_on() {
-            self.handle(time, &Input::Desk(*desk));
-            return Ok("done");
-        }
-        let appended = self.append(at_ns, &Record::Decided { at_ns, text });
-        if appended.is_err() {
-            self.check(appended, time);
-            return Err("journal".to_owned());
-        }
-        self.handle(time, &Input::Desk(*desk));
+        self.apply(time, &desk);
         // The pair is enabled; the command may have been sent before the desk was called for the bank.
-        let still_asked = |bank: Bank| self.engine.waits_for_desk(bank);
-        match desk {
-            Desk::Enable { bank, .. } if bank.is_some_and(still_asked) => Ok("not_released"),
-            _ => Ok("done"),
-        }
+        let is_asked = |bank: Bank| self.engine.waits_for_desk(bank);
+        let answer = match desk {
+            Desk::Enable { bank, .. } if bank.is_some_and(is_asked) => "not_released",
+            _ => "done",
+        };
+        Ok((answer, Some(desk)))
+    }
+
+    fn apply(&mut self, time: ReceiveTime, desk: &Desk) {
+        let (engine, batch) = (&mut self.engine, &mut self.batch);
+        engine.handle(time.wall_ns, &Input::Desk(*desk), batch);
     }
 }
 
-/// The line of an answer; a refusal has a reason for programs, and may have a cause for people.
-pub(crate) fn answer_line(
-    at_ns: u64,
-    client: &str,
-    request: u64,
-    answer: &str,
-    reason: Option<&str>,
-    cause: Option<&str>,
-) -> String {
-    let mut line = json!({
-        "t": at_ns, "client": client, "request": request, "answer": answer, "reason": reason,
-    });
-    if let Some(cause) = cause {
-        line["cause"] = cause.into();
-    }
-    line.to_string()
+/// The answer, and what a restart handles again.
+type Done = (&'static str, Option<Desk>);
+
+/// Whether a command is executed only if the journal has it. A kill and a cancel leave nothing that a restart would have to know.
+fn needs_record(kind: Option<CommandKind>) -> bool {
+    !matches!(kind, Some(CommandKind::Kill | CommandKind::Cancel))
 }

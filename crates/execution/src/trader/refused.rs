@@ -6,11 +6,11 @@ use crate::config::ClientConfig;
 use crate::desk::{Command, KILL};
 use crate::edge::Output;
 use crate::order_session::Said;
-use crate::records::{Record as Of, kind};
 use crate::recovery::recover_from;
 use crate::trader::Incident;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
+use touchline_fx::encoding::{Decoder, Entry, Place, kind, kinds};
 use touchline_journal::{Appended, Record, Refused, StartReport, State};
 use touchline_types::ReceiveTime;
 
@@ -18,12 +18,44 @@ use touchline_types::ReceiveTime;
 #[derive(Clone)]
 struct LastSegment {
     room: Rc<Cell<usize>>,
-    /// Kinds and lengths of the records.
-    records: Rc<RefCell<Vec<(u16, usize)>>>,
-    /// Numbers of the commands.
-    requests: Rc<RefCell<Vec<u64>>>,
+    records: Rc<RefCell<Vec<Stored>>>,
+    /// Number and contents of what was published.
+    published: Rc<RefCell<Vec<(u64, Stored)>>>,
     is_given_up: Rc<Cell<bool>>,
     is_failure_recorded: Rc<Cell<bool>>,
+}
+
+/// What is kept of a record.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Stored {
+    length: usize,
+    has_order: bool,
+    has_kill: bool,
+    /// Number of its command.
+    request: Option<u64>,
+    /// Why the command was refused.
+    refusal: Option<String>,
+}
+
+impl Stored {
+    fn of(body: &[u8]) -> Stored {
+        let has = |wanted| kinds(body).any(|of| of == wanted);
+        let (mut request, mut refusal) = (None, None);
+        let _ = Decoder::joined(b"").read(body, |_, _, entry, _| match entry {
+            Entry::Command {
+                request: number, ..
+            } => request = Some(number),
+            Entry::Answer(answer) => refusal = answer.reason.map(str::to_owned),
+            _ => {}
+        });
+        Stored {
+            length: body.len(),
+            has_order: has(kind::ORDER),
+            has_kill: has(kind::KILL),
+            request,
+            refusal,
+        }
+    }
 }
 
 impl LastSegment {
@@ -31,7 +63,7 @@ impl LastSegment {
         LastSegment {
             room: Rc::new(Cell::new(usize::MAX)),
             records: Rc::default(),
-            requests: Rc::default(),
+            published: Rc::default(),
             is_given_up: Rc::default(),
             is_failure_recorded: Rc::default(),
         }
@@ -45,11 +77,8 @@ impl Output for LastSegment {
         }
         let room = self.room.get().checked_sub(record.body.len());
         self.room.set(room.ok_or(Refused::NoSegment)?);
-        if let Some(Of::Command { request, .. }) = Of::decode(record.kind, record.body) {
-            self.requests.borrow_mut().push(request);
-        }
         let mut records = self.records.borrow_mut();
-        records.push((record.kind, record.body.len()));
+        records.push(Stored::of(record.body));
         let sequence = records.len() as u64;
         Ok(Appended {
             position: sequence - 1,
@@ -81,7 +110,14 @@ impl Output for LastSegment {
         self.is_failure_recorded.set(true);
     }
 
-    fn publish(&mut self, _kind: u8, _number: u64, _line: &str) {}
+    fn begin_run(&mut self, _run: &[u8]) {}
+
+    fn publish(&mut self, part: &[u8]) {
+        let place = Place::of(part).expect("a part of a batch");
+        self.published
+            .borrow_mut()
+            .push((place.first, Stored::of(part)));
+    }
 
     fn since_ns(&self, _mono_ns: u64) -> u64 {
         0
@@ -89,7 +125,7 @@ impl Output for LastSegment {
 }
 
 /// Records of a session in which a parent makes one order, whose record finds this much room, and the core behind it.
-fn trade(room: usize) -> (Vec<(u16, usize)>, Core<LastSegment, Nothing>) {
+fn trade(room: usize) -> (Vec<Stored>, Core<LastSegment, Nothing>) {
     let journal = LastSegment::new();
     let (mut core, time) = with_a_parent(journal.clone());
     journal.records.borrow_mut().clear();
@@ -101,17 +137,19 @@ fn trade(room: usize) -> (Vec<(u16, usize)>, Core<LastSegment, Nothing>) {
     (records, core)
 }
 
-/// The lines of an order have no room. The short record of a session that is lost would have: it is not in the journal, so that the
-/// next start finds the order without lines and tells it. The kill switch is set.
+/// The record of an order has no room. The short record of a session that is lost would have: it is not in the journal, which has
+/// nothing behind what it refused. The order is not sent, and the kill switch is set.
 #[test]
 fn no_record_follows_one_that_the_journal_refused() {
     let (records, core) = trade(usize::MAX);
-    let kinds: Vec<u16> = records.iter().map(|(kind, _)| *kind).collect();
-    assert_eq!(kinds[..3], [kind::ORDER, kind::LINES, kind::SESSION]);
+    let (order, session) = (&records[0], &records[1]);
+    assert!(
+        order.has_order && session.length < order.length,
+        "{records:?}"
+    );
     assert!(!core.engine.is_killed());
-    let (order, session) = (records[0].1, records[2].1);
-    let (records, core) = trade(order + session);
-    assert_eq!(records, [(kind::ORDER, order)]);
+    let (records, core) = trade(order.length - 1);
+    assert_eq!((records, core.totals.orders), (Vec::new(), 0));
     assert!(core.engine.is_killed());
     let mut failures = core.incidents.iter().filter_map(|incident| match incident {
         Incident::JournalFailed { why } => Some(why.as_str()),
@@ -122,10 +160,38 @@ fn no_record_follows_one_that_the_journal_refused() {
     assert_eq!(failures.next(), None);
 }
 
-/// A process that dies between the records of a kill leaves a kill, and not a command that the next start takes for executed. A number
-/// from the future is not that of the client's last command.
+/// What the journal refused is published without a number, and a command of it is answered as refused.
 #[test]
-fn a_kill_is_recorded_before_its_command() {
+fn what_the_journal_refused_has_no_number() {
+    let journal = LastSegment::new();
+    let (mut core, time) = with_a_parent(journal.clone());
+    let before = journal.published.take();
+    let last = before.last().expect("what was published").0;
+    journal.room.set(0);
+    let client: ClientConfig =
+        toml::from_str("name = \"desk\"\nmay = [\"send\"]\nmax_order = 5000\n").expect("a client");
+    let text =
+        r#"{"op":"parent","id":"P2","pair":"EUR/USD","side":"buy","qty":1000,"deadline_ms":9}"#;
+    let command = Command {
+        request: 7,
+        text: text.to_owned(),
+    };
+    core.command(time, &client, &command, Ok(()));
+    let published = journal.published.borrow();
+    let refused = published
+        .iter()
+        .find(|(_, stored)| stored.request == Some(7));
+    let (number, stored) = refused.expect("the command");
+    assert_eq!((*number, stored.refusal.as_deref()), (0, Some("kill")));
+    let numbered = published.iter().filter(|(number, _)| *number > last);
+    assert_eq!(numbered.count(), 0, "{published:?}");
+    assert!(core.engine.is_killed() && core.totals.orders == 0);
+}
+
+/// A kill is in the record of its command: a process that dies leaves both or none, and no start takes the command for executed
+/// without it. A number from the future is not that of the client's last command.
+#[test]
+fn a_kill_is_in_the_record_of_its_command() {
     let journal = LastSegment::new();
     let (mut core, time) = with_a_parent(journal.clone());
     journal.records.borrow_mut().clear();
@@ -136,19 +202,14 @@ fn a_kill_is_recorded_before_its_command() {
         core.command(time, &client, &Command { request, text }, Ok(()));
     }
     assert!(core.engine.is_killed());
-    let kinds: Vec<u16> = journal
-        .records
-        .borrow()
-        .iter()
-        .map(|(kind, _)| *kind)
-        .collect();
-    let at = |wanted| kinds.iter().position(|kind| *kind == wanted);
-    assert!(at(kind::DECIDED) < at(kind::COMMAND), "{kinds:?}");
-    assert_eq!(*journal.requests.borrow(), [7, 0]);
+    let records = journal.records.borrow();
+    let kills = records.iter().filter(|record| record.has_kill);
+    let requests: Vec<Option<u64>> = kills.map(|record| record.request).collect();
+    assert_eq!(requests, [Some(7), Some(0)]);
 }
 
 /// A start behind a journal that failed, with this much room: whether the kill is recorded, and the failure with it.
-fn start_after_failure(room: usize) -> (Vec<(u16, usize)>, bool, bool) {
+fn start_after_failure(room: usize) -> (Vec<Stored>, bool, bool) {
     let journal = LastSegment::new();
     journal.room.set(room);
     let config = config();
@@ -175,9 +236,9 @@ fn start_after_failure(room: usize) -> (Vec<(u16, usize)>, bool, bool) {
 fn a_start_whose_kill_is_refused_leaves_the_failure_to_the_next_one() {
     let (records, is_killed, is_recorded) = start_after_failure(usize::MAX);
     assert!(is_killed && is_recorded);
-    let kill = records.iter().position(|(kind, _)| *kind == kind::DECIDED);
+    let kill = records.iter().position(|record| record.has_kill);
     let before = &records[..kill.expect("a kill")];
-    let room = before.iter().map(|(_, length)| length).sum();
+    let room = before.iter().map(|record| record.length).sum();
     let (records, is_killed, is_recorded) = start_after_failure(room);
     assert_eq!(records, before);
     assert!(is_killed && !is_recorded);

@@ -7,12 +7,13 @@ use super::sessions::Faults;
 use crate::config::{ClientConfig, Config, SyncMode};
 use crate::edge::{Link, Output};
 use crate::order_session::{OrderSession, Said};
-use crate::records::{self, Record, Run};
+use crate::records::{self, Record};
 use crate::recovery::Recovered;
 use crate::statistics::BankCounts;
 use crate::variant::Variant;
 use std::collections::VecDeque;
 use touchline_fx::Batch;
+use touchline_fx::encoding::Encoder as Events;
 use touchline_fx::input::{Desk, Input};
 use touchline_fx::setup::Bank;
 use touchline_fx::stages::Stopwatch;
@@ -26,6 +27,8 @@ const ORDERS_ROOM: usize = 50_000;
 const EVENTS_ROOM: usize = 4_096;
 /// Orders of the plans of one input for which memory is taken at the start.
 const LEGS_ROOM: usize = 1_024;
+/// Bytes of the record of one input for which memory is taken at the start: a kill cancels a thousand orders.
+const RECORD_ROOM: usize = 256 << 10;
 /// Most reads of one order session in a round: each fills the session's room.
 const READS_MAX: usize = 4;
 
@@ -51,7 +54,7 @@ impl<O: Output, L: Link> Core<O, L> {
             lacks: recovered.may_lack_orders() && !Variant::NotAskedAfterReboot.is_on(),
         };
         let is_kill_unrecorded = recovered.had_unrecorded_kill();
-        let (mut engine, next_line) = (recovered.engine, recovered.next_line);
+        let (mut engine, next_event) = (recovered.engine, recovered.next_event);
         let prefix = format!("{}e{epoch}", config.prefix);
         engine.set_prefix(Id::lossy(prefix.as_bytes()));
         Core {
@@ -69,9 +72,8 @@ impl<O: Output, L: Link> Core<O, L> {
             incidents: VecDeque::new(),
             totals: Totals::default(),
             clients: config.clients.iter().map(of_user).collect(),
-            untold: recovered.untold,
             boot,
-            next_line,
+            next_event,
             banks: vec![BankCounts::default(); config.banks.len()],
             faults: vec![Faults::default(); config.banks.len()],
             is_filled: vec![false; config.banks.len()],
@@ -80,10 +82,8 @@ impl<O: Output, L: Link> Core<O, L> {
             last_canceled: 0,
             connects_next: 0,
             ahead: vec![0; config.banks.len()],
-            text: String::with_capacity(4 << 10),
-            body: Vec::with_capacity(64 << 10),
-            lines: Vec::with_capacity(64 << 10),
-            line: String::with_capacity(4 << 10),
+            record: Events::default(),
+            body: Vec::with_capacity(4 << 10),
         }
     }
 
@@ -97,9 +97,10 @@ impl<O: Output, L: Link> Core<O, L> {
         self.batch.averages.reserve(sizes);
         self.batch.stages = Stopwatch::of(clock);
         self.paths.reserve(PATHS_MAX);
+        self.record.reserve(RECORD_ROOM);
     }
 
-    /// Writes the start of the run, tells what the run before could not, then ends what it left.
+    /// Writes the start of the run, then ends what the run before left.
     ///
     /// # Errors
     /// The journal cannot be written.
@@ -113,20 +114,7 @@ impl<O: Output, L: Link> Core<O, L> {
         let now_ns = time.wall_ns;
         let kind = touchline_journal::format::kind::STREAM;
         self.append_raw(kind, now_ns, &stream.encode())?;
-        let prefix = self.engine.setup().prefix;
-        let run = Run {
-            epoch,
-            prefix: prefix.as_str(),
-            date: &config.date,
-            account: &config.account,
-            banks: config.banks.iter().map(|bank| bank.name.as_str()).collect(),
-            pairs: config
-                .pairs
-                .iter()
-                .map(|pair| pair.symbol.as_str())
-                .collect(),
-        };
-        self.append(now_ns, &Record::Run(run))?;
+        self.begin_run(epoch, &config.date, now_ns)?;
         for bank in 0..self.sessions.len() {
             let (next_out, next_in) = self.sessions[bank].numbers();
             let numbers = Record::Numbers {
@@ -135,9 +123,6 @@ impl<O: Output, L: Link> Core<O, L> {
                 next_in,
             };
             self.append(now_ns, &numbers)?;
-        }
-        for batch in std::mem::take(&mut self.untold) {
-            self.tell(&batch, None, now_ns);
         }
         // The run before ended with its last record, as a later start will read it: none of its timers runs after that.
         if let Some(last_ns) = self.engine.now_ns() {
@@ -169,6 +154,26 @@ impl<O: Output, L: Link> Core<O, L> {
             self.out.failure_recorded();
         }
         Ok(())
+    }
+
+    /// Writes and publishes the names of the run.
+    fn begin_run(&mut self, epoch: u64, date: &str, at_ns: u64) -> Result<(), Refused> {
+        let mut record = std::mem::take(&mut self.record);
+        record.begin(at_ns);
+        record.run(epoch, date, &self.engine.setup().labels);
+        assert_eq!(
+            record.finish(self.next_event),
+            1,
+            "a run begins in one part"
+        );
+        let appended = self.append_raw(records::kind::BATCH, at_ns, record.part(0));
+        if appended.is_ok() {
+            self.out.begin_run(record.part(0));
+            self.out.publish(record.part(0));
+            self.next_event += record.entries();
+        }
+        self.record = record;
+        appended.map(drop)
     }
 
     /// Writes the boot of the host. A run that dies before this record is there has sent nothing, and the next one asks.

@@ -2,11 +2,9 @@
 
 use super::Incident;
 use super::budget::Budget;
-use super::carry::Core;
+use super::carry::{Cause, Core};
 use crate::edge::{Link, Output};
 use crate::order_session::{Gap, Said, names_of};
-use crate::records::Record;
-use crate::variant::Variant;
 use touchline_fx::input::{Input, Session};
 use touchline_fx::orders::OrderState;
 use touchline_fx::setup::Bank;
@@ -141,44 +139,25 @@ impl<O: Output, L: Link> Core<O, L> {
     }
 
     fn session(&mut self, bank: Bank, is_up: bool, time: ReceiveTime) {
-        self.wake(time);
-        let at_ns = time.wall_ns;
-        let record = Record::Session {
-            at_ns,
-            bank: bank as u16,
-            is_up,
-        };
-        let appended = self.append(at_ns, &record);
-        self.check(appended, time);
         let session = if is_up { Session::Up } else { Session::Down };
-        self.handle(time, &Input::Orders(bank, session));
+        let input = Input::Orders(bank, session);
+        self.handle_for(time, &input, Cause::Session(bank, is_up));
         #[cfg(test)]
         if is_up {
             self.send_unknown_again(bank, time);
         }
     }
 
-    /// The message that a session handed out: in the journal before it changes anything.
+    /// The message that a session handed out: in the journal with everything that follows from it.
     fn report(&mut self, bank: Bank, time: ReceiveTime) {
-        self.wake(time);
         self.totals.reports += 1;
         self.banks[bank].reports += 1;
-        let at_ns = time.wall_ns;
         let message = std::mem::take(self.sessions[bank].message_mut());
-        let record = Record::Report {
-            at_ns,
-            bank: bank as u16,
-            bytes: &message,
-        };
-        if !Variant::ReportNotJournaled.is_on() {
-            // mutant: execution: a report is not in the journal
-            let appended = self.append(at_ns, &record);
-            self.check(appended, time);
-        }
         let repeated = self.engine.executions().repeated();
         let foreign = self.faults[bank].foreign.1;
         let fills = self.totals.fills;
-        self.handle(time, &Input::Orders(bank, Session::Message(&message)));
+        let input = Input::Orders(bank, Session::Message(&message));
+        self.handle_for(time, &input, Cause::Received(bank, &message));
         let is_repeated = self.engine.executions().repeated() > repeated;
         // A bank that marks a repetition does what FIX says.
         if is_repeated && !self.sessions[bank].is_marked() {

@@ -4,12 +4,13 @@ use super::carry::Core;
 use crate::config::Config;
 use crate::edge::{Link, Lost, Output};
 use crate::order_session::Said;
-use crate::records::kind;
 use crate::recovery::recover_from;
 use crate::trader::Incident;
 use std::cell::Cell;
 use std::rc::Rc;
+use touchline_fx::encoding::{Decoder, Entry, kind, kinds};
 use touchline_fx::input::{Desk, Input, Session};
+use touchline_fx::lines::lines_of;
 use touchline_fx::quotes::{BusQuotes, Quoted};
 use touchline_fx::session_file::read_desk;
 use touchline_journal::{Appended, Record, Refused, State};
@@ -50,13 +51,13 @@ pub(super) struct Host {
     late: Rc<Cell<bool>>,
     orders: Rc<Cell<u64>>,
     position: u64,
-    /// What was published.
-    pub(super) lines: Vec<String>,
+    /// Answers that were published, as lines.
+    pub(super) answers: Vec<String>,
 }
 
 impl Output for Host {
     fn append(&mut self, record: &Record<'_>) -> Result<Appended, Refused> {
-        if record.kind == kind::ORDER {
+        if kinds(record.body).any(|of| of == kind::ORDER) {
             self.orders.set(self.orders.get() + 1);
             self.late.set(self.stop == Stop::BehindTheRecord);
         }
@@ -85,8 +86,18 @@ impl Output for Host {
 
     fn failure_recorded(&mut self) {}
 
-    fn publish(&mut self, _kind: u8, _number: u64, line: &str) {
-        self.lines.push(line.to_owned());
+    fn begin_run(&mut self, _run: &[u8]) {}
+
+    fn publish(&mut self, part: &[u8]) {
+        let mut line = String::new();
+        let read = Decoder::joined(b"").read(part, |labels, at_ns, entry, batch| {
+            if matches!(entry, Entry::Answer(_)) {
+                lines_of((labels, batch), at_ns, &entry, &mut line, |_, text| {
+                    self.answers.push(text.to_owned());
+                });
+            }
+        });
+        read.expect("a part of a batch");
     }
 
     fn since_ns(&self, _mono_ns: u64) -> u64 {

@@ -37,8 +37,7 @@ impl<O: Output, L: Link> Core<O, L> {
         appended
     }
 
-    /// No record is behind one that was refused, even where a shorter one has room: a start takes the records for all that was
-    /// done, and the lines of a record for told if lines are behind them.
+    /// No record is behind one that was refused, even where a shorter one has room: a start takes the records for all that was done.
     #[cold]
     fn end_journal(&mut self, refused: Refused) {
         // mutant: execution: records follow one that the journal refused
@@ -64,13 +63,6 @@ impl<O: Output, L: Link> Core<O, L> {
             self.totals.rounds_late += 1;
             let ms = ns / 1_000_000;
             self.incident(Incident::Paused { ms });
-        }
-    }
-
-    /// A journal that cannot be written is a kill.
-    pub fn check(&mut self, appended: Result<Appended, Refused>, time: ReceiveTime) {
-        if let Err(refused) = appended {
-            self.journal_failed(&refused.to_string(), time);
         }
     }
 

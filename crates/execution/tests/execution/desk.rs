@@ -4,8 +4,10 @@ use crate::rig::{Rig, value};
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 use touchline_execution::desk::{DeskClient, ring_name};
-use touchline_execution::records::{self, ANSWERS, Record};
+use touchline_execution::records;
 use touchline_execution::{Incident, Trader};
+use touchline_fx::encoding::Entry;
+use touchline_fx::lines::lines_of;
 use touchline_transport::bus::{END_OF_BATCH, Layout, Lock, Publication};
 
 const SMALL: &str = "segment_bytes = 1048576\ntail_bytes = 1048576";
@@ -15,26 +17,27 @@ fn journaled(rig: &mut Rig, of: &str) -> (Vec<(u64, String)>, Vec<String>) {
     let trader: Trader = rig.trader.take().expect("an engine that runs");
     trader.finish().expect("a journal that is written");
     let (mut commands, mut answers) = (Vec::new(), Vec::new());
-    let read =
-        touchline_journal::read(
-            &rig.folder.join("journal"),
-            false,
-            |entry| match Record::decode(entry.head.kind, entry.body) {
-                Some(Record::Command {
-                    request,
-                    client,
-                    text,
-                    ..
-                }) if client == of => commands.push((request, text.to_owned())),
-                Some(Record::Lines { lines, .. }) => {
-                    let mine = format!("\"client\":\"{of}\"");
-                    let all = records::lines(lines).filter(|(kind, _)| *kind == ANSWERS);
-                    let all = all.filter(|(_, text)| text.contains(&mine));
-                    answers.extend(all.map(|(_, text)| text.to_owned()));
-                }
-                _ => {}
-            },
-        );
+    let mut line = String::new();
+    let read = records::read(
+        &rig.folder.join("journal"),
+        |labels, at_ns, entry, batch| {
+            if let Entry::Command {
+                request,
+                client,
+                text,
+                ..
+            } = entry
+                && client == of
+            {
+                commands.push((request, text.to_owned()));
+            }
+            if matches!(entry, Entry::Answer(answer) if answer.client == of) {
+                lines_of((labels, batch), at_ns, &entry, &mut line, |_, text| {
+                    answers.push(text.to_owned());
+                });
+            }
+        },
+    );
     read.expect("a journal");
     (commands, answers)
 }

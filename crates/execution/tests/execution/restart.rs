@@ -3,7 +3,8 @@
 use crate::rig::{Fields, Rig, copy, value};
 use std::fs;
 use touchline_execution::{Incident, records};
-use touchline_journal::Entry;
+use touchline_fx::encoding::{Entry, kind, kinds};
+use touchline_fx::event::Event;
 
 const SMALL: &str = "segment_bytes = 1048576\ntail_bytes = 1048576";
 
@@ -71,18 +72,10 @@ fn a_parent_that_ended_does_not_end_again_at_the_next_start() {
         .finish()
         .expect("ends");
     let mut ends = Vec::new();
-    let read = touchline_journal::read(&rig.folder.join("journal"), false, |entry| {
-        if let Some(records::Record::Lines { lines, .. }) =
-            records::Record::decode(entry.head.kind, entry.body)
-        {
-            let of_end = |(_, text): &(u8, &str)| text.contains("\"event\":\"ended\"");
-            ends.extend(records::lines(lines).filter(of_end).map(|(_, text)| {
-                let part = |key: &str| {
-                    let (_, rest) = text.split_once(key).expect("a key");
-                    rest.split('"').next().expect("a value").to_owned()
-                };
-                (part("\"parent\":\""), part("\"reason\":\""))
-            }));
+    let read = records::read(&rig.folder.join("journal"), |_, _, entry, _| {
+        if let Entry::Event(Event::Ended(end), _) = entry {
+            let reason = end.reason.expect("an end has a reason").name();
+            ends.push((end.parent.id.to_string(), reason.to_owned()));
         }
     });
     read.expect("a journal");
@@ -153,8 +146,9 @@ fn an_order_that_a_loss_of_power_took_from_the_journal_is_adopted() {
     rig.until("an order on the disk", |_| {
         copy(&journal, &old);
         let mut orders = 0;
-        let count = |entry: &Entry<'_>| {
-            orders += u32::from(entry.head.kind == records::kind::ORDER);
+        let count = |entry: &touchline_journal::Entry<'_>| {
+            let is_order = |of: &u8| *of == kind::ORDER;
+            orders += kinds(entry.body).filter(is_order).count();
         };
         touchline_journal::read(&old, false, count).is_ok() && orders == 1
     });

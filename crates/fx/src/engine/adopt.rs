@@ -4,7 +4,8 @@
 //! A ClOrdID says in which run it was made: prefix, `e`, epoch, `-`, parent, `-`, number.
 
 use super::Engine;
-use crate::event::{Alarm, Batch};
+use super::outcome::number;
+use crate::event::{Adopted, Alarm, Batch, Event};
 use crate::orders::{Order, Report, Terms};
 use crate::parents::EndReason;
 use crate::setup::{Bank, ns};
@@ -96,6 +97,14 @@ impl Engine {
         self.wake_at(due_ns);
         self.alarm(Alarm::Adopted, Some(bank), Some(id), out);
         let at = self.orders.add(Order::adopted(terms, due_ns));
+        let adopted = Adopted {
+            number: number(at),
+            terms,
+            parent: number(terms.parent),
+            parent_terms: self.parents.get(terms.parent).terms,
+            of: parent,
+        };
+        self.push(Event::Adopted(Box::new(adopted)), out);
         if self.kill.is_killed() {
             self.orders.change(at, |order| order.want_cancel());
         }

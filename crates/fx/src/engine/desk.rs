@@ -1,6 +1,7 @@
 //! Commands of the desk.
 
 use super::Engine;
+use super::outcome::number;
 use crate::desk_trades::{BookState, DeskTrade};
 use crate::event::{Alarm, Batch, Event, FillLine, OrderEvent};
 use crate::input::{Desk, ParentRequest};
@@ -79,8 +80,8 @@ impl Engine {
         if let Some(deadline_ns) = deadline_ns {
             self.wake_at(deadline_ns);
         }
-        let parent = terms.id;
-        self.push(Event::Accepted { parent }, out);
+        let (number, terms) = (number(at), *terms);
+        self.push(Event::Accepted { number, terms }, out);
         at
     }
 

@@ -1,7 +1,8 @@
 //! Fills of orders: parents, positions, scorecard.
 
 use super::Engine;
-use crate::event::{Alarm, Batch, Event, FillLine};
+use super::outcome::number;
+use crate::event::{Alarm, Batch, Event, FillLine, Numbered};
 use crate::orders::{Booking, FillKind, LateOriginal, Report, ReportKind};
 use crate::positions::WorstCase;
 use crate::setup::{Bank, Pair};
@@ -159,7 +160,10 @@ impl Engine {
         let terms = &self.orders.get(at).terms;
         let improve = self.improvement(terms.pair, terms.side, terms.price, booking.price);
         let line = FillLine {
-            order: Some(terms.id),
+            order: Some(Numbered {
+                number: number(at),
+                id: terms.id,
+            }),
             parent: Some(self.parents.get(terms.parent).terms.id),
             bank: Some(terms.bank),
             exec_id: booking.exec_id,

@@ -2,7 +2,9 @@
 
 use super::Engine;
 use crate::cooldown::{Cooldowns, Measure, pairs_of};
-use crate::event::{Batch, Event, Message, OrderEvent, OrderLine, OrderStatus, ParentEnd};
+use crate::event::{
+    Asked, Batch, Event, Message, Numbered, OrderEvent, OrderLine, OrderStatus, ParentEnd,
+};
 use crate::orders::RejectCode;
 use crate::parents::EndReason;
 use crate::penalty::Outcome;
@@ -138,7 +140,7 @@ impl Engine {
         self.orders.change(at, |order| order.ask_cancel(until_ns));
         let message = Message::Cancel {
             id,
-            terms,
+            order: Asked::from(&terms),
             at_ns: now_ns,
         };
         self.order_line(at, OrderEvent::Sent, None, Some(message), out);
@@ -158,12 +160,20 @@ impl Engine {
         let is_buy = parent.terms.side == Side::Bid;
         let precision = self.setup.pairs[parent.terms.pair].config.precision;
         ParentEnd {
-            parent: parent.terms.id,
+            parent: self.numbered(at),
             pair: parent.terms.pair,
             reason,
             filled,
             average: (filled > 0).then(|| average_of_trades(cost, filled, precision, is_buy)),
             out: parent.exposure().out(),
+        }
+    }
+
+    /// A parent as events name it.
+    pub(super) fn numbered(&self, parent: usize) -> Numbered {
+        Numbered {
+            number: number(parent),
+            id: self.parents.get(parent).terms.id,
         }
     }
 
@@ -184,6 +194,7 @@ impl Engine {
         };
         let line = OrderLine {
             id: Some(order.terms.id),
+            number: Some(number(at)),
             bank: order.terms.bank,
             what,
             status: Some(status),
@@ -210,4 +221,9 @@ impl Engine {
         };
         self.push(event, out);
     }
+}
+
+/// The number of an order or a parent, as records have it.
+pub(super) fn number(at: usize) -> u32 {
+    u32::try_from(at).expect("memory ends before the numbers do")
 }

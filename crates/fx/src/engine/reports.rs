@@ -95,6 +95,7 @@ impl Engine {
     ) {
         let line = OrderLine {
             id: report.cl_ord_id.map(Id::lossy),
+            number: None,
             bank,
             what,
             status: None,
@@ -162,7 +163,7 @@ impl Engine {
         }
         let is_named = bookings.late.is_none_or(|late| self.name(at, &late, out));
         is_booked |= bookings.late.is_some() && is_named;
-        let ours = self.setup.account.as_str().as_bytes();
+        let ours = self.setup.labels.account.as_str().as_bytes();
         if is_booked && report.account.is_some_and(|account| account != ours) {
             let terms = self.orders.get(at).terms;
             self.alarm(Alarm::Account, Some(terms.bank), Some(terms.id), out);
@@ -244,7 +245,7 @@ impl Engine {
             return;
         };
         let named = report.mass_status_req_id;
-        let number = named.and_then(|id| request_number(&self.setup, 'M', id));
+        let number = named.and_then(|id| request_number(&self.setup.labels, 'M', id));
         if !number.is_some_and(|number| (first..=last).contains(&number)) {
             return;
         }

@@ -26,6 +26,12 @@ pub enum RestoreError {
     /// A ClOrdID was used twice.
     #[error("order {0} was made before")]
     OrderTwice(Id),
+    /// A parent or an order has another number than in the journal.
+    #[error("its number {number} is not that of the next one")]
+    Number {
+        /// In the journal.
+        number: u32,
+    },
     /// A trade that the desk booked is of a pair or a bank that is not configured.
     #[error(
         "booking {0} is of a pair or a bank that is not configured; add it to the configuration"
@@ -65,7 +71,7 @@ impl Engine {
     /// Makes further identifiers with another prefix: each run has its own.
     pub fn set_prefix(&mut self, prefix: Id) {
         self.lost.note_prefix(prefix);
-        self.setup.prefix = prefix;
+        self.setup.labels.prefix = prefix;
     }
 
     /// Accepts a parent that an earlier run accepted.
@@ -75,6 +81,7 @@ impl Engine {
     pub fn restore_parent(
         &mut self,
         at_ns: u64,
+        number: u32,
         terms: &ParentTerms,
         out: &mut Batch,
     ) -> Result<(), RestoreError> {
@@ -82,18 +89,29 @@ impl Engine {
         if self.parents.has(&terms.id) {
             return Err(RestoreError::ParentTwice(terms.id));
         }
-        self.accept_parent(terms, out);
-        Ok(())
+        match self.accept_parent(terms, out) as u32 == number {
+            true => Ok(()),
+            false => Err(RestoreError::Number { number }),
+        }
     }
 
     /// Adds an order that an earlier run made, in its first state.
     ///
     /// # Errors
     /// The order cannot have been made in this state.
-    pub fn restore_order(&mut self, terms: &Terms, out: &mut Batch) -> Result<(), RestoreError> {
+    pub fn restore_order(
+        &mut self,
+        number: u32,
+        terms: &Terms,
+        out: &mut Batch,
+    ) -> Result<(), RestoreError> {
         self.advance(terms.sent_ns, out)?;
         if self.orders.of_id(&terms.id).is_some() {
             return Err(RestoreError::OrderTwice(terms.id));
+        }
+        let is_next = number as usize == self.orders.count();
+        if !is_next || terms.parent >= self.parents.count() {
+            return Err(RestoreError::Number { number });
         }
         let parent = self.parents.get(terms.parent);
         let range = 1..=parent.open();

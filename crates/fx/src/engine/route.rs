@@ -1,8 +1,9 @@
 //! The router: makes orders from the open quantity of parents.
 
 use super::Engine;
+use super::outcome::number;
 use crate::composite::BankSet;
-use crate::event::{Batch, Event, Message, OrderEvent, PlanLeg};
+use crate::event::{Batch, Event, Message, Numbered, OrderEvent, PlanLeg};
 use crate::orders::{Order, Terms};
 use crate::parents::{EndReason, Lifetime, ParentTerms, WaitReason};
 use crate::plan::{Offer, Plan, PlanKind, Want, bank_of, is_within, sweep_order};
@@ -238,7 +239,7 @@ impl Engine {
         let parent = self.parents.note(at);
         let terms = parent.terms;
         if parent.waits.replace(reason) != Some(reason) {
-            let parent = terms.id;
+            let parent = self.numbered(at);
             self.push(Event::Waits { parent, reason }, out);
         }
         if let Some(reason) = attempt(terms.lifetime) {
@@ -252,9 +253,12 @@ impl Engine {
         let (terms, open) = (parent.terms, parent.open());
         let mut drafts = std::mem::take(&mut self.routing.drafts);
         self.drafts(terms.pair, terms.side, plan.kind, &mut drafts);
-        let from = out.legs.len();
+        let (from, next) = (out.legs.len(), number(self.orders.count()));
         for draft in &drafts {
-            let order = self.order_id(at);
+            let order = Numbered {
+                number: next + (out.legs.len() - from) as u32,
+                id: self.order_id(at),
+            };
             out.legs.push(PlanLeg {
                 order,
                 bank: draft.bank,
@@ -266,7 +270,7 @@ impl Engine {
         }
         let legs = from..out.legs.len();
         let event = Event::Plan {
-            parent: terms.id,
+            parent: self.numbered(at),
             pair: terms.pair,
             open,
             kind: plan.kind,
@@ -279,7 +283,7 @@ impl Engine {
         self.push(event, out);
         self.parents.note(at).waits = None;
         for (draft, leg) in drafts.iter().zip(legs) {
-            let id = out.legs[leg].order;
+            let id = out.legs[leg].order.id;
             let terms = self.terms(at, id, draft, Some(judged.mid2));
             self.send(&terms, out);
         }
@@ -373,7 +377,7 @@ impl Engine {
         let of = self.parents.get(parent).terms.id;
         // Prefix and parent leave room for any number.
         let mut text = ShortText::new();
-        text.push(self.setup.prefix.as_str());
+        text.push(self.setup.labels.prefix.as_str());
         text.push("-");
         text.push(of.as_str());
         text.push("-");

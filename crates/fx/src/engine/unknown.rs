@@ -1,7 +1,7 @@
 //! Unknown orders: they count as filled, and status requests are sent until the outcome is known.
 
 use super::Engine;
-use crate::event::{Alarm, Batch, Event, Message, OrderEvent, OrderLine};
+use crate::event::{Alarm, Asked, Batch, Event, Message, OrderEvent, OrderLine};
 use crate::orders::{Mention, OrderState, Question};
 use crate::setup::{Bank, ns};
 use touchline_types::Id;
@@ -74,7 +74,8 @@ impl Engine {
         let terms = self.orders.get(at).terms;
         self.numbers.status += 1;
         let request = self.numbers.status;
-        let message = Message::Status { request, terms };
+        let order = Asked::from(&terms);
+        let message = Message::Status { request, order };
         self.order_line(at, OrderEvent::Sent, None, Some(message), out);
     }
 
@@ -159,6 +160,7 @@ impl Engine {
         }
         let line = OrderLine {
             id: None,
+            number: None,
             bank,
             what: OrderEvent::Sent,
             status: None,

@@ -1,17 +1,17 @@
 //! Messages to banks in the orders file: the body in ascending order of tags, with `|` between fields.
 
 use crate::event::Message;
+use crate::labels::Labels;
 use crate::orders::Terms;
-use crate::setup::Setup;
 use crate::short_text::ShortText;
 use touchline_types::{Id, Side};
 use touchline_wire::fix::{Precision, write_timestamp};
 
 /// Appends a message, from MsgType on.
-pub fn body(setup: &Setup, message: &Message, out: &mut String) {
+pub fn body(labels: &Labels, message: &Message, out: &mut String) {
     out.push_str("35=");
     out.push_str(msg_type(message));
-    fields(setup, message, &mut |tag, value| {
+    fields(labels, message, &mut |tag, value| {
         out.push('|');
         out.push_str(ShortText::unsigned(u64::from(tag)).as_str());
         out.push('=');
@@ -31,25 +31,25 @@ pub fn msg_type(message: &Message) -> &'static str {
 }
 
 /// The fields of the body, in ascending order of tags.
-pub fn fields(setup: &Setup, message: &Message, add: &mut dyn FnMut(u32, &str)) {
+pub fn fields(labels: &Labels, message: &Message, add: &mut dyn FnMut(u32, &str)) {
     match message {
-        Message::Order(terms) => order(add, setup, terms),
-        Message::Cancel { id, terms, at_ns } => {
+        Message::Order(terms) => order(add, labels, terms),
+        Message::Cancel { id, order, at_ns } => {
             add(11, id.as_str());
-            add(38, whole(terms.quantity).as_str());
-            add(41, terms.id.as_str());
-            add(54, side(terms.side));
-            add(55, &setup.pairs[terms.pair].config.symbol);
+            add(38, whole(order.quantity).as_str());
+            add(41, order.id.as_str());
+            add(54, side(order.side));
+            add(55, &labels.pairs[order.pair].symbol);
             time(*at_ns, add);
         }
-        Message::Status { request, terms } => {
-            add(11, terms.id.as_str());
-            add(54, side(terms.side));
-            add(55, &setup.pairs[terms.pair].config.symbol);
-            add(790, request_id(setup, 'H', *request).as_str());
+        Message::Status { request, order } => {
+            add(11, order.id.as_str());
+            add(54, side(order.side));
+            add(55, &labels.pairs[order.pair].symbol);
+            add(790, request_id(labels, 'H', *request).as_str());
         }
         Message::MassStatus { request } => {
-            add(584, request_id(setup, 'M', *request).as_str());
+            add(584, request_id(labels, 'M', *request).as_str());
             add(585, "7");
         }
         Message::DontKnow(trade) => {
@@ -73,9 +73,9 @@ pub fn fields(setup: &Setup, message: &Message, add: &mut dyn FnMut(u32, &str)) 
 }
 
 /// OrdStatusReqID (`H`) or MassStatusReqID (`M`) of a request number.
-fn request_id(setup: &Setup, kind: char, number: u64) -> ShortText {
+fn request_id(labels: &Labels, kind: char, number: u64) -> ShortText {
     let mut text = ShortText::new();
-    text.push(setup.prefix.as_str());
+    text.push(labels.prefix.as_str());
     text.push("-");
     text.push(kind.encode_utf8(&mut [0; 4]));
     text.push_unsigned(number);
@@ -83,20 +83,20 @@ fn request_id(setup: &Setup, kind: char, number: u64) -> ShortText {
 }
 
 /// The number of a request, from its OrdStatusReqID or MassStatusReqID.
-pub fn request_number(setup: &Setup, kind: char, id: &[u8]) -> Option<u64> {
+pub fn request_number(labels: &Labels, kind: char, id: &[u8]) -> Option<u64> {
     let text = std::str::from_utf8(id).ok()?;
     let rest = text
-        .strip_prefix(setup.prefix.as_str())?
+        .strip_prefix(labels.prefix.as_str())?
         .strip_prefix('-')?;
     let number = rest.strip_prefix(kind)?.parse().ok()?;
     // Only the name that we gave.
-    (request_id(setup, kind, number).as_str() == text).then_some(number)
+    (request_id(labels, kind, number).as_str() == text).then_some(number)
 }
 
-fn order(add: &mut dyn FnMut(u32, &str), setup: &Setup, terms: &Terms) {
-    let pair = &setup.pairs[terms.pair];
-    let precision = u32::from(pair.config.precision);
-    add(1, setup.account.as_str());
+fn order(add: &mut dyn FnMut(u32, &str), labels: &Labels, terms: &Terms) {
+    let pair = &labels.pairs[terms.pair];
+    let precision = u32::from(pair.precision);
+    add(1, labels.account.as_str());
     add(11, terms.id.as_str());
     add(15, pair.base.as_str());
     add(38, whole(terms.quantity).as_str());
@@ -106,7 +106,7 @@ fn order(add: &mut dyn FnMut(u32, &str), setup: &Setup, terms: &Terms) {
         ShortText::decimal(i128::from(terms.price), precision).as_str(),
     );
     add(54, side(terms.side));
-    add(55, &pair.config.symbol);
+    add(55, &pair.symbol);
     add(59, if terms.is_fok { "4" } else { "3" });
     time(terms.sent_ns, add);
     add(

@@ -3,7 +3,9 @@
 use crate::composite::State;
 use crate::event::Event;
 use crate::orders::{FillKind, OrderState};
-use crate::parents::WaitReason;
+use crate::parents::{Lifetime, WaitReason};
+use crate::plan::Style;
+use touchline_types::Side;
 
 pub(super) fn event_name(event: &Event) -> &'static str {
     match event {
@@ -22,6 +24,7 @@ pub(super) fn event_name(event: &Event) -> &'static str {
         Event::Book { .. } => "book",
         Event::Alarm { .. } => "alarm",
         Event::Composite { .. }
+        | Event::Adopted(_)
         | Event::Order(_)
         | Event::Fill(_)
         | Event::Position { .. }
@@ -75,5 +78,28 @@ pub(super) fn fill_name(kind: FillKind) -> &'static str {
         FillKind::Bust => "bust",
         FillKind::Correct => "correct",
         FillKind::Book => "book",
+    }
+}
+
+pub(super) fn side_name(side: Side) -> &'static str {
+    match side {
+        Side::Bid => "buy",
+        Side::Ask => "sell",
+    }
+}
+
+pub(super) fn lifetime_name(lifetime: Lifetime) -> &'static str {
+    match lifetime {
+        Lifetime::Deadline => "gtd",
+        Lifetime::Immediate => "ioc",
+        Lifetime::AllOrNothing => "fok",
+    }
+}
+
+pub(super) fn style_name(style: Style) -> &'static str {
+    match style {
+        Style::Best => "best",
+        Style::Full => "full",
+        Style::Sweep => "sweep",
     }
 }

@@ -1,19 +1,17 @@
 //! Lines of the scorecard. Ratios are rounded towards zero.
 
 use super::{comma, put, put_decimal};
+use crate::labels::Labels;
 use crate::orders::RejectCode;
-use crate::scorecard::{HORIZONS_MS, Mean, Score, nearest_rank};
-use crate::setup::{Bank, Pair, Setup};
+use crate::scorecard::{HORIZONS_MS, Mean, Score};
+use crate::setup::{Bank, Pair};
 use crate::ticks;
 use std::fmt::Write;
 
-pub(super) fn line(out: &mut String, setup: &Setup, (bank, pair): (Bank, Pair), score: &Score) {
-    let (name, symbol) = (
-        &setup.banks[bank].config.name,
-        &setup.pairs[pair].config.symbol,
-    );
+pub(super) fn line(out: &mut String, labels: &Labels, (bank, pair): (Bank, Pair), score: &Score) {
+    let (name, symbol) = (&labels.banks[bank], &labels.pairs[pair].symbol);
     put!(out, "{{\"bank\":\"{name}\",\"pair\":\"{symbol}\"");
-    let tick = ticks::tick(setup.pairs[pair].config.precision);
+    let tick = ticks::tick(labels.pairs[pair].precision);
     let [bid_ns, ask_ns] = score.best_ns;
     put!(
         out,
@@ -47,9 +45,13 @@ pub(super) fn line(out: &mut String, setup: &Setup, (bank, pair): (Bank, Pair), 
     );
     rejects(out, score);
     put!(out, ",\"unknown\":{}", score.unknown);
-    for (key, percent) in [("p50", 50), ("p90", 90), ("max", 100)] {
+    for (key, hold_ns) in [
+        ("p50", score.holds.p50_ns),
+        ("p90", score.holds.p90_ns),
+        ("max", score.holds.max_ns),
+    ] {
         put!(out, ",\"hold_{key}_ns\":");
-        match nearest_rank(&score.holds_ns, percent) {
+        match hold_ns {
             Some(hold_ns) => put!(out, "{hold_ns}"),
             None => out.push_str("null"),
         }

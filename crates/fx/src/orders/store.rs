@@ -86,6 +86,11 @@ impl Orders {
         at
     }
 
+    /// Number of orders, which is that of the next one.
+    pub fn count(&self) -> usize {
+        self.orders.len()
+    }
+
     /// An order by its number.
     pub fn get(&self, at: usize) -> &Order {
         &self.orders[at]

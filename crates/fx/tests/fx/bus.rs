@@ -58,13 +58,13 @@ impl World {
             .write(&self.setup, at_ns, &input, &mut self.recorded);
         self.batch.clear();
         self.engine.handle(at_ns, &input, &mut self.batch);
-        self.files.write(&self.setup, &self.batch);
+        self.files.write(&self.setup.labels, &self.batch);
     }
 
     fn wake(&mut self, at_ns: u64) {
         self.batch.clear();
         self.engine.handle_timeout(at_ns, &mut self.batch);
-        self.files.write(&self.setup, &self.batch);
+        self.files.write(&self.setup.labels, &self.batch);
     }
 
     /// Ends the session as a recorder does: a replay runs the timers that were due after the last input.
@@ -144,7 +144,7 @@ fn run(config: &str, lines: impl Iterator<Item = String>) -> [String; 3] {
         last_ns = at_ns;
         batch.clear();
         alone.handle(at_ns, &input, &mut batch);
-        files.write(&setup, &batch);
+        files.write(&setup.labels, &batch);
         world.pricing(at_ns, bank, &session);
     }
     world.finish(last_ns);

@@ -45,14 +45,14 @@ impl World {
             .write(&self.setup, at_ns, &input, &mut self.recorded);
         self.batch.clear();
         self.engine.handle(at_ns, &input, &mut self.batch);
-        self.files.write(&self.setup, &self.batch);
+        self.files.write(&self.setup.labels, &self.batch);
     }
 
     fn wake(&mut self, at_ms: u64) {
         self.batch.clear();
         self.engine
             .handle_timeout(START_NS + at_ms * MS, &mut self.batch);
-        self.files.write(&self.setup, &self.batch);
+        self.files.write(&self.setup.labels, &self.batch);
     }
 
     /// The composer joins, or joins again: all quotes of each pair, as the gateway repeats them.

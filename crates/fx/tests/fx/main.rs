@@ -6,6 +6,7 @@ mod cancels;
 mod composites;
 mod desk_trades;
 mod disputes;
+mod encoding;
 mod joins;
 mod limits;
 mod orders;

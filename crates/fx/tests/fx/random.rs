@@ -53,7 +53,7 @@ impl Watch {
                     } else {
                         1
                     };
-                    let of = |exec_id: Id| (fill.order, exec_id);
+                    let of = |exec_id: Id| (fill.order.map(|order| order.id), exec_id);
                     let before = fill.part_of.map(|part_of| self.prices[&of(part_of)]);
                     let price = fill.price.0 - before.unwrap_or(0);
                     self.prices.insert(of(fill.exec_id), fill.price.0);

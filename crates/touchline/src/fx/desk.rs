@@ -11,8 +11,9 @@ use serde_json::{Value, json};
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 use touchline_execution::desk::DeskClient;
-use touchline_execution::records::LINE_KINDS;
-use touchline_execution::{decode, standby_bus};
+use touchline_execution::{joined, standby_bus};
+use touchline_fx::encoding::Decoder;
+use touchline_fx::lines::{LineKind, lines_of};
 use touchline_transport::boot_ns;
 use touchline_transport::bus::{self, Polled, Root, SegmentError, Subscription};
 use touchline_transport::clock::wall_ns;
@@ -310,7 +311,7 @@ pub fn lift(arguments: &LiftArguments) -> Result<(), Failure> {
     let answer = desk.command(&json!({"op": "lift"}))?;
     // The decision was published before the answer.
     let mut lifts = desk.before.iter().filter(|(kind, line)| {
-        *kind == "decisions" && line.get("event").and_then(Value::as_str) == Some("lift")
+        *kind == LineKind::Decision && line.get("event").and_then(Value::as_str) == Some("lift")
     });
     let is_killed = lifts
         .next_back()
@@ -362,12 +363,15 @@ pub(super) struct Desk<'a> {
     ring_root: Root,
     client: &'a str,
     answers: Subscription<0>,
+    decoder: Decoder,
+    /// Lines of the last message.
+    lines: VecDeque<Line>,
     /// Lines that came before the answer to the command: they may be about it.
     before: VecDeque<Line>,
 }
 
 /// A line of the drop copy, with its kind.
-type Line = (&'static str, Fields);
+type Line = (LineKind, Fields);
 
 impl<'a> Desk<'a> {
     /// [`Desk::join`], past the lines that were published before.
@@ -392,12 +396,15 @@ impl<'a> Desk<'a> {
                 "the {what} on bus {bus} has ended; start {start}",
             )));
         }
+        let decoder = joined(root, bus);
         Ok(Desk {
             root: place.root,
             bus: place.bus,
             ring_root: place.ring_root,
             client,
             answers,
+            decoder,
+            lines: VecDeque::new(),
             before: VecDeque::new(),
         })
     }
@@ -448,7 +455,7 @@ impl<'a> Desk<'a> {
                 std::thread::sleep(PAUSE);
                 continue;
             };
-            let is_mine = kind == "answers"
+            let is_mine = kind == LineKind::Answer
                 && line.get("client").and_then(Value::as_str) == Some(self.client)
                 && line.get("request").and_then(Value::as_u64) == Some(request);
             if !is_mine {
@@ -489,8 +496,8 @@ impl<'a> Desk<'a> {
                 continue;
             }
             match kind {
-                "fills" => say(&fill_text(&line))?,
-                "decisions" => {
+                LineKind::Fill => say(&fill_text(&line))?,
+                LineKind::Decision => {
                     let event = line.get("event").and_then(Value::as_str);
                     let out = line.get("out").and_then(Value::as_i64);
                     match event {
@@ -531,16 +538,22 @@ impl<'a> Desk<'a> {
 
     /// The next line of the drop copy, with its kind; `None` also after [`SKIPPED_MAX`] messages that are not lines.
     fn line(&mut self) -> Option<Line> {
+        let (decoder, lines) = (&mut self.decoder, &mut self.lines);
         for _ in 0..SKIPPED_MAX {
+            if let Some(line) = lines.pop_front() {
+                return Some(line);
+            }
             let polled = self.answers.poll(|message| {
-                let (kind, _, text) = decode(message.bytes)?;
-                let kind = *LINE_KINDS.get(usize::from(kind))?;
-                Some((kind, serde_json::from_str(text).ok()?))
+                let mut text = String::new();
+                // What is no batch of this version is left out.
+                let _ = decoder.read(message.bytes, |labels, at_ns, entry, batch| {
+                    lines_of((labels, batch), at_ns, &entry, &mut text, |kind, text| {
+                        lines.extend(serde_json::from_str(text).ok().map(|line| (kind, line)));
+                    });
+                });
             });
-            match polled {
-                Ok(Polled::Given(Some(line))) => return Some(line),
-                Ok(Polled::Nothing) => return None,
-                Ok(Polled::Given(None) | Polled::Passed(_)) | Err(_) => {}
+            if matches!(polled, Ok(Polled::Nothing)) {
+                return None;
             }
         }
         None

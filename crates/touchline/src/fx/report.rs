@@ -15,6 +15,7 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 use touchline_execution::Follower;
 use touchline_execution::back_office::Reports;
+use touchline_fx::lines::LineKind;
 
 /// Report on a trading engine: drop copy for back offices, positions, fills and scorecard.
 ///
@@ -158,7 +159,7 @@ fn read(
     })
 }
 
-fn poll(follower: &mut Follower, mut each: impl FnMut(u8, &str)) -> Result<(), Failure> {
+fn poll(follower: &mut Follower, mut each: impl FnMut(LineKind, &str)) -> Result<(), Failure> {
     let polled = follower.poll(&mut each);
     polled.map(drop).map_err(Failure::run)
 }

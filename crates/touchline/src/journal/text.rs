@@ -1,5 +1,6 @@
 //! Records, segments and verdicts of a journal as text.
 
+use super::events::Events;
 use std::fmt::Write;
 use std::path::Path;
 use touchline_journal::format::{kind, kind_name, segment_name};
@@ -9,19 +10,23 @@ use touchline_journal::{Entry, Report, SegmentState, Verdict};
 /// Bytes of a body that a line shows.
 const BODY_BYTES_SHOWN: usize = 64;
 
-/// Appends the line of a record: its place, then what its body says, or the first bytes of the body.
-pub fn record(text: &mut String, entry: &Entry<'_>) {
+/// Appends the line of a record: its place, then what its body says, or the first bytes of the body. A batch of a trading engine has
+/// further lines.
+pub fn record(text: &mut String, entry: &Entry<'_>, events: &mut Events) {
+    if let (kind::STREAM, Some(stream)) = (entry.head.kind, Stream::decode(entry.body)) {
+        events.note_stream(entry.head.stream, &stream);
+    }
     let number = |number: Option<u64>| number.map_or("-".to_owned(), |number| number.to_string());
     let (sequence, position) = (number(entry.sequence), number(entry.position));
     let (time_ns, stream, kind) = (entry.head.time_ns, entry.head.stream, entry.head.kind);
-    let name = kind_name(kind).unwrap_or("Unknown");
+    let name = kind_name(kind).unwrap_or("Record");
     // Writing to a string does not fail.
     let _ = write!(
         text,
         "{name} sequence={sequence} position={position} segment={} time_ns={time_ns} stream={stream} kind={kind}",
         entry.segment
     );
-    if !decoded(text, kind, entry.body) {
+    if !decoded(text, kind, entry.body) && !events.batch(text, entry) {
         bytes(text, entry.body);
     }
     text.push('\n');

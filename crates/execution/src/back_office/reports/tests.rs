@@ -1,52 +1,53 @@
 //! Lines of an engine as reports.
 
 use super::*;
+use touchline_fx::lines::LineKind;
 
 /// Lines of an order of 3,000 that is filled in two parts, one of which is corrected and the other busted, and of one
 /// that is rejected.
-pub const LINES: [(u8, &str); 11] = [
+pub const LINES: [(LineKind, &str); 11] = [
     (
-        2,
+        LineKind::Order,
         r#"{"t":1000000,"clordid":"T-P1-1","bank":"A","event":"sent","state":"sent","cum":0,"leaves":3000,"code":null,"fix":"35=D|1=D1|11=T-P1-1|15=EUR|38=3000|40=2|44=1.1|54=1|55=EUR/USD|59=3|60=20260105-09:00:01.123|64=20260107"}"#,
     ),
     (
-        3,
+        LineKind::Fill,
         r#"{"t":2000000,"clordid":"T-P1-1","parent":"P1","bank":"A","exec_id":"X1","kind":"fill","pair":"EUR/USD","side":"buy","qty":1000,"price":"1.1"}"#,
     ),
     (
-        2,
+        LineKind::Order,
         r#"{"t":2000000,"clordid":"T-P1-1","bank":"A","event":"report","state":"partial","cum":1000,"leaves":2000,"code":null,"fix":null}"#,
     ),
     (
-        3,
+        LineKind::Fill,
         r#"{"t":3000000,"clordid":"T-P1-1","parent":"P1","bank":"A","exec_id":"X2","kind":"fill","pair":"EUR/USD","side":"buy","qty":2000,"price":"1.09999"}"#,
     ),
     (
-        2,
+        LineKind::Order,
         r#"{"t":3000000,"clordid":"T-P1-1","bank":"A","event":"report","state":"filled","cum":3000,"leaves":0,"code":null,"fix":null}"#,
     ),
     (
-        3,
+        LineKind::Fill,
         r#"{"t":4000000,"clordid":"T-P1-1","parent":"P1","bank":"A","exec_id":"X1","kind":"bust","pair":"EUR/USD","side":"buy","qty":1000,"price":"1.1"}"#,
     ),
     (
-        3,
+        LineKind::Fill,
         r#"{"t":4000000,"clordid":"T-P1-1","parent":"P1","bank":"A","exec_id":"X3","kind":"correct","pair":"EUR/USD","side":"buy","qty":1000,"price":"1.09998"}"#,
     ),
     (
-        3,
+        LineKind::Fill,
         r#"{"t":5000000,"clordid":"T-P1-1","parent":"P1","bank":"A","exec_id":"X2","kind":"bust","pair":"EUR/USD","side":"buy","qty":2000,"price":"1.09999"}"#,
     ),
     (
-        1,
+        LineKind::Decision,
         r#"{"t":5000000,"event":"alarm","what":"bust","clordid":"T-P1-1"}"#,
     ),
     (
-        2,
+        LineKind::Order,
         r#"{"t":6000000,"clordid":"T-P1-2","bank":"B","event":"sent","state":"sent","cum":0,"leaves":3000,"code":null,"fix":"35=D|11=T-P1-2|38=3000|54=1|55=EUR/USD"}"#,
     ),
     (
-        2,
+        LineKind::Order,
         r#"{"t":7000000,"clordid":"T-P1-2","bank":"B","event":"report","state":"rejected","cum":0,"leaves":0,"code":"A-1","fix":null}"#,
     ),
 ];
@@ -99,7 +100,7 @@ fn late_originals_and_trades_of_the_desk_become_reports() {
         r#"{"t":3,"clordid":"T-P1-1","parent":"P1","bank":"A","exec_id":"X2","kind":"named","pair":"EUR/USD","side":"buy","qty":2000,"price":"1.3","ref":"S1"}"#,
         r#"{"t":4,"clordid":null,"parent":null,"bank":null,"exec_id":"B-open","kind":"book","pair":"EUR/USD","side":"sell","qty":500,"price":"1.1","settl_date":"20260107"}"#,
     ] {
-        reports.take(3, line);
+        reports.take(LineKind::Fill, line);
     }
     let tags = ["17", "150", "32", "31", "14", "6", "19", "11"];
     let rows: Vec<_> = reports

@@ -3,10 +3,11 @@
 
 use super::watch::parent_of;
 use super::world::World;
-use crate::records::{self, Record};
+use crate::records;
 use crate::recovery::recover_from;
 use std::collections::HashMap;
 use touchline_fx::Engine;
+use touchline_fx::encoding::Place;
 use touchline_fx::ticks;
 use touchline_types::Id;
 
@@ -141,7 +142,7 @@ pub fn cancels(world: &World) -> Result<(), String> {
 fn again(world: &mut World) -> Result<(), String> {
     let before = world.engine().clone();
     world.end_process();
-    let mut lines: Vec<(u64, String)> = Vec::new();
+    let mut parts: Vec<Vec<u8>> = Vec::new();
     let recovered = {
         let machine = &mut *world.machine.borrow_mut();
         let wall_ns = machine.wall_ns();
@@ -151,8 +152,8 @@ fn again(world: &mut World) -> Result<(), String> {
         recover_from(&world.setup, |each| {
             journal.read(|entry| {
                 each(entry);
-                if entry.head.stream == records::STREAM {
-                    put_lines(entry.head.kind, entry.body, &mut lines);
+                if entry.head.kind == records::kind::BATCH {
+                    parts.push(entry.body.to_vec());
                 }
             })
         })
@@ -161,8 +162,8 @@ fn again(world: &mut World) -> Result<(), String> {
     agree(world, &recovered.engine)?;
     same_orders(world, &before, &recovered.engine)?;
     match world.counts.power_losses + world.counts.journal_failures {
-        0 => readers(world, &lines),
-        // Lines that were published are lost with the end of the journal.
+        0 => readers(world, &parts),
+        // What was published is lost with the end of the journal.
         _ => Ok(()),
     }
 }
@@ -185,20 +186,16 @@ fn same_orders(world: &World, before: &Engine, after: &Engine) -> Result<(), Str
     Ok(())
 }
 
-fn put_lines(kind: u16, body: &[u8], into: &mut Vec<(u64, String)>) {
-    if let Some(Record::Lines { first, lines, .. }) = Record::decode(kind, body) {
-        let numbered = (first..).zip(records::lines(lines));
-        into.extend(numbered.map(|(number, (_, text))| (number, text.to_owned())));
-    }
-}
-
-/// A reader that followed the drop copy has each line of the journal, under its number.
-fn readers(world: &World, lines: &[(u64, String)]) -> Result<(), String> {
+/// A reader that followed the drop copy has each batch of the journal, under its number.
+fn readers(world: &World, parts: &[Vec<u8>]) -> Result<(), String> {
     let machine = world.machine.borrow();
-    for (number, line) in lines {
-        let taken = machine.watch.lines.get(*number as usize - 1);
-        if taken.is_some_and(|taken| taken != line) {
-            return Err(format!("line {number} is {line}, a reader took {taken:?}"));
+    for part in parts {
+        let number = Place::of(part).ok_or("no part of a batch")?.first;
+        let taken = machine.watch.parts.get(&number);
+        if taken.is_some_and(|taken| taken != part) {
+            return Err(format!(
+                "batch {number} is {part:?}, a reader took {taken:?}"
+            ));
         }
     }
     Ok(())

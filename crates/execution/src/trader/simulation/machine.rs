@@ -2,9 +2,10 @@
 
 use super::watch::{Watch, short};
 use crate::edge::Output;
-use crate::records::{self, Record::Report, kind};
+use crate::records::kind;
 use std::cell::RefCell;
 use std::rc::Rc;
+use touchline_fx::encoding::{Decoder, Entry};
 use touchline_journal::{Appended, Record, Refused, SimulatedJournal, State};
 use touchline_lab::random::Random;
 
@@ -38,6 +39,7 @@ pub struct Machine {
     pub pace: u64,
     /// Calls until the process dies.
     calls: Option<u64>,
+    decoder: Decoder,
 }
 
 impl Machine {
@@ -50,6 +52,7 @@ impl Machine {
             random,
             pace: PACE,
             calls: None,
+            decoder: Decoder::joined(b""),
         }
     }
 
@@ -88,6 +91,22 @@ impl Machine {
         }
     }
 
+    /// Adds the message of a bank to the trace.
+    fn note(&mut self, record: &Record<'_>, call: Call) {
+        if record.kind != kind::BATCH || !self.watch.traces() {
+            return;
+        }
+        let (now_ns, watch) = (self.now_ns, &mut self.watch);
+        // A broken variant may leave out what others name.
+        let _ = self.decoder.read(record.body, |_, _, entry, _| {
+            if let Entry::Received { bank, bytes } = entry {
+                watch.note(now_ns, || {
+                    format!("of bank {bank}: {} ({call:?})", short(bytes))
+                });
+            }
+        });
+    }
+
     pub fn is_dead(&self) -> bool {
         self.calls == Some(0) || self.journal.is_dead()
     }
@@ -105,15 +124,7 @@ impl Output for SimulatedHost {
             machine.journal.step(wall_ns);
         }
         let call = machine.call();
-        if record.kind == kind::REPORT
-            && let Some(Report { bank, bytes, .. }) =
-                records::Record::decode(record.kind, record.body)
-        {
-            let now_ns = machine.now_ns;
-            machine.watch.note(now_ns, || {
-                format!("of bank {bank}: {} ({call:?})", short(bytes))
-            });
-        }
+        machine.note(record, call);
         match call {
             Call::IsDead => Err(Refused::Closed),
             Call::Dies if machine.random.below(2) == 0 => Err(Refused::Closed),
@@ -162,10 +173,12 @@ impl Output for SimulatedHost {
         }
     }
 
-    fn publish(&mut self, _kind: u8, number: u64, line: &str) {
+    fn begin_run(&mut self, _run: &[u8]) {}
+
+    fn publish(&mut self, part: &[u8]) {
         let machine = &mut *self.0.borrow_mut();
         if machine.call() != Call::IsDead {
-            machine.watch.published(number, line);
+            machine.watch.published(part);
         }
     }
 

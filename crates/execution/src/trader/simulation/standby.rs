@@ -48,6 +48,6 @@ impl Standby {
         if !Variant::StandbyMissesTheEnd.is_on() {
             self.follow(journal)?;
         }
-        Ok(self.reading.recovered)
+        Ok(self.reading.finish())
     }
 }

@@ -1,7 +1,8 @@
 //! What is watched from outside the engine: the orders on the wire, the lines for readers, and what the desk wanted.
 
 use super::machine::BEGIN_NS;
-use std::collections::{HashMap, HashSet, VecDeque};
+use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
+use touchline_fx::encoding::Place;
 use touchline_transport::clock::STEP_NS;
 use touchline_types::Id;
 use touchline_wire::fix::{Frame, Message, decimal, frame, timestamp};
@@ -59,8 +60,8 @@ pub struct Watch {
     began_set_ns: i64,
     /// When the journal of the run refused a record.
     pub refused_ns: Option<u64>,
-    /// Lines that a reader took.
-    pub lines: Vec<String>,
+    /// Parts of batches that a reader took, by the number of their first entry.
+    pub parts: BTreeMap<u64, Vec<u8>>,
     trace: Option<VecDeque<String>>,
 }
 
@@ -85,7 +86,7 @@ impl Watch {
             epoch: 0,
             began_set_ns: 0,
             refused_ns: None,
-            lines: Vec::new(),
+            parts: BTreeMap::new(),
             trace: traces.then(VecDeque::new),
         }
     }
@@ -298,11 +299,19 @@ impl Watch {
         }
     }
 
-    /// The engine published a line.
-    pub fn published(&mut self, number: u64, line: &str) {
-        if number == self.lines.len() as u64 + 1 {
-            self.lines.push(line.to_owned());
+    /// The engine published a part of a batch.
+    pub fn published(&mut self, part: &[u8]) {
+        let place = Place::of(part).expect("a part of a batch");
+        if place.first > 0 {
+            self.parts
+                .entry(place.first)
+                .or_insert_with(|| part.to_vec());
         }
+    }
+
+    /// Whether there is a trace.
+    pub fn traces(&self) -> bool {
+        self.trace.is_some()
     }
 }
 

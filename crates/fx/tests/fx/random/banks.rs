@@ -168,11 +168,11 @@ impl Banks {
                     price: terms.price,
                     cum: 0,
                 }),
-                (OrderEvent::Sent, Some(Message::Status { request, terms }))
+                (OrderEvent::Sent, Some(Message::Status { request, order }))
                     if !self.random.one_in(3) =>
                 {
                     let more = format!("790=T-H{request}");
-                    self.status(line.bank, terms.id.as_str(), &more);
+                    self.status(line.bank, order.id.as_str(), &more);
                 }
                 (OrderEvent::Sent, Some(Message::MassStatus { request })) => {
                     let own = self.held.iter().filter(|held| held.bank == line.bank);
@@ -184,14 +184,14 @@ impl Banks {
                     }
                     self.status(line.bank, "none", &format!("584=T-M{request}|912=Y"));
                 }
-                (OrderEvent::Sent, Some(Message::Cancel { id, terms, .. }))
+                (OrderEvent::Sent, Some(Message::Cancel { id, order, .. }))
                     if self.random.one_in(2) =>
                 {
                     let reason = self.random.of(&["0", "1"]);
                     let body = format!(
                         "35=9|11={}|41={}|39=0|102={reason}",
                         id.as_str(),
-                        terms.id.as_str()
+                        order.id.as_str()
                     );
                     self.answers
                         .push(format!("{}.o {}", NAMES[line.bank], fix(&body)));

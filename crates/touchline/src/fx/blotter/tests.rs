@@ -1,25 +1,26 @@
 use super::*;
 use std::collections::BTreeMap;
+use touchline_fx::lines::LineKind;
 
-const LINES: [(u8, &str); 5] = [
+const LINES: [(LineKind, &str); 5] = [
     (
-        7,
+        LineKind::Parent,
         r#"{"op":"parent","id":"P1782400000000000","pair":"USD/JPY","side":"sell","qty":10000000,"limit":"149.985"}"#,
     ),
     (
-        1,
+        LineKind::Decision,
         r#"{"t":1,"event":"waits","parent":"P1782400000000000","reason":"no_reference"}"#,
     ),
     (
-        2,
+        LineKind::Order,
         r#"{"t":1,"clordid":"Te4-P1782400000000000-12","bank":"LP02","event":"journal","state":"disputed","cum":0,"leaves":10000000,"code":null,"fix":null}"#,
     ),
     (
-        3,
+        LineKind::Fill,
         r#"{"t":2,"clordid":"T","parent":"P","bank":"LP02","exec_id":"X","kind":"status","pair":"USD/JPY","side":"sell","qty":10000000,"price":"149.985"}"#,
     ),
     (
-        4,
+        LineKind::Position,
         r#"{"t":2,"pair":"USD/JPY","position":-10000000,"cash":"1499850000.5","worst_long":-10000000,"worst_short":-20000000,"mid":"150","pnl":"-150000"}"#,
     ),
 ];
@@ -31,7 +32,7 @@ fn blotter() -> Blotter {
     }
     for code in ["A-1", "A-2", "B-1", "C-1", "D-1", "E-1", "F-1", "N-1"] {
         let line = format!(r#"{{"clordid":"T","bank":"LP02","state":"rejected","code":"{code}"}}"#);
-        blotter.take(2, &line);
+        blotter.take(LineKind::Order, &line);
     }
     blotter
 }

@@ -8,6 +8,7 @@ use std::fs::{File, OpenOptions};
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use touchline_execution::blotter::Blotter;
+use touchline_fx::lines::LineKind;
 
 /// Columns of `fills.csv`, which are keys of a fill's line.
 const COLUMNS: [&str; 16] = [
@@ -58,10 +59,10 @@ impl Files {
     }
 
     /// Takes a line of the engine.
-    pub fn take(&mut self, kind: u8, text: &str) {
+    pub fn take(&mut self, kind: LineKind, text: &str) {
         self.blotter.take(kind, text);
-        self.is_changed |= kind > 0;
-        if kind != 3 || self.folder.is_none() {
+        self.is_changed |= kind != LineKind::Composite;
+        if kind != LineKind::Fill || self.folder.is_none() {
             return;
         }
         let Ok(line) = serde_json::from_str::<Map<String, Value>>(text) else {
@@ -188,7 +189,10 @@ mod tests {
     fn files_of_the_report_are_private() {
         let folder = std::env::temp_dir().join(format!("report-files-{}", std::process::id()));
         let mut files = Files::new(Some(&folder));
-        files.take(3, "{\"t\":1,\"exec_id\":\"-1\",\"improve\":-5}");
+        files.take(
+            LineKind::Fill,
+            "{\"t\":1,\"exec_id\":\"-1\",\"improve\":-5}",
+        );
         files.write().expect("our folder");
         let fills = std::fs::read_to_string(folder.join("fills.csv")).expect("a file");
         assert!(fills.ends_with("1,,,,\"'-1\",,,,,,-5,,,,,\n"), "{fills}");

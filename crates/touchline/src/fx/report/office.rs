@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use touchline_credentials::{SecretSource, ServerTls};
 use touchline_execution::back_office::{Acceptor, Reports, StartError};
 use touchline_execution::config::{ReportClient, ReportConfig};
+use touchline_fx::lines::LineKind;
 use touchline_session::Secret;
 use touchline_transport::boot_ns;
 use touchline_transport::clock::WallWatch;
@@ -44,7 +45,7 @@ impl Office {
     }
 
     /// Takes a line of the engine.
-    pub fn take(&mut self, kind: u8, text: &str) {
+    pub fn take(&mut self, kind: LineKind, text: &str) {
         self.acceptor.take(kind, text);
     }
 

@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
+use touchline_fx::lines::LineKind;
 
 /// Positions: base units, and cash in ticks times units.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -45,8 +46,8 @@ pub struct Books {
 
 impl Books {
     /// Takes a line of the engine. A fill that comes twice is an error.
-    pub fn take(&mut self, kind: u8, text: &str) -> Result<(), String> {
-        if kind != 3 {
+    pub fn take(&mut self, kind: LineKind, text: &str) -> Result<(), String> {
+        if kind != LineKind::Fill {
             return Ok(());
         }
         let line: Value = serde_json::from_str(text).expect("a line is JSON");

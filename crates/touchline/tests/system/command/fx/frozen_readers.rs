@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use std::time::Duration;
 use touchline_execution::Follower;
 use touchline_execution::desk::DeskClient;
+use touchline_fx::lines::LineKind;
 use touchline_transport::boot_ns;
 use touchline_transport::bus::Root;
 
@@ -117,7 +118,7 @@ impl Load {
             bytes += text.len() as u64;
             let line: Value = serde_json::from_str(text).expect("a line is JSON");
             let parent = line["parent"].as_str().unwrap_or_default();
-            if kind == 3 && parent.starts_with('L') {
+            if kind == LineKind::Fill && parent.starts_with('L') {
                 *filled += line["qty"].as_i64().expect("units");
             }
         });

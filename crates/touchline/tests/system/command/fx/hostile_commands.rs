@@ -7,9 +7,10 @@ use super::scripted_bank::{ScriptedBank, value};
 use super::trade::Market;
 use super::trade_hostile::{ENGINE, lines, open, order};
 use crate::command::deribit::until;
-use serde_json::{Value, json};
+use serde_json::json;
 use touchline_execution::desk::DeskClient;
-use touchline_execution::records::{self, ANSWERS, Record};
+use touchline_execution::records;
+use touchline_fx::encoding::Entry;
 use touchline_transport::boot_ns;
 use touchline_transport::bus::Root;
 
@@ -69,29 +70,21 @@ type Numbered = Vec<(u64, String)>;
 /// Commands of a client as the journal has them, and its answers with number and reason.
 fn journaled(market: &Market, of: &str) -> (Numbered, Numbered) {
     let (mut commands, mut answers) = (Vec::new(), Vec::new());
-    let read =
-        touchline_journal::read(
-            &market.desk.path("fx/journal"),
-            false,
-            |entry| match Record::decode(entry.head.kind, entry.body) {
-                Some(Record::Command {
-                    request,
-                    client,
-                    text,
-                    ..
-                }) if client == of => commands.push((request, text.to_owned())),
-                Some(Record::Lines { lines, .. }) => {
-                    for (_, text) in records::lines(lines).filter(|(kind, _)| *kind == ANSWERS) {
-                        let line: Value = serde_json::from_str(text).expect("a line is JSON");
-                        if line["client"] == of {
-                            let reason = line["reason"].as_str().unwrap_or("").to_owned();
-                            answers.push((line["request"].as_u64().expect("a number"), reason));
-                        }
-                    }
-                }
-                _ => {}
-            },
-        );
+    let read = records::read(
+        &market.desk.path("fx/journal"),
+        |_, _, entry, _| match entry {
+            Entry::Command {
+                request,
+                client,
+                text,
+                ..
+            } if client == of => commands.push((request, text.to_owned())),
+            Entry::Answer(answer) if answer.client == of => {
+                answers.push((answer.request, answer.reason.unwrap_or("").to_owned()));
+            }
+            _ => {}
+        },
+    );
     read.expect("a journal");
     (commands, answers)
 }

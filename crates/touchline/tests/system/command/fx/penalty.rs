@@ -8,6 +8,7 @@ use crate::command::deribit::until;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use touchline_execution::Follower;
+use touchline_fx::lines::LineKind;
 use touchline_transport::bus::Root;
 
 const NAMES: [&str; 2] = ["LP01", "LP02"];
@@ -223,8 +224,10 @@ struct Times {
 
 impl Times {
     /// Takes a line of the engine.
-    fn take(&mut self, kind: u8, text: &str) {
-        let line = parse(text).filter(|_| kind == 2).unwrap_or_default();
+    fn take(&mut self, kind: LineKind, text: &str) {
+        let line = parse(text)
+            .filter(|_| kind == LineKind::Order)
+            .unwrap_or_default();
         let word = |key: &str| line[key].as_str().unwrap_or_default();
         let (id, at_ns) = (word("clordid"), line["t"].as_i64().unwrap_or(0));
         match (word("event"), word("state")) {

@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 use std::collections::BTreeMap;
+use touchline_fx::lines::LineKind;
 
 /// Counts, and the orders that are unknown now.
 #[derive(Default)]
@@ -14,15 +15,15 @@ pub struct Outcomes {
 
 impl Outcomes {
     /// Takes a line of the engine.
-    pub fn take(&mut self, kind: u8, text: &str) {
+    pub fn take(&mut self, kind: LineKind, text: &str) {
         // Orders and fills.
-        if kind != 2 && kind != 3 {
+        if !matches!(kind, LineKind::Order | LineKind::Fill) {
             return;
         }
         let line: Value = serde_json::from_str(text).expect("a line is JSON");
         let word = |key: &str| line[key].as_str().unwrap_or_default().to_owned();
         let id = word("clordid");
-        if kind == 3 {
+        if kind == LineKind::Fill {
             if let Some(fill) = self.now.get_mut(&id) {
                 *fill = Some(word("kind"));
             }

@@ -1,0 +1,560 @@
+//! Writing a batch.
+
+use super::bytes::{NO_I64, NO_I128, NO_U8, NO_U16, NO_U32, NO_U64, Put};
+use super::codes::Coded;
+use super::{CONTINUES, ENTRY_BYTES, HEAD_BYTES, MORE, PART_BYTES, kind};
+use crate::composite::Top;
+use crate::event::{
+    Adopted, Alarm, Answer, Batch, DontKnow, Event, FillLine, Message, OrderEvent, OrderLine,
+    ParentEnd,
+};
+use crate::input::Desk;
+use crate::labels::Labels;
+use crate::lines::msg_type;
+use crate::orders::Terms;
+use crate::parents::ParentTerms;
+use crate::scorecard::{Mean, Score};
+use crate::ticks;
+use touchline_types::Id;
+
+/// A batch while it is written; it keeps its memory.
+#[derive(Debug, Default)]
+pub struct Encoder {
+    out: Vec<u8>,
+    /// Where each part begins.
+    parts: Vec<usize>,
+    /// Entries of the present part, and of the parts before.
+    entries: (u32, u64),
+    at_ns: u64,
+    /// Where the body of the present entry begins.
+    body: usize,
+}
+
+impl Encoder {
+    /// Takes memory for a batch of this many bytes.
+    pub fn reserve(&mut self, bytes: usize) {
+        self.out.reserve(bytes);
+        self.parts.reserve(bytes / PART_BYTES + 1);
+    }
+
+    /// Begins a batch.
+    pub fn begin(&mut self, at_ns: u64) {
+        self.out.clear();
+        self.parts.clear();
+        self.entries = (0, 0);
+        self.at_ns = at_ns;
+        self.begin_part(0);
+    }
+
+    /// Whether the batch has no entry.
+    pub fn is_empty(&self) -> bool {
+        self.entries == (0, 0)
+    }
+
+    /// Number of entries.
+    pub fn entries(&self) -> u64 {
+        self.entries.1 + u64::from(self.entries.0)
+    }
+
+    /// Ends the batch. `first` is the number of its first entry; 0: it is in no journal. Returns the number of its parts.
+    pub fn finish(&mut self, first: u64) -> usize {
+        self.end_part(0);
+        let mut number = first;
+        for place in 0..self.parts.len() {
+            let begin = self.parts[place];
+            let head = &mut self.out[begin..begin + HEAD_BYTES];
+            head[8..16].copy_from_slice(&number.to_le_bytes());
+            let count = u32::from_le_bytes([head[16], head[17], head[18], head[19]]);
+            number += if first == 0 { 0 } else { u64::from(count) };
+        }
+        self.parts.len()
+    }
+
+    /// A part of a batch that was ended, from 0.
+    pub fn part(&self, place: usize) -> &[u8] {
+        let end = self.parts.get(place + 1).copied();
+        &self.out[self.parts[place]..end.unwrap_or(self.out.len())]
+    }
+
+    fn begin_part(&mut self, flags: u8) {
+        self.parts.push(self.out.len());
+        self.out.u64(self.at_ns);
+        self.out.put([0; HEAD_BYTES - 9]);
+        self.out.u8(flags);
+    }
+
+    fn end_part(&mut self, flags: u8) {
+        let begin = self.parts[self.parts.len() - 1];
+        let head = &mut self.out[begin..begin + HEAD_BYTES];
+        head[16..20].copy_from_slice(&self.entries.0.to_le_bytes());
+        head[20] |= flags;
+    }
+
+    /// Begins an entry; a long batch continues in another part.
+    fn entry(&mut self, kind: u8) -> &mut Vec<u8> {
+        if self.out.len() - self.parts[self.parts.len() - 1] > PART_BYTES {
+            self.end_part(MORE);
+            self.entries = (0, self.entries());
+            self.begin_part(CONTINUES);
+        }
+        self.entries.0 += 1;
+        self.out.u8(kind);
+        self.out.u32(0);
+        self.body = self.out.len();
+        &mut self.out
+    }
+
+    fn end_entry(&mut self) {
+        let length = (self.out.len() - self.body) as u32;
+        self.out[self.body - ENTRY_BYTES + 1..self.body].copy_from_slice(&length.to_le_bytes());
+    }
+
+    /// A run begins.
+    pub fn run(&mut self, epoch: u64, date: &str, labels: &Labels) {
+        let out = self.entry(kind::RUN);
+        out.u64(epoch);
+        out.text(date);
+        labels.encode(out);
+        self.end_entry();
+    }
+
+    /// A message of a bank about orders.
+    pub fn received(&mut self, bank: usize, message: &[u8]) {
+        let out = self.entry(kind::RECEIVED);
+        out.u16(bank as u16);
+        out.extend_from_slice(message);
+        self.end_entry();
+    }
+
+    /// An order session came up or was lost.
+    pub fn session(&mut self, bank: usize, is_up: bool) {
+        let out = self.entry(kind::SESSION);
+        out.u16(bank as u16);
+        out.u8(u8::from(is_up));
+        self.end_entry();
+    }
+
+    /// A command as received.
+    pub fn command(&mut self, request: u64, client: &str, person: &str, text: &str) {
+        let out = self.entry(kind::COMMAND);
+        out.u64(request);
+        out.text(client);
+        out.text(person);
+        out.extend_from_slice(text.as_bytes());
+        self.end_entry();
+    }
+
+    /// The answer to a command.
+    pub fn answer(&mut self, answer: &Answer<'_>) {
+        let out = self.entry(kind::ANSWER);
+        out.u64(answer.request);
+        out.text(answer.client);
+        for text in [Some(answer.answer), answer.reason, answer.cause] {
+            out.long_text(text);
+        }
+        self.end_entry();
+    }
+
+    /// What a command decided.
+    pub fn decision(&mut self, desk: &Desk) {
+        let out = self.entry(kind::DECISION);
+        decision(out, desk);
+        self.end_entry();
+    }
+
+    /// An event of a batch; `sequence` is the MsgSeqNum of its message, if it sends one.
+    pub fn event(
+        &mut self,
+        labels: &Labels,
+        batch: &Batch,
+        (at_ns, event): &(u64, Event),
+        sequence: u64,
+    ) {
+        // Each pair of lines of a new order is one entry.
+        if matches!(event, Event::Order(line) if line.what == OrderEvent::Journal) {
+            return;
+        }
+        if *at_ns != self.at_ns {
+            self.entry(kind::TIME).u64(*at_ns);
+            self.end_entry();
+            self.at_ns = *at_ns;
+        }
+        let body = Body { labels, batch };
+        let of = kind_of(event);
+        if let Event::Adopted(adopted) = event {
+            let Adopted {
+                parent,
+                parent_terms,
+                ..
+            } = &**adopted;
+            body.parent(self.entry(kind::ADOPTED_PARENT), *parent, parent_terms);
+            self.end_entry();
+        }
+        body.event(self.entry(of), event, sequence);
+        self.end_entry();
+    }
+}
+
+fn kind_of(event: &Event) -> u8 {
+    match event {
+        Event::Composite { .. } => kind::COMPOSITE,
+        Event::Accepted { .. } => kind::PARENT,
+        Event::Refused { .. } => kind::REFUSED,
+        Event::Waits { .. } => kind::WAITS,
+        Event::Plan { .. } => kind::PLAN,
+        Event::Ended(_) => kind::ENDED,
+        Event::Settled(_) => kind::SETTLED,
+        Event::Cooldown { .. } => kind::COOLDOWN,
+        Event::Disabled { .. } => kind::DISABLED,
+        Event::Enabled { .. } => kind::ENABLED,
+        Event::Kill { .. } => kind::KILL,
+        Event::Lift { .. } => kind::LIFT,
+        Event::OffMarket { .. } => kind::OFF_MARKET,
+        Event::Book { .. } => kind::BOOK,
+        Event::Alarm { .. } => kind::ALARM,
+        Event::Adopted(_) => kind::ADOPTED,
+        Event::Order(line) => match &line.message {
+            Some(Message::Order(_)) => kind::ORDER,
+            Some(_) => kind::MESSAGE,
+            None => kind::STATE,
+        },
+        Event::Fill(_) => kind::FILL,
+        Event::Position { .. } => kind::POSITION,
+        Event::Score { .. } => kind::SCORE,
+    }
+}
+
+/// Writes bodies of events.
+struct Body<'a> {
+    labels: &'a Labels,
+    batch: &'a Batch,
+}
+
+impl Body<'_> {
+    fn event(&self, out: &mut Vec<u8>, event: &Event, sequence: u64) {
+        match event {
+            Event::Composite {
+                pair,
+                tops,
+                averages,
+            } => {
+                out.u16(*pair as u16);
+                tops.iter()
+                    .for_each(|top| self.top(out, *pair, top.as_ref()));
+                let averages = &self.batch.averages[averages.clone()];
+                out.u16(averages.len() as u16);
+                for average in averages.iter().flatten() {
+                    out.i128(self.exact(*pair, *average));
+                }
+            }
+            Event::Accepted { number, terms } => self.parent(out, *number, terms),
+            Event::Refused { parent, reason } => {
+                out.u8(reason.code());
+                out.id(parent.as_ref());
+            }
+            Event::Waits { parent, reason } => {
+                out.u32(parent.number);
+                out.u8(reason.code());
+            }
+            Event::Plan { .. } => self.plan(out, event),
+            Event::Ended(end) | Event::Settled(end) => self.parent_end(out, end),
+            Event::Cooldown {
+                bank,
+                pair,
+                code,
+                until_ns,
+            } => {
+                bank_and_pair(out, *bank, *pair);
+                out.u8(code.map_or(NO_U8, Coded::code));
+                out.u64(*until_ns);
+            }
+            Event::Disabled { bank, pair, code } => {
+                bank_and_pair(out, *bank, *pair);
+                out.u8(code.code());
+            }
+            Event::Enabled { bank, pair } => bank_and_pair(out, *bank, *pair),
+            Event::OffMarket { bank, pair, is_off } => {
+                bank_and_pair(out, *bank, *pair);
+                out.u8(u8::from(*is_off));
+            }
+            Event::Kill { by } => out.id(by.as_ref()),
+            Event::Lift { by, is_killed } => {
+                out.u8(u8::from(*is_killed));
+                out.id(by.as_ref());
+            }
+            Event::Book { id, by, state } => {
+                out.u8(state.code());
+                out.id(id.as_ref());
+                out.id(by.as_ref());
+            }
+            Event::Alarm { what, bank, order } => {
+                let (code, letter) = alarm(*what);
+                out.u8(code);
+                out.u8(letter);
+                out.u16(bank.map_or(NO_U16, |bank| bank as u16));
+                out.id(order.as_ref());
+            }
+            Event::Adopted(adopted) => {
+                self.order(out, (adopted.number, adopted.parent), &adopted.terms, 0);
+                out.id(Some(&adopted.of));
+            }
+            Event::Order(line) => self.order_line(out, line, sequence),
+            Event::Fill(fill) => fill_line(out, fill),
+            Event::Position {
+                pair,
+                position,
+                worst,
+                mid2,
+            } => {
+                out.u16(*pair as u16);
+                out.i64(position.units);
+                out.i128(position.cash);
+                out.i64(worst.long);
+                out.i64(worst.short);
+                out.i128(self.exact(*pair, *mid2));
+            }
+            Event::Score { bank, pair, score } => {
+                bank_and_pair(out, *bank, *pair);
+                put_score(out, score);
+            }
+        }
+    }
+
+    /// A price in parts of a tick as the same part of 1e-9.
+    fn exact(&self, pair: usize, ticks: Option<i64>) -> i128 {
+        let tick = i128::from(ticks::tick(self.labels.pairs[pair].precision));
+        ticks.map_or(NO_I128, |ticks| i128::from(ticks) * tick)
+    }
+
+    fn price(&self, pair: usize, ticks: i64) -> i64 {
+        ticks::exact(ticks, self.labels.pairs[pair].precision).0
+    }
+
+    fn top(&self, out: &mut Vec<u8>, pair: usize, top: Option<&Top>) {
+        let Some(top) = top else {
+            out.i64(NO_I64);
+            return;
+        };
+        out.i64(self.price(pair, top.price));
+        out.i64(top.quantity);
+        out.u16(top.banks.len() as u16);
+        top.banks.iter().for_each(|bank| out.u16(bank as u16));
+    }
+
+    fn parent(&self, out: &mut Vec<u8>, number: u32, terms: &ParentTerms) {
+        out.u32(number);
+        out.u16(terms.pair as u16);
+        out.u8(terms.side.code());
+        out.u8(terms.lifetime.code());
+        out.u8(terms.style.code());
+        out.u8(terms.urgency as u8);
+        out.u8(u8::from(terms.partial));
+        out.i64(terms.quantity);
+        out.i64(
+            terms
+                .limit
+                .map_or(NO_I64, |limit| self.price(terms.pair, limit)),
+        );
+        out.u64(terms.deadline_ms);
+        out.id(Some(&terms.id));
+    }
+
+    fn plan(&self, out: &mut Vec<u8>, event: &Event) {
+        let Event::Plan {
+            parent,
+            pair,
+            open,
+            kind,
+            quantity,
+            average,
+            mid2,
+            reference2,
+            legs,
+        } = event
+        else {
+            unreachable!("it is called for plans");
+        };
+        out.u32(parent.number);
+        out.u16(*pair as u16);
+        out.u8(kind.code());
+        out.i64(*open);
+        out.i64(*quantity);
+        for parts in [average, mid2, reference2] {
+            out.i128(self.exact(*pair, Some(*parts)));
+        }
+        out.u16(legs.len() as u16);
+        for leg in &self.batch.legs[legs.clone()] {
+            out.u32(leg.order.number);
+            out.i64(leg.penalty);
+        }
+    }
+
+    fn parent_end(&self, out: &mut Vec<u8>, end: &ParentEnd) {
+        out.u32(end.parent.number);
+        out.u16(end.pair as u16);
+        out.u8(end.reason.map_or(NO_U8, Coded::code));
+        out.i64(end.filled);
+        out.i128(self.exact(end.pair, end.average));
+        out.i64(end.out);
+    }
+
+    fn order(&self, out: &mut Vec<u8>, (number, parent): (u32, u32), terms: &Terms, sequence: u64) {
+        out.u32(number);
+        out.u32(parent);
+        bank_and_pair(out, terms.bank, terms.pair);
+        out.u8(terms.side.code());
+        out.u8(u8::from(terms.is_fok));
+        out.u32(terms.value_date);
+        out.i64(terms.quantity);
+        out.i64(self.price(terms.pair, terms.price));
+        out.i128(self.exact(terms.pair, terms.mid2_sent));
+        out.u64(sequence);
+        out.u64(terms.sent_ns);
+        out.id(Some(&terms.id));
+        out.id(terms.quote_id.as_ref());
+    }
+
+    fn order_line(&self, out: &mut Vec<u8>, line: &OrderLine, sequence: u64) {
+        if let Some(Message::Order(terms)) = &line.message {
+            let number = line.number.expect("a new order has a number");
+            self.order(out, (number, terms.parent as u32), terms, sequence);
+            return;
+        }
+        out.u32(line.number.unwrap_or(NO_U32));
+        out.u16(line.bank as u16);
+        out.u8(line.what.code());
+        let status = line.status;
+        out.u8(status.map_or(NO_U8, |status| status.state.code()));
+        out.u8(line.code.map_or(NO_U8, Coded::code));
+        out.i64(status.map_or(0, |status| status.cum));
+        out.i64(status.map_or(0, |status| status.leaves));
+        out.id(line.id.as_ref().filter(|_| line.number.is_none()));
+        if let Some(message) = &line.message {
+            put_message(out, message, sequence);
+        }
+    }
+}
+
+fn put_message(out: &mut Vec<u8>, message: &Message, sequence: u64) {
+    out.u64(sequence);
+    out.text(msg_type(message));
+    match message {
+        Message::Order(_) => unreachable!("an order has its own kind"),
+        Message::Cancel { id, at_ns, .. } => {
+            out.u64(*at_ns);
+            out.id(Some(id));
+        }
+        Message::Status { request, .. } | Message::MassStatus { request } => out.u64(*request),
+        Message::DontKnow(said) => {
+            out.u8(said.reason as u8);
+            texts_of(said).iter().for_each(|text| out.id(*text));
+        }
+    }
+}
+
+fn texts_of(said: &DontKnow) -> [Option<&Id>; 7] {
+    [
+        said.exec_id.as_ref(),
+        said.last_px.as_ref(),
+        said.last_qty.as_ref(),
+        said.order_id.as_ref(),
+        said.order_qty.as_ref(),
+        said.side.as_ref(),
+        said.symbol.as_ref(),
+    ]
+}
+
+fn fill_line(out: &mut Vec<u8>, fill: &FillLine) {
+    out.u32(fill.order.map_or(NO_U32, |order| order.number));
+    out.u16(fill.bank.map_or(NO_U16, |bank| bank as u16));
+    out.u16(fill.pair as u16);
+    out.u8(fill.kind.code());
+    out.u8(fill.side.code());
+    out.u8(u8::from(fill.is_late));
+    out.i64(fill.quantity);
+    out.i64(fill.price.0);
+    out.i64(fill.improve.unwrap_or(NO_I64));
+    out.u64(fill.hold_ns.unwrap_or(NO_U64));
+    out.id(Some(&fill.exec_id));
+    for text in [&fill.settl_date, &fill.currency, &fill.part_of] {
+        out.id(text.as_ref());
+    }
+}
+
+fn put_score(out: &mut Vec<u8>, score: &Score) {
+    out.u64(score.up_ns);
+    out.u64(score.quotes);
+    score.best_ns.iter().for_each(|best_ns| out.u64(*best_ns));
+    out.u64(score.spread_ns);
+    out.i128(score.spread_sum);
+    out.u64(score.orders);
+    out.i64(score.sent);
+    out.u64(score.fills);
+    out.i64(score.filled);
+    score.rejects.iter().for_each(|count| out.u64(*count));
+    out.u64(score.unknown);
+    for hold_ns in [score.holds.p50_ns, score.holds.p90_ns, score.holds.max_ns] {
+        out.u64(hold_ns.unwrap_or(NO_U64));
+    }
+    out.u64(score.improved);
+    out.u64(score.equal);
+    out.i64(score.improve_ticks);
+    let means = [&score.moved_filled, &score.moved_rejected];
+    for Mean { count, sum2 } in means.into_iter().chain(&score.markouts) {
+        out.u64(*count);
+        out.i128(*sum2);
+    }
+    out.i64(score.penalty);
+}
+
+fn bank_and_pair(out: &mut Vec<u8>, bank: usize, pair: usize) {
+    out.u16(bank as u16);
+    out.u16(pair as u16);
+}
+
+fn alarm(what: Alarm) -> (u8, u8) {
+    match what {
+        Alarm::DontKnow(letter) => (Alarm::DontKnow('A').code(), letter as u8),
+        other => (other.code(), 0),
+    }
+}
+
+fn decision(out: &mut Vec<u8>, desk: &Desk) {
+    let bank_or_none = |bank: &Option<usize>| bank.map_or(NO_U16, |bank| bank as u16);
+    match desk {
+        Desk::Cancel { id } => {
+            out.u8(0);
+            out.id(id.as_ref());
+        }
+        Desk::Lift { by } => {
+            out.u8(1);
+            out.id(by.as_ref());
+        }
+        Desk::Enable { bank, pair } => {
+            out.u8(2);
+            out.u16(bank_or_none(bank));
+            out.u16(bank_or_none(pair));
+        }
+        Desk::Resolve { id, cum, price } => {
+            out.u8(3);
+            out.i64(cum.unwrap_or(NO_I64));
+            out.id(id.as_ref());
+            out.id(price.as_ref());
+        }
+        Desk::Book { by, trade, .. } => {
+            let trade = trade.as_ref().expect("a booking that was judged is valid");
+            out.u8(4);
+            out.u16(trade.pair as u16);
+            out.u16(bank_or_none(&trade.bank));
+            out.u8(trade.side.code());
+            out.i64(trade.quantity);
+            out.i64(trade.price.0);
+            out.id(Some(&trade.id));
+            out.id(Some(&trade.value_date));
+            out.id(by.as_ref());
+        }
+        Desk::Parent(_) | Desk::Kill { .. } | Desk::Restart | Desk::Reboot { .. } | Desk::End => {
+            unreachable!("it is no decision of its own")
+        }
+    }
+}

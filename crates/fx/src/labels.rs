@@ -1,0 +1,29 @@
+//! Names behind the numbers of events: what a text of an event needs beside the event.
+
+use touchline_types::Id;
+
+/// Names of a run.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Labels {
+    /// Prefix of identifiers.
+    pub prefix: Id,
+    /// Account of orders.
+    pub account: Id,
+    /// Names of the banks, by rank.
+    pub banks: Vec<String>,
+    /// Pairs, by index.
+    pub pairs: Vec<PairLabel>,
+}
+
+/// What texts say of a pair.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PairLabel {
+    /// Symbol.
+    pub symbol: String,
+    /// Base currency.
+    pub base: Id,
+    /// Decimals of a tick, 0 to 9.
+    pub precision: u8,
+    /// Sizes of the composite's average prices, units.
+    pub sizes: Vec<i64>,
+}

@@ -1,0 +1,245 @@
+//! Batches as bytes: what is decoded has the same lines, in the order of a journal, whatever the parts.
+
+use crate::random::banks::Banks;
+use crate::random::seeds;
+use std::collections::BTreeMap;
+use touchline_fx::encoding::{Decoder, Encoder, Entry, Malformed, Place};
+use touchline_fx::event::{Answer, Event};
+use touchline_fx::lines::{LineKind, lines_of};
+use touchline_fx::{Batch, Labels, Replay, Setup};
+
+const STEPS: usize = 300;
+const SEEDS: usize = 12;
+
+/// A journal of batches, and its reader.
+struct Journal {
+    encoder: Encoder,
+    decoder: Decoder,
+    next: u64,
+    /// Lines by the name of their kind.
+    lines: BTreeMap<&'static str, String>,
+    parts: usize,
+}
+
+impl Journal {
+    fn begin(labels: &Labels) -> Journal {
+        let mut journal = Journal {
+            encoder: Encoder::default(),
+            decoder: Decoder::default(),
+            next: 1,
+            lines: BTreeMap::new(),
+            parts: 0,
+        };
+        journal.encoder.begin(0);
+        journal.encoder.run(1, "20260105", labels);
+        journal.pass_on();
+        journal
+    }
+
+    fn append(&mut self, labels: &Labels, batch: &Batch) {
+        let Some((at_ns, _)) = batch.events.last() else {
+            return;
+        };
+        self.encoder.begin(*at_ns);
+        for event in &batch.events {
+            self.encoder.event(labels, batch, event, 7);
+        }
+        self.pass_on();
+    }
+
+    fn pass_on(&mut self) {
+        let count = self.encoder.finish(self.next);
+        self.parts += count - 1;
+        let mut line = String::new();
+        let lines = &mut self.lines;
+        for place in 0..count {
+            let bytes = self.encoder.part(place);
+            let part = Place::of(bytes).expect("a part");
+            assert_eq!((part.first, part.is_first), (self.next, place == 0));
+            assert_eq!(part.is_last, place + 1 == count);
+            self.next = part.end;
+            let read = self.decoder.read(bytes, |labels, at_ns, entry, batch| {
+                lines_of((labels, batch), at_ns, &entry, &mut line, |kind, text| {
+                    let file = lines.entry(kind.name()).or_default();
+                    file.push_str(text);
+                    file.push('\n');
+                });
+            });
+            read.expect("a batch");
+        }
+    }
+}
+
+#[test]
+fn what_is_decoded_has_the_same_lines() {
+    let mut parents = 0;
+    for seed in seeds().into_iter().take(SEEDS) {
+        println!("seed {seed}");
+        let mut banks = Banks::new(seed);
+        let setup = Setup::parse(banks.config()).expect("a configuration");
+        let labels = setup.labels.clone();
+        let mut replay = Replay::new(setup);
+        let mut journal = Journal::begin(&labels);
+        for _ in 0..STEPS {
+            for line in banks.next() {
+                replay.line(&line).expect("a line of ours");
+                journal.append(&labels, replay.batch());
+                banks.hear(replay.batch());
+            }
+        }
+        let mut last = Batch::default();
+        replay.engine().clone().finish(&mut last);
+        journal.append(&labels, &last);
+        let (files, _) = replay.finish();
+        for (name, expected) in files.named() {
+            let kind = name.trim_end_matches(".jsonl");
+            let found = journal.lines.get(kind).map_or("", String::as_str);
+            let mut both = expected.lines().zip(found.lines());
+            let first = both.find(|(expected, found)| expected != found);
+            assert!(found == expected, "seed {seed}, {name}: {first:?}");
+        }
+        let told = journal.lines.get("parents").map_or("", String::as_str);
+        parents += told.lines().count();
+    }
+    assert!(parents > 0, "a session without parents proves nothing");
+}
+
+/// A long batch is in several parts, and nothing of it is read before its last one. What the run before did not end is dropped.
+#[test]
+fn a_batch_is_read_with_its_last_part() {
+    let labels = Labels::default();
+    let mut journal = Journal::begin(&labels);
+    let mut encoder = Encoder::default();
+    let mut begin = |texts: u64, first: u64| {
+        encoder.begin(5);
+        let text = "x".repeat(1_000);
+        for request in 0..texts {
+            encoder.command(request, "desk", "ann", &text);
+        }
+        let count = encoder.finish(first);
+        let parts = (0..count).map(|place| encoder.part(place).to_vec());
+        parts.collect::<Vec<_>>()
+    };
+    let long = begin(100, journal.next);
+    assert!(long.len() > 2, "{} parts", long.len());
+    let mut found = Vec::new();
+    let mut read = |part: &[u8]| {
+        found.clear();
+        let read = journal.decoder.read(part, |_, at_ns, entry, _| {
+            let Entry::Command { request, .. } = entry else {
+                panic!("{entry:?}");
+            };
+            found.push((at_ns, request));
+        });
+        read.map(|()| found.len())
+    };
+    let (last, before) = long.split_last().expect("parts");
+    for part in before {
+        assert_eq!(read(part), Ok(0));
+    }
+    assert_eq!(read(last), Ok(100));
+    assert_eq!(read(&before[0]), Ok(0));
+    assert_eq!(
+        read(&begin(1, journal.next)[0]),
+        Ok(1),
+        "the part before is dropped"
+    );
+}
+
+/// Bytes that were changed are refused, or read as something: never a panic. A batch that is cut is refused.
+#[test]
+fn damaged_batches_are_refused() {
+    for seed in seeds().into_iter().take(3) {
+        println!("seed {seed}");
+        let mut banks = Banks::new(seed);
+        let setup = Setup::parse(banks.config()).expect("a configuration");
+        let labels = setup.labels.clone();
+        let mut replay = Replay::new(setup);
+        let mut journal = Journal::begin(&labels);
+        for _ in 0..60 {
+            for line in banks.next() {
+                replay.line(&line).expect("a line of ours");
+                journal.append(&labels, replay.batch());
+                banks.hear(replay.batch());
+                let bytes = journal.encoder.part(0).to_vec();
+                let step = 1 + bytes.len() / 40;
+                for at in (0..bytes.len()).step_by(step) {
+                    let read = |bytes: &[u8]| {
+                        let mut decoder = journal.decoder.clone();
+                        decoder.read(bytes, |_, _, _, _| ())
+                    };
+                    if at > 21 && !is_end_of_entry(&bytes, at) {
+                        assert_eq!(read(&bytes[..at]), Err(Malformed), "cut at {at}");
+                    }
+                    let mut changed = bytes.clone();
+                    changed[at] ^= 0x81;
+                    let _ = read(&changed);
+                }
+            }
+        }
+    }
+}
+
+/// Whether an entry ends here.
+fn is_end_of_entry(bytes: &[u8], at: usize) -> bool {
+    let mut end = 21;
+    while end < at {
+        let length: [u8; 4] = bytes[end + 1..end + 5].try_into().expect("four bytes");
+        end += 5 + u32::from_le_bytes(length) as usize;
+    }
+    end == at
+}
+
+/// A reader that joins late has the entries of what it has seen, and answers without any names.
+#[test]
+fn a_late_reader_leaves_out_what_it_cannot_name() {
+    let mut banks = Banks::new(1);
+    let setup = Setup::parse(banks.config()).expect("a configuration");
+    let labels = setup.labels.clone();
+    let mut replay = Replay::new(setup);
+    let mut encoder = Encoder::default();
+    encoder.begin(0);
+    encoder.run(1, "20260105", &labels);
+    assert_eq!(encoder.finish(1), 1);
+    let mut late = Decoder::joined(encoder.part(0));
+    let mut nameless = Decoder::joined(b"");
+    let (mut ends, mut accepted, mut answers) = (0, 0, 0);
+    for step in 0..STEPS {
+        for line in banks.next() {
+            replay.line(&line).expect("a line of ours");
+            banks.hear(replay.batch());
+            if step < STEPS / 2 {
+                continue;
+            }
+            encoder.begin(1);
+            for event in &replay.batch().events {
+                encoder.event(&labels, replay.batch(), event, 0);
+            }
+            encoder.answer(&Answer {
+                client: "desk",
+                request: 5,
+                answer: "accepted",
+                reason: None,
+                cause: None,
+            });
+            for place in 0..encoder.finish(0) {
+                let part = encoder.part(place);
+                let read = late.read(part, |_, _, entry, _| match entry {
+                    Entry::Event(Event::Accepted { .. }, _) => accepted += 1,
+                    Entry::Event(Event::Ended(_), _) => ends += 1,
+                    _ => {}
+                });
+                read.expect("what is not known is left out");
+                let read = nameless.read(part, |_, _, entry, _| {
+                    answers += usize::from(matches!(entry, Entry::Answer(_)));
+                });
+                read.expect("what is not known is left out");
+            }
+        }
+    }
+    assert!(
+        accepted > 0 && ends > 0 && answers > 0,
+        "{accepted} {ends} {answers}"
+    );
+    assert_eq!(LineKind::ALL[LineKind::Answer as usize], LineKind::Answer);
+}

@@ -1,0 +1,137 @@
+//! Batches of a trading engine as text: one line for each entry, as its readers have it.
+
+use std::fmt::Write;
+use touchline_execution::records;
+use touchline_fx::Labels;
+use touchline_fx::encoding::{Decoder, Entry, Place, kind, kinds};
+use touchline_fx::event::{Event, OrderEvent};
+use touchline_fx::input::Desk;
+use touchline_fx::lines::lines_of;
+use touchline_journal::Entry as Record;
+use touchline_journal::records::Stream;
+
+/// Reads the batches of a journal from any record on.
+pub struct Events {
+    decoder: Decoder,
+    /// Stream of the batches.
+    stream: Option<u16>,
+    /// Entries of the parts whose last part has not come.
+    waiting: usize,
+}
+
+impl Events {
+    /// Before the first record.
+    pub fn new() -> Events {
+        Events {
+            decoder: Decoder::joined(b""),
+            stream: Some(records::STREAM),
+            waiting: 0,
+        }
+    }
+
+    /// Another stream's records, or another version's, are bytes.
+    pub fn note_stream(&mut self, number: u16, stream: &Stream) {
+        if number == records::STREAM {
+            let is_ours = stream.content == records::CONTENT && stream.version == records::VERSION;
+            self.stream = is_ours.then_some(number);
+        }
+    }
+
+    /// Appends place and entries of a batch; `false` for another record.
+    pub fn batch(&mut self, text: &mut String, record: &Record<'_>) -> bool {
+        let is_batch = record.head.kind == records::kind::BATCH;
+        let is_ours = is_batch && self.stream == Some(record.head.stream);
+        let Some(place) = Place::of(record.body).filter(|_| is_ours) else {
+            return false;
+        };
+        let has_line = |of: &u8| !matches!(*of, kind::TIME | kind::ADOPTED_PARENT);
+        self.waiting += kinds(record.body).filter(has_line).count();
+        let _ = write!(text, " first={} end={}", place.first, place.end);
+        let (mut given, mut line) = (0, String::new());
+        let read = self
+            .decoder
+            .read(record.body, |labels, at_ns, entry, batch| {
+                if let Entry::Event(Event::Order(order), _) = &entry
+                    && order.what == OrderEvent::Journal
+                {
+                    return;
+                }
+                given += 1;
+                text.push_str("\n  ");
+                if !evidence(text, labels, &entry) {
+                    lines_of((labels, batch), at_ns, &entry, &mut line, |kind, line| {
+                        let _ = write!(text, "{} {line}", kind.name());
+                    });
+                }
+            });
+        if read.is_err() {
+            text.push_str("\n  it is damaged");
+        }
+        if place.is_last {
+            let unnamed = std::mem::take(&mut self.waiting) - given;
+            if unnamed > 0 {
+                let _ = write!(
+                    text,
+                    "\n  and {unnamed} of banks, parents or orders that older records name: print them without --from"
+                );
+            }
+        }
+        true
+    }
+}
+
+/// Appends what came in, and what a command decided; `false` for what followed from it.
+fn evidence(text: &mut String, labels: &Labels, entry: &Entry<'_>) -> bool {
+    // Writing into a string does not fail.
+    let _ = match entry {
+        Entry::Run { epoch, date } => {
+            let (prefix, banks) = (&labels.prefix, labels.banks.join(","));
+            let symbols = labels.pairs.iter().map(|pair| pair.symbol.as_str());
+            let pairs = symbols.collect::<Vec<_>>().join(",");
+            write!(
+                text,
+                "run epoch={epoch} date={date} prefix={prefix} banks={banks} pairs={pairs}"
+            )
+        }
+        Entry::Received { bank, bytes } => {
+            let message = String::from_utf8_lossy(bytes).replace('\u{1}', "|");
+            write!(
+                text,
+                "received bank={} {}",
+                labels.banks[*bank],
+                message.escape_debug()
+            )
+        }
+        Entry::Session { bank, is_up } => {
+            let state = if *is_up { "up" } else { "down" };
+            write!(text, "session bank={} {state}", labels.banks[*bank])
+        }
+        Entry::Command {
+            request,
+            client,
+            person,
+            text: command,
+        } => write!(
+            text,
+            "command request={request} client={client} person={person} {}",
+            command.escape_debug()
+        ),
+        Entry::Decision(desk) => write!(text, "decision {}", decision(desk)),
+        Entry::Answer(_) | Entry::Event(..) => return false,
+    };
+    true
+}
+
+/// The word of a decision; its command has the rest.
+fn decision(desk: &Desk) -> &'static str {
+    match desk {
+        Desk::Cancel { .. } => "cancel",
+        Desk::Lift { .. } => "lift",
+        Desk::Enable { .. } => "enable",
+        Desk::Resolve { .. } => "resolve",
+        Desk::Book { .. } => "book",
+        Desk::Parent(_) | Desk::Kill { .. } | Desk::Restart | Desk::Reboot { .. } | Desk::End => {
+            unreachable!("it is no decision of its own")
+        }
+    }
+}
