@@ -428,21 +428,21 @@ mod tests {
         const MORE: usize = 10;
         let mut engine = Engine::with_ring("bound", 16 << 20);
         let mut follower = engine.follower();
-        let mut shown: Vec<usize> = Vec::new();
+        let mut shown: Vec<u64> = Vec::new();
         let mut poll = |follower: &mut Follower| {
             let before = shown.len();
-            let mut each = |line: Line<'_>| shown.push(line.text.parse().expect("a number"));
+            let mut each = |line: Line<'_>| shown.push(request(line.text));
             follower.poll_live(&mut each).expect("a journal");
             shown.len() - before
         };
         assert_eq!(poll(&mut follower), 0, "it has joined");
-        for number in 0..ROUND_MAX + MORE {
-            let text = number.to_string();
-            engine.drop_copy.publish(records::ANSWERS, 0, &text);
+        let all = (ROUND_MAX + MORE) as u64;
+        for number in 0..all {
+            engine.drop_copy.publish(&answer(number, 0));
         }
         assert_eq!(poll(&mut follower), ROUND_MAX);
         assert_eq!(poll(&mut follower), MORE);
-        assert_eq!(shown, (0..ROUND_MAX + MORE).collect::<Vec<_>>());
+        assert_eq!(shown, (0..all).collect::<Vec<_>>());
     }
 
     /// What an engine says after its journal failed is passed on for a screen, and not with the lines that are added up: the
