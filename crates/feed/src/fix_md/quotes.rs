@@ -4,8 +4,10 @@ use touchline_types::{
     BookKind, Event, Instrument, LevelEvent, Place, Price, Quantity, Side, UpdateAction, Validity,
 };
 
-/// Longest id of a quote, bytes.
-const ID_BYTES_MAX: usize = 31;
+/// Longest id of a quote, bytes: a UUID has 36.
+const ID_BYTES_MAX: usize = 47;
+/// Most quotes of size zero of an instrument. Their ids stay known, since the venue may change or delete them.
+const EMPTY_MAX: usize = 32;
 
 /// The id of a quote, as the venue wrote it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,6 +42,13 @@ struct Quote {
     quantity: Quantity,
 }
 
+impl Quote {
+    /// Whether it is part of a level.
+    fn is_shown(&self) -> bool {
+        self.quantity.0 != 0
+    }
+}
+
 /// The quotes of one instrument. The quotes of one price form a level.
 #[derive(Clone, Debug)]
 pub struct Quotes {
@@ -65,8 +74,8 @@ impl Quotes {
         self.quotes.clear();
     }
 
-    /// Sets a side of a quote: `None` leaves a field unchanged, a price or quantity of zero removes the side. Returns
-    /// the changes of levels.
+    /// Sets a side of a quote: `None` leaves a field unchanged, a price of zero removes the side, a quantity of zero leaves it without
+    /// a level. Returns the changes of levels.
     ///
     /// # Errors
     /// The table is full.
@@ -83,13 +92,26 @@ impl Quotes {
         let price = price.or(old.map(|old| old.price));
         let quantity = quantity.or(old.map(|old| old.quantity));
         let new = match (price, quantity) {
-            (Some(price), Some(quantity)) if price.0 != 0 && quantity.0 != 0 => Some(Quote {
+            (Some(price), Some(quantity)) if price.0 != 0 => Some(Quote {
                 id,
                 side,
                 price,
                 quantity,
             }),
             _ => None,
+        };
+        let becomes_empty =
+            new.is_some_and(|new| !new.is_shown()) && old.is_none_or(|old| old.is_shown());
+        if becomes_empty {
+            self.forget_empty(EMPTY_MAX);
+        }
+        if place.is_none() && self.quotes.len() >= self.max {
+            self.forget_empty(1);
+        }
+        // Another quote may have moved to its place.
+        let place = match becomes_empty {
+            true => self.place(id, side),
+            false => place,
         };
         match (place, new) {
             (Some(place), Some(new)) => self.quotes[place] = new,
@@ -102,9 +124,11 @@ impl Quotes {
                 }
                 self.quotes.push(new);
             }
-            (None, Some(_)) => return Err(TooMany),
+            (None, Some(new)) if new.is_shown() => return Err(TooMany),
+            (None, Some(_)) => return Ok(()),
             (None, None) => return Ok(()),
         }
+        let (old, new) = (old.filter(Quote::is_shown), new.filter(Quote::is_shown));
         if let Some(old) = old.filter(|old| new.is_none_or(|new| new.price != old.price)) {
             change(self.level(side, old.price).ok_or(TooMany)?);
         }
@@ -119,7 +143,9 @@ impl Quotes {
         for side in Side::BOTH {
             if let Some(place) = self.place(id, side) {
                 let old = self.quotes.swap_remove(place);
-                if let Some(level) = self.level(side, old.price) {
+                if old.is_shown()
+                    && let Some(level) = self.level(side, old.price)
+                {
                     change(level);
                 }
             }
@@ -132,19 +158,35 @@ impl Quotes {
     /// A sum of quantities is out of range.
     pub fn levels(&self, mut each: impl FnMut(Level)) -> Result<(), TooMany> {
         for (index, quote) in self.quotes.iter().enumerate() {
-            let is_same = |other: &Quote| other.side == quote.side && other.price == quote.price;
-            if !self.quotes[..index].iter().any(is_same) {
+            let is_same = |other: &Quote| {
+                other.is_shown() && other.side == quote.side && other.price == quote.price
+            };
+            if quote.is_shown() && !self.quotes[..index].iter().any(is_same) {
                 each(self.level(quote.side, quote.price).ok_or(TooMany)?);
             }
         }
         Ok(())
     }
 
-    /// The side of a quote, if it has one.
+    /// The side of a quote, if it has one; of a quote with two the one that is part of a level.
     pub fn side(&self, id: Id) -> Option<Side> {
-        let mut sides = self.quotes.iter().filter(|quote| quote.id == id);
+        let quotes = || self.quotes.iter().filter(|quote| quote.id == id);
+        let is_any_shown = quotes().any(Quote::is_shown);
+        let mut sides = quotes().filter(|quote| quote.is_shown() || !is_any_shown);
         let side = sides.next()?.side;
         sides.next().is_none().then_some(side)
+    }
+
+    /// Forgets a quote of size zero, if there are as many as `max`.
+    #[cold]
+    fn forget_empty(&mut self, max: usize) {
+        let mut empty = (0..self.quotes.len()).filter(|place| !self.quotes[*place].is_shown());
+        let first = empty.next();
+        if let Some(first) = first
+            && 1 + empty.count() >= max
+        {
+            self.quotes.swap_remove(first);
+        }
     }
 
     fn place(&self, id: Id, side: Side) -> Option<usize> {
@@ -160,7 +202,7 @@ impl Quotes {
             quantity: Quantity(0),
             quotes: 0,
         };
-        let same = |quote: &&Quote| quote.side == side && quote.price == price;
+        let same = |quote: &&Quote| quote.is_shown() && quote.side == side && quote.price == price;
         for quote in self.quotes.iter().filter(same) {
             level.quantity.0 = level.quantity.0.checked_add(quote.quantity.0)?;
             level.quotes += 1;
@@ -254,7 +296,56 @@ mod tests {
         );
         assert_eq!(set("0", Some(0), None), [(100, 0, 0)]);
         assert_eq!(set("1", None, Some(0)), [(101, 0, 0)]);
+        assert_eq!(set("1", Some(102), None), [], "no level had it");
+        assert_eq!(set("1", None, Some(4)), [(102, 4, 1)], "its price stays");
+        assert_eq!(set("1", None, Some(0)), [(102, 0, 0)]);
+        assert_eq!(set("1", None, Some(0)), []);
+        quotes.remove(id("1"), |level| panic!("no level had it: {level:?}"));
         assert!(quotes.quotes.is_empty());
+    }
+
+    /// Quotes of size zero take no place from others, however many they are.
+    #[test]
+    fn quotes_of_size_zero_are_bounded() {
+        let mut quotes = Quotes::new(EMPTY_MAX + 8);
+        let one = Some(Price(1));
+        let zero = Some(Quantity(0));
+        for number in 0..100 {
+            let name = id(&number.to_string());
+            assert_eq!(quotes.set(name, Side::Bid, one, zero, |_| {}), Ok(()));
+        }
+        assert_eq!(quotes.quotes.len(), EMPTY_MAX);
+        assert_eq!(quotes.side(id("99")), Some(Side::Bid));
+        for number in 0..EMPTY_MAX + 8 {
+            let name = id(&format!("x{number}"));
+            assert_eq!(
+                quotes.set(name, Side::Ask, one, Some(Quantity(1)), |_| {}),
+                Ok(())
+            );
+        }
+        let name = id("99");
+        assert_eq!(
+            quotes.set(name, Side::Bid, one, zero, |_| {}),
+            Ok(()),
+            "no room"
+        );
+        assert_eq!(quotes.side(name), None);
+        quotes
+            .levels(|level| assert_eq!(level.side, Side::Ask))
+            .expect("levels");
+    }
+
+    /// A change without a side means the side that is part of a level.
+    #[test]
+    fn a_quote_with_one_empty_side_has_one_side() {
+        let mut quotes = Quotes::new(8);
+        for (side, quantity) in [(Side::Bid, 0), (Side::Ask, 3)] {
+            let (one, quantity) = (Some(Price(1)), Some(Quantity(quantity)));
+            quotes
+                .set(id("a"), side, one, quantity, |_| {})
+                .expect("room");
+        }
+        assert_eq!(quotes.side(id("a")), Some(Side::Ask));
     }
 
     #[test]
@@ -272,6 +363,6 @@ mod tests {
         let mut gone = 0;
         quotes.remove(id("a"), |level| gone += i32::from(level.quotes == 0));
         assert_eq!(gone, 2);
-        assert!(Id::new(&[b'x'; 32]).is_none());
+        assert!(Id::new(&[b'x'; 47]).is_some() && Id::new(&[b'x'; 48]).is_none());
     }
 }

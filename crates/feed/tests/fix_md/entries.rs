@@ -135,6 +135,28 @@ fn levels_of_size_zero_are_deleted_and_changed() {
     }
 }
 
+/// The same of entries with an id, also where a change names the entry by its id alone.
+#[test]
+fn entries_of_size_zero_are_deleted_and_changed_by_their_ids() {
+    let uuid = "278=3f2b8c1e-7a4d-4e5f-9b6a-0c1d2e3f4a5b|";
+    for dialect in BOTH {
+        for id in ["278=Q1|", "299=Q1|", uuid] {
+            let (mut stage, symbol) = live(dialect, [id, "278=Q2|"]);
+            let mut change = |fields: &str| {
+                let body = format!("55={symbol}|268=1|{fields}");
+                levels(&stage.send("X", &body))
+            };
+            let gone = [(0, 100, 0, UpdateAction::Delete)];
+            assert_eq!(change(&format!("279=1|{id}271=0|")), gone, "{id}");
+            let back = [(0, 100, 3, UpdateAction::Overlay)];
+            assert_eq!(change(&format!("279=1|{id}271=3|")), back, "{id}");
+            assert_eq!(change(&format!("279=1|{id}271=0|")), gone, "{id}");
+            assert_eq!(change(&format!("279=2|{id}")), [], "{id}");
+            assert_eq!(stage.feed.validity(Instrument(0)), Validity::Live);
+        }
+    }
+}
+
 /// The levels that are known to be empty are bounded; a forgotten one is judged by the book.
 #[test]
 fn thirty_two_levels_of_size_zero_are_known() {
