@@ -1,7 +1,8 @@
 //! Value dates that have passed.
 
 use crate::rig::Rig;
-use touchline_execution::records::{self, Record};
+use touchline_execution::records;
+use touchline_fx::encoding::Encoder;
 use touchline_fx::value_dates::{day_of, new_york_day};
 use touchline_journal::{Journal, Options, Root, WriterLock};
 use touchline_transport::clock::wall_ns;
@@ -85,18 +86,16 @@ fn append_record_of_later(rig: &Rig) {
     let directory = rig.folder.join("journal");
     let mut journal = Journal::open(&directory, &bus, &options, wall_ns()).expect("a journal");
     let at_ns = wall_ns() + 20 * 86_400_000_000_000;
-    let record = Record::Session {
-        at_ns,
-        bank: 0,
-        is_up: false,
-    };
-    let mut body = Vec::new();
-    let kind = record.encode(&mut body);
+    let mut batch = Encoder::default();
+    batch.begin(at_ns);
+    batch.session(0, false);
+    // Behind all numbers of the run before.
+    assert_eq!(batch.finish(1_000_000), 1);
     let record = touchline_journal::Record {
         stream: records::STREAM,
-        kind,
+        kind: records::kind::BATCH,
         time_ns: at_ns,
-        body: &body,
+        body: batch.part(0),
     };
     journal.append(&record).expect("room");
     journal.close(at_ns).expect("an end");
