@@ -9,7 +9,7 @@ touchline_types::counters! {
         banks_lost: "times" = "Banks whose quotes were withdrawn: the session was lost, or its gateway ended, stalled, restarted or overran the composer.",
         banks_live: "banks now" = "Banks with usable quotes in at least one pair.",
         composites_published: "messages" = "Composites that changed and were published.",
-        value_dates_refused: "messages" = "Messages of a bank's bus for another value date than that of the pair; ignored.",
+        value_dates_refused: "messages" = "Messages of a bank's bus for another value date than that of the pair, or without one where it must be stated; ignored.",
         kinds_refused: "messages" = "Bank messages whose kind (bands or amounts) contradicts the configured sweep or full; refused.",
         wall_clock_steps: "times" = "Steps of the wall clock by more than 100 ms; the banks' quotes count again when they are new.",
         buses_refused: "times" = "Failed attempts to join a bank's bus: it does not exist yet, or has another format.",
