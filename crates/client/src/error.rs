@@ -1,5 +1,6 @@
 //! Errors of joining a bus and of finding an instrument.
 
+use crate::options::market_buses;
 use crate::words::counted;
 use std::fmt;
 use std::path::PathBuf;
@@ -197,7 +198,7 @@ pub(crate) fn of_segment(root: &Root, bus: &str, error: SegmentError) -> Error {
     let bus = bus.to_owned();
     match error {
         SegmentError::Missing { .. } => {
-            let buses = root.buses().unwrap_or_default();
+            let buses = market_buses(root).unwrap_or_default();
             match buses.contains(&bus) {
                 true => Error::HalfStarted { bus },
                 false => Error::NoBus {

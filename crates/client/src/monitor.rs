@@ -2,10 +2,10 @@
 //!
 //! [`Monitor`] reads a directory of buses. It only reads shared memory and slows no process.
 
-use crate::options::root;
+use crate::options::{market_buses, root};
 use crate::{Error, error};
 use std::path::Path;
-use touchline_transport::bus::{DROP_COPY_SCHEMA, FOREIGN_SCHEMA, schema_of};
+use touchline_transport::bus::{DROP_COPY_SCHEMA, schema_of};
 use touchline_transport::shm::Root;
 pub use touchline_transport::shm::{
     Build, CountersView, Description, HistogramView, Holder, Liveness, Origin, Overview,
@@ -37,13 +37,7 @@ impl Monitor {
     /// # Errors
     /// The directory cannot be read.
     pub fn buses(&self) -> Result<Vec<String>, Error> {
-        let mut buses = self.all_buses()?;
-        // One that cannot be read is listed: its overview says why.
-        buses.retain(|bus| {
-            let schema = schema_of(&self.root, bus);
-            schema.map_or(true, |schema| schema < FOREIGN_SCHEMA)
-        });
-        Ok(buses)
+        market_buses(&self.root).map_err(|error| error::of_segment(&self.root, "", error))
     }
 
     /// Names of the trading engines and their standbys, sorted, also of those that have ended. Their counters are among

@@ -5,7 +5,8 @@ use crate::{Error, Snapshot, error};
 use std::ops::BitOr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
-use touchline_transport::shm::{Kinds, Root};
+use touchline_transport::bus::{FOREIGN_SCHEMA, schema_of};
+use touchline_transport::shm::{Kinds, Root, SegmentError};
 use touchline_transport::{BackOff, Idler};
 
 /// Options for joining a bus: a builder that ends with [`join`](Options::join).
@@ -221,15 +222,22 @@ impl Options {
         Bus::join_with(&self, bus)
     }
 
-    /// Names of the buses in the directory, sorted.
+    /// Names of the buses of market data in the directory, sorted.
     ///
     /// # Errors
     /// The directory cannot be read.
     pub fn list(&self) -> Result<Vec<String>, Error> {
         let root = root(self.directory.as_deref());
-        root.buses()
-            .map_err(|error| error::of_segment(&root, "", error))
+        market_buses(&root).map_err(|error| error::of_segment(&root, "", error))
     }
+}
+
+/// Names of the buses of market data, sorted; those of a trading engine and its clients are left out.
+pub(crate) fn market_buses(root: &Root) -> Result<Vec<String>, SegmentError> {
+    let mut buses = root.buses()?;
+    // One that cannot be read is listed: whoever opens it learns why.
+    buses.retain(|bus| schema_of(root, bus).map_or(true, |schema| schema < FOREIGN_SCHEMA));
+    Ok(buses)
 }
 
 /// Directory of the buses.

@@ -98,11 +98,14 @@ impl RandomUpdates {
                 instrument: instrument(&mut self.random),
                 validity: validity(&mut self.random),
             }),
-            9 => Update::Gap(Gap {
-                first: word(&mut self.random),
-                last: word(&mut self.random),
-                orders: validity(&mut self.random),
-            }),
+            9 => {
+                let ends = [word(&mut self.random), word(&mut self.random)];
+                Update::Gap(Gap {
+                    first: ends[0].min(ends[1]),
+                    last: ends[0].max(ends[1]),
+                    orders: validity(&mut self.random),
+                })
+            }
             10 => Update::Reset,
             11 => Update::Download(*self.random.pick(Phase::ALL)),
             12 => {

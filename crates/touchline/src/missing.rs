@@ -27,14 +27,21 @@ pub fn words_at(directory: &Path, bus: &str, error: impl Display) -> String {
 
 /// [`refused`] as text.
 pub fn words(root: &Root, bus: &str, error: impl Display) -> String {
-    if Monitor::new(Some(root.path())).is_engine(bus) {
+    let monitor = Monitor::new(Some(root.path()));
+    if monitor.is_engine(bus) {
         return format!(
             "{bus} is the bus of a trading engine, which has no market data; `touchline fx blotter --bus {bus}` shows its \
              orders, `touchline top {bus}` its sessions"
         );
     }
     match root.buses() {
-        Ok(buses) if buses.iter().all(|other| other != bus) => not_there(root, bus, &buses),
+        Ok(buses) if buses.iter().all(|other| other != bus) => {
+            // Rings of an engine's clients are no buses that somebody reads.
+            let mut buses = monitor.buses().unwrap_or_default();
+            buses.extend(monitor.engines().unwrap_or_default());
+            buses.sort();
+            not_there(root, bus, &buses)
+        }
         _ => error.to_string(),
     }
 }

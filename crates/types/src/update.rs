@@ -122,7 +122,7 @@ pub struct State {
 pub struct Gap {
     /// First lost packet.
     pub first: u64,
-    /// Last lost packet.
+    /// Last lost packet; not below the first.
     pub last: u64,
     /// Validity of order books after the gap.
     pub orders: Validity,

@@ -6,6 +6,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::time::Duration;
 use touchline_client::{Bus, Error, Events, Key, Options, SecurityId};
 use touchline_transport::Publish;
+use touchline_transport::bus::{FOREIGN_SCHEMA, Layout, Lock, Publication};
 
 fn refused(options: Options, bus: &str) -> Error {
     options
@@ -24,6 +25,19 @@ fn the_error_for_a_missing_bus_lists_existing_ones() {
         "{none}"
     );
     let _publishers = ["cme-310", "cme-318"].map(|bus| stage.publisher_with(bus, &small()));
+    // The ring of an engine's client has no market data, and a file is no bus.
+    let ring = Layout {
+        ring_bytes: 1 << 16,
+        message_bytes_min: 64,
+        schema: 1 + FOREIGN_SCHEMA as u16,
+        tables: [],
+        lossless: None,
+        huge_pages: false,
+        lock: Lock::No,
+    };
+    let ring = Publication::open(&stage.root(), "cme-desk", &ring);
+    let (_ring, []) = ring.expect("no other process writes it");
+    fs::write(stage.root().path().join("cme-32"), "").expect("our folder");
     let error = refused(stage.options(), "cme-31");
     let text = "no bus is called cme-31; buses here: cme-310, cme-318";
     assert_eq!(error.to_string(), text);

@@ -94,11 +94,13 @@ impl Root {
         self.open_in(self.open_root()?.as_fd(), bus)
     }
 
-    /// Names of the buses below this root, sorted; [`WriterLock::holder`](super::WriterLock::holder) tells whether a
+    /// Names of the buses below this root, sorted, without plain files; [`WriterLock::holder`](super::WriterLock::holder) tells whether a
     /// bus has a writer. A root that does not exist has no buses; a root whose parent does not exist is an error.
     pub fn buses(&self) -> Result<Vec<String>, Error> {
         match self.open_root() {
-            Ok(root) => names(root.as_fd(), &self.path),
+            Ok(root) => names(root.as_fd(), &self.path, |kind| {
+                kind != FileType::RegularFile
+            }),
             Err(Error::Missing { .. }) => Ok(Vec::new()),
             Err(error) => Err(error),
         }
@@ -236,7 +238,7 @@ impl Directory {
 
     /// Names of the complete files, sorted.
     pub fn files(&self) -> Result<Vec<String>, Error> {
-        names(self.handle(), &self.path())
+        names(self.handle(), &self.path(), |_| true)
     }
 
     /// Unit of segment sizes: the size of a page, or of a huge page on `hugetlbfs`.
@@ -389,8 +391,13 @@ fn set_mode(handle: BorrowedFd<'_>, mode: u32) -> Result<(), Errno> {
 }
 
 /// Names of entries that may be a bus or a file of one.
-fn names(directory: BorrowedFd<'_>, path: &Path) -> Result<Vec<String>, Error> {
-    let mut names = entries(directory).map_err(Error::system("list", path))?;
+fn names(
+    directory: BorrowedFd<'_>,
+    path: &Path,
+    is_wanted: impl Fn(FileType) -> bool,
+) -> Result<Vec<String>, Error> {
+    let names = entries_of(directory, is_wanted);
+    let mut names = names.map_err(Error::system("list", path))?;
     names.retain(|name| check_name("file", name).is_ok());
     names.sort();
     Ok(names)
@@ -398,9 +405,18 @@ fn names(directory: BorrowedFd<'_>, path: &Path) -> Result<Vec<String>, Error> {
 
 /// All entries with a UTF-8 name.
 pub(super) fn entries(directory: BorrowedFd<'_>) -> Result<Vec<String>, Errno> {
+    entries_of(directory, |_| true)
+}
+
+/// Entries of some kinds; a file system may not tell the kind.
+fn entries_of(
+    directory: BorrowedFd<'_>,
+    is_wanted: impl Fn(FileType) -> bool,
+) -> Result<Vec<String>, Errno> {
     let mut names = Vec::new();
     for entry in Dir::new(open_readable(directory)?)? {
-        if let Ok(name) = entry?.file_name().to_str() {
+        let entry = entry?;
+        if let (true, Ok(name)) = (is_wanted(entry.file_type()), entry.file_name().to_str()) {
             names.push(name.to_owned());
         }
     }

@@ -190,7 +190,7 @@ events! {
         "the session closed the connection: a logout of either side, a Logon refused, or market data that cannot be trusted"
         "follow reason: correct credentials or CompIDs, or ask the venue; the next connection follows by itself";
     FAILURE_REPEATED = Error Each "failure_repeated" [host reason count message]
-        "the connection, or a book of it, has failed count times in a row for the same reason; message is what the venue sends; the pauses between the attempts grow to a minute or more"
+        "the connection, or a book of it, has failed count times in a row for the same reason; message is what the venue sent last; the pauses between the attempts grow to a minute or more"
         "follow reason, and show message to the venue; it is written for the third failure, and each time that there are twice as many";
     SEQUENCE_GAP = Warn Limited "sequence_gap" [count]
         "sequence gap of the session: messages of the venue are missing and a ResendRequest was sent"

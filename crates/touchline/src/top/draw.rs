@@ -389,8 +389,8 @@ const HELP: [&str; 13] = [
     "Tab, Shift-Tab  next bus, previous bus",
     "p, space        pause, go on",
     "+, -            longer, shorter interval",
-    "t               latencies: last interval, or total",
-    "r               count totals from now on",
+    "t, r            latencies in total; totals from now on",
+    "12i, 12+i       quantity: implied; direct and implied",
     "red             slow reader, loss now; yellow: before",
     "?               close this help",
 ];

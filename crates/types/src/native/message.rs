@@ -467,9 +467,13 @@ fn rare<'a>(source: &mut Source<'a>) -> Result<Body<'a>, Malformed> {
 }
 
 fn gap<'a>(block: &layout::Gap) -> Result<Body<'a>, Malformed> {
+    let (first, last) = (block.first_lost.get(), block.last_lost.get());
+    if first > last {
+        return Err(Malformed::Value("lastLost"));
+    }
     Ok(Body::Gap(Gap {
-        first: block.first_lost.get(),
-        last: block.last_lost.get(),
+        first,
+        last,
         orders: Validity::from_code(block.orders_validity)
             .ok_or(Malformed::Value("ordersValidity"))?,
     }))

@@ -363,6 +363,9 @@ fn small_messages_are_read_without_a_decoder() {
     let bytes = bytes_of(&Update::Gap(gap));
     let message = Message::parse(&bytes).unwrap();
     assert!(matches!(message.body, Body::Gap(read) if read == gap));
+    let reversed = bytes_of(&Update::Gap(Gap { first: 3, ..gap }));
+    let error = Message::parse(&reversed).unwrap_err();
+    assert_eq!(error, Malformed::Value("lastLost"));
     assert_eq!((message.instrument(), message.validity()), (None, None));
 
     let trade = Trade {

@@ -82,6 +82,7 @@ fn a_root_lists_its_buses() {
     assert!(place.root().buses().unwrap().is_empty());
     let _first = WriterLock::acquire(place.root().create("b").unwrap()).unwrap();
     drop(WriterLock::acquire(place.root().create("a").unwrap()).unwrap());
+    fs::write(place.folder().join("root/notes"), "no bus").unwrap();
     assert_eq!(place.root().buses().unwrap(), ["a", "b"]);
     let error = place.root().open("c").unwrap_err();
     assert!(matches!(error, Error::Missing { .. }), "{error}");

@@ -22,8 +22,8 @@ pub fn list_height(picture: &Picture) -> u16 {
 pub fn draw_list(frame: &mut Frame<'_>, area: Rect, picture: &Picture) {
     let list = &picture.list;
     let [title, body] = head_and_body(area);
-    frame.render_widget(list_title(picture, area.width), title);
     if list.rows.is_empty() {
+        frame.render_widget(list_title(picture, area.width, false), title);
         let why = match (list.total, list.filter.is_empty()) {
             (0, _) => " no instrument yet",
             (_, true) => " no instrument",
@@ -39,8 +39,16 @@ pub fn draw_list(frame: &mut Frame<'_>, area: Rect, picture: &Picture) {
     let first = middle.min(list.rows.len().saturating_sub(room));
     let last = (first + room).min(list.rows.len());
     let lines = table.part(body.width, first..last);
+    // A narrow screen leaves quantities out.
+    let has_quantities = lines
+        .first()
+        .is_some_and(|head| head.to_string().contains(QUANTITY));
+    frame.render_widget(list_title(picture, area.width, has_quantities), title);
     frame.render_widget(Paragraph::new(lines), body);
 }
+
+/// Head of a column of quantities.
+const QUANTITY: &str = "qty";
 
 fn list_table(picture: &Picture) -> Table {
     let list = &picture.list;
@@ -66,7 +74,7 @@ fn head_and_body(area: Rect) -> [Rect; 2] {
     [head, body]
 }
 
-fn list_title(picture: &Picture, width: u16) -> Line<'static> {
+fn list_title(picture: &Picture, width: u16, has_quantities: bool) -> Line<'static> {
     let list = &picture.list;
     let mut parts = Parts::new(width);
     let shown = list.rows.len();
@@ -85,6 +93,14 @@ fn list_title(picture: &Picture, width: u16) -> Line<'static> {
     if let Some(place) = list.chosen.filter(|_| shown > 1) {
         parts.add(format!("row {}", count(place as u64 + 1)), DIM);
     }
+    let mut touches = list.rows.iter().flat_map(|row| [&row.bid, &row.ask]);
+    let is_marked = |quoted: &Option<Quoted>| {
+        let quoted = quoted.as_ref();
+        quoted.is_some_and(|quoted| quoted.quantity.ends_with('i'))
+    };
+    if has_quantities && touches.any(is_marked) {
+        parts.add("i: implied, +i: direct and implied".to_owned(), DIM);
+    }
     parts.line()
 }
 
@@ -102,12 +118,12 @@ fn list_columns(sort: Sort, is_reversed: bool) -> Vec<Column> {
     vec![
         Column::left(format!("  {}", head("symbol", Some(Sort::Symbol))), 0),
         Column::left(head("state", Some(Sort::State)), 3),
-        Column::right("qty", 6).at_least(5),
+        Column::right(QUANTITY, 6).at_least(5),
         Column::right("bid", 1).at_least(8),
         Column::right("ask", 1).at_least(8),
-        Column::right("qty", 6).at_least(5),
+        Column::right(QUANTITY, 6).at_least(5),
         Column::right("last", 2).at_least(8),
-        Column::right("qty", 7).at_least(5),
+        Column::right(QUANTITY, 7).at_least(5),
         Column::right(head("updates/s", Some(Sort::Updates)), 4).at_least(9),
         Column::right(head("age", Some(Sort::Age)), RANK_OF_AGE).at_least(6),
     ]

@@ -294,6 +294,22 @@ fn frames_equal_the_reviewed_files() {
     assert_eq!(same, [true; 5]);
 }
 
+/// A mark behind a quantity is explained above the list; without one, or without quantities, there is no legend.
+#[test]
+fn the_marks_of_quantities_have_a_legend() {
+    let legend = "i: implied, +i: direct and implied";
+    let mut picture = picture(3);
+    assert!(!text(&frame(200, 60, &picture, &around())).contains(legend));
+    if let Some(bid) = &mut picture.list.rows[0].bid {
+        bid.quantity = "9+i".to_owned();
+    }
+    for (width, is_shown) in [(200, true), (60, false)] {
+        let frame = text(&frame(width, 60, &picture, &around()));
+        let has = [frame.contains("9+i"), frame.contains(legend)];
+        assert_eq!(has, [is_shown; 2], "{frame}");
+    }
+}
+
 /// Words of a frame, without the sparklines, whose length depends on the width.
 fn words(buffer: &Buffer) -> BTreeSet<String> {
     let text = text(buffer);

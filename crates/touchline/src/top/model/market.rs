@@ -188,7 +188,7 @@ impl Market {
             let source = match touch.source {
                 TouchSource::Direct => "",
                 TouchSource::Implied => "i",
-                TouchSource::Merged => "m",
+                TouchSource::Merged => "+i",
             };
             Some(quoted(touch.price, format!("{}{source}", touch.quantity)))
         };

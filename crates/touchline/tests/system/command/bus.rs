@@ -395,6 +395,7 @@ fn a_path_that_is_not_a_bus_is_reported() {
     desk.run("follow lab --wait 1")
         .refused(1, &[" with the same --dir, after 1 s\n"]);
     desk.publish("").done();
+    std::fs::write(desk.path("buses").join("fx-run-kills"), "").expect("our folder");
     for command in ["book", "stat", "follow", "top --once"] {
         for (bus, words) in [
             (
