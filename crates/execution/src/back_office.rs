@@ -1,7 +1,7 @@
 //! Drop copy for back offices: a FIX 4.4 acceptor that sends every execution as an ExecutionReport.
 //!
 //! ```text
-//! lines of the engine ─► reports ──► sessions of clients ─► ExecutionReport (8)
+//! entries of the engine ─► reports ──► sessions of clients ─► ExecutionReport (8)
 //!                           ▲             │
 //!                           └── numbers ◄─┘   which MsgSeqNum was which report; a resend is written again from the reports
 //! ```
@@ -22,13 +22,14 @@ pub use numbers::OpenError;
 pub use reports::Reports;
 
 use crate::config::ReportConfig;
+use crate::follower::Told;
+use crate::ledger::Ledger;
 use client::Client;
 use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::net::{Ipv4Addr, SocketAddrV4};
 use std::path::Path;
 use std::rc::Rc;
-use touchline_fx::lines::LineKind;
 use touchline_net::stream::{Connection, Error, Listener};
 use touchline_net::tls::Server;
 use touchline_session::Secret;
@@ -106,9 +107,9 @@ impl Acceptor {
         self.listener.address()
     }
 
-    /// Takes a line of the engine: its kind, and its text.
-    pub fn take(&mut self, kind: LineKind, text: &str) {
-        self.reports.borrow_mut().take(kind, text);
+    /// Takes what the engine told, after the ledger of all orders has taken it.
+    pub fn take(&mut self, ledger: &Ledger, told: &Told<'_>) {
+        self.reports.borrow_mut().take(ledger, told);
     }
 
     /// Runs due work; returns whether there was any.

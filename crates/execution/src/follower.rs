@@ -1,4 +1,4 @@
-//! Follows an engine without being noticed by it: its lines, none missed and none twice, from the journal and the drop
+//! Follows an engine without being noticed by it: its entries, none missed and none twice, from the journal and the drop
 //! copy.
 
 use crate::records::{self, Reader};
@@ -39,7 +39,7 @@ pub enum FollowError {
     },
 }
 
-/// A reader of the lines of all runs, in order.
+/// A reader of the entries of all runs, in order.
 pub struct Follower {
     journal: PathBuf,
     /// The journal, read once from its begin on.
@@ -49,42 +49,56 @@ pub struct Follower {
     root: Root,
     bus: String,
     drop_copy: Option<Subscription<0>>,
-    lines: Lines,
-    /// The drop copy does not continue the lines that were passed on: the journal is read until it does.
+    batches: Batches,
+    /// The drop copy does not continue the entries that were passed on: the journal is read until it does.
     is_behind: bool,
 }
 
-/// Batches as lines.
+/// Batches that were passed on.
 #[derive(Default)]
-struct Lines {
+struct Batches {
     reader: Reader,
     /// Number of the first entry of the next batch.
     next: u64,
     /// Number of the first entry of the next part.
     continues: u64,
-    line: String,
 }
 
-/// A line of an engine.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Line<'l> {
-    /// Its kind.
-    pub kind: LineKind,
-    /// A JSON object.
-    pub text: &'l str,
-    /// Whether the journal has it. A composite is in no journal. Any other line of which it is false says that the journal failed.
+/// What an engine tells.
+#[derive(Debug)]
+pub struct Told<'t> {
+    /// Names of the run.
+    pub labels: &'t Labels,
+    /// Time.
+    pub at_ns: u64,
+    /// The entry.
+    pub entry: Recorded<'t>,
+    /// Lists of its batch.
+    pub batch: &'t Batch,
+    /// Whether the journal has it. A composite is in no journal. Any other entry of which it is false says that the journal failed.
     pub is_journaled: bool,
+}
+
+impl Told<'_> {
+    /// Gives its lines to `each`, which are JSON objects; `line` is the memory for one.
+    pub fn lines(&self, line: &mut String, each: impl FnMut(LineKind, &str)) {
+        lines_of(
+            (self.labels, self.batch),
+            self.at_ns,
+            &self.entry,
+            line,
+            each,
+        );
+    }
 }
 
 /// Messages of the drop copy in one poll.
 const ROUND_MAX: usize = 65_536;
 
-/// Receives a journaled line: its kind and its text.
-pub type Each<'e> = dyn FnMut(LineKind, &str) + 'e;
-/// Receives any line.
-pub type EachLine<'e> = dyn FnMut(Line<'_>) + 'e;
+/// Receives what an engine tells.
+pub type Each<'e> = dyn FnMut(&Told<'_>) + 'e;
 
-impl Lines {
+impl Batches {
     /// Whether a part continues what was passed on. What the journal does not have always does.
     fn is_next(&self, part: &Place) -> bool {
         let expected = match part.is_first {
@@ -94,27 +108,26 @@ impl Lines {
         part.first == 0 || part.first == expected
     }
 
-    /// Passes on the lines of a message of the drop copy, if it continues those that were passed on. Returns the number of its entries.
+    /// Passes on the entries of a message of the drop copy, if it continues those that were passed on. Returns the number of its entries.
     fn read_message(
         &mut self,
         bytes: &[u8],
         part: &Place,
-        each: &mut EachLine<'_>,
+        each: &mut Each<'_>,
     ) -> Result<Option<usize>, Malformed> {
         if !self.is_next(part) {
             return Ok(None);
         }
-        let line = &mut self.line;
-        self.reader.decoder.read(bytes, lines(line, part, each))?;
+        self.reader.decoder.read(bytes, told(part, each))?;
         Ok(Some(self.passed_on(part)))
     }
 
-    /// Passes on the lines of a record of the journal, if it has any that the drop copy had not. Returns the number of its entries.
+    /// Passes on the entries of a record of the journal, if it has any that the drop copy had not. Returns the number of its entries.
     fn read_record(
         &mut self,
         journal: &Path,
         entry: &Entry<'_>,
-        each: &mut EachLine<'_>,
+        each: &mut Each<'_>,
     ) -> Result<usize, FollowError> {
         let Some(bytes) = self.reader.batch(journal, entry)? else {
             return Ok(0);
@@ -123,8 +136,7 @@ impl Lines {
         if !self.is_next(&part) && part.first < self.next {
             return Ok(0);
         }
-        let line = &mut self.line;
-        let read = lines(line, &part, each);
+        let read = told(&part, each);
         self.reader.read(journal, entry, bytes, read)?;
         Ok(self.passed_on(&part))
     }
@@ -139,20 +151,19 @@ impl Lines {
     }
 }
 
-/// Gives the lines of each entry of a batch to `each`.
-fn lines<'l>(
-    line: &'l mut String,
+/// Gives each entry of a batch to `each`.
+fn told<'e>(
     part: &Place,
-    each: &'l mut EachLine<'_>,
-) -> impl FnMut(&Labels, u64, Recorded<'_>, &Batch) + 'l {
+    each: &'e mut Each<'_>,
+) -> impl FnMut(&Labels, u64, Recorded<'_>, &Batch) + 'e {
     let is_journaled = part.first > 0;
     move |labels, at_ns, entry, batch| {
-        lines_of((labels, batch), at_ns, &entry, line, |kind, text| {
-            each(Line {
-                kind,
-                text,
-                is_journaled,
-            });
+        each(&Told {
+            labels,
+            at_ns,
+            entry,
+            batch,
+            is_journaled,
         });
     }
 }
@@ -167,9 +178,9 @@ impl Follower {
             root: root.clone(),
             bus: bus.to_owned(),
             drop_copy: None,
-            lines: Lines {
+            batches: Batches {
                 next: 1,
-                ..Lines::default()
+                ..Batches::default()
             },
             is_behind: true,
         }
@@ -181,25 +192,37 @@ impl Follower {
         matches!(publisher, Some(Ok(Some(_))))
     }
 
-    /// Passes on the new lines of the journal, which are those that may be added up. Returns the number of their entries.
+    /// Passes on the new entries of the journal, which are those that may be added up. Returns their number.
     ///
     /// # Errors
     /// The journal cannot be read, or is damaged.
     pub fn poll(&mut self, each: &mut Each<'_>) -> Result<usize, FollowError> {
         // mutant: execution: a fill that the journal refused is counted, and once more when the next run tells it
-        self.poll_live(&mut |line| {
-            if line.is_journaled {
-                each(line.kind, line.text);
+        self.poll_live(&mut |told| {
+            if told.is_journaled {
+                each(told);
             }
         })
     }
 
-    /// Passes on the new lines of the journal, and as they are published composites and what an engine says after its
-    /// journal failed. Returns the number of journaled entries.
+    /// [`Follower::poll`], as lines.
     ///
     /// # Errors
     /// The journal cannot be read, or is damaged.
-    pub fn poll_live(&mut self, each: &mut EachLine<'_>) -> Result<usize, FollowError> {
+    pub fn poll_lines(
+        &mut self,
+        mut each: impl FnMut(LineKind, &str),
+    ) -> Result<usize, FollowError> {
+        let mut line = String::new();
+        self.poll(&mut |told| told.lines(&mut line, &mut each))
+    }
+
+    /// Passes on the new entries of the journal, and as they are published composites and what an engine says after its
+    /// journal failed. Returns the number of journaled ones.
+    ///
+    /// # Errors
+    /// The journal cannot be read, or is damaged.
+    pub fn poll_live(&mut self, each: &mut Each<'_>) -> Result<usize, FollowError> {
         if self.drop_copy.is_none() {
             self.drop_copy = Subscription::join(&self.root, &self.bus, [], false).ok();
             self.is_behind = true;
@@ -216,17 +239,17 @@ impl Follower {
         }
     }
 
-    fn read_drop_copy(&mut self, each: &mut EachLine<'_>) -> usize {
+    fn read_drop_copy(&mut self, each: &mut Each<'_>) -> usize {
         let mut count = 0;
         let Some(drop_copy) = &mut self.drop_copy else {
             return count;
         };
-        let lines = &mut self.lines;
-        // Later messages are left to the next poll, so that a poll ends while lines arrive.
+        let batches = &mut self.batches;
+        // Later messages are left to the next poll, so that a poll ends while entries arrive.
         for _ in 0..ROUND_MAX {
             let polled = drop_copy.poll(|message| {
                 let part = Place::of(message.bytes)?;
-                let read = lines.read_message(message.bytes, &part, each);
+                let read = batches.read_message(message.bytes, &part, each);
                 Some((part, read))
             });
             match polled {
@@ -237,8 +260,8 @@ impl Follower {
                     count += read.ok().flatten().unwrap_or(0);
                     // Lost: the journal has it, in its files a moment later.
                     self.is_behind = match part.end {
-                        end if is_read || end == lines.next => false,
-                        end => self.is_behind || end > lines.next,
+                        end if is_read || end == batches.next => false,
+                        end => self.is_behind || end > batches.next,
                     };
                 }
                 Ok(Polled::Given(None) | Polled::Passed(_)) => {}
@@ -252,7 +275,7 @@ impl Follower {
         count
     }
 
-    fn read_journal(&mut self, each: &mut EachLine<'_>) -> Result<usize, FollowError> {
+    fn read_journal(&mut self, each: &mut Each<'_>) -> Result<usize, FollowError> {
         if !self.journal.exists() {
             return Ok(0);
         }
@@ -262,10 +285,10 @@ impl Follower {
             self.is_verified = true;
         }
         let mut outcome = Ok(0);
-        let (journal, lines) = (&self.journal, &mut self.lines);
+        let (journal, batches) = (&self.journal, &mut self.batches);
         self.follow.poll(u64::MAX, usize::MAX, |entry| {
             let Ok(count) = &mut outcome else { return };
-            match lines.read_record(journal, entry, each) {
+            match batches.read_record(journal, entry, each) {
                 Ok(entries) => *count += entries,
                 Err(error) => outcome = Err(error),
             }
@@ -355,10 +378,12 @@ mod tests {
         batch.part(0).to_vec()
     }
 
-    /// The request of a line.
-    fn request(text: &str) -> u64 {
-        let line: serde_json::Value = serde_json::from_str(text).expect("a line is JSON");
-        line["request"].as_u64().expect("a number")
+    /// The request of an answer.
+    fn request(told: &Told<'_>) -> u64 {
+        let Recorded::Answer(answer) = &told.entry else {
+            panic!("{told:?}");
+        };
+        answer.request
     }
 
     impl Drop for Engine {
@@ -368,7 +393,7 @@ mod tests {
     }
 
     fn poll(follower: &mut Follower, found: &mut Vec<u64>) {
-        let mut each = |_: LineKind, text: &str| found.push(request(text));
+        let mut each = |told: &Told<'_>| found.push(request(told));
         follower.poll(&mut each).expect("a journal");
     }
 
@@ -431,7 +456,7 @@ mod tests {
         let mut shown: Vec<u64> = Vec::new();
         let mut poll = |follower: &mut Follower| {
             let before = shown.len();
-            let mut each = |line: Line<'_>| shown.push(request(line.text));
+            let mut each = |told: &Told<'_>| shown.push(request(told));
             follower.poll_live(&mut each).expect("a journal");
             shown.len() - before
         };
@@ -462,7 +487,7 @@ mod tests {
         poll(&mut follower, &mut found);
         assert_eq!(found, [1]);
         let mut shown = Vec::new();
-        let mut show = |line: Line<'_>| shown.push((request(line.text), line.is_journaled));
+        let mut show = |told: &Told<'_>| shown.push((request(told), told.is_journaled));
         let end = Instant::now() + Duration::from_secs(20);
         let mut count = 0;
         while count == 0 {
@@ -507,7 +532,7 @@ mod tests {
         let file = file.expect("the segment");
         file.write_all_at(&[0xff; 8], position + 40).expect("room");
         let mut lines = 0;
-        let polled = engine.follower().poll(&mut |_, _| lines += 1);
+        let polled = engine.follower().poll(&mut |_| lines += 1);
         assert!(
             matches!(polled, Err(FollowError::Journal(Error::Damaged { .. }))),
             "{polled:?}"

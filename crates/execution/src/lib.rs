@@ -20,7 +20,6 @@
 
 mod active;
 pub mod back_office;
-pub mod blotter;
 pub mod config;
 mod copied;
 mod counters;
@@ -29,6 +28,7 @@ mod drop_copy;
 mod edge;
 mod follower;
 mod kill_file;
+pub mod ledger;
 mod numbers;
 mod order_session;
 pub mod records;
@@ -42,7 +42,7 @@ pub use config::{Config, ConfigError};
 pub use copied::Copied;
 pub use counters::{Counters, OF_BANK, StandbyCounters};
 pub use drop_copy::{DropCopy, joined};
-pub use follower::{FollowError, Follower, Line};
+pub use follower::{FollowError, Follower, Told};
 pub use kill_file::write_kill;
 pub use recovery::{Recovered, RecoveryError};
 pub use standby::{Promotion, Standby, Step, standby_bus};

@@ -4,7 +4,7 @@
 
 mod command;
 mod fix_body;
-mod names;
+pub mod names;
 mod score;
 
 pub(crate) use fix_body::request_number;

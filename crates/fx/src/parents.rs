@@ -69,17 +69,6 @@ pub enum EndReason {
 }
 
 impl EndReason {
-    const ALL: [EndReason; 8] = [
-        EndReason::Filled,
-        EndReason::Rest,
-        EndReason::Ioc,
-        EndReason::Fok,
-        EndReason::Deadline,
-        EndReason::Cancel,
-        EndReason::Kill,
-        EndReason::Restart,
-    ];
-
     /// Its name, as in a line.
     pub fn name(self) -> &'static str {
         match self {
@@ -92,13 +81,6 @@ impl EndReason {
             EndReason::Kill => "kill",
             EndReason::Restart => "restart",
         }
-    }
-
-    /// The reason of a name.
-    pub fn of_name(name: &str) -> Option<EndReason> {
-        EndReason::ALL
-            .into_iter()
-            .find(|reason| reason.name() == name)
     }
 }
 

@@ -1,7 +1,7 @@
 //! The drop copy over TLS: a client of TLS in one thread with the acceptor, and clients that fail.
 
-use super::reports::tests::LINES;
-use super::{Acceptor, Reports};
+use super::Acceptor;
+use super::reports::tests::{events, reports_of};
 use crate::config::ReportConfig;
 use std::io::Write;
 use std::net::TcpStream;
@@ -51,9 +51,7 @@ impl Port {
         let tls = Server::new(&settings).expect("a certificate with its key");
         let text = "listen = \"127.0.0.1:0\"\nnumbers = \"n\"\n[[clients]]\ntarget = \"OPS\"";
         let config: ReportConfig = touchline_fx::config::read_toml(text).expect("a section");
-        let mut reports = Reports::default();
-        let lines = LINES.iter();
-        lines.for_each(|(kind, text)| reports.take(*kind, text));
+        let (_, reports) = reports_of(&events());
         let acceptor = Acceptor::open(&config, &folder, vec![None], Some(tls), reports);
         Port {
             acceptor: acceptor.expect("a port"),

@@ -1,18 +1,19 @@
 //! Executions as ExecutionReports, in the order of the journal.
 
-use serde_json::{Map, Value};
-use std::collections::HashMap;
+use crate::follower::Told;
+use crate::ledger::{Executed, Ledger, OrderRow};
 use std::fmt::Write;
-use touchline_fx::lines::LineKind;
+use touchline_fx::encoding::Entry;
+use touchline_fx::event::{Alarm, Event, FillLine, OrderLine};
+use touchline_fx::orders::{FillKind, OrderState};
+use touchline_fx::ticks;
+use touchline_types::{Price, Side};
 use touchline_wire::fix::{Encoder, Precision};
 
 /// Decimals of an average price, at most.
 const DECIMALS: u32 = 9;
 /// TransactTime (60).
 const TRANSACT_TIME: u32 = 60;
-/// Fields of an order (D) that its reports repeat: account, currency, quantity, kind, price, side, symbol, time in force,
-/// settlement date.
-const TERMS: [&str; 9] = ["1", "15", "38", "40", "44", "54", "55", "59", "64"];
 /// Separator of fields.
 const SOH: char = '\u{1}';
 
@@ -27,40 +28,12 @@ pub struct Report {
 
 /// All reports of a journal.
 ///
-/// The same lines give the same reports with the same ExecIDs, whenever they are read.
+/// The same entries give the same reports with the same ExecIDs, whenever they are read.
 #[derive(Debug, Default)]
 pub struct Reports {
     all: Vec<Report>,
-    orders: HashMap<String, Order>,
     /// A reversed fill whose alarm or correction has not come yet.
-    reversed: Option<Map<String, Value>>,
-    /// Fills that a status or the desk told of, by order and ExecID: late originals are parts of them.
-    derived: HashMap<(String, String), Derived>,
-}
-
-/// What is left of a fill that a status or the desk told of.
-#[derive(Debug)]
-struct Derived {
-    /// ExecID of its last report.
-    reported: String,
-    /// Reports of it so far.
-    reports: u64,
-    quantity: i64,
-    price: String,
-}
-
-/// An order as far as reports need it.
-#[derive(Debug, Default)]
-struct Order {
-    terms: String,
-    quantity: Option<i64>,
-    /// Units filled, busts counted as filled: they are not traded again.
-    filled: i64,
-    /// Units and cost without busts; cost in units times 10^-9 of the price.
-    cum: i64,
-    cost: i128,
-    /// Its last OrdStatus (39), if it has ended.
-    end: Option<char>,
+    reversed: Option<FillLine>,
 }
 
 impl Report {
@@ -98,214 +71,154 @@ impl Reports {
         self.all.get(usize::try_from(number).ok()?)
     }
 
-    /// Takes a line of the engine: its kind, and its text.
-    pub fn take(&mut self, kind: LineKind, text: &str) {
-        if !matches!(kind, LineKind::Decision | LineKind::Order | LineKind::Fill) {
-            return;
-        }
-        let Ok(line) = serde_json::from_str::<Map<String, Value>>(text) else {
+    /// Takes what an engine told, after the ledger of all orders has taken it.
+    pub fn take(&mut self, ledger: &Ledger, told: &Told<'_>) {
+        let Entry::Event(event, _) = &told.entry else {
             return;
         };
-        match kind {
-            LineKind::Decision => self.decision(&line),
-            LineKind::Order => self.order(&line),
-            _ => self.fill(line),
+        let at_ns = told.at_ns;
+        match event {
+            Event::Order(line) => self.ended(ledger, at_ns, line),
+            Event::Fill(fill) => self.fill(ledger, at_ns, fill, told),
+            Event::Alarm {
+                what: Alarm::Bust, ..
+            } => self.bust(ledger, at_ns),
+            _ => {}
         }
     }
 
-    /// A bust is followed by its alarm, a correction by the corrected fill.
-    fn decision(&mut self, line: &Map<String, Value>) {
-        if line.get("what").and_then(Value::as_str) == Some("bust") {
-            self.bust();
-        }
-    }
-
-    fn order(&mut self, line: &Map<String, Value>) {
-        let (id, event) = (word(line, "clordid"), word(line, "event"));
-        let fix = word(line, "fix");
-        if event == "sent" && fix.starts_with("35=D|") {
-            let order = self.orders.entry(id.to_owned()).or_default();
-            for field in fix.split('|') {
-                let Some((tag, value)) = field.split_once('=') else {
-                    continue;
-                };
-                if TERMS.contains(&tag) {
-                    put(&mut order.terms, tag, value);
-                }
-                if tag == "38" {
-                    order.quantity = value.parse().ok();
-                }
-            }
+    /// The end of an order that is no fill, once.
+    fn ended(&mut self, ledger: &Ledger, at_ns: u64, line: &OrderLine) {
+        let Some(order) = line.number.and_then(|number| ledger.order_of(number)) else {
             return;
-        }
-        let end = match word(line, "state") {
-            "filled" => '2',
-            "canceled" => '4',
-            "rejected" => '8',
-            "expired" => 'C',
+        };
+        let end = match line.status.map(|status| status.state) {
+            Some(OrderState::Canceled) => '4',
+            Some(OrderState::Rejected) => '8',
+            Some(OrderState::Expired) => 'C',
             _ => return,
         };
-        let Some(order) = self.orders.get_mut(id) else {
-            return;
-        };
-        if order.end.replace(end).is_some() || end == '2' {
+        if order.ends > 1 {
             return;
         }
-        let kind = end;
-        let mut body = order.body(line, &format!("{id}-{kind}"), kind);
-        if kind == '8' {
+        let id = format!("{}-{end}", order.id);
+        let mut body = body(order, &order.executed, None, (&id, end));
+        if end == '8' {
             // Other: the codes of the Investment Association are newer than FIX 4.4.
             put(&mut body, "103", "99");
         }
-        if let Some(code) = line.get("code").and_then(Value::as_str) {
-            put(&mut body, "58", &format!("code {code}"));
+        if let Some(code) = line.code {
+            put(&mut body, "58", &format!("code {}", code.name()));
         }
-        self.push(line, body);
+        self.push(at_ns, body);
     }
 
-    fn fill(&mut self, line: Map<String, Value>) {
-        let kind = word(&line, "kind");
-        if kind == "bust" {
-            self.bust();
-            self.reversed = Some(line);
+    fn fill(&mut self, ledger: &Ledger, at_ns: u64, fill: &FillLine, told: &Told<'_>) {
+        if fill.kind == FillKind::Book {
+            return self.booked(at_ns, fill, told);
+        }
+        if fill.kind == FillKind::Bust {
+            self.reversed = Some(*fill);
             return;
         }
-        if kind == "book" {
-            self.bust();
-            self.booked(&line);
+        let order = fill.order.and_then(|order| ledger.order_of(order.number));
+        let Some(order) = order else {
             return;
-        }
-        if kind == "named" {
-            self.bust();
-            self.named(&line);
-            return;
-        }
-        if matches!(kind, "status" | "manual") {
-            let derived = Derived {
-                reported: exec_id(&line),
-                reports: 1,
-                quantity: whole(&line, "qty"),
-                price: word(&line, "price").to_owned(),
-            };
-            self.derived.insert(key(&line, "exec_id"), derived);
-        }
-        let reversed = match kind {
-            "correct" => self.reversed.take(),
-            _ => None,
         };
-        self.bust();
-        let order = self.orders.entry(word(&line, "clordid").to_owned());
-        let order = order.or_default();
-        order.learn(&line);
-        let quantity = whole(&line, "qty");
-        if let Some(old) = &reversed {
-            order.book(old, -1);
-        } else {
-            order.filled += quantity;
+        if fill.kind == FillKind::Named {
+            return self.named(at_ns, order, fill);
         }
-        order.book(&line, 1);
+        let reversed = self.reversed.take_if(|_| fill.kind == FillKind::Correct);
         let exec_type = if reversed.is_some() { 'G' } else { 'F' };
-        let mut body = order.body(&line, &exec_id(&line), exec_type);
-        put(&mut body, "32", &quantity.to_string());
-        put(&mut body, "31", word(&line, "price"));
+        let id = exec_id(order, fill);
+        let mut body = body(order, &order.executed, Some(fill), (&id, exec_type));
+        put_trade(&mut body, fill.quantity, fill.price);
         if let Some(old) = &reversed {
-            put(&mut body, "19", &exec_id(old));
+            put(&mut body, "19", &exec_id(order, old));
         }
-        put(&mut body, "527", word(&line, "exec_id"));
-        self.push(&line, body);
+        put(&mut body, "527", fill.exec_id.as_str());
+        self.push(at_ns, body);
     }
 
     /// A late original: what a status or the desk told of is corrected to what is left of it, and the rest has its own ExecID and
     /// price.
-    fn named(&mut self, line: &Map<String, Value>) {
-        let quantity = whole(line, "qty");
-        let order = self.orders.entry(word(line, "clordid").to_owned());
-        let order = order.or_default();
-        order.learn(line);
-        let derived = self.derived.get_mut(&key(line, "ref"));
-        let Some(of) = derived.filter(|of| of.quantity >= quantity) else {
+    fn named(&mut self, at_ns: u64, order: &OrderRow, fill: &FillLine) {
+        let of = fill.part_of.and_then(|of| order.executed.derived(of));
+        let Some(of) = of.filter(|of| of.named > 0) else {
             return;
         };
-        let before = std::mem::take(&mut of.reported);
-        of.quantity -= quantity;
-        of.reports += 1;
-        order.add(-quantity, &of.price);
-        let mut reports = Vec::new();
-        if of.quantity > 0 {
-            let origin = format!("{}-{}", word(line, "bank"), word(line, "ref"));
-            of.reported = format!("{origin}-{}", of.reports);
-            let mut body = order.body(line, &of.reported, 'G');
-            put(&mut body, "32", &of.quantity.to_string());
-            put(&mut body, "31", &of.price);
+        let origin = format!("{}-{}", order.bank, of.exec_id);
+        let before = reported(&origin, of.named - 1);
+        let is_left = of.quantity > 0;
+        if is_left {
+            // The original itself follows.
+            let mut executed = order.executed.clone();
+            executed.book(-fill.quantity, fill.price);
+            let id = reported(&origin, of.named);
+            let mut body = body(order, &executed, Some(fill), (&id, 'G'));
+            put_trade(&mut body, of.quantity, of.price);
             put(&mut body, "19", &before);
-            reports.push(body);
+            self.push(at_ns, body);
         }
-        order.add(quantity, word(line, "price"));
-        let exec_type = if of.quantity > 0 { 'F' } else { 'G' };
-        let mut body = order.body(line, &exec_id(line), exec_type);
-        put(&mut body, "32", &quantity.to_string());
-        put(&mut body, "31", word(line, "price"));
-        if of.quantity == 0 {
+        let exec_type = if is_left { 'F' } else { 'G' };
+        let id = exec_id(order, fill);
+        let mut body = body(order, &order.executed, Some(fill), (&id, exec_type));
+        put_trade(&mut body, fill.quantity, fill.price);
+        if !is_left {
             put(&mut body, "19", &before);
         }
-        put(&mut body, "527", word(line, "exec_id"));
-        reports.push(body);
-        reports.into_iter().for_each(|body| self.push(line, body));
+        put(&mut body, "527", fill.exec_id.as_str());
+        self.push(at_ns, body);
     }
 
     /// A trade that the desk booked without an order.
-    fn booked(&mut self, line: &Map<String, Value>) {
-        let id = word(line, "exec_id");
+    fn booked(&mut self, at_ns: u64, fill: &FillLine, told: &Told<'_>) {
+        let id = fill.exec_id.as_str();
         let mut body = String::with_capacity(256);
         put(&mut body, "37", id);
-        if !word(line, "bank").is_empty() {
-            put_bank(&mut body, word(line, "bank"));
+        if let Some(bank) = fill.bank {
+            put_bank(&mut body, &told.labels.banks[bank]);
         }
-        let side = if word(line, "side") == "buy" {
-            "1"
-        } else {
-            "2"
-        };
-        let quantity = whole(line, "qty").to_string();
+        let (quantity, price) = (fill.quantity.to_string(), decimal(fill.price));
+        let date = fill.settl_date.unwrap_or_default();
         for (tag, value) in [
             ("17", id),
             ("150", "F"),
             ("39", "2"),
             ("38", &quantity),
-            ("54", side),
-            ("55", word(line, "pair")),
-            ("64", word(line, "settl_date")),
+            ("54", side(fill.side)),
+            ("55", &told.labels.pairs[fill.pair].symbol),
+            ("64", date.as_str()),
             ("151", "0"),
             ("14", &quantity),
-            ("6", word(line, "price")),
+            ("6", &price),
             ("32", &quantity),
-            ("31", word(line, "price")),
+            ("31", &price),
         ] {
             put(&mut body, tag, value);
         }
-        self.push(line, body);
+        self.push(at_ns, body);
     }
 
     /// Reports the reversed fill as a bust, if there is one.
-    fn bust(&mut self) {
-        let Some(line) = self.reversed.take() else {
+    fn bust(&mut self, ledger: &Ledger, at_ns: u64) {
+        let Some(fill) = self.reversed.take() else {
             return;
         };
-        let order = self.orders.entry(word(&line, "clordid").to_owned());
-        let order = order.or_default();
-        order.learn(&line);
-        order.book(&line, -1);
-        let derived = self.derived.remove(&key(&line, "exec_id"));
-        let of = derived.map_or_else(|| exec_id(&line), |derived| derived.reported);
-        let mut body = order.body(&line, &format!("{of}-H"), 'H');
-        put(&mut body, "32", &whole(&line, "qty").to_string());
-        put(&mut body, "31", word(&line, "price"));
+        let order = fill.order.and_then(|order| ledger.order_of(order.number));
+        let Some(order) = order else {
+            return;
+        };
+        let derived = order.executed.derived(fill.exec_id);
+        let of = reported(&exec_id(order, &fill), derived.map_or(0, |of| of.named));
+        let id = format!("{of}-H");
+        let mut body = body(order, &order.executed, Some(&fill), (&id, 'H'));
+        put_trade(&mut body, fill.quantity, fill.price);
         put(&mut body, "19", &of);
-        self.push(&line, body);
+        self.push(at_ns, body);
     }
 
-    fn push(&mut self, line: &Map<String, Value>, body: String) {
-        let at_ns = line.get("t").and_then(Value::as_u64).unwrap_or(0);
+    fn push(&mut self, at_ns: u64, body: String) {
         self.all.push(Report {
             at_ns,
             body: body.into(),
@@ -313,92 +226,111 @@ impl Reports {
     }
 }
 
-impl Order {
-    /// Side and symbol of an order whose own line is missing.
-    fn learn(&mut self, line: &Map<String, Value>) {
-        if self.terms.is_empty() {
-            let side = if word(line, "side") == "buy" {
-                "1"
-            } else {
-                "2"
-            };
-            put(&mut self.terms, "54", side);
-            put(&mut self.terms, "55", word(line, "pair"));
-        }
+/// Fields of a report of an order, with what was executed then; of a fill also its parent and value date, which a correction may
+/// change.
+fn body(
+    order: &OrderRow,
+    executed: &Executed,
+    fill: Option<&FillLine>,
+    (exec_id, exec_type): (&str, char),
+) -> String {
+    let mut text = String::with_capacity(256);
+    let id = order.id.as_str();
+    put(&mut text, "37", id);
+    put(&mut text, "11", id);
+    if let Some(parent) = fill.and_then(|fill| fill.parent) {
+        put(&mut text, "583", parent.as_str());
     }
+    put_bank(&mut text, &order.bank);
+    put(&mut text, "17", exec_id);
+    put(&mut text, "150", exec_type.encode_utf8(&mut [0; 4]));
+    let status = status(order, executed);
+    put(&mut text, "39", status.encode_utf8(&mut [0; 4]));
+    put_terms(&mut text, order, fill);
+    put(&mut text, "151", &leaves(order, executed).to_string());
+    put(&mut text, "14", &executed.net.to_string());
+    put(&mut text, "6", &average(executed));
+    text
+}
 
-    fn book(&mut self, line: &Map<String, Value>, sign: i64) {
-        self.add(sign * whole(line, "qty"), word(line, "price"));
+fn put_trade(text: &mut String, quantity: i64, price: Price) {
+    put(text, "32", &quantity.to_string());
+    put(text, "31", &decimal(price));
+}
+
+/// Account, currency, quantity, kind, price, side, symbol, time in force, settlement date.
+fn put_terms(text: &mut String, order: &OrderRow, fill: Option<&FillLine>) {
+    let terms = &order.terms;
+    let date = fill.and_then(|fill| fill.settl_date);
+    let date = date.filter(|date| !date.is_empty());
+    let date = date.map_or_else(|| terms.value_date.to_string(), |date| date.to_string());
+    for (tag, value) in [
+        ("1", terms.account.as_str()),
+        ("15", terms.base.as_str()),
+        ("38", &terms.quantity.to_string()),
+        ("40", if terms.is_quoted { "D" } else { "2" }),
+        ("44", &decimal(terms.price)),
+        ("54", side(terms.side)),
+        ("55", &terms.pair),
+        ("59", if terms.is_fok { "4" } else { "3" }),
+        ("64", &date),
+    ] {
+        put(text, tag, value);
     }
+}
 
-    fn add(&mut self, quantity: i64, price: &str) {
-        self.cum += quantity;
-        self.cost += i128::from(quantity) * scaled(price).unwrap_or(0);
+fn leaves(order: &OrderRow, executed: &Executed) -> i64 {
+    match order.state.is_end() {
+        true => 0,
+        false => (order.terms.quantity - executed.filled).max(0),
     }
+}
 
-    fn leaves(&self) -> i64 {
-        match (self.end, self.quantity) {
-            (None, Some(quantity)) => (quantity - self.filled).max(0),
-            _ => 0,
-        }
+/// OrdStatus (39): what was busted is not traded again, so a filled order with a bust is a canceled one.
+fn status(order: &OrderRow, executed: &Executed) -> char {
+    let is_whole = order.terms.quantity == executed.net;
+    match order.state {
+        OrderState::Filled if !is_whole => '4',
+        OrderState::Filled => '2',
+        OrderState::Canceled => '4',
+        OrderState::Rejected => '8',
+        OrderState::Expired => 'C',
+        _ if is_whole => '2',
+        _ if executed.net > 0 => '1',
+        _ => '0',
     }
+}
 
-    /// OrdStatus (39): what was busted is not traded again, so a filled order with a bust is a canceled one.
-    fn status(&self) -> char {
-        let is_whole = self.quantity == Some(self.cum);
-        match self.end {
-            Some('2') if !is_whole => '4',
-            Some(end) => end,
-            None if is_whole => '2',
-            None if self.cum > 0 => '1',
-            None => '0',
-        }
+/// Average price, rounded half up at nine decimals.
+fn average(executed: &Executed) -> String {
+    let net = i128::from(executed.net);
+    match net > 0 {
+        true => ticks::text((2 * executed.cost + net).div_euclid(2 * net), DECIMALS),
+        false => "0".to_owned(),
     }
+}
 
-    fn body(&self, line: &Map<String, Value>, exec_id: &str, exec_type: char) -> String {
-        let id = word(line, "clordid");
-        let mut body = String::with_capacity(256);
-        put(&mut body, "37", id);
-        put(&mut body, "11", id);
-        if let Some(parent) = line.get("parent").and_then(Value::as_str) {
-            put(&mut body, "583", parent);
-        }
-        put_bank(&mut body, word(line, "bank"));
-        put(&mut body, "17", exec_id);
-        put(&mut body, "150", exec_type.encode_utf8(&mut [0; 4]));
-        put(&mut body, "39", self.status().encode_utf8(&mut [0; 4]));
-        self.put_terms(line, &mut body);
-        put(&mut body, "151", &self.leaves().to_string());
-        put(&mut body, "14", &self.cum.to_string());
-        put(&mut body, "6", &self.average());
-        body
+fn decimal(price: Price) -> String {
+    ticks::text(i128::from(price.0), ticks::PRICE_DECIMALS)
+}
+
+fn side(side: Side) -> &'static str {
+    match side {
+        Side::Bid => "1",
+        Side::Ask => "2",
     }
+}
 
-    /// The terms of the order; a correction may have another value date.
-    fn put_terms(&self, line: &Map<String, Value>, body: &mut String) {
-        let date = word(line, "settl_date");
-        let terms = self.terms.split_terminator(SOH);
-        for (tag, value) in terms.filter_map(|field| field.split_once('=')) {
-            let is_other = tag == "64" && !date.is_empty();
-            put(body, tag, if is_other { date } else { value });
-        }
-    }
+/// ExecID of a fill: the bank's is unique at the bank only.
+fn exec_id(order: &OrderRow, fill: &FillLine) -> String {
+    format!("{}-{}", order.bank, fill.exec_id)
+}
 
-    /// Average price, rounded half up at nine decimals.
-    fn average(&self) -> String {
-        let cum = i128::from(self.cum);
-        if cum <= 0 {
-            return "0".to_owned();
-        }
-        let scale = 10_i128.pow(DECIMALS);
-        let average = (2 * self.cost + cum).div_euclid(2 * cum);
-        let digits = format!("{:09}", average.rem_euclid(scale));
-        let fraction = digits.trim_end_matches('0');
-        let whole = average.div_euclid(scale);
-        match fraction {
-            "" => whole.to_string(),
-            fraction => format!("{whole}.{fraction}"),
-        }
+/// ExecID of the last report of a fill of which this many late originals were parts.
+fn reported(origin: &str, named: u64) -> String {
+    match named {
+        0 => origin.to_owned(),
+        named => format!("{origin}-{}", named + 1),
     }
 }
 
@@ -407,19 +339,6 @@ fn put_bank(body: &mut String, bank: &str) {
     for (tag, value) in [("453", "1"), ("448", bank), ("447", "D"), ("452", "1")] {
         put(body, tag, value);
     }
-}
-
-/// Order and ExecID of a line, the latter under this key.
-fn key(line: &Map<String, Value>, exec_id: &str) -> (String, String) {
-    (
-        word(line, "clordid").to_owned(),
-        word(line, exec_id).to_owned(),
-    )
-}
-
-/// ExecID of a fill: the bank's is unique at the bank only.
-fn exec_id(line: &Map<String, Value>) -> String {
-    format!("{}-{}", word(line, "bank"), word(line, "exec_id"))
 }
 
 /// Appends a field. Bytes that FIX uses itself come from a bank and become `?`.
@@ -435,28 +354,6 @@ fn put(body: &mut String, tag: &str, value: &str) {
     };
     body.extend(value.chars().map(clean));
     body.push(SOH);
-}
-
-fn word<'a>(line: &'a Map<String, Value>, key: &str) -> &'a str {
-    line.get(key).and_then(Value::as_str).unwrap_or_default()
-}
-
-fn whole(line: &Map<String, Value>, key: &str) -> i64 {
-    line.get(key).and_then(Value::as_i64).unwrap_or(0)
-}
-
-/// A decimal in units of 10^-9.
-fn scaled(text: &str) -> Option<i128> {
-    let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
-    let width = DECIMALS as usize;
-    let fraction = format!("{fraction:0<width$}");
-    if fraction.len() > width {
-        return None;
-    }
-    let is_negative = whole.starts_with('-');
-    let whole: i128 = whole.trim_start_matches('-').parse().ok()?;
-    let value = whole * 10_i128.pow(DECIMALS) + fraction.parse::<i128>().ok()?;
-    Some(if is_negative { -value } else { value })
 }
 
 #[cfg(test)]

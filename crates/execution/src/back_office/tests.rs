@@ -1,8 +1,9 @@
 //! A scripted client over TCP, in one thread with the acceptor.
 
-use super::reports::tests::LINES;
+use super::reports::tests::{events, reports_of};
 use super::{Acceptor, Reports};
 use crate::config::ReportConfig;
+use crate::ledger::tests::tell;
 use std::io::{ErrorKind, Read, Write};
 use std::net::TcpStream;
 use std::path::PathBuf;
@@ -37,11 +38,7 @@ fn config() -> ReportConfig {
 }
 
 fn reports(count: usize) -> Reports {
-    let mut reports = Reports::default();
-    LINES[..count]
-        .iter()
-        .for_each(|(kind, text)| reports.take(*kind, text));
-    reports
+    reports_of(&events()[..count]).1
 }
 
 impl Office {
@@ -178,7 +175,7 @@ fn each_report_comes_once_whenever_a_client_connects() {
     let mut office = Office::open("once", 4);
     let (store, received) = office.session(Memory::default(), PASSWORD, false, 99);
     assert_eq!(ids(&received), IDS[..2]);
-    office.restart(LINES.len());
+    office.restart(events().len());
     let (store, received) = office.session(store, PASSWORD, false, 99);
     assert_eq!(ids(&received), IDS[2..]);
     assert!(received.iter().all(|(_, dup, resend, _)| !dup && !resend));
@@ -190,11 +187,11 @@ fn each_report_comes_once_whenever_a_client_connects() {
 /// of a process that was started since.
 #[test]
 fn lost_reports_are_sent_again_from_the_journal() {
-    let mut office = Office::open("again", LINES.len());
+    let mut office = Office::open("again", events().len());
     let (store, all) = office.session(Memory::default(), PASSWORD, false, 99);
     assert_eq!(ids(&all), IDS);
     let next_out = store.next_out();
-    office.restart(LINES.len());
+    office.restart(events().len());
     // The client has lost what it received, and knows its own number alone.
     let mut store = Memory::default();
     for _ in 1..next_out {
@@ -207,7 +204,7 @@ fn lost_reports_are_sent_again_from_the_journal() {
         assert_eq!(again.3, first.3);
     }
     // Cut in the middle: each comes, and what comes twice says so.
-    let mut office = Office::open("cut", LINES.len());
+    let mut office = Office::open("cut", events().len());
     let (store, first) = office.session(Memory::default(), PASSWORD, false, 2);
     let (_, second) = office.session(store, PASSWORD, false, 99);
     let mut seen: Vec<&str> = ids(&first);
@@ -226,7 +223,7 @@ fn lost_reports_are_sent_again_from_the_journal() {
 /// A client that begins again at 1 has everything again, marked with PossResend.
 #[test]
 fn a_reset_sends_everything_again() {
-    let mut office = Office::open("reset", LINES.len());
+    let mut office = Office::open("reset", events().len());
     let (store, received) = office.session(Memory::default(), PASSWORD, true, 99);
     assert_eq!(ids(&received), IDS);
     assert!(received.iter().all(|(_, _, resend, _)| !resend));
@@ -238,7 +235,7 @@ fn a_reset_sends_everything_again() {
 /// After the loss of the journal's end, or with another journal, no number stands for another report.
 #[test]
 fn another_journal_is_not_taken_for_the_old_one() {
-    let mut office = Office::open("other", LINES.len());
+    let mut office = Office::open("other", events().len());
     let (store, _) = office.session(Memory::default(), PASSWORD, false, 99);
     let next_out = store.next_out();
     office.restart(4);
@@ -250,9 +247,12 @@ fn another_journal_is_not_taken_for_the_old_one() {
     // The rest of the numbers is filled as a gap.
     assert_eq!(ids(&received), IDS[..2]);
     // Its reports come when the journal has them again.
-    let other = &LINES[4..];
-    for (kind, text) in other {
-        office.acceptor.take(*kind, text);
+    let (mut ledger, _) = reports_of(&events()[..4]);
+    for (at_ns, event) in &events()[4..] {
+        tell(*at_ns, event, true, |told| {
+            ledger.take(told);
+            office.acceptor.take(&ledger, told);
+        });
     }
     let (_, received) = office.session(store, PASSWORD, false, 99);
     assert_eq!(ids(&received), IDS[2..]);
@@ -261,7 +261,7 @@ fn another_journal_is_not_taken_for_the_old_one() {
 /// Who has no session, another password or another address is refused, and the log says why.
 #[test]
 fn strangers_are_refused_with_one_line() {
-    let mut office = Office::open("strangers", LINES.len());
+    let mut office = Office::open("strangers", events().len());
     let (_, received) = office.session(Memory::default(), b"guess", false, 99);
     assert_eq!(ids(&received), [""; 0]);
     let news = office.news();

@@ -42,7 +42,8 @@ pub(super) fn state_name(state: State) -> &'static str {
     }
 }
 
-pub(super) fn wait_name(reason: WaitReason) -> &'static str {
+/// Why a parent waits.
+pub fn wait_name(reason: WaitReason) -> &'static str {
     match reason {
         WaitReason::ValueDate => "value_date",
         WaitReason::Thin => "thin",
@@ -53,7 +54,8 @@ pub(super) fn wait_name(reason: WaitReason) -> &'static str {
     }
 }
 
-pub(super) fn order_state_name(state: OrderState) -> &'static str {
+/// State of an order.
+pub fn order_state_name(state: OrderState) -> &'static str {
     match state {
         OrderState::Sent => "sent",
         OrderState::PendingNew => "pending_new",
@@ -69,7 +71,8 @@ pub(super) fn order_state_name(state: OrderState) -> &'static str {
     }
 }
 
-pub(super) fn fill_name(kind: FillKind) -> &'static str {
+/// Source of a fill.
+pub fn fill_name(kind: FillKind) -> &'static str {
     match kind {
         FillKind::Fill => "fill",
         FillKind::Status => "status",
@@ -81,7 +84,8 @@ pub(super) fn fill_name(kind: FillKind) -> &'static str {
     }
 }
 
-pub(super) fn side_name(side: Side) -> &'static str {
+/// Side of an order.
+pub fn side_name(side: Side) -> &'static str {
     match side {
         Side::Bid => "buy",
         Side::Ask => "sell",

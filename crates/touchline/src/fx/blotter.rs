@@ -3,7 +3,6 @@
 mod live;
 
 use super::follow::{Source, open};
-use super::lines::{Fields, field, trade, whole};
 use super::numbers::{money, units};
 use crate::format::{counted, time_of_day};
 use crate::output::{Failure, say};
@@ -11,11 +10,13 @@ use crate::paint::Paint;
 use crate::screen;
 use clap::Args;
 pub use live::Live;
-use serde_json::Value;
 use std::collections::BTreeSet;
 use std::fmt::Write;
 use std::io::IsTerminal;
-use touchline_execution::blotter::{BankRow, Blotter, LiveBlotter};
+use touchline_execution::ledger::{BankRow, FillRow, Ledger, LiveLedger};
+use touchline_fx::lines::names::{fill_name, order_state_name, side_name};
+use touchline_fx::orders::OrderState;
+use touchline_fx::ticks;
 use touchline_gateway::bus;
 
 /// Show parents, orders, fills, positions, banks and alarms of a trading engine.
@@ -50,22 +51,22 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let config = arguments.source.settings()?;
     let root = bus::root(config.run.directory.as_deref());
     let mut follower = open(&config);
-    let mut blotter = LiveBlotter::default();
+    let mut ledger = LiveLedger::default();
     let paint = Paint::for_stdout();
     let is_screen = !arguments.once && std::io::stdout().is_terminal();
     let mut picture = || {
-        let polled = follower.poll_live(&mut |line| blotter.take(line));
+        let polled = follower.poll_live(&mut |told| ledger.take(told));
         polled.map_err(Failure::run)?;
         let live = match follower.has_engine() {
             true => Live::read(&root, &config.run.bus),
             false => Live::default(),
         };
         let mut room = match is_screen {
-            true => Room::of_terminal(blotter.now(), &live, 0),
+            true => Room::of_terminal(ledger.now(), &live, 0),
             false => Room::default(),
         };
         room.rows = arguments.rows.unwrap_or(room.rows);
-        Ok(draw(blotter.now(), &live, room, paint))
+        Ok(draw(ledger.now(), &live, room, paint))
     };
     match arguments.once {
         true => say(&picture()?),
@@ -93,18 +94,18 @@ impl Default for Room {
 
 impl Room {
     /// Room of the terminal below so many other lines.
-    pub fn of_terminal(blotter: &Blotter, live: &Live, above: usize) -> Room {
+    pub fn of_terminal(ledger: &Ledger, live: &Live, above: usize) -> Room {
         let (_, height) = screen::size();
-        Room::of(height, blotter, live, above)
+        Room::of(height, ledger, live, above)
     }
 
-    fn of(height: usize, blotter: &Blotter, live: &Live, above: usize) -> Room {
+    fn of(height: usize, ledger: &Ledger, live: &Live, above: usize) -> Room {
         /// Tables whose rows grow, and those with a heading and an empty line before it.
         const GROWING: usize = 4;
         const TABLES: usize = 6;
         // The state, the headings, and the last row of the terminal.
         let fixed = above + 1 + usize::from(live.down().is_some()) + TABLES + 1;
-        let fixed = fixed + blotter.pairs.len() + bank_names(blotter, live).len();
+        let fixed = fixed + ledger.pairs.len() + bank_names(ledger, live).len();
         let rows = |fixed: usize| (height.saturating_sub(fixed) / GROWING).min(ROWS_MAX);
         let is_dense = rows(fixed + TABLES) < 3;
         let rows = match is_dense {
@@ -115,8 +116,8 @@ impl Room {
     }
 }
 
-/// The blotter as text of at most 80 columns.
-pub fn draw(blotter: &Blotter, live: &Live, room: Room, paint: Paint) -> String {
+/// The ledger as text of at most 80 columns.
+pub fn draw(ledger: &Ledger, live: &Live, room: Room, paint: Paint) -> String {
     let mut page = Page {
         text: String::new(),
         room,
@@ -124,26 +125,26 @@ pub fn draw(blotter: &Blotter, live: &Live, room: Room, paint: Paint) -> String 
     };
     page.line(format_args!(
         "{}   {} UTC   {}, {} out with {}",
-        live.state(blotter.killed.as_deref(), paint),
-        time_of_day(blotter.at_ns),
-        counted(blotter.fill_count, "fill"),
-        counted(blotter.orders.len() as u64, "order"),
-        units(blotter.out()),
+        live.state(ledger.killed.as_deref(), paint),
+        time_of_day(ledger.at_ns),
+        counted(ledger.fill_count, "fill"),
+        counted(ledger.open().len() as u64, "order"),
+        units(ledger.out()),
     ));
     if let Some(down) = live.down() {
         page.line(format_args!("{}", paint.red(down)));
     }
-    page.positions(blotter);
-    page.parents(blotter);
-    page.orders(blotter);
-    page.banks(blotter, live);
-    page.last(blotter);
+    page.positions(ledger);
+    page.parents(ledger);
+    page.orders(ledger);
+    page.banks(ledger, live);
+    page.last(ledger);
     page.text
 }
 
 /// Banks that have dealt or have a session, in their order by name.
-fn bank_names<'b>(blotter: &'b Blotter, live: &'b Live) -> BTreeSet<&'b str> {
-    let dealt = blotter.banks.keys().map(String::as_str);
+fn bank_names<'b>(ledger: &'b Ledger, live: &'b Live) -> BTreeSet<&'b str> {
+    let dealt = ledger.banks.keys().map(String::as_str);
     dealt
         .chain(live.sessions.keys().map(String::as_str))
         .collect()
@@ -168,9 +169,9 @@ impl Page {
         self.line(format_args!("{gap}{title}"));
     }
 
-    fn positions(&mut self, blotter: &Blotter) {
+    fn positions(&mut self, ledger: &Ledger) {
         self.head("pair        position              cash   worst long  worst short           pnl");
-        for (pair, row) in &blotter.pairs {
+        for (pair, row) in &ledger.pairs {
             let [long, short] = row.worst.map(units);
             self.line(format_args!(
                 "{pair:<7} {:>12} {:>17} {long:>12} {short:>12} {:>13}",
@@ -181,15 +182,15 @@ impl Page {
         }
     }
 
-    fn parents(&mut self, blotter: &Blotter) {
+    fn parents(&mut self, ledger: &Ledger) {
         self.head("parent            pair    side   quantity     filled    limit state");
-        let skipped = blotter.parents.len().saturating_sub(self.room.rows);
-        for parent in blotter.parents.iter().skip(skipped) {
+        let skipped = ledger.parents.len().saturating_sub(self.room.rows);
+        for parent in ledger.parents.iter().skip(skipped) {
             self.line(format_args!(
                 "{:<17} {:<7} {:<4} {:>10} {:>10} {:>8} {}",
-                parent.id,
+                parent.id.as_str(),
                 parent.pair,
-                parent.side,
+                side_name(parent.side),
                 units(parent.quantity),
                 units(parent.filled),
                 parent.limit.as_deref().unwrap_or("-"),
@@ -198,12 +199,13 @@ impl Page {
         }
     }
 
-    fn orders(&mut self, blotter: &Blotter) {
+    fn orders(&mut self, ledger: &Ledger) {
         self.head("order out                        bank         filled       leaves  state");
-        for (id, order) in blotter.orders.iter().take(self.room.rows) {
-            let state = match order.state.as_str() {
-                state @ ("unknown" | "disputed") => self.paint.yellow(state).to_string(),
-                state => state.to_owned(),
+        for (id, order) in ledger.open().take(self.room.rows) {
+            let state = order_state_name(order.state);
+            let state = match order.state {
+                OrderState::Unknown | OrderState::Disputed => self.paint.yellow(state).to_string(),
+                _ => state.to_owned(),
             };
             let (filled, leaves) = (units(order.cum), units(order.leaves));
             let bank = &order.bank;
@@ -211,24 +213,24 @@ impl Page {
                 "{id:<32} {bank:<8} {filled:>12} {leaves:>12}  {state}"
             ));
         }
-        let more = blotter.orders.len().saturating_sub(self.room.rows);
+        let more = ledger.open().len().saturating_sub(self.room.rows);
         if more > 0 {
             self.line(format_args!("{more} more"));
         }
     }
 
-    fn banks(&mut self, blotter: &Blotter, live: &Live) {
+    fn banks(&mut self, ledger: &Ledger, live: &Live) {
         self.head("bank     session  orders   fills        filled unknown  rejects by code");
         let none = BankRow::default();
-        for bank in bank_names(blotter, live) {
-            let row = blotter.banks.get(bank).unwrap_or(&none);
+        for bank in bank_names(ledger, live) {
+            let row = ledger.banks.get(bank).unwrap_or(&none);
             // Padded before it is coloured: colours have no width.
             let session = match live.sessions.get(bank) {
                 None => "-      ".to_owned(),
                 Some(true) => "up     ".to_owned(),
                 Some(false) => self.paint.red("down   "),
             };
-            let mut codes = coded(row, blotter.at_ns).into_iter();
+            let mut codes = coded(row, ledger.at_ns).into_iter();
             self.line(format_args!(
                 "{bank:<8} {session} {:>7} {:>7} {:>13} {:>7}  {}",
                 row.orders,
@@ -243,31 +245,36 @@ impl Page {
         }
     }
 
-    fn last(&mut self, blotter: &Blotter) {
+    fn last(&mut self, ledger: &Ledger) {
         self.head("last fills");
-        let time = |line: &Fields| {
-            let at_ns = line.get("t").and_then(Value::as_u64).unwrap_or(0);
-            time_of_day(at_ns)
-        };
         let rows = self.room.rows;
-        for line in blotter.fills.iter().rev().take(rows) {
-            let what = trade(line, &units(whole(line, "qty")));
-            self.line(format_args!(
-                "{}  {what} ({})",
-                time(line),
-                field(line, "kind")
-            ));
+        for row in ledger.fills.iter().rev().take(rows) {
+            let (time, kind) = (time_of_day(row.at_ns), fill_name(row.fill.kind));
+            self.line(format_args!("{time}  {} ({kind})", traded(row)));
         }
-        if blotter.alarms.is_empty() {
+        if ledger.alarms.is_empty() {
             return;
         }
         self.head("last alarms");
-        for line in blotter.alarms.iter().rev().take(rows) {
-            let (what, order) = (field(line, "what"), field(line, "clordid"));
-            let alarm = format!("{}  {what} {order}", time(line));
+        for row in ledger.alarms.iter().rev().take(rows) {
+            let order = row.order.map_or("-".to_owned(), |order| order.to_string());
+            let alarm = format!("{}  {} {order}", time_of_day(row.at_ns), row.what);
             self.line(format_args!("{}", self.paint.red(alarm)));
         }
     }
+}
+
+/// What was traded: `buy 1,000,000 EUR/USD at 1.10001 by LP02`.
+fn traded(row: &FillRow) -> String {
+    let fill = &row.fill;
+    let price = ticks::text(i128::from(fill.price.0), ticks::PRICE_DECIMALS);
+    format!(
+        "{} {} {} at {price} by {}",
+        side_name(fill.side),
+        units(fill.quantity),
+        row.pair,
+        row.bank.as_deref().unwrap_or("-")
+    )
 }
 
 /// Rejects by code and what keeps a bank from orders, in lines of [`CODES_WIDTH`] as far as its words allow.

@@ -13,9 +13,9 @@ use files::{Files, positions};
 use office::Office;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
-use touchline_execution::Follower;
 use touchline_execution::back_office::Reports;
-use touchline_fx::lines::LineKind;
+use touchline_execution::ledger::Ledger;
+use touchline_execution::{Follower, Told};
 
 /// Report on a trading engine: drop copy for back offices, positions, fills and scorecard.
 ///
@@ -74,18 +74,22 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         interrupt.at_end_of_input();
     }
     let mut follower = open(&config);
-    let mut files = Files::new(arguments.out.as_deref());
+    let ledger = match section {
+        Some(_) => Ledger::of_all_orders(),
+        None => Ledger::default(),
+    };
+    let mut files = Files::new(arguments.out.as_deref(), ledger);
     // Everything that is in the journal, before any number of a client is used.
     let mut reports = Reports::default();
-    poll(&mut follower, |kind, text| {
-        files.take(kind, text);
+    poll(&mut follower, |told| {
+        files.take(told);
         if section.is_some() {
-            reports.take(kind, text);
+            reports.take(files.ledger(), told);
         }
     })?;
     files.write()?;
     if !arguments.follow {
-        return say(&positions(files.blotter()));
+        return say(&positions(files.ledger()));
     }
     let mut log = Log::to_stderr(arguments.log, vec![("bus", config.run.bus.as_str().into())]);
     let outcome = match section {
@@ -107,7 +111,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     });
     log.finish();
     outcome.map_err(|failure| failure.logged(&mut log))?;
-    say(&positions(files.blotter()))
+    say(&positions(files.ledger()))
 }
 
 fn follow(
@@ -151,15 +155,15 @@ fn read(
     files: &mut Files,
     mut office: Option<&mut Office>,
 ) -> Result<(), Failure> {
-    poll(follower, |kind, text| {
-        files.take(kind, text);
+    poll(follower, |told| {
+        files.take(told);
         if let Some(office) = &mut office {
-            office.take(kind, text);
+            office.take(files.ledger(), told);
         }
     })
 }
 
-fn poll(follower: &mut Follower, mut each: impl FnMut(LineKind, &str)) -> Result<(), Failure> {
+fn poll(follower: &mut Follower, mut each: impl FnMut(&Told<'_>)) -> Result<(), Failure> {
     let polled = follower.poll(&mut each);
     polled.map(drop).map_err(Failure::run)
 }

@@ -1,56 +1,77 @@
 //! Lines of an engine as reports.
 
 use super::*;
-use touchline_fx::lines::LineKind;
+use crate::ledger::tests::{fill, id, sent, state, tell};
+use touchline_fx::event::OrderEvent;
+use touchline_fx::orders::RejectCode;
 
-/// Lines of an order of 3,000 that is filled in two parts, one of which is corrected and the other busted, and of one
-/// that is rejected.
-pub const LINES: [(LineKind, &str); 11] = [
-    (
-        LineKind::Order,
-        r#"{"t":1000000,"clordid":"T-P1-1","bank":"A","event":"sent","state":"sent","cum":0,"leaves":3000,"code":null,"fix":"35=D|1=D1|11=T-P1-1|15=EUR|38=3000|40=2|44=1.1|54=1|55=EUR/USD|59=3|60=20260105-09:00:01.123|64=20260107"}"#,
-    ),
-    (
-        LineKind::Fill,
-        r#"{"t":2000000,"clordid":"T-P1-1","parent":"P1","bank":"A","exec_id":"X1","kind":"fill","pair":"EUR/USD","side":"buy","qty":1000,"price":"1.1"}"#,
-    ),
-    (
-        LineKind::Order,
-        r#"{"t":2000000,"clordid":"T-P1-1","bank":"A","event":"report","state":"partial","cum":1000,"leaves":2000,"code":null,"fix":null}"#,
-    ),
-    (
-        LineKind::Fill,
-        r#"{"t":3000000,"clordid":"T-P1-1","parent":"P1","bank":"A","exec_id":"X2","kind":"fill","pair":"EUR/USD","side":"buy","qty":2000,"price":"1.09999"}"#,
-    ),
-    (
-        LineKind::Order,
-        r#"{"t":3000000,"clordid":"T-P1-1","bank":"A","event":"report","state":"filled","cum":3000,"leaves":0,"code":null,"fix":null}"#,
-    ),
-    (
-        LineKind::Fill,
-        r#"{"t":4000000,"clordid":"T-P1-1","parent":"P1","bank":"A","exec_id":"X1","kind":"bust","pair":"EUR/USD","side":"buy","qty":1000,"price":"1.1"}"#,
-    ),
-    (
-        LineKind::Fill,
-        r#"{"t":4000000,"clordid":"T-P1-1","parent":"P1","bank":"A","exec_id":"X3","kind":"correct","pair":"EUR/USD","side":"buy","qty":1000,"price":"1.09998"}"#,
-    ),
-    (
-        LineKind::Fill,
-        r#"{"t":5000000,"clordid":"T-P1-1","parent":"P1","bank":"A","exec_id":"X2","kind":"bust","pair":"EUR/USD","side":"buy","qty":2000,"price":"1.09999"}"#,
-    ),
-    (
-        LineKind::Decision,
-        r#"{"t":5000000,"event":"alarm","what":"bust","clordid":"T-P1-1"}"#,
-    ),
-    (
-        LineKind::Order,
-        r#"{"t":6000000,"clordid":"T-P1-2","bank":"B","event":"sent","state":"sent","cum":0,"leaves":3000,"code":null,"fix":"35=D|11=T-P1-2|38=3000|54=1|55=EUR/USD"}"#,
-    ),
-    (
-        LineKind::Order,
-        r#"{"t":7000000,"clordid":"T-P1-2","bank":"B","event":"report","state":"rejected","cum":0,"leaves":0,"code":"A-1","fix":null}"#,
-    ),
-];
+/// An order of 3,000 that is filled in two parts, one of which is corrected and the other busted, and one that is rejected.
+pub fn events() -> Vec<(u64, Event)> {
+    let report = |cum, to| {
+        Event::Order(match state((0, 0), OrderEvent::Report, to, cum, None) {
+            Event::Order(line) => line,
+            other => unreachable!("{other:?}"),
+        })
+    };
+    let filled = |kind, exec_id, quantity, price| Event::Fill(fill(kind, exec_id, quantity, price));
+    let rejected = Some(RejectCode::LastLookPrice);
+    vec![
+        (1_000_000, sent(0, 0)),
+        (
+            2_000_000,
+            filled(FillKind::Fill, "X1", 1_000, 1_100_000_000),
+        ),
+        (2_000_000, report(1_000, OrderState::Partial)),
+        (
+            3_000_000,
+            filled(FillKind::Fill, "X2", 2_000, 1_099_990_000),
+        ),
+        (3_000_000, report(3_000, OrderState::Filled)),
+        (
+            4_000_000,
+            filled(FillKind::Bust, "X1", 1_000, 1_100_000_000),
+        ),
+        (
+            4_000_000,
+            filled(FillKind::Correct, "X3", 1_000, 1_099_980_000),
+        ),
+        (
+            5_000_000,
+            filled(FillKind::Bust, "X2", 2_000, 1_099_990_000),
+        ),
+        (
+            5_000_000,
+            Event::Alarm {
+                what: Alarm::Bust,
+                bank: Some(0),
+                order: Some(id("T-P1-1")),
+            },
+        ),
+        (6_000_000, sent(1, 1)),
+        (
+            7_000_000,
+            state(
+                (1, 1),
+                OrderEvent::Report,
+                OrderState::Rejected,
+                0,
+                rejected,
+            ),
+        ),
+    ]
+}
+
+/// Reports of these events.
+pub fn reports_of(events: &[(u64, Event)]) -> (Ledger, Reports) {
+    let (mut ledger, mut reports) = (Ledger::of_all_orders(), Reports::default());
+    for (at_ns, event) in events {
+        tell(*at_ns, event, true, |told| {
+            ledger.take(told);
+            reports.take(&ledger, told);
+        });
+    }
+    (ledger, reports)
+}
 
 fn field<'a>(report: &'a Report, tag: &str) -> Option<&'a str> {
     let mut fields = report
@@ -64,11 +85,8 @@ fn field<'a>(report: &'a Report, tag: &str) -> Option<&'a str> {
 
 /// Each execution is one report, with totals that leave out what was reversed; the rest of a busted order is dead.
 #[test]
-fn lines_become_reports() {
-    let mut reports = Reports::default();
-    LINES
-        .iter()
-        .for_each(|(kind, text)| reports.take(*kind, text));
+fn executions_become_reports() {
+    let (_, reports) = reports_of(&events());
     let tags = ["17", "150", "39", "14", "151", "6", "19"];
     let rows: Vec<_> = reports
         .all
@@ -93,15 +111,27 @@ fn lines_become_reports() {
 /// away. A trade of the desk is a report without an order.
 #[test]
 fn late_originals_and_trades_of_the_desk_become_reports() {
-    let mut reports = Reports::default();
-    for line in [
-        r#"{"t":1,"clordid":"T-P1-1","parent":"P1","bank":"A","exec_id":"S1","kind":"status","pair":"EUR/USD","side":"buy","qty":3000,"price":"1.1"}"#,
-        r#"{"t":2,"clordid":"T-P1-1","parent":"P1","bank":"A","exec_id":"X1","kind":"named","pair":"EUR/USD","side":"buy","qty":1000,"price":"1.2","ref":"S1"}"#,
-        r#"{"t":3,"clordid":"T-P1-1","parent":"P1","bank":"A","exec_id":"X2","kind":"named","pair":"EUR/USD","side":"buy","qty":2000,"price":"1.3","ref":"S1"}"#,
-        r#"{"t":4,"clordid":null,"parent":null,"bank":null,"exec_id":"B-open","kind":"book","pair":"EUR/USD","side":"sell","qty":500,"price":"1.1","settl_date":"20260107"}"#,
-    ] {
-        reports.take(LineKind::Fill, line);
-    }
+    let named = |exec_id, quantity, price| FillLine {
+        part_of: Some(id("S1")),
+        ..fill(FillKind::Named, exec_id, quantity, price)
+    };
+    let booked = FillLine {
+        order: None,
+        parent: None,
+        bank: None,
+        side: Side::Ask,
+        settl_date: Some(id("20260107")),
+        ..fill(FillKind::Book, "B-open", 500, 1_100_000_000)
+    };
+    let fills = [
+        fill(FillKind::Status, "S1", 3_000, 1_100_000_000),
+        named("X1", 1_000, 1_200_000_000),
+        named("X2", 2_000, 1_300_000_000),
+        booked,
+    ];
+    let fills = fills.map(|fill| (2, Event::Fill(fill)));
+    let events: Vec<_> = [(1, sent(0, 0))].into_iter().chain(fills).collect();
+    let (_, reports) = reports_of(&events);
     let tags = ["17", "150", "32", "31", "14", "6", "19", "11"];
     let rows: Vec<_> = reports
         .all
@@ -147,8 +177,4 @@ fn names_of_banks_are_not_fields() {
     let mut body = String::new();
     put(&mut body, "17", "a\u{1}14=9");
     assert_eq!(body, "17=a?14=9\u{1}");
-    assert_eq!(
-        (scaled("-1.5"), scaled("2")),
-        (Some(-1_500_000_000), Some(2_000_000_000))
-    );
 }

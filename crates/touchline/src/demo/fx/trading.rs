@@ -16,8 +16,8 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant};
 use touchline_execution::Follower;
-use touchline_execution::blotter::LiveBlotter;
 use touchline_execution::desk::DeskClient;
+use touchline_execution::ledger::LiveLedger;
 use touchline_fx::ticks;
 use touchline_lab::random::Random;
 use touchline_transport::boot_ns;
@@ -48,7 +48,7 @@ pub struct Trading {
     desk: Option<DeskClient>,
     root: Root,
     follower: Follower,
-    blotter: LiveBlotter,
+    ledger: LiveLedger,
     random: Random,
     pairs: Vec<String>,
     next: Instant,
@@ -89,7 +89,7 @@ impl Trading {
             root,
             command,
             desk: None,
-            blotter: LiveBlotter::default(),
+            ledger: LiveLedger::default(),
             random: Random::from_seed(arguments.seed ^ 0xDE5C),
             pairs,
             next: Instant::now(),
@@ -112,7 +112,7 @@ impl Trading {
         }
         let now = Instant::now();
         let is_due = |at: Instant| {
-            let has_orders = !self.blotter.now().orders.is_empty();
+            let has_orders = self.ledger.now().open().len() > 0;
             now >= at && (has_orders || now >= at + KILL_WAIT)
         };
         if self.kill_at.is_some_and(is_due) {
@@ -124,14 +124,14 @@ impl Trading {
 
     /// The blotter as text, for the whole terminal below so many other lines.
     pub fn screen(&self, above: usize, paint: Paint) -> String {
-        let (blotter, live) = (self.blotter.now(), self.live());
-        let room = Room::of_terminal(blotter, &live, above);
-        draw(blotter, &live, room, paint)
+        let (ledger, live) = (self.ledger.now(), self.live());
+        let room = Room::of_terminal(ledger, &live, above);
+        draw(ledger, &live, room, paint)
     }
 
     /// The blotter as text, as long as it is.
     pub fn page(&self, paint: Paint) -> String {
-        draw(self.blotter.now(), &self.live(), Room::default(), paint)
+        draw(self.ledger.now(), &self.live(), Room::default(), paint)
     }
 
     /// What became of the kill.
@@ -152,8 +152,8 @@ impl Trading {
         format!(
             "{} parents  {} fills  {} orders out",
             self.parents,
-            self.blotter.now().fill_count,
-            self.blotter.now().orders.len()
+            self.ledger.now().fill_count,
+            self.ledger.now().open().len()
         )
     }
 
@@ -167,9 +167,9 @@ impl Trading {
     pub fn end(mut self) -> Result<Positions, Failure> {
         let start = Instant::now();
         // Parents have ended by their deadlines: the composite was compared first.
-        while !self.blotter.now().orders.is_empty() {
+        while self.ledger.now().open().len() > 0 {
             if start.elapsed() > SETTLING_MAX {
-                let open: Vec<&String> = self.blotter.now().orders.keys().collect();
+                let open: Vec<&str> = self.ledger.now().open().map(|(id, _)| id).collect();
                 return Err(Failure::run(format!(
                     "outcomes are open after {} s: {open:?}",
                     SETTLING_MAX.as_secs()
@@ -189,8 +189,8 @@ impl Trading {
     }
 
     fn read(&mut self) -> Result<(), Failure> {
-        let blotter = &mut self.blotter;
-        let polled = self.follower.poll_live(&mut |line| blotter.take(line));
+        let ledger = &mut self.ledger;
+        let polled = self.follower.poll_live(&mut |told| ledger.take(told));
         polled.map(drop).map_err(Failure::run)
     }
 
@@ -216,7 +216,7 @@ impl Trading {
     }
 
     fn kill(&mut self) -> Result<(), Failure> {
-        let out = self.blotter.now().orders.len();
+        let out = self.ledger.now().open().len();
         kills::signal(self.engine.id(), Signal::KILL)?;
         // The dying process has the bus until it is gone.
         let until = Instant::now() + PATIENCE;

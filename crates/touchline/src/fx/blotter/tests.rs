@@ -1,40 +1,144 @@
 use super::*;
 use std::collections::BTreeMap;
-use touchline_fx::lines::LineKind;
+use touchline_execution::Told;
+use touchline_fx::encoding::Entry;
+use touchline_fx::event::{Event, FillLine, Message, Numbered, OrderEvent, OrderLine, OrderStatus};
+use touchline_fx::labels::PairLabel;
+use touchline_fx::orders::{FillKind, RejectCode, Terms};
+use touchline_fx::parents::{Lifetime, ParentTerms, WaitReason};
+use touchline_fx::plan::Style;
+use touchline_fx::positions::{Position, WorstCase};
+use touchline_fx::{Batch, Labels};
+use touchline_types::{Id, Price, Side};
 
-const LINES: [(LineKind, &str); 5] = [
-    (
-        LineKind::Parent,
-        r#"{"op":"parent","id":"P1782400000000000","pair":"USD/JPY","side":"sell","qty":10000000,"limit":"149.985"}"#,
-    ),
-    (
-        LineKind::Decision,
-        r#"{"t":1,"event":"waits","parent":"P1782400000000000","reason":"no_reference"}"#,
-    ),
-    (
-        LineKind::Order,
-        r#"{"t":1,"clordid":"Te4-P1782400000000000-12","bank":"LP02","event":"journal","state":"disputed","cum":0,"leaves":10000000,"code":null,"fix":null}"#,
-    ),
-    (
-        LineKind::Fill,
-        r#"{"t":2,"clordid":"T","parent":"P","bank":"LP02","exec_id":"X","kind":"status","pair":"USD/JPY","side":"sell","qty":10000000,"price":"149.985"}"#,
-    ),
-    (
-        LineKind::Position,
-        r#"{"t":2,"pair":"USD/JPY","position":-10000000,"cash":"1499850000.5","worst_long":-10000000,"worst_short":-20000000,"mid":"150","pnl":"-150000"}"#,
-    ),
-];
+const QUANTITY: i64 = 10_000_000;
 
-fn blotter() -> Blotter {
-    let mut blotter = Blotter::default();
-    for (kind, text) in LINES {
-        blotter.take(kind, text);
+fn id(text: &str) -> Id {
+    Id::lossy(text.as_bytes())
+}
+
+fn parent() -> Numbered {
+    Numbered {
+        number: 0,
+        id: id("P1782400000000000"),
     }
-    for code in ["A-1", "A-2", "B-1", "C-1", "D-1", "E-1", "F-1", "N-1"] {
-        let line = format!(r#"{{"clordid":"T","bank":"LP02","state":"rejected","code":"{code}"}}"#);
-        blotter.take(LineKind::Order, &line);
+}
+
+fn accepted() -> Event {
+    Event::Accepted {
+        number: 0,
+        terms: ParentTerms {
+            id: parent().id,
+            pair: 0,
+            side: Side::Ask,
+            quantity: QUANTITY,
+            limit: Some(149_985),
+            lifetime: Lifetime::Deadline,
+            deadline_ms: 1,
+            urgency: 1,
+            style: Style::Best,
+            partial: true,
+        },
     }
-    blotter
+}
+
+fn order(number: u32, state: OrderState, code: Option<RejectCode>) -> Event {
+    let terms = Terms {
+        id: id(&format!("Te4-P1782400000000000-{}", 12 + number)),
+        parent: 0,
+        bank: 0,
+        pair: 0,
+        side: Side::Ask,
+        quantity: QUANTITY,
+        price: 149_985,
+        quote_id: None,
+        is_fok: false,
+        value_date: 20_260_107,
+        sent_ns: 1,
+        mid2_sent: None,
+    };
+    let leaves = if state.is_end() { 0 } else { QUANTITY };
+    Event::Order(OrderLine {
+        id: Some(terms.id),
+        number: Some(number),
+        bank: 0,
+        what: OrderEvent::Sent,
+        status: Some(OrderStatus {
+            state,
+            cum: 0,
+            leaves,
+        }),
+        code,
+        message: Some(Message::Order(terms)),
+    })
+}
+
+fn fill() -> Event {
+    Event::Fill(FillLine {
+        order: None,
+        parent: None,
+        bank: Some(0),
+        exec_id: id("X"),
+        kind: FillKind::Status,
+        pair: 0,
+        side: Side::Ask,
+        quantity: QUANTITY,
+        price: Price(149_985_000_000),
+        improve: None,
+        hold_ns: None,
+        is_late: false,
+        settl_date: None,
+        currency: None,
+        part_of: None,
+    })
+}
+
+fn position() -> Event {
+    Event::Position {
+        pair: 0,
+        position: Position {
+            units: -QUANTITY,
+            cash: 1_499_850_000_500_000_000,
+        },
+        worst: WorstCase {
+            long: -QUANTITY,
+            short: -2 * QUANTITY,
+        },
+        mid2: Some(300_000),
+    }
+}
+
+/// An engine with one of everything.
+fn ledger() -> Ledger {
+    let labels = Labels {
+        banks: vec!["LP02".to_owned()],
+        pairs: vec![PairLabel {
+            symbol: "USD/JPY".to_owned(),
+            base: id("USD"),
+            precision: 3,
+            sizes: Vec::new(),
+        }],
+        ..Labels::default()
+    };
+    let waits = Event::Waits {
+        parent: parent(),
+        reason: WaitReason::NoReference,
+    };
+    let disputed = order(0, OrderState::Disputed, None);
+    let codes = RejectCode::ALL.into_iter().zip(1..);
+    let rejected = codes.map(|(code, number)| order(number, OrderState::Rejected, Some(code)));
+    let all = [accepted(), waits, disputed, fill(), position()];
+    let mut ledger = Ledger::default();
+    for event in all.into_iter().chain(rejected) {
+        ledger.take(&Told {
+            labels: &labels,
+            at_ns: 1,
+            entry: Entry::Event(&event, 0),
+            batch: &Batch::default(),
+            is_journaled: true,
+        });
+    }
+    ledger
 }
 
 fn live(sessions: &[(&str, bool)]) -> Live {
@@ -46,14 +150,14 @@ fn live(sessions: &[(&str, bool)]) -> Live {
 #[test]
 fn no_line_is_longer_than_eighty_columns() {
     let live = live(&[("LP01", true), ("LP02", false)]);
-    let text = draw(&blotter(), &live, Room::default(), Paint::plain());
+    let text = draw(&ledger(), &live, Room::default(), Paint::plain());
     let longest = text.lines().map(|line| line.chars().count()).max();
     assert!(longest <= Some(80), "{longest:?}\n{text}");
     for part in [
         "1,499,850,000.50",
         "-10,000,000",
         "no_reference",
-        "N-1 1",
+        "N 1",
         "1 of 2 order sessions down: LP02",
     ] {
         assert!(text.contains(part), "{part}\n{text}");
@@ -71,7 +175,7 @@ fn no_line_is_longer_than_eighty_columns() {
 #[test]
 fn sessions_that_are_down_are_in_the_first_lines() {
     let first = |live: &Live| {
-        let text = draw(&Blotter::default(), live, Room::default(), Paint::plain());
+        let text = draw(&Ledger::default(), live, Room::default(), Paint::plain());
         text.lines().next().unwrap_or_default().to_owned()
     };
     let starts = |live: &Live, with: &str| {
@@ -91,11 +195,11 @@ fn sessions_that_are_down_are_in_the_first_lines() {
 /// On a terminal of 24 rows every table has a row, so that none is below the edge.
 #[test]
 fn a_small_terminal_has_a_row_of_each_table() {
-    let (blotter, live) = (blotter(), live(&[("LP01", true), ("LP02", true)]));
-    let room = Room::of(24, &blotter, &live, 4);
+    let (ledger, live) = (ledger(), live(&[("LP01", true), ("LP02", true)]));
+    let room = Room::of(24, &ledger, &live, 4);
     assert!(room.is_dense && room.rows >= 1, "{room:?}");
-    let text = draw(&blotter, &live, room, Paint::plain());
+    let text = draw(&ledger, &live, room, Paint::plain());
     assert!(text.lines().count() + 4 < 24, "{text}");
-    let tall = Room::of(60, &blotter, &live, 4);
+    let tall = Room::of(60, &ledger, &live, 4);
     assert_eq!((tall.is_dense, tall.rows), (false, ROWS_MAX));
 }

@@ -7,7 +7,10 @@ use std::fmt::Write as _;
 use std::fs::{File, OpenOptions};
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
-use touchline_execution::blotter::Blotter;
+use touchline_execution::Told;
+use touchline_execution::ledger::Ledger;
+use touchline_fx::encoding::Entry;
+use touchline_fx::event::Event;
 use touchline_fx::lines::LineKind;
 
 /// Columns of `fills.csv`, which are keys of a fill's line.
@@ -32,7 +35,7 @@ const COLUMNS: [&str; 16] = [
 
 /// State of an engine, and the files that show it.
 pub struct Files {
-    blotter: Blotter,
+    ledger: Ledger,
     folder: Option<PathBuf>,
     /// Rows of fills that are not in the file yet.
     fills: String,
@@ -42,10 +45,10 @@ pub struct Files {
 }
 
 impl Files {
-    /// Files in a folder, or none.
-    pub fn new(folder: Option<&Path>) -> Files {
+    /// Files of an empty ledger in a folder, or none.
+    pub fn new(folder: Option<&Path>, ledger: Ledger) -> Files {
         Files {
-            blotter: Blotter::default(),
+            ledger,
             folder: folder.map(Path::to_owned),
             fills: COLUMNS.join(",") + "\n",
             appended: None,
@@ -54,20 +57,28 @@ impl Files {
     }
 
     /// State.
-    pub fn blotter(&self) -> &Blotter {
-        &self.blotter
+    pub fn ledger(&self) -> &Ledger {
+        &self.ledger
     }
 
-    /// Takes a line of the engine.
-    pub fn take(&mut self, kind: LineKind, text: &str) {
-        self.blotter.take(kind, text);
-        self.is_changed |= kind != LineKind::Composite;
-        if kind != LineKind::Fill || self.folder.is_none() {
-            return;
-        }
-        let Ok(line) = serde_json::from_str::<Map<String, Value>>(text) else {
+    /// Takes what the engine told.
+    pub fn take(&mut self, told: &Told<'_>) {
+        self.ledger.take(told);
+        let Entry::Event(event, _) = &told.entry else {
             return;
         };
+        self.is_changed |= !matches!(event, Event::Composite { .. });
+        if matches!(event, Event::Fill(_)) && self.folder.is_some() {
+            told.lines(&mut String::new(), |kind, text| {
+                assert_eq!(kind, LineKind::Fill, "a fill is one line");
+                self.row(text);
+            });
+        }
+    }
+
+    /// Adds the row of a fill's line.
+    fn row(&mut self, line: &str) {
+        let line: Map<String, Value> = serde_json::from_str(line).expect("a line is JSON");
         let cells = COLUMNS.map(|column| match line.get(column) {
             None | Some(Value::Null) => String::new(),
             Some(Value::String(text)) => cell(text),
@@ -91,16 +102,16 @@ impl Files {
         append(&folder.join("fills.csv"), &mut self.appended, &self.fills)?;
         self.fills.clear();
         let scores: String = self
-            .blotter
+            .ledger
             .scores
             .values()
             .map(|line| format!("{line}\n"))
             .collect();
         for (name, text) in [
-            ("positions.jsonl", &positions(&self.blotter)),
-            ("positions.csv", &position_rows(&self.blotter)),
+            ("positions.jsonl", &positions(&self.ledger)),
+            ("positions.csv", &position_rows(&self.ledger)),
             ("scorecard.jsonl", &scores),
-            ("report.html", &page(&self.blotter)),
+            ("report.html", &page(&self.ledger)),
         ] {
             let mut output = Output::private(&folder.join(name))?;
             output.text(text)?;
@@ -124,20 +135,20 @@ fn append(path: &Path, file: &mut Option<File>, text: &str) -> Result<(), Failur
 }
 
 /// Positions as JSON lines.
-pub fn positions(blotter: &Blotter) -> String {
+pub fn positions(ledger: &Ledger) -> String {
     let mut text = String::new();
-    for (pair, row) in &blotter.pairs {
+    for (pair, row) in &ledger.pairs {
         let line =
-            json!({"pair": pair, "position": row.position, "cash": row.cash, "out": blotter.out()});
+            json!({"pair": pair, "position": row.position, "cash": row.cash, "out": ledger.out()});
         // Writing into a string does not fail.
         let _ = writeln!(text, "{line}");
     }
     text
 }
 
-fn position_rows(blotter: &Blotter) -> String {
+fn position_rows(ledger: &Ledger) -> String {
     let mut text = String::from("pair,position,cash,worst_long,worst_short,pnl\n");
-    for (pair, row) in &blotter.pairs {
+    for (pair, row) in &ledger.pairs {
         let [long, short] = row.worst;
         let pnl = row.pnl.as_deref().unwrap_or_default();
         let _ = writeln!(
@@ -188,11 +199,8 @@ mod tests {
     #[test]
     fn files_of_the_report_are_private() {
         let folder = std::env::temp_dir().join(format!("report-files-{}", std::process::id()));
-        let mut files = Files::new(Some(&folder));
-        files.take(
-            LineKind::Fill,
-            "{\"t\":1,\"exec_id\":\"-1\",\"improve\":-5}",
-        );
+        let mut files = Files::new(Some(&folder), Ledger::default());
+        files.row("{\"t\":1,\"exec_id\":\"-1\",\"improve\":-5}");
         files.write().expect("our folder");
         let fills = std::fs::read_to_string(folder.join("fills.csv")).expect("a file");
         assert!(fills.ends_with("1,,,,\"'-1\",,,,,,-5,,,,,\n"), "{fills}");

@@ -7,9 +7,10 @@ use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::Path;
 use std::time::{Duration, Instant};
 use touchline_credentials::{SecretSource, ServerTls};
+use touchline_execution::Told;
 use touchline_execution::back_office::{Acceptor, Reports, StartError};
 use touchline_execution::config::{ReportClient, ReportConfig};
-use touchline_fx::lines::LineKind;
+use touchline_execution::ledger::Ledger;
 use touchline_session::Secret;
 use touchline_transport::boot_ns;
 use touchline_transport::clock::WallWatch;
@@ -45,8 +46,8 @@ impl Office {
     }
 
     /// Takes a line of the engine.
-    pub fn take(&mut self, kind: LineKind, text: &str) {
-        self.acceptor.take(kind, text);
+    pub fn take(&mut self, ledger: &Ledger, told: &Told<'_>) {
+        self.acceptor.take(ledger, told);
     }
 
     /// Runs due work; returns whether there was any.

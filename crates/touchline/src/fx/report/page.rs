@@ -7,7 +7,7 @@ use std::fmt::Write;
 use touchline_chart::{
     BarChart, COLOURS, DotChart, Line, LineChart, Scale, begin_page, escape, section, time,
 };
-use touchline_execution::blotter::Blotter;
+use touchline_execution::ledger::Ledger;
 
 const POSITIONS: &str = "Base units, and cash in term currency.";
 const FILLED: &str = "Filled share of the quantity that was sent.";
@@ -43,8 +43,8 @@ struct Score {
 }
 
 /// The page.
-pub fn page(blotter: &Blotter) -> String {
-    let lines = blotter.scores.values();
+pub fn page(ledger: &Ledger) -> String {
+    let lines = ledger.scores.values();
     let scores: Vec<Score> = lines
         .filter_map(|line| serde_json::from_str(line).ok())
         .collect();
@@ -52,21 +52,21 @@ pub fn page(blotter: &Blotter) -> String {
     let _ = write!(
         page,
         "<p>{} UTC, {} fills, {} orders out.</p>",
-        time_of_day(blotter.at_ns)
+        time_of_day(ledger.at_ns)
             .split('.')
             .next()
             .unwrap_or_default(),
-        blotter.fill_count,
-        blotter.orders.len()
+        ledger.fill_count,
+        ledger.open().len()
     );
-    if let Some(by) = &blotter.killed {
+    if let Some(by) = &ledger.killed {
         let _ = write!(
             page,
             "<p class=warning>Kill switch set by {}</p>",
             escape(by)
         );
     }
-    section(&mut page, "Positions", POSITIONS, &positions(blotter));
+    section(&mut page, "Positions", POSITIONS, &positions(ledger));
     let traded: Vec<&Score> = scores.iter().filter(|score| score.orders > 0).collect();
     if traded.is_empty() {
         page.push_str("<p>No orders yet. The scorecard follows the first orders of a run within seconds, then each minute and at the end of the run.</p>");
@@ -187,11 +187,11 @@ fn symmetry(scores: &[&Score]) -> String {
     .draw()
 }
 
-fn positions(blotter: &Blotter) -> String {
+fn positions(ledger: &Ledger) -> String {
     let mut table = String::from(
         "<table><tr><th>pair<th>position<th>cash<th>worst long<th>worst short<th>profit at the mid",
     );
-    for (pair, row) in &blotter.pairs {
+    for (pair, row) in &ledger.pairs {
         let [long, short] = row.worst;
         let _ = write!(
             table,

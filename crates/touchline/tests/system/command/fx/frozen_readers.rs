@@ -114,7 +114,7 @@ impl Load {
     /// Bytes of the lines that have come.
     fn read(&mut self) -> u64 {
         let (mut bytes, filled) = (0, &mut self.filled);
-        let polled = self.follower.poll(&mut |kind, text| {
+        let polled = self.follower.poll_lines(|kind, text| {
             bytes += text.len() as u64;
             let line: Value = serde_json::from_str(text).expect("a line is JSON");
             let parent = line["parent"].as_str().unwrap_or_default();

@@ -22,7 +22,7 @@ use std::io::Write;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 use touchline_execution::Follower;
-use touchline_execution::blotter::Blotter;
+use touchline_execution::ledger::Ledger;
 use touchline_lab::random::{Random, amount};
 use touchline_transport::bus::Root;
 
@@ -113,7 +113,7 @@ struct Session {
     report: Ended,
     load: Load,
     follower: Follower,
-    blotter: Blotter,
+    ledger: Ledger,
     books: Books,
     outcomes: Outcomes,
     starts: u32,
@@ -148,7 +148,7 @@ impl Session {
             report,
             load: Load::open(&root, seed),
             follower: Follower::new(&desk.path("fx/journal"), &root, "fx-run"),
-            blotter: Blotter::default(),
+            ledger: Ledger::default(),
             books: Books::default(),
             outcomes: Outcomes::default(),
             desk,
@@ -158,14 +158,16 @@ impl Session {
 
     /// Reads the lines of the engine.
     fn follow(&mut self) -> Result<(), String> {
-        let (blotter, books, outcomes) = (&mut self.blotter, &mut self.books, &mut self.outcomes);
-        let mut failed = None;
-        let polled = self.follower.poll(&mut |kind, text| {
-            blotter.take(kind, text);
-            outcomes.take(kind, text);
-            if let Err(what) = books.take(kind, text) {
-                failed.get_or_insert(what);
-            }
+        let (ledger, books, outcomes) = (&mut self.ledger, &mut self.books, &mut self.outcomes);
+        let (mut failed, mut line) = (None, String::new());
+        let polled = self.follower.poll(&mut |told| {
+            ledger.take(told);
+            told.lines(&mut line, |kind, text| {
+                outcomes.take(kind, text);
+                if let Err(what) = books.take(kind, text) {
+                    failed.get_or_insert(what);
+                }
+            });
         });
         polled.map_err(|error| format!("its journal: {error}"))?;
         failed.map_or(Ok(()), Err)
@@ -175,7 +177,7 @@ impl Session {
     fn trade(&mut self, time: Duration) -> Result<(), String> {
         let until = Instant::now() + time;
         while Instant::now() < until {
-            self.load.act(&self.blotter);
+            self.load.act(&self.ledger);
             self.follow()?;
             std::thread::sleep(Duration::from_millis(5));
         }
@@ -209,7 +211,7 @@ impl Session {
         *tally.kills.entry(victim).or_default() += 1;
         match victim {
             Victim::Engine | Victim::StartingEngine => {
-                tally.with_orders_out += u64::from(self.blotter.out() > 0);
+                tally.with_orders_out += u64::from(self.ledger.out() > 0);
                 kill(&mut self.engine.0);
                 self.start_engine();
             }
@@ -222,7 +224,7 @@ impl Session {
                 self.start_standby();
             }
             Victim::Promotion | Victim::PromotingStandby => {
-                tally.with_orders_out += u64::from(self.blotter.out() > 0);
+                tally.with_orders_out += u64::from(self.ledger.out() > 0);
                 kill(&mut self.engine.0);
                 self.promote(victim == Victim::PromotingStandby)?;
             }
@@ -329,13 +331,13 @@ impl Session {
             self.is_alive()?;
             let before = self.books.fills;
             self.follow()?;
-            if self.blotter.out() > 0 || self.outcomes.open() > 0 || self.books.fills > before {
+            if self.ledger.out() > 0 || self.outcomes.open() > 0 || self.books.fills > before {
                 quiet = Instant::now();
             }
             if start.elapsed() > HANGS {
                 return Err(format!(
                     "orders are out at the end: {:?}, unknown: {:?}",
-                    self.blotter.orders,
+                    self.ledger.open().collect::<Vec<_>>(),
                     self.outcomes.ids()
                 ));
             }

@@ -273,7 +273,7 @@ impl<'a> Trading<'a> {
             follower, times, ..
         } = self;
         until("the end of each order", || {
-            let polled = follower.poll(&mut |kind, text| times.take(kind, text));
+            let polled = follower.poll_lines(|kind, text| times.take(kind, text));
             polled.expect("a journal");
             deals
                 .iter()

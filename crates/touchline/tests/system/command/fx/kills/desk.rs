@@ -3,8 +3,8 @@
 use serde_json::json;
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
-use touchline_execution::blotter::Blotter;
 use touchline_execution::desk::DeskClient;
+use touchline_execution::ledger::Ledger;
 use touchline_lab::random::Random;
 use touchline_transport::boot_ns;
 use touchline_transport::bus::Root;
@@ -37,8 +37,8 @@ impl Load {
     }
 
     /// Sends a command or none.
-    pub fn act(&mut self, blotter: &Blotter) {
-        if blotter.killed.is_some() && self.lifted.elapsed() > LIFT {
+    pub fn act(&mut self, ledger: &Ledger) {
+        if ledger.killed.is_some() && self.lifted.elapsed() > LIFT {
             self.lifted = Instant::now();
             let lift = json!({"op": "lift"}).to_string();
             let request = self.number();
@@ -47,16 +47,16 @@ impl Load {
         }
         match self.random.below(400) {
             0 => self.send(&json!({"op": "kill"}).to_string()),
-            1..20 => self.cancel(blotter),
+            1..20 => self.cancel(ledger),
             20..140 => self.parent(),
             _ => {}
         }
     }
 
-    fn cancel(&mut self, blotter: &Blotter) {
-        let mut working = blotter.parents.iter().rev();
+    fn cancel(&mut self, ledger: &Ledger) {
+        let mut working = ledger.parents.iter().rev();
         if let Some(parent) = working.find(|parent| !parent.is_ended) {
-            let command = json!({"op": "cancel", "id": parent.id}).to_string();
+            let command = json!({"op": "cancel", "id": parent.id.as_str()}).to_string();
             self.send(&command);
         }
     }

@@ -1,0 +1,420 @@
+//! Ledger: parents, orders, fills, positions, banks and alarms of an engine, folded from its entries. Screens, reports and back
+//! offices share it.
+//!
+//! It keeps what works, and of what has ended the last [`ENDED_MAX`] parents, [`LAST`] fills and alarms. A ledger for back offices keeps
+//! every order, about 250 bytes each, since a trade may be busted the whole day.
+
+mod order;
+
+pub use order::{Derived, Executed, OrderRow, OrderTerms};
+
+use crate::follower::Told;
+use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::rc::Rc;
+use touchline_fx::encoding::Entry;
+use touchline_fx::event::{Alarm, Event, FillLine, Message, OrderEvent, OrderLine, ParentEnd};
+use touchline_fx::lines::LineKind;
+use touchline_fx::lines::names::wait_name;
+use touchline_fx::orders::{FillKind, OrderState};
+use touchline_fx::parents::ParentTerms;
+use touchline_fx::{Labels, ticks};
+use touchline_types::{Id, Side};
+
+/// Fills and alarms that are kept.
+const LAST: usize = 50;
+/// Ended parents that are kept.
+const ENDED_MAX: usize = 50;
+
+/// What is known of an engine.
+#[derive(Debug, Clone, Default)]
+pub struct Ledger {
+    /// Positions by pair.
+    pub pairs: BTreeMap<String, PairRow>,
+    /// Parents, in order of arrival; of ended ones the last.
+    pub parents: Vec<ParentRow>,
+    /// Banks by name.
+    pub banks: BTreeMap<String, BankRow>,
+    /// Last fills; the newest is the last.
+    pub fills: VecDeque<FillRow>,
+    /// Last alarms; the newest is the last.
+    pub alarms: VecDeque<AlarmRow>,
+    /// Who set the kill switch, while it is set.
+    pub killed: Option<String>,
+    /// Time of the last entry.
+    pub at_ns: u64,
+    /// Number of fills.
+    pub fill_count: u64,
+    /// Scorecards by bank and pair, as lines.
+    pub scores: BTreeMap<(String, String), String>,
+    /// Orders by number.
+    orders: HashMap<u32, OrderRow>,
+    /// Orders that may still be filled: their ClOrdID and number.
+    open: BTreeMap<String, u32>,
+    keeps_ended: bool,
+}
+
+/// A pair.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct PairRow {
+    /// Base units.
+    pub position: i64,
+    /// Term currency, as the shortest decimal.
+    pub cash: String,
+    /// Worst cases, long and short.
+    pub worst: [i64; 2],
+    /// Profit at the mid, if there is one.
+    pub pnl: Option<String>,
+}
+
+/// A parent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ParentRow {
+    /// Number among all parents.
+    number: u32,
+    /// Its name.
+    pub id: Id,
+    /// Pair.
+    pub pair: String,
+    /// [`Side::Bid`] buys.
+    pub side: Side,
+    /// Units.
+    pub quantity: i64,
+    /// Worst price, as the shortest decimal.
+    pub limit: Option<String>,
+    /// `working`, what it waits for, or why it has ended.
+    pub state: String,
+    /// Units filled.
+    pub filled: i64,
+    /// Whether it has ended.
+    pub is_ended: bool,
+}
+
+/// A bank.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct BankRow {
+    /// Orders sent.
+    pub orders: u64,
+    /// Fills.
+    pub fills: u64,
+    /// Units filled.
+    pub filled: i64,
+    /// Rejects by code.
+    pub rejects: BTreeMap<&'static str, u64>,
+    /// Orders that became unknown.
+    pub unknown: u64,
+    /// End of its last cool-down.
+    pub cooling_until_ns: u64,
+    /// Pairs that are disabled.
+    pub disabled: Vec<String>,
+}
+
+/// A fill, bust or correction.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FillRow {
+    /// Time.
+    pub at_ns: u64,
+    /// The fill.
+    pub fill: FillLine,
+    /// Bank; none of a booking that names none.
+    pub bank: Option<Rc<str>>,
+    /// Pair.
+    pub pair: Rc<str>,
+}
+
+/// An alarm.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct AlarmRow {
+    /// Time.
+    pub at_ns: u64,
+    /// Kind.
+    pub what: Alarm,
+    /// The order of the alarm, as named.
+    pub order: Option<Id>,
+}
+
+/// A ledger for a screen: it also shows what the engine says after its journal failed, until the next run goes on.
+#[derive(Debug, Default)]
+pub struct LiveLedger {
+    journaled: Ledger,
+    /// With what the journal does not have.
+    beyond: Option<Ledger>,
+}
+
+impl LiveLedger {
+    /// Takes an entry.
+    pub fn take(&mut self, told: &Told<'_>) {
+        let is_composite = matches!(told.entry, Entry::Event(Event::Composite { .. }, _));
+        if told.is_journaled || is_composite {
+            self.journaled.take(told);
+        }
+        if !told.is_journaled {
+            if self.beyond.is_none() && !is_composite {
+                self.beyond = Some(self.journaled.clone());
+            }
+            if let Some(beyond) = &mut self.beyond {
+                beyond.take(told);
+            }
+        }
+        if told.is_journaled {
+            // Only the next run has journaled entries of a later time: the journal's files can have those of this run late.
+            let at_ns = self.journaled.at_ns;
+            self.beyond.take_if(|beyond| at_ns > beyond.at_ns);
+        }
+    }
+
+    /// What is known now.
+    pub fn now(&self) -> &Ledger {
+        self.beyond.as_ref().unwrap_or(&self.journaled)
+    }
+}
+
+impl Ledger {
+    /// A ledger that keeps orders that have ended.
+    pub fn of_all_orders() -> Ledger {
+        Ledger {
+            keeps_ended: true,
+            ..Ledger::default()
+        }
+    }
+
+    /// Takes an entry.
+    pub fn take(&mut self, told: &Told<'_>) {
+        let (labels, at_ns) = (told.labels, told.at_ns);
+        let event = match &told.entry {
+            Entry::Event(event, _) => *event,
+            Entry::Answer(_) => {
+                self.at_ns = at_ns;
+                return;
+            }
+            _ => return,
+        };
+        if let Event::Score { bank, pair, .. } = event {
+            let key = (
+                labels.banks[*bank].clone(),
+                labels.pairs[*pair].symbol.clone(),
+            );
+            let mut line = String::new();
+            told.lines(&mut line, |kind, text| {
+                assert_eq!(kind, LineKind::Score, "a score is one line");
+                self.scores.insert(key.clone(), text.to_owned());
+            });
+            return;
+        }
+        self.at_ns = at_ns;
+        match event {
+            Event::Order(line) => self.order(labels, line),
+            Event::Fill(fill) => self.fill(labels, at_ns, fill),
+            Event::Position { .. } => self.position(labels, event),
+            other => self.decision(labels, at_ns, other),
+        }
+    }
+
+    /// Quantity that may still be filled.
+    pub fn out(&self) -> i64 {
+        self.open().map(|(_, order)| order.leaves).sum()
+    }
+
+    /// Orders that may still be filled, by ClOrdID.
+    pub fn open(&self) -> impl ExactSizeIterator<Item = (&str, &OrderRow)> {
+        self.open
+            .iter()
+            .map(|(id, number)| (id.as_str(), &self.orders[number]))
+    }
+
+    /// An order that is open, or any order if they are kept.
+    pub fn order_of(&self, number: u32) -> Option<&OrderRow> {
+        self.orders.get(&number)
+    }
+
+    fn bank(&mut self, name: &str) -> &mut BankRow {
+        if !self.banks.contains_key(name) {
+            self.banks.insert(name.to_owned(), BankRow::default());
+        }
+        self.banks.get_mut(name).expect("it was added")
+    }
+
+    fn accepted(&mut self, labels: &Labels, number: u32, terms: &ParentTerms) {
+        let pair = &labels.pairs[terms.pair];
+        let limit = |ticks: i64| ticks::text(i128::from(ticks), u32::from(pair.precision));
+        self.parents.push(ParentRow {
+            number,
+            id: terms.id,
+            pair: pair.symbol.clone(),
+            side: terms.side,
+            quantity: terms.quantity,
+            limit: terms.limit.map(limit),
+            state: "working".to_owned(),
+            filled: 0,
+            is_ended: false,
+        });
+        let ended = self.parents.iter().filter(|parent| parent.is_ended).count();
+        if ended > ENDED_MAX
+            && let Some(oldest) = self.parents.iter().position(|parent| parent.is_ended)
+        {
+            self.parents.remove(oldest);
+        }
+    }
+
+    fn decision(&mut self, labels: &Labels, at_ns: u64, event: &Event) {
+        let symbol = |pair: usize| labels.pairs[pair].symbol.clone();
+        match event {
+            Event::Accepted { number, terms } => self.accepted(labels, *number, terms),
+            Event::Waits { parent, reason } => self.change_parent(parent.number, |row| {
+                row.state = format!("waits: {}", wait_name(*reason));
+            }),
+            Event::Plan { parent, .. } => {
+                self.change_parent(parent.number, |row| row.state = "working".to_owned());
+            }
+            Event::Ended(end) => self.ended(end),
+            Event::Settled(end) => {
+                self.change_parent(end.parent.number, |row| row.filled = end.filled);
+            }
+            Event::Cooldown { bank, until_ns, .. } => {
+                let row = self.bank(&labels.banks[*bank]);
+                row.cooling_until_ns = row.cooling_until_ns.max(*until_ns);
+            }
+            Event::Disabled { bank, pair, .. } => {
+                self.bank(&labels.banks[*bank]).disabled.push(symbol(*pair));
+            }
+            Event::Enabled { bank, pair } => {
+                let row = self.bank(&labels.banks[*bank]);
+                row.disabled.retain(|other| *other != symbol(*pair));
+            }
+            Event::Kill { by } => {
+                self.killed = Some(by.map_or_else(String::new, |by| by.to_string()));
+            }
+            Event::Lift { is_killed, .. } => {
+                self.killed = self.killed.take().filter(|_| *is_killed)
+            }
+            Event::Alarm { what, order, .. } => push_last(
+                &mut self.alarms,
+                AlarmRow {
+                    at_ns,
+                    what: *what,
+                    order: *order,
+                },
+            ),
+            Event::Adopted(adopted) => {
+                let order = OrderRow::new(labels, &adopted.terms, adopted.parent_terms.id);
+                self.orders.insert(adopted.number, order);
+            }
+            _ => {}
+        }
+    }
+
+    fn ended(&mut self, end: &ParentEnd) {
+        self.change_parent(end.parent.number, |row| {
+            row.state = end.reason.map_or("", |reason| reason.name()).to_owned();
+            row.filled = end.filled;
+            row.is_ended = true;
+        });
+    }
+
+    fn change_parent(&mut self, number: u32, change: impl FnOnce(&mut ParentRow)) {
+        let mut parents = self.parents.iter_mut().rev();
+        if let Some(parent) = parents.find(|parent| parent.number == number) {
+            change(parent);
+        }
+    }
+
+    fn order(&mut self, labels: &Labels, line: &OrderLine) {
+        let (Some(number), Some(status)) = (line.number, line.status) else {
+            return;
+        };
+        let bank = &labels.banks[line.bank];
+        self.bank(bank).orders += u64::from(line.what == OrderEvent::Journal);
+        if let Some(code) = line.code {
+            *self.bank(bank).rejects.entry(code.name()).or_default() += 1;
+        }
+        if let Some(Message::Order(terms)) = &line.message {
+            let mut parents = self.parents.iter().rev();
+            let parent = parents.find(|row| row.number == terms.parent as u32);
+            let parent = parent.map_or(Id::EMPTY, |row| row.id);
+            self.orders
+                .insert(number, OrderRow::new(labels, terms, parent));
+        }
+        let Some(order) = self.orders.get_mut(&number) else {
+            return;
+        };
+        let was = std::mem::replace(&mut order.state, status.state);
+        (order.cum, order.leaves) = (status.cum, status.leaves);
+        let (id, is_end) = (order.id, status.state.is_end());
+        order.ends += u32::from(is_end);
+        let is_lost = status.state == OrderState::Unknown && was != OrderState::Unknown;
+        self.bank(bank).unknown += u64::from(is_lost);
+        if !is_end {
+            self.open.insert(id.to_string(), number);
+            return;
+        }
+        self.open.remove(id.as_str());
+        if !self.keeps_ended {
+            self.orders.remove(&number);
+        }
+    }
+
+    fn fill(&mut self, labels: &Labels, at_ns: u64, fill: &FillLine) {
+        self.fill_count += 1;
+        let bank = fill.bank.map(|bank| labels.banks[bank].as_str());
+        // A late original names what was counted, and the desk's own bookings are of no order.
+        let is_new = matches!(
+            fill.kind,
+            FillKind::Fill | FillKind::Status | FillKind::Manual
+        );
+        if let Some(bank) = bank.filter(|_| is_new) {
+            let row = self.bank(bank);
+            row.fills += 1;
+            row.filled += fill.quantity;
+        }
+        if let Some(parent) = fill.parent.filter(|_| is_new) {
+            let mut parents = self.parents.iter_mut().rev();
+            if let Some(row) = parents.find(|row| row.id == parent) {
+                row.filled += fill.quantity;
+            }
+        }
+        if let Some(order) = fill.order
+            && let Some(row) = self.orders.get_mut(&order.number)
+        {
+            row.executed.add(fill);
+        }
+        let row = FillRow {
+            at_ns,
+            fill: *fill,
+            bank: bank.map(Rc::from),
+            pair: labels.pairs[fill.pair].symbol.as_str().into(),
+        };
+        push_last(&mut self.fills, row);
+    }
+
+    fn position(&mut self, labels: &Labels, event: &Event) {
+        let Event::Position {
+            pair,
+            position,
+            worst,
+            mid2,
+        } = event
+        else {
+            unreachable!("it is called for positions");
+        };
+        let label = &labels.pairs[*pair];
+        let tick = ticks::tick(label.precision);
+        let pnl =
+            mid2.map(|mid2| ticks::text(position.pnl2(mid2, tick) * 5, ticks::PRICE_DECIMALS + 1));
+        let row = PairRow {
+            position: position.units,
+            cash: ticks::text(position.cash, ticks::PRICE_DECIMALS),
+            worst: [worst.long, worst.short],
+            pnl,
+        };
+        self.pairs.insert(label.symbol.clone(), row);
+    }
+}
+
+fn push_last<T>(rows: &mut VecDeque<T>, row: T) {
+    if rows.len() == LAST {
+        rows.pop_front();
+    }
+    rows.push_back(row);
+}
+
+#[cfg(test)]
+pub(crate) mod tests;

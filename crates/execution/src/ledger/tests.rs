@@ -1,0 +1,313 @@
+//! Entries become rows.
+
+use super::*;
+use touchline_fx::Batch;
+use touchline_fx::event::{Numbered, OrderStatus};
+use touchline_fx::labels::PairLabel;
+use touchline_fx::orders::{RejectCode, Terms};
+use touchline_fx::parents::{EndReason, Lifetime, WaitReason};
+use touchline_fx::plan::Style;
+use touchline_fx::positions::{Position, WorstCase};
+use touchline_types::Price;
+
+/// Two banks and a pair.
+pub(crate) fn labels() -> Labels {
+    Labels {
+        prefix: Id::lossy(b"T"),
+        account: Id::lossy(b"D1"),
+        banks: vec!["A".to_owned(), "B".to_owned()],
+        pairs: vec![PairLabel {
+            symbol: "EUR/USD".to_owned(),
+            base: Id::lossy(b"EUR"),
+            precision: 5,
+            sizes: Vec::new(),
+        }],
+    }
+}
+
+/// Tells an event.
+pub(crate) fn tell(at_ns: u64, event: &Event, is_journaled: bool, take: impl FnOnce(&Told<'_>)) {
+    take(&Told {
+        labels: &labels(),
+        at_ns,
+        entry: Entry::Event(event, 0),
+        batch: &Batch::default(),
+        is_journaled,
+    });
+}
+
+/// A name.
+pub(crate) fn id(text: &str) -> Id {
+    Id::lossy(text.as_bytes())
+}
+
+/// A new order `T-P1-<number + 1>` of 3,000 units at 1.1.
+pub(crate) fn sent(number: u32, bank: usize) -> Event {
+    let terms = Terms {
+        id: id(&format!("T-P1-{}", number + 1)),
+        parent: 0,
+        bank,
+        pair: 0,
+        side: Side::Bid,
+        quantity: 3_000,
+        price: 110_000,
+        quote_id: None,
+        is_fok: false,
+        value_date: 20_260_107,
+        sent_ns: 1,
+        mid2_sent: None,
+    };
+    let Event::Order(line) = state((number, bank), OrderEvent::Sent, OrderState::Sent, 0, None)
+    else {
+        unreachable!("it is an event of an order");
+    };
+    Event::Order(OrderLine {
+        message: Some(Message::Order(terms)),
+        ..line
+    })
+}
+
+/// The state of an order of 3,000 units.
+pub(crate) fn state(
+    (number, bank): (u32, usize),
+    what: OrderEvent,
+    state: OrderState,
+    cum: i64,
+    code: Option<RejectCode>,
+) -> Event {
+    let leaves = if state.is_end() { 0 } else { 3_000 - cum };
+    Event::Order(OrderLine {
+        id: Some(id(&format!("T-P1-{}", number + 1))),
+        number: Some(number),
+        bank,
+        what,
+        status: Some(OrderStatus { state, cum, leaves }),
+        code,
+        message: None,
+    })
+}
+
+/// A fill of the first order by bank A.
+pub(crate) fn fill(kind: FillKind, exec_id: &str, quantity: i64, price: i64) -> FillLine {
+    FillLine {
+        order: Some(Numbered {
+            number: 0,
+            id: id("T-P1-1"),
+        }),
+        parent: Some(id("P1")),
+        bank: Some(0),
+        exec_id: id(exec_id),
+        kind,
+        pair: 0,
+        side: Side::Bid,
+        quantity,
+        price: Price(price),
+        improve: Some(0),
+        hold_ns: Some(1),
+        is_late: false,
+        settl_date: None,
+        currency: None,
+        part_of: None,
+    }
+}
+
+fn accepted() -> Event {
+    Event::Accepted {
+        number: 0,
+        terms: ParentTerms {
+            id: id("P1"),
+            pair: 0,
+            side: Side::Bid,
+            quantity: 6_000,
+            limit: Some(110_000),
+            lifetime: Lifetime::Deadline,
+            deadline_ms: 1,
+            urgency: 1,
+            style: Style::Best,
+            partial: true,
+        },
+    }
+}
+
+fn kill(by: &str) -> Event {
+    Event::Kill { by: Some(id(by)) }
+}
+
+/// A parent, its order and its fill; a reject ends an order with its code; a kill is set until it is lifted.
+#[test]
+fn entries_become_rows() {
+    let mut ledger = Ledger::default();
+    let mut take = |at_ns, event: &Event| tell(at_ns, event, true, |told| ledger.take(told));
+    let journal = |order| state(order, OrderEvent::Journal, OrderState::Sent, 0, None);
+    let report = OrderEvent::Report;
+    for (at_ns, event) in [
+        (1, accepted()),
+        (1, journal((0, 0))),
+        (1, sent(0, 0)),
+        (1, journal((1, 1))),
+        (1, sent(1, 1)),
+        (
+            2,
+            Event::Fill(fill(FillKind::Fill, "X", 400, 1_100_000_000)),
+        ),
+        (
+            2,
+            Event::Position {
+                pair: 0,
+                position: Position {
+                    units: 400,
+                    cash: -440_000_000_000,
+                },
+                worst: WorstCase {
+                    long: 2_000,
+                    short: 400,
+                },
+                mid2: Some(220_001),
+            },
+        ),
+        (2, state((0, 0), report, OrderState::Partial, 400, None)),
+        (
+            3,
+            state(
+                (1, 1),
+                report,
+                OrderState::Rejected,
+                0,
+                Some(RejectCode::LastLookPrice),
+            ),
+        ),
+        (4, kill("alice")),
+    ] {
+        take(at_ns, &event);
+    }
+    assert_eq!((ledger.parents[0].filled, ledger.out()), (400, 2_600));
+    assert_eq!(ledger.parents[0].limit.as_deref(), Some("1.1"));
+    assert_eq!(
+        (ledger.banks["A"].orders, ledger.banks["A"].filled),
+        (1, 400)
+    );
+    assert_eq!(ledger.banks["B"].rejects["A-1"], 1);
+    let row = &ledger.pairs["EUR/USD"];
+    assert_eq!((row.position, row.cash.as_str()), (400, "-440"));
+    assert_eq!(row.pnl.as_deref(), Some("0.002"));
+    assert_eq!(ledger.killed.as_deref(), Some("alice"));
+    let lift = |is_killed| Event::Lift {
+        by: Some(id("bob")),
+        is_killed,
+    };
+    tell(5, &lift(true), true, |told| ledger.take(told));
+    assert!(ledger.killed.is_some());
+    tell(6, &lift(false), true, |told| ledger.take(told));
+    assert_eq!((ledger.killed, ledger.at_ns), (None, 6));
+}
+
+/// A late original is no further fill, and a booking of the desk is of no bank and no parent.
+#[test]
+fn late_originals_and_bookings_are_no_fills_of_a_bank() {
+    let mut ledger = Ledger::default();
+    let named = FillLine {
+        part_of: Some(id("SX")),
+        ..fill(FillKind::Named, "X", 400, 1_100_000_000)
+    };
+    let booked = FillLine {
+        order: None,
+        parent: None,
+        bank: None,
+        ..fill(FillKind::Book, "B-open", 500, 1_100_000_000)
+    };
+    for line in [
+        fill(FillKind::Status, "SX", 400, 1_100_000_000),
+        named,
+        booked,
+    ] {
+        tell(2, &Event::Fill(line), true, |told| ledger.take(told));
+    }
+    assert_eq!(
+        (ledger.banks["A"].fills, ledger.banks["A"].filled),
+        (1, 400)
+    );
+    assert_eq!((ledger.banks.len(), ledger.fills.len()), (1, 3));
+}
+
+/// What has ended is dropped, but the last parents; a ledger for back offices keeps orders.
+#[test]
+fn what_has_ended_is_dropped() {
+    let mut ledgers = [Ledger::default(), Ledger::of_all_orders()];
+    for ledger in &mut ledgers {
+        for number in 0..200 {
+            let Event::Accepted { terms, .. } = accepted() else {
+                unreachable!("it is a parent");
+            };
+            let terms = ParentTerms {
+                id: id(&format!("P{number}")),
+                ..terms
+            };
+            let end = ParentEnd {
+                parent: Numbered {
+                    number,
+                    id: terms.id,
+                },
+                pair: 0,
+                reason: Some(EndReason::Filled),
+                filled: 3_000,
+                average: None,
+                out: 0,
+            };
+            let filled = state(
+                (number, 0),
+                OrderEvent::Report,
+                OrderState::Filled,
+                3_000,
+                None,
+            );
+            for event in [
+                Event::Accepted { number, terms },
+                sent(number, 0),
+                Event::Fill(fill(FillKind::Fill, "X", 1, 1_100_000_000)),
+                filled,
+                Event::Ended(end),
+            ] {
+                tell(1, &event, true, |told| ledger.take(told));
+            }
+        }
+        assert_eq!((ledger.open().len(), ledger.fills.len()), (0, LAST));
+        assert!(
+            ledger.parents.len() <= ENDED_MAX + 1,
+            "{}",
+            ledger.parents.len()
+        );
+    }
+    assert_eq!(ledgers.map(|ledger| ledger.orders.len()), [0, 200]);
+}
+
+/// A kill and a fill that the journal refused are on the screen until the next run goes on.
+#[test]
+fn what_a_failed_journal_refused_is_shown_until_the_next_run_goes_on() {
+    let mut ledger = LiveLedger::default();
+    let mut take = |at_ns, event: &Event, is_journaled| {
+        tell(at_ns, event, is_journaled, |told| ledger.take(told));
+        let now = ledger.now();
+        (now.killed.clone(), now.fill_count, now.at_ns)
+    };
+    let waits = Event::Waits {
+        parent: Numbered {
+            number: 0,
+            id: id("P1"),
+        },
+        reason: WaitReason::Thin,
+    };
+    let filled = Event::Fill(fill(FillKind::Fill, "X", 400, 1_100_000_000));
+    let composite = Event::Composite {
+        pair: 0,
+        tops: [None, None],
+        averages: 0..0,
+    };
+    let killed = Some("auto:journal".to_owned());
+    take(1, &waits, true);
+    take(1, &kill("auto:journal"), false);
+    assert_eq!(take(2, &filled, false), (killed.clone(), 1, 2));
+    assert_eq!(take(3, &composite, false), (killed.clone(), 1, 3));
+    // An entry of this run that the files have late, then the next run: the bank reports the fill again.
+    assert_eq!(take(1, &waits, true), (killed, 1, 3));
+    assert_eq!(take(4, &filled, true), (None, 1, 4));
+}
