@@ -22,7 +22,7 @@ pub use numbers::OpenError;
 pub use reports::Reports;
 
 use crate::config::ReportConfig;
-use crate::follower::Told;
+use crate::follower::PublishedEntry;
 use crate::ledger::Ledger;
 use client::Client;
 use std::cell::RefCell;
@@ -108,7 +108,7 @@ impl Acceptor {
     }
 
     /// Takes what the engine told, after the ledger of all orders has taken it.
-    pub fn take(&mut self, ledger: &Ledger, told: &Told<'_>) {
+    pub fn take(&mut self, ledger: &Ledger, told: &PublishedEntry<'_>) {
         self.reports.borrow_mut().take(ledger, told);
     }
 

@@ -66,7 +66,7 @@ struct Batches {
 
 /// What an engine tells.
 #[derive(Debug)]
-pub struct Told<'t> {
+pub struct PublishedEntry<'t> {
     /// Names of the run.
     pub labels: &'t Labels,
     /// Time.
@@ -79,7 +79,7 @@ pub struct Told<'t> {
     pub is_journaled: bool,
 }
 
-impl Told<'_> {
+impl PublishedEntry<'_> {
     /// Gives its lines to `each`, which are JSON objects; `line` is the memory for one.
     pub fn lines(&self, line: &mut String, each: impl FnMut(LineKind, &str)) {
         lines_of(
@@ -96,7 +96,7 @@ impl Told<'_> {
 const ROUND_MAX: usize = 65_536;
 
 /// Receives what an engine tells.
-pub type Each<'e> = dyn FnMut(&Told<'_>) + 'e;
+pub type Each<'e> = dyn FnMut(&PublishedEntry<'_>) + 'e;
 
 impl Batches {
     /// Whether a part continues what was passed on. What the journal does not have always does.
@@ -158,7 +158,7 @@ fn told<'e>(
 ) -> impl FnMut(&Labels, u64, Recorded<'_>, &Batch) + 'e {
     let is_journaled = part.first > 0;
     move |labels, at_ns, entry, batch| {
-        each(&Told {
+        each(&PublishedEntry {
             labels,
             at_ns,
             entry,
@@ -379,7 +379,7 @@ mod tests {
     }
 
     /// The request of an answer.
-    fn request(told: &Told<'_>) -> u64 {
+    fn request(told: &PublishedEntry<'_>) -> u64 {
         let Recorded::Answer(answer) = &told.entry else {
             panic!("{told:?}");
         };
@@ -393,7 +393,7 @@ mod tests {
     }
 
     fn poll(follower: &mut Follower, found: &mut Vec<u64>) {
-        let mut each = |told: &Told<'_>| found.push(request(told));
+        let mut each = |told: &PublishedEntry<'_>| found.push(request(told));
         follower.poll(&mut each).expect("a journal");
     }
 
@@ -456,7 +456,7 @@ mod tests {
         let mut shown: Vec<u64> = Vec::new();
         let mut poll = |follower: &mut Follower| {
             let before = shown.len();
-            let mut each = |told: &Told<'_>| shown.push(request(told));
+            let mut each = |told: &PublishedEntry<'_>| shown.push(request(told));
             follower.poll_live(&mut each).expect("a journal");
             shown.len() - before
         };
@@ -487,7 +487,7 @@ mod tests {
         poll(&mut follower, &mut found);
         assert_eq!(found, [1]);
         let mut shown = Vec::new();
-        let mut show = |told: &Told<'_>| shown.push((request(told), told.is_journaled));
+        let mut show = |told: &PublishedEntry<'_>| shown.push((request(told), told.is_journaled));
         let end = Instant::now() + Duration::from_secs(20);
         let mut count = 0;
         while count == 0 {

@@ -8,7 +8,7 @@ mod order;
 
 pub use order::{Derived, Executed, OrderRow, OrderTerms};
 
-use crate::follower::Told;
+use crate::follower::PublishedEntry;
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::rc::Rc;
 use touchline_fx::encoding::Entry;
@@ -142,7 +142,7 @@ pub struct LiveLedger {
 
 impl LiveLedger {
     /// Takes an entry.
-    pub fn take(&mut self, told: &Told<'_>) {
+    pub fn take(&mut self, told: &PublishedEntry<'_>) {
         let is_composite = matches!(told.entry, Entry::Event(Event::Composite { .. }, _));
         if told.is_journaled || is_composite {
             self.journaled.take(told);
@@ -178,7 +178,7 @@ impl Ledger {
     }
 
     /// Takes an entry.
-    pub fn take(&mut self, told: &Told<'_>) {
+    pub fn take(&mut self, told: &PublishedEntry<'_>) {
         let (labels, at_ns) = (told.labels, told.at_ns);
         let event = match &told.entry {
             Entry::Event(event, _) => *event,

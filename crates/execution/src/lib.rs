@@ -42,7 +42,7 @@ pub use config::{Config, ConfigError};
 pub use copied::Copied;
 pub use counters::{Counters, OF_BANK, StandbyCounters};
 pub use drop_copy::{DropCopy, joined};
-pub use follower::{FollowError, Follower, Told};
+pub use follower::{FollowError, Follower, PublishedEntry};
 pub use kill_file::write_kill;
 pub use recovery::{Recovered, RecoveryError};
 pub use standby::{Promotion, Standby, Step, standby_bus};

@@ -1,6 +1,6 @@
 //! Executions as ExecutionReports, in the order of the journal.
 
-use crate::follower::Told;
+use crate::follower::PublishedEntry;
 use crate::ledger::{Executed, Ledger, OrderRow};
 use std::fmt::Write;
 use touchline_fx::encoding::Entry;
@@ -72,7 +72,7 @@ impl Reports {
     }
 
     /// Takes what an engine told, after the ledger of all orders has taken it.
-    pub fn take(&mut self, ledger: &Ledger, told: &Told<'_>) {
+    pub fn take(&mut self, ledger: &Ledger, told: &PublishedEntry<'_>) {
         let Entry::Event(event, _) = &told.entry else {
             return;
         };
@@ -113,7 +113,7 @@ impl Reports {
         self.push(at_ns, body);
     }
 
-    fn fill(&mut self, ledger: &Ledger, at_ns: u64, fill: &FillLine, told: &Told<'_>) {
+    fn fill(&mut self, ledger: &Ledger, at_ns: u64, fill: &FillLine, told: &PublishedEntry<'_>) {
         if fill.kind == FillKind::Book {
             return self.booked(at_ns, fill, told);
         }
@@ -172,7 +172,7 @@ impl Reports {
     }
 
     /// A trade that the desk booked without an order.
-    fn booked(&mut self, at_ns: u64, fill: &FillLine, told: &Told<'_>) {
+    fn booked(&mut self, at_ns: u64, fill: &FillLine, told: &PublishedEntry<'_>) {
         let id = fill.exec_id.as_str();
         let mut body = String::with_capacity(256);
         put(&mut body, "37", id);

@@ -26,8 +26,13 @@ pub(crate) fn labels() -> Labels {
 }
 
 /// Tells an event.
-pub(crate) fn tell(at_ns: u64, event: &Event, is_journaled: bool, take: impl FnOnce(&Told<'_>)) {
-    take(&Told {
+pub(crate) fn tell(
+    at_ns: u64,
+    event: &Event,
+    is_journaled: bool,
+    take: impl FnOnce(&PublishedEntry<'_>),
+) {
+    take(&PublishedEntry {
         labels: &labels(),
         at_ns,
         entry: Entry::Event(event, 0),

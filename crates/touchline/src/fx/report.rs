@@ -15,7 +15,7 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 use touchline_execution::back_office::Reports;
 use touchline_execution::ledger::Ledger;
-use touchline_execution::{Follower, Told};
+use touchline_execution::{Follower, PublishedEntry};
 
 /// Report on a trading engine: drop copy for back offices, positions, fills and scorecard.
 ///
@@ -163,7 +163,7 @@ fn read(
     })
 }
 
-fn poll(follower: &mut Follower, mut each: impl FnMut(&Told<'_>)) -> Result<(), Failure> {
+fn poll(follower: &mut Follower, mut each: impl FnMut(&PublishedEntry<'_>)) -> Result<(), Failure> {
     let polled = follower.poll(&mut each);
     polled.map(drop).map_err(Failure::run)
 }

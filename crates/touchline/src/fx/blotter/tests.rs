@@ -1,6 +1,6 @@
 use super::*;
 use std::collections::BTreeMap;
-use touchline_execution::Told;
+use touchline_execution::PublishedEntry;
 use touchline_fx::encoding::Entry;
 use touchline_fx::event::{Event, FillLine, Message, Numbered, OrderEvent, OrderLine, OrderStatus};
 use touchline_fx::labels::PairLabel;
@@ -130,7 +130,7 @@ fn ledger() -> Ledger {
     let all = [accepted(), waits, disputed, fill(), position()];
     let mut ledger = Ledger::default();
     for event in all.into_iter().chain(rejected) {
-        ledger.take(&Told {
+        ledger.take(&PublishedEntry {
             labels: &labels,
             at_ns: 1,
             entry: Entry::Event(&event, 0),

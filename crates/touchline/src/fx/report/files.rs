@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 use std::fs::{File, OpenOptions};
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
-use touchline_execution::Told;
+use touchline_execution::PublishedEntry;
 use touchline_execution::ledger::Ledger;
 use touchline_fx::encoding::Entry;
 use touchline_fx::event::Event;
@@ -62,7 +62,7 @@ impl Files {
     }
 
     /// Takes what the engine told.
-    pub fn take(&mut self, told: &Told<'_>) {
+    pub fn take(&mut self, told: &PublishedEntry<'_>) {
         self.ledger.take(told);
         let Entry::Event(event, _) = &told.entry else {
             return;

@@ -7,7 +7,7 @@ use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::Path;
 use std::time::{Duration, Instant};
 use touchline_credentials::{SecretSource, ServerTls};
-use touchline_execution::Told;
+use touchline_execution::PublishedEntry;
 use touchline_execution::back_office::{Acceptor, Reports, StartError};
 use touchline_execution::config::{ReportClient, ReportConfig};
 use touchline_execution::ledger::Ledger;
@@ -46,7 +46,7 @@ impl Office {
     }
 
     /// Takes a line of the engine.
-    pub fn take(&mut self, ledger: &Ledger, told: &Told<'_>) {
+    pub fn take(&mut self, ledger: &Ledger, told: &PublishedEntry<'_>) {
         self.acceptor.take(ledger, told);
     }
 
