@@ -26,8 +26,8 @@ use std::path::Path;
 pub const JUDGED: &[&str] = &[
     "crates/execution/src/back_office",
     "crates/execution/src/back_office.rs",
-    "crates/fx/src/lines",
-    "crates/fx/src/lines.rs",
+    "crates/fx-events/src/lines",
+    "crates/fx-events/src/lines.rs",
     "crates/session/src",
     "crates/lab/src/fix",
     "crates/net/src/stream",

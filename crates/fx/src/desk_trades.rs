@@ -1,65 +1,12 @@
 //! Trades that the desk books without an order: opening positions, reversals and corrections. Two persons book each.
 //! Rules: `docs/venues/fx-banks.md`, "Desk".
 
-use crate::setup::{Bank, Pair};
 use std::collections::HashMap;
-use touchline_types::{Id, Price, Side};
+pub use touchline_fx_events::desk::{BookState, DeskTrade};
+use touchline_types::Id;
 
 /// Maximum length of the name of a booking: its ExecID has two bytes more.
 pub const NAME_MAX: usize = 62;
-
-/// A trade that no order explains.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct DeskTrade {
-    /// Name of the booking.
-    pub id: Id,
-    /// Pair.
-    pub pair: Pair,
-    /// [`Side::Bid`] bought.
-    pub side: Side,
-    /// Units, positive.
-    pub quantity: i64,
-    /// Price.
-    pub price: Price,
-    /// Bank, if it is of one.
-    pub bank: Option<Bank>,
-    /// Value date, `YYYYMMDD`.
-    pub value_date: Id,
-}
-
-/// What became of a proposal or a confirmation, in the order of the checks.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum BookState {
-    /// The user may not book.
-    Person,
-    /// The booking is invalid.
-    BadBook,
-    /// A booking of this name was booked before.
-    DuplicateId,
-    /// It is proposed: another user must confirm it.
-    First,
-    /// It differs from the proposal of this name.
-    Differs,
-    /// The user proposed it: another one must confirm it.
-    SamePerson,
-    /// It is booked.
-    Booked,
-}
-
-impl BookState {
-    /// Printed form.
-    pub fn name(self) -> &'static str {
-        match self {
-            BookState::Person => "person",
-            BookState::BadBook => "bad_book",
-            BookState::DuplicateId => "duplicate_id",
-            BookState::First => "first",
-            BookState::Differs => "differs",
-            BookState::SamePerson => "same_person",
-            BookState::Booked => "booked",
-        }
-    }
-}
 
 /// Proposals by name; one that was booked keeps its name.
 #[derive(Debug, Clone, Default)]

@@ -1,10 +1,8 @@
 //! Inputs: the banks' sessions and the desk.
 
-use crate::desk_trades::DeskTrade;
-use crate::parents::ParentTerms;
 use crate::quotes::BusQuotes;
-use crate::setup::{Bank, Pair};
-use touchline_types::Id;
+use crate::setup::Bank;
+pub use touchline_fx_events::desk::{Desk, ParentRequest};
 
 /// An input.
 #[expect(
@@ -38,69 +36,4 @@ pub enum Session<'a> {
     Withdrawn(&'a [u8]),
     /// Activity without quotes, such as a Heartbeat.
     Heard,
-}
-
-/// A command of the desk.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Desk {
-    /// Accept a parent order.
-    Parent(ParentRequest),
-    /// End a parent and cancel its open orders.
-    Cancel {
-        /// Its name.
-        id: Option<Id>,
-    },
-    /// Set the kill switch.
-    Kill {
-        /// User.
-        by: Option<Id>,
-    },
-    /// Lift the kill switch.
-    Lift {
-        /// User.
-        by: Option<Id>,
-    },
-    /// Enable a bank's pair.
-    Enable {
-        /// Bank.
-        bank: Option<Bank>,
-        /// Pair.
-        pair: Option<Pair>,
-    },
-    /// End an unknown or disputed order with the desk's information.
-    Resolve {
-        /// ClOrdID.
-        id: Option<Id>,
-        /// Filled units in total.
-        cum: Option<i64>,
-        /// Price of the quantity not booked yet, as text.
-        price: Option<Id>,
-    },
-    /// Book what no order explains; two users must.
-    Book {
-        /// Name of the booking, as given.
-        id: Option<Id>,
-        /// User.
-        by: Option<Id>,
-        /// The trade; none if invalid.
-        trade: Option<DeskTrade>,
-    },
-    /// The process starts again from its journal.
-    Restart,
-    /// The host starts again: as [`Desk::Restart`], and the end of the journal may be lost with orders that were sent.
-    Reboot {
-        /// Orders of earlier epochs may be lost.
-        epoch: u64,
-    },
-    /// The session ends.
-    End,
-}
-
-/// A requested parent.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct ParentRequest {
-    /// Its name, if valid.
-    pub id: Option<Id>,
-    /// Its terms; none if invalid.
-    pub terms: Option<ParentTerms>,
 }

@@ -9,11 +9,10 @@ mod report;
 mod store;
 
 pub use asking::{Asking, Mention, Question};
-pub use booking::{
-    Booking, Bookings, FillKind, LateOriginal, booked_exec_id, contradicts, resolved_exec_id,
-};
-pub use code::RejectCode;
+pub use booking::{Booking, Bookings, LateOriginal, booked_exec_id, contradicts, resolved_exec_id};
+pub use code::code_of;
 pub use executions::{Execution, Executions};
-pub use order::{Order, OrderState, Terms};
+pub use order::Order;
 pub use report::{Dispute, Report, ReportKind};
 pub use store::Orders;
+pub use touchline_fx_events::orders::{FillKind, OrderState, RejectCode, Terms};

@@ -13,6 +13,7 @@ use crate::setup::Bank;
 use std::cmp::{Ordering, Reverse};
 use sweep::Sweep;
 pub(crate) use sweep::whole_lots;
+pub use touchline_fx_events::plan::{PlanKind, Style};
 use touchline_types::Side;
 
 /// Legs of a plan for which [`Planner::reserve`] takes memory.
@@ -60,29 +61,6 @@ pub struct Want<'a> {
     pub parts: bool,
     /// Whether a ticket and a sweep may be combined.
     pub combine: bool,
-}
-
-/// Allowed candidates.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Style {
-    /// All.
-    #[default]
-    Best,
-    /// One ticket, from bands and amounts.
-    Full,
-    /// A sweep only.
-    Sweep,
-}
-
-/// Kind of a plan.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum PlanKind {
-    /// One ticket.
-    Full,
-    /// A sweep.
-    Sweep,
-    /// A ticket, then a sweep.
-    Both,
 }
 
 /// A plan. Its legs are [`Planner::legs`].

@@ -2,7 +2,7 @@
 
 mod markouts;
 
-pub use markouts::HORIZONS_MS;
+pub use touchline_fx_events::scorecard::{HORIZONS_MS, Holds, Mean, Score};
 
 use crate::composite::{BankSet, Composites};
 use crate::orders::{Order, OrderState, RejectCode};
@@ -10,86 +10,6 @@ use crate::setup::{Bank, Pair, Setup, Slot};
 use crate::ticks;
 use markouts::Markouts;
 use touchline_types::{Price, Side};
-
-/// A sum with the number of its values.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Mean {
-    /// Number of values.
-    pub count: u64,
-    /// Sum, half units of 1e-9.
-    pub sum2: i128,
-}
-
-impl Mean {
-    fn add(&mut self, value2: i128) {
-        self.count += 1;
-        self.sum2 += value2;
-    }
-}
-
-/// Times from sending to the end: nearest ranks, none without an ended order.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Holds {
-    /// The median.
-    pub p50_ns: Option<u64>,
-    /// The ninth of ten.
-    pub p90_ns: Option<u64>,
-    /// The longest.
-    pub max_ns: Option<u64>,
-}
-
-impl Holds {
-    fn of(sorted: &[u64]) -> Holds {
-        Holds {
-            p50_ns: nearest_rank(sorted, 50),
-            p90_ns: nearest_rank(sorted, 90),
-            max_ns: nearest_rank(sorted, 100),
-        }
-    }
-}
-
-/// Score of a bank and a pair.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Score {
-    /// Time with the pricing session up.
-    pub up_ns: u64,
-    /// Quote messages of the pair.
-    pub quotes: u64,
-    /// Time at the best price, by side.
-    pub best_ns: [u64; 2],
-    /// Time with both of its sides usable.
-    pub spread_ns: u64,
-    /// Its spread summed over that time, ticks times nanoseconds.
-    pub spread_sum: i128,
-    /// Orders sent.
-    pub orders: u64,
-    /// Their units.
-    pub sent: i64,
-    /// Fills.
-    pub fills: u64,
-    /// Their units.
-    pub filled: i64,
-    /// Orders that ended without a fill, by code.
-    pub rejects: [u64; RejectCode::COUNT],
-    /// Number of times an order became unknown.
-    pub unknown: u64,
-    /// Time from sending to the end, over the ended orders.
-    pub holds: Holds,
-    /// Fills better than the order's price.
-    pub improved: u64,
-    /// Other fills.
-    pub equal: u64,
-    /// Sum of all fills' improvements, each in whole ticks, rounded down.
-    pub improve_ticks: i64,
-    /// Move of the mid in the desk's favour between sending and the end, of orders with a fill.
-    pub moved_filled: Mean,
-    /// The same for orders without a fill.
-    pub moved_rejected: Mean,
-    /// Mid less price after each fill, in the desk's favour, by horizon.
-    pub markouts: [Mean; HORIZONS_MS.len()],
-    /// Penalty at the end, tenths of a tick.
-    pub penalty: i64,
-}
 
 /// Current state of a bank and a pair.
 #[derive(Debug, Clone, Copy, Default)]
@@ -294,8 +214,16 @@ impl Scorecard {
         score.up_ns = sum_ns + since_ns.map_or(0, |since_ns| now_ns - since_ns);
         let mut holds_ns = self.holds_ns[slot].clone();
         holds_ns.sort_unstable();
-        score.holds = Holds::of(&holds_ns);
+        score.holds = holds(&holds_ns);
         score
+    }
+}
+
+fn holds(sorted: &[u64]) -> Holds {
+    Holds {
+        p50_ns: nearest_rank(sorted, 50),
+        p90_ns: nearest_rank(sorted, 90),
+        max_ns: nearest_rank(sorted, 100),
     }
 }
 

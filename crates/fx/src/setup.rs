@@ -12,17 +12,12 @@ use crate::orders::RejectCode;
 use crate::ticks::QUANTITY_MAX;
 use std::collections::HashSet;
 use thiserror::Error;
+pub use touchline_fx_events::setup::{BANKS_MAX, Bank, Pair};
 use touchline_types::Id;
 
-/// Rank of a bank.
-pub type Bank = usize;
-/// Index of a pair.
-pub type Pair = usize;
 /// Index of a bank's pair.
 pub type Slot = usize;
 
-/// Maximum number of banks: the capacity of a [`BankSet`](crate::composite::BankSet).
-pub const BANKS_MAX: usize = 256;
 const PAIRS_MAX: usize = 1_024;
 /// Longest time between two composites: a day.
 const CONFLATE_MS_MAX: i64 = 86_400_000;

@@ -54,7 +54,16 @@ const PACKAGES: &[Package] = &[
         &["touchline-types", "touchline-net", "touchline-journal"],
     ),
     package(TESTING, 0, &[]),
-    package("touchline-fx", 3, &["touchline-types", "touchline-wire"]),
+    package(
+        "touchline-fx-events",
+        1,
+        &["touchline-types", "touchline-wire"],
+    ),
+    package(
+        "touchline-fx",
+        3,
+        &["touchline-types", "touchline-wire", "touchline-fx-events"],
+    ),
     package(
         "touchline-transport",
         3,

@@ -4,7 +4,7 @@
 use super::Engine;
 use crate::event::{Alarm, Batch, DontKnow, Event, Message, OrderEvent, OrderLine};
 use crate::lines::request_number;
-use crate::orders::{Bookings, Dispute, OrderState, RejectCode, Report, ReportKind};
+use crate::orders::{Bookings, Dispute, OrderState, RejectCode, Report, ReportKind, code_of};
 use crate::setup::Bank;
 use touchline_types::Id;
 use touchline_wire::fix;
@@ -210,7 +210,7 @@ impl Engine {
         };
         let bank = &self.setup.banks[order.terms.bank];
         let never_arrived = report.says_never_arrived();
-        let code = RejectCode::of(
+        let code = code_of(
             bank,
             report.text,
             report.ord_rej_reason,

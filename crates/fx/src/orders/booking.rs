@@ -4,26 +4,8 @@
 use super::order::Order;
 use super::report::{Report, ReportKind};
 use crate::ticks;
+use touchline_fx_events::orders::FillKind;
 use touchline_types::{Id, Price, Side};
-
-/// Source of a fill.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum FillKind {
-    /// Named by a trade report.
-    Fill,
-    /// Derived from CumQty.
-    Status,
-    /// Stated by the desk.
-    Manual,
-    /// A part of a derived or stated fill, whose trade report came later.
-    Named,
-    /// Reversed.
-    Bust,
-    /// Booked again after a correction.
-    Correct,
-    /// Booked by two persons without an order.
-    Book,
-}
 
 /// A fill to book.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,10 +1,11 @@
 //! Executions: reported ExecIDs, and booked fills for later busts, corrections and late originals.
 
-use super::booking::{Booking, FillKind};
+use super::booking::Booking;
 use super::store::number_id;
 use crate::setup::Bank;
 use crate::touched;
 use std::collections::{HashMap, HashSet};
+use touchline_fx_events::orders::FillKind;
 use touchline_types::{Id, Price};
 
 /// A booked fill.

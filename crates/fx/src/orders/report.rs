@@ -1,9 +1,10 @@
 //! Reports of banks about orders, as received.
 
-use super::order::{Order, Terms};
+use super::order::Order;
 use crate::setup::PairSetup;
 use crate::short_text::ShortText;
 use crate::ticks;
+use touchline_fx_events::orders::Terms;
 use touchline_types::{Price, Side};
 use touchline_wire::fix::Message;
 

@@ -1,10 +1,11 @@
 //! Orders of a run: by ClOrdID, open ones by age, and the quantity that banks may still fill.
 
-use super::order::{Order, OrderState, Terms};
+use super::order::Order;
 use crate::setup::{Bank, Pair, Setup};
 use crate::short_text::ShortText;
 use crate::touched;
 use std::collections::HashMap;
+use touchline_fx_events::orders::{OrderState, Terms};
 use touchline_types::Id;
 
 /// Words in the place of an OrderID (37) that name no order, in any case.

@@ -3,10 +3,8 @@
 use crate::orders::Terms;
 use crate::setup::{Pair, Slot, ns};
 use std::collections::VecDeque;
+use touchline_fx_events::scorecard::HORIZONS_MS;
 use touchline_types::{Price, Side};
-
-/// Horizons after a fill, milliseconds.
-pub const HORIZONS_MS: [u64; 5] = [1, 10, 100, 1_000, 10_000];
 
 /// A fill with pending mark-outs.
 #[derive(Debug, Clone, Copy)]

@@ -4,8 +4,8 @@ mod body;
 
 use super::bytes::Rest;
 use super::{CONTINUES, MORE, kind};
+use crate::desk::Desk;
 use crate::event::{Answer, Batch, Event, OrderEvent, OrderLine};
-use crate::input::Desk;
 use crate::labels::Labels;
 use crate::orders::Terms;
 use crate::parents::ParentTerms;

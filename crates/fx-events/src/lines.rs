@@ -7,8 +7,7 @@ mod fix_body;
 pub mod names;
 mod score;
 
-pub(crate) use fix_body::request_number;
-pub use fix_body::{body, fields, msg_type};
+pub use fix_body::{body, fields, msg_type, request_number};
 
 use crate::composite::{BankSet, Top};
 use crate::encoding::Entry;

@@ -2,7 +2,8 @@
 
 use super::Decoder;
 use crate::composite::{BankSet, Top};
-use crate::desk_trades::DeskTrade;
+use crate::desk::Desk;
+use crate::desk::DeskTrade;
 use crate::encoding::bytes::{NO_I64, NO_I128, NO_U8, NO_U16, NO_U32, NO_U64, Rest};
 use crate::encoding::codes::Coded;
 use crate::encoding::kind;
@@ -10,7 +11,6 @@ use crate::event::{
     Adopted, Alarm, Asked, Batch, DontKnow, Event, FillLine, Message, Numbered, OrderEvent,
     OrderLine, OrderStatus, ParentEnd, PlanLeg,
 };
-use crate::input::Desk;
 use crate::labels::Labels;
 use crate::orders::{OrderState, RejectCode, Terms};
 use crate::parents::ParentTerms;

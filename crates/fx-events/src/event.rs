@@ -1,7 +1,7 @@
 //! Events of the core, in order of occurrence. Printed, published, journaled and sent data are made from them.
 
 use crate::composite::Top;
-use crate::desk_trades::BookState;
+use crate::desk::BookState;
 use crate::orders::{FillKind, OrderState, RejectCode, Terms};
 use crate::parents::{EndReason, ParentTerms, WaitReason};
 use crate::plan::PlanKind;

@@ -1,6 +1,6 @@
 //! Words as numbers: a word's code is its place in the list, and never changes.
 
-use crate::desk_trades::BookState;
+use crate::desk::BookState;
 use crate::event::{Alarm, OrderEvent};
 use crate::orders::{FillKind, OrderState, RejectCode};
 use crate::parents::{EndReason, Lifetime, WaitReason};

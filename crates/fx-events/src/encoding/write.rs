@@ -4,11 +4,11 @@ use super::bytes::{NO_I64, NO_I128, NO_U8, NO_U16, NO_U32, NO_U64, Put};
 use super::codes::Coded;
 use super::{CONTINUES, ENTRY_BYTES, HEAD_BYTES, MORE, PART_BYTES, kind};
 use crate::composite::Top;
+use crate::desk::Desk;
 use crate::event::{
     Adopted, Alarm, Answer, Batch, DontKnow, Event, FillLine, Message, OrderEvent, OrderLine,
     ParentEnd,
 };
-use crate::input::Desk;
 use crate::labels::Labels;
 use crate::lines::msg_type;
 use crate::orders::Terms;

@@ -1,0 +1,123 @@
+//! Commands of the desk, and what becomes of a booking without an order.
+
+use crate::parents::ParentTerms;
+use crate::setup::{Bank, Pair};
+use touchline_types::{Id, Price, Side};
+
+/// A command of the desk.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Desk {
+    /// Accept a parent order.
+    Parent(ParentRequest),
+    /// End a parent and cancel its open orders.
+    Cancel {
+        /// Its name.
+        id: Option<Id>,
+    },
+    /// Set the kill switch.
+    Kill {
+        /// User.
+        by: Option<Id>,
+    },
+    /// Lift the kill switch.
+    Lift {
+        /// User.
+        by: Option<Id>,
+    },
+    /// Enable a bank's pair.
+    Enable {
+        /// Bank.
+        bank: Option<Bank>,
+        /// Pair.
+        pair: Option<Pair>,
+    },
+    /// End an unknown or disputed order with the desk's information.
+    Resolve {
+        /// ClOrdID.
+        id: Option<Id>,
+        /// Filled units in total.
+        cum: Option<i64>,
+        /// Price of the quantity not booked yet, as text.
+        price: Option<Id>,
+    },
+    /// Book what no order explains; two users must.
+    Book {
+        /// Name of the booking, as given.
+        id: Option<Id>,
+        /// User.
+        by: Option<Id>,
+        /// The trade; none if invalid.
+        trade: Option<DeskTrade>,
+    },
+    /// The process starts again from its journal.
+    Restart,
+    /// The host starts again: as [`Desk::Restart`], and the end of the journal may be lost with orders that were sent.
+    Reboot {
+        /// Orders of earlier epochs may be lost.
+        epoch: u64,
+    },
+    /// The session ends.
+    End,
+}
+
+/// A requested parent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ParentRequest {
+    /// Its name, if valid.
+    pub id: Option<Id>,
+    /// Its terms; none if invalid.
+    pub terms: Option<ParentTerms>,
+}
+
+/// A trade that no order explains.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct DeskTrade {
+    /// Name of the booking.
+    pub id: Id,
+    /// Pair.
+    pub pair: Pair,
+    /// [`Side::Bid`] bought.
+    pub side: Side,
+    /// Units, positive.
+    pub quantity: i64,
+    /// Price.
+    pub price: Price,
+    /// Bank, if it is of one.
+    pub bank: Option<Bank>,
+    /// Value date, `YYYYMMDD`.
+    pub value_date: Id,
+}
+
+/// What became of a proposal or a confirmation, in the order of the checks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum BookState {
+    /// The user may not book.
+    Person,
+    /// The booking is invalid.
+    BadBook,
+    /// A booking of this name was booked before.
+    DuplicateId,
+    /// It is proposed: another user must confirm it.
+    First,
+    /// It differs from the proposal of this name.
+    Differs,
+    /// The user proposed it: another one must confirm it.
+    SamePerson,
+    /// It is booked.
+    Booked,
+}
+
+impl BookState {
+    /// Printed form.
+    pub fn name(self) -> &'static str {
+        match self {
+            BookState::Person => "person",
+            BookState::BadBook => "bad_book",
+            BookState::DuplicateId => "duplicate_id",
+            BookState::First => "first",
+            BookState::Differs => "differs",
+            BookState::SamePerson => "same_person",
+            BookState::Booked => "booked",
+        }
+    }
+}
