@@ -78,8 +78,8 @@ pub const TRADING: &[Mutant] = &[
     },
     Mutant {
         name: "execution: a fill that the journal refused is counted, and once more when the next run tells it",
-        find: "if line.is_journaled {\n                each(",
-        replace: "if line.kind > 0 {\n                each(",
+        find: "if told.is_journaled {",
+        replace: "{",
         test: "-p touchline-execution --lib a_line_that_the_journal_refused_is_not_counted",
     },
     Mutant {
