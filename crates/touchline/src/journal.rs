@@ -8,7 +8,7 @@ mod text;
 
 use crate::output::{Failure, say};
 use clap::Subcommand;
-use events::Events;
+use events::{Events, is_of_engine};
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
@@ -60,7 +60,7 @@ struct Print {
     /// Read on behind damage: print a `Gap` with cause 6, then the records whose checksums hold.
     #[arg(long)]
     past_damage: bool,
-    /// First record, by its sequence. Older segments are not verified.
+    /// First record, by its sequence. Older segments are not verified, but those of a trading engine, which have names
     #[arg(long, value_name = "SEQUENCE", default_value_t = 0)]
     from: u64,
 }
@@ -242,7 +242,19 @@ fn run_print(arguments: &Print) -> Result<(), Failure> {
         }
         text.clear();
     };
-    let result = read_from(directory, arguments.from, arguments.past_damage, |entry| {
+    let from = if is_of_engine(directory) {
+        0
+    } else {
+        arguments.from
+    };
+    let result = read_from(directory, from, arguments.past_damage, |entry| {
+        if entry
+            .sequence
+            .is_some_and(|sequence| sequence < arguments.from)
+        {
+            events.pass(entry);
+            return;
+        }
         text::record(&mut text, entry, &mut events);
         if text.len() > TEXT_BYTES {
             give(&mut text);

@@ -201,8 +201,8 @@ impl<O: Output, L: Link> Core<O, L> {
             self.send_decisions(&batch, true, true, time);
         }
         let journaled = self.journal(&batch, cause, time);
-        batch.stages.lap(Stage::Journal);
         let may_order = self.is_safe(&batch, &journaled);
+        batch.stages.lap(Stage::Journal);
         if !is_sent {
             self.send_decisions(&batch, may_order.is_ok(), journaled.is_ok(), time);
         }

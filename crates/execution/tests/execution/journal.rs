@@ -5,7 +5,9 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::time::Duration;
-use touchline_execution::Incident;
+use touchline_execution::{Incident, records};
+use touchline_fx::encoding::{kind, kinds};
+use touchline_journal::format::HEAD_BYTES;
 use touchline_lab::bank::guards::BANK_OFF;
 
 const SMALL: &str = "segment_bytes = 1048576\ntail_bytes = 1048576";
@@ -37,6 +39,55 @@ fn an_order_waits_for_the_disk_or_is_not_sent() {
     assert_eq!(rig.bank.count("D"), 0, "{:?}", rig.bank.received);
     assert_eq!(rig.trader().totals().unsent, 1);
     assert!(rig.incidents.iter().any(is_failure), "{:?}", rig.incidents);
+}
+
+/// A parent with one order that is acknowledged and filled: the command, the order, both reports as evidence, and what followed from
+/// each take few records and bytes.
+#[test]
+fn a_filled_order_takes_few_records_and_bytes() {
+    const ORDERS: usize = 10;
+    let mut rig = Rig::open(SMALL, "");
+    for number in 0..ORDERS {
+        let order = rig.order(&format!("P{number}"));
+        rig.bank
+            .report(&order, &format!("N{number}"), ("0", "0"), "0");
+        rig.bank.fill(&order, &format!("X{number}"));
+        let fills = number as u64 + 1;
+        rig.until("a fill", |rig| rig.trader().totals().fills == fills);
+    }
+    rig.trader
+        .take()
+        .expect("it runs")
+        .finish()
+        .expect("it ends");
+    let (mut records, mut bytes) = (0, 0);
+    let journal = rig.folder.join("journal");
+    touchline_journal::read(&journal, false, |entry| {
+        let is_batch = entry.head.kind == records::kind::BATCH;
+        let mut kinds = kinds(entry.body);
+        // Sessions, scores and waits are of no order.
+        let is_of_order = kinds.any(|of| {
+            matches!(
+                of,
+                kind::COMMAND | kind::ORDER | kind::RECEIVED | kind::ENDED
+            )
+        });
+        if is_batch && is_of_order {
+            records += 1;
+            bytes += HEAD_BYTES + entry.body.len();
+        }
+    })
+    .expect("a journal");
+    println!(
+        "{} records and {} bytes an order",
+        records as f64 / ORDERS as f64,
+        bytes / ORDERS
+    );
+    assert!(
+        records <= 5 * ORDERS,
+        "{records} records of {ORDERS} orders"
+    );
+    assert!(bytes <= 1_300 * ORDERS, "{bytes} bytes of {ORDERS} orders");
 }
 
 /// A journal whose directory is removed while the engine trades is a kill: the order of another run could have the same id.

@@ -1,14 +1,15 @@
 //! Batches of a trading engine as text: one line for each entry, as its readers have it.
 
 use std::fmt::Write;
+use std::path::Path;
 use touchline_execution::records;
 use touchline_fx::Labels;
 use touchline_fx::encoding::{Decoder, Entry, Place, kind, kinds};
 use touchline_fx::event::{Event, OrderEvent};
 use touchline_fx::input::Desk;
 use touchline_fx::lines::lines_of;
-use touchline_journal::Entry as Record;
 use touchline_journal::records::Stream;
+use touchline_journal::{Entry as Record, Follow};
 
 /// Reads the batches of a journal from any record on.
 pub struct Events {
@@ -37,11 +38,43 @@ impl Events {
         }
     }
 
+    /// Reads a record that is not printed, for the names in later ones.
+    pub fn pass(&mut self, record: &Record<'_>) {
+        self.record(&mut String::new(), record);
+    }
+
+    /// Appends what a record of the engine says; `false` for another record.
+    pub fn record(&mut self, text: &mut String, record: &Record<'_>) -> bool {
+        if self.stream != Some(record.head.stream) {
+            return false;
+        }
+        // Writing into a string does not fail.
+        let _ = match records::Record::decode(record.head.kind, record.body) {
+            Some(records::Record::Numbers {
+                bank,
+                next_out,
+                next_in,
+            }) => {
+                write!(
+                    text,
+                    " numbers bank={bank} next_out={next_out} next_in={next_in}"
+                )
+            }
+            Some(records::Record::Boot {
+                id, lacks_before, ..
+            }) => {
+                let id = u128::from_be_bytes(id);
+                write!(text, " boot id={id:032x} lacks_before={lacks_before}")
+            }
+            _ => return self.batch(text, record),
+        };
+        true
+    }
+
     /// Appends place and entries of a batch; `false` for another record.
-    pub fn batch(&mut self, text: &mut String, record: &Record<'_>) -> bool {
+    fn batch(&mut self, text: &mut String, record: &Record<'_>) -> bool {
         let is_batch = record.head.kind == records::kind::BATCH;
-        let is_ours = is_batch && self.stream == Some(record.head.stream);
-        let Some(place) = Place::of(record.body).filter(|_| is_ours) else {
+        let Some(place) = Place::of(record.body).filter(|_| is_batch) else {
             return false;
         };
         let has_line = |of: &u8| !matches!(*of, kind::TIME | kind::ADOPTED_PARENT);
@@ -57,10 +90,9 @@ impl Events {
                     return;
                 }
                 given += 1;
-                text.push_str("\n  ");
                 if !evidence(text, labels, &entry) {
                     lines_of((labels, batch), at_ns, &entry, &mut line, |kind, line| {
-                        let _ = write!(text, "{} {line}", kind.name());
+                        let _ = write!(text, "\n  {} {line}", kind.name());
                     });
                 }
             });
@@ -72,7 +104,7 @@ impl Events {
             if unnamed > 0 {
                 let _ = write!(
                     text,
-                    "\n  and {unnamed} of banks, parents or orders that older records name: print them without --from"
+                    "\n  and {unnamed} of banks, parents or orders whose names are in no record before"
                 );
             }
         }
@@ -80,8 +112,28 @@ impl Events {
     }
 }
 
+/// Whether a journal is that of an engine: its later records have numbers for the names in earlier ones.
+pub fn is_of_engine(directory: &Path) -> bool {
+    let mut is_of_engine = false;
+    // What cannot be read is told by the command itself.
+    let _ = Follow::new(directory).poll(u64::MAX, FIRST_RECORDS, |record| {
+        let stream = (record.head.kind == touchline_journal::format::kind::STREAM)
+            .then(|| Stream::decode(record.body))
+            .flatten();
+        is_of_engine |= stream.is_some_and(|stream| stream.content == records::CONTENT);
+    });
+    is_of_engine
+}
+
+/// Records among which the first stream stands.
+const FIRST_RECORDS: usize = 8;
+
 /// Appends what came in, and what a command decided; `false` for what followed from it.
 fn evidence(text: &mut String, labels: &Labels, entry: &Entry<'_>) -> bool {
+    if matches!(entry, Entry::Answer(_) | Entry::Event(..)) {
+        return false;
+    }
+    text.push_str("\n  ");
     // Writing into a string does not fail.
     let _ = match entry {
         Entry::Run { epoch, date } => {
@@ -99,7 +151,7 @@ fn evidence(text: &mut String, labels: &Labels, entry: &Entry<'_>) -> bool {
                 text,
                 "received bank={} {}",
                 labels.banks[*bank],
-                message.escape_debug()
+                shown(&message)
             )
         }
         Entry::Session { bank, is_up } => {
@@ -114,12 +166,24 @@ fn evidence(text: &mut String, labels: &Labels, entry: &Entry<'_>) -> bool {
         } => write!(
             text,
             "command request={request} client={client} person={person} {}",
-            command.escape_debug()
+            shown(command)
         ),
         Entry::Decision(desk) => write!(text, "decision {}", decision(desk)),
-        Entry::Answer(_) | Entry::Event(..) => return false,
+        Entry::Answer(_) | Entry::Event(..) => unreachable!("they are lines"),
     };
     true
+}
+
+/// A text on one line: control characters are escaped.
+fn shown(text: &str) -> String {
+    let mut shown = String::with_capacity(text.len());
+    for letter in text.chars() {
+        match letter.is_control() {
+            true => shown.extend(letter.escape_default()),
+            false => shown.push(letter),
+        }
+    }
+    shown
 }
 
 /// The word of a decision; its command has the rest.

@@ -26,7 +26,7 @@ pub fn record(text: &mut String, entry: &Entry<'_>, events: &mut Events) {
         "{name} sequence={sequence} position={position} segment={} time_ns={time_ns} stream={stream} kind={kind}",
         entry.segment
     );
-    if !decoded(text, kind, entry.body) && !events.batch(text, entry) {
+    if !decoded(text, kind, entry.body) && !events.record(text, entry) {
         bytes(text, entry.body);
     }
     text.push('\n');
