@@ -18,6 +18,7 @@ mod config;
 mod exercise;
 mod fix_parse;
 mod fix_session;
+mod fx_events;
 mod fx_session;
 mod journal;
 mod mdp3_channel;
@@ -44,6 +45,7 @@ pub const TARGETS: &[Target] = &[
     mdp3_channel::TARGET,
     cme_replay::TARGET,
     fix_session::TARGET,
+    fx_events::TARGET,
     fx_session::TARGET,
     config::TARGET,
     relay::TARGET,

@@ -3,7 +3,7 @@
 use crate::random::banks::Banks;
 use crate::random::seeds;
 use std::collections::BTreeMap;
-use touchline_fx::encoding::{Decoder, Encoder, Entry, Malformed, Place};
+use touchline_fx::encoding::{self, Decoder, Encoder, Entry, Malformed, Place, kind};
 use touchline_fx::event::{Answer, Event};
 use touchline_fx::lines::{LineKind, lines_of};
 use touchline_fx::{Batch, Labels, Replay, Setup};
@@ -242,4 +242,132 @@ fn a_late_reader_leaves_out_what_it_cannot_name() {
         "{accepted} {ends} {answers}"
     );
     assert_eq!(LineKind::ALL[LineKind::Answer as usize], LineKind::Answer);
+}
+
+/// A type of the schema: its bytes.
+fn sizes(schema: &roxmltree::Document<'_>) -> BTreeMap<String, usize> {
+    let primitive = |name: &str| match name {
+        "uint8" | "int8" | "char" => 1,
+        "uint16" => 2,
+        "uint32" => 4,
+        "uint64" | "int64" => 8,
+        other => panic!("{other}"),
+    };
+    let primitives = ["uint8", "uint16", "uint32", "uint64", "int64"];
+    let mut sizes: BTreeMap<String, usize> = primitives
+        .map(|name| (name.to_owned(), primitive(name)))
+        .into();
+    let types = schema.descendants().find(|node| node.has_tag_name("types"));
+    for node in types
+        .expect("types")
+        .children()
+        .filter(|node| node.is_element())
+    {
+        let name = node.attribute("name").expect("a name").to_owned();
+        let bytes = match node.tag_name().name() {
+            "enum" => 1,
+            "composite" => {
+                let parts = node
+                    .children()
+                    .filter_map(|part| part.attribute("primitiveType"));
+                parts.map(primitive).sum()
+            }
+            _ => primitive(node.attribute("primitiveType").expect("a type")),
+        };
+        sizes.insert(name, bytes);
+    }
+    sizes
+}
+
+/// Bytes of a body as its message of the schema describes it.
+fn described(
+    message: roxmltree::Node<'_, '_>,
+    sizes: &BTreeMap<String, usize>,
+    body: &[u8],
+) -> usize {
+    let size = |node: roxmltree::Node<'_, '_>| sizes[node.attribute("type").expect("a type")];
+    let mut at = 0;
+    for node in message.children().filter(|node| node.is_element()) {
+        at += match node.tag_name().name() {
+            "field" => size(node),
+            "group" => {
+                let count = usize::from(u16::from_le_bytes([body[at], body[at + 1]]));
+                let fields = node.children().filter(|field| field.is_element());
+                2 + count * fields.map(size).sum::<usize>()
+            }
+            _ => match body[at] {
+                255 => 1,
+                length => 1 + usize::from(length),
+            },
+        };
+    }
+    at
+}
+
+/// The schema describes every byte of the entries that it has, which are all that random sessions have but those that vary.
+#[test]
+fn the_schema_describes_the_entries() {
+    let path = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../../schemas/touchline-fx-events.xml"
+    );
+    let text = std::fs::read_to_string(path).expect("the schema");
+    let schema = roxmltree::Document::parse(&text).expect("a schema");
+    let sizes = sizes(&schema);
+    let messages: BTreeMap<u8, _> = schema
+        .descendants()
+        .filter(|node| node.tag_name().name() == "message")
+        .map(|node| {
+            (
+                node.attribute("id")
+                    .expect("an id")
+                    .parse()
+                    .expect("a kind"),
+                node,
+            )
+        })
+        .collect();
+    let version = schema.root_element().attribute("version");
+    assert_eq!(version, Some(encoding::VERSION.to_string().as_str()));
+    let varying = [kind::MESSAGE, kind::COMPOSITE];
+    let mut seen = std::collections::BTreeSet::new();
+    for seed in seeds().into_iter().take(SEEDS) {
+        println!("seed {seed}");
+        let mut banks = Banks::new(seed);
+        let setup = Setup::parse(banks.config()).expect("a configuration");
+        let labels = setup.labels.clone();
+        let mut replay = Replay::new(setup);
+        let mut encoder = Encoder::default();
+        let mut look = |batch: &Batch| {
+            encoder.begin(0);
+            for event in &batch.events {
+                encoder.event(&labels, batch, event, 7);
+            }
+            for place in 0..encoder.finish(1) {
+                let mut rest = &encoder.part(place)[21..];
+                while !rest.is_empty() {
+                    let of = rest[0];
+                    let length: [u8; 4] = rest[1..5].try_into().expect("four bytes");
+                    let (body, behind) = rest[5..].split_at(u32::from_le_bytes(length) as usize);
+                    rest = behind;
+                    if !varying.contains(&of) {
+                        let bytes = described(messages[&of], &sizes, body);
+                        assert_eq!(bytes, body.len(), "kind {of}");
+                        seen.insert(of);
+                    }
+                }
+            }
+        };
+        for _ in 0..STEPS {
+            for line in banks.next() {
+                replay.line(&line).expect("a line of ours");
+                look(replay.batch());
+                banks.hear(replay.batch());
+            }
+        }
+        let mut last = Batch::default();
+        replay.engine().clone().finish(&mut last);
+        look(&last);
+    }
+    assert!(seen.len() >= 17, "{seen:?}");
 }
