@@ -76,7 +76,10 @@ impl KillFile {
     /// that name until the next call, so that a kill whose engine dies before it is recorded is taken by the next one. An error is told
     /// once for each reason.
     pub fn take(&mut self) -> Option<Result<u64, String>> {
-        if let Ok(request) = self.read(&self.taken_path) {
+        // Asked each millisecond: an error of what is not there would be a text each time.
+        if fs::symlink_metadata(&self.taken_path).is_ok()
+            && let Ok(request) = self.read(&self.taken_path)
+        {
             if request != self.taken {
                 self.taken = request;
                 return Some(Ok(request));
