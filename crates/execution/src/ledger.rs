@@ -1,7 +1,7 @@
 //! Ledger: parents, orders, fills, positions, banks and alarms of an engine, folded from its entries. Screens, reports and back
 //! offices share it.
 //!
-//! It keeps what works, and of what has ended the last [`ENDED_MAX`] parents, [`LAST`] fills and alarms. A ledger for back offices keeps
+//! It keeps what works, and of what has ended the last 50 parents, fills and alarms. A ledger for back offices keeps
 //! every order, about 250 bytes each, since a trade may be busted the whole day.
 
 mod order;
