@@ -57,7 +57,7 @@ pub enum Event {
     },
     /// A parent was accepted.
     Accepted {
-        /// Its number in [`Parents`](crate::parents::Parents), from 0.
+        /// Its number among all parents, from 0.
         number: u32,
         /// Its terms.
         terms: ParentTerms,
@@ -198,7 +198,7 @@ pub enum Event {
 /// An order that was taken over.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Adopted {
-    /// The order's number in [`Orders`](crate::orders::Orders), from 0.
+    /// Its number among all orders, from 0.
     pub number: u32,
     /// Its terms, as a report of its bank describes them.
     pub terms: Terms,
